@@ -1,0 +1,47 @@
+# make demo    set up, then the main job on embedded defaults
+# make test    set up, then every check and test (what .ci/run calls)
+# make quick   lint and the fast tests, for the inner loop
+# make bench   the speed benchmarks that need no peer environment
+.PHONY: demo test quick lint types bench clean
+.DEFAULT_GOAL := help
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+READY := .venv/.ready
+JOBS ?= 2
+
+help:
+	@sed -n 's/^# \(make.*\)/\1/p' Makefile
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Corporeal needs Python 3.11 or newer; set PYTHON=/path/to/python3.11"; exit 2; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv || \
+	  { echo "python -m venv failed: on Debian, install the package python3-venv first"; exit 2; }
+	$(BIN)/pip install --quiet --upgrade pip
+	$(BIN)/pip install --quiet --editable '.[dev]'
+	@touch $(READY)
+
+demo: $(READY)
+	$(BIN)/corporeal demo --out out/demo
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY)
+	$(BIN)/mypy
+
+quick: lint
+	$(BIN)/python -m pytest -q -n $(JOBS) -m 'not slow'
+
+test: lint types
+	$(BIN)/python -m pytest -q -n $(JOBS) -m 'not slow'
+	$(BIN)/python -m pytest -q -n $(JOBS) -m slow
+
+bench: $(READY)
+	$(BIN)/python -m bench.episode --peers none
+	$(BIN)/python -m bench.kinematics
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis out

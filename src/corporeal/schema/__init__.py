@@ -1,0 +1,1 @@
+"""What a stream, a rig and a document are."""

@@ -1,0 +1,95 @@
+"""A document: written by a person, versioned, validated, hashed, embedded in what it governs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
+
+from corporeal.errors import DocumentError, Problem
+from corporeal.schema.complaint import problems_of
+from corporeal.schema.markup import Markup, parse_markup, read_markup
+
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$", max_length=64)]
+Version = Annotated[str, StringConstraints(pattern=r"^\d+\.\d+\.\d+$", max_length=32)]
+
+
+class Part(BaseModel):
+    """A piece of a document: frozen, and with no field that the model does not know."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, str_strip_whitespace=True
+    )
+
+
+class Document(Part):
+    """The head that every document has; a subclass adds its body and its `kind`.
+
+    A field added in a later version of Corporeal must be optional with the default None, which
+    the canonical text leaves out: so the hash of an existing document never changes.
+    """
+
+    kind: ClassVar[str]
+
+    document: str = Field(description="the kind of the document")
+    name: Name = Field(description="lower case, digits and _, such as teleop_humanoid")
+    version: Version = Field(description="three numbers in quotes or plain, such as 1.0.0")
+    description: str | None = None
+
+    @model_validator(mode="after")
+    def _is_of_this_kind(self) -> Self:
+        if self.document != self.kind:
+            raise ValueError(f"got a {self.document!r} document; expected 'document: {self.kind}'")
+        return self
+
+    def canonical(self) -> str:
+        """The one text that stands for this content: JSON, keys sorted, unset fields left out."""
+        values = self.model_dump(mode="json", exclude_none=True)
+        return json.dumps(values, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+    @property
+    def hash(self) -> str:
+        """`sha256:<hex>` of the canonical text."""
+        return "sha256:" + hashlib.sha256(self.canonical().encode()).hexdigest()
+
+    @property
+    def reference(self) -> str:
+        """`name@version`, how people speak of it."""
+        return f"{self.name}@{self.version}"
+
+    @classmethod
+    def load(cls, path: Path | str) -> Self:
+        """Read and validate a YAML, TOML or JSON file."""
+        return cls.from_markup(read_markup(Path(path)))
+
+    @classmethod
+    def parse(cls, text: str, *, source: str = "text", suffix: str = ".yaml") -> Self:
+        """Validate text, by default YAML."""
+        return cls.from_markup(parse_markup(text, source=source, suffix=suffix))
+
+    @classmethod
+    def from_markup(cls, markup: Markup) -> Self:
+        """Validate values that were read; raises DocumentError with the line of every problem."""
+        if not isinstance(markup.values, dict):
+            message = f"not a document; expected fields, starting with 'document: {cls.kind}'."
+            raise DocumentError(markup.source, [Problem(1, "", message)])
+        try:
+            return cls.model_validate(markup.values)
+        except ValidationError as error:
+            raise DocumentError(markup.source, problems_of(error, cls, markup)) from None
+
+
+def kind_of(markup: Markup) -> str | None:
+    """The kind that a document claims to be, before it is validated."""
+    values: Any = markup.values
+    return str(values["document"]) if isinstance(values, dict) and "document" in values else None

@@ -1,0 +1,70 @@
+"""The schema document: the streams of a rig and the metadata every episode of it must carry."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+from pydantic import Field, model_validator
+
+from corporeal.errors import UnknownNameError
+from corporeal.schema.document import Document, Name
+from corporeal.schema.stream import Stream
+
+# SPEC R8: what an episode without a hole in its metadata says about itself.
+METADATA = (
+    "task", "operator", "station", "session", "protocol", "calibration", "environment",
+    "sensor_serials", "software", "mode",
+)  # fmt: skip
+
+
+class Schema(Document):
+    """The single source of truth about what a rig records."""
+
+    kind: ClassVar[str] = "schema"
+
+    streams: tuple[Stream, ...]
+    metadata: tuple[Name, ...] = METADATA
+    file_name: str = Field(
+        default="{task}_{session}_{index:04d}.h5", description="a pattern over metadata fields"
+    )
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        if not self.streams:
+            raise ValueError("a schema without streams; expected at least one")
+        seen: set[str] = set()
+        for stream in self.streams:
+            if stream.path in seen:
+                raise ValueError(f"stream {stream.path!r} is listed twice; expected unique names")
+            seen.add(stream.path)
+        known = {*self.metadata, "index", "id"}
+        for field in re.findall(r"{([^}:!]*)", self.file_name):
+            if field not in known:
+                raise ValueError(
+                    f"file_name uses {{{field}}}; expected one of: {', '.join(sorted(known))}"
+                )
+        if "/" in self.file_name or "\\" in self.file_name or not self.file_name.endswith(".h5"):
+            raise ValueError(
+                f"file_name, got {self.file_name!r}; expected a bare name ending in .h5"
+            )
+        return self
+
+    def stream(self, path: str) -> Stream:
+        """The stream at `group/name`."""
+        for stream in self.streams:
+            if stream.path == path:
+                return stream
+        raise UnknownNameError("stream", path, (stream.path for stream in self.streams))
+
+    def episode_name(self, metadata: Mapping[str, Any], index: int, *, episode_id: str = "") -> str:
+        """The file name of an episode; what could leave its folder is replaced by `-`."""
+        fields = dict.fromkeys(self.metadata, "none") | dict(metadata)
+        safe = {name: re.sub(r"[^\w.-]+", "-", str(value)) for name, value in fields.items()}
+        return self.file_name.format(**{**safe, "index": index, "id": episode_id})
+
+    def resolve(self, joint_names: tuple[str, ...]) -> Schema:
+        """The same schema for one robot: `joints` replaced by its actuated joints."""
+        streams = tuple(stream.resolve(joint_names) for stream in self.streams)
+        return self.model_copy(update={"streams": streams})

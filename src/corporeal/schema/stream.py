@@ -1,0 +1,154 @@
+"""One stream of a rig: what it is called, what it holds, how often, in which unit and frame."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from corporeal.errors import UnknownNameError
+from corporeal.schema.document import Name, Part
+from corporeal.units import check_unit
+
+Group = Literal["observations", "actions", "debug"]
+Kind = Literal["array", "video", "depth", "points", "text"]
+Method = Literal["hold", "linear", "slerp", "nearest"]
+DType = Literal[
+    "float64", "float32", "int64", "int32", "int16", "int8", "uint64", "uint32", "uint16", "uint8",
+    "bool",
+]  # fmt: skip
+
+GROUPS: tuple[Group, ...] = ("observations", "actions", "debug")
+QUATERNION = ("qw", "qx", "qy", "qz")
+MAX_VALUES = 1 << 26
+
+Size = Annotated[int, Field(gt=0, le=MAX_VALUES)]
+
+
+class Stream(Part):
+    """A named signal with its own clock.
+
+    `shape` is that of one sample; the word `joints` stands for the number of actuated joints.
+    A point cloud's shape is that of one point; text has none. `components` names the entries of
+    the last axis: `joints`, or a list, in which qw qx qy qz mark a quaternion.
+    """
+
+    name: Name
+    group: Group
+    kind: Kind = "array"
+    dtype: DType = "float32"
+    shape: tuple[Size | Literal["joints"], ...] = ()
+    rate_hz: float | None = Field(default=None, gt=0, le=1e6, description="none: events")
+    unit: str | tuple[str, ...] = "1"
+    frame: str | None = Field(default=None, description="link, camera, world, ...")
+    components: Literal["joints"] | tuple[str, ...] | None = None
+    interpolation: Method | None = Field(default=None, description="how to align it")
+    placement: Literal["robot", "external"] = "robot"
+    optional: bool | None = None
+    description: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _dtype_follows_kind(cls, values: object) -> object:
+        natural = {"video": "uint8", "depth": "uint16", "text": "uint8"}
+        if isinstance(values, dict) and "dtype" not in values and values.get("kind") in natural:
+            return {**values, "dtype": natural[values["kind"]]}
+        return values
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        self._check_kind()
+        self._check_units()
+        if self.group != "debug" and (self.placement == "external" or self.frame == "world"):
+            reason = "external" if self.placement == "external" else "in the world frame"
+            raise ValueError(
+                f"stream {self.name!r} is {reason}, which a deployed policy does not have; "
+                f"expected group debug, got {self.group}"
+            )
+        if self.interpolation == "slerp" and self.quaternion_columns is None:
+            raise ValueError(
+                f"stream {self.name!r} asks for slerp; expected components that name qw qx qy qz"
+            )
+        return self
+
+    def _check_kind(self) -> None:
+        wanted = {"video": (3, "uint8"), "depth": (2, "uint16"), "text": (0, "uint8")}
+        if self.kind in wanted:
+            axes, dtype = wanted[self.kind]
+            if len(self.shape) != axes or self.dtype != dtype:
+                what = {"video": "[height, width, 3]", "depth": "[height, width]", "text": "[]"}
+                raise ValueError(
+                    f"{self.kind} stream {self.name!r} has shape {list(self.shape)} of "
+                    f"{self.dtype}; expected {what[self.kind]} of {dtype}"
+                )
+        if self.kind == "video" and (self.shape[2] != 3 or any(n % 2 for n in self._numbers()[:2])):
+            raise ValueError(f"video {self.name!r} has shape {list(self.shape)}; "
+                             "expected [height, width, 3], both even")  # fmt: skip
+        if self.kind == "points" and len(self.shape) != 1:
+            raise ValueError(
+                f"points {self.name!r} has shape {list(self.shape)}; expected [columns]"
+            )
+        if len(self.shape) > 8:
+            raise ValueError(f"stream {self.name!r} has {len(self.shape)} axes; expected at most 8")
+        if isinstance(self.components, tuple) and (
+            not self.shape or self.shape[-1] != len(self.components)
+        ):
+            raise ValueError(
+                f"stream {self.name!r} has {len(self.components)} components for shape "
+                f"{list(self.shape)}; expected as many as its last axis"
+            )
+        if self.components == "joints" and self.shape[-1:] != ("joints",):
+            raise ValueError(f"stream {self.name!r} has components joints; expected shape [joints]")
+
+    def _check_units(self) -> None:
+        if isinstance(self.unit, tuple) and self.shape[-1:] != (len(self.unit),):
+            raise ValueError(
+                f"stream {self.name!r} has {len(self.unit)} units for shape {list(self.shape)}; "
+                "expected one, or one for each entry of the last axis"
+            )
+        for unit in (self.unit,) if isinstance(self.unit, str) else self.unit:
+            try:
+                check_unit(unit)
+            except UnknownNameError as error:
+                raise ValueError(str(error).rstrip(".")) from None
+
+    def _numbers(self) -> tuple[int, ...]:
+        return tuple(size for size in self.shape if isinstance(size, int))
+
+    @property
+    def path(self) -> str:
+        """`group/name`: the address of the stream in the episode file."""
+        return f"{self.group}/{self.name}"
+
+    @property
+    def quaternion_columns(self) -> tuple[int, int, int, int] | None:
+        """Where qw, qx, qy, qz stand in the last axis, if the components name them."""
+        if not isinstance(self.components, tuple):
+            return None
+        if any(self.components.count(part) != 1 for part in QUATERNION):
+            return None
+        w, x, y, z = (self.components.index(part) for part in QUATERNION)
+        return w, x, y, z
+
+    @property
+    def method(self) -> Method:
+        """How the stream is put on a grid: as it says, or as its kind suggests."""
+        if self.interpolation is not None:
+            return self.interpolation
+        if self.kind == "text" or (self.kind == "array" and self.group == "actions"):
+            return "hold"
+        if self.kind != "array" or not self.dtype.startswith("float"):
+            return "nearest"
+        return "slerp" if self.quaternion_columns is not None else "linear"
+
+    def resolve(self, joint_names: tuple[str, ...]) -> Stream:
+        """The same stream with `joints` replaced by the robot's own."""
+        if "joints" not in self.shape and self.components != "joints":
+            return self
+        values = self.model_dump()
+        values["shape"] = tuple(
+            len(joint_names) if size == "joints" else size for size in self.shape
+        )
+        if self.components == "joints":
+            values["components"] = joint_names
+        return Stream.model_validate(values)
