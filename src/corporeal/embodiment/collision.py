@@ -1,0 +1,240 @@
+"""Self-collision of a whole recording: batched bounds first, coal only where they leave doubt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from corporeal.embodiment.broad_phase import Candidates, Indices, Shapes, near_pairs, shapes_of
+from corporeal.embodiment.embodiment import Embodiment
+from corporeal.embodiment.joint_map import standing_positions
+from corporeal.embodiment.kinematics import Kinematics
+from corporeal.embodiment.pinocchio_model import coal_shape, import_coal
+from corporeal.errors import ModelError
+from corporeal.geometry import Array
+
+LinkPair = tuple[str, str]
+
+# A ball joint is three motors in a row, often without shapes of their own between them.
+BALL_JOINT = 3
+# Frames at a time: bounds the memory whatever the length of the recording.
+BLOCK = 1024
+
+
+@dataclass(frozen=True, eq=False)
+class Distances:
+    """The nearest that any tested pair of links comes to touching, frame by frame.
+
+    `minimum_m` (T,) is signed: negative is the depth of a collision; infinite when no pair is
+    tested, NaN where the joints are not finite. `pair` (T,) numbers the nearest of `pairs`, or -1.
+    """
+
+    minimum_m: Array
+    pair: Indices
+    pairs: tuple[LinkPair, ...]
+
+    def closest(self, frame: int) -> LinkPair | None:
+        """The two links that are nearest to each other in a frame."""
+        return self.pairs[self.pair[frame]] if self.pair[frame] >= 0 else None
+
+
+@dataclass(frozen=True, eq=False)
+class Collisions:
+    """Every pair of links that overlaps, one entry per frame and pair, in order of time."""
+
+    frames: Indices
+    links: tuple[LinkPair, ...]
+    depths_m: Array
+
+    def __len__(self) -> int:
+        return len(self.links)
+
+
+@dataclass(frozen=True, eq=False)
+class _ShapePairs:
+    """Pairs of shapes (P, 2), the number of the link pair of each (P,), coal's solver of each."""
+
+    shapes: Indices
+    link_pair: Indices
+    solvers: list[Any]
+    # A solver does not keep its shapes alive: without these it reads freed memory.
+    solids: list[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class CollisionModel:
+    """The shapes of one robot and the pairs of links that must not touch.
+
+    Tested are all pairs of links with shapes except those that are adjacent (a joint connects
+    them, or up to three joints through links without shapes), those that the document lists as
+    `touching`, and those that overlap when the robot stands (`disabled_pairs`).
+    """
+
+    embodiment: Embodiment
+
+    @cached_property
+    def kinematics(self) -> Kinematics:
+        """The forward kinematics behind it."""
+        return Kinematics(self.embodiment)
+
+    @cached_property
+    def pairs(self) -> tuple[LinkPair, ...]:
+        """The pairs of links that are tested."""
+        return tuple(pair for pair in self._possible if pair not in self.disabled_pairs)
+
+    @cached_property
+    def disabled_pairs(self) -> tuple[LinkPair, ...]:
+        """Pairs left out only because their shapes overlap in the standing posture."""
+        pairs = self._shape_pairs(self._possible)
+        standing = standing_positions(self.embodiment)[None]
+        _, found, distance = self._measured(standing, pairs, 0.0)
+        overlapping = np.unique(pairs.link_pair[found[distance < 0]])
+        return tuple(self._possible[number] for number in overlapping)
+
+    def distances(self, q: ArrayLike) -> Distances:
+        """The smallest signed distance and its pair in each frame of joints (T, J)."""
+        joints = self.kinematics.checked(q)
+        minimum, nearest = np.full(len(joints), np.inf), np.full(len(joints), -1)
+        for start, rows, finite in _finite_blocks(joints):
+            frames, pairs, found = self._measured(rows, self._tested, None)
+            order = np.lexsort((found, frames))
+            first = order[np.unique(frames[order], return_index=True)[1]]
+            where = start + finite[frames[first]]
+            minimum[where] = found[first]
+            nearest[where] = self._tested.link_pair[pairs[first]]
+        minimum[~np.isfinite(joints).all(axis=1)] = np.nan
+        return Distances(minimum, nearest, self.pairs)
+
+    def collisions(self, q: ArrayLike, *, tolerance_m: float = 0.0) -> Collisions:
+        """All pairs of links that overlap by more than `tolerance_m` in joints (T, J)."""
+        if not tolerance_m >= 0:
+            raise ModelError(
+                f"the tolerance of collisions is no depth, got {tolerance_m} m; expected 0 or "
+                "more. Use distances() to find links that are only near each other."
+            )
+        joints = self.kinematics.checked(q)
+        deepest: dict[tuple[int, int], float] = {}
+        for start, rows, finite in _finite_blocks(joints):
+            frames, pairs, found = self._measured(rows, self._tested, -tolerance_m)
+            for hit in np.flatnonzero(found < -tolerance_m):
+                link_pair = int(self._tested.link_pair[pairs[hit]])
+                key = (start + int(finite[frames[hit]]), link_pair)
+                deepest[key] = max(deepest.get(key, 0.0), -float(found[hit]))
+        keys = sorted(deepest)
+        return Collisions(
+            np.array([frame for frame, _ in keys], np.int64),
+            tuple(self.pairs[pair] for _, pair in keys),
+            np.array([deepest[key] for key in keys], np.float64),
+        )
+
+    @cached_property
+    def _possible(self) -> tuple[LinkPair, ...]:
+        shaped = [link.name for link in self.embodiment.links if link.collision]
+        left_out = adjacent_pairs(self.embodiment)
+        left_out |= {frozenset(pair) for pair in self.embodiment.touching}
+        return tuple(pair for pair in combinations(shaped, 2) if frozenset(pair) not in left_out)
+
+    @cached_property
+    def _shapes(self) -> Shapes:
+        return shapes_of(self.embodiment)
+
+    @cached_property
+    def _tested(self) -> _ShapePairs:
+        return self._shape_pairs(self.pairs)
+
+    def _shape_pairs(self, pairs: tuple[LinkPair, ...]) -> _ShapePairs:
+        coal = import_coal()
+        owned: dict[str, list[int]] = {name: [] for name in self.kinematics.names}
+        for shape, link in enumerate(self._shapes.link):
+            owned[self.kinematics.names[link]].append(shape)
+        rows = [
+            (a, b, number)
+            for number, (first, second) in enumerate(pairs)
+            for a in owned[first]
+            for b in owned[second]
+        ]
+        solids = [coal_shape(shape) for link in self.embodiment.links for shape in link.collision]
+        table = np.array(rows, np.int64).reshape(-1, 3)
+        solvers = [coal.ComputeDistance(solids[a], solids[b]) for a, b, _ in rows]
+        return _ShapePairs(table[:, :2], table[:, 2], solvers, solids)
+
+    def _measured(
+        self, q: Array, pairs: _ShapePairs, reach_m: float | None
+    ) -> tuple[Indices, Indices, Array]:
+        """Frames, pairs of shapes and signed distances (n,), at least of all that matter.
+
+        What matters is any pair nearer than `reach_m`, or without it the nearest of each frame.
+        """
+        poses = self.kinematics.transforms(q)
+        near = near_pairs(self._shapes, pairs.shapes, self._shapes.located(poses), reach_m)
+        distance = self._narrow_phase(poses, pairs, near, reach_m)
+        known = np.isfinite(distance)
+        return near.frame[known], near.pair[known], distance[known]
+
+    def _narrow_phase(
+        self, poses: Array, pairs: _ShapePairs, near: Candidates, reach_m: float | None
+    ) -> Array:
+        """Signed distances (n,) of the candidates; infinite where a bound made it needless."""
+        coal = import_coal()
+        request, result, here = coal.DistanceRequest(), coal.DistanceResult(), coal.Transform3s()
+        distance = np.where(near.exact, near.bound, np.inf)
+        limit = np.full(poses.shape[-1], np.inf if reach_m is None else reach_m)
+        if reach_m is None:
+            np.minimum.at(limit, near.frame, distance)
+        doubtful = np.flatnonzero(~near.exact & (near.bound < limit[near.frame]))
+        # The most promising first: what it finds often makes the others needless.
+        order = doubtful[np.argsort(near.bound[doubtful], kind="stable")]
+        shapes = pairs.shapes[near.pair[order]]
+        rotations, offsets = _relative(self._shapes, poses, shapes, near.frame[order])
+        for one, rotation, offset in zip(order, rotations, offsets, strict=True):
+            frame = near.frame[one]
+            if near.bound[one] < limit[frame]:
+                there = coal.Transform3s(rotation, offset)
+                result.clear()
+                distance[one] = pairs.solvers[near.pair[one]](here, there, request, result)
+                if reach_m is None:
+                    limit[frame] = min(limit[frame], distance[one])
+        return distance
+
+
+def adjacent_pairs(embodiment: Embodiment) -> set[frozenset[str]]:
+    """Pairs of links that one joint connects, or up to three through links without shapes."""
+    shaped = {link.name for link in embodiment.links if link.collision}
+    neighbours: dict[str, list[str]] = {link.name: [] for link in embodiment.links}
+    for joint in embodiment.joints:
+        neighbours[joint.parent].append(joint.child)
+        neighbours[joint.child].append(joint.parent)
+    found: set[frozenset[str]] = set()
+    for start in shaped:
+        front, seen = {start}, {start}
+        for _ in range(BALL_JOINT):
+            reached = {link for place in front for link in neighbours[place]} - seen
+            found |= {frozenset((start, link)) for link in reached & shaped}
+            seen |= reached
+            front = reached - shaped
+    return found
+
+
+def _relative(shapes: Shapes, poses: Array, pairs: Indices, frame: Indices) -> tuple[Array, Array]:
+    """Rotations (n, 3, 3) and offsets (n, 3) of the second shape as seen from the first."""
+    turned, moved = [], []
+    for number in pairs.T:
+        link, place = poses[shapes.link[number], :, :, frame], shapes.places[number]
+        turned.append(link[:, :, :3] @ place[:, :, :3])
+        moved.append(link[:, :, :3] @ place[:, :, 3:] + link[:, :, 3:])
+    back = turned[0].swapaxes(1, 2)
+    return back @ turned[1], (back @ (moved[1] - moved[0]))[..., 0]
+
+
+def _finite_blocks(joints: Array) -> Iterator[tuple[int, Array, Indices]]:
+    """Pieces of the recording: first frame, the rows that are finite, and which those are."""
+    for start in range(0, len(joints), BLOCK):
+        rows = joints[start : start + BLOCK]
+        finite = np.flatnonzero(np.isfinite(rows).all(axis=1))
+        yield start, rows[finite], finite

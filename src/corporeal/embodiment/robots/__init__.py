@@ -1,0 +1,1 @@
+"""The built-in robots: one embodiment document each, named after its file."""

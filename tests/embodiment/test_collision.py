@@ -1,0 +1,186 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import coal
+import numpy as np
+import pinocchio as pin
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from corporeal.embodiment import collision
+from corporeal.embodiment.broad_phase import segment_distance
+from corporeal.embodiment.collision import CollisionModel, adjacent_pairs
+from corporeal.embodiment.embodiment import Embodiment, Standing
+from corporeal.embodiment.joint_map import standing_positions
+from corporeal.embodiment.pinocchio_model import compile_pinocchio, geometry_model
+from corporeal.errors import ModelError
+from corporeal.geometry import Array
+
+PositionsOf = Callable[[Embodiment, int], Array]
+
+COAL_M = 1e-5
+
+
+def _every_distance(model: CollisionModel, q: Array) -> list[dict[tuple[str, str], float]]:
+    """The signed distance of every tested pair of links, frame by frame, by coal alone."""
+    compiled = compile_pinocchio(model.embodiment)
+    geometry = geometry_model(compiled, model.pairs)
+    data, shapes = compiled.model.createData(), geometry.createData()
+    links = [one.name.rsplit("_", 1)[0] for one in geometry.geometryObjects]
+    pairs = [(links[pair.first], links[pair.second]) for pair in geometry.collisionPairs]
+    frames = []
+    for x in compiled.configurations(q):
+        pin.updateGeometryPlacements(compiled.model, data, geometry, shapes, x)
+        nearest: dict[tuple[str, str], float] = {}
+        for number, pair in enumerate(pairs):
+            distance = pin.computeDistance(geometry, shapes, number).min_distance
+            nearest[pair] = min(distance, nearest.get(pair, np.inf))
+        frames.append(nearest)
+    return frames
+
+
+def test_distances_and_collisions_are_those_of_coal_on_every_pair(
+    robot: Embodiment, positions_of: PositionsOf
+) -> None:
+    model, q = CollisionModel(robot), positions_of(robot, 60)
+    truth = _every_distance(model, q)
+    distances, collisions = model.distances(q), model.collisions(q, tolerance_m=0.001)
+    found = {
+        (int(frame), pair): depth
+        for frame, pair, depth in zip(
+            collisions.frames, collisions.links, collisions.depths_m, strict=True
+        )
+    }
+    for frame, nearest in enumerate(truth):
+        assert distances.minimum_m[frame] == pytest.approx(min(nearest.values()), abs=COAL_M)
+        closest = distances.closest(frame)
+        assert closest is not None
+        assert nearest[closest] == pytest.approx(distances.minimum_m[frame], abs=COAL_M)
+        for pair, distance in nearest.items():
+            if abs(distance + 0.001) > COAL_M:
+                assert ((frame, pair) in found) == (distance < -0.001)
+            if (frame, pair) in found:
+                assert found[frame, pair] == pytest.approx(-distance, abs=COAL_M)
+
+
+def test_a_standing_robot_does_not_collide(robot: Embodiment) -> None:
+    model = CollisionModel(robot)
+    standing = standing_positions(robot)[None]
+    assert model.distances(standing).minimum_m[0] > 0
+    assert len(model.collisions(standing)) == 0
+    assert model.pairs
+
+
+def test_a_hand_through_the_torso_is_found_and_named(humanoid: Embodiment) -> None:
+    q = np.tile(standing_positions(humanoid), (5, 1))
+    columns = [humanoid.joint_names.index(f"left_{j}_joint") for j in ("shoulder_roll", "elbow")]
+    q[3, columns] = (-1.2, 0.0)
+    collisions = CollisionModel(humanoid).collisions(q, tolerance_m=0.005)
+    assert set(collisions.frames) == {3}
+    assert ("left_elbow", "torso") in collisions.links
+    assert collisions.depths_m.min() > 0.005
+    assert len(collisions) == len(collisions.links)
+
+
+def test_neighbours_through_shapeless_links_are_adjacent(humanoid: Embodiment) -> None:
+    adjacent = adjacent_pairs(humanoid)
+    assert frozenset(("pelvis", "torso")) in adjacent
+    assert frozenset(("torso", "left_shoulder_yaw")) in adjacent
+    assert frozenset(("left_slide", "left_elbow")) in adjacent
+    assert frozenset(("torso", "left_elbow")) not in adjacent
+    assert frozenset(("left_slide", "left_follow")) not in adjacent
+
+
+def test_a_far_link_is_no_neighbour_though_all_between_have_no_shape(
+    humanoid: Embodiment,
+) -> None:
+    links = tuple(
+        link if link.name in ("pelvis", "left_ankle") else link.model_copy(update={"collision": ()})
+        for link in humanoid.links
+    )
+    assert CollisionModel(humanoid.model_copy(update={"links": links})).pairs == (
+        ("pelvis", "left_ankle"),
+    )
+
+
+def test_pairs_that_touch_by_design_are_left_out(humanoid: Embodiment) -> None:
+    touching = (("left_follow", "left_slide"),)
+    model = CollisionModel(humanoid.model_copy(update={"touching": touching}))
+    assert ("left_follow", "left_slide") in CollisionModel(humanoid).pairs
+    assert ("left_follow", "left_slide") not in model.pairs
+    assert model.disabled_pairs == ()
+
+
+def test_pairs_that_overlap_when_standing_are_left_out_and_reported(humanoid: Embodiment) -> None:
+    folded = Standing(height=0.9, posture={"left_shoulder_roll_joint": -0.6})
+    standing = humanoid.model_copy(update={"standing": folded})
+    model = CollisionModel(standing)
+    assert ("left_elbow", "torso") in model.disabled_pairs
+    assert set(model.disabled_pairs) == set(CollisionModel(humanoid).pairs) - set(model.pairs)
+    assert model.distances(standing_positions(standing)[None]).minimum_m[0] > 0
+
+
+def test_a_frame_that_is_not_finite_has_no_distance(humanoid: Embodiment) -> None:
+    q = np.tile(standing_positions(humanoid), (3, 1))
+    q[1, 4] = np.nan
+    distances = CollisionModel(humanoid).distances(q)
+    assert np.isnan(distances.minimum_m).tolist() == [False, True, False]
+    assert distances.closest(1) is None
+    assert len(CollisionModel(humanoid).collisions(q)) == 0
+
+
+def test_the_blocks_of_a_long_recording_change_nothing(
+    humanoid: Embodiment, positions_of: PositionsOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    q = positions_of(humanoid, 50)
+    whole, hits = CollisionModel(humanoid).distances(q), CollisionModel(humanoid).collisions(q)
+    monkeypatch.setattr(collision, "BLOCK", 7)
+    pieces, again = CollisionModel(humanoid).distances(q), CollisionModel(humanoid).collisions(q)
+    np.testing.assert_allclose(pieces.minimum_m, whole.minimum_m, atol=COAL_M)
+    np.testing.assert_array_equal(again.frames, hits.frames)
+    assert again.links == hits.links
+
+
+def test_a_robot_without_shapes_never_collides(humanoid: Embodiment) -> None:
+    links = tuple(link.model_copy(update={"collision": ()}) for link in humanoid.links)
+    model = CollisionModel(humanoid.model_copy(update={"links": links}))
+    q = standing_positions(humanoid)[None]
+    assert np.isinf(model.distances(q).minimum_m).all()
+    assert model.distances(q).closest(0) is None
+    assert len(model.collisions(q)) == 0
+
+
+def test_a_negative_tolerance_is_refused(humanoid: Embodiment) -> None:
+    with pytest.raises(ModelError, match=r"got -0.01 m; expected 0 or more"):
+        CollisionModel(humanoid).collisions(standing_positions(humanoid)[None], tolerance_m=-0.01)
+
+
+COORDINATE = st.floats(-1, 1).map(lambda value: round(value, 3))
+VECTOR = st.tuples(COORDINATE, COORDINATE, COORDINATE).map(np.array)
+
+
+@settings(max_examples=150, deadline=None)
+@given(VECTOR, VECTOR, VECTOR, st.one_of(VECTOR, st.floats(-2, 2)))
+def test_segments_are_as_far_apart_as_their_nearest_points(
+    centre_a: Array, half_a: Array, centre_b: Array, half_b: Array | float
+) -> None:
+    # A number makes the second segment parallel to the first, the hard case.
+    second = half_a * half_b if isinstance(half_b, float) else half_b
+    ours = segment_distance(*(v[:, None] for v in (centre_a, half_a, centre_b, second)))[0]
+    steps = np.linspace(-1, 1, 41)
+    points_a = centre_a + steps[:, None] * half_a
+    points_b = centre_b + steps[:, None] * second
+    sampled = np.linalg.norm(points_a[:, None] - points_b[None], axis=-1).min()
+    spacing = (np.linalg.norm(half_a) + np.linalg.norm(second)) / 40
+    assert sampled - spacing - 1e-9 <= ours <= sampled + 1e-9
+
+
+def test_the_solvers_outlive_the_shapes_that_made_them(humanoid: Embodiment) -> None:
+    model = CollisionModel(humanoid)
+    q = np.tile(standing_positions(humanoid), (20, 1))
+    first = model.distances(q).minimum_m
+    clutter = [coal.Box(9, 9, 9) for _ in range(200)]
+    np.testing.assert_array_equal(model.distances(q).minimum_m, first)
+    assert len(clutter) == 200
