@@ -1,0 +1,5 @@
+"""Runs the program with `python -m corporeal`."""
+
+from corporeal.cli.program import main
+
+main()

@@ -1,0 +1,120 @@
+"""`corporeal document`: check, show and compare versioned documents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.syntax import Syntax
+
+from corporeal.cli.command import Command, group
+from corporeal.cli.output import AsJson, console, print_json
+from corporeal.errors import DocumentError, Problem, UnknownNameError
+
+if TYPE_CHECKING:
+    from corporeal.schema.document import Document
+
+_app = group("Check, show and compare documents: schemas and embodiments.")
+_Path = Annotated[Path, typer.Argument(help="A .yaml, .toml or .json document, or a ready name.")]
+
+
+@_app.command()
+def check(documents: Annotated[list[Path], typer.Argument()], as_json: AsJson = False) -> None:
+    """Validate documents; every problem comes with its line and the fix. Exit 1 if one is bad.
+
+    Example: [bold]corporeal document check my_rig.yaml[/bold]
+    """
+    report: dict[str, list[str]] = {}
+    for path in documents:
+        try:
+            document = _open(path)
+        except DocumentError as error:
+            report[str(path)] = [error.describe(problem) for problem in error.problems]
+            continue
+        report[str(path)] = []
+        if not as_json:
+            summary = f"{document.kind} {document.reference}  {document.hash[:19]}"
+            console().print(f"[green]good[/green] {path}: {summary}")
+    if as_json:
+        print_json(report)
+    else:
+        for problems in report.values():
+            for problem in problems:
+                console().print(problem, style="red", soft_wrap=True, markup=False)
+    if any(report.values()):
+        raise typer.Exit(1)
+
+
+@_app.command()
+def show(document: _Path, as_json: AsJson = False) -> None:
+    """Print a document as the platform understands it, defaults filled in.
+
+    Example: [bold]corporeal document show teleop_humanoid[/bold]
+    """
+    import yaml
+
+    opened = _open(document)
+    values = opened.model_dump(mode="json", exclude_none=True)
+    if as_json:
+        print_json({**values, "hash": opened.hash})
+        return
+    text = yaml.safe_dump(values, sort_keys=False, allow_unicode=True, default_flow_style=None,
+                          width=100)  # fmt: skip
+    console().print(f"# {opened.hash}", style="dim")
+    console().print(Syntax(text, "yaml", background_color="default"))
+
+
+@_app.command()
+def diff(before: _Path, after: _Path, as_json: AsJson = False) -> None:
+    """Say what changed between two versions of a document. Exit 1 if anything did.
+
+    Example: [bold]corporeal document diff rig_v1.yaml rig_v2.yaml[/bold]
+    """
+    from dataclasses import asdict
+
+    from corporeal.schema.revision import changes
+
+    old, new = _open(before), _open(after)
+    if old.kind != new.kind:
+        message = f"got {new.kind!r}; expected {old.kind!r}, as {before} is."
+        raise DocumentError(str(after), [Problem(None, "document", message)])
+    found = changes(old, new)
+    if as_json:
+        print_json([asdict(change) for change in found])
+    else:
+        for change in found:
+            colour = {"+": "green", "-": "red", "~": "yellow"}[str(change)[0]]
+            console().print(str(change), style=colour, soft_wrap=True, markup=False)
+        if not found:
+            console().print("no change")
+    if found:
+        raise typer.Exit(1)
+
+
+def _open(path: Path) -> Document:
+    """A document of whatever kind it says it is; a bare name is a ready schema or robot."""
+    from corporeal.embodiment.embodiment import Embodiment
+    from corporeal.embodiment.library import open_robot, robot_names
+    from corporeal.schema.document import kind_of
+    from corporeal.schema.library import open_schema, rig_names
+    from corporeal.schema.markup import SUFFIXES, read_markup
+    from corporeal.schema.schema import Schema
+
+    if path.suffix not in SUFFIXES and not path.exists():
+        if str(path) in rig_names():
+            return open_schema(path)
+        if str(path) in robot_names():
+            return open_robot(path)
+        raise UnknownNameError("document", str(path), (*rig_names(), *robot_names()))
+    kinds: dict[str, type[Document]] = {model.kind: model for model in (Schema, Embodiment)}
+    markup = read_markup(path)
+    kind = kind_of(markup)
+    if kind not in kinds:
+        line = markup.line(("document",)) or 1
+        message = f"got {kind!r}; expected one of: {', '.join(kinds)}."
+        raise DocumentError(markup.source, [Problem(line, "document", message)])
+    return kinds[kind].from_markup(markup)
+
+
+COMMAND = Command(_app, panel="Robots and documents")

@@ -1,0 +1,144 @@
+"""`corporeal info`: what is in an episode."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Group
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from corporeal.cli.command import Command
+from corporeal.cli.output import AsJson, console, print_json
+
+if TYPE_CHECKING:
+    from corporeal.episode.summary import EpisodeSummary, StreamSummary
+
+_BARS = "▁▂▃▄▅▆▇█"
+
+
+def info(
+    episode: Annotated[Path, typer.Argument(help="An episode file (.h5).")],
+    as_json: AsJson = False,
+) -> None:
+    """Show what is in an episode: streams, rates, gaps, sizes, robot, documents.
+
+    Example: [bold]corporeal info demo.h5[/bold]
+    """
+    from corporeal.episode.episode import Episode
+    from corporeal.episode.summary import summarise
+
+    with Episode.open(episode) as opened:
+        summary = summarise(opened)
+    if as_json:
+        print_json(summary.to_json())
+    else:
+        console().print(show(summary))
+
+
+def show(summary: EpisodeSummary) -> Group:
+    """The summary as people read it."""
+    return Group(_head(summary), _streams(summary), *_warnings(summary))
+
+
+def _head(summary: EpisodeSummary) -> Panel:
+    when = datetime.fromtimestamp(summary.epoch_ns / 1e9, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim")
+    grid.add_column()
+    grid.add_row("robot", summary.robot or "none")
+    grid.add_row("recorded", f"{when}, {summary.duration_s:.2f} s")
+    fields = (
+        f"{name} {value}" for name, value in summary.metadata.items() if value not in ("", {})
+    )
+    grid.add_row("metadata", ", ".join(fields) or "none")
+    for kind, reference in summary.documents.items():
+        name, _, digest = reference.partition(" ")
+        grid.add_row(kind, Text.assemble(name, "  ", (digest[:19], "dim")))
+    grid.add_row("content", Text(f"{summary.content_hash[:19]}  {_size(summary.bytes)}"))
+    return Panel(grid, title=f"[bold]{Path(summary.path).name}[/bold]  {summary.id}",
+                 title_align="left", border_style="cyan")  # fmt: skip
+
+
+def _streams(summary: EpisodeSummary) -> Table:
+    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("stream", no_wrap=True)
+    table.add_column("holds", no_wrap=True)
+    table.add_column("samples", justify="right")
+    table.add_column("rate", justify="right", no_wrap=True)
+    table.add_column("jitter", justify="right", no_wrap=True)
+    table.add_column("gaps", justify="right")
+    table.add_column("size", justify="right", no_wrap=True)
+    table.add_column("over time", no_wrap=True)
+    for stream in summary.streams:
+        group, _, name = stream.path.partition("/")
+        table.add_row(
+            Text.assemble((f"{group}/", "dim"), name),
+            Text.assemble(
+                _holds(stream), (f"  {stream.unit}" if stream.unit != "1" else "", "dim")
+            ),
+            f"{stream.samples:,}",
+            _rate(stream),
+            "" if stream.jitter_ms is None else f"{stream.jitter_ms:.2f} ms",
+            _gap_count(stream),
+            _size(stream.bytes),
+            Text(_sparkline(stream.activity), style="green"),
+        )
+    return table
+
+
+def _warnings(summary: EpisodeSummary) -> list[Text]:
+    lines = []
+    if summary.recovered:
+        lines.append(f"recovered: {summary.recovered}; the end may be missing")
+    if summary.missing_streams:
+        lines.append(f"missing streams: {', '.join(summary.missing_streams)}")
+    if summary.missing_metadata:
+        lines.append(f"missing metadata: {', '.join(summary.missing_metadata)}")
+    for stream in summary.streams:
+        if stream.backwards:
+            lines.append(f"{stream.path}: the clock goes back {stream.backwards} times")
+        if stream.not_finite:
+            lines.append(f"{stream.path}: {stream.not_finite} values are NaN or infinite")
+        for gap in stream.gaps[:3]:
+            length_ms = 1e3 * gap.length_s
+            lines.append(f"{stream.path}: no samples for {length_ms:.0f} ms at {gap.start_s:.3f} s")
+    return [Text(f"! {line}", style="yellow") for line in lines]
+
+
+def _holds(stream: StreamSummary) -> str:
+    shape = "x".join(map(str, stream.shape))
+    return f"{stream.kind} {shape}".strip()
+
+
+def _rate(stream: StreamSummary) -> Text:
+    if stream.measured_hz is None or stream.nominal_hz is None:
+        return Text("events" if stream.nominal_hz is None else "-", style="dim")
+    off = abs(stream.measured_hz / stream.nominal_hz - 1) > 0.02
+    return Text(f"{stream.measured_hz:.1f} Hz", style="yellow" if off else "")
+
+
+def _gap_count(stream: StreamSummary) -> Text:
+    return Text(str(len(stream.gaps)), style="yellow" if stream.gaps else "dim")
+
+
+def _size(count: float) -> str:
+    for unit in ("B", "kB", "MB", "GB"):
+        if count < 1000 or unit == "GB":
+            return f"{count:.0f} B" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1000
+    raise AssertionError
+
+
+def _sparkline(activity: tuple[float | None, ...]) -> str:
+    return "".join(
+        " " if value is None else _BARS[min(int(value * len(_BARS)), len(_BARS) - 1)]
+        for value in activity
+    )
+
+
+COMMAND = Command(info)

@@ -1,0 +1,48 @@
+"""`corporeal plot`: an episode on one page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from corporeal.cli.command import Command
+from corporeal.cli.output import AsJson, console, print_json
+from corporeal.errors import CorporealError
+
+_SUFFIXES = (".png", ".pdf", ".svg")
+
+
+def plot(
+    episode: Annotated[Path, typer.Argument(help="An episode file (.h5).")],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Picture to write: .png, .pdf or .svg.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Draw an episode on one page: cameras, joints, forces, and every stream in time.
+
+    Example: [bold]corporeal plot demo.h5 -o demo.png[/bold]
+    """
+    from corporeal.episode.episode import Episode
+    from corporeal.episode.plot import plot_episode
+
+    picture = out or episode.with_suffix(".png")
+    if picture.suffix not in _SUFFIXES:
+        raise CorporealError(
+            f"picture, got {picture.name!r}; expected a name ending in {', '.join(_SUFFIXES)}."
+        )
+    with Episode.open(episode) as opened:
+        figure = plot_episode(opened)
+    try:
+        figure.savefig(picture)
+    except OSError as error:
+        raise CorporealError(f"{picture}: {error.strerror or error}.") from None
+    if as_json:
+        print_json({"picture": str(picture)})
+    else:
+        console().print(f"wrote {picture}")
+
+
+COMMAND = Command(plot)

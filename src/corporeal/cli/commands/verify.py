@@ -1,0 +1,51 @@
+"""`corporeal verify`: is an episode still what was written?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from corporeal.cli.command import Command
+from corporeal.cli.output import AsJson, console, print_json
+from corporeal.errors import EpisodeError
+
+
+def verify(
+    episodes: Annotated[list[Path], typer.Argument(help="Episode files (.h5).")],
+    as_json: AsJson = False,
+) -> None:
+    """Read every byte and compare it with the hashes inside; exit 1 if anything changed.
+
+    Example: [bold]corporeal verify demo.h5[/bold]
+    """
+    from corporeal.episode.verification import Damage
+    from corporeal.episode.verification import verify as verify_episode
+
+    results: dict[str, tuple[Damage, ...]] = {}
+    for path in episodes:
+        try:
+            results[str(path)] = verify_episode(path)
+        except EpisodeError as error:
+            if len(episodes) == 1:
+                raise
+            results[str(path)] = (Damage("", str(error)),)
+    if as_json:
+        print_json(
+            {
+                name: [{"path": item.path, "message": item.message} for item in damage]
+                for name, damage in results.items()
+            }
+        )
+    else:
+        for name, damage in results.items():
+            verdict = "[red]damaged[/red]" if damage else "[green]whole[/green]"
+            console().print(f"{name}: {verdict}")
+            for item in damage:
+                console().print(f"  {item.path or 'file'}: {item.message}")
+    if any(results.values()):
+        raise typer.Exit(1)
+
+
+COMMAND = Command(verify)

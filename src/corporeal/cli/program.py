@@ -1,0 +1,64 @@
+"""The program `corporeal`: finds its commands, runs one, turns errors into one line and a code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from corporeal import __version__
+from corporeal.cli.command import Command
+from corporeal.errors import CorporealError
+from corporeal.registry import plugins
+
+MISUSE = 2
+INTERRUPTED = 130
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"corporeal {__version__}")
+        raise typer.Exit
+
+
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Demonstrations of humanoid robots in, training datasets people can trust out."""
+
+
+def program() -> typer.Typer:
+    """The whole command tree: every file in `cli/commands` is a command."""
+    app = typer.Typer(
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode="rich",
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_root)
+    for name, command in plugins("corporeal.cli.commands", "COMMAND", Command).items():
+        if isinstance(command.run, typer.Typer):
+            app.add_typer(command.run, name=name, rich_help_panel=command.panel)
+        else:
+            app.command(name, rich_help_panel=command.panel)(command.run)
+    return app
+
+
+def main() -> None:
+    """Run; exit 0 for good, 1 when the data is not, 2 for misuse or unreadable input."""
+    try:
+        program()()
+    except CorporealError as error:
+        sys.stderr.write(f"corporeal: {error}\n")
+        sys.exit(MISUSE)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:
+        # The reader of our output has left (head, less); nothing is wrong.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)

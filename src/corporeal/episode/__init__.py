@@ -1,0 +1,1 @@
+"""The episode file: one demonstration, many streams, many clocks, one epoch."""

@@ -1,0 +1,234 @@
+"""Makes the episode file out of a spool folder, beside its place, and moves it there whole."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from corporeal.episode import depth, layout
+from corporeal.episode.digest import BLOCK_BYTES, CONTENT, DIGEST, content_digest
+from corporeal.episode.spool import SpoolPaths, read_header
+from corporeal.episode.video import index_mp4, remux
+from corporeal.errors import EpisodeError, WriteError
+from corporeal.schema.stream import Stream
+
+_DRAFT = "episode.h5"
+
+
+def assemble(folder: Path, target: Path, *, recovered: str | None = None) -> Path:
+    """Write the episode and remove the folder; killed anywhere, it can be run again.
+
+    `recovered` says why the spool was not closed by its own writer.
+    """
+    header = read_header(folder)
+    streams = [Stream.model_validate(values) for values in header["streams"]]
+    draft = folder / _DRAFT
+    with h5py.File(draft, "w", libver=layout.LIBVER) as file:
+        _write_root(file, header, recovered)
+        present = [stream for stream in streams if _write_stream(file, folder, stream)]
+        if not present:
+            raise WriteError(f"{target}: no stream has a sample, so there is no episode to write.")
+        listed = [stream.model_dump(mode="json", exclude_none=True) for stream in present]
+        _write_text(file, layout.STREAMS, _json(listed))
+        file.attrs[CONTENT] = content_digest(file)
+    _publish(draft, target)
+    shutil.rmtree(folder)
+    return target
+
+
+def _write_root(file: h5py.File, header: dict[str, Any], recovered: str | None) -> None:
+    file.attrs["format"] = layout.FORMAT
+    file.attrs["version"] = layout.VERSION
+    for name in ("id", "epoch_ns", "robot"):
+        if header.get(name) is not None:
+            file.attrs[name] = header[name]
+    if recovered is not None:
+        file.attrs["recovered"] = recovered
+    _write_text(file, layout.FIELDS, _json(header["metadata"]))
+    for document in header["documents"]:
+        kind = document["kind"]
+        _write_text(file, f"{layout.DOCUMENTS}/{kind}", document["text"])
+        file.attrs[f"{kind}_hash"] = document["hash"]
+
+
+def _write_stream(file: h5py.File, folder: Path, stream: Stream) -> bool:
+    """Write one stream; False when it has no whole sample."""
+    paths = SpoolPaths(folder, stream)
+    if not (paths.time.exists() and paths.data.exists()):
+        return False
+    times = np.fromfile(paths.time, "<i8")
+    write = {"video": _video, "depth": _depth, "points": _ragged, "text": _ragged}
+    count = _whole_samples(paths, stream, len(times))
+    if count == 0:
+        return False
+    group = file.create_group(stream.path)
+    _describe(group, stream)
+    _write_array(group, "time_ns", times[:count])
+    write.get(stream.kind, _array)(group, paths, stream, count)
+    return True
+
+
+def _whole_samples(paths: SpoolPaths, stream: Stream, stamped: int) -> int:
+    """How many samples have a stamp and all of their data: all, unless the writer was killed."""
+    stored = paths.data.stat().st_size
+    if stream.kind == "array":
+        return min(stamped, stored // _sample_bytes(stream))
+    if stream.kind == "video":
+        if stamped == 0:
+            return 0
+        return min(stamped, len(index_mp4(paths.data).start))
+    ends = np.cumsum(np.fromfile(paths.length, "<i8"))
+    return min(stamped, int(np.searchsorted(ends, stored, side="right")))
+
+
+def _array(group: h5py.Group, paths: SpoolPaths, stream: Stream, count: int) -> None:
+    shape = (count, *(int(size) for size in stream.shape))
+    dtype = np.dtype(stream.dtype).newbyteorder("<")
+    rows = max(1, BLOCK_BYTES // _sample_bytes(stream))
+    _write_blocks(group, "data", shape, dtype, _file_blocks(paths.data, dtype, shape, rows))
+
+
+def _ragged(group: h5py.Group, paths: SpoolPaths, stream: Stream, count: int) -> None:
+    lengths = np.fromfile(paths.length, "<i8", count)
+    offset = np.concatenate([[0], np.cumsum(lengths // _row_bytes(stream))]).astype("<i8")
+    shape = (int(offset[-1]), *(int(size) for size in stream.shape))
+    dtype = np.dtype(stream.dtype).newbyteorder("<")
+    rows = max(1, BLOCK_BYTES // _row_bytes(stream))
+    _write_blocks(group, "data", shape, dtype, _file_blocks(paths.data, dtype, shape, rows))
+    _write_array(group, "offset", offset)
+
+
+def _depth(group: h5py.Group, paths: SpoolPaths, stream: Stream, count: int) -> None:
+    height, width = (int(size) for size in stream.shape)
+    dataset = group.create_dataset(
+        "data",
+        (count, height, width),
+        "<u2",
+        chunks=(1, height, width),
+        shuffle=True,
+        compression="gzip",
+        compression_opts=1,
+    )
+    dataset.attrs["encoding"] = depth.ENCODING
+    digest = hashlib.sha256()
+    with paths.data.open("rb") as file:
+        for number, length in enumerate(np.fromfile(paths.length, "<i8", count).tolist()):
+            chunk = file.read(length)
+            digest.update(chunk)
+            dataset.id.write_direct_chunk((number, 0, 0), chunk)
+    dataset.attrs[DIGEST] = digest.hexdigest()
+
+
+def _video(group: h5py.Group, paths: SpoolPaths, stream: Stream, count: int) -> None:
+    movie = paths.data.with_suffix(".movie")
+    times = np.fromfile(paths.time, "<i8", count)
+    remux(paths.data, movie, times)
+    index = index_mp4(movie)
+    if len(index.start) != count:
+        raise EpisodeError(f"{stream.path}: {count} stamps for {len(index.start)} pictures.")
+    shape = (movie.stat().st_size,)
+    dtype = np.dtype(np.uint8)
+    blocks = _file_blocks(movie, dtype, shape, BLOCK_BYTES)
+    dataset = _write_blocks(group, "data", shape, dtype, blocks)
+    dataset.attrs["codec"] = index.codec
+    dataset.attrs["extradata"] = np.frombuffer(index.extradata, np.uint8)
+    _write_array(group, "packet_start", index.start)
+    _write_array(group, "packet_size", index.size)
+    _write_array(group, "packet_key", index.is_key.astype(np.uint8))
+    movie.unlink()
+
+
+def _describe(group: h5py.Group, stream: Stream) -> None:
+    """The schema's words as plain attributes, for whoever opens the file with h5py alone."""
+    for name in ("kind", "rate_hz", "frame", "unit", "components", "description"):
+        value = getattr(stream, name)
+        if value is not None:
+            group.attrs[name] = list(value) if isinstance(value, tuple) else value
+    group.attrs["interpolation"] = stream.method
+
+
+def _file_blocks(
+    path: Path, dtype: np.dtype[Any], shape: tuple[int, ...], rows: int
+) -> Iterator[NDArray[Any]]:
+    row = shape[1:]
+    values = int(np.prod(row, dtype=np.int64))
+    with path.open("rb") as file:
+        for first in range(0, shape[0], rows):
+            wanted = min(rows, shape[0] - first)
+            yield np.fromfile(file, dtype, wanted * values).reshape(wanted, *row)
+
+
+def _write_blocks(
+    group: h5py.Group,
+    name: str,
+    shape: tuple[int, ...],
+    dtype: np.dtype[Any],
+    blocks: Iterable[NDArray[Any]],
+) -> h5py.Dataset:
+    dataset = group.create_dataset(name, shape, dtype, fill_time="never")
+    digest = hashlib.sha256()
+    first = 0
+    for block in blocks:
+        digest.update(np.ascontiguousarray(block).data)
+        dataset[first : first + len(block)] = block
+        first += len(block)
+    dataset.attrs[DIGEST] = digest.hexdigest()
+    return dataset
+
+
+def _write_array(group: h5py.Group, name: str, values: NDArray[Any]) -> None:
+    little = values.astype(values.dtype.newbyteorder("<"))
+    _write_blocks(group, name, values.shape, little.dtype, [little] if little.size else [])
+
+
+def _write_text(file: h5py.File, path: str, text: str) -> None:
+    raw = text.encode()
+    kind = h5py.string_dtype("utf-8", max(1, len(raw)))
+    dataset = file.create_dataset(path, data=np.array(raw, dtype=kind))
+    dataset.attrs[DIGEST] = hashlib.sha256(raw).hexdigest()
+
+
+def _publish(draft: Path, target: Path) -> None:
+    """Sync, make read-only, and give the file its name only if nobody else took it."""
+    with draft.open("rb") as file:
+        os.fsync(file.fileno())
+    draft.chmod(0o444)
+    try:
+        os.link(draft, target)
+    except FileExistsError:
+        raise WriteError(
+            f"{target} already exists and episodes are immutable. Choose another name; "
+            f"the samples are kept in {draft.parent}."
+        ) from None
+    except OSError:
+        # A file system without hard links: rename replaces, so look first.
+        if target.exists():
+            raise WriteError(f"{target} already exists and episodes are immutable.") from None
+        draft.rename(target)
+    folder = os.open(target.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _sample_bytes(stream: Stream) -> int:
+    count = int(np.prod([int(size) for size in stream.shape], dtype=np.int64))
+    return max(1, count * np.dtype(stream.dtype).itemsize)
+
+
+def _row_bytes(stream: Stream) -> int:
+    return 1 if stream.kind == "text" else _sample_bytes(stream)
+
+
+def _json(values: Any) -> str:
+    return json.dumps(values, ensure_ascii=False, sort_keys=True, indent=1)

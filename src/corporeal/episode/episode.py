@@ -1,0 +1,195 @@
+"""An episode, open for reading: its streams, its metadata, the documents that govern it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from pydantic import TypeAdapter, ValidationError
+
+from corporeal.embodiment.embodiment import Embodiment
+from corporeal.episode import layout
+from corporeal.episode.alignment import Aligned, align
+from corporeal.episode.digest import CONTENT
+from corporeal.episode.storage import Storage, explained
+from corporeal.episode.streams import READERS, StreamReader
+from corporeal.errors import EpisodeError, UnknownNameError
+from corporeal.schema.schema import Schema
+from corporeal.schema.stream import Method, Stream
+
+_STREAM_LIST = TypeAdapter(tuple[Stream, ...])
+
+
+class Episode(Mapping[str, StreamReader]):
+    """A mapping from `group/name` to the stream there; use it with `with`."""
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        self._storage = Storage(self.path)
+        self._readers: dict[str, StreamReader] = {}
+        try:
+            with explained(self.path):
+                self._specs = self._read_root()
+        except BaseException:
+            self.close()
+            raise
+
+    @classmethod
+    def open(cls, path: Path | str) -> Self:
+        """Open an episode file; nothing but its list of streams is read."""
+        return cls(path)
+
+    def _read_root(self) -> dict[str, Stream]:
+        attribute = self._storage.attribute
+        if attribute("format", str) != layout.FORMAT:
+            raise EpisodeError(
+                f"{self.path}: an HDF5 file, but not an episode; expected the attribute "
+                f"format = {layout.FORMAT!r}. Bring it in with: corporeal import {self.path}."
+            )
+        self.version: int = attribute("version", int) or 0
+        if not 1 <= self.version <= layout.VERSION:
+            raise EpisodeError(
+                f"{self.path}: episode format version {self.version}; this Corporeal reads "
+                f"1 to {layout.VERSION}. Update it: pip install -U corporeal."
+            )
+        self.id: str = attribute("id", str) or ""
+        self.epoch_ns: int = attribute("epoch_ns", int) or 0
+        self.robot: str | None = attribute("robot", str)
+        self.recovered: str | None = attribute("recovered", str)
+        self.content_hash: str = f"sha256:{attribute(CONTENT, str)}"
+        listed = self._storage.json(layout.STREAMS)
+        try:
+            streams = _STREAM_LIST.validate_python(listed)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = "/".join(map(str, first["loc"]))
+            raise EpisodeError(
+                f"{self.path}: {layout.STREAMS} is not a list of streams: {where}: {first['msg']}."
+            ) from None
+        if len(streams) > layout.MAX_STREAMS:
+            raise EpisodeError(f"{self.path}: lists {len(streams)} streams; expected fewer.")
+        for stream in streams:
+            if "joints" in stream.shape:
+                raise EpisodeError(f"{self.path}: {stream.path} does not say how many joints.")
+        return {stream.path: stream for stream in streams}
+
+    def __getitem__(self, path: str) -> StreamReader:
+        if path not in self._readers:
+            if path not in self._specs:
+                raise UnknownNameError("stream", path, self._specs)
+            spec = self._specs[path]
+            self._readers[path] = READERS[spec.kind](self._storage, spec)
+        return self._readers[path]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._specs)
+
+    def __len__(self) -> int:
+        return len(self._specs)
+
+    def __contains__(self, path: object) -> bool:
+        return path in self._specs
+
+    def __repr__(self) -> str:
+        return f"<Episode {self.path.name}: {self.robot}, {len(self)} streams>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Free the file; safe to call twice."""
+        self._storage.close()
+
+    @property
+    def storage(self) -> Storage:
+        """The file below the streams."""
+        return self._storage
+
+    @cached_property
+    def metadata(self) -> dict[str, Any]:
+        """Operator, station, task, ...: the fields of SPEC R8."""
+        with explained(self.path):
+            fields = self._storage.json(layout.FIELDS)
+            if not isinstance(fields, dict):
+                raise EpisodeError(f"{self.path}: {layout.FIELDS} is not a JSON object.")
+            return fields
+
+    @cached_property
+    def documents(self) -> dict[str, str]:
+        """The embedded documents as text, by kind."""
+        with explained(self.path):
+            group = self._storage.h5.get(layout.DOCUMENTS)
+            kinds = list(group) if group is not None else []
+            return {kind: self._storage.text(f"{layout.DOCUMENTS}/{kind}") for kind in kinds}
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The schema the episode was recorded under."""
+        return Schema.parse(self.document("schema"), source=f"{self.path}:schema", suffix=".json")
+
+    @cached_property
+    def embodiment(self) -> Embodiment:
+        """The robot."""
+        text = self.document("embodiment")
+        return Embodiment.parse(text, source=f"{self.path}:embodiment", suffix=".json")
+
+    @property
+    def missing_streams(self) -> tuple[str, ...]:
+        """Streams that the schema asks for and the episode does not have."""
+        wanted = (stream for stream in self.schema.streams if not stream.optional)
+        return tuple(stream.path for stream in wanted if stream.path not in self)
+
+    @property
+    def missing_metadata(self) -> tuple[str, ...]:
+        """Metadata fields that the schema asks for and the episode leaves empty."""
+        return tuple(name for name in self.schema.metadata if self.metadata.get(name) in (None, ""))
+
+    @property
+    def span_ns(self) -> tuple[int, int]:
+        """First and last stamp of all streams."""
+        stamps = [reader.time_ns for reader in map(self.__getitem__, self) if len(reader)]
+        if not stamps:
+            return 0, 0
+        return min(int(times.min()) for times in stamps), max(int(times.max()) for times in stamps)
+
+    def align(
+        self,
+        rate_hz: float,
+        streams: list[str] | None = None,
+        *,
+        methods: Mapping[str, Method] | None = None,
+        span_ns: tuple[int, int] | None = None,
+        gap_periods: float = 2.5,
+    ) -> Aligned:
+        """Put streams on one grid; see `corporeal.episode.alignment.align`."""
+        chosen = list(self) if streams is None else streams
+        return align(
+            {path: self[path] for path in chosen},
+            rate_hz,
+            methods=methods,
+            span_ns=span_ns,
+            gap_periods=gap_periods,
+        )
+
+    def document(self, kind: str) -> str:
+        """An embedded document as text, checked against its hash."""
+        if kind not in self.documents:
+            raise UnknownNameError("document in this episode", kind, self.documents)
+        text = self.documents[kind]
+        stated = self._storage.attribute(f"{kind}_hash", str)
+        actual = "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+        if stated != actual:
+            raise EpisodeError(f"{self.path}: the {kind} in it does not match its hash.")
+        return text

@@ -1,0 +1,32 @@
+"""Names and limits of the episode file, as `docs/spec/episode.md` decides them."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+FORMAT = "corporeal-episode"
+VERSION = 1
+
+# Superblock 3 with checksummed metadata: readable by every HDF5 since 1.10 (2016).
+LIBVER = ("v110", "v110")
+SIGNATURE = b"\x89HDF\r\n\x1a\n"
+
+METADATA = "metadata"
+STREAMS = "metadata/streams"
+FIELDS = "metadata/fields"
+DOCUMENTS = "metadata/documents"
+
+# A reader takes no more than these before it has looked at what is really there.
+MAX_STREAMS = 1024
+MAX_TEXT_BYTES = 64 << 20
+MAX_FRAME_BYTES = 256 << 20
+
+# The datasets of a stream, besides `time_ns` and `data`.
+Kind = Literal["array", "video", "depth", "points", "text"]
+EXTRA_DATASETS: dict[str, tuple[str, ...]] = {
+    "array": (),
+    "depth": (),
+    "points": ("offset",),
+    "text": ("offset",),
+    "video": ("packet_start", "packet_size", "packet_key"),
+}

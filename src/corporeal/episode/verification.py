@@ -1,0 +1,99 @@
+"""Reads every byte of an episode and says whether it is still what was written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import av
+import h5py
+import numpy as np
+
+from corporeal.episode.digest import CONTENT, DIGEST, content_digest, dataset_digest
+from corporeal.episode.episode import Episode
+from corporeal.episode.layout import EXTRA_DATASETS
+from corporeal.episode.storage import explained
+from corporeal.episode.streams import VideoReader
+from corporeal.errors import CorporealError
+
+
+@dataclass(frozen=True)
+class Damage:
+    """One thing that is not as it was written."""
+
+    path: str
+    message: str
+
+
+def verify(path: Path | str) -> tuple[Damage, ...]:
+    """Everything wrong with an episode; empty when it is whole. Raises if it cannot be opened."""
+    with Episode.open(path) as episode:
+        return (*_changed(episode), *_inconsistent(episode))
+
+
+def _changed(episode: Episode) -> Iterator[Damage]:
+    file = episode.storage.h5
+    datasets: list[str] = []
+    with explained(episode.path):
+        file.visititems(
+            lambda name, item: datasets.append(name) if isinstance(item, h5py.Dataset) else None
+        )
+    for name in datasets:
+        try:
+            with explained(episode.path):
+                dataset = episode.storage.dataset(name)
+                stated, actual = dataset.attrs.get(DIGEST), dataset_digest(dataset)
+        except CorporealError as error:
+            yield Damage(name, str(error))
+            continue
+        if stated != actual:
+            yield Damage(name, "content does not match its sha256")
+    with explained(episode.path):
+        if file.attrs.get(CONTENT) != content_digest(file):
+            yield Damage("", "names, types or attributes do not match the content hash")
+
+
+def _inconsistent(episode: Episode) -> Iterator[Damage]:
+    listed = {
+        f"{stream}/{name}"
+        for stream in episode
+        for name in ("time_ns", "data", *EXTRA_DATASETS[episode[stream].spec.kind])
+    }
+    for path in sorted(listed):
+        if path not in episode.storage.h5:
+            yield Damage(path, "is listed but missing")
+    for path in episode:
+        try:
+            reader = episode[path]
+            if len(reader):
+                _ = reader[0], reader[-1], reader.nbytes
+            if isinstance(reader, VideoReader):
+                yield from _wrong_index(reader)
+        except CorporealError as error:
+            yield Damage(path, str(error))
+    for kind in episode.documents:
+        try:
+            episode.document(kind)
+        except CorporealError as error:
+            yield Damage(f"metadata/documents/{kind}", str(error))
+
+
+def _wrong_index(reader: VideoReader) -> Iterator[Damage]:
+    """The packet index is for speed; the MP4 has the last word."""
+    index = reader.packets
+    try:
+        with av.open(reader.movie(), "r") as container:
+            found = np.array(
+                [
+                    (packet.pos, packet.size, packet.is_keyframe)
+                    for packet in container.demux(video=0)
+                    if packet.size
+                ]
+            )
+    except av.FFmpegError as error:
+        yield Damage(reader.spec.path, f"the video is not a readable MP4: {error}")
+        return
+    stated = np.stack([index.start, index.size, index.is_key], axis=1)
+    if found.shape != stated.shape or (found != stated).any():
+        yield Damage(reader.spec.path, "the packet index does not match the MP4")

@@ -1,0 +1,122 @@
+"""The tree keeps its promises: imports point one way, names exist, files carry honest names."""
+
+from __future__ import annotations
+
+import ast
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE = ROOT / "src" / "corporeal"
+# Import only from an earlier row; packages within one row are strangers.
+DIRECTION = (
+    ("errors",),
+    ("units", "geometry", "registry"),
+    ("schema",),
+    ("embodiment",),
+    ("episode",),
+    ("testing",),
+    ("cli",),
+)
+ROW = {name: row for row, names in enumerate(DIRECTION) for name in names}
+FORBIDDEN_NAMES = {
+    "utils",
+    "util",
+    "common",
+    "helpers",
+    "helper",
+    "core",
+    "base",
+    "manager",
+    "misc",
+}
+FILES = sorted(SOURCE.rglob("*.py"))
+MODULES = [path for path in FILES if path.name != "__main__.py"]
+
+
+def _room(path: Path) -> str:
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def _imports(path: Path) -> list[str]:
+    found = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found.append(node.module)
+        elif isinstance(node, ast.Import):
+            found.extend(alias.name for alias in node.names)
+    return [name for name in found if name.startswith("corporeal.")]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_imports_point_one_way(path: Path) -> None:
+    room = _room(path)
+    if room in ("__init__", "__main__"):
+        return
+    for name in _imports(path):
+        other = name.split(".")[1]
+        assert other == room or ROW[other] < ROW[room], f"{room} imports {name}"
+
+
+def test_no_import_circle_is_hidden_in_the_modules_of_a_room() -> None:
+    graph = {
+        "corporeal." + ".".join(path.relative_to(SOURCE).with_suffix("").parts): _imports(path)
+        for path in MODULES
+    }
+    done: set[str] = set()
+
+    def walk(name: str, trail: tuple[str, ...]) -> None:
+        assert name not in trail, f"import circle: {' -> '.join((*trail, name))}"
+        if name in done:
+            return
+        for other in graph.get(name, []):
+            if other != name:
+                walk(other, (*trail, name))
+        done.add(name)
+
+    for name in graph:
+        walk(name, ())
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_every_module_imports_and_its_public_names_exist(path: Path) -> None:
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    name = ".".join(("corporeal", *(part for part in parts if part != "__init__")))
+    module = import_module(name)
+    for public in getattr(module, "__all__", []):
+        assert hasattr(module, public), f"{name}.__all__ names {public}"
+
+
+def test_no_file_has_a_name_that_says_nothing() -> None:
+    assert not [path for path in FILES if path.stem in FORBIDDEN_NAMES]
+
+
+def test_the_library_neither_prints_nor_exits() -> None:
+    for path in FILES:
+        if _room(path) in ("cli", "__main__"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                assert node.func.id not in ("print", "exit"), f"{path.name} line {node.lineno}"
+
+
+def test_the_architecture_page_names_files_that_exist() -> None:
+    page = (ROOT / "ARCHITECTURE.md").read_text()
+    rooms = re.search(r"## Rooms\s+```(.*?)```", page, re.DOTALL)
+    assert rooms is not None
+    here = SOURCE
+    for line in rooms[1].splitlines():
+        folder = re.match(r"^  (\w+)/ ", line)
+        here = SOURCE / folder[1] if folder else here
+        for name in re.findall(r"\b(\w+\.py)\b", line):
+            assert (here / name).exists() or (SOURCE / name).exists(), f"{line.strip()}: {name}"
+
+
+def test_every_room_is_on_the_architecture_page() -> None:
+    page = (ROOT / "ARCHITECTURE.md").read_text()
+    for room in {_room(path) for path in FILES} - {"__init__", "__main__"}:
+        assert room in page
+        assert room in ROW, f"{room} has no place in DIRECTION"

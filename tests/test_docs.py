@@ -1,0 +1,121 @@
+"""The README, the guides and the examples are run as a reader would run them."""
+
+from __future__ import annotations
+
+import os
+import re
+import runpy
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "guides").glob("*.md"))]
+DEMO = Path("out/demo/synthetic_reach_seed0_0001.h5")
+# `robot diff` of two robots that differ says so with its exit code.
+DIFFERS = "robot diff g1 g1_23dof"
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which `make demo` was run and a reader wrote a schema of their own."""
+    folder = tmp_path_factory.mktemp("reader")
+    _corporeal(folder, "demo --out out/demo --seconds 1")
+    ready = ROOT / "src" / "corporeal" / "schema" / "rigs" / "egocentric.yaml"
+    (folder / "my_rig.yaml").write_text(ready.read_text())
+    return folder
+
+
+def _corporeal(folder: Path, arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "corporeal", *shlex.split(arguments)]
+    result = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
+    expected = 1 if arguments == DIFFERS else 0
+    assert result.returncode == expected, f"corporeal {arguments}: {result.stderr}"
+    return result
+
+
+def _blocks(page: Path) -> Iterator[tuple[str, str]]:
+    for match in re.finditer(r"^```(python|console)\n(.*?)^```", page.read_text(), re.M | re.S):
+        yield match[1], match[2]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_block_of_a_page_runs(page: Path, place: Path) -> None:
+    names: dict[str, object] = {}
+    here = Path.cwd()
+    blocks = list(_blocks(page))
+    assert blocks, f"{page.name} shows nothing to run"
+    os.chdir(place)
+    try:
+        for language, text in blocks:
+            if language == "python":
+                exec(compile(text, str(page), "exec"), names)
+                continue
+            for line in text.splitlines():
+                assert line.startswith("$ corporeal "), f"{page.name}: {line}"
+                _corporeal(place, line.removeprefix("$ corporeal "))
+    finally:
+        os.chdir(here)
+
+
+@pytest.mark.slow
+def test_the_depth_recipe_of_the_specification_is_right(place: Path) -> None:
+    import h5py
+    import numpy
+
+    from corporeal.episode.episode import Episode
+
+    page = (ROOT / "docs" / "spec" / "episode.md").read_text()
+    recipe = re.search(r"```python\n(.*?)```", page, re.S)
+    assert recipe is not None
+    names: dict[str, object] = {"numpy": numpy}
+    with h5py.File(place / DEMO) as names["file"]:
+        exec(recipe[1], names)
+    with Episode.open(place / DEMO) as episode:
+        expected = episode["observations/head_depth"][10]
+    numpy.testing.assert_array_equal(numpy.asarray(names["depth"]), expected)
+
+
+def test_every_example_has_a_test_here() -> None:
+    scripts = {script.stem for script in (ROOT / "examples").glob("*.py")}
+    assert scripts == {"write_episode", "align_episode", "check_self_collision"}
+
+
+def _run_example(name: str, argument: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = ROOT / "examples" / f"{name}.py"
+    monkeypatch.setattr(sys, "argv", [str(script), str(argument)])
+    runpy.run_path(str(script), run_name="__main__")
+
+
+def test_the_example_that_writes_an_episode_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _run_example("write_episode", tmp_path, monkeypatch)
+    assert "observations/joint_position/data" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_the_example_that_aligns_an_episode_runs(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _run_example("align_episode", place / DEMO, monkeypatch)
+    assert "100.0% complete" in capsys.readouterr().out
+
+
+def test_the_example_that_finds_self_collision_runs(
+    shared_data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    motion = next((shared_data / "retarget" / "g1_csv_xyzw").rglob("*.csv"))
+    _run_example("check_self_collision", motion, monkeypatch)
+    assert "of 1749 frames touch" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("page", [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text()):
+        assert (page.parent / target).exists(), f"{page.name} links to {target}"
