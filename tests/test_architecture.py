@@ -19,6 +19,8 @@ DIRECTION = (
     ("embodiment",),
     ("episode",),
     ("testing",),
+    ("simulation",),
+    ("capture",),
     ("cli",),
 )
 ROW = {name: row for row, names in enumerate(DIRECTION) for name in names}

@@ -35,8 +35,8 @@ def open_robot(name_or_path: str | Path) -> Embodiment:
     built in, ModelError for a file that is no robot, DocumentError for a broken document.
     """
     path = Path(name_or_path)
-    if isinstance(name_or_path, str) and name_or_path in robot_names():
-        return _built_in(name_or_path)
+    if str(name_or_path) in robot_names():
+        return _built_in(str(name_or_path))
     if path.suffix.lower() not in SUFFIXES:
         if path.name == str(name_or_path) and not path.exists():
             raise UnknownNameError("robot", str(name_or_path), robot_names())

@@ -138,10 +138,11 @@ def _align_one(
         raise EpisodeError(f"{path}: slerp needs components named qw qx qy qz.")
     # Events have no period: the last one stays in force until the next.
     period_ns = _period_ns(spec, time)
-    reach_ns = None if period_ns is None else round(gap_periods * period_ns)
+    reach_ns = None if period_ns is None else gap_periods * period_ns
     before = np.searchsorted(time, grid, side="right") - 1
     low = np.maximum(before, 0)
-    high = np.minimum(before + 1, len(time) - 1)
+    # A row right on a sample rests on that alone, whatever comes after it.
+    high = np.where(time[low] == grid, low, np.minimum(before + 1, len(time) - 1))
     age_low, age_high = grid - time[low], time[high] - grid
     outside = (before < 0) | (grid > time[-1])
     if method == "hold":
@@ -159,7 +160,7 @@ def _align_one(
     values = None
     if spec.kind == "array":
         # Only what the grid touches is read: a window of a long episode costs a window.
-        first, stop = int(low[0]), int(high[-1]) + 1
+        first, stop = int(low[0]), int(high.max()) + 1
         data = np.asarray(series[first:stop])
         if smooth:
             step_ns = time[high] - time[low]
@@ -205,11 +206,12 @@ def _check_clock(path: str, series: Series) -> None:
     time = series.time_ns
     if not len(time):
         raise EpisodeError(f"{path} has no samples, so it cannot be aligned. Leave it out.")
-    backwards = np.flatnonzero(np.diff(time) < 0)
+    backwards = np.flatnonzero(time[1:] < time[:-1])
     if len(backwards):
         at = int(backwards[0]) + 1
+        step_ns = int(time[at - 1]) - int(time[at])
         raise EpisodeError(
-            f"{path}: the clock goes back at sample {at}, by {int(time[at - 1] - time[at])} ns; "
+            f"{path}: the clock goes back at sample {at}, by {step_ns} ns; "
             "expected stamps that do not decrease. Cut the episode there, or leave the stream out."
         )
 
@@ -242,7 +244,8 @@ def _skew(columns: list[Column], rows: int) -> NDArray[np.int64]:
     latest = np.zeros(rows, np.int64)
     seen = np.zeros(rows, bool)
     for column in columns:
-        lag = np.zeros(rows, np.int64) if column.method in ("linear", "slerp") else column.age_ns
+        on_time = column.method in ("linear", "slerp")
+        lag = np.where(column.extrapolated, column.age_ns, 0) if on_time else column.age_ns
         fresh, again = column.valid & ~seen, column.valid & seen
         np.copyto(earliest, np.where(fresh, lag, np.minimum(earliest, lag)), where=fresh | again)
         np.copyto(latest, np.where(fresh, lag, np.maximum(latest, lag)), where=fresh | again)

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.episode import depth, layout
+from corporeal.episode.attributes import read_attribute, write_attribute
 from corporeal.episode.digest import BLOCK_BYTES, CONTENT, DIGEST, content_digest
-from corporeal.episode.spool import SpoolPaths, read_header
-from corporeal.episode.video import index_mp4, remux
+from corporeal.episode.spool import HEADER, SpoolPaths, read_header
+from corporeal.episode.video import index_mp4, write_mp4
 from corporeal.errors import EpisodeError, WriteError
 from corporeal.schema.stream import Stream
 
@@ -31,33 +32,62 @@ def assemble(folder: Path, target: Path, *, recovered: str | None = None) -> Pat
     """
     header = read_header(folder)
     streams = [Stream.model_validate(values) for values in header["streams"]]
+    if _is_published(target, header["id"]):
+        _remove(folder)
+        return target
     draft = folder / _DRAFT
+    # Never write into an old draft: it may be the published file under its other name.
+    draft.unlink(missing_ok=True)
     with h5py.File(draft, "w", libver=layout.LIBVER) as file:
-        _write_root(file, header, recovered)
+        _write_root(file, header, recovered or header.get("recovered"))
         present = [stream for stream in streams if _write_stream(file, folder, stream)]
-        if not present:
-            raise WriteError(f"{target}: no stream has a sample, so there is no episode to write.")
         listed = [stream.model_dump(mode="json", exclude_none=True) for stream in present]
         _write_text(file, layout.STREAMS, _json(listed))
-        file.attrs[CONTENT] = content_digest(file)
+        write_attribute(file, CONTENT, content_digest(file))
+    if not present:
+        advice = f" Remove {folder}." if recovered else ""
+        if not recovered:
+            _remove(folder)
+        raise WriteError(
+            f"{target}: no stream has a sample, so there is no episode to write.{advice}"
+        )
     _publish(draft, target)
-    shutil.rmtree(folder)
+    _remove(folder)
     return target
 
 
+def _is_published(target: Path, episode_id: str) -> bool:
+    """Whether a run that was killed later got as far as giving the episode its name."""
+    if not target.is_file():
+        return False
+    try:
+        with h5py.File(target, "r") as file:
+            return bool(read_attribute(file, "id") == episode_id)
+    except (OSError, EpisodeError):
+        return False
+
+
+def _remove(folder: Path) -> None:
+    """Delete the spool, the header last: while it is there, the rest can be done again."""
+    for path in folder.iterdir():
+        if path.name != HEADER:
+            path.unlink()
+    shutil.rmtree(folder)
+
+
 def _write_root(file: h5py.File, header: dict[str, Any], recovered: str | None) -> None:
-    file.attrs["format"] = layout.FORMAT
-    file.attrs["version"] = layout.VERSION
+    write_attribute(file, "format", layout.FORMAT)
+    write_attribute(file, "version", layout.VERSION)
     for name in ("id", "epoch_ns", "robot"):
         if header.get(name) is not None:
-            file.attrs[name] = header[name]
+            write_attribute(file, name, header[name])
     if recovered is not None:
-        file.attrs["recovered"] = recovered
+        write_attribute(file, "recovered", recovered)
     _write_text(file, layout.FIELDS, _json(header["metadata"]))
     for document in header["documents"]:
         kind = document["kind"]
         _write_text(file, f"{layout.DOCUMENTS}/{kind}", document["text"])
-        file.attrs[f"{kind}_hash"] = document["hash"]
+        write_attribute(file, f"{kind}_hash", document["hash"])
 
 
 def _write_stream(file: h5py.File, folder: Path, stream: Stream) -> bool:
@@ -79,13 +109,11 @@ def _write_stream(file: h5py.File, folder: Path, stream: Stream) -> bool:
 
 def _whole_samples(paths: SpoolPaths, stream: Stream, stamped: int) -> int:
     """How many samples have a stamp and all of their data: all, unless the writer was killed."""
+    if not stamped or not paths.data.exists():
+        return 0
     stored = paths.data.stat().st_size
     if stream.kind == "array":
         return min(stamped, stored // _sample_bytes(stream))
-    if stream.kind == "video":
-        if stamped == 0:
-            return 0
-        return min(stamped, len(index_mp4(paths.data).start))
     ends = np.cumsum(np.fromfile(paths.length, "<i8"))
     return min(stamped, int(np.searchsorted(ends, stored, side="right")))
 
@@ -118,20 +146,18 @@ def _depth(group: h5py.Group, paths: SpoolPaths, stream: Stream, count: int) -> 
         compression="gzip",
         compression_opts=1,
     )
-    dataset.attrs["encoding"] = depth.ENCODING
+    write_attribute(dataset, "encoding", depth.ENCODING)
     digest = hashlib.sha256()
-    with paths.data.open("rb") as file:
-        for number, length in enumerate(np.fromfile(paths.length, "<i8", count).tolist()):
-            chunk = file.read(length)
-            digest.update(chunk)
-            dataset.id.write_direct_chunk((number, 0, 0), chunk)
-    dataset.attrs[DIGEST] = digest.hexdigest()
+    for number, chunk in enumerate(_pieces(paths, count)):
+        digest.update(chunk)
+        dataset.id.write_direct_chunk((number, 0, 0), chunk)
+    write_attribute(dataset, DIGEST, digest.hexdigest())
 
 
 def _video(group: h5py.Group, paths: SpoolPaths, stream: Stream, count: int) -> None:
     movie = paths.data.with_suffix(".movie")
     times = np.fromfile(paths.time, "<i8", count)
-    remux(paths.data, movie, times)
+    write_mp4(movie, _pieces(paths, count), times)
     index = index_mp4(movie)
     if len(index.start) != count:
         raise EpisodeError(f"{stream.path}: {count} stamps for {len(index.start)} pictures.")
@@ -139,12 +165,19 @@ def _video(group: h5py.Group, paths: SpoolPaths, stream: Stream, count: int) -> 
     dtype = np.dtype(np.uint8)
     blocks = _file_blocks(movie, dtype, shape, BLOCK_BYTES)
     dataset = _write_blocks(group, "data", shape, dtype, blocks)
-    dataset.attrs["codec"] = index.codec
-    dataset.attrs["extradata"] = np.frombuffer(index.extradata, np.uint8)
+    write_attribute(dataset, "codec", index.codec)
+    write_attribute(dataset, "extradata", np.frombuffer(index.extradata, np.uint8))
     _write_array(group, "packet_start", index.start)
     _write_array(group, "packet_size", index.size)
     _write_array(group, "packet_key", index.is_key.astype(np.uint8))
     movie.unlink()
+
+
+def _pieces(paths: SpoolPaths, count: int) -> Iterator[bytes]:
+    """The packed samples, one by one."""
+    with paths.data.open("rb") as file:
+        for length in np.fromfile(paths.length, "<i8", count).tolist():
+            yield file.read(length)
 
 
 def _describe(group: h5py.Group, stream: Stream) -> None:
@@ -152,8 +185,8 @@ def _describe(group: h5py.Group, stream: Stream) -> None:
     for name in ("kind", "rate_hz", "frame", "unit", "components", "description"):
         value = getattr(stream, name)
         if value is not None:
-            group.attrs[name] = list(value) if isinstance(value, tuple) else value
-    group.attrs["interpolation"] = stream.method
+            write_attribute(group, name, list(value) if isinstance(value, tuple) else value)
+    write_attribute(group, "interpolation", stream.method)
 
 
 def _file_blocks(
@@ -181,7 +214,7 @@ def _write_blocks(
         digest.update(np.ascontiguousarray(block).data)
         dataset[first : first + len(block)] = block
         first += len(block)
-    dataset.attrs[DIGEST] = digest.hexdigest()
+    write_attribute(dataset, DIGEST, digest.hexdigest())
     return dataset
 
 
@@ -194,7 +227,7 @@ def _write_text(file: h5py.File, path: str, text: str) -> None:
     raw = text.encode()
     kind = h5py.string_dtype("utf-8", max(1, len(raw)))
     dataset = file.create_dataset(path, data=np.array(raw, dtype=kind))
-    dataset.attrs[DIGEST] = hashlib.sha256(raw).hexdigest()
+    write_attribute(dataset, DIGEST, hashlib.sha256(raw).hexdigest())
 
 
 def _publish(draft: Path, target: Path) -> None:
@@ -206,7 +239,7 @@ def _publish(draft: Path, target: Path) -> None:
         os.link(draft, target)
     except FileExistsError:
         raise WriteError(
-            f"{target} already exists and episodes are immutable. Choose another name; "
+            f"{target} already exists and episodes are immutable. Move it away; "
             f"the samples are kept in {draft.parent}."
         ) from None
     except OSError:

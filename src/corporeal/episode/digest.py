@@ -10,6 +10,7 @@ from typing import Any
 import h5py
 import numpy as np
 
+from corporeal.episode.attributes import attributes_of
 from corporeal.errors import EpisodeError
 
 DIGEST = "sha256"
@@ -19,6 +20,8 @@ BLOCK_BYTES = 4 << 20
 
 def stored_blocks(dataset: h5py.Dataset) -> Iterator[bytes]:
     """The bytes a dataset's hash is over: its chunks as stored, or its values in order."""
+    if dataset.dtype.hasobject:
+        raise EpisodeError(f"{dataset.name}: values of variable length; expected a fixed size.")
     if dataset.chunks is not None:
         for number in range(dataset.id.get_num_chunks()):
             info = dataset.id.get_chunk_info(number)
@@ -26,9 +29,13 @@ def stored_blocks(dataset: h5py.Dataset) -> Iterator[bytes]:
                 raise EpisodeError(f"{dataset.name}: chunk {number} is larger than the file.")
             offset = info.chunk_offset
             yield dataset.id.read_direct_chunk(offset)[1]
-    elif dataset.shape == ():
-        yield dataset[()]
     elif dataset.size:
+        # Values that were never written would be made up, as many as the shape claims.
+        if dataset.id.get_storage_size() != dataset.nbytes or dataset.id.get_offset() is None:
+            raise EpisodeError(f"{dataset.name}: claims {dataset.nbytes} bytes that are not there.")
+        if dataset.shape == ():
+            yield dataset[()]
+            return
         rows = max(1, BLOCK_BYTES // max(1, dataset.nbytes // dataset.shape[0]))
         for first in range(0, dataset.shape[0], rows):
             yield np.ascontiguousarray(dataset[first : first + rows]).tobytes()
@@ -47,7 +54,7 @@ def content_digest(file: h5py.File) -> str:
     entries: dict[str, Any] = {}
 
     def visit(name: str, item: Any) -> None:
-        attributes = {key: _plain(value) for key, value in item.attrs.items() if key != CONTENT}
+        attributes = {key: value for key, value in attributes_of(item) if key != CONTENT}
         entry: dict[str, Any] = {"attributes": attributes}
         if isinstance(item, h5py.Dataset):
             entry["dtype"], entry["shape"] = item.dtype.str, list(item.shape)
@@ -57,15 +64,3 @@ def content_digest(file: h5py.File) -> str:
     file.visititems(visit)
     text = json.dumps(entries, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return [_plain(entry) for entry in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, bytes):
-        return value.hex()
-    if isinstance(value, str | int | float | bool):
-        return value
-    raise EpisodeError(f"an attribute holds a {type(value).__name__}; expected text or a number.")

@@ -62,6 +62,11 @@ class Episode(Mapping[str, StreamReader]):
         self.recovered: str | None = attribute("recovered", str)
         self.content_hash: str = f"sha256:{attribute(CONTENT, str)}"
         listed = self._storage.json(layout.STREAMS)
+        # Before they are looked at one by one: a million wrong entries make a million complaints.
+        if isinstance(listed, list) and len(listed) > layout.MAX_STREAMS:
+            raise EpisodeError(
+                f"{self.path}: lists {len(listed)} streams; expected {layout.MAX_STREAMS} at most."
+            )
         try:
             streams = _STREAM_LIST.validate_python(listed)
         except ValidationError as error:
@@ -70,8 +75,6 @@ class Episode(Mapping[str, StreamReader]):
             raise EpisodeError(
                 f"{self.path}: {layout.STREAMS} is not a list of streams: {where}: {first['msg']}."
             ) from None
-        if len(streams) > layout.MAX_STREAMS:
-            raise EpisodeError(f"{self.path}: lists {len(streams)} streams; expected fewer.")
         for stream in streams:
             if "joints" in stream.shape:
                 raise EpisodeError(f"{self.path}: {stream.path} does not say how many joints.")
@@ -84,6 +87,10 @@ class Episode(Mapping[str, StreamReader]):
             spec = self._specs[path]
             self._readers[path] = READERS[spec.kind](self._storage, spec)
         return self._readers[path]
+
+    def get(self, path: str, default: Any = None) -> Any:
+        """The stream, or `default` when there is none of that name."""
+        return self[path] if path in self._specs else default
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._specs)
@@ -130,8 +137,7 @@ class Episode(Mapping[str, StreamReader]):
     def documents(self) -> dict[str, str]:
         """The embedded documents as text, by kind."""
         with explained(self.path):
-            group = self._storage.h5.get(layout.DOCUMENTS)
-            kinds = list(group) if group is not None else []
+            kinds = self._storage.names(layout.DOCUMENTS)
             return {kind: self._storage.text(f"{layout.DOCUMENTS}/{kind}") for kind in kinds}
 
     @cached_property
@@ -188,7 +194,8 @@ class Episode(Mapping[str, StreamReader]):
         if kind not in self.documents:
             raise UnknownNameError("document in this episode", kind, self.documents)
         text = self.documents[kind]
-        stated = self._storage.attribute(f"{kind}_hash", str)
+        with explained(self.path):
+            stated = self._storage.attribute(f"{kind}_hash", str)
         actual = "sha256:" + hashlib.sha256(text.encode()).hexdigest()
         if stated != actual:
             raise EpisodeError(f"{self.path}: the {kind} in it does not match its hash.")

@@ -18,8 +18,11 @@ DOCUMENTS = "metadata/documents"
 
 # A reader takes no more than these before it has looked at what is really there.
 MAX_STREAMS = 1024
-MAX_TEXT_BYTES = 64 << 20
+MAX_TEXT_BYTES = 16 << 20
 MAX_FRAME_BYTES = 256 << 20
+
+# The only decoder that a file of this version may ask for.
+CODECS = ("h264", "hevc", "av1", "vp9")
 
 # The datasets of a stream, besides `time_ns` and `data`.
 Kind = Literal["array", "video", "depth", "points", "text"]

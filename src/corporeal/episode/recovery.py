@@ -6,6 +6,7 @@ from pathlib import Path
 
 from corporeal.episode.assembly import assemble
 from corporeal.episode.spool import SUFFIX, Lock
+from corporeal.episode.video import VideoError
 from corporeal.errors import EpisodeError
 
 
@@ -29,5 +30,10 @@ def recover(spool: Path | str) -> Path:
     try:
         target = folder.with_name(folder.name.removesuffix(SUFFIX))
         return assemble(folder, target, recovered="the writer ended before it closed the episode")
+    except (OSError, RuntimeError, LookupError, TypeError, ValueError, VideoError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise EpisodeError(
+            f"{folder}: cannot be made an episode: {reason}. Nothing of it was removed."
+        ) from error
     finally:
         lock.release()

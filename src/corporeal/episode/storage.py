@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.episode import layout
+from corporeal.episode.attributes import read_attribute
 from corporeal.errors import CorporealError, EpisodeError
 
 
@@ -23,6 +25,10 @@ def explained(path: Path) -> Iterator[None]:
     """Whatever a damaged file makes h5py raise becomes one sentence about that file."""
     try:
         yield
+    except EpisodeError as error:
+        if str(path) in str(error):
+            raise
+        raise EpisodeError(f"{path}: {error}") from None
     except CorporealError:
         raise
     except (OSError, RuntimeError, LookupError, ValueError, TypeError, OverflowError,
@@ -34,6 +40,17 @@ def explained(path: Path) -> Iterator[None]:
         ) from None
 
 
+def _refuse_number(text: str) -> None:
+    raise ValueError(f"{text} is not a number")
+
+
+def _finite_number(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        _refuse_number(text)
+    return number
+
+
 class Region:
     """A dataset that lies in one piece in the file: where, and as what."""
 
@@ -42,7 +59,7 @@ class Region:
         self.offset = offset
         self.dtype = dtype
         self.shape = shape
-        self.row_bytes = int(np.prod(shape[1:], dtype=object)) * dtype.itemsize
+        self.row_bytes = math.prod(shape[1:]) * dtype.itemsize
 
     @property
     def nbytes(self) -> int:
@@ -98,6 +115,9 @@ class Storage:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            # Opening a pipe would wait for its other end for ever.
+            raise EpisodeError(f"{path}: is not a plain file; expected an episode (.h5).")
         try:
             with path.open("rb") as file:
                 signature = file.read(len(layout.SIGNATURE))
@@ -111,6 +131,7 @@ class Storage:
             # No lock: the file is immutable, and may lie on a read-only share.
             self._file = h5py.File(path, "r", locking=False)
         self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self._groups: dict[str, Any] = {}
 
     def close(self) -> None:
         """Free the file; safe to call twice."""
@@ -126,9 +147,7 @@ class Storage:
 
     def attribute(self, name: str, kind: type) -> Any:
         """A root attribute of the given Python type, or None when it is not there."""
-        value = self._file.attrs.get(name)
-        if isinstance(value, np.generic):
-            value = value.item()
+        value = read_attribute(self._file, name)
         if value is not None and not isinstance(value, kind):
             raise EpisodeError(
                 f"{self.path}: attribute {name!r} is {type(value).__name__}; "
@@ -136,16 +155,32 @@ class Storage:
             )
         return value
 
-    def dataset(self, path: str) -> h5py.Dataset:
-        """A dataset reached by hard links alone, with its data in this very file."""
+    def _item(self, path: str) -> Any:
+        """A group or dataset reached by hard links alone; None when it is not there."""
         here: Any = self._file
         for name in path.split("/"):
             link = here.get(name, getlink=True) if isinstance(here, h5py.Group) else None
             if link is None:
-                raise EpisodeError(f"{self.path}: {path} is missing.")
+                return None
             if not isinstance(link, h5py.HardLink):
                 raise EpisodeError(f"{self.path}: {path} is a link; expected the data itself.")
             here = here[name]
+        return here
+
+    def names(self, path: str) -> list[str]:
+        """The names of what is in a group; none where there is no such group."""
+        group = self._item(path)
+        if group is None:
+            return []
+        if not isinstance(group, h5py.Group) or len(group) > layout.MAX_STREAMS:
+            raise EpisodeError(f"{self.path}: {path} is not a group of a few entries.")
+        return list(group)
+
+    def dataset(self, path: str) -> h5py.Dataset:
+        """A dataset reached by hard links alone, with its data in this very file."""
+        here = self._item(path)
+        if here is None:
+            raise EpisodeError(f"{self.path}: {path} is missing.")
         if not isinstance(here, h5py.Dataset):
             raise EpisodeError(f"{self.path}: {path} is a group; expected a dataset.")
         if here.is_virtual or here.external:
@@ -154,26 +189,48 @@ class Storage:
 
     def region(self, path: str, dtype: str, row: tuple[int, ...], rows: int | None) -> Region:
         """A contiguous dataset of this dtype and row shape, whole inside the file."""
-        dataset = self.dataset(path)
-        wanted = np.dtype(dtype).newbyteorder("<")
-        shape = dataset.shape
-        if dataset.dtype != wanted or shape is None or shape[1:] != row or len(shape) < 1:
+        dataset = self._low_level(path)
+        if not isinstance(dataset, h5py.h5d.DatasetID):
+            raise EpisodeError(f"{self.path}: {path} is a group; expected a dataset.")
+        wanted, got = np.dtype(dtype).newbyteorder("<"), dataset.dtype
+        shape: tuple[int, ...] = dataset.shape or ()
+        if got != wanted or len(shape) < 1 or shape[1:] != row:
             raise EpisodeError(
-                f"{self.path}: {path} is {dataset.dtype} of shape {shape}; "
+                f"{self.path}: {path} is {got} of shape {shape}; "
                 f"expected {wanted.name} of shape {('n', *row)}."
             )
         if rows is not None and shape[0] != rows:
             raise EpisodeError(f"{self.path}: {path} has {shape[0]} rows; expected {rows}.")
-        offset = dataset.id.get_offset()
+        # HDF5 gives no offset for chunked, virtual or external storage.
+        offset = dataset.get_offset()
         region = Region(self, offset or 0, wanted, shape)
-        if dataset.chunks is not None or (
-            region.nbytes and (offset is None or offset + region.nbytes > self.size)
-        ):
+        if region.nbytes and (offset is None or offset + region.nbytes > self.size):
             raise EpisodeError(
-                f"{self.path}: {path} claims {region.nbytes} bytes that are not in the file. "
-                "The file was cut off; take it from its source again."
+                f"{self.path}: {path} claims {region.nbytes} bytes that do not lie in one piece "
+                "in the file. It was cut off or made by others; take it from its source again."
             )
         return region
+
+    def _low_level(self, path: str) -> Any:
+        """A group or dataset reached by hard links alone, as h5py's own identifiers.
+
+        h5py's objects on top of these cost more than reading the data.
+        """
+        folder, _, name = path.rpartition("/")
+        parent = self._groups.get(folder)
+        if parent is None:
+            parent = self._low_level(folder) if folder else h5py.h5g.open(self._file.id, b"/")
+            self._groups[folder] = parent
+        key = name.encode()
+        try:
+            link = parent.links.get_info(key) if isinstance(parent, h5py.h5g.GroupID) else None
+        except KeyError:
+            link = None
+        if link is None:
+            raise EpisodeError(f"{self.path}: {path} is missing.")
+        if link.type != h5py.h5l.TYPE_HARD:
+            raise EpisodeError(f"{self.path}: {path} is a link; expected the data itself.")
+        return h5py.h5o.open(parent, key)
 
     def text(self, path: str) -> str:
         """A scalar UTF-8 dataset."""
@@ -186,12 +243,19 @@ class Storage:
     def json(self, path: str) -> Any:
         """A scalar UTF-8 dataset that holds JSON."""
         try:
-            return json.loads(self.text(path))
+            return json.loads(
+                self.text(path), parse_constant=_refuse_number, parse_float=_finite_number
+            )
         except (ValueError, RecursionError) as error:
             raise EpisodeError(f"{self.path}: {path} is not valid JSON: {error}.") from None
 
+    def _check_open(self) -> None:
+        if self._fd < 0:
+            raise EpisodeError(f"{self.path}: is closed. Read inside the `with` block.")
+
     def fill(self, array: NDArray[Any], offset: int) -> None:
         """Read bytes from `offset` on into the whole of `array`."""
+        self._check_open()
         view = array.reshape(-1).view(np.uint8).data
         done = 0
         while done < len(view):
@@ -202,6 +266,7 @@ class Storage:
 
     def bytes_at(self, offset: int, count: int) -> bytes:
         """`count` bytes from `offset` on."""
+        self._check_open()
         block = os.pread(self._fd, count, offset)
         if len(block) != count:
             raise EpisodeError(f"{self.path}: ends before byte {offset + count}.")

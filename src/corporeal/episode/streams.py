@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, overload
 
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.episode import depth, layout
+from corporeal.episode.attributes import read_attribute
 from corporeal.episode.storage import RangeFile, Region, Storage, explained
 from corporeal.episode.video import Decoder, PacketIndex
 from corporeal.errors import EpisodeError
@@ -34,42 +36,54 @@ class StreamReader:
     def __len__(self) -> int:
         return self._time.shape[0]
 
+    def __iter__(self) -> Iterator[Any]:
+        return (self[number] for number in range(len(self)))
+
     def __repr__(self) -> str:
         return f"<{self.spec.path}: {len(self)} samples, {self.spec.kind}>"
 
     @cached_property
     def time_ns(self) -> NDArray[np.int64]:
         """Stamps of all samples, int64 nanoseconds since the episode's epoch; read-only."""
-        stamps = self._time.read()
+        with explained(self._storage.path):
+            stamps = self._time.read()
         stamps.flags.writeable = False
         return stamps
 
     @property
     def nbytes(self) -> int:
         """Bytes in the file, stamps included."""
-        return self._time.nbytes + self._data_bytes()
+        with explained(self._storage.path):
+            return self._time.nbytes + self._data_bytes()
 
     @overload
     def __getitem__(self, selection: int) -> Any: ...
     @overload
     def __getitem__(self, selection: slice | Sequence[int] | NDArray[np.integer[Any]]) -> Any: ...
     def __getitem__(self, selection: Selection) -> Any:
+        if isinstance(selection, slice) and selection.step in (None, 1):
+            first, stop, _ = selection.indices(len(self))
+            with explained(self._storage.path):
+                return self._span(first, max(first, stop))
+        numbers = self._numbers(selection)
         with explained(self._storage.path):
-            if isinstance(selection, slice):
-                first, stop, step = selection.indices(len(self))
-                if step == 1:
-                    return self._span(first, max(first, stop))
-                return self._pick(np.arange(first, stop, step))
-            numbers = np.asarray(selection)
-            if numbers.size and numbers.dtype.kind not in "iu":
-                raise TypeError(f"index of {numbers.dtype}; expected whole numbers")
-            numbers = numbers.astype(np.int64)
-            numbers = np.where(numbers < 0, numbers + len(self), numbers)
-            if numbers.size and not (numbers.min() >= 0 and numbers.max() < len(self)):
-                raise IndexError(f"sample {selection}; {self.spec.path} has {len(self)}")
             if numbers.ndim == 0:
                 return self._span(int(numbers), int(numbers) + 1)[0]
             return self._pick(numbers)
+
+    def _numbers(self, selection: Any) -> NDArray[np.int64]:
+        """Sample numbers from 0 on; Python's own errors, so that `for` and `reversed` work."""
+        if isinstance(selection, slice):
+            return np.arange(*selection.indices(len(self)))
+        numbers = np.asarray(selection)
+        if numbers.ndim > 1 or (numbers.size and numbers.dtype.kind not in "iu"):
+            raise TypeError(
+                f"index, got {numbers.dtype} of shape {numbers.shape}; expected whole numbers."
+            )
+        if numbers.size and not (-len(self) <= numbers.min() and numbers.max() < len(self)):
+            raise IndexError(f"sample {selection}; {self.spec.path} has {len(self)}.")
+        numbers = numbers.astype(np.int64)
+        return np.where(numbers < 0, numbers + len(self), numbers)
 
     def _span(self, first: int, stop: int) -> Any:
         return self._pick(np.arange(first, stop))
@@ -124,7 +138,8 @@ class RaggedReader(StreamReader):
     def _offset(self) -> NDArray[np.int64]:
         path = f"{self.spec.path}/offset"
         offset = self._storage.region(path, "int64", (), len(self) + 1).read()
-        if offset[0] != 0 or offset[-1] != self._data.shape[0] or (np.diff(offset) < 0).any():
+        falls = (offset[1:] < offset[:-1]).any()
+        if offset[0] != 0 or offset[-1] != self._data.shape[0] or falls:
             raise EpisodeError(f"{self._storage.path}: {path} does not rise from 0 to its end.")
         return offset
 
@@ -156,7 +171,7 @@ class DepthReader(StreamReader):
             dataset.shape != expected
             or dataset.dtype != np.dtype("<u2")
             or dataset.chunks != (1, *frame)
-            or dataset.attrs.get("encoding") != depth.ENCODING
+            or read_attribute(dataset, "encoding") != depth.ENCODING
             or frame[0] * frame[1] * 2 > layout.MAX_FRAME_BYTES
             or dataset.id.get_num_chunks() != len(self)
         ):
@@ -204,27 +219,37 @@ class VideoReader(StreamReader):
     @cached_property
     def packets(self) -> PacketIndex:
         """Where each picture lies in the MP4."""
+        with explained(self._storage.path):
+            return self._read_packets()
+
+    def _read_packets(self) -> PacketIndex:
         path = self.spec.path
         start = self._storage.region(f"{path}/packet_start", "int64", (), len(self)).read()
         size = self._storage.region(f"{path}/packet_size", "int64", (), len(self)).read()
         key = self._storage.region(f"{path}/packet_key", "uint8", (), len(self)).read()
         end = self._data.shape[0]
-        if (start < 0).any() or (size <= 0).any() or (start > end - size).any() or key[:1] != [1]:
+        inside = (start >= 0) & (size > 0) & (start <= end - size)
+        if not inside.all() or not key[:1].all():
             raise EpisodeError(f"{self._storage.path}: {path} has packets outside of its video.")
-        attributes = self._storage.dataset(f"{path}/data").attrs
-        codec, extradata = attributes.get("codec"), attributes.get("extradata")
-        if not isinstance(codec, str) or not isinstance(extradata, np.ndarray):
-            raise EpisodeError(f"{self._storage.path}: {path} does not name its codec.")
-        return PacketIndex(codec, extradata.tobytes(), start, size, key.astype(bool))
+        dataset = self._storage.dataset(f"{path}/data")
+        codec, extradata = (read_attribute(dataset, name) for name in ("codec", "extradata"))
+        if codec not in layout.CODECS or not isinstance(extradata, list):
+            raise EpisodeError(
+                f"{self._storage.path}: {path} has codec {codec!r}; "
+                f"expected one of: {', '.join(layout.CODECS)}."
+            )
+        return PacketIndex(codec, bytes(extradata), start, size, key.astype(bool))
 
     @property
     def byte_range(self) -> tuple[int, int]:
         """(offset, length) of the complete MP4 inside the episode file."""
-        return self._data.offset, self._data.nbytes
+        with explained(self._storage.path):
+            return self._data.offset, self._data.nbytes
 
     def movie(self) -> RangeFile:
         """The MP4 itself, as a file open for reading."""
-        return RangeFile(self._data, self._storage)
+        with explained(self._storage.path):
+            return RangeFile(self._data, self._storage)
 
     @cached_property
     def _decoder(self) -> Decoder:
@@ -233,8 +258,7 @@ class VideoReader(StreamReader):
         def read(start: int, count: int) -> bytes:
             return self._storage.bytes_at(offset + start, count)
 
-        shape = tuple(int(size) for size in self.spec.shape)
-        return Decoder(self.packets, shape, read)
+        return Decoder(self.packets, self._picture_shape, read)
 
     def sizes(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
         """Bytes by which each picture differs from the last: a key frame takes its neighbour's."""
@@ -245,18 +269,37 @@ class VideoReader(StreamReader):
         place = np.minimum(np.searchsorted(moving, numbers), len(moving) - 1)
         return index.size[moving[place]].astype(np.float64)
 
+    def planes(self, selection: Selection) -> NDArray[np.uint8]:
+        """Pictures as (T, 3, height, width), one as (3, height, width): as networks take them."""
+        numbers = self._numbers(selection)
+        with explained(self._storage.path):
+            height, width, _ = self._picture_shape
+            found = self._decode(numbers.reshape(-1), self._decoder.planes, (3, height, width))
+        return found[0] if numbers.ndim == 0 else found
+
     def _pick(self, numbers: NDArray[np.int64]) -> NDArray[np.uint8]:
-        shape = tuple(int(size) for size in self.spec.shape)
-        if int(np.prod(shape)) > layout.MAX_FRAME_BYTES:
-            raise EpisodeError(f"{self._storage.path}: {self.spec.path} has pictures of {shape}.")
+        return self._decode(numbers, self._decoder.picture, self._picture_shape)
+
+    def _decode(
+        self,
+        numbers: NDArray[np.int64],
+        decode: Callable[[int], NDArray[np.uint8]],
+        shape: tuple[int, ...],
+    ) -> NDArray[np.uint8]:
+        if len(numbers) == 1:
+            return decode(int(numbers[0]))[None]
         pictures = np.empty((len(numbers), *shape), np.uint8)
         # In order of time, so that neighbours share the decoding of their group of pictures.
-        order = np.argsort(numbers, kind="stable")
-        for place, picture in zip(
-            order, self._decoder.pictures(numbers[order].tolist()), strict=True
-        ):
-            pictures[place] = picture
+        for place in np.argsort(numbers, kind="stable"):
+            pictures[place] = decode(int(numbers[place]))
         return pictures
+
+    @cached_property
+    def _picture_shape(self) -> tuple[int, ...]:
+        shape = tuple(int(size) for size in self.spec.shape)
+        if math.prod(shape) > layout.MAX_FRAME_BYTES:
+            raise EpisodeError(f"{self._storage.path}: {self.spec.path} has pictures of {shape}.")
+        return shape
 
     def _data_bytes(self) -> int:
         return self._data.nbytes

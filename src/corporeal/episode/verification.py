@@ -10,9 +10,10 @@ import av
 import h5py
 import numpy as np
 
+from corporeal.episode.attributes import read_attribute
 from corporeal.episode.digest import CONTENT, DIGEST, content_digest, dataset_digest
 from corporeal.episode.episode import Episode
-from corporeal.episode.layout import EXTRA_DATASETS
+from corporeal.episode.layout import DOCUMENTS, EXTRA_DATASETS, FIELDS
 from corporeal.episode.storage import explained
 from corporeal.episode.streams import VideoReader
 from corporeal.errors import CorporealError
@@ -43,15 +44,20 @@ def _changed(episode: Episode) -> Iterator[Damage]:
         try:
             with explained(episode.path):
                 dataset = episode.storage.dataset(name)
-                stated, actual = dataset.attrs.get(DIGEST), dataset_digest(dataset)
+                stated, actual = read_attribute(dataset, DIGEST), dataset_digest(dataset)
         except CorporealError as error:
             yield Damage(name, str(error))
             continue
         if stated != actual:
             yield Damage(name, "content does not match its sha256")
-    with explained(episode.path):
-        if file.attrs.get(CONTENT) != content_digest(file):
-            yield Damage("", "names, types or attributes do not match the content hash")
+    try:
+        with explained(episode.path):
+            same = read_attribute(file, CONTENT) == content_digest(file)
+    except CorporealError as error:
+        yield Damage("", str(error))
+        return
+    if not same:
+        yield Damage("", "names, types or attributes do not match the content hash")
 
 
 def _inconsistent(episode: Episode) -> Iterator[Damage]:
@@ -61,8 +67,11 @@ def _inconsistent(episode: Episode) -> Iterator[Damage]:
         for name in ("time_ns", "data", *EXTRA_DATASETS[episode[stream].spec.kind])
     }
     for path in sorted(listed):
-        if path not in episode.storage.h5:
-            yield Damage(path, "is listed but missing")
+        try:
+            with explained(episode.path):
+                episode.storage.dataset(path)
+        except CorporealError as error:
+            yield Damage(path, str(error))
     for path in episode:
         try:
             reader = episode[path]
@@ -72,18 +81,28 @@ def _inconsistent(episode: Episode) -> Iterator[Damage]:
                 yield from _wrong_index(reader)
         except CorporealError as error:
             yield Damage(path, str(error))
-    for kind in episode.documents:
+    try:
+        _ = episode.metadata
+    except CorporealError as error:
+        yield Damage(FIELDS, str(error))
+    try:
+        kinds = list(episode.documents)
+    except CorporealError as error:
+        yield Damage(DOCUMENTS, str(error))
+        return
+    for kind in kinds:
         try:
             episode.document(kind)
         except CorporealError as error:
-            yield Damage(f"metadata/documents/{kind}", str(error))
+            yield Damage(f"{DOCUMENTS}/{kind}", str(error))
 
 
 def _wrong_index(reader: VideoReader) -> Iterator[Damage]:
     """The packet index is for speed; the MP4 has the last word."""
     index = reader.packets
     try:
-        with av.open(reader.movie(), "r") as container:
+        # The format is given: another one that FFmpeg guesses could ask for other files.
+        with av.open(reader.movie(), "r", format="mp4") as container:
             found = np.array(
                 [
                     (packet.pos, packet.size, packet.is_keyframe)
@@ -91,7 +110,7 @@ def _wrong_index(reader: VideoReader) -> Iterator[Damage]:
                     if packet.size
                 ]
             )
-    except av.FFmpegError as error:
+    except (av.FFmpegError, LookupError, ValueError) as error:
         yield Damage(reader.spec.path, f"the video is not a readable MP4: {error}")
         return
     stated = np.stack([index.start, index.size, index.is_key], axis=1)

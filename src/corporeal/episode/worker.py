@@ -1,46 +1,48 @@
-"""A sink that works in a thread of its own, so that encoding does not hold up the caller."""
+"""A thread that packs the samples of a camera, so that encoding does not hold up the caller."""
 
 from __future__ import annotations
 
 import queue
 import threading
+from collections.abc import Callable
 from typing import Any
 
-from corporeal.episode.spool import Sink
-
-_WAITING = 6
+WAITING = 6
 
 
 class Worker:
-    """Passes samples to a sink through a short queue; `append` blocks when the queue is full.
+    """Calls `work(*item)` for every item, in order; `put` blocks when the queue is full.
 
     A failure in the thread is raised by every later call: nothing is lost unnoticed.
     """
 
-    def __init__(self, sink: Sink, name: str) -> None:
-        self._sink = sink
-        self._queue: queue.Queue[tuple[int, Any] | None] = queue.Queue(maxsize=_WAITING)
+    def __init__(self, work: Callable[..., None], name: str, *, waiting: int = WAITING) -> None:
+        self._work = work
+        self._queue: queue.Queue[tuple[Any, ...] | None] = queue.Queue(maxsize=waiting)
         self._error: Exception | None = None
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 
-    def append(self, time_ns: int, value: Any) -> None:
-        """Queue one sample."""
+    def put(self, *item: Any) -> None:
+        """Queue one item."""
         self._raise()
-        self._queue.put((time_ns, value))
+        self._queue.put(item)
 
-    def flush(self) -> None:
-        """Wait until everything queued is with the sink, then flush that."""
+    @property
+    def waiting(self) -> int:
+        """How many items are queued."""
+        return self._queue.qsize()
+
+    def join(self) -> None:
+        """Wait until everything queued is done."""
         self._queue.join()
         self._raise()
-        self._sink.flush()
 
     def close(self) -> None:
-        """Drain the queue, end the thread, close the sink."""
+        """Drain the queue and end the thread."""
         if self._thread.is_alive():
             self._queue.put(None)
             self._thread.join()
-        self._sink.close()
         self._raise()
 
     def _raise(self) -> None:
@@ -51,9 +53,7 @@ class Worker:
         while (item := self._queue.get()) is not None:
             try:
                 if self._error is None:
-                    self._sink.append(*item)
-                    if self._queue.empty():
-                        self._sink.flush()
+                    self._work(*item)
             except Exception as error:  # Whatever it is, the caller's thread must see it.
                 self._error = error
             finally:

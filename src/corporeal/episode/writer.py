@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -19,7 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 from corporeal.embodiment.embodiment import Embodiment
 from corporeal.episode import layout
 from corporeal.episode.assembly import assemble
-from corporeal.episode.spool import ArraySink, Lock, Sink, open_sink, spool_folder, write_header
+from corporeal.episode.packing import Packer
+from corporeal.episode.spool import Lock, Sink, spool_folder, write_header
 from corporeal.episode.video import VideoError
 from corporeal.episode.worker import Worker
 from corporeal.errors import UnknownNameError, WriteError
@@ -28,6 +29,7 @@ from corporeal.schema.schema import Schema
 from corporeal.schema.stream import Stream
 
 _FLUSH_EVERY_S = 1.0
+_MAX_STAMP = (1 << 63) - 1
 
 
 def new_id() -> str:
@@ -43,7 +45,8 @@ class EpisodeWriter:
     """Use with `with`: leaving it without an error makes the episode file.
 
     Until then the samples are in `<path>.partial`. After an error, or a kill, they stay there
-    and `corporeal.episode.recovery.recover` makes an episode of what was received.
+    and `corporeal.episode.recovery.recover` makes an episode of what was received. `recovered`
+    says that, and why, the samples themselves are what was left of a recording.
     """
 
     def __init__(
@@ -56,6 +59,7 @@ class EpisodeWriter:
         metadata: Mapping[str, Any] | None = None,
         epoch_ns: int | None = None,
         episode_id: str | None = None,
+        recovered: str | None = None,
     ) -> None:
         self.path = Path(path)
         self.id = episode_id or new_id()
@@ -69,6 +73,7 @@ class EpisodeWriter:
             "id": self.id,
             "epoch_ns": self.epoch_ns,
             "robot": embodiment.name if embodiment is not None else None,
+            "recovered": recovered,
             "metadata": dict(metadata or {}),
             "documents": [
                 {"kind": item.kind, "hash": item.hash, "text": item.canonical()}
@@ -76,15 +81,20 @@ class EpisodeWriter:
             ],
             "streams": [stream.model_dump(mode="json") for stream in resolved],
         }
-        try:
-            write_header(self.folder, header)
-        except (TypeError, ValueError) as error:
-            shutil.rmtree(self.folder)
-            self._lock.release()
-            raise WriteError(f"{path}: metadata cannot be written as JSON: {error}.") from None
-        self._lanes = {stream.path: _Lane(self.folder, stream) for stream in resolved}
+        self._lanes: dict[str, _Lane] = {}
         self._flushed_s = time.monotonic()
         self._closed = False
+        self._failure: str | None = None
+        try:
+            write_header(self.folder, header)
+            for stream in resolved:
+                self._lanes[stream.path] = _Lane(self.folder, stream)
+        except (TypeError, ValueError, RecursionError) as error:
+            self.abort()
+            raise WriteError(f"{path}: metadata cannot be written as JSON: {error}.") from None
+        except (OSError, VideoError) as error:
+            self.abort()
+            raise WriteError(f"{path}: cannot be written: {error}.") from None
 
     def append(self, path: str, time_ns: int, value: Any) -> None:
         """Take one sample; `time_ns` counts from the epoch.
@@ -105,21 +115,29 @@ class EpisodeWriter:
         """Take many samples of one stream; fast for arrays (T, ...)."""
         lane = self._lane(path)
         times = np.asarray(times_ns)
-        if times.ndim != 1 or times.dtype.kind not in "iu":
+        if times.ndim != 1 or times.dtype.kind not in "iu" or (times > _MAX_STAMP).any():
             raise WriteError(
                 f"{path}: stamps, got {times.dtype} of shape {times.shape}; "
-                "expected one row of integers (nanoseconds)."
+                "expected one row of 64-bit integers (nanoseconds)."
             )
-        if len(times) != len(values):
-            raise WriteError(f"{path}: {len(times)} stamps for {len(values)} values.")
+        if not hasattr(values, "__len__") or len(times) != len(values):
+            count = len(values) if hasattr(values, "__len__") else "an unknown number of"
+            raise WriteError(f"{path}: {len(times)} stamps for {count} values.")
         with self._explained():
             lane.extend(times.astype(np.int64), values)
 
+    def append_packed(self, path: str, time_ns: int, payload: bytes) -> None:
+        """Take one sample that a `Packer` of the same stream has packed, as a journal holds it."""
+        lane = self._lane(path)
+        stamp = _stamp(path, time_ns)
+        with self._explained():
+            lane.append_packed(stamp, payload)
+
     def flush(self) -> None:
         """Hand the signals received so far to the operating system; pictures need no asking."""
-        for lane in self._lanes.values():
-            if isinstance(lane.sink, ArraySink):
-                lane.sink.flush()
+        with self._explained():
+            for lane in self._lanes.values():
+                lane.flush()
 
     def close(self) -> Path:
         """Finish the episode and return its path."""
@@ -135,7 +153,8 @@ class EpisodeWriter:
     def abort(self) -> None:
         """Throw away everything received: no episode, no spool folder."""
         if not self._closed:
-            self._release()
+            with suppress(WriteError):
+                self._release()
         shutil.rmtree(self.folder, ignore_errors=True)
         self._lock.release()
 
@@ -151,10 +170,10 @@ class EpisodeWriter:
         if error is None:
             self.close()
         elif not self._closed:
-            try:
+            # The error that is on its way matters more than one of closing.
+            with suppress(WriteError):
                 self._release()
-            finally:
-                self._lock.release()
+            self._lock.release()
 
     def _release(self) -> None:
         """Close every lane, also when one of them fails."""
@@ -168,23 +187,31 @@ class EpisodeWriter:
         """A full disk or a broken encoder, in words, with where the samples are."""
         try:
             yield
-        except (OSError, VideoError) as error:
-            raise WriteError(
-                f"{self.path}: {error}. What was received is kept in {self.folder}; "
-                f"make an episode of it with: corporeal recover {self.folder}."
-            ) from error
+        except (OSError, RuntimeError, VideoError) as error:
+            # After a sample that was half written nothing more may follow it.
+            self._failure = (
+                f"{self.path}: {str(error).splitlines()[0]}. What was received is kept in "
+                f"{self.folder}; make an episode of it with: corporeal recover {self.folder}."
+            )
+            raise WriteError(self._failure) from error
 
     def _lane(self, path: str) -> _Lane:
         if self._closed:
             raise WriteError(f"{self.path} is closed; episodes are immutable.")
+        if self._failure is not None:
+            raise WriteError(self._failure)
         try:
             return self._lanes[path]
         except KeyError:
             raise UnknownNameError("stream", path, self._lanes) from None
 
     def _check(self, streams: list[Stream], embedded: list[Document]) -> None:
-        if self.path.exists():
+        if os.path.lexists(self.path):
             raise WriteError(f"{self.path} already exists and episodes are immutable.")
+        if not -_MAX_STAMP <= self.epoch_ns <= _MAX_STAMP:
+            raise WriteError(f"epoch, got {self.epoch_ns}; expected a 64-bit integer.")
+        if not self.id.isprintable():
+            raise WriteError(f"episode id, got {self.id!r}; expected plain text.")
         if len(streams) > layout.MAX_STREAMS:
             raise WriteError(f"{len(streams)} streams; expected {layout.MAX_STREAMS} at most.")
         kinds = [item.kind for item in embedded]
@@ -200,55 +227,59 @@ class EpisodeWriter:
                 f"{self.folder} is left from a writer that was killed. "
                 f"Make an episode of it first: corporeal recover {self.folder}."
             ) from None
+        except OSError as error:
+            raise WriteError(f"{self.path}: cannot be written: {error.strerror}.") from None
         return Lock(self.folder)
 
 
-@dataclass
 class _Lane:
-    """One stream on its way in: checks the samples and hands them to the sink of its kind."""
+    """One stream on its way in: checked, packed (a camera in a thread of its own), spooled."""
 
-    folder: Path
-    stream: Stream
-
-    def __post_init__(self) -> None:
-        sink = open_sink(self.folder, self.stream)
-        is_slow = self.stream.kind in ("video", "depth")
-        self.sink: Sink = Worker(sink, self.stream.path) if is_slow else sink
-        self._dtype = np.dtype(self.stream.dtype).newbyteorder("<")
-        self._shape = tuple(int(size) for size in self.stream.shape)
+    def __init__(self, folder: Path, stream: Stream) -> None:
+        self.packer = Packer(stream)
+        self.sink = Sink(folder, stream)
+        self._worker = Worker(self._pack, stream.path) if self.packer.is_slow else None
 
     def append(self, time_ns: int, value: Any) -> None:
-        self.sink.append(time_ns, self._checked(value))
+        checked = self.packer.check(value)
+        if self._worker is not None:
+            self._worker.put(time_ns, checked)
+        else:
+            self.sink.append(time_ns, self.packer.pack(checked))
+
+    def append_packed(self, time_ns: int, payload: bytes) -> None:
+        stream, row = self.packer.stream, self.packer.row_bytes
+        wrong = stream.kind == "array" and len(payload) != row
+        if wrong or (stream.kind == "points" and len(payload) % row):
+            # One byte too many or too few would shift every sample after it.
+            raise WriteError(f"{stream.path}: got {len(payload)} packed bytes; expected {row}.")
+        self.sink.append(time_ns, payload)
 
     def extend(self, times_ns: NDArray[np.int64], values: Any) -> None:
-        if isinstance(self.sink, ArraySink):
-            self.sink.extend(times_ns, self._array(values, (len(times_ns), *self._shape)))
+        if self.packer.stream.kind == "array":
+            checked = self.packer.check_array(values, (len(times_ns), *self.packer.shape))
+            raw = np.ascontiguousarray(checked).reshape(-1).view(np.uint8)
+            self.sink.extend(times_ns, raw.data)
             return
         for time_ns, value in zip(times_ns.tolist(), values, strict=True):
             self.append(time_ns, value)
 
+    def flush(self) -> None:
+        """Signals only: a camera is flushed with every picture."""
+        if self._worker is None:
+            self.sink.flush()
+
     def close(self) -> None:
-        self.sink.close()
+        try:
+            if self._worker is not None:
+                self._worker.close()
+        finally:
+            self.sink.close()
 
-    def _checked(self, value: Any) -> Any:
-        if self.stream.kind == "text":
-            if not isinstance(value, str):
-                raise WriteError(f"{self.stream.path}: got {type(value).__name__}; expected text.")
-            return value
-        if self.stream.kind == "points":
-            return self._array(value, (len(value), *self._shape))
-        array = self._array(value, self._shape)
-        # A camera driver may use its buffer again before the encoder has read it.
-        return array.copy() if array is value else array
-
-    def _array(self, value: Any, shape: tuple[int, ...]) -> NDArray[Any]:
-        array = np.asarray(value)
-        if array.shape != shape or not np.can_cast(array.dtype, self._dtype, "same_kind"):
-            raise WriteError(
-                f"{self.stream.path}: got {array.dtype} of shape {array.shape}; "
-                f"expected {self._dtype.name} of shape {shape}."
-            )
-        return array.astype(self._dtype, copy=False)
+    def _pack(self, time_ns: int, checked: Any) -> None:
+        self.sink.append(time_ns, self.packer.pack(checked))
+        # At once, so that a kill loses nothing, also when the encoder is behind.
+        self.sink.flush()
 
 
 def _for_robot(schema: Schema, embodiment: Embodiment | None) -> list[Stream]:
@@ -264,11 +295,11 @@ def _for_robot(schema: Schema, embodiment: Embodiment | None) -> list[Stream]:
 
 def _stamp(path: str, time_ns: Any) -> int:
     try:
-        stamp = int(time_ns.__index__())
-    except AttributeError:
+        stamp = operator.index(time_ns)
+    except TypeError:
         raise WriteError(
             f"{path}: stamp, got {time_ns!r}; expected whole nanoseconds since the epoch."
         ) from None
-    if not -(1 << 63) <= stamp < 1 << 63:
+    if not -_MAX_STAMP - 1 <= stamp <= _MAX_STAMP:
         raise WriteError(f"{path}: stamp, got {stamp}; expected a 64-bit integer.")
     return stamp

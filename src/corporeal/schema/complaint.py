@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import types
+from dataclasses import replace
 from typing import Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
@@ -17,8 +18,16 @@ _SHOWN = 60
 
 def problems_of(error: ValidationError, model: type[BaseModel], markup: Markup) -> list[Problem]:
     """One problem per complaint, in the order of the file."""
-    found = [_problem(dict(detail), model, markup) for detail in error.errors()]
-    return sorted(found, key=lambda problem: problem.line or 0)
+    found: dict[str, Problem] = {}
+    for detail in error.errors():
+        problem = _problem(dict(detail), model, markup)
+        first = found.setdefault(problem.path, problem)
+        if first is not problem and "; expected " in first.message:
+            # A field that may be one thing or another was neither: that is one problem.
+            other = problem.message.partition("; expected ")[2]
+            joined = f"{first.message.removesuffix('.')} or {other}" if other else first.message
+            found[problem.path] = replace(first, message=joined)
+    return sorted(found.values(), key=lambda problem: problem.line or 0)
 
 
 def _problem(detail: dict[str, Any], model: type[BaseModel], markup: Markup) -> Problem:
@@ -62,9 +71,11 @@ def _present(loc: tuple[str | int, ...], values: Any, *, keep_last: bool) -> Fie
 
 
 def _dotted(path: FieldPath) -> str:
-    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(
-        "."
+    steps = (
+        f"[{step}]" if isinstance(step, int) else f".{step if step.isprintable() else repr(step)}"
+        for step in path
     )
+    return "".join(steps).removeprefix(".")
 
 
 def _field(

@@ -83,6 +83,12 @@ class Document(Part):
         if not isinstance(markup.values, dict):
             message = f"not a document; expected fields, starting with 'document: {cls.kind}'."
             raise DocumentError(markup.source, [Problem(1, "", message)])
+        claimed = kind_of(markup)
+        if claimed is not None and claimed != cls.kind:
+            # Said first and alone: judged by the wrong model, every other field is wrong too.
+            message = f"got {claimed!r}; expected {cls.kind!r}. Open a {cls.kind} document here."
+            problem = Problem(markup.line(("document",)), "document", message)
+            raise DocumentError(markup.source, [problem])
         try:
             return cls.model_validate(markup.values)
         except ValidationError as error:

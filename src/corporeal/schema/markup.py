@@ -129,7 +129,8 @@ def _parse_yaml(text: str, source: str) -> Markup:
         node = yaml.compose(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        line = mark.line + 1 if mark else None
+        # At the end of the text libyaml counts a line that is not there.
+        line = min(mark.line, text.count("\n")) + 1 if mark else None
         message = f"not valid YAML: {error.problem or error.context}."
         raise DocumentError(source, [Problem(line, "", message)]) from None
     except (yaml.YAMLError, UnicodeEncodeError) as error:
@@ -196,14 +197,16 @@ def _check_depth(values: Any, source: str) -> None:
 def _parse_toml(text: str, source: str) -> Markup:
     # tomllib's time grows with the square of the length of a dotted name.
     if deep := _TOML_DEEP.search(text):
-        line = text.count("\n", 0, deep.start()) + 1
-        message = f"nested deeper than {MAX_DEPTH} levels."
-        raise DocumentError(source, [Problem(line, "", message)])
+        problem = Problem(
+            text.count("\n", 0, deep.start()) + 1, "", f"nested deeper than {MAX_DEPTH} levels."
+        )
+        raise DocumentError(source, [problem])
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         match = re.search(r"line (\d+)", str(error))
-        line = int(match[1]) if match else None
+        # Without a line it is the end of the text that is wrong.
+        line = int(match[1]) if match else text.count("\n") + 1
         message = f"not valid TOML: {str(error).partition(' (at')[0]}."
         raise DocumentError(source, [Problem(line, "", message)]) from None
     except RecursionError:
@@ -251,8 +254,8 @@ def _toml_lines(text: str, values: Any) -> dict[FieldPath, int]:
 
 def _has(values: Any, path: FieldPath) -> bool:
     for step in path:
-        known = range(len(values)) if isinstance(values, list) else values
-        if not isinstance(values, dict | list) or step not in known:
+        in_list = isinstance(values, list) and isinstance(step, int) and step < len(values)
+        if not in_list and not (isinstance(values, dict) and step in values):
             return False
         values = values[step]
     return True

@@ -45,9 +45,11 @@ class Schema(Document):
                 raise ValueError(
                     f"file_name uses {{{field}}}; expected one of: {', '.join(sorted(known))}"
                 )
-        if "/" in self.file_name or "\\" in self.file_name or not self.file_name.endswith(".h5"):
+        plain = re.sub(r"{\w+}|{index:0\d{1,2}d}", "", self.file_name)
+        if set("/\\{}") & set(plain) or not plain.isprintable() or not plain.endswith(".h5"):
             raise ValueError(
-                f"file_name, got {self.file_name!r}; expected a bare name ending in .h5"
+                f"file_name, got {self.file_name!r}; expected a bare name ending in .h5 "
+                "with fields such as {task} or {index:04d}"
             )
         return self
 

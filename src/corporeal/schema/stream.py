@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -51,14 +52,18 @@ class Stream(Part):
     @classmethod
     def _dtype_follows_kind(cls, values: object) -> object:
         natural = {"video": "uint8", "depth": "uint16", "text": "uint8"}
-        if isinstance(values, dict) and "dtype" not in values and values.get("kind") in natural:
-            return {**values, "dtype": natural[values["kind"]]}
+        kind = values.get("kind") if isinstance(values, dict) else None
+        if isinstance(values, dict) and "dtype" not in values and isinstance(kind, str):
+            return {**values, "dtype": natural[kind]} if kind in natural else values
         return values
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
         self._check_kind()
         self._check_units()
+        named = self.components if isinstance(self.components, tuple) else ()
+        if any("\0" in text for text in (self.frame or "", self.description or "", *named)):
+            raise ValueError(f"stream {self.name!r} has a NUL character; expected plain text")
         if self.group != "debug" and (self.placement == "external" or self.frame == "world"):
             reason = "external" if self.placement == "external" else "in the world frame"
             raise ValueError(
@@ -90,6 +95,11 @@ class Stream(Part):
             )
         if len(self.shape) > 8:
             raise ValueError(f"stream {self.name!r} has {len(self.shape)} axes; expected at most 8")
+        if math.prod(self._numbers()) > MAX_VALUES:
+            raise ValueError(
+                f"stream {self.name!r} has shape {list(self.shape)}; "
+                f"expected at most {MAX_VALUES} values in a sample"
+            )
         if isinstance(self.components, tuple) and (
             not self.shape or self.shape[-1] != len(self.components)
         ):

@@ -1,0 +1,1 @@
+"""Benchmarks: each prints its tables and writes JSON; see bench/README.md."""

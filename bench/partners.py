@@ -1,0 +1,244 @@
+"""Partner programs in environments of their own, made once under `.cache/partners`.
+
+A partner is a program we compare with or hold our files against, never a dependency:
+
+    python -m bench.partners lerobot     # makes the environment now and prints its Python
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from corporeal.errors import CorporealError, UnknownNameError
+
+CACHE = Path(__file__).resolve().parents[1] / ".cache" / "partners"
+_MARKER = "complete.json"
+
+
+class PartnerError(CorporealError):
+    """A partner's environment cannot be made here."""
+
+
+@dataclass(frozen=True)
+class Partner:
+    """What a partner's environment holds and what it takes to make it.
+
+    `steps` are lists of pip arguments, run in order. `files` are written into site-packages
+    (name to text) before the last test, which is `probe`: it must run without an error.
+    """
+
+    steps: tuple[tuple[str, ...], ...]
+    probe: str
+    cost: str
+    python: str = "3.11"
+    programs: tuple[str, ...] = ()
+    forbidden: tuple[str, ...] = ("nvidia-", "cuda-", "triton")
+    files: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes whenever the list does, so that an old environment is brought up to date."""
+        contents = {key: value for key, value in asdict(self).items() if key != "cost"}
+        text = json.dumps(contents, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+# The registry's torchvision is a CUDA build. Beside a CPU torch its native part does not load, and
+# the Python part then fails for want of three operator schemas. Nothing here uses the operators.
+_TORCHVISION_SCHEMAS = '''\
+"""Lets torchvision be imported when its native part does not fit the installed torch."""
+
+import importlib.abc
+import importlib.machinery
+import sys
+from pathlib import Path
+
+SCHEMAS = (
+    "nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
+    "qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
+    "roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, "
+    "SymInt pooled_width, int sampling_ratio, bool aligned) -> Tensor",
+)
+_kept_alive = []
+
+
+class BeforeTorchvision(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == "torchvision":
+            sys.meta_path.remove(self)
+            define_missing(importlib.machinery.PathFinder.find_spec(name, path))
+        return None
+
+
+def define_missing(spec):
+    import torch
+
+    native = sorted(Path(spec.origin).parent.glob("_C*.so")) if spec else []
+    try:
+        for library in native:
+            torch.ops.load_library(str(library))
+    except OSError:
+        native = []
+    if not native:
+        _kept_alive.append(torch.library.Library("torchvision", "DEF"))
+        for schema in SCHEMAS:
+            _kept_alive[0].define(schema)
+
+
+sys.meta_path.insert(0, BeforeTorchvision())
+'''
+
+PARTNERS: dict[str, Partner] = {
+    "lerobot": Partner(
+        steps=(
+            # Torch comes first and alone, so that nothing else decides which build it is.
+            ("torch==2.13.0", "numpy==2.2.6", "setuptools==80.10.2"),
+            # What LeRobot's datasets, ACT and Diffusion need, inside LeRobot's own caps; without
+            # what only its robots, its viewers and its log services need.
+            (
+                "torch==2.13.0", "numpy==2.2.6", "setuptools==80.10.2", "accelerate==1.15.0",
+                "av==15.1.0", "datasets==4.8.5", "deepdiff==8.6.2", "diffusers==0.35.2",
+                "draccus==0.10.0", "einops==0.8.2", "gymnasium==1.4.0", "huggingface-hub==0.35.3",
+                "imageio==2.38.1", "jsonlines==4.0.0", "opencv-python-headless==4.12.0.88",
+                "packaging==25.0", "pandas==3.1.1", "pillow==13.0.0", "pyarrow==26.0.1",
+                "termcolor==3.3.0",
+            ),
+            # LeRobot caps torch lower than the CPU build that exists; it runs with it all the same.
+            ("--no-deps", "lerobot==0.4.4", "torchvision==0.28.0", "torchcodec==0.13.0"),
+        ),
+        probe="import torchvision, torchcodec.decoders\n"
+        "from lerobot.datasets.lerobot_dataset import LeRobotDataset",
+        cost="1.7 GB on disk, one to three minutes",
+        programs=("ffmpeg",),
+        files={
+            "torchvision_schemas.py": _TORCHVISION_SCHEMAS,
+            "torchvision_schemas.pth": "import torchvision_schemas\n",
+        },
+    )
+}  # fmt: skip
+
+
+def partner_python(name: str) -> Path:
+    """The Python of the partner's environment, which is made first if it is not there yet."""
+    if name not in PARTNERS:
+        raise UnknownNameError("partner", name, tuple(PARTNERS))
+    partner, folder = PARTNERS[name], CACHE / name
+    python = folder / "bin" / "python"
+    with _locked(CACHE / f"{name}.lock"):
+        if _fingerprint_of(folder) != partner.fingerprint:
+            _make(name, partner, folder)
+    return python
+
+
+def partner_versions(name: str) -> dict[str, str]:
+    """Package to version, as installed in the partner's environment."""
+    return _installed(partner_python(name))
+
+
+def _make(name: str, partner: Partner, folder: Path) -> None:
+    absent = [program for program in partner.programs if shutil.which(program) is None]
+    if absent:
+        raise PartnerError(
+            f"partner {name!r} needs {', '.join(absent)} on this machine, which is not there; "
+            f"expected it on the path. Install it first (Debian: apt-get install {absent[0]})."
+        )
+    print(f"making the environment of {name} in {folder}: {partner.cost}", file=sys.stderr)
+    (folder / _MARKER).unlink(missing_ok=True)
+    python = folder / "bin" / "python"
+    if not python.exists():
+        _run([str(_interpreter(partner.python)), "-m", "venv", str(folder)])
+        _run([str(python), "-m", "pip", "install", "--quiet", "--upgrade", "pip"])
+    for step in partner.steps:
+        _refuse_forbidden(name, partner, python, step)
+        _run([str(python), "-m", "pip", "install", "--quiet", *step])
+    came = [package for package in _installed(python) if package.startswith(partner.forbidden)]
+    if came:
+        raise PartnerError(_unwanted(name, came))
+    site = _run([str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"])
+    for file, text in partner.files.items():
+        (Path(site.strip()) / file).write_text(text)
+    _run([str(python), "-c", partner.probe])
+    record = {"fingerprint": partner.fingerprint, "packages": _installed(python)}
+    (folder / _MARKER).write_text(json.dumps(record, indent=1))
+
+
+def _refuse_forbidden(name: str, partner: Partner, python: Path, step: tuple[str, ...]) -> None:
+    """Ask pip what it would install before gigabytes are on their way."""
+    asked = [str(python), "-m", "pip", "install", "--quiet", "--dry-run", "--report", "-", *step]
+    report = json.loads(_run(asked))
+    coming = [str(item["metadata"]["name"]).lower() for item in report["install"]]
+    unwanted = [package for package in coming if package.startswith(partner.forbidden)]
+    if unwanted:
+        raise PartnerError(_unwanted(name, unwanted))
+
+
+def _unwanted(name: str, packages: list[str]) -> str:
+    return (
+        f"partner {name!r} brings a GPU build, got {', '.join(sorted(packages)[:4])}; "
+        "expected CPU builds only. Let pip find a CPU build of torch first (PIP_FIND_LINKS or "
+        "an extra index), then run this again."
+    )
+
+
+def _interpreter(version: str) -> Path:
+    """A Python of the wanted version that runs: this one, one on the path, or one of pyenv's."""
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    found = [
+        shutil.which(f"python{version}"),
+        *sorted(map(str, pyenv.glob(f"{version}*/bin/python"))),
+    ]
+    for candidate in (sys.executable, *found):
+        if candidate is None:
+            continue
+        asked = [candidate, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"]
+        answer = subprocess.run(asked, capture_output=True, text=True, check=False)
+        if answer.returncode == 0 and answer.stdout.strip() == version:
+            return Path(candidate)
+    raise PartnerError(
+        f"no Python {version} runs here, got {sys.version.split()[0]}; expected one on the path or "
+        f"among pyenv's. Install Python {version}."
+    )
+
+
+def _fingerprint_of(folder: Path) -> str | None:
+    marker = folder / _MARKER
+    return json.loads(marker.read_text())["fingerprint"] if marker.exists() else None
+
+
+def _installed(python: Path) -> dict[str, str]:
+    listed = _run([str(python), "-m", "pip", "list", "--format", "json"])
+    return {str(item["name"]).lower(): str(item["version"]) for item in json.loads(listed)}
+
+
+def _run(command: list[str]) -> str:
+    # A caller's PYTHONPATH would show the partner our packages in place of its own.
+    clean = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    done = subprocess.run(command, capture_output=True, text=True, env=clean, check=False)
+    if done.returncode:
+        tail = "\n".join(done.stderr.strip().splitlines()[-12:])
+        raise PartnerError(f"`{' '.join(command[1:])}` failed with {done.returncode}:\n{tail}")
+    return done.stdout
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Two test runs may ask for the same partner at once: the second waits."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+if __name__ == "__main__":
+    for wanted in sys.argv[1:] or tuple(PARTNERS):
+        print(partner_python(wanted))

@@ -1,0 +1,314 @@
+"""Whatever kills a writer, what it had received becomes an episode, and never half of one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from corporeal.episode import assembly
+from corporeal.episode.episode import Episode
+from corporeal.episode.recovery import find_spools, recover
+from corporeal.episode.verification import verify
+from corporeal.episode.writer import EpisodeWriter
+from corporeal.errors import CorporealError, EpisodeError, WriteError
+from corporeal.schema.schema import Schema
+
+ENDLESS_WRITER = """
+import sys
+import numpy as np
+from corporeal.episode.writer import EpisodeWriter
+from corporeal.schema.schema import Schema
+
+streams = [{"name": "a", "group": "debug", "shape": [29], "dtype": "int64"},
+           {"name": "p", "group": "debug", "kind": "points", "shape": [2], "dtype": "int64"},
+           {"name": "t", "group": "debug", "kind": "text"},
+           {"name": "d", "group": "debug", "kind": "depth", "shape": [24, 32]},
+           {"name": "v", "group": "debug", "kind": "video", "shape": [48, 64, 3], "rate_hz": 30}]
+schema = Schema.model_validate(
+    {"document": "schema", "name": "s", "version": "1.0.0", "streams": streams}
+)
+picture = np.random.default_rng(0).integers(0, 255, (48, 64, 3)).astype(np.uint8)
+writer = EpisodeWriter(sys.argv[1], schema=schema, metadata={"task": "killed"})
+print("open", flush=True)
+number = 0
+while True:
+    writer.append("debug/a", number, np.full(29, number))
+    writer.append("debug/p", number, np.full((number % 5, 2), number))
+    writer.append("debug/t", number, f"step {number}")
+    if number % 3 == 0:
+        writer.append("debug/d", number, np.full((24, 32), number % 60000, np.uint16))
+        writer.append("debug/v", number, np.roll(picture, number, axis=0))
+    number += 1
+    if number % 50 == 0:
+        writer.flush()
+        print(number, flush=True)
+"""
+
+
+def _kill_somewhere(target: Path, seed: int) -> int:
+    """Run the writer and kill it at a random moment; how many samples it had flushed by then."""
+    rng = np.random.default_rng(seed)
+    process = subprocess.Popen(
+        [sys.executable, "-c", ENDLESS_WRITER, str(target)], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    flushed = 0
+    for _ in range(int(rng.integers(1, 12))):
+        line = process.stdout.readline()
+        flushed = int(line) if line.strip().isdigit() else 0
+    try:
+        process.wait(rng.uniform(0, 0.02))
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGKILL)
+    rest = process.communicate()[0].split()
+    assert process.returncode == -signal.SIGKILL
+    return int(rest[-1]) if rest and rest[-1].isdigit() else flushed
+
+
+@pytest.mark.parametrize("seed", [*range(3), *(pytest.param(s, marks=pytest.mark.slow)
+                                               for s in range(3, 10))])  # fmt: skip
+def test_a_killed_writer_leaves_all_that_it_flushed(tmp_path: Path, seed: int) -> None:
+    target = tmp_path / "a.h5"
+    flushed = _kill_somewhere(target, seed)
+    assert not target.exists()
+    (spool,) = find_spools(tmp_path)
+    if not flushed:
+        # Nothing was promised yet: an episode of what is there, or a sentence.
+        try:
+            recover(spool)
+        except WriteError as error:
+            assert "no stream has a sample" in str(error)  # noqa: PT017
+        return
+    assert recover(spool) == target
+    assert not spool.exists()
+    assert verify(target) == ()
+    with Episode.open(target) as episode:
+        assert episode.recovered == "the writer ended before it closed the episode"
+        assert episode.metadata == {"task": "killed"}
+        for path in ("debug/a", "debug/p", "debug/t"):
+            assert len(episode[path]) >= flushed
+            assert episode[path].time_ns.tolist() == list(range(len(episode[path])))
+        assert (episode["debug/a"][:] == episode["debug/a"].time_ns[:, None]).all()
+        for number, text in enumerate(episode["debug/t"][:]):
+            assert text == f"step {number}"
+        for number, cloud in enumerate(episode["debug/p"][:]):
+            assert cloud.tolist() == [[number, number]] * (number % 5)
+        for path in ("debug/d", "debug/v"):
+            # Those in the queue, in the encoder, and the one being written.
+            stamps = episode[path].time_ns
+            assert len(stamps) >= flushed / 3 - 9
+            assert stamps.tolist() == [3 * number for number in range(len(stamps))]
+        depth = episode["debug/d"]
+        assert (depth[:][:, 0, 0] == depth.time_ns).all()
+        assert episode["debug/v"][-1].shape == (48, 64, 3)
+
+
+class KilledError(BaseException):
+    """Stands in for a kill: nothing catches it."""
+
+
+@pytest.fixture
+def spool(tmp_path: Path, every_schema: Schema, every_sample: Any) -> Path:
+    """What a writer leaves that never closed."""
+    writer = EpisodeWriter(tmp_path / "a.h5", schema=every_schema)
+    for path, samples in every_sample.items():
+        for sample in samples:
+            writer.append(path, *sample)
+    with pytest.raises(KilledError), writer:
+        raise KilledError
+    return writer.folder
+
+
+def _failing(name: str, at_call: int, *, after: bool) -> Callable[..., Any]:
+    real = getattr(assembly, name)
+    calls = 0
+
+    def step(*arguments: Any, **options: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == at_call and not after:
+            raise KilledError
+        result = real(*arguments, **options)
+        if calls == at_call:
+            raise KilledError
+        return result
+
+    return step
+
+
+STEPS = [
+    ("read_header", 1), ("_write_root", 1), ("_write_stream", 1), ("_write_stream", 4),
+    ("_write_stream", 8), ("_write_array", 3), ("_write_text", 2), ("write_mp4", 1),
+    ("index_mp4", 1), ("content_digest", 1), ("_publish", 1), ("_remove", 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize(("name", "at_call"), STEPS)
+def test_assembly_can_be_killed_anywhere_and_repeated(
+    spool: Path,
+    every_sample: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    at_call: int,
+    after: bool,
+) -> None:
+    target = spool.with_suffix("")
+    with monkeypatch.context() as patch:
+        patch.setattr(assembly, name, _failing(name, at_call, after=after))
+        with pytest.raises(KilledError):
+            recover(spool)
+    if target.exists():
+        assert verify(target) == ()
+    if spool.exists():
+        assert recover(spool) == target
+    assert not spool.exists()
+    assert verify(target) == ()
+    with Episode.open(target) as episode:
+        assert set(episode) == set(every_sample)
+        assert all(len(episode[path]) == len(samples) for path, samples in every_sample.items())
+
+
+def test_a_published_episode_is_never_written_again(spool: Path) -> None:
+    """Killed between giving the file its name and removing the spool: both names, one file."""
+    target = spool.with_suffix("")
+    kept = spool.with_name("kept")
+    shutil.copytree(spool, kept)
+    recover(spool)
+    before = target.read_bytes()
+    kept.rename(spool)
+    os.link(target, spool / "episode.h5")
+    assert recover(spool) == target
+    assert target.read_bytes() == before
+    assert not spool.exists()
+
+
+def test_an_old_draft_is_never_written_into(spool: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = spool.with_suffix("")
+    kept = spool.with_name("kept")
+    shutil.copytree(spool, kept)
+    recover(spool)
+    before = target.stat().st_mtime_ns
+    kept.rename(spool)
+    os.link(target, spool / "episode.h5")
+    monkeypatch.setattr(assembly, "_is_published", lambda *_: False)
+    with pytest.raises(WriteError, match="already exists"):
+        recover(spool)
+    # Not even with the same bytes.
+    assert target.stat().st_mtime_ns == before
+
+
+@pytest.mark.parametrize("at_call", [1, 2, 5, 12, 20])
+def test_removing_the_spool_can_be_killed_halfway(
+    spool: Path, monkeypatch: pytest.MonkeyPatch, at_call: int
+) -> None:
+    target = spool.with_suffix("")
+    calls = -1
+    publish, unlink = assembly._publish, Path.unlink
+
+    def published(*arguments: Any) -> None:
+        nonlocal calls
+        publish(*arguments)
+        calls = 0
+
+    def counted(self: Path, missing_ok: bool = False) -> None:
+        nonlocal calls
+        calls += calls >= 0
+        if calls == at_call:
+            raise KilledError
+        unlink(self, missing_ok)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(assembly, "_publish", published)
+        patch.setattr(Path, "unlink", counted)
+        with pytest.raises(KilledError):
+            recover(spool)
+    assert recover(spool) == target
+    assert not spool.exists()
+    assert verify(target) == ()
+
+
+def test_a_target_that_is_taken_keeps_the_spool(spool: Path) -> None:
+    target = spool.with_suffix("")
+    target.write_text("mine")
+    for _ in range(2):
+        with pytest.raises(WriteError, match="already exists"):
+            recover(spool)
+    assert target.read_text() == "mine"
+    target.unlink()
+    assert verify(recover(spool)) == ()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_spool_torn_at_any_byte_gives_whole_samples(
+    spool: Path, every_sample: Any, seed: int
+) -> None:
+    """After a power cut any file of the spool may end anywhere."""
+    rng = np.random.default_rng(seed)
+    for file in spool.iterdir():
+        if file.name != "header.json" and rng.random() < 0.7:
+            os.truncate(file, int(rng.integers(0, file.stat().st_size + 1)))
+    target = recover(spool)
+    assert verify(target) == ()
+    with Episode.open(target) as episode:
+        for path in episode:
+            samples = every_sample[path]
+            count = len(episode[path])
+            assert 0 < count <= len(samples)
+            assert episode[path].time_ns.tolist() == [stamp for stamp, _ in samples[:count]]
+            if episode[path].spec.kind != "video":
+                for found, (_, value) in zip(episode[path][:], samples, strict=False):
+                    np.testing.assert_array_equal(found, value)
+
+
+def test_a_stream_whose_files_are_missing_is_left_out(spool: Path) -> None:
+    (spool / "observations.camera.data").unlink()
+    (spool / "observations.arm.time").unlink()
+    with Episode.open(recover(spool)) as episode:
+        assert "observations/camera" not in episode
+        assert "observations/arm" not in episode
+        assert "observations/depth" in episode
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"streams": 5}', '{"streams": [{}]}'])
+def test_a_header_that_is_none_is_one_sentence_and_costs_nothing(spool: Path, text: str) -> None:
+    (spool / "header.json").write_text(text)
+    with pytest.raises(EpisodeError) as caught:
+        recover(spool)
+    assert "\n" not in str(caught.value)
+    assert (spool / "observations.arm.data").exists()
+
+
+def test_an_empty_spool_says_that_it_can_go(tmp_path: Path, every_schema: Schema) -> None:
+    writer = EpisodeWriter(tmp_path / "a.h5", schema=every_schema)
+    with pytest.raises(KilledError), writer:
+        raise KilledError
+    with pytest.raises(WriteError, match=r"no stream has a sample.* Remove .*a\.h5\.partial\."):
+        recover(writer.folder)
+    assert not (tmp_path / "a.h5").exists()
+
+
+@pytest.mark.parametrize("name", ["missing.partial", "folder", "file.partial"])
+def test_what_is_no_spool_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file.partial").touch()
+    with pytest.raises(CorporealError, match="not a spool folder"):
+        recover(tmp_path / name)
+
+
+def test_spools_are_found_below_a_folder(tmp_path: Path) -> None:
+    for name in ("b/x.h5.partial", "a.h5.partial", "c"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "file.partial").touch()
+    found = [path.relative_to(tmp_path).as_posix() for path in find_spools(tmp_path)]
+    assert found == ["a.h5.partial", "b/x.h5.partial"]
+    assert find_spools(tmp_path / "a.h5.partial") == [tmp_path / "a.h5.partial"]
