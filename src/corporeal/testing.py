@@ -45,7 +45,7 @@ class Workload:
         if self.size != (480, 640):
             streams = [_resized(stream, self.size) for stream in streams]
         chosen = full.model_copy(update={"streams": tuple(streams)})
-        return chosen.resolve(self.embodiment.joint_names)
+        return self.embodiment.resolve(chosen)
 
     @cached_property
     def metadata(self) -> dict[str, Any]:

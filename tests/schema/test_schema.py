@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
+from corporeal.embodiment.library import open_robot
 from corporeal.errors import UnknownNameError
+from corporeal.schema.library import open_schema
 from corporeal.schema.schema import METADATA, Schema
 
 
@@ -66,3 +68,16 @@ def test_a_file_name_is_made_of_metadata(name: str) -> None:
 def test_a_file_name_that_leads_elsewhere_is_refused(name: str, reason: str) -> None:
     with pytest.raises(ValidationError, match=reason):
         _schema(file_name=name)
+
+
+def test_a_joint_that_slides_is_in_metres() -> None:
+    aloha = open_robot("aloha")
+    position = aloha.resolve(open_schema("teleop_humanoid")).stream("observations/joint_position")
+    kinds = [joint.type for joint in aloha.actuated]
+    assert set(kinds) == {"revolute", "prismatic"}
+    assert position.unit == tuple("m" if kind == "prismatic" else "rad" for kind in kinds)
+
+
+def test_a_robot_whose_joints_all_turn_keeps_one_unit() -> None:
+    schema = open_robot("g1").resolve(open_schema("teleop_humanoid"))
+    assert schema.stream("observations/joint_torque").unit == "N m"

@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from corporeal.schema.document import Document, Part
+from corporeal.schema.schema import Schema
 
 Vector = tuple[float, float, float]
 Label = Annotated[str, Field(min_length=1, max_length=128)]
@@ -170,6 +171,11 @@ class Embodiment(Document):
     def joint_names(self) -> tuple[str, ...]:
         """Names of the actuated joints, in order."""
         return tuple(joint.name for joint in self.actuated)
+
+    def resolve(self, schema: Schema) -> Schema:
+        """A schema for this robot: `joints` filled in, in its order and its units."""
+        sliding = [joint.name for joint in self.actuated if joint.type == "prismatic"]
+        return schema.resolve(self.joint_names, sliding)
 
     @property
     def mass(self) -> float:

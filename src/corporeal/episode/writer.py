@@ -28,7 +28,7 @@ from corporeal.schema.document import Document
 from corporeal.schema.schema import Schema
 from corporeal.schema.stream import Stream
 
-_FLUSH_EVERY_S = 1.0
+_FLUSH_EVERY_S = 0.2
 _MAX_STAMP = (1 << 63) - 1
 
 
@@ -285,7 +285,7 @@ class _Lane:
 def _for_robot(schema: Schema, embodiment: Embodiment | None) -> list[Stream]:
     """The streams with `joints` filled in; without a robot, those that can do without one."""
     if embodiment is not None:
-        return list(schema.resolve(embodiment.joint_names).streams)
+        return list(embodiment.resolve(schema).streams)
     per_joint = [stream for stream in schema.streams if "joints" in stream.shape]
     for stream in per_joint:
         if not stream.optional:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, ClassVar, Self
 
 from pydantic import Field, model_validator
@@ -66,7 +66,7 @@ class Schema(Document):
         safe = {name: re.sub(r"[^\w.-]+", "-", str(value)) for name, value in fields.items()}
         return self.file_name.format(**{**safe, "index": index, "id": episode_id})
 
-    def resolve(self, joint_names: tuple[str, ...]) -> Schema:
+    def resolve(self, joint_names: tuple[str, ...], sliding: Collection[str] = ()) -> Schema:
         """The same schema for one robot: `joints` replaced by its actuated joints."""
-        streams = tuple(stream.resolve(joint_names) for stream in self.streams)
+        streams = tuple(stream.resolve(joint_names, sliding) for stream in self.streams)
         return self.model_copy(update={"streams": streams})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -22,6 +23,7 @@ DType = Literal[
 GROUPS: tuple[Group, ...] = ("observations", "actions", "debug")
 QUATERNION = ("qw", "qx", "qy", "qz")
 MAX_VALUES = 1 << 26
+_SLIDING_UNIT = {"rad": "m", "rad/s": "m/s", "N m": "N"}
 
 Size = Annotated[int, Field(gt=0, le=MAX_VALUES)]
 
@@ -151,8 +153,11 @@ class Stream(Part):
             return "nearest"
         return "slerp" if self.quaternion_columns is not None else "linear"
 
-    def resolve(self, joint_names: tuple[str, ...]) -> Stream:
-        """The same stream with `joints` replaced by the robot's own."""
+    def resolve(self, joint_names: tuple[str, ...], sliding: Collection[str] = ()) -> Stream:
+        """The same stream with `joints` replaced by the robot's own.
+
+        Joints that slide instead of turning are in metres: their entries get units of their own.
+        """
         if "joints" not in self.shape and self.components != "joints":
             return self
         values = self.model_dump()
@@ -161,4 +166,9 @@ class Stream(Part):
         )
         if self.components == "joints":
             values["components"] = joint_names
+            if sliding and isinstance(self.unit, str) and self.unit in _SLIDING_UNIT:
+                values["unit"] = tuple(
+                    _SLIDING_UNIT[self.unit] if name in sliding else self.unit
+                    for name in joint_names
+                )
         return Stream.model_validate(values)
