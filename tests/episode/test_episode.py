@@ -186,8 +186,8 @@ def test_plain_h5py_reads_everything(every_kind: Path, every_sample: Any) -> Non
 def test_a_file_that_is_no_episode_of_ours_is_explained(
     changed: Callable[[Edit], Path], edit: Edit, sentence: str
 ) -> None:
-    with pytest.raises(EpisodeError) as caught:
-        Episode.open(changed(edit))
+    with pytest.raises(EpisodeError) as caught, Episode.open(changed(edit)) as episode:
+        assert episode.epoch_ns
     assert sentence in str(caught.value)
     assert "\n" not in str(caught.value)
 

@@ -31,9 +31,10 @@ def write_attribute(item: Any, name: str, value: Any) -> None:
 
 def read_attribute(item: Any, name: str) -> Any:
     """Text, a number, or a list of them, looked at before it is read; None when not there."""
-    if name not in item.attrs:
+    key = name.encode()
+    if not h5py.h5a.exists(item.id, key):
         return None
-    attribute = item.attrs.get_id(name)
+    attribute = h5py.h5a.open(item.id, key)
     kind = attribute.get_type()
     plain = kind.get_class() in (h5py.h5t.INTEGER, h5py.h5t.FLOAT, h5py.h5t.ENUM)
     text = kind.get_class() == h5py.h5t.STRING and not kind.is_variable_str()
@@ -43,7 +44,9 @@ def read_attribute(item: Any, name: str) -> Any:
             f"attribute {name!r} of {item.name}, got another type or more than {MAX_BYTES} bytes; "
             "expected text of fixed length or numbers."
         )
-    return _plain(item.attrs[name])
+    values = np.empty(attribute.shape, attribute.dtype)
+    attribute.read(values)
+    return _plain(values if values.shape else values[()])
 
 
 def attributes_of(item: Any) -> Iterator[tuple[str, Any]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -21,6 +21,7 @@ from corporeal.errors import EpisodeError, UnknownNameError
 from corporeal.schema.schema import Schema
 from corporeal.schema.stream import Method, Stream
 
+T = TypeVar("T")
 _STREAM_LIST = TypeAdapter(tuple[Stream, ...])
 
 
@@ -56,11 +57,6 @@ class Episode(Mapping[str, StreamReader]):
                 f"{self.path}: episode format version {self.version}; this Corporeal reads "
                 f"1 to {layout.VERSION}. Update it: pip install -U corporeal."
             )
-        self.id: str = attribute("id", str) or ""
-        self.epoch_ns: int = attribute("epoch_ns", int) or 0
-        self.robot: str | None = attribute("robot", str)
-        self.recovered: str | None = attribute("recovered", str)
-        self.content_hash: str = f"sha256:{attribute(CONTENT, str)}"
         listed = self._storage.json(layout.STREAMS)
         # Before they are looked at one by one: a million wrong entries make a million complaints.
         if isinstance(listed, list) and len(listed) > layout.MAX_STREAMS:
@@ -118,6 +114,36 @@ class Episode(Mapping[str, StreamReader]):
     def close(self) -> None:
         """Free the file; safe to call twice."""
         self._storage.close()
+
+    @cached_property
+    def id(self) -> str:
+        """UUIDv7 of the episode."""
+        return self._attribute("id", str) or ""
+
+    @cached_property
+    def epoch_ns(self) -> int:
+        """Unix nanoseconds that all stamps count from."""
+        return self._attribute("epoch_ns", int) or 0
+
+    @cached_property
+    def robot(self) -> str | None:
+        """Name of the embodiment, if there is one."""
+        return self._attribute("robot", str)
+
+    @cached_property
+    def recovered(self) -> str | None:
+        """Why the recording is not complete; None when it is."""
+        return self._attribute("recovered", str)
+
+    @cached_property
+    def content_hash(self) -> str:
+        """`sha256:...` over everything in the file, as it states it."""
+        return f"sha256:{self._attribute(CONTENT, str)}"
+
+    def _attribute(self, name: str, kind: type[T]) -> T | None:
+        with explained(self.path):
+            found: T | None = self._storage.attribute(name, kind)
+            return found
 
     @property
     def storage(self) -> Storage:

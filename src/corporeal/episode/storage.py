@@ -155,43 +155,25 @@ class Storage:
             )
         return value
 
-    def _item(self, path: str) -> Any:
-        """A group or dataset reached by hard links alone; None when it is not there."""
-        here: Any = self._file
-        for name in path.split("/"):
-            link = here.get(name, getlink=True) if isinstance(here, h5py.Group) else None
-            if link is None:
-                return None
-            if not isinstance(link, h5py.HardLink):
-                raise EpisodeError(f"{self.path}: {path} is a link; expected the data itself.")
-            here = here[name]
-        return here
-
     def names(self, path: str) -> list[str]:
         """The names of what is in a group; none where there is no such group."""
-        group = self._item(path)
-        if group is None:
+        found = self._find(path)
+        if found is None:
             return []
-        if not isinstance(group, h5py.Group) or len(group) > layout.MAX_STREAMS:
+        if not isinstance(found, h5py.h5g.GroupID) or found.get_num_objs() > layout.MAX_STREAMS:
             raise EpisodeError(f"{self.path}: {path} is not a group of a few entries.")
-        return list(group)
+        return list(h5py.Group(found))
 
     def dataset(self, path: str) -> h5py.Dataset:
         """A dataset reached by hard links alone, with its data in this very file."""
-        here = self._item(path)
-        if here is None:
-            raise EpisodeError(f"{self.path}: {path} is missing.")
-        if not isinstance(here, h5py.Dataset):
-            raise EpisodeError(f"{self.path}: {path} is a group; expected a dataset.")
+        here = h5py.Dataset(self._find_dataset(path))
         if here.is_virtual or here.external:
             raise EpisodeError(f"{self.path}: {path} points to other files; expected the data.")
         return here
 
     def region(self, path: str, dtype: str, row: tuple[int, ...], rows: int | None) -> Region:
         """A contiguous dataset of this dtype and row shape, whole inside the file."""
-        dataset = self._low_level(path)
-        if not isinstance(dataset, h5py.h5d.DatasetID):
-            raise EpisodeError(f"{self.path}: {path} is a group; expected a dataset.")
+        dataset = self._find_dataset(path)
         wanted, got = np.dtype(dtype).newbyteorder("<"), dataset.dtype
         shape: tuple[int, ...] = dataset.shape or ()
         if got != wanted or len(shape) < 1 or shape[1:] != row:
@@ -211,24 +193,28 @@ class Storage:
             )
         return region
 
-    def _low_level(self, path: str) -> Any:
-        """A group or dataset reached by hard links alone, as h5py's own identifiers.
+    def _find_dataset(self, path: str) -> Any:
+        found = self._find(path)
+        if found is None:
+            raise EpisodeError(f"{self.path}: {path} is missing.")
+        if not isinstance(found, h5py.h5d.DatasetID):
+            raise EpisodeError(f"{self.path}: {path} is a group; expected a dataset.")
+        return found
+
+    def _find(self, path: str) -> Any:
+        """A group or dataset reached by hard links alone, as HDF5's own identifier; or None.
 
         h5py's objects on top of these cost more than reading the data.
         """
         folder, _, name = path.rpartition("/")
         parent = self._groups.get(folder)
         if parent is None:
-            parent = self._low_level(folder) if folder else h5py.h5g.open(self._file.id, b"/")
+            parent = self._find(folder) if folder else h5py.h5g.open(self._file.id, b"/")
             self._groups[folder] = parent
         key = name.encode()
-        try:
-            link = parent.links.get_info(key) if isinstance(parent, h5py.h5g.GroupID) else None
-        except KeyError:
-            link = None
-        if link is None:
-            raise EpisodeError(f"{self.path}: {path} is missing.")
-        if link.type != h5py.h5l.TYPE_HARD:
+        if not isinstance(parent, h5py.h5g.GroupID) or not parent.links.exists(key):
+            return None
+        if parent.links.get_info(key).type != h5py.h5l.TYPE_HARD:
             raise EpisodeError(f"{self.path}: {path} is a link; expected the data itself.")
         return h5py.h5o.open(parent, key)
 
