@@ -20,6 +20,8 @@ $(READY): pyproject.toml
 	  { echo "python -m venv failed: on Debian, install the package python3-venv first"; exit 2; }
 	$(BIN)/pip install --quiet --upgrade pip
 	$(BIN)/pip install --quiet --editable '.[dev]'
+	@$(BIN)/python -c 'import ctypes; ctypes.CDLL("libEGL.so.1")' 2>/dev/null || \
+	  sh tools/install_opengl.sh
 	@touch $(READY)
 
 demo: $(READY)

@@ -14,8 +14,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "guides").glob("*.md"))]
-DEMO = Path("out/demo/synthetic_reach_seed0_0001.h5")
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "docs" / "robots.md",
+    *sorted((ROOT / "docs" / "guides").glob("*.md")),
+]
+DEMO = Path("out/demo/pick_place_demo_0001.h5")
 # `robot diff` of two robots that differ says so with its exit code.
 DIFFERS = "robot diff g1 g1_23dof"
 
@@ -24,7 +28,7 @@ DIFFERS = "robot diff g1 g1_23dof"
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder in which `make demo` was run and a reader wrote a schema of their own."""
     folder = tmp_path_factory.mktemp("reader")
-    _corporeal(folder, "demo --out out/demo --seconds 1")
+    _corporeal(folder, "demo --out out/demo --episodes 1")
     ready = ROOT / "src" / "corporeal" / "schema" / "rigs" / "egocentric.yaml"
     (folder / "my_rig.yaml").write_text(ready.read_text())
     return folder

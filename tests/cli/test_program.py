@@ -13,10 +13,13 @@ from typer.testing import CliRunner, Result
 from corporeal import __version__
 from corporeal.cli.command import Command
 from corporeal.cli.program import program
+from corporeal.embodiment.library import open_robot
+from corporeal.episode.writer import EpisodeWriter
 from corporeal.errors import CorporealError
 from corporeal.registry import plugins
+from corporeal.testing import Workload
 
-COMMANDS = ["demo", "document", "info", "plot", "recover", "robot", "verify"]
+COMMANDS = ["demo", "document", "info", "plot", "record", "recover", "robot", "sync_test", "verify"]
 
 
 def _run(*arguments: str | Path) -> Result:
@@ -34,10 +37,18 @@ def _complaint(*arguments: str | Path) -> str:
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("demo")
-    result = _run("demo", "--out", folder, "--seconds", "0.5", "--json")
-    assert result.exit_code == 0, result.output
-    return Path(json.loads(result.stdout)["episode"])
+    """An episode of half a second."""
+    workload = Workload(open_robot("g1"), duration_s=0.5)
+    path = tmp_path_factory.mktemp("demo") / "wave.h5"
+    with EpisodeWriter(
+        path,
+        schema=workload.schema,
+        embodiment=workload.embodiment,
+        metadata=workload.metadata,
+    ) as writer:
+        for stream, time_ns, value in workload.samples():
+            writer.append(stream, time_ns, value)
+    return path
 
 
 def test_the_commands_are_the_files_in_the_folder() -> None:
@@ -73,16 +84,20 @@ def test_a_wrong_option_exits_with_2() -> None:
     assert _run("info", "--nonsense").exit_code == 2
 
 
-def test_the_demo_makes_a_whole_episode_and_a_picture(demo: Path) -> None:
-    assert _run("verify", demo).exit_code == 0
-    assert demo.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_the_demo_does_not_write_over_an_earlier_one(demo: Path) -> None:
-    result = _run("demo", "--out", demo.parent, "--seconds", "0.5", "--json")
-    assert Path(json.loads(result.stdout)["episode"]) == demo.with_name(
-        demo.name.replace("0001", "0002")
-    )
+@pytest.mark.slow
+def test_the_demo_records_successes_and_failures_and_draws_one(tmp_path: Path) -> None:
+    result = _run("demo", "--out", tmp_path, "--json")
+    assert result.exit_code == 0, result.output
+    report = json.loads(result.stdout)
+    outcomes = [episode["metadata"]["outcome"]["success"] for episode in report["episodes"]]
+    assert len(outcomes) == 4
+    assert True in outcomes
+    assert False in outcomes
+    for episode in report["episodes"]:
+        assert _run("verify", episode["path"]).exit_code == 0
+        assert episode["missing_metadata"] == []
+        assert episode["missing_streams"] == []
+    assert Path(report["picture"]).read_bytes().startswith(b"\x89PNG")
 
 
 def test_info_shows_every_stream_with_a_sparkline(demo: Path) -> None:
@@ -136,7 +151,7 @@ def test_verify_names_the_damaged_part_and_exits_with_1(demo: Path, tmp_path: Pa
 
 def test_recover_says_when_there_is_nothing_to_do(tmp_path: Path) -> None:
     assert "nothing to recover" in _run("recover", tmp_path).stdout
-    assert "not a folder" in _complaint("recover", tmp_path / "absent")
+    assert "does not exist" in _complaint("recover", tmp_path / "absent")
 
 
 @pytest.mark.parametrize("robot", ["g1", "g1_23dof", "h1", "gr1", "walker_s2", "aloha"])

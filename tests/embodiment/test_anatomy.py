@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from corporeal.embodiment.anatomy import infer_anatomy, words_of
+from corporeal.embodiment.description.anatomy import infer_anatomy, words_of
 from corporeal.embodiment.embodiment import Joint
 
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from corporeal.embodiment.difference import Difference, compare, describe
+from corporeal.embodiment.comparison.difference import Difference, compare, describe
+from corporeal.embodiment.description.urdf import read_urdf
 from corporeal.embodiment.embodiment import Embodiment, Joint
-from corporeal.embodiment.urdf import read_urdf
 
 
 @pytest.fixture(scope="module")

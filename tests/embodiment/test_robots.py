@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from corporeal.embodiment.collision import CollisionModel
-from corporeal.embodiment.difference import Difference, compare, describe
+from corporeal.embodiment.comparison.difference import Difference, compare, describe
 from corporeal.embodiment.embodiment import Embodiment, Joint, Shape
 from corporeal.embodiment.joint_map import standing_positions
 from corporeal.embodiment.kinematics import Kinematics

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from corporeal.embodiment.difference import compare, describe
+from corporeal.embodiment.comparison.difference import compare, describe
 from corporeal.embodiment.library import open_robot
 
 PAIRS = {

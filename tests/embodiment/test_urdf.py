@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corporeal.embodiment.description.inertia import combined, inertia_matrix, moved
+from corporeal.embodiment.description.urdf import read_urdf
+from corporeal.embodiment.description.xml_text import MAX_BYTES
 from corporeal.embodiment.embodiment import Inertia
-from corporeal.embodiment.inertia import combined, inertia_matrix, moved
-from corporeal.embodiment.robot_xml import MAX_BYTES
-from corporeal.embodiment.urdf import read_urdf
 from corporeal.errors import ModelError
 from corporeal.geometry import Array, matrix_from_rpy
 

@@ -41,7 +41,8 @@ def program() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_root)
-    for name, command in plugins("corporeal.cli.commands", "COMMAND", Command).items():
+    for file_name, command in plugins("corporeal.cli.commands", "COMMAND", Command).items():
+        name = file_name.replace("_", "-")
         if isinstance(command.run, typer.Typer):
             app.add_typer(command.run, name=name, rich_help_panel=command.panel)
         else:

@@ -6,10 +6,10 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
+from corporeal.embodiment.description.mjcf import read_mjcf
+from corporeal.embodiment.description.urdf import read_urdf
+from corporeal.embodiment.description.xml_text import parse_xml, read_bytes
 from corporeal.embodiment.embodiment import Embodiment
-from corporeal.embodiment.mjcf import read_mjcf
-from corporeal.embodiment.robot_xml import parse_xml, read_bytes
-from corporeal.embodiment.urdf import read_urdf
 from corporeal.errors import ModelError, UnknownNameError
 
 DOCUMENTS = (".yaml", ".yml", ".json", ".toml")

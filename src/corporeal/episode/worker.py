@@ -25,7 +25,7 @@ class Worker:
 
     def put(self, *item: Any) -> None:
         """Queue one item."""
-        self._raise()
+        self.check()
         self._queue.put(item)
 
     @property
@@ -36,16 +36,17 @@ class Worker:
     def join(self) -> None:
         """Wait until everything queued is done."""
         self._queue.join()
-        self._raise()
+        self.check()
 
     def close(self) -> None:
         """Drain the queue and end the thread."""
         if self._thread.is_alive():
             self._queue.put(None)
             self._thread.join()
-        self._raise()
+        self.check()
 
-    def _raise(self) -> None:
+    def check(self) -> None:
+        """Raise what went wrong in the thread, if anything did."""
         if self._error is not None:
             raise self._error
 

@@ -52,16 +52,39 @@ def _head(summary: EpisodeSummary) -> Panel:
     grid.add_column()
     grid.add_row("robot", summary.robot or "none")
     grid.add_row("recorded", f"{when}, {summary.duration_s:.2f} s")
-    fields = (
-        f"{name} {value}" for name, value in summary.metadata.items() if value not in ("", {})
-    )
-    grid.add_row("metadata", ", ".join(fields) or "none")
+    plain = {name: value for name, value in summary.metadata.items() if _is_plain(value)}
+    grid.add_row("metadata", ", ".join(f"{key} {value}" for key, value in plain.items()) or "none")
+    for title, words in (("outcome", _outcome(summary)), ("clocks", _clocks(summary))):
+        if words:
+            grid.add_row(title, words)
     for kind, reference in summary.documents.items():
         name, _, digest = reference.partition(" ")
         grid.add_row(kind, Text.assemble(name, "  ", (digest[:19], "dim")))
     grid.add_row("content", Text(f"{summary.content_hash[:19]}  {_size(summary.bytes)}"))
     return Panel(grid, title=f"[bold]{Path(summary.path).name}[/bold]  {summary.id}",
                  title_align="left", border_style="cyan")  # fmt: skip
+
+
+def _is_plain(value: object) -> bool:
+    return isinstance(value, str | int | float) and value != ""
+
+
+def _outcome(summary: EpisodeSummary) -> str:
+    outcome = summary.metadata.get("outcome")
+    if not isinstance(outcome, dict):
+        return ""
+    reason = str(outcome.get("failure")).replace("_", " ")
+    return "success" if outcome.get("success") else f"failure: {reason}"
+
+
+def _clocks(summary: EpisodeSummary) -> str:
+    """How many clocks stamped the streams, and how well they were estimated."""
+    clocks = summary.metadata.get("clocks")
+    if not isinstance(clocks, dict) or not clocks:
+        return ""
+    worst = max(clocks.values(), key=lambda clock: float(clock.get("residual_ns", 0)))
+    residual_ms = float(worst.get("residual_ns", 0)) / 1e6
+    return f"{len(clocks)}, the least certain is {worst.get('source')}: {residual_ms:.2f} ms"
 
 
 def _streams(summary: EpisodeSummary) -> Table:
@@ -94,7 +117,9 @@ def _streams(summary: EpisodeSummary) -> Table:
 def _warnings(summary: EpisodeSummary) -> list[Text]:
     lines = []
     if summary.recovered:
-        lines.append(f"recovered: {summary.recovered}; the end may be missing")
+        lines.append(f"not complete: {summary.recovered}")
+    problems = summary.metadata.get("source_problems")
+    lines += [str(problem) for problem in problems] if isinstance(problems, list) else []
     if summary.missing_streams:
         lines.append(f"missing streams: {', '.join(summary.missing_streams)}")
     if summary.missing_metadata:

@@ -14,28 +14,31 @@ from corporeal.errors import CorporealError
 
 def recover(
     folder: Annotated[
-        Path, typer.Argument(help="A *.partial folder, or a folder with some in it.")
+        Path, typer.Argument(help="A *.journal, a *.partial folder, or a folder of them.")
     ],
     as_json: AsJson = False,
 ) -> None:
-    """Make an episode of every *.partial folder that a killed writer left.
+    """Make an episode of everything that a killed recorder or writer left behind.
 
     Nothing is deleted before the episode is in place. Exit 1 if one could not be recovered.
 
     Example: [bold]corporeal recover recordings/[/bold]
     """
+    from corporeal.capture.conversion import episode_from_journal, find_journals
     from corporeal.episode.recovery import find_spools
     from corporeal.episode.recovery import recover as recover_spool
 
-    if not folder.is_dir():
-        raise CorporealError(f"{folder}: not a folder; expected one with *.partial folders in it.")
+    if not folder.exists():
+        raise CorporealError(f"{folder}: does not exist; expected a folder of recordings.")
     recovered: list[str] = []
     failed: dict[str, str] = {}
-    for spool in find_spools(folder):
-        try:
-            recovered.append(str(recover_spool(spool)))
-        except CorporealError as error:
-            failed[str(spool)] = str(error)
+    # Journals first: a half-converted one leaves a spool folder behind as well.
+    for find, mend in ((find_journals, episode_from_journal), (find_spools, recover_spool)):
+        for left in find(folder):
+            try:
+                recovered.append(str(mend(left)))
+            except (CorporealError, OSError) as error:
+                failed[str(left)] = str(error)
     if as_json:
         print_json({"recovered": recovered, "failed": failed})
     else:

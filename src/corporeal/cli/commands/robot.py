@@ -70,7 +70,7 @@ def diff(first: _Robot, second: _Robot, as_json: AsJson = False) -> None:
     """
     from dataclasses import asdict
 
-    from corporeal.embodiment.difference import compare, describe
+    from corporeal.embodiment.comparison.difference import compare, describe
     from corporeal.embodiment.library import open_robot
 
     differences = compare(open_robot(first), open_robot(second))

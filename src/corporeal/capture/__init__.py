@@ -1,0 +1,1 @@
+"""Live sources to a crash-safe journal to episodes: clocks, triggers, health."""

@@ -1,0 +1,161 @@
+"""Clocks: the recorder's own, which never steps, and what is estimated of every device's."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corporeal.capture.driver import ROBOT_CLOCK
+
+SECOND_NS = 1_000_000_000
+_WINDOW_NS = SECOND_NS // 2
+# A crystal is good to some tens of ppm; a fit beyond this is a broken clock, not a fast one.
+_MOST_DRIFT_PPM = 500.0
+_SHORTEST_FIT_NS = 2 * SECOND_NS
+_JUMP_NS = SECOND_NS // 20
+_LARGEST = (1 << 63) - 1
+
+
+class HostClock:
+    """Unix time at the start, then the monotonic clock: a step of the system time is not seen."""
+
+    def __init__(self) -> None:
+        self._offset = time.time_ns() - time.monotonic_ns()
+
+    def now_ns(self) -> int:
+        """Nanoseconds since 1970, never going back."""
+        return self._offset + time.monotonic_ns()
+
+
+@dataclass(frozen=True)
+class ClockEstimate:
+    """host = source + offset_ns + drift_ppm * 1e-6 * (source - reference_ns).
+
+    `residual_ns` is how far, in the typical window, the quickest message lies from this line:
+    the uncertainty that can be seen. A constant delay that no message beats cannot be seen in one
+    direction; `latency_ns` is what was known of it beforehand and taken off.
+    `backwards` and `repeats` count stamps below, or equal to, the one before in the same stream;
+    `jumps` the half seconds in which the quickest message came 50 ms sooner or later than before:
+    the clock was set, or everything was held up.
+    """
+
+    source: str
+    offset_ns: int
+    drift_ppm: float
+    reference_ns: int
+    residual_ns: int
+    latency_ns: int
+    samples: int
+    backwards: int
+    repeats: int = 0
+    jumps: int = 0
+
+    def to_host(self, source_ns: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Stamps of this source on the recorder's clock."""
+        since = (source_ns - self.reference_ns).astype(np.float64)
+        host: NDArray[np.int64] = (
+            source_ns + self.offset_ns + np.rint(self.drift_ppm * 1e-6 * since).astype(np.int64)
+        )
+        return host
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, for the metadata of the episode."""
+        return asdict(self)
+
+
+def estimate_clock(
+    source: str,
+    source_ns: NDArray[np.int64],
+    arrival_ns: NDArray[np.int64],
+    *,
+    latency_ns: int = 0,
+    streams: NDArray[np.integer[Any]] | None = None,
+) -> ClockEstimate:
+    """Offset and drift of a source from its stamps and their arrivals.
+
+    A message is delayed, never early: in each half second the quickest one is closest to the
+    truth. A robust line (Theil-Sen) through those gives offset and drift. `streams` numbers the
+    stream of each stamp, where several share the clock.
+    """
+    order = np.argsort(arrival_ns, kind="stable")
+    stamps, arrivals = source_ns[order], arrival_ns[order]
+    backwards, repeats = _irregular(stamps, None if streams is None else streams[order])
+    delay = arrivals - stamps
+    window = (arrivals - arrivals[0]) // _WINDOW_NS
+    edges = np.flatnonzero(np.diff(window, prepend=-1))
+    quickest = np.array(
+        [
+            first + int(np.argmin(delay[first:stop]))
+            for first, stop in zip(edges, [*edges[1:], len(delay)], strict=True)
+        ]
+    )
+    reference = int(stamps[0])
+    x = (stamps[quickest] - reference).astype(np.float64)
+    base = int(np.min(delay))
+    y = (delay[quickest] - base).astype(np.float64)
+    drift = _slope(x, y)
+    intercept = float(np.median(y - drift * x)) if len(x) else 0.0
+    residual = float(np.median(np.abs(y - drift * x - intercept)))
+    return ClockEstimate(
+        source=source,
+        offset_ns=max(-_LARGEST, min(_LARGEST, base + round(intercept) - latency_ns)),
+        drift_ppm=drift * 1e6,
+        reference_ns=reference,
+        residual_ns=round(residual),
+        latency_ns=latency_ns,
+        samples=len(stamps),
+        backwards=backwards,
+        repeats=repeats,
+        jumps=int((np.abs(np.diff(y)) > _JUMP_NS).sum()),
+    )
+
+
+def _irregular(
+    stamps: NDArray[np.int64], streams: NDArray[np.integer[Any]] | None
+) -> tuple[int, int]:
+    """How many stamps are below, and how many equal to, the one before in their stream."""
+    if streams is not None:
+        order = np.argsort(streams, kind="stable")
+        stamps, streams = stamps[order], streams[order]
+    same = np.ones(max(len(stamps) - 1, 0), bool) if streams is None else np.diff(streams) == 0
+    # Compared, not subtracted: the step of a broken clock may not fit 64 bits.
+    backwards = (stamps[1:] < stamps[:-1]) & same
+    repeats = (stamps[1:] == stamps[:-1]) & same
+    return int(backwards.sum()), int(repeats.sum())
+
+
+def _slope(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
+    """Theil-Sen slope; none when the recording is too short to tell, or the clock is broken."""
+    if len(x) < 4 or x[-1] - x[0] < _SHORTEST_FIT_NS:
+        return 0.0
+    if len(x) > 400:
+        chosen = np.linspace(0, len(x) - 1, 400).astype(int)
+        x, y = x[chosen], y[chosen]
+    first, second = np.triu_indices(len(x), k=1)
+    run = x[second] - x[first]
+    there = run > 0
+    slope = float(np.median((y[second] - y[first])[there] / run[there])) if there.any() else 0.0
+    return slope if abs(slope) * 1e6 <= _MOST_DRIFT_PPM else 0.0
+
+
+def to_robot_time(
+    clocks: Mapping[str, ClockEstimate], source: str, source_ns: NDArray[np.int64], epoch_ns: int
+) -> NDArray[np.int64]:
+    """Stamps as nanoseconds since the epoch, on the robot's clock, which is the reference.
+
+    The epoch is a time of the recorder's clock. Where the robot's clock was estimated, its drift
+    is taken off, so that one second of robot time is one second in the file.
+    """
+    host = clocks[source].to_host(source_ns) - epoch_ns
+    robot = clocks.get(ROBOT_CLOCK)
+    if robot is None or robot.drift_ppm == 0.0:
+        return host
+    begin = float(robot.to_host(np.array([robot.reference_ns]))[0]) - float(epoch_ns)
+    since = host.astype(np.float64) - begin
+    corrected: NDArray[np.int64] = host - np.rint(robot.drift_ppm * 1e-6 * since).astype(np.int64)
+    return corrected

@@ -1,0 +1,150 @@
+"""The simulated humanoid: tasks really performed in MuJoCo, sensed with noise, delay and drift."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import Field
+
+from corporeal.capture.driver import Driver, DriverError, Mark, Rig, Sample
+from corporeal.embodiment.library import open_robot
+from corporeal.errors import UnknownNameError
+from corporeal.schema.document import Part
+from corporeal.schema.library import open_schema
+from corporeal.schema.schema import Schema
+from corporeal.simulation.demonstration import AFTER_S, BEFORE_S, simulate
+from corporeal.simulation.rig import SENSORS, clocks, stream_sources
+from corporeal.simulation.run import Run
+from corporeal.simulation.sensing import sense
+from corporeal.simulation.task import tasks
+
+SECOND_NS = 1_000_000_000
+# People and machines need a moment between two demonstrations.
+_PAUSE_NS = SECOND_NS // 2
+
+
+class Options(Part):
+    """What to demonstrate."""
+
+    task: str = "pick_place"
+    episodes: int = Field(default=1, gt=0)
+    seed: int = Field(default=0, ge=0)
+    style: str | None = Field(default=None, description="how the operator moves; drawn when unset")
+    fault_share: float = Field(default=0.0, ge=0, le=1, description="share made to go wrong")
+    fault: str | None = Field(default=None, description="which fault; drawn when unset")
+    randomise: bool = True
+    policy: Path | None = Field(default=None, description="ONNX file of a walking policy")
+    pictures: bool = True
+    height: int = Field(default=480, gt=15)
+    width: int = Field(default=640, gt=15)
+    realtime: bool = False
+
+
+def describe(options: Options) -> Rig:
+    """The simulated rig; nothing is simulated yet."""
+    if options.task not in tasks():
+        raise UnknownNameError("task", options.task, tasks())
+    if tasks()[options.task].needs_policy and options.policy is None:
+        raise DriverError(
+            f"task {options.task!r}, got no walking policy; expected an ONNX file. "
+            "Name one with: --set policy=PATH."
+        )
+    return Rig(
+        schema=_schema(options),
+        embodiment=open_robot("g1"),
+        sources=stream_sources(),
+        latency_ns=_floors(),
+        metadata={
+            "task": options.task,
+            "mode": "synthetic",
+            "environment": "simulated room",
+            "calibration": "exact",
+            "protocol": "none",
+            "sensor_serials": {name: f"sim-{name}-{options.seed}" for name in clocks(0)},
+        },
+    )
+
+
+def read(options: Options) -> Iterator[Sample | Mark]:
+    """Demonstrations one after the other, on devices whose clocks run on between them."""
+    devices = clocks(options.seed)
+    begin_ns = time.time_ns()
+    for number in range(options.episodes):
+        seed = options.seed * 1000 + number
+        run = simulate(
+            options.task,
+            seed=seed,
+            style=options.style,
+            fault=_fault(options, seed),
+            randomise=options.randomise,
+            policy=options.policy,
+        )
+        length_ns = round(float(run.time_s[-1] - run.time_s[0]) * SECOND_NS)
+        marks = _marks(run, begin_ns, length_ns)
+        for item in sense(
+            run,
+            seed=seed,
+            pictures=options.pictures,
+            size=(options.height, options.width),
+            devices=devices,
+            start_ns=begin_ns,
+        ):
+            while marks and item.arrival_ns >= marks[0].arrival_ns:
+                yield marks.pop(0)
+            if options.realtime:
+                time.sleep(max(0, item.arrival_ns - time.time_ns()) / SECOND_NS)
+            yield Sample(item.path, item.source_ns, item.arrival_ns, item.value)
+        yield from marks
+        begin_ns += length_ns + _PAUSE_NS
+
+
+def _marks(run: Run, begin_ns: int, length_ns: int) -> list[Mark]:
+    """The demonstration proper, inside its stillness; the outcome is known when it has ended."""
+    start_ns = begin_ns + round(BEFORE_S * SECOND_NS)
+    end_ns = begin_ns + max(length_ns - round(AFTER_S * SECOND_NS), round(BEFORE_S * SECOND_NS))
+    facts: dict[str, Any] = {
+        "task": run.task,
+        "instruction": run.instruction,
+        "variation": run.variation,
+    }
+    truth = {"outcome": asdict(run.outcome), "events": [asdict(event) for event in run.events]}
+    return [Mark("start", start_ns, facts), Mark("end", end_ns, truth)]
+
+
+def _fault(options: Options, seed: int) -> str | None:
+    rng = np.random.default_rng([seed, 11])
+    if rng.random() >= options.fault_share:
+        return None
+    return options.fault or str(rng.choice(tasks()[options.task].faults))
+
+
+def _schema(options: Options) -> Schema:
+    schema = open_schema("simulated_humanoid")
+    size = (options.height, options.width)
+    streams = []
+    for stream in schema.streams:
+        if stream.kind in ("video", "depth"):
+            if not options.pictures:
+                continue
+            stream = stream.model_copy(update={"shape": (*size, *stream.shape[2:])})
+        streams.append(stream)
+    return schema.model_copy(update={"streams": tuple(streams)})
+
+
+def _floors() -> dict[str, int]:
+    """The shortest delay of each clock's messages, as its maker would state it."""
+    floors: dict[str, int] = {}
+    for sensor in SENSORS.values():
+        delay = sensor.latency
+        spread_s = 2 * min(delay.jitter_s, delay.mean_s / np.sqrt(2)) / np.sqrt(2)
+        floor_ns = round((delay.mean_s - spread_s) * SECOND_NS)
+        floors[sensor.clock] = min(floor_ns, floors.get(sensor.clock, floor_ns))
+    return floors
+
+
+DRIVER = Driver(Options, describe, read)

@@ -1,0 +1,190 @@
+"""A Unitree G1 over DDS: what its joints and IMU measure, and what they were told."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic import Field
+
+from corporeal.capture.clock import HostClock
+from corporeal.capture.dds import LOOPBACK, DomainId, Interface, Link, Wire
+from corporeal.capture.driver import ROBOT_CLOCK, Driver, DriverError, Mark, Rig, Sample
+from corporeal.capture.ros.stream import rig_schema
+from corporeal.capture.unitree_message import (
+    G1_MOTORS,
+    LOW_CMD_TOPIC,
+    LOW_STATE_TOPIC,
+    dds_types,
+    read_low_cmd,
+    read_low_state,
+)
+from corporeal.embodiment.embodiment import Embodiment
+from corporeal.embodiment.library import open_robot
+from corporeal.schema.document import Part
+from corporeal.schema.stream import Stream
+
+COMMAND_CLOCK = "command"
+_TICK_NS = 1_000_000
+_TICKS = 1 << 32
+_SLICE_S = 0.1
+# (stream, field of the message, unit)
+_STATE = (
+    ("joint_position", "q", "rad"),
+    ("joint_velocity", "dq", "rad/s"),
+    ("joint_torque", "tau_est", "N m"),
+)
+_COMMAND = (
+    ("joint_position_target", "q", "rad"),
+    ("joint_velocity_target", "dq", "rad/s"),
+    ("joint_torque_target", "tau", "N m"),
+)
+_GAINS = (("joint_stiffness", "kp", "1"), ("joint_damping", "kd", "1"))
+_IMU = ("ax", "ay", "az", "wx", "wy", "wz")
+
+
+class Options(Part):
+    """Where the robot is, and what to take of it."""
+
+    interface: Interface = Field(default=LOOPBACK, description="network interface, such as eth0")
+    domain: DomainId = 0
+    robot: str = Field(default="g1", description="g1 or g1_23dof, or a file with the same joints")
+    rate_hz: float = Field(default=500.0, gt=0, le=10_000, description="what the robot publishes")
+    commands: bool = Field(default=True, description="record LowCmd too")
+    extras: bool = Field(default=False, description="gains, motor temperature and voltage, remote")
+    give_up_s: float | None = Field(
+        default=None, gt=0, description="end when silent for so long; by default wait for ever"
+    )
+
+
+def describe(options: Options) -> Rig:
+    """The streams; nothing is opened."""
+    robot = open_robot(options.robot)
+    _motors(robot)
+    streams = [_joint_stream(name, "observations", unit, options) for name, _, unit in _STATE]
+    streams.append(
+        Stream(
+            name="pelvis_imu", group="observations", shape=(6,), rate_hz=options.rate_hz,
+            frame="imu_in_pelvis", components=_IMU, unit=("m/s2",) * 3 + ("rad/s",) * 3,
+        )
+    )  # fmt: skip
+    streams.append(
+        Stream(
+            name="pelvis_orientation", group="observations", shape=(4,), rate_hz=options.rate_hz,
+            frame="imu_in_pelvis", components=("qw", "qx", "qy", "qz"),
+        )
+    )  # fmt: skip
+    if options.extras:
+        streams += _extra_streams(options)
+    sources = {stream.path: ROBOT_CLOCK for stream in streams}
+    if options.commands:
+        told = _COMMAND + (_GAINS if options.extras else ())
+        for name, _, unit in told:
+            stream = _joint_stream(name, "actions", unit, options)
+            streams.append(stream)
+            sources[stream.path] = COMMAND_CLOCK
+    schema = rig_schema("unitree_dds", streams, "a Unitree humanoid over DDS")
+    return Rig(robot.resolve(schema), robot, sources=sources)
+
+
+def read(options: Options) -> Iterator[Sample | Mark]:
+    """Samples as they arrive; a robot that falls silent is waited for.
+
+    LowState is stamped by its own tick (milliseconds since the robot started), LowCmd, which has
+    none, by the time its sender put on it.
+    """
+    motors = _motors(open_robot(options.robot))
+    types = dds_types()
+    topics = {LOW_STATE_TOPIC: types.LowState}
+    if options.commands:
+        topics[LOW_CMD_TOPIC] = types.LowCmd
+    clock, ticks = HostClock(), _Ticks()
+    with Link(topics, domain=options.domain, interface=options.interface) as link:
+        heard_s = time.monotonic()
+        while options.give_up_s is None or time.monotonic() - heard_s < options.give_up_s:
+            wires = link.take(_SLICE_S)
+            arrival_ns = clock.now_ns()
+            for wire in wires:
+                heard_s = time.monotonic()
+                if wire.topic == LOW_STATE_TOPIC:
+                    yield from _state(wire, arrival_ns, motors, ticks, options.extras)
+                else:
+                    yield from _command(wire, arrival_ns, motors, options.extras)
+
+
+class _Ticks:
+    """The robot's 32-bit counter of milliseconds, without its wrap after 49 days."""
+
+    def __init__(self) -> None:
+        self._last = 0
+        self._turns = 0
+
+    def to_ns(self, tick: int) -> int:
+        if tick < self._last - _TICKS // 2:
+            self._turns += 1
+        self._last = tick
+        return (self._turns * _TICKS + tick) * _TICK_NS
+
+
+def _state(
+    wire: Wire, arrival_ns: int, motors: list[int], ticks: _Ticks, extras: bool
+) -> Iterator[Sample]:
+    message = read_low_state(wire.data)
+    stamp = ticks.to_ns(int(message["tick"]))
+    joints = message["motor_state"][motors]
+    for name, field, _ in _STATE:
+        yield Sample(f"observations/{name}", stamp, arrival_ns, joints[field])
+    imu = message["imu_state"]
+    moving = [*imu["accelerometer"], *imu["gyroscope"]]
+    yield Sample("observations/pelvis_imu", stamp, arrival_ns, moving)
+    yield Sample("observations/pelvis_orientation", stamp, arrival_ns, imu["quaternion"])
+    if extras:
+        yield Sample("debug/motor_temperature", stamp, arrival_ns, joints["temperature"])
+        yield Sample("debug/motor_voltage", stamp, arrival_ns, joints["vol"])
+        yield Sample("debug/wireless_remote", stamp, arrival_ns, message["wireless_remote"])
+
+
+def _command(wire: Wire, arrival_ns: int, motors: list[int], extras: bool) -> Iterator[Sample]:
+    joints = read_low_cmd(wire.data)["motor_cmd"][motors]
+    for name, field, _ in _COMMAND + (_GAINS if extras else ()):
+        yield Sample(f"actions/{name}", wire.sent_ns, arrival_ns, joints[field])
+
+
+def _motors(robot: Embodiment) -> list[int]:
+    """The place of each of the robot's joints in Unitree's order of motors."""
+    strangers = [name for name in robot.joint_names if name not in G1_MOTORS]
+    if strangers:
+        raise DriverError(
+            f"robot {robot.name!r}, got the joint {strangers[0]!r}; expected the joints of a "
+            "Unitree G1. Give --robot g1 or g1_23dof."
+        )
+    return [G1_MOTORS.index(name) for name in robot.joint_names]
+
+
+def _joint_stream(name: str, group: Any, unit: str, options: Options) -> Stream:
+    return Stream(
+        name=name, group=group, shape=("joints",), components="joints", rate_hz=options.rate_hz,
+        unit=unit,
+    )  # fmt: skip
+
+
+def _extra_streams(options: Options) -> list[Stream]:
+    rate = options.rate_hz
+    return [
+        Stream(
+            name="motor_temperature", group="debug", dtype="int16", shape=("joints", 2),
+            rate_hz=rate, unit="degC", components=("sensor_0", "sensor_1"),
+        ),
+        Stream(
+            name="motor_voltage", group="debug", shape=("joints",), rate_hz=rate, unit="V",
+            components="joints",
+        ),
+        Stream(
+            name="wireless_remote", group="debug", dtype="uint8", shape=(40,), rate_hz=rate,
+            description="the bytes of the hand-held remote, as the robot reports them",
+        ),
+    ]  # fmt: skip
+
+
+DRIVER = Driver(Options, describe, read, is_live=True)

@@ -1,0 +1,230 @@
+"""How every stream is doing right now: rate, age, losses, skew; and the disk and the buffers."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections import deque
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from corporeal.schema.schema import Schema
+from corporeal.schema.stream import Stream
+
+SECOND_NS = 1_000_000_000
+_WINDOW_NS = 2 * SECOND_NS
+_MOST_RECENT = 8192
+_MOST_STRANGERS = 32
+State = Literal["waiting", "good", "slow", "silent"]
+
+
+@dataclass(frozen=True)
+class StreamHealth:
+    """One stream at one moment.
+
+    `late` counts samples that did not come while an episode was recorded, from intervals between
+    stamps of more than one and a half periods. `refused` counts samples that came and could not be
+    taken, with the last reason.
+    """
+
+    path: str
+    state: State
+    samples: int
+    rate_hz: float
+    nominal_hz: float | None
+    age_s: float | None
+    late: int
+    refused: int
+    reason: str
+    skew_ms: float | None
+
+
+@dataclass(frozen=True)
+class Health:
+    """The whole recorder at one moment."""
+
+    time_ns: int
+    state: str
+    episode: str
+    episodes: int
+    elapsed_s: float
+    streams: tuple[StreamHealth, ...]
+    waiting_bytes: int
+    written_bytes: int
+    slowest_sync_s: float
+    disk_free_bytes: int
+    alarms: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, for the web page and the file."""
+        return asdict(self)
+
+
+@dataclass
+class _Gauge:
+    stream: Stream
+    samples: int = 0
+    late: int = 0
+    refused: int = 0
+    reason: str = ""
+    last_source_ns: int | None = None
+    last_arrival_ns: int | None = None
+    delay_ns: int = 0
+    # Bounded, also when the arrivals of a broken source do not advance.
+    recent: deque[int] = field(default_factory=lambda: deque(maxlen=_MOST_RECENT))
+
+    def take(self, source_ns: int, arrival_ns: int, *, is_recording: bool) -> None:
+        period_ns = SECOND_NS / self.stream.rate_hz if self.stream.rate_hz else None
+        if is_recording and self.last_source_ns is not None and period_ns is not None:
+            step = source_ns - self.last_source_ns
+            waited = arrival_ns - (self.last_arrival_ns or arrival_ns)
+            if step - waited > SECOND_NS:
+                step = waited  # The clock was set: that is no loss.
+            if step > 1.5 * period_ns:
+                self.late += max(1, round(step / period_ns) - 1)
+        self.samples += 1
+        self.last_source_ns, self.last_arrival_ns = source_ns, arrival_ns
+        self.delay_ns = arrival_ns - source_ns
+        self.recent.append(arrival_ns)
+        while self.recent and arrival_ns - self.recent[0] > _WINDOW_NS:
+            self.recent.popleft()
+
+    def read(self, now_ns: int, delay_ns: int | None) -> StreamHealth:
+        age_s = (
+            None if self.last_arrival_ns is None else (now_ns - self.last_arrival_ns) / SECOND_NS
+        )
+        rate = self._rate(now_ns)
+        skew = None
+        if delay_ns is not None and self.samples:
+            skew = (self.delay_ns - delay_ns) / 1e6
+        return StreamHealth(
+            path=self.stream.path,
+            state=self._state(rate, age_s),
+            samples=self.samples,
+            rate_hz=rate,
+            nominal_hz=self.stream.rate_hz,
+            age_s=age_s,
+            late=self.late,
+            refused=self.refused,
+            reason=self.reason,
+            skew_ms=skew,
+        )
+
+    def _rate(self, now_ns: int) -> float:
+        inside = [stamp for stamp in self.recent if now_ns - stamp <= _WINDOW_NS]
+        span = inside[-1] - inside[0] if len(inside) > 1 else 0
+        return (len(inside) - 1) * SECOND_NS / span if span > 0 else 0.0
+
+    def _state(self, rate: float, age_s: float | None) -> State:
+        nominal = self.stream.rate_hz
+        if age_s is None:
+            return "waiting"
+        if nominal is None:
+            return "good"
+        if age_s > max(0.5, 5 / nominal):
+            return "silent"
+        return "slow" if len(self.recent) > 4 and rate < 0.8 * nominal else "good"
+
+
+class HealthMonitor:
+    """Fed by the recorder with every sample, read by whoever wants to know."""
+
+    def __init__(self, schema: Schema, folder: Path) -> None:
+        self._gauges = {stream.path: _Gauge(stream) for stream in schema.streams}
+        self._required = {
+            stream.path for stream in schema.streams if stream.rate_hz and not stream.optional
+        }
+        self._strangers: dict[str, int] = {}
+        self._folder = folder
+        self._lock = threading.Lock()
+
+    def take(self, path: str, source_ns: int, arrival_ns: int, *, is_recording: bool) -> None:
+        """Note a sample; only what is missing from an episode counts as late."""
+        with self._lock:
+            self._gauges[path].take(source_ns, arrival_ns, is_recording=is_recording)
+
+    def refuse(self, path: str, reason: str) -> None:
+        """Note a sample that could not be taken, and why."""
+        with self._lock:
+            gauge = self._gauges.get(path)
+            if gauge is not None:
+                gauge.refused += 1
+                gauge.reason = reason
+            elif path in self._strangers or len(self._strangers) < _MOST_STRANGERS:
+                self._strangers[path] = self._strangers.get(path, 0) + 1
+
+    def strangers(self) -> dict[str, int]:
+        """How many samples came of streams that are not in the schema."""
+        with self._lock:
+            return dict(self._strangers)
+
+    def losses(self) -> dict[str, dict[str, int]]:
+        """What each stream has lost so far: missed while recording, and refused."""
+        with self._lock:
+            return {
+                path: {"missed": gauge.late, "refused": gauge.refused}
+                for path, gauge in self._gauges.items()
+            }
+
+    def read(
+        self,
+        now_ns: int,
+        *,
+        state: str = "idle",
+        episode: str = "",
+        episodes: int = 0,
+        elapsed_s: float = 0.0,
+        waiting_bytes: int = 0,
+        written_bytes: int = 0,
+        slowest_sync_s: float = 0.0,
+    ) -> Health:
+        """Everything, now."""
+        with self._lock:
+            delays = sorted(g.delay_ns for g in self._gauges.values() if g.samples)
+            middle = delays[len(delays) // 2] if delays else None
+            streams = tuple(gauge.read(now_ns, middle) for gauge in self._gauges.values())
+        free = shutil.disk_usage(self._folder).free
+        return Health(
+            time_ns=now_ns,
+            state=state,
+            episode=episode,
+            episodes=episodes,
+            elapsed_s=elapsed_s,
+            streams=streams,
+            waiting_bytes=waiting_bytes,
+            written_bytes=written_bytes,
+            slowest_sync_s=slowest_sync_s,
+            disk_free_bytes=free,
+            alarms=tuple(self._alarms(streams, state, free, slowest_sync_s)),
+        )
+
+    def _alarms(
+        self, streams: tuple[StreamHealth, ...], state: str, free: int, slowest_sync_s: float
+    ) -> list[str]:
+        alarms = [
+            f"{stream.path} is silent for {stream.age_s:.1f} s: check its cable and power"
+            for stream in streams
+            if stream.state == "silent" and stream.age_s is not None
+        ]
+        alarms += [
+            f"{stream.path} has sent nothing: check its cable, its power and its name"
+            for stream in streams
+            if stream.state == "waiting" and stream.path in self._required and state == "recording"
+        ]
+        alarms += [
+            f"{path}: {count} samples refused, since the driver did not announce this stream"
+            for path, count in self.strangers().items()
+        ]
+        alarms += [
+            f"{stream.path}: {stream.refused} samples refused, last because {stream.reason}"
+            for stream in streams
+            if stream.refused
+        ]
+        if free < 2 << 30:
+            alarms.append(
+                f"{free / 1e9:.1f} GB left on the disk: free space before the next episode"
+            )
+        if slowest_sync_s > 1.0:
+            alarms.append(f"the disk took {slowest_sync_s:.1f} s to sync: it is too slow or busy")
+        return alarms

@@ -1,0 +1,327 @@
+"""Records: samples in, packed and journalled at once, episodes out; it never waits to be safe."""
+
+from __future__ import annotations
+
+import json
+import queue
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from corporeal.capture.clock import HostClock
+from corporeal.capture.conversion import episode_from_journal
+from corporeal.capture.driver import Driver, DriverError, Mark, Rig, Sample
+from corporeal.capture.health import Health, HealthMonitor
+from corporeal.capture.intake import Intake, Item, Refused, Taken, room
+from corporeal.capture.journal import SUFFIX, SYNC_EVERY_S
+from corporeal.capture.pre_roll import Packed, PreRoll
+from corporeal.capture.take import Take, open_take
+from corporeal.capture.trigger import Automatic, Trigger
+from corporeal.episode.packing import Packer
+from corporeal.episode.worker import Worker
+from corporeal.errors import CorporealError
+from corporeal.schema.schema import Schema
+
+_HEALTH_EVERY_S = 0.25
+State = Literal["idle", "recording", "post-roll", "ended"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to record. `metadata` is what the floor knows: operator, station, session, ..."""
+
+    out: Path
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    episodes: int | None = None
+    pre_roll_s: float = 1.0
+    post_roll_s: float = 2.0
+    sync_every_s: float = SYNC_EVERY_S
+    stall_s: float = 10.0
+
+
+class Recorder:
+    """Runs one source until it ends, enough episodes are made, or `stop` is called."""
+
+    def __init__(
+        self,
+        driver: Driver,
+        options: Any,
+        settings: Settings,
+        *,
+        trigger: Trigger | None = None,
+        on_health: Callable[[Health], None] | None = None,
+    ) -> None:
+        self.rig: Rig = driver.describe(options)
+        self.settings = settings
+        self.episodes: list[Path] = []
+        self.quarantined: dict[Path, str] = {}
+        self._driver, self._options = driver, options
+        self._schema = _resolved(self.rig)
+        self._trigger = trigger or Automatic(at_once=driver.is_live)
+        self._on_health = on_health
+        self._clock = HostClock()
+        _make_folder(settings.out)
+        self._monitor = HealthMonitor(self._schema, settings.out)
+        self._packers = {stream.path: Packer(stream) for stream in self._schema.streams}
+        self._intake = Intake(driver, options, self._packers, self._monitor)
+        self._workers = {
+            path: Worker(self._pack_slowly, path, waiting=room(packer))
+            for path, packer in self._packers.items()
+            if packer.is_slow
+        }
+        self._lock = threading.Lock()
+        self._recent = PreRoll(self._schema.streams, settings.pre_roll_s)
+        self._takes: list[Take] = []
+        self._converter = Worker(self._convert, "conversion", waiting=64)
+        self._stopping = threading.Event()
+        self._has_ended = False
+        self._now_ns = 0
+        self._began_s = self._heard_s = time.monotonic()
+        self._health_s = 0.0
+        self._index = 0
+        self._started = 0
+
+    def run(self) -> list[Path]:
+        """Record; returns the episodes made. A failed source or disk still leaves them safe."""
+        self._intake.start()
+        reason: str | None = None
+        try:
+            reason = self._loop()
+        except BaseException as error:  # Ctrl-C as well: the episode must say why it ends here.
+            reason = f"recording broke off: {_words(error)}"
+            raise
+        finally:
+            self._intake.stop()
+            self._end(reason)
+        if self._intake.error is not None:
+            raise DriverError(
+                f"the source failed: {_words(self._intake.error)}. What was recorded before is safe"
+                + (f" in {self.episodes[-1]}." if self.episodes else ".")
+            ) from self._intake.error
+        return self.episodes
+
+    def stop(self) -> None:
+        """End the recording soon, from any thread; what was received becomes an episode."""
+        self._stopping.set()
+
+    @property
+    def state(self) -> State:
+        """What the recorder is doing."""
+        if self._has_ended:
+            return "ended"
+        if self._running is not None:
+            return "recording"
+        return "post-roll" if self._takes else "idle"
+
+    @property
+    def unannounced(self) -> dict[str, int]:
+        """Streams that the driver did not announce, with how many samples were refused."""
+        return self._monitor.strangers()
+
+    def health(self) -> Health:
+        """Everything, now."""
+        takes = list(self._takes)
+        waiting = sum(
+            worker.waiting * self._packers[path].row_bytes for path, worker in self._workers.items()
+        )
+        return self._monitor.read(
+            self._moment_ns(),
+            state=self.state,
+            episode=takes[-1].name if takes else "",
+            episodes=len(self.episodes),
+            elapsed_s=time.monotonic() - self._began_s,
+            waiting_bytes=sum(take.journal.waiting_bytes for take in takes) + waiting,
+            written_bytes=sum(take.journal.synced_bytes for take in takes),
+            slowest_sync_s=max((take.journal.slowest_sync_s for take in takes), default=0.0),
+        )
+
+    def _moment_ns(self) -> int:
+        """Now, on the clock of the arrivals, also while nothing arrives."""
+        if not self._now_ns:
+            return self._clock.now_ns()
+        # A source that is not live may take its time between two demonstrations.
+        is_due = self._driver.is_live or self._running is not None
+        silent_s = time.monotonic() - self._heard_s if is_due and not self._has_ended else 0.0
+        return self._now_ns + round(silent_s * 1e9)
+
+    @property
+    def _running(self) -> Take | None:
+        """The take whose demonstration has not ended."""
+        return next((take for take in list(self._takes) if take.end_ns is None), None)
+
+    def _loop(self) -> str | None:
+        """Take items until the end; returns why the last episode is not complete, if it is not."""
+        while not self._stopping.is_set():
+            self._show_health()
+            try:
+                item = self._intake.get(0.1)
+            except queue.Empty:
+                for worker in self._workers.values():
+                    worker.check()
+                silent_s = time.monotonic() - self._heard_s
+                if self._takes and silent_s > self.settings.stall_s:
+                    if self._running is not None:
+                        return f"the source has been silent for {silent_s:.1f} s"
+                    for take in list(self._takes):
+                        self._finish(take, None)
+                continue
+            self._heard_s = time.monotonic()
+            if item is None:
+                if self._intake.error is not None:
+                    return f"the source failed: {_words(self._intake.error)}"
+                return self._why_open("the source ended before the episode did")
+            self._see(item)
+            if self._started == self.settings.episodes and not self._takes:
+                return None
+        return self._why_open("recording was stopped before the episode ended")
+
+    def _see(self, item: Item) -> None:
+        if isinstance(item, Refused):
+            self._monitor.refuse(item.stream, item.reason)
+            return
+        seen = item.sample if isinstance(item, Taken) else item
+        self._now_ns = seen.arrival_ns
+        cue = self._trigger.see(seen)
+        facts = dict(seen.metadata) if isinstance(seen, Mark) else {}
+        running = self._running
+        if cue == "start" and running is None and self._started != self.settings.episodes:
+            self._start(seen, facts)
+        elif cue == "end" and running is not None:
+            running.end(seen.arrival_ns, facts)
+        if isinstance(item, Taken):
+            self._accept(item.sample, item.payload)
+        for take in list(self._takes):
+            if take.is_over(seen.arrival_ns):
+                self._finish(take, None)
+
+    def _accept(self, sample: Sample, payload: bytes | None) -> None:
+        stream, source_ns, arrival_ns = sample.stream, sample.source_ns, sample.arrival_ns
+        self._monitor.take(stream, source_ns, arrival_ns, is_recording=bool(self._takes))
+        if payload is None:
+            self._workers[stream].put(stream, source_ns, arrival_ns, sample.value)
+        else:
+            self._keep(Packed(stream, source_ns, arrival_ns, payload))
+
+    def _pack_slowly(self, stream: str, source_ns: int, arrival_ns: int, held: Any) -> None:
+        try:
+            payload = self._packers[stream].pack(held)
+        finally:
+            self._intake.give_back(stream, held)
+        self._keep(Packed(stream, source_ns, arrival_ns, payload))
+
+    def _keep(self, packed: Packed) -> None:
+        """Into the journal of every open take, and into the memory that pre-roll comes from."""
+        with self._lock:
+            self._recent.keep(packed)
+            for take in self._takes:
+                take.add(packed)
+
+    def _start(self, item: Sample | Mark, facts: dict[str, Any]) -> None:
+        metadata = {**self.rig.metadata, **self.settings.metadata, **facts}
+        if self.rig.problems:
+            metadata["source_problems"] = list(self.rig.problems)
+        take = open_take(
+            self.settings.out,
+            self._free_name(metadata),
+            self.rig,
+            metadata=metadata,
+            roll_s=(self.settings.pre_roll_s, self.settings.post_roll_s),
+            sync_every_s=self.settings.sync_every_s,
+            is_open_ended=isinstance(item, Sample) and isinstance(self._trigger, Automatic),
+            losses=self._monitor.losses(),
+        )
+        take.journal.mark("start", item.arrival_ns, facts)
+        with self._lock:
+            for packed in self._recent.since(item.arrival_ns):
+                take.add(packed)
+            self._takes.append(take)
+        self._started += 1
+
+    def _finish(self, take: Take, reason: str | None) -> None:
+        """Close a take, whatever else fails, and have it converted."""
+        try:
+            for worker in self._workers.values():
+                worker.join()
+        except Exception as error:  # The camera's thread may have died of anything.
+            reason = reason or f"a camera failed: {_words(error)}"
+            raise
+        finally:
+            with self._lock:
+                self._takes.remove(take)
+            take.close(self._now_ns, self._monitor.losses())
+            self._converter.put(take.journal.path, reason)
+
+    def _convert(self, journal: Path, reason: str | None) -> None:
+        episode = episode_from_journal(journal, reason=reason)
+        self.episodes.append(episode)
+        if reason is not None:
+            self.quarantined[episode] = reason
+
+    # Endings.
+
+    def _end(self, reason: str | None) -> None:
+        """Finish every take and end every thread, also when one of them fails."""
+        with ExitStack() as last:
+            last.callback(self._show_end)
+            last.callback(self._converter.close)
+            for worker in self._workers.values():
+                last.callback(worker.close)
+            for take in list(self._takes):
+                last.callback(self._finish, take, reason)
+
+    def _show_end(self) -> None:
+        self._has_ended = True
+        self._show_health(now=True)
+
+    def _why_open(self, reason: str) -> str | None:
+        running = self._running
+        return None if running is None or running.is_open_ended else reason
+
+    def _free_name(self, metadata: Mapping[str, Any]) -> str:
+        while True:
+            self._index += 1
+            name = Path(self._schema.episode_name(metadata, self._index)).stem
+            if "{index" not in self._schema.file_name:
+                name = f"{name}_{self._index:04d}"
+            used = [self.settings.out / f"{name}{suffix}" for suffix in (".h5", SUFFIX)]
+            if not any(path.exists() for path in used):
+                return name
+
+    def _show_health(self, *, now: bool = False) -> None:
+        moment = time.monotonic()
+        if self._on_health is None or (not now and moment - self._health_s < _HEALTH_EVERY_S):
+            return
+        self._health_s = moment
+        # A full disk or a closed page must not end the recording that it reports on.
+        with suppress(OSError):
+            self._on_health(self.health())
+
+
+def _resolved(rig: Rig) -> Schema:
+    if rig.embodiment is None:
+        return rig.schema
+    return rig.embodiment.resolve(rig.schema)
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CorporealError(
+            f"folder for the episodes, got {folder}: {error.strerror or error}. Choose another."
+        ) from None
+
+
+def _words(error: BaseException) -> str:
+    return str(error).rstrip(".") or type(error).__name__
+
+
+def write_health(path: Path, health: Health) -> None:
+    """The health as a JSON file that is always whole: for a page, a watchdog, a script."""
+    draft = path.with_name(path.name + ".new")
+    draft.write_text(json.dumps(health.to_json()))
+    draft.replace(path)

@@ -1,0 +1,1 @@
+"""ROS bags, messages and topics as streams; no ROS installation is needed."""

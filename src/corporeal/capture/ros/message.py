@@ -1,0 +1,281 @@
+"""What a ROS message holds, as pieces that can become streams: values, units, frames."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corporeal.errors import CorporealError
+from corporeal.schema.stream import Group, Kind
+
+SECOND_NS = 1_000_000_000
+POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
+POSE_UNITS = ("m", "m", "m", "1", "1", "1", "1")
+WORLD_FRAMES = {"world", "map", "odom", "earth", "utm"}
+
+Numbers = NDArray[Any]
+Unit = str | tuple[str, ...]
+
+
+class NotMappedError(CorporealError):
+    """A message that no stream can hold; the text is the reason, to be counted and reported."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One value of a message.
+
+    `shape` is that of the sample (of one point, for a cloud). A picture's `value` is a function
+    that decodes it, so that a survey need not. `variant` tells apart the joint sets that share a
+    topic; `stamp_ns` is the piece's own stamp where it has one; a piece `on_change` is only news
+    when it differs from the last.
+    """
+
+    suffix: str
+    value: Any
+    kind: Kind = "array"
+    dtype: str = "float64"
+    shape: tuple[int, ...] = ()
+    unit: Unit = "1"
+    components: tuple[str, ...] | None = None
+    frame: str | None = None
+    group: Group | None = None
+    variant: tuple[str, ...] = ()
+    stamp_ns: int | None = None
+    on_change: bool = False
+    note: str | None = None
+
+    def load(self) -> Any:
+        """The value itself."""
+        return self.value() if callable(self.value) else self.value
+
+
+def array_piece(suffix: str, value: Any, unit: Unit = "1", **facts: Any) -> Piece:
+    """A piece of numbers: dtype and shape are those of the array."""
+    array = np.asarray(value)
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    return Piece(
+        suffix, array, dtype=array.dtype.name, shape=array.shape, unit=unit, **facts
+    )  # fmt: skip
+
+
+def stamp_ns(message: Any) -> int | None:
+    """The stamp of a message's header in nanoseconds, or None without a header."""
+    stamp = getattr(getattr(message, "header", None), "stamp", None)
+    return None if stamp is None else int(stamp.sec) * SECOND_NS + int(stamp.nanosec)
+
+
+def frame_of(message: Any) -> str | None:
+    """The frame of a message's header, without ROS 1's leading slash, or None."""
+    frame = getattr(getattr(message, "header", None), "frame_id", "")
+    return frame.strip("/").replace("\0", "") or None if isinstance(frame, str) else None
+
+
+def joint_state(message: Any) -> list[Piece]:
+    """Position, velocity and effort, as far as they are there, with the names of the joints."""
+    names = tuple(message.name)
+    pieces = []
+    for suffix, unit in (("position", "rad"), ("velocity", "rad/s"), ("effort", "N m")):
+        values = getattr(message, suffix)
+        if not len(values):
+            continue
+        if names and len(values) != len(names):
+            raise NotMappedError(f"{suffix} has {len(values)} values for {len(names)} joint names")
+        pieces.append(
+            array_piece(
+                suffix,
+                values,
+                unit,
+                components=names or None,
+                variant=tuple(sorted(names)),
+                frame=frame_of(message),
+                note="JointState states no units: rad, rad/s, N m are assumed",
+            )
+        )
+    if not pieces:
+        raise NotMappedError("the joint state holds no values")
+    return pieces
+
+
+def imu(message: Any) -> list[Piece]:
+    """Acceleration and angular velocity; orientation where the sensor has one."""
+    frame = frame_of(message)
+    linear, angular = message.linear_acceleration, message.angular_velocity
+    values = [*_xyz(linear), *_xyz(angular)]
+    pieces = [
+        array_piece(
+            "",
+            values,
+            ("m/s2",) * 3 + ("rad/s",) * 3,
+            components=("ax", "ay", "az", "wx", "wy", "wz"),
+            frame=frame,
+        )
+    ]
+    # The message's own sign for "this sensor gives no orientation".
+    if message.orientation_covariance[0] != -1:
+        turned = _wxyz(message.orientation)
+        pieces.append(
+            array_piece("orientation", turned, components=("qw", "qx", "qy", "qz"), frame=frame)
+        )
+    covariances = np.concatenate(
+        [
+            message.linear_acceleration_covariance,
+            message.angular_velocity_covariance,
+            message.orientation_covariance,
+        ]
+    )
+    return [*pieces, _covariance(covariances)]
+
+
+def pose(message: Any) -> list[Piece]:
+    """x y z and the quaternion, w first."""
+    return _pose_pieces("", _body(message, "pose"), frame_of(message))
+
+
+def transform(message: Any) -> list[Piece]:
+    """A transform as the pose of the child in its parent's frame."""
+    stamped = getattr(message, "transform", message)
+    values = [*_xyz(stamped.translation), *_wxyz(stamped.rotation)]
+    child = getattr(message, "child_frame_id", "").strip("/")
+    frame, group = _placed(frame_of(message))
+    return [
+        array_piece(
+            child, values, POSE_UNITS, components=POSE, frame=frame, group=group,
+            stamp_ns=stamp_ns(message),
+        )
+    ]  # fmt: skip
+
+
+def transform_tree(message: Any) -> list[Piece]:
+    """Every transform of a tf message; what only the recording floor knows."""
+    pieces = [piece for entry in message.transforms for piece in transform(entry)]
+    return [_replace_group(piece) for piece in pieces]
+
+
+def twist(message: Any) -> list[Piece]:
+    """Linear and angular velocity."""
+    return _twist_pieces("", _body(message, "twist"), frame_of(message))
+
+
+def accel(message: Any) -> list[Piece]:
+    """Linear and angular acceleration."""
+    inner = _body(message, "accel")
+    moving = getattr(inner, "accel", inner)
+    values = [*_xyz(moving.linear), *_xyz(moving.angular)]
+    names = ("ax", "ay", "az", "dwx", "dwy", "dwz")
+    units = ("m/s2",) * 3 + ("rad/s2",) * 3
+    frame = frame_of(message)
+    pieces = [array_piece("", values, units, components=names, frame=frame)]
+    return _with_covariance(pieces, "", inner)
+
+
+def wrench(message: Any) -> list[Piece]:
+    """Force and torque."""
+    inner = getattr(message, "wrench", message)
+    values = [*_xyz(inner.force), *_xyz(inner.torque)]
+    names = ("fx", "fy", "fz", "tx", "ty", "tz")
+    units = ("N",) * 3 + ("N m",) * 3
+    return [array_piece("", values, units, components=names, frame=frame_of(message))]
+
+
+def odometry(message: Any) -> list[Piece]:
+    """Pose in the odometry frame and twist in the robot's: never a policy's observation."""
+    child = message.child_frame_id.strip("/") or None
+    pieces = _pose_pieces("pose", message.pose, frame_of(message))
+    pieces += _twist_pieces("twist", message.twist, child)
+    return [_replace_group(piece) for piece in pieces]
+
+
+def quaternion(message: Any) -> list[Piece]:
+    """A rotation, w first."""
+    turned = _wxyz(getattr(message, "quaternion", message))
+    names = ("qw", "qx", "qy", "qz")
+    return [array_piece("", turned, components=names, frame=frame_of(message))]
+
+
+def text(message: Any) -> list[Piece]:
+    """The string."""
+    return [text_piece("", message.data)]
+
+
+def text_piece(suffix: str, value: str, *, on_change: bool = False) -> Piece:
+    """A piece of text, without the NUL characters that an episode cannot hold."""
+    clean = value.replace("\0", "")
+    return Piece(suffix, clean, kind="text", dtype="uint8", on_change=on_change)
+
+
+def scalar(dtype: str) -> Callable[[Any], list[Piece]]:
+    """The converter of a std_msgs number."""
+    return lambda message: [array_piece("", np.asarray(message.data, dtype))]
+
+
+def multi_array(dtype: str) -> Callable[[Any], list[Piece]]:
+    """The converter of a std_msgs array, in the shape that its layout states, if that fits."""
+
+    def convert(message: Any) -> list[Piece]:
+        values = np.asarray(message.data, dtype)
+        sizes = tuple(int(entry.size) for entry in message.layout.dim)
+        if not values.size:
+            raise NotMappedError("the array is empty")
+        if sizes and 0 not in sizes and int(np.prod(sizes)) == values.size and len(sizes) <= 8:
+            values = values.reshape(sizes)
+        return [array_piece("", values)]
+
+    return convert
+
+
+def _body(message: Any, name: str) -> Any:
+    """What a stamped message wraps; one without a header is the thing itself."""
+    return getattr(message, name) if hasattr(message, "header") else message
+
+
+def _xyz(vector: Any) -> tuple[float, float, float]:
+    return vector.x, vector.y, vector.z
+
+
+def _wxyz(rotation: Any) -> tuple[float, float, float, float]:
+    return rotation.w, rotation.x, rotation.y, rotation.z
+
+
+def _placed(frame: str | None) -> tuple[str | None, Group | None]:
+    """A pose in a frame fixed to the room belongs to debug (SPEC E2)."""
+    return frame, "debug" if frame in WORLD_FRAMES else None
+
+
+def _covariance(values: Any) -> Piece:
+    return array_piece("covariance", np.ravel(values), group="debug", on_change=True)
+
+
+def _pose_pieces(suffix: str, outer: Any, frame: str | None) -> list[Piece]:
+    inner = getattr(outer, "pose", outer)
+    values = [*_xyz(inner.position), *_wxyz(inner.orientation)]
+    frame, group = _placed(frame)
+    pieces = [
+        array_piece(suffix, values, POSE_UNITS, components=POSE, frame=frame, group=group)
+    ]  # fmt: skip
+    return _with_covariance(pieces, suffix, outer)
+
+
+def _twist_pieces(suffix: str, outer: Any, frame: str | None) -> list[Piece]:
+    inner = getattr(outer, "twist", outer)
+    values = [*_xyz(inner.linear), *_xyz(inner.angular)]
+    names = ("vx", "vy", "vz", "wx", "wy", "wz")
+    units = ("m/s",) * 3 + ("rad/s",) * 3
+    pieces = [array_piece(suffix, values, units, components=names, frame=frame)]
+    return _with_covariance(pieces, suffix, outer)
+
+
+def _with_covariance(pieces: list[Piece], suffix: str, outer: Any) -> list[Piece]:
+    if not hasattr(outer, "covariance"):
+        return pieces
+    name = "_".join(part for part in (suffix, "covariance") if part)
+    values = np.ravel(outer.covariance)
+    return [*pieces, array_piece(name, values, group="debug", on_change=True)]
+
+
+def _replace_group(piece: Piece) -> Piece:
+    return replace(piece, group="debug")

@@ -1,0 +1,237 @@
+"""From the pieces of ROS messages to streams: names, groups, shapes, and what did not fit."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from corporeal.capture.ros.message import NotMappedError, Piece
+from corporeal.capture.ros.timing import rate_of
+from corporeal.schema.schema import Schema
+from corporeal.schema.stream import Group, Stream
+
+Key = tuple[str, str, tuple[str, ...]]
+Signature = tuple[Any, ...]
+PROBLEMS = Stream(
+    name="source_problems",
+    group="debug",
+    kind="text",
+    optional=True,
+    description="what the source delivered and no stream could hold, said once for each reason",
+)
+_MAX_NAME = 64
+_MAX_JOINT_SETS = 8
+
+
+def stream_name(topic: str, suffix: str = "", *, rename: Mapping[str, str] | None = None) -> str:
+    """A valid stream name for a piece of a topic: lower case, digits and _, 64 at most."""
+    stem = (rename or {}).get(topic, topic)
+    parts = [part for part in (stem, suffix) if part]
+    name = re.sub(r"[^a-z0-9]+", "_", "_".join(parts).lower()).strip("_") or "topic"
+    if not name[0].isalpha():
+        name = f"t_{name}"
+    if len(name) > _MAX_NAME:
+        name = f"{name[: _MAX_NAME - 9]}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    return name
+
+
+def group_of(topic: str, piece: Piece) -> Group:
+    """Commands are actions; what is fixed to the world is debug; the rest is observed."""
+    # The schema's word for a frame that a deployed policy does not have.
+    if piece.frame == "world" or piece.on_change:
+        return piece.group or ("debug" if piece.frame == "world" else _natural_group(topic))
+    return "actions" if is_command(topic) else piece.group or "observations"
+
+
+def is_command(topic: str) -> bool:
+    """True for a topic that says of itself that it commands."""
+    words = re.split(r"[^a-z0-9]+", topic.lower())
+    return any("command" in word or word == "cmd" for word in words)
+
+
+def _natural_group(topic: str) -> Group:
+    return "actions" if is_command(topic) else "observations"
+
+
+def signature(piece: Piece) -> Signature:
+    """What must stay the same for pieces to share a stream; joint order may differ."""
+    components = None if piece.variant else piece.components
+    return piece.kind, piece.dtype, piece.shape, piece.unit, components
+
+
+@dataclass
+class Lane:
+    """What was seen of one piece of a topic."""
+
+    key: Key
+    seen: Counter[Signature] = field(default_factory=Counter)
+    first: dict[Signature, Piece] = field(default_factory=dict)
+    times: array[int] = field(default_factory=lambda: array("q"))
+    frames: Counter[str | None] = field(default_factory=Counter)
+    orders: Counter[tuple[str, ...]] = field(default_factory=Counter)
+
+    def add(self, piece: Piece, time_ns: int) -> None:
+        """Count one piece."""
+        mark = signature(piece)
+        self.seen[mark] += 1
+        if mark not in self.first and len(self.first) < 64:
+            self.first[mark] = replace(piece, value=None)
+        self.times.append(time_ns)
+        self.frames[piece.frame] += 1
+        if piece.variant and piece.components is not None:
+            self.orders[piece.components] += 1
+
+    @property
+    def usual(self) -> Piece:
+        """The piece as most messages had it."""
+        return self.first[max(self.first, key=lambda mark: self.seen[mark])]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The stream that holds one lane."""
+
+    stream: Stream
+    signature: Signature
+    order: tuple[str, ...] | None
+
+    def value(self, piece: Piece) -> Any:
+        """The piece's value for this stream; NotMappedError when it has another shape."""
+        if signature(piece) != self.signature:
+            raise NotMappedError(f"{_described(piece)} where the stream has {_layout(self.stream)}")
+        value = piece.load()
+        if self.order is not None and piece.components != self.order:
+            assert piece.components is not None
+            value = value[[piece.components.index(name) for name in self.order]]
+        return value
+
+
+def fit_lanes(
+    lanes: Iterable[Lane], *, bursts: Iterable[str] = (), rename: Mapping[str, str] | None = None
+) -> tuple[dict[Key, Fit], list[str]]:
+    """A stream for each lane, and sentences about what does not fit.
+
+    `bursts` are topics whose rate cannot be told from their stamps.
+    """
+    fits: dict[Key, Fit] = {}
+    problems: list[str] = []
+    taken: set[str] = set()
+    sets: dict[str, list[tuple[str, ...]]] = {}
+    unknown = set(bursts)
+    for lane in lanes:
+        topic, suffix, variant = lane.key
+        known = sets.setdefault(topic, [])
+        if variant and variant not in known:
+            known.append(variant)
+        number = known.index(variant) if variant else 0
+        if number >= _MAX_JOINT_SETS:
+            problems.append(
+                f"Topic {topic}: {len(lane.times)} messages not mapped because of too many "
+                f"different joint sets; the first {_MAX_JOINT_SETS} are kept."
+            )
+            continue
+        piece = lane.usual
+        label = f"{number + 1}_{suffix}" if number else suffix
+        stream = _stream(topic, label, piece, lane, topic in unknown, rename, taken)
+        taken.add(stream.name)
+        order = max(lane.orders, key=lambda names: lane.orders[names]) if lane.orders else None
+        fits[lane.key] = Fit(stream, signature(piece), order)
+        problems += _lane_problems(lane, stream, order)
+    for topic, known in sets.items():
+        if len(known) > 1:
+            sizes = ", ".join(str(len(names)) for names in known)
+            problems.append(
+                f"Topic {topic}: the set of joints changes between messages; {len(known)} sets "
+                f"(of {sizes} joints) became streams of their own."
+            )
+    return fits, problems
+
+
+def _stream(
+    topic: str, suffix: str, piece: Piece, lane: Lane, is_burst: bool,
+    rename: Mapping[str, str] | None, taken: set[str],
+) -> Stream:  # fmt: skip
+    name = base = stream_name(topic, suffix, rename=rename)
+    number = 1
+    while name in taken:
+        number += 1
+        name = f"{base[: _MAX_NAME - 4]}_{number}"
+    events = piece.on_change or is_burst or piece.kind == "text"
+    rate = None if events else rate_of(np.frombuffer(lane.times, np.int64))
+    group = group_of(topic, piece)
+    order = max(lane.orders, key=lambda names: lane.orders[names]) if lane.orders else None
+    components = order or piece.components
+    notes = [f"ROS topic {topic}"]
+    notes += [piece.note] if piece.note else []
+    notes += ["stored when it changes"] if piece.on_change else []
+    values: dict[str, Any] = {
+        "name": name, "group": group, "kind": piece.kind, "dtype": piece.dtype,
+        "shape": piece.shape, "rate_hz": rate, "unit": piece.unit, "frame": piece.frame,
+        "components": _clean(components), "description": "; ".join(notes).replace("\0", ""),
+        "interpolation": "hold" if piece.on_change else None,
+    }  # fmt: skip
+    return Stream.model_validate(values)
+
+
+def _clean(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    return None if names is None else tuple(name.replace("\0", "") for name in names)
+
+
+def _lane_problems(lane: Lane, stream: Stream, order: tuple[str, ...] | None) -> list[str]:
+    topic = lane.key[0]
+    problems = []
+    for mark, count in lane.seen.items():
+        if mark != signature(lane.usual):
+            other = lane.first.get(mark)
+            seen = "a shape of their own" if other is None else _described(other)
+            problems.append(
+                f"Topic {topic}: {count} of {len(lane.times)} messages not mapped to {stream.path} "
+                f"because they hold {seen} where the others hold {_layout(stream)}."
+            )
+    turned = sum(lane.orders.values()) - (lane.orders[order] if order else 0)
+    if turned and lane.key[1] == "position":
+        problems.append(
+            f"Topic {topic}: {turned} of {len(lane.times)} messages name their joints in another "
+            f"order; their values are put into the order of {stream.path}."
+        )
+    if len(lane.frames) > 1:
+        named = ", ".join(str(frame) for frame in list(lane.frames)[:8])
+        problems.append(
+            f"Topic {topic}: its frame changes between messages ({named}); {stream.path} names "
+            f"only {stream.frame}."
+        )
+    if is_command(topic) and stream.frame == "world":
+        problems.append(
+            f"Topic {topic}: a command in the world frame, which a deployed policy does not have; "
+            f"it is kept as {stream.path}."
+        )
+    if lane.usual.note and stream.kind in ("video", "depth", "points"):
+        problems.append(f"Topic {topic}: {lane.usual.note}.")
+    return problems
+
+
+def _described(piece: Piece) -> str:
+    columns = "" if piece.components is None or piece.variant else (
+        f" ({', '.join(piece.components[:4])}{', ...' if len(piece.components) > 4 else ''})"
+    )  # fmt: skip
+    return f"{piece.kind} of {piece.dtype} {list(piece.shape)}{columns}"
+
+
+def _layout(stream: Stream) -> str:
+    return f"{stream.kind} of {stream.dtype} {list(stream.shape)}"
+
+
+def rig_schema(name: str, streams: Iterable[Stream], description: str) -> Schema:
+    """The schema document of what a source holds."""
+    clean = stream_name(name)
+    return Schema(
+        document="schema", name=clean, version="1.0.0", description=description,
+        streams=tuple(streams),
+    )  # fmt: skip

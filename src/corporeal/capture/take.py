@@ -1,0 +1,89 @@
+"""One episode while it is recorded: its journal, its marks, what was lost during it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from corporeal.capture.clock import SECOND_NS
+from corporeal.capture.driver import Rig
+from corporeal.capture.journal import SUFFIX, JournalWriter
+from corporeal.capture.pre_roll import Packed
+from corporeal.episode.writer import new_id
+
+Losses = Mapping[str, Mapping[str, int]]
+# A sample of the last moment of the post-roll may take this long, or 1.5 periods, to arrive.
+_LATEST_S = 0.15
+_LATEST_PERIOD_S = 2.0
+
+
+@dataclass
+class Take:
+    """From the start mark to the end of the post-roll.
+
+    `is_open_ended` is one that nothing but the end of the source was going to end.
+    """
+
+    name: str
+    journal: JournalWriter
+    post_ns: int
+    is_open_ended: bool
+    losses_before: Losses
+    end_ns: int | None = None
+
+    def add(self, packed: Packed) -> None:
+        """Journal one sample."""
+        self.journal.append(packed.stream, packed.source_ns, packed.arrival_ns, packed.payload)
+
+    def end(self, time_ns: int, facts: dict[str, Any]) -> None:
+        """The demonstration is over; the post-roll begins."""
+        self.end_ns = time_ns
+        self.journal.mark("end", time_ns, facts)
+
+    def is_over(self, now_ns: int) -> bool:
+        """Whether the post-roll is, too."""
+        return self.end_ns is not None and now_ns > self.end_ns + self.post_ns
+
+    def close(self, now_ns: int, losses: Losses) -> None:
+        """Note what was lost since the start, and end the journal."""
+        lost = {
+            stream: {what: count - self.losses_before[stream][what] for what, count in now.items()}
+            for stream, now in losses.items()
+        }
+        lost = {stream: counts for stream, counts in lost.items() if any(counts.values())}
+        try:
+            if lost:
+                self.journal.mark("losses", now_ns, {"losses": lost})
+        finally:
+            self.journal.close()
+
+
+def open_take(
+    folder: Path,
+    name: str,
+    rig: Rig,
+    *,
+    metadata: Mapping[str, Any],
+    roll_s: tuple[float, float],
+    sync_every_s: float,
+    is_open_ended: bool,
+    losses: Losses,
+) -> Take:
+    """A take with a fresh journal; `roll_s` is how much is wanted before and after."""
+    header = {
+        "id": new_id(),
+        "schema": rig.schema.model_dump(mode="json"),
+        "embodiment": rig.embodiment.model_dump(mode="json") if rig.embodiment else None,
+        "sources": dict(rig.sources),
+        "latency_ns": dict(rig.latency_ns),
+        "metadata": dict(metadata),
+        "roll": None if is_open_ended else {"pre_s": roll_s[0], "post_s": roll_s[1]},
+    }
+    paths = [stream.path for stream in rig.schema.streams]
+    journal = JournalWriter(folder / f"{name}{SUFFIX}", header, paths, sync_every_s=sync_every_s)
+    slowest_s = max((1.5 / stream.rate_hz for stream in rig.schema.streams if stream.rate_hz),
+                    default=0.0)  # fmt: skip
+    wait_s = roll_s[1] + max(_LATEST_S, min(slowest_s, _LATEST_PERIOD_S))
+    return Take(name, journal, round(wait_s * SECOND_NS), is_open_ended, losses)

@@ -1,0 +1,242 @@
+"""`corporeal record`: a source to episodes, with its health before your eyes."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from corporeal import __version__
+from corporeal.cli.command import Command
+from corporeal.cli.output import AsJson, console, print_json, stderr
+from corporeal.errors import CorporealError, UnknownNameError
+
+if TYPE_CHECKING:
+    from corporeal.capture.driver import Driver
+    from corporeal.capture.health import Health, StreamHealth
+    from corporeal.capture.recorder import Recorder
+    from corporeal.capture.trigger import Button, Trigger
+
+_COLOURS = {"good": "green", "waiting": "dim", "slow": "yellow", "silent": "bold red"}
+
+
+def record(
+    driver: Annotated[str, typer.Option(help="The source: see --list-drivers.")] = "sim",
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the episodes.")] = Path(
+        "recordings"
+    ),
+    task: Annotated[str | None, typer.Option(help="Task, as the protocol calls it.")] = None,
+    episodes: Annotated[int | None, typer.Option(min=1, help="Stop after so many.")] = None,
+    operator: Annotated[str | None, typer.Option(help="Who demonstrates.")] = None,
+    station: Annotated[str | None, typer.Option(help="Where.")] = None,
+    session: Annotated[str, typer.Option(help="Name of this run of episodes.")] = "session",
+    trigger: Annotated[
+        str, typer.Option(help="What starts and ends an episode: auto, motion or key.")
+    ] = "auto",
+    option: Annotated[
+        list[str] | None, typer.Option("--set", help="An option of the driver, NAME=VALUE.")
+    ] = None,
+    metadata: Annotated[
+        list[str] | None, typer.Option("--meta", help="A metadata field, NAME=VALUE.")
+    ] = None,
+    health_port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Publish health on this WebSocket port.")
+    ] = None,
+    list_drivers: Annotated[bool, typer.Option("--list-drivers", help="List the sources.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Record episodes from a source; Ctrl-C ends it in order.
+
+    What arrives is on disk within 0.2 s. After a crash or a power cut: corporeal recover.
+
+    Example: [bold]corporeal record --driver sim --task pick_place --episodes 5 --out demos[/bold]
+    """
+    from corporeal.capture.driver import drivers, parse_options
+    from corporeal.capture.recorder import Recorder, Settings
+
+    known = drivers()
+    if list_drivers:
+        _list_drivers(as_json)
+        return
+    if driver not in known:
+        raise UnknownNameError("driver", driver, known)
+    chosen = known[driver]
+    given = _pairs(option, "--set")
+    fields = chosen.options.model_fields
+    for name, value in (("task", task), ("episodes", episodes)):
+        if value is not None and name in fields:
+            given.setdefault(name, value)
+    facts = {
+        "software": f"corporeal {__version__}",
+        "session": session,
+        **_pairs(metadata, "--meta"),
+    }
+    facts |= {name: value for name, value in
+              (("task", task), ("operator", operator), ("station", station)) if value}  # fmt: skip
+    settings = Settings(out, metadata=facts, episodes=episodes)
+    with ExitStack() as stack:
+        view = _View(stack, out, health_port, quiet=as_json or not sys.stderr.isatty())
+        options = parse_options(chosen, given)
+        recorder = Recorder(
+            chosen,
+            options,
+            settings,
+            trigger=_trigger(trigger, chosen, options),
+            on_health=view.show,
+        )
+        _stop_on_interrupt(recorder, stack)
+        paths = recorder.run()
+    _report(recorder, paths, as_json)
+
+
+class _View:
+    """Shows the health on the terminal, as a file and, if asked for, on a port."""
+
+    def __init__(self, stack: ExitStack, out: Path, port: int | None, *, quiet: bool) -> None:
+        self._file = out / "health.json"
+        self._live = None if quiet else stack.enter_context(Live(console=stderr(), transient=True))
+        self._broadcast = None
+        if port is not None:
+            from corporeal.capture.broadcast import Broadcast
+
+            self._broadcast = stack.enter_context(Broadcast(port))
+
+    def show(self, health: Health) -> None:
+        """Everywhere at once."""
+        from corporeal.capture.recorder import write_health
+
+        write_health(self._file, health)
+        if self._broadcast is not None:
+            self._broadcast.publish(health)
+        if self._live is not None:
+            self._live.update(_page(health))
+
+
+def _page(health: Health) -> Group:
+    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
+    for title in ("stream", "state", "rate", "age", "samples", "missed", "refused", "skew"):
+        table.add_column(title, justify="left" if title in ("stream", "state") else "right")
+    for stream in health.streams:
+        table.add_row(*_row(stream))
+    done, waiting, free = health.written_bytes, health.waiting_bytes, health.disk_free_bytes
+    disk = f"{done / 1e6:.1f} MB on disk, {waiting / 1e6:.1f} MB waiting, {free / 1e9:.0f} GB free"
+    head = Text.assemble(
+        (health.state, "bold cyan"),
+        f"  {health.episode}  {health.episodes} episodes done  ",
+        (f"{disk}, {health.elapsed_s:.0f} s", "dim"),
+    )
+    return Group(head, table, *(Text(f"! {alarm}", style="bold red") for alarm in health.alarms))
+
+
+def _row(stream: StreamHealth) -> tuple[str | Text, ...]:
+    nominal = f" / {stream.nominal_hz:.0f}" if stream.nominal_hz else ""
+    return (
+        stream.path,
+        Text(stream.state, style=_COLOURS[stream.state]),
+        f"{stream.rate_hz:.1f}{nominal} Hz" if stream.nominal_hz else "events",
+        "" if stream.age_s is None else f"{1e3 * stream.age_s:.0f} ms",
+        f"{stream.samples:,}",
+        Text(str(stream.late), style="yellow" if stream.late else "dim"),
+        Text(str(stream.refused), style="red" if stream.refused else "dim"),
+        "" if stream.skew_ms is None else f"{stream.skew_ms:+.1f} ms",
+    )
+
+
+def _report(recorder: Recorder, paths: list[Path], as_json: bool) -> None:
+    health = recorder.health()
+    late = sum(stream.late for stream in health.streams)
+    refused = {s.path: s.reason for s in health.streams if s.refused}
+    refused |= dict.fromkeys(recorder.unannounced, "the driver did not announce this stream")
+    quarantined = {str(path): reason for path, reason in recorder.quarantined.items()}
+    if as_json:
+        print_json({"episodes": [str(path) for path in paths], "quarantined": quarantined,
+                    "missed": late, "refused": refused,
+                    "problems": list(recorder.rig.problems)})  # fmt: skip
+        return
+    page = console()
+    for problem in recorder.rig.problems:
+        page.print(f"! {problem}", style="yellow", soft_wrap=True, markup=False)
+    for stream, reason in refused.items():
+        page.print(f"! {stream}: samples refused: {reason}", style="yellow", markup=False)
+    for name, reason in quarantined.items():
+        page.print(f"! {name} is quarantined: {reason}", style="yellow", soft_wrap=True,
+                   markup=False)  # fmt: skip
+    lost = sum(stream.refused for stream in health.streams) + sum(recorder.unannounced.values())
+    page.print(f"{len(paths)} episodes, {late} samples missed, {lost} refused")
+    for path in paths:
+        page.print(f"  {path}")
+    if paths:
+        page.print(f"next: corporeal info {paths[-1]}")
+    else:
+        page.print("nothing started a demonstration; another trigger may: --trigger key or motion")
+
+
+def _trigger(name: str, driver: Driver, options: Any) -> Trigger:
+    from corporeal.capture.trigger import Automatic, Button, motion_trigger
+
+    if name == "auto":
+        return Automatic(at_once=driver.is_live)
+    if name == "motion":
+        return motion_trigger(driver.describe(options).schema)
+    if name == "key":
+        button = Button()
+        threading.Thread(target=_watch_keys, args=(button,), daemon=True).start()
+        stderr().print("press Enter to start, and again to end, an episode")
+        return button
+    raise UnknownNameError("trigger", name, ("auto", "motion", "key"))
+
+
+def _watch_keys(button: Button) -> None:
+    for _ in sys.stdin:
+        button.press()
+
+
+def _stop_on_interrupt(recorder: Recorder, stack: ExitStack) -> None:
+    """Ctrl-C and a polite kill end the recording in order; a second Ctrl-C at once."""
+
+    def stop(number: int, frame: object) -> None:
+        del frame
+        recorder.stop()
+        signal.signal(number, signal.default_int_handler)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        earlier = signal.signal(number, stop)
+        stack.callback(signal.signal, number, earlier)
+
+
+def _pairs(texts: list[str] | None, flag: str) -> dict[str, Any]:
+    pairs: dict[str, Any] = {}
+    for text in texts or []:
+        name, sign, value = text.partition("=")
+        if not sign or not name:
+            raise CorporealError(f"{flag}, got {text!r}; expected NAME=VALUE.")
+        pairs[name] = value
+    return pairs
+
+
+def _list_drivers(as_json: bool) -> None:
+    from corporeal.capture.driver import drivers
+
+    listed: dict[str, Any] = {}
+    for name, driver in drivers().items():
+        about = (sys.modules[driver.read.__module__].__doc__ or "").strip()
+        options = list(driver.options.model_fields)
+        if as_json:
+            listed[name] = {"live": driver.is_live, "about": about, "options": options}
+            continue
+        console().print(f"[bold]{name}[/bold]  {about}")
+        console().print(f"    options: {', '.join(options) or 'none'}", style="dim")
+    if as_json:
+        print_json(listed)
+
+
+COMMAND = Command(record)

@@ -1,0 +1,98 @@
+"""`corporeal sync-test`: do the stamps of all streams tell the same time?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from corporeal.cli.command import Command
+from corporeal.cli.output import AsJson, console, print_json
+from corporeal.errors import CorporealError
+
+if TYPE_CHECKING:
+    from corporeal.capture.sync import SyncReport
+
+_SUFFIXES = (".png", ".pdf", ".svg")
+_COLOURS = {
+    "in sync": "green",
+    "late": "red",
+    "early": "red",
+    "cannot tell": "yellow",
+    "no onset found": "dim",
+}
+
+
+def sync_test(
+    episode: Annotated[Path, typer.Argument(help="An episode file (.h5) with sharp motions.")],
+    event_s: Annotated[
+        float | None,
+        typer.Option("--event", help="Use only the motion nearest to this time, in seconds."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Picture to write: .png, .pdf or .svg.")
+    ] = None,
+    tolerance_ms: Annotated[
+        float, typer.Option(help="How much later or earlier than the joints a stream may be.")
+    ] = 5.0,
+    as_json: AsJson = False,
+) -> None:
+    """Find the onset of sharp motions in every stream and say how late each one is.
+
+    Exit 0 when all streams that can be assessed are within the tolerance, 1 when not.
+
+    Example: [bold]corporeal sync-test jerks.h5 -o sync.png[/bold]
+    """
+    from corporeal.capture.sync import sync_test as test_sync
+    from corporeal.episode.episode import Episode
+
+    if out is not None and out.suffix not in _SUFFIXES:
+        raise CorporealError(
+            f"picture, got {out.name!r}; expected a name ending in {', '.join(_SUFFIXES)}."
+        )
+    with Episode.open(episode) as opened:
+        report = test_sync(opened, event_s=event_s, tolerance_s=tolerance_ms / 1e3)
+        task = str(opened.metadata.get("task") or episode.stem).replace("_", " ")
+    if out is not None:
+        _draw(report, f"sync test: {task}", out)
+    if as_json:
+        print_json({**report.to_json(), "picture": str(out) if out is not None else None})
+    else:
+        _show(report, out)
+    if not report.is_in_sync:
+        raise typer.Exit(1)
+
+
+def _draw(report: SyncReport, title: str, out: Path) -> None:
+    from corporeal.capture.sync_plot import plot_sync
+
+    try:
+        plot_sync(report, title=title).savefig(out)
+    except OSError as error:
+        raise CorporealError(f"{out}: {error.strerror or error}.") from None
+
+
+def _show(report: SyncReport, out: Path | None) -> None:
+    from rich.table import Table
+
+    moments = ", ".join(f"{at:.2f}" for at in report.events_s)
+    console().print(f"sharp motions of {report.reference} at {moments} s")
+    table = Table()
+    for heading in ("stream", "verdict", "onset over noise", "motions"):
+        table.add_column(heading, justify="right" if heading in ("motions",) else "left")
+    for stream in report.streams:
+        colour = _COLOURS.get(stream.verdict, "default")
+        words = f"[{colour}]{stream.in_words()}[/{colour}]"
+        table.add_row(stream.path, words, f"{stream.snr:.0f} x", str(stream.events))
+    console().print(table)
+    if report.left_out:
+        console().print(f"not assessed (text and commands): {', '.join(report.left_out)}")
+    colour = "green" if report.is_in_sync else "red"
+    limit = f"{report.tolerance_s * 1e3:g} ms"
+    console().print(f"[{colour}]{report.in_words()}[/{colour}] (tolerance {limit})")
+    if out is not None:
+        console().print(f"wrote {out}")
+
+
+COMMAND = Command(sync_test)

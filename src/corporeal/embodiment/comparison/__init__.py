@@ -1,0 +1,1 @@
+"""What two robots do not agree on, in words."""

@@ -1,0 +1,233 @@
+"""The pieces of a robot's file put together: what is fixed to a link is lumped into it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+from pydantic import ValidationError
+
+from corporeal.embodiment.description.anatomy import infer_anatomy
+from corporeal.embodiment.description.inertia import combined, dusted, moved
+from corporeal.embodiment.embodiment import (
+    Embodiment,
+    Frame,
+    Inertia,
+    Joint,
+    Link,
+    Mimic,
+    Placed,
+    Shape,
+    Vector,
+)
+from corporeal.errors import ModelError
+from corporeal.geometry import Array, matrix_from_rpy, rpy_from_matrix
+
+
+@dataclass(frozen=True)
+class Motion:
+    """How a piece moves against its parent: about or along one axis through its own origin."""
+
+    name: str
+    type: str
+    axis: Vector
+    lower: float | None = None
+    upper: float | None = None
+    velocity: float | None = None
+    effort: float | None = None
+    mimic: Mimic | None = None
+    actuated: bool = True
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One body of a robot's file; without a motion it is fixed to its parent.
+
+    `parent_from_piece` is the 4x4 pose at joint position zero; `marks` are named poses in it.
+    """
+
+    name: str
+    parent: str | None
+    parent_from_piece: Array
+    motion: Motion | None = None
+    inertia: Inertia | None = None
+    shapes: tuple[Shape, ...] = ()
+    marks: tuple[tuple[str, Array], ...] = ()
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """Links, joints in the order of the robot's data, and frames; the first link is the base."""
+
+    links: tuple[Link, ...]
+    joints: tuple[Joint, ...]
+    frames: tuple[Frame, ...]
+    link_of: dict[str, str]
+
+
+def assemble(pieces: Sequence[Piece], *, joint_order: Sequence[str]) -> Assembly:
+    """Lump fixed pieces; parents must come before their children, the first piece is the base."""
+    link_of: dict[str, str] = {}
+    link_from: dict[str, Array] = {}
+    parts: dict[str, list[Piece]] = {}
+    joints: dict[str, Joint] = {}
+    frames: list[Frame] = []
+    for piece in pieces:
+        if piece.parent is None or piece.motion is not None:
+            link_of[piece.name], link_from[piece.name] = piece.name, np.eye(4)
+            parts[piece.name] = []
+        else:
+            link_of[piece.name] = link_of[piece.parent]
+            link_from[piece.name] = link_from[piece.parent] @ piece.parent_from_piece
+            frames.append(_frame(piece.name, link_of[piece.name], link_from[piece.name]))
+        if piece.parent is not None and piece.motion is not None:
+            joint_pose = link_from[piece.parent] @ piece.parent_from_piece
+            joints[piece.motion.name] = Joint(
+                parent=link_of[piece.parent],
+                child=piece.name,
+                xyz=xyz_of(joint_pose),
+                rpy=rpy_of(joint_pose),
+                **vars(piece.motion),
+            )
+        parts[link_of[piece.name]].append(piece)
+    for piece in pieces:
+        for name, mark in piece.marks:
+            frames.append(_frame(name, link_of[piece.name], link_from[piece.name] @ mark))
+    ordered = tuple(joints[name] for name in joint_order)
+    names = [pieces[0].name, *(joint.child for joint in ordered)]
+    links = tuple(_link(name, parts[name], link_from) for name in names)
+    return Assembly(links, ordered, _distinct(frames, set(names)), link_of)
+
+
+def embody(
+    assembly: Assembly,
+    path: Path,
+    raw: bytes,
+    *,
+    name: str,
+    floating: bool | None,
+    notes: Sequence[str] = (),
+    missing_meshes: Sequence[str] = (),
+    touching: Sequence[tuple[str, str]] = (),
+) -> Embodiment:
+    """The document of an assembly read from `raw`, the content of `path`.
+
+    A file that does not say whether its base floats (None) gets a floating base when the names
+    of its joints show two legs: a humanoid walks, an arm is bolted down.
+    """
+    _check_mimics(assembly.joints, path)
+    anatomy = infer_anatomy(assembly.joints)
+    return Embodiment(
+        document=Embodiment.kind,
+        name=document_name(name or path.stem),
+        version="1.0.0",
+        description=" ".join(notes) or None,
+        base=assembly.links[0].name,
+        floating=len(anatomy.feet) == 2 if floating is None else floating,
+        links=assembly.links,
+        joints=assembly.joints,
+        frames=assembly.frames,
+        groups=anatomy.groups,
+        end_effectors=anatomy.end_effectors,
+        feet=anatomy.feet,
+        touching=tuple(touching),
+        sources=(f"{path.name} (sha256:{hashlib.sha256(raw).hexdigest()})",),
+        missing_meshes=tuple(dict.fromkeys(missing_meshes)),
+    )
+
+
+@contextmanager
+def as_model_errors(source: Path) -> Iterator[None]:
+    """Turn a refusal by the document model into a ModelError that names the file."""
+    try:
+        yield
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        words = first["msg"].removeprefix("Value error, ")
+        where = f"{error.title} {place}".strip()
+        got = f", got {str(first['input'])[:60]!r}" if place else ""
+        raise ModelError(f"{source}: {where}{got}: {words}. Correct the file.") from None
+
+
+def document_name(text: str) -> str:
+    """Any text as the name of a document: lower case letters, digits and underscores."""
+    name = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
+    if not name[:1].isalpha():
+        name = f"robot_{name}".strip("_")
+    return name[:64].rstrip("_")
+
+
+def pose(xyz: ArrayLike = (0, 0, 0), rotation: Array | None = None) -> Array:
+    """The 4x4 pose of a translation and a rotation matrix."""
+    matrix = np.eye(4)
+    matrix[:3, 3] = xyz
+    if rotation is not None:
+        matrix[:3, :3] = rotation
+    return matrix
+
+
+def pose_of(placed: Placed) -> Array:
+    """The 4x4 pose of something placed."""
+    return pose(placed.xyz, matrix_from_rpy(placed.rpy))
+
+
+def xyz_of(matrix: Array) -> Vector:
+    """Translation of a 4x4 pose, without the dust of arithmetic."""
+    return dusted(matrix[:3, 3])
+
+
+def rpy_of(matrix: Array) -> Vector:
+    """Roll, pitch, yaw of a 4x4 pose, without the dust of arithmetic."""
+    return dusted(rpy_from_matrix(matrix[:3, :3]))
+
+
+def _frame(name: str, link: str, matrix: Array) -> Frame:
+    return Frame(name=name, link=link, xyz=xyz_of(matrix), rpy=rpy_of(matrix))
+
+
+def _link(name: str, parts: Sequence[Piece], link_from: dict[str, Array]) -> Link:
+    inertias, shapes = [], []
+    for piece in parts:
+        into = link_from[piece.name]
+        same = np.array_equal(into, np.eye(4))
+        if piece.inertia is not None:
+            inertias.append(piece.inertia if same else moved(piece.inertia, into))
+        for shape in piece.shapes:
+            matrix = into @ pose_of(shape)
+            placed = {"xyz": xyz_of(matrix), "rpy": rpy_of(matrix)}
+            shapes.append(shape if same else shape.model_copy(update=placed))
+    return Link(name=name, inertia=combined(inertias), collision=tuple(shapes))
+
+
+def _distinct(frames: Sequence[Frame], taken: set[str]) -> tuple[Frame, ...]:
+    """Frames under names of their own: MJCF lets a site and a body share one."""
+    kept = []
+    for frame in frames:
+        name, number = frame.name, 1
+        while name in taken:
+            number += 1
+            name = f"{frame.name}_{number}"
+        taken.add(name)
+        kept.append(frame if name == frame.name else frame.model_copy(update={"name": name}))
+    return tuple(kept)
+
+
+def _check_mimics(joints: Sequence[Joint], path: Path) -> None:
+    leader = {joint.name: joint.mimic.joint for joint in joints if joint.mimic is not None}
+    for start in leader:
+        seen = [start]
+        while seen[-1] in leader:
+            following = leader[seen[-1]]
+            if following in seen:
+                raise ModelError(
+                    f"{path}: joint {start!r} mimics itself through {' -> '.join(seen)}; "
+                    "expected a joint with a motor. Remove one <mimic>."
+                )
+            seen.append(following)

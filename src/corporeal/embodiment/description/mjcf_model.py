@@ -1,0 +1,186 @@
+"""An MJCF file compiled by MuJoCo without the meshes, textures and files it cannot have."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from xml.etree.ElementTree import Element
+
+from corporeal.embodiment.description.xml_text import inside, parse_xml, read_bytes, read_numbers
+from corporeal.errors import MissingExtraError, ModelError
+
+MAX_COPIES = 10_000
+MAX_PARTS = 64
+TINY_MASS = 1e-6
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """MuJoCo's model, and what it no longer tells about the file.
+
+    `massless` bodies have a mass only in MuJoCo's eyes; `paired` geoms are in contact pairs.
+    """
+
+    model: Any
+    raw: bytes
+    name: str
+    missing_meshes: tuple[str, ...]
+    massless: frozenset[str]
+    paired: frozenset[str]
+
+
+def compile_without_missing(path: Path) -> Compiled:
+    """Compile a file whose meshes may be absent; raises ModelError with MuJoCo's own reason."""
+    try:
+        import mujoco
+    except ImportError:
+        raise MissingExtraError("mujoco", "robot") from None
+    raw = read_bytes(path)
+    root = parse_xml(raw, source=str(path))
+    if root.tag != "mujoco":
+        raise ModelError(f"{path}: got <{root.tag}>; expected <mujoco>. Give an MJCF file.")
+    _check_parts(root, path)
+    try:
+        spec = mujoco.MjSpec.from_file(str(path))
+        paired = frozenset(name for pair in spec.pairs for name in (pair.geomname1, pair.geomname2))
+        missing = _missing_meshes(spec, path)
+        used, massless = _strip(mujoco, spec, missing)
+        model = spec.compile()
+    except (ValueError, mujoco.FatalError) as error:
+        reason = " ".join(str(error).split()).rstrip(".") or "no reason given"
+        raise ModelError(f"{path}: MuJoCo cannot use it: {reason}. Correct the file.") from None
+    files = tuple(file for name, file in missing.items() if name in used)
+    return Compiled(model, raw, spec.modelname, files, frozenset(massless), paired)
+
+
+def _check_parts(root: Element, path: Path) -> None:
+    """Refuse parts that leave the robot's folder, and elements that multiply without bound."""
+    package = path.resolve().parent.parent
+    front, seen = [(root, path)], 0
+    while front:
+        tree, source = front.pop()
+        _check_copies(tree, source)
+        _check_numbers(tree, source)
+        for element in tree.iter():
+            name = element.get("file")
+            if element.tag not in ("include", "model") or not name:
+                continue
+            places = (path.parent / name, source.parent / name)
+            part = next((place for place in places if inside(package, place)), None)
+            if part is None:
+                raise ModelError(
+                    f"{source}: <{element.tag} file={name!r}> is not in the folder of the robot "
+                    "or the one above it. Put the file there."
+                )
+            seen += 1
+            if seen > MAX_PARTS:
+                raise ModelError(
+                    f"{path}: more than {MAX_PARTS} included files; expected a robot. "
+                    "Check that no file includes itself."
+                )
+            front.append((parse_xml(read_bytes(part), source=str(part)), part))
+
+
+def _check_copies(tree: Element, source: Path) -> None:
+    copies = 1.0
+    for element in tree.iter():
+        if element.tag not in ("replicate", "composite", "flexcomp") or not element.get("count"):
+            continue
+        where = f"{source}: <{element.tag}> count"
+        words = element.get("count", "").split()
+        copies *= math.prod(abs(n) for n in read_numbers(" ".join(words), len(words), where=where))
+        if copies > MAX_COPIES:
+            raise ModelError(
+                f"{where}, got {copies:.0f} copies; expected at most {MAX_COPIES} in a robot. "
+                "Remove the copies."
+            )
+
+
+def _check_numbers(tree: Element, source: Path) -> None:
+    """Refuse NaN, which MuJoCo takes with a warning in a log file."""
+    for element in tree.iter():
+        for key, text in element.items():
+            if key not in ("name", "class") and "nan" in text.lower().split():
+                raise ModelError(
+                    f"{source}: <{element.tag} {key}={text[:60]!r}>; expected finite numbers. "
+                    "Correct the file."
+                )
+
+
+def _missing_meshes(spec: Any, path: Path) -> dict[str, str]:
+    """File names of the robot's meshes that are not there, by the name of the mesh."""
+    folder, package = path.parent, path.resolve().parent.parent
+    missing = {}
+    for mesh in spec.meshes:
+        if not mesh.file:
+            continue
+        file = Path(mesh.file)
+        if file.is_relative_to(folder):
+            file = file.relative_to(folder)
+        if spec.strippath:
+            file = Path(file.name)
+        candidates = (folder / mesh.compiler.meshdir / file, folder / file)
+        if not any(inside(package, candidate) for candidate in candidates):
+            missing[mesh.name or file.stem] = file.as_posix()
+    return missing
+
+
+def _strip(mujoco: Any, spec: Any, missing: dict[str, str]) -> tuple[set[str], set[str]]:
+    """Take out what cannot be loaded or is not needed.
+
+    A mesh that is there is kept only where a body's mass comes from it. Returns the names of
+    the meshes of the robot, and of the bodies left without their mass.
+    """
+    spec.compiler.fusestatic = False
+    spec.compiler.discardvisual = False
+    kinds = mujoco.mjtInertiaFromGeom
+    from_geoms = spec.compiler.inertiafromgeom == kinds.mjINERTIAFROMGEOM_TRUE
+    if from_geoms:
+        # Otherwise the stand-in for a mass that is unknown would be ignored.
+        spec.compiler.inertiafromgeom = kinds.mjINERTIAFROMGEOM_AUTO
+    used: set[str] = set()
+    massless: set[str] = set()
+    for number, body in enumerate(spec.bodies):
+        body.name = body.name or f"body{number}"
+        if from_geoms:
+            body.explicitinertial = False
+        for geom in list(body.geoms):
+            if not (geom.meshname or geom.hfieldname):
+                continue
+            if number:
+                used.add(geom.meshname)
+            weighs = number and not body.explicitinertial and _is_heavy(geom, spec.compiler)
+            if weighs and geom.meshname in missing:
+                massless.add(body.name)
+            if not weighs or not geom.meshname or geom.meshname in missing:
+                spec.delete(geom)
+        if body.name in massless:
+            body.explicitinertial = True
+            body.mass, body.inertia = TINY_MASS, [TINY_MASS] * 3
+    kept = {geom.meshname for geom in spec.geoms}
+    for mesh in list(spec.meshes):
+        if mesh.file and mesh.name not in kept:
+            spec.delete(mesh)
+    _strip_decoration(spec)
+    return used, massless
+
+
+def _is_heavy(geom: Any, compiler: Any) -> bool:
+    """Whether a body without an inertia of its own gets mass from this geom."""
+    first, last = compiler.inertiagrouprange
+    weight = geom.density if math.isnan(geom.mass) else geom.mass
+    return bool(weight > 0 and first <= geom.group <= last)
+
+
+def _strip_decoration(spec: Any) -> None:
+    """Pictures, recordings and what may refer to a geom that is gone."""
+    for material in spec.materials:
+        material.textures = [""] * len(material.textures)
+    for elements in (
+        spec.textures, spec.skins, spec.hfields, spec.flexes, spec.sensors, spec.keys,
+        spec.pairs, spec.tuples,
+    ):  # fmt: skip
+        for element in list(elements):
+            spec.delete(element)

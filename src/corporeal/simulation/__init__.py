@@ -1,0 +1,1 @@
+"""A MuJoCo humanoid that behaves like the real one."""

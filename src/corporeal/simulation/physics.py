@@ -1,0 +1,128 @@
+"""The stepping loop: joint targets at 50 Hz in, physics at 500 Hz, a log of everything out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from corporeal.embodiment.mujoco_model import import_mujoco
+from corporeal.geometry import Array
+from corporeal.simulation.contact import Contacts, ContactSorter
+from corporeal.simulation.gripper import SIDES
+from corporeal.simulation.run import Touch
+from corporeal.simulation.world import STEP_S, World
+
+TICK_S = 0.02
+LOG_S = 2 * STEP_S
+ROWS_PER_TICK = round(TICK_S / LOG_S)
+
+
+@dataclass
+class Log:
+    """What was seen, row by row; `ticks_s`, `contacts` and `hands` (2, 3) once per tick."""
+
+    time_s: list[float] = field(default_factory=list)
+    qpos: list[Array] = field(default_factory=list)
+    qvel: list[Array] = field(default_factory=list)
+    qacc: list[Array] = field(default_factory=list)
+    sensordata: list[Array] = field(default_factory=list)
+    torque: list[Array] = field(default_factory=list)
+    target: list[Array] = field(default_factory=list)
+    gripper_target: list[Array] = field(default_factory=list)
+    base_velocity: list[Array] = field(default_factory=list)
+    touches: list[tuple[int, int, int, float, float, float]] = field(default_factory=list)
+    ticks_s: list[float] = field(default_factory=list)
+    contacts: list[Contacts] = field(default_factory=list)
+    hands: list[Array] = field(default_factory=list)
+
+    def touch(self) -> Touch:
+        """The contacts on the pads as arrays."""
+        rows = np.array(self.touches, np.float64).reshape(-1, 6)
+        whole = rows[:, :3].astype(np.int64)
+        return Touch(whole[:, 0], whole[:, 1], rows[:, 3:5], rows[:, 5], whole[:, 2])
+
+
+class Physics:
+    """A world in motion; `act` moves it on by one tick."""
+
+    def __init__(self, world: World, start: Array) -> None:
+        mujoco = import_mujoco()
+        self.world = world
+        self.data: Any = mujoco.MjData(world.model)
+        self.data.qpos[:] = start
+        mujoco.mj_forward(world.model, self.data)
+        self.log = Log()
+        self.sorter = ContactSorter(world)
+        self.last = np.asarray(start[world.joint_qpos], np.float64).copy()
+        self.gripper = 2.0 * np.asarray(start[world.gripper_qpos], np.float64)
+        self.stiffness = world.model.actuator_gainprm[world.servos, 0].copy()
+        self._torso = int(world.model.body("torso_link").id)
+        self._grasps = [int(world.model.site(f"{side}_grasp").id) for side in SIDES]
+
+    @property
+    def time_s(self) -> float:
+        """Seconds since the start."""
+        return float(self.data.time)
+
+    def set_gains(self, stiffness: Array, damping: Array) -> None:
+        """Give the joint servos other gains (J,), in Nm/rad and Nms/rad."""
+        servos, model = self.world.servos, self.world.model
+        model.actuator_gainprm[servos, 0] = stiffness
+        model.actuator_biasprm[servos, 1] = -stiffness
+        model.actuator_biasprm[servos, 2] = -damping
+        self.stiffness = np.asarray(stiffness, np.float64).copy()
+
+    def act(
+        self,
+        target: Array,
+        gripper: Array,
+        *,
+        torque: Array | None = None,
+        base_velocity: Array | None = None,
+        smooth: bool = True,
+    ) -> Contacts:
+        """One tick towards joint targets (J,) and openings (2,); `torque` (J,) comes on top.
+
+        With `smooth` the servos glide from the last target to this one. The torques stay within
+        the effort limits of the joints, the added part included.
+        """
+        added = np.zeros(len(target)) if torque is None else torque / self.stiffness
+        moving = np.zeros(3) if base_velocity is None else base_velocity
+        for row in range(ROWS_PER_TICK):
+            part = (row + 1) / ROWS_PER_TICK if smooth else 1.0
+            now = self.last + part * (target - self.last)
+            grip = self.gripper + part * (gripper - self.gripper)
+            self.data.ctrl[self.world.servos] = now + added
+            self.data.ctrl[self.world.gripper_servos] = grip / 2
+            self._step_and_log(target, gripper, moving)
+        self.last, self.gripper = target.copy(), gripper.copy()
+        contacts = self.sorter.sort(self.data)
+        self.log.ticks_s.append(self.log.time_s[-1])
+        self.log.contacts.append(contacts)
+        self.log.hands.append(self.data.site_xpos[self._grasps])
+        return contacts
+
+    def push(self, force_n: Array) -> None:
+        """A force (3,) on the torso from now on, in the world's axes; zeros end it."""
+        self.data.xfrc_applied[self._torso, :3] = force_n
+
+    def _step_and_log(self, target: Array, gripper: Array, base_velocity: Array) -> None:
+        mujoco = import_mujoco()
+        model, data, log = self.world.model, self.data, self.log
+        mujoco.mj_step(model, data)
+        # A step leaves forces and sensors of the state before it: keep that state beside them.
+        log.time_s.append(data.time)
+        log.qpos.append(data.qpos.copy())
+        log.qvel.append(data.qvel.copy())
+        mujoco.mj_step(model, data)
+        log.qacc.append(data.qacc.copy())
+        log.sensordata.append(data.sensordata.copy())
+        log.torque.append(data.actuator_force[self.world.servos])
+        log.target.append(target)
+        log.gripper_target.append(gripper)
+        log.base_velocity.append(base_velocity)
+        row = len(log.time_s) - 1
+        for hand, finger, across, along, force in self.sorter.touches(data):
+            log.touches.append((row, hand, finger, across, along, force))

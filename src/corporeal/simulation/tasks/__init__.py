@@ -1,0 +1,1 @@
+"""Tasks of the simulated humanoid, one file each."""

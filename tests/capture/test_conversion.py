@@ -1,0 +1,203 @@
+"""From a journal to an episode: what is in one is in the other, also at the second attempt."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.capture.small_rig import ARM, BEGIN_NS, CAMERA, SECOND_NS, mark, samples
+
+from corporeal.capture.conversion import DAMAGED, episode_from_journal, find_journals
+from corporeal.capture.journal import JournalError, JournalWriter
+from corporeal.embodiment.library import open_robot
+from corporeal.episode.episode import Episode
+from corporeal.episode.packing import Packer
+from corporeal.episode.streams import VideoReader
+from corporeal.episode.verification import verify
+from corporeal.episode.writer import EpisodeWriter, new_id
+from corporeal.schema.schema import Schema
+from corporeal.testing import Workload
+
+pytestmark = pytest.mark.usefixtures("no_thread_is_left")
+Write = Callable[..., Path]
+
+
+@pytest.fixture
+def write(small_schema: Schema, tmp_path: Path) -> Write:
+    """A journal of two seconds of the small rig, with marks, closed or not."""
+
+    def make(
+        name: str = "a", *, is_closed: bool = True, skip_pictures: int = 0, **header: Any
+    ) -> Path:
+        path = tmp_path / f"{name}.journal"
+        facts = {
+            "id": new_id(),
+            "schema": small_schema.model_dump(mode="json"),
+            "embodiment": None,
+            "sources": {CAMERA: "camera"},
+            "latency_ns": {"camera": 1_000_000},
+            "metadata": {"task": "t"},
+            "roll": None,
+            **header,
+        }
+        facts = {name: value for name, value in facts.items() if value != "absent"}
+        packers = {stream.path: Packer(stream) for stream in small_schema.streams}
+        writer = JournalWriter(path, facts, list(packers), sync_every_s=0.01)
+        writer.mark("start", mark("start", 0.5).arrival_ns, {"operator": "op1"})
+        for sample in samples(2.0):
+            packer = packers[sample.stream]
+            payload = packer.pack(packer.check(sample.value))
+            if sample.stream == CAMERA and skip_pictures:
+                skip_pictures -= 1
+                continue
+            writer.append(sample.stream, sample.source_ns, sample.arrival_ns, payload)
+        # So that there is more than one chunk.
+        time.sleep(0.03)
+        writer.mark("end", mark("end", 1.5).arrival_ns, {"outcome": "good"})
+        writer.close()
+        if not is_closed:
+            path.write_bytes(path.read_bytes()[:-40])
+        return path
+
+    return make
+
+
+def test_an_episode_has_what_its_journal_had(write: Write) -> None:
+    journal = write()
+    target = episode_from_journal(journal)
+    assert target.name == "a.h5"
+    assert not journal.exists()
+    assert verify(target) == ()
+    with Episode.open(target) as episode:
+        assert episode.epoch_ns == BEGIN_NS + SECOND_NS // 2
+        assert episode.recovered is None
+        assert episode.metadata["operator"] == "op1"
+        assert episode.metadata["outcome"] == "good"
+        assert set(episode.metadata["clocks"]) == {"robot", "camera"}
+        assert [one["time_ns"] for one in episode.metadata["marks"]] == [0, SECOND_NS]
+        np.testing.assert_array_equal(episode[ARM][:][:, 0], np.arange(200))
+        assert len(episode[CAMERA]) == 40
+
+
+def test_a_cut_journal_is_a_quarantined_episode(write: Write) -> None:
+    with Episode.open(episode_from_journal(write(is_closed=False))) as episode:
+        assert episode.recovered == episode.metadata["quarantine"]
+        assert "the recorder ended before the episode did" in str(episode.recovered)
+
+
+def test_a_camera_begins_at_a_key_frame(write: Write) -> None:
+    target = episode_from_journal(write(skip_pictures=1))
+    assert verify(target) == ()
+    with Episode.open(target) as episode:
+        assert len(episode[CAMERA]) == 38
+        camera = episode[CAMERA]
+        assert isinstance(camera, VideoReader)
+        assert bool(camera.packets.is_key[0])
+        assert episode[CAMERA][0].shape == (16, 32, 3)
+
+
+def test_a_conversion_that_was_killed_is_repeated(write: Write, small_schema: Schema) -> None:
+    journal = write()
+    left = EpisodeWriter(journal.with_suffix(".h5"), schema=small_schema)
+    left.append(ARM, 5, np.ones(3))
+    left.flush()
+    left._lock.release()
+    target = episode_from_journal(journal)
+    with Episode.open(target) as episode:
+        assert len(episode[ARM]) == 200
+    assert [path.name for path in target.parent.iterdir()] == ["a.h5"]
+    left._release()
+
+
+def test_a_kill_after_the_episode_was_in_place_is_finished(write: Write) -> None:
+    journal = write()
+    kept = journal.read_bytes()
+    target = episode_from_journal(journal)
+    content = target.read_bytes()
+    journal.write_bytes(kept)
+    (target.parent / "a.h5.partial").mkdir()
+    assert episode_from_journal(journal) == target
+    assert target.read_bytes() == content
+    assert [path.name for path in target.parent.iterdir()] == ["a.h5"]
+    # And once more, when someone else has been quicker.
+    assert episode_from_journal(journal) == target
+
+
+def test_a_journal_never_gives_way_to_another_episode(write: Write) -> None:
+    other = episode_from_journal(write())
+    journal = write()
+    with pytest.raises(JournalError, match=r"is another episode than that of a\.journal"):
+        episode_from_journal(journal)
+    assert journal.exists()
+    assert other.exists()
+
+
+def test_a_damaged_journal_is_kept_beside_the_episode(write: Write) -> None:
+    journal = write()
+    data = bytearray(journal.read_bytes())
+    data[-60] ^= 1
+    journal.write_bytes(data)
+    target = episode_from_journal(journal)
+    with Episode.open(target) as episode:
+        assert "does not match its checksum" in str(episode.recovered)
+    assert journal.with_name("a.journal" + DAMAGED).read_bytes() == data
+    assert find_journals(target.parent) == []
+
+
+def test_a_journal_in_use_is_left_alone(tmp_path: Path, write: Write) -> None:
+    writer = JournalWriter(tmp_path / "live.journal", {}, ["a"])
+    with pytest.raises(JournalError, match="in use by a recorder"):
+        episode_from_journal(tmp_path / "live.journal")
+    writer.close()
+    assert (tmp_path / "live.journal").exists()
+
+
+@pytest.mark.parametrize(
+    "header",
+    [{"id": "absent"}, {"schema": {}}, {"schema": "absent"}, {"sources": None},
+     {"embodiment": {"name": 5}}, {"metadata": "absent"}],
+)  # fmt: skip
+def test_a_header_of_something_else_is_refused_with_words(
+    write: Write, header: dict[str, Any]
+) -> None:
+    journal = write(**header)
+    with pytest.raises(JournalError, match="its header is not that of a recording"):
+        episode_from_journal(journal)
+    assert journal.exists()
+
+
+def test_what_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(JournalError, match="No such file"):
+        episode_from_journal(tmp_path / "none.journal")
+    (tmp_path / "folder.journal").mkdir()
+    with pytest.raises(JournalError, match="Is a directory"):
+        episode_from_journal(tmp_path / "folder.journal")
+
+
+def test_a_robot_travels_with_its_journal(tmp_path: Path) -> None:
+    workload = Workload(open_robot("g1"), duration_s=0.1, size=(16, 32))
+    packers = {stream.path: Packer(stream) for stream in workload.schema.streams}
+    header = {
+        "id": new_id(),
+        "schema": json.loads(workload.schema.model_dump_json()),
+        "embodiment": json.loads(workload.embodiment.model_dump_json()),
+        "sources": {},
+        "latency_ns": {},
+        "metadata": workload.metadata,
+    }
+    writer = JournalWriter(tmp_path / "a.journal", header, list(packers))
+    for stream, time_ns, value in workload.samples():
+        packed = packers[stream].pack(packers[stream].check(value))
+        writer.append(stream, time_ns, time_ns, packed)
+    writer.close()
+    target = episode_from_journal(tmp_path / "a.journal", reason="because")
+    with Episode.open(target) as episode:
+        assert episode.robot == workload.embodiment.name
+        assert episode.recovered == "because"
+        path = "observations/joint_position"
+        np.testing.assert_array_equal(episode[path][:], workload.signal(path))

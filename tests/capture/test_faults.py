@@ -1,0 +1,24 @@
+"""The fault campaign: a random fault, a recovery, and nothing that was synced is missing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from bench.faults import PROMISE_MS, campaign
+
+
+def test_a_few_of_every_fault_lose_nothing_that_was_synced(tmp_path: Path) -> None:
+    results = campaign(tmp_path / "faults", share=0.04, first_seed=10_000)
+    assert [problem for result in results for problem in result.broken] == []
+    assert all(result.tried for result in results)
+    assert sum(result.episodes for result in results) >= 20
+
+
+@pytest.mark.slow
+def test_five_hundred_faults_lose_nothing_that_was_synced(tmp_path: Path) -> None:
+    results = campaign(tmp_path / "faults")
+    assert [problem for result in results for problem in result.broken] == []
+    assert sum(result.tried for result in results) >= 500
+    worst_ms = max(result.worst_ms or 0.0 for result in results)
+    assert 0 < worst_ms <= PROMISE_MS

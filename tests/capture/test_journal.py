@@ -1,0 +1,226 @@
+"""The journal: what went in comes out, and whatever happens to the file, what was synced stays."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mcap.reader import make_reader
+
+from corporeal.capture.journal import (
+    MARKS,
+    Entry,
+    JournalError,
+    JournalReader,
+    JournalWriter,
+)
+
+INT64 = st.integers(-(1 << 63), (1 << 63) - 1)
+ENTRIES = st.lists(
+    st.tuples(st.sampled_from(["a", "b"]), INT64, INT64, st.binary(max_size=300)), max_size=20
+)
+
+
+def _write(path: Path, entries: list[Entry], **more: Any) -> None:
+    writer = JournalWriter(path, {"name": "ünïcode"}, ["a", "b"], **more)
+    for entry in entries:
+        writer.append(entry.stream, entry.source_ns, entry.arrival_ns, entry.payload)
+    writer.close()
+
+
+@pytest.fixture(scope="module")
+def chunks(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, list[tuple[int, int]]]:
+    """A journal of three chunks, and how many entries are whole up to which byte."""
+    path = tmp_path_factory.mktemp("chunks") / "a.journal"
+    writer = JournalWriter(path, {"name": "x"}, ["a", "b"], sync_every_s=0.005)
+    edges = [(writer.synced_bytes, 0)]
+    for number in range(6):
+        writer.append("ab"[number % 2], number, 10 + number, bytes([number]) * 5)
+        if number % 2:
+            before = writer.synced_bytes
+            while writer.synced_bytes == before or writer.waiting_bytes:
+                time.sleep(0.001)
+            edges.append((writer.synced_bytes, number + 1))
+    writer.close()
+    return path.read_bytes(), edges
+
+
+def _read(path: Path) -> tuple[JournalReader, list[Entry]]:
+    reader = JournalReader(path)
+    return reader, list(reader)
+
+
+@settings(max_examples=25)
+@given(entries=ENTRIES)
+def test_what_is_appended_is_read_back(
+    entries: list[tuple[str, int, int, bytes]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("j") / "a.journal"
+    given_ = [Entry(*entry) for entry in entries]
+    _write(path, given_)
+    reader, found = _read(path)
+    assert found == given_
+    assert reader.header == {"name": "ünïcode"}
+    assert reader.is_whole
+    assert reader.ending == "closed"
+
+
+def test_any_mcap_tool_reads_a_journal(tmp_path: Path) -> None:
+    _write(tmp_path / "a.journal", [Entry("a", 1, 2, b"x"), Entry("b", 3, 4, b"yy")])
+    with (tmp_path / "a.journal").open("rb") as file:
+        found = [
+            (channel.topic, message.publish_time, message.log_time, message.data)
+            for _, channel, message in make_reader(file).iter_messages()
+        ]
+    assert found == [("a", 1, 2, b"x"), ("b", 3, 4, b"yy")]
+
+
+def test_a_mark_is_an_entry_with_words(tmp_path: Path) -> None:
+    writer = JournalWriter(tmp_path / "a.journal", {}, ["a"])
+    writer.mark("start", 5, {"task": "reach \ud800"})
+    writer.close()
+    (found,) = _read(tmp_path / "a.journal")[1]
+    assert found.stream == MARKS
+    assert b'"what": "start"' in found.payload
+
+
+def test_cut_at_any_byte_it_keeps_every_whole_chunk(
+    chunks: tuple[bytes, list[tuple[int, int]]], tmp_path: Path
+) -> None:
+    whole, edges = chunks
+    path = tmp_path / "a.journal"
+    readable = 0
+    for size in range(len(whole)):
+        path.write_bytes(whole[:size])
+        try:
+            reader, found = _read(path)
+        except JournalError:
+            assert size < edges[0][0]
+            continue
+        readable += 1
+        expected = max((count for edge, count in edges if edge <= size), default=0)
+        assert [entry.source_ns for entry in found] == list(range(expected)), size
+        assert not reader.is_whole
+        assert not reader.is_damaged
+    assert readable > len(whole) - edges[0][0]
+
+
+def test_a_flipped_bit_anywhere_invents_nothing(
+    chunks: tuple[bytes, list[tuple[int, int]]], tmp_path: Path
+) -> None:
+    whole, edges = chunks
+    path = tmp_path / "a.journal"
+    for place in range(len(whole)):
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << place % 8
+        path.write_bytes(damaged)
+        try:
+            reader, found = _read(path)
+        except JournalError:
+            assert place < edges[0][0]
+            continue
+        before = max((count for edge, count in edges if edge <= place), default=0)
+        numbers = [entry.source_ns for entry in found]
+        # A flip in the times of a chunk's head, or in the footer, changes no sample.
+        assert numbers in (list(range(before)), list(range(6))), place
+        assert all(entry.payload == bytes([entry.source_ns]) * 5 for entry in found)
+        assert reader.is_whole or reader.ending.startswith("cut: ")
+        assert reader.is_whole == (len(found) == 6 and reader.ending == "closed")
+
+
+@given(noise=st.binary(max_size=400))
+@settings(max_examples=100)
+def test_garbage_is_refused_with_one_error(
+    noise: bytes,
+    chunks: tuple[bytes, list[tuple[int, int]]],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    whole, edges = chunks
+    path = tmp_path_factory.mktemp("noise") / "a.journal"
+    path.write_bytes(noise)
+    with pytest.raises(JournalError, match="not a journal"):
+        JournalReader(path)
+    path.write_bytes(whole[: edges[1][0]] + noise)
+    reader, found = _read(path)
+    assert len(found) == 2
+    assert not reader.is_whole
+
+
+def test_two_writers_on_one_path_are_refused(tmp_path: Path) -> None:
+    writer = JournalWriter(tmp_path / "a.journal", {}, ["a"])
+    with pytest.raises(JournalError, match="File exists"):
+        JournalWriter(tmp_path / "a.journal", {}, ["a"])
+    writer.close()
+
+
+def test_a_closed_journal_takes_no_more(tmp_path: Path) -> None:
+    writer = JournalWriter(tmp_path / "a.journal", {}, ["a"])
+    writer.close()
+    writer.close()
+    with pytest.raises(JournalError, match="is closed"):
+        writer.append("a", 1, 1, b"")
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(JournalError, match="No such file"):
+        JournalWriter(tmp_path / "none" / "a.journal", {}, ["a"])
+
+
+def test_a_full_disk_says_so_and_keeps_what_was_synced(tmp_path: Path) -> None:
+    program = """
+import resource, sys, time
+from pathlib import Path
+from corporeal.capture.journal import JournalError, JournalWriter
+writer = JournalWriter(Path(sys.argv[1]), {}, ["a"], sync_every_s=0.01)
+soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
+try:
+    for number in range(100_000):
+        writer.append("a", number, number, bytes(100))
+        time.sleep(0.0005)
+except JournalError as error:
+    print(writer.synced_bytes, error)
+try:
+    writer.close()
+except JournalError:
+    print("again")
+"""
+    path = tmp_path / "a.journal"
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(path)], capture_output=True, text=True, timeout=30
+    )
+    assert "File too large" in done.stdout, done.stderr
+    assert "corporeal recover" in done.stdout
+    assert "again" in done.stdout
+    reader, found = _read(path)
+    synced = int(done.stdout.split()[0])
+    assert [entry.source_ns for entry in found] == list(range(len(found)))
+    # 100 bytes of a sample and 31 of its record; heads of chunks aside.
+    assert len(found) >= (synced - 1000) // 145
+    assert reader.ending.startswith("cut")
+
+
+def test_a_journal_that_cannot_be_begun_leaves_no_file(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, hard))
+    try:
+        with pytest.raises(JournalError, match="File too large"):
+            JournalWriter(tmp_path / "a.journal", {}, ["a"])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_waiting_bytes_can_be_asked_at_any_time(tmp_path: Path) -> None:
+    writer = JournalWriter(tmp_path / "a.journal", {}, ["a"], sync_every_s=0.0001)
+    for number in range(3000):
+        writer.append("a", number, number, b"x")
+        assert writer.waiting_bytes >= 0
+    writer.close()
