@@ -81,7 +81,7 @@ def random(files: WorkloadFiles, folder: Path, plan: Plan) -> dict[str, Figures]
 
         def draw(number: int) -> TrainingSample:
             begin = int(action_row[number])
-            shown = [_as_floats(camera.planes(number)) for camera in cameras]
+            shown = [camera.planes(number, as_float=True) for camera in cameras]
             return TrainingSample(
                 state[int(state_row[number])], action[begin : begin + CHUNK], shown
             )
@@ -93,13 +93,6 @@ def _video(episode: Episode, camera: str) -> VideoReader:
     reader = episode[camera]
     assert isinstance(reader, VideoReader)
     return reader
-
-
-def _as_floats(planes: NDArray[np.uint8]) -> NDArray[np.float32]:
-    """0..1, as LeRobot hands pictures out."""
-    floats = planes.astype(np.float32)
-    floats *= np.float32(1 / 255)
-    return floats
 
 
 def read(files: WorkloadFiles, folder: Path, plan: Plan) -> dict[str, Figures]:

@@ -55,7 +55,7 @@ def test_the_commands_are_the_files_in_the_folder() -> None:
     assert list(plugins("corporeal.cli.commands", "COMMAND", Command)) == COMMANDS
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", [name.replace("_", "-") for name in COMMANDS])
 def test_every_command_explains_itself(command: str) -> None:
     result = _run(command, "--help")
     assert result.exit_code == 0

@@ -263,3 +263,6 @@ def test_planes_are_the_same_pictures(camera: VideoReader, pictures: Picture) ->
     difference = np.moveaxis(planes, 1, -1).astype(int) - pictures[numbers]
     assert np.abs(difference).max() <= 2
     np.testing.assert_array_equal(camera.planes(-1), camera.planes([COUNT - 1])[0])
+    floats = camera.planes(numbers, as_float=True)
+    assert floats.dtype == np.float32
+    np.testing.assert_allclose(floats, planes / 255, atol=1e-6)

@@ -269,30 +269,34 @@ class VideoReader(StreamReader):
         place = np.minimum(np.searchsorted(moving, numbers), len(moving) - 1)
         return index.size[moving[place]].astype(np.float64)
 
-    def planes(self, selection: Selection) -> NDArray[np.uint8]:
-        """Pictures as (T, 3, height, width), one as (3, height, width): as networks take them."""
+    def planes(self, selection: Selection, *, as_float: bool = False) -> NDArray[Any]:
+        """Pictures as (T, 3, height, width), one as (3, height, width): as networks take them.
+
+        Bytes, or with `as_float` float32 in 0..1.
+        """
         numbers = self._numbers(selection)
         with explained(self._storage.path):
             height, width, _ = self._picture_shape
-            found = self._decode(numbers.reshape(-1), self._decoder.planes, (3, height, width))
-        return found[0] if numbers.ndim == 0 else found
+            planes = np.empty(
+                (numbers.size, 3, height, width), np.float32 if as_float else np.uint8
+            )
+            self._decode(numbers.reshape(-1), self._decoder.planes, planes)
+        return planes[0] if numbers.ndim == 0 else planes
 
     def _pick(self, numbers: NDArray[np.int64]) -> NDArray[np.uint8]:
-        return self._decode(numbers, self._decoder.picture, self._picture_shape)
-
-    def _decode(
-        self,
-        numbers: NDArray[np.int64],
-        decode: Callable[[int], NDArray[np.uint8]],
-        shape: tuple[int, ...],
-    ) -> NDArray[np.uint8]:
-        if len(numbers) == 1:
-            return decode(int(numbers[0]))[None]
-        pictures = np.empty((len(numbers), *shape), np.uint8)
-        # In order of time, so that neighbours share the decoding of their group of pictures.
-        for place in np.argsort(numbers, kind="stable"):
-            pictures[place] = decode(int(numbers[place]))
+        pictures = np.empty((len(numbers), *self._picture_shape), np.uint8)
+        self._decode(numbers, self._decoder.picture, pictures)
         return pictures
+
+    @staticmethod
+    def _decode(
+        numbers: NDArray[np.int64],
+        decode: Callable[..., None],
+        out: NDArray[Any],
+    ) -> None:
+        """In order of time, so that neighbours share the decoding of their group of pictures."""
+        for place in np.argsort(numbers, kind="stable"):
+            decode(int(numbers[place]), out=out[place])
 
     @cached_property
     def _picture_shape(self) -> tuple[int, ...]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import av
 import numpy as np
@@ -36,6 +37,7 @@ _X264 = {
 # 3.3 hours: the step between two pictures must fit the 31 bits that an MP4 has for it.
 _MAX_STEP = 1 << 30
 _START_CODE = b"\x00\x00\x01"
+_PER_LEVEL = np.float32(1 / 255)
 _BT601 = {"colorspace": 6, "color_primaries": 6, "color_trc": 6, "color_range": 1}
 
 
@@ -169,20 +171,23 @@ class Decoder:
         # Converters are kept: setting one up costs more than converting a picture.
         self._colours, self._planar = VideoReformatter(), VideoReformatter()
 
-    def picture(self, number: int) -> Picture:
-        """One picture (height, width, 3)."""
+    def picture(self, number: int, *, out: Picture) -> None:
+        """Write one picture into `out` (height, width, 3)."""
         shown = self._colours.reformat(self._frame(number), format="rgb24")
-        return np.asarray(shown.to_ndarray(), np.uint8)
+        (plane,) = shown.planes
+        rows = np.frombuffer(memoryview(plane), np.uint8).reshape(-1, plane.line_size)
+        height, width = self._shape[:2]
+        out.reshape(height, 3 * width)[...] = rows[:height, : 3 * width]
 
-    def planes(self, number: int) -> Picture:
-        """One picture as planes (3, height, width), red first."""
+    def planes(self, number: int, *, out: NDArray[Any]) -> None:
+        """Write one picture into `out` (3, height, width), red first: bytes, or floats in 0..1."""
         shown = self._planar.reformat(self._frame(number), format="gbrp")
         height, width = self._shape[:2]
-        planes = np.empty((3, height, width), np.uint8)
         for place, plane in zip((1, 2, 0), shown.planes, strict=True):
             rows = np.frombuffer(memoryview(plane), np.uint8).reshape(-1, plane.line_size)
-            planes[place] = rows[:height, :width]
-        return planes
+            out[place] = rows[:height, :width]
+        if out.dtype != np.uint8:
+            out *= _PER_LEVEL
 
     def _frame(self, number: int) -> av.VideoFrame:
         place = int(np.searchsorted(self._keys, number, side="right")) - 1
