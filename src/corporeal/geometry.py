@@ -75,8 +75,11 @@ def quaternion_from_matrix(matrix: ArrayLike) -> Array:
 def normalise(vectors: ArrayLike) -> Array:
     """Vectors (..., n) at unit length; a zero vector stays zero."""
     v = np.asarray(vectors, np.float64)
-    length = np.sqrt(np.einsum("...i,...i->...", v, v))[..., None]
-    unit: Array = np.divide(v, length, out=np.zeros_like(v), where=length > 0)
+    # By the largest entry first: the squares of tiny or huge ones are not numbers any more.
+    largest = np.max(np.abs(v), axis=-1, keepdims=True, initial=0.0)
+    scaled = np.divide(v, largest, out=np.zeros_like(v), where=largest > 0)
+    length = np.sqrt(np.einsum("...i,...i->...", scaled, scaled))[..., None]
+    unit: Array = np.divide(scaled, length, out=np.zeros_like(v), where=length > 0)
     return unit
 
 
