@@ -108,7 +108,10 @@ def test_the_example_that_aligns_an_episode_runs(
     place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _run_example("align_episode", place / DEMO, monkeypatch)
-    assert "100.0% complete" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "% complete" in shown
+    assert "observations/joint_position" in shown
+    assert "valid 100.0%" in shown
 
 
 def test_the_example_that_finds_self_collision_runs(
