@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, overload
@@ -20,7 +21,7 @@ from corporeal.schema.stream import Stream
 Selection = int | slice | Sequence[int] | NDArray[np.integer[Any]]
 
 
-class StreamReader:
+class StreamReader(ABC):
     """One stream: `spec` says what it is, `time_ns` when, indexing gives the samples.
 
     `stream[5]` is one sample, `stream[10:20]` and `stream[[3, 1]]` are several; only those are
@@ -88,15 +89,17 @@ class StreamReader:
     def _span(self, first: int, stop: int) -> Any:
         return self._pick(np.arange(first, stop))
 
+    @abstractmethod
     def _pick(self, numbers: NDArray[np.int64]) -> Any:
-        raise NotImplementedError
+        """The samples with these numbers."""
 
+    @abstractmethod
     def sizes(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
         """Bytes (or rows, for points) that each of these samples takes: a cheap hint of change."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _data_bytes(self) -> int:
-        raise NotImplementedError
+        """Bytes of the data in the file."""
 
 
 class ArrayReader(StreamReader):
