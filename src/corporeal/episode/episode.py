@@ -49,7 +49,7 @@ class Episode(Mapping[str, StreamReader]):
         if attribute("format", str) != layout.FORMAT:
             raise EpisodeError(
                 f"{self.path}: an HDF5 file, but not an episode; expected the attribute "
-                f"format = {layout.FORMAT!r}. Bring it in with: corporeal import {self.path}."
+                f"format = {layout.FORMAT!r}. Give a file that Corporeal wrote."
             )
         self.version: int = attribute("version", int) or 0
         if not 1 <= self.version <= layout.VERSION:
