@@ -216,13 +216,13 @@ def test_what_is_no_hdf5_file_is_refused(tmp_path: Path) -> None:
         assert sentence in _complaint(tmp_path / f"{name}.h5")
 
 
-def test_an_hdf5_file_of_another_kind_is_told_where_to_go(tmp_path: Path) -> None:
+def test_an_hdf5_file_of_another_kind_is_told_so(tmp_path: Path) -> None:
     path = tmp_path / "robomimic.hdf5"
     with h5py.File(path, "w") as file:
         file["data/demo_0/actions"] = np.zeros((5, 7))
     assert _complaint(path) == (
         f"{path}: an HDF5 file, but not an episode; expected the attribute format = "
-        f"'corporeal-episode'. Bring it in with: corporeal import {path}."
+        "'corporeal-episode'. Give a file that Corporeal wrote."
     )
 
 
