@@ -37,7 +37,8 @@ from corporeal.schema.document import Part
 from corporeal.schema.library import open_schema
 from corporeal.schema.schema import Schema
 from corporeal.schema.stream import Stream
-from corporeal.testing import SECOND_NS, Workload
+from corporeal.testing import Workload
+from corporeal.units import SECOND_NS
 
 SIZE = (480, 640)
 STREAMS, CAMERAS, DEPTHS = 20, 4, 1

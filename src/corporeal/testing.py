@@ -18,8 +18,8 @@ from corporeal.embodiment.embodiment import Embodiment
 from corporeal.schema.library import open_schema
 from corporeal.schema.schema import Schema
 from corporeal.schema.stream import Stream
+from corporeal.units import SECOND_NS
 
-SECOND_NS = 1_000_000_000
 INSTRUCTION = "pick up the red box and put it on the shelf"
 
 Sample = tuple[str, int, Any]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from corporeal.errors import UnknownNameError
 
+SECOND_NS = 1_000_000_000
+
 KNOWN = {
     "1": "a number without unit (quaternion, ratio, label)",
     "rad": "angle",

@@ -19,8 +19,9 @@ from corporeal.simulation.sensing import (
     stream_sources,
     without_noise,
 )
-from corporeal.simulation.sensor import SECOND_NS, Clock
+from corporeal.simulation.sensor import Clock
 from corporeal.simulation.touch_map import TAXEL_M2
+from corporeal.units import SECOND_NS
 
 SIZE = (48, 64)
 Streams = dict[str, list[SensorSample]]

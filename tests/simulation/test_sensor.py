@@ -7,15 +7,8 @@ from hypothesis import strategies as st
 
 from corporeal.schema.library import open_schema
 from corporeal.simulation.rig import CLOCKS, SENSORS, TEXT, clocks, stream_sources, without_noise
-from corporeal.simulation.sensor import (
-    SECOND_NS,
-    Clock,
-    Latency,
-    Noise,
-    Sensor,
-    schedule,
-    stream_rng,
-)
+from corporeal.simulation.sensor import Clock, Latency, Noise, Sensor, schedule, stream_rng
+from corporeal.units import SECOND_NS
 
 HOUR_NS = 3600 * SECOND_NS
 

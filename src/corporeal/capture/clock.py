@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.capture.driver import ROBOT_CLOCK
+from corporeal.units import SECOND_NS
 
-SECOND_NS = 1_000_000_000
 _WINDOW_NS = SECOND_NS // 2
 # A crystal is good to some tens of ppm; a fit beyond this is a broken clock, not a fast one.
 _MOST_DRIFT_PPM = 500.0

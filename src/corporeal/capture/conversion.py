@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
-from corporeal.capture.clock import SECOND_NS, ClockEstimate, estimate_clock, to_robot_time
+from corporeal.capture.clock import ClockEstimate, estimate_clock, to_robot_time
 from corporeal.capture.driver import ROBOT_CLOCK
 from corporeal.capture.journal import (
     MARKS,
@@ -30,6 +30,7 @@ from corporeal.episode.spool import spool_folder
 from corporeal.episode.video import is_key_frame
 from corporeal.episode.writer import EpisodeWriter
 from corporeal.schema.schema import Schema
+from corporeal.units import SECOND_NS
 
 DAMAGED = ".damaged"
 

@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 from corporeal.schema.schema import Schema
 from corporeal.schema.stream import Stream
+from corporeal.units import SECOND_NS
 
-SECOND_NS = 1_000_000_000
 _WINDOW_NS = 2 * SECOND_NS
 _MOST_RECENT = 8192
 _MOST_STRANGERS = 32

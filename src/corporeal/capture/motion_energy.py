@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from corporeal.episode.streams import StreamReader
 from corporeal.geometry import Array
+from corporeal.units import SECOND_NS
 
-SECOND_NS = 1_000_000_000
 # Pictures are averaged to about this many cells across: motion stays, grain goes.
 _CELLS = 80
 # Directions in which a laser's ranges are compared from one scan to the next.

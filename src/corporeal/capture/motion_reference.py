@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corporeal.capture.motion_energy import SECOND_NS, Energy, Order
+from corporeal.capture.motion_energy import Energy, Order
 from corporeal.embodiment.embodiment import Embodiment
 from corporeal.embodiment.kinematics import Kinematics
 from corporeal.episode.streams import StreamReader
 from corporeal.geometry import Array
+from corporeal.units import SECOND_NS
 
 # The share of all intervals with so little motion that the picture does not differ in full.
 FULL = 0.8

@@ -6,9 +6,9 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from corporeal.capture.clock import SECOND_NS
 from corporeal.episode.video import GROUP_OF_PICTURES, is_key_frame
 from corporeal.schema.stream import Stream
+from corporeal.units import SECOND_NS
 
 _MARGIN_S = 0.5
 # Of a stream that sends far more than it announced, and of events, only so many are remembered.

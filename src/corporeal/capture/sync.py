@@ -12,20 +12,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from corporeal.capture.motion_energy import (
-    SECOND_NS,
-    Energy,
-    Order,
-    Span,
-    is_measurable,
-    measure,
-)
+from corporeal.capture.motion_energy import Energy, Order, Span, is_measurable, measure
 from corporeal.capture.motion_fit import Fit, fit_shape
 from corporeal.capture.motion_onset import fit_onsets
 from corporeal.capture.motion_reference import Reference, make_reference
 from corporeal.episode.episode import Episode
 from corporeal.errors import CorporealError
 from corporeal.geometry import Array
+from corporeal.units import SECOND_NS
 
 TOLERANCE_S = 0.005
 REFERENCES = ("observations/joint_position", "observations/joint_velocity")

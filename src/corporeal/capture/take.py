@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from corporeal.capture.clock import SECOND_NS
 from corporeal.capture.driver import Rig
 from corporeal.capture.journal import SUFFIX, JournalWriter
 from corporeal.capture.pre_roll import Packed
 from corporeal.episode.writer import new_id
+from corporeal.units import SECOND_NS
 
 Losses = Mapping[str, Mapping[str, int]]
 # A sample of the last moment of the post-roll may take this long, or 1.5 periods, to arrive.

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from corporeal.capture.driver import Mark, Sample
 from corporeal.errors import UnknownNameError
 from corporeal.schema.schema import Schema
+from corporeal.units import SECOND_NS
 
-SECOND_NS = 1_000_000_000
 _SPAN_NS = SECOND_NS // 20
 Cue = Literal["start", "end"]
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from corporeal.errors import EpisodeError, UnknownNameError
 from corporeal.geometry import slerp
 from corporeal.schema.stream import Method, Stream
+from corporeal.units import SECOND_NS
 
-SECOND_NS = 1_000_000_000
 MAX_ROWS = 1 << 28
 
 Times = NDArray[np.int64]

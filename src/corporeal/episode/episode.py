@@ -35,7 +35,7 @@ class Episode(Mapping[str, StreamReader]):
         try:
             with explained(self.path):
                 self._specs = self._read_root()
-        except BaseException:
+        except BaseException:  # Nobody else can free the file when there is no episode.
             self.close()
             raise
 

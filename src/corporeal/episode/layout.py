@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 FORMAT = "corporeal-episode"
 VERSION = 1
 
@@ -25,7 +23,6 @@ MAX_FRAME_BYTES = 256 << 20
 CODECS = ("h264", "hevc", "av1", "vp9")
 
 # The datasets of a stream, besides `time_ns` and `data`.
-Kind = Literal["array", "video", "depth", "points", "text"]
 EXTRA_DATASETS: dict[str, tuple[str, ...]] = {
     "array": (),
     "depth": (),

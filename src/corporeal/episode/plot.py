@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from corporeal.episode.episode import Episode
 from corporeal.episode.streams import StreamReader
+from corporeal.units import SECOND_NS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-SECOND_NS = 1_000_000_000
 _INK, _QUIET, _GRID = "#1d2733", "#7a8794", "#e6eaee"
 _COLOURS = ("#1f77b4", "#e4572e", "#2a9d8f", "#f2a541", "#7b5ea7", "#5c6b73")
 _STAMP = {"facecolor": "black", "alpha": 0.45, "edgecolor": "none", "pad": 1.2}

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from corporeal.episode.episode import Episode
 from corporeal.episode.streams import StreamReader
+from corporeal.units import SECOND_NS
 
-SECOND_NS = 1_000_000_000
 _BUCKETS = 32
 _BLOCK_ROWS = 1 << 16
 

@@ -16,7 +16,6 @@ from corporeal.simulation.rendering import SIZE, Cameras
 from corporeal.simulation.rig import SENSORS, clocks, stream_sources, without_noise
 from corporeal.simulation.run import Run
 from corporeal.simulation.sensor import (
-    SECOND_NS,
     Clock,
     DepthNoise,
     Noise,
@@ -29,6 +28,7 @@ from corporeal.simulation.sensor import (
 )
 from corporeal.simulation.touch_map import COLUMNS, ROWS, pressure_maps
 from corporeal.simulation.trajectory import Trajectory
+from corporeal.units import SECOND_NS
 
 __all__ = ["SensorSample", "clocks", "sense", "stream_sources", "without_noise"]
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from corporeal.units import SECOND_NS
+
 Array = NDArray[np.float64]
 Instants = NDArray[np.int64]
-
-SECOND_NS = 1_000_000_000
 
 
 @dataclass(frozen=True)

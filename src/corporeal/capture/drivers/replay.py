@@ -17,8 +17,8 @@ from corporeal.capture.ros.bag import is_bag
 from corporeal.capture.ros.bag_driver import BagOptions
 from corporeal.episode.episode import Episode
 from corporeal.episode.streams import StreamReader
+from corporeal.units import SECOND_NS
 
-SECOND_NS = 1_000_000_000
 _AT_ONCE = {"array": 512, "text": 64, "points": 8, "depth": 8, "video": 8}
 
 

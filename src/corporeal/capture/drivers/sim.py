@@ -22,8 +22,8 @@ from corporeal.simulation.rig import SENSORS, clocks, stream_sources
 from corporeal.simulation.run import Run
 from corporeal.simulation.sensing import sense
 from corporeal.simulation.task import tasks
+from corporeal.units import SECOND_NS
 
-SECOND_NS = 1_000_000_000
 # People and machines need a moment between two demonstrations.
 _PAUSE_NS = SECOND_NS // 2
 

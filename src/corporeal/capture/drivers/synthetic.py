@@ -10,7 +10,8 @@ from pydantic import Field
 from corporeal.capture.driver import Driver, Mark, Rig, Sample
 from corporeal.embodiment.library import open_robot
 from corporeal.schema.document import Part
-from corporeal.testing import SECOND_NS, Workload
+from corporeal.testing import Workload
+from corporeal.units import SECOND_NS
 
 _PRE_NS, _POST_NS = round(1.2 * SECOND_NS), round(2.2 * SECOND_NS)
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from corporeal.errors import CorporealError
 from corporeal.schema.stream import Group, Kind
+from corporeal.units import SECOND_NS
 
-SECOND_NS = 1_000_000_000
 POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
 POSE_UNITS = ("m", "m", "m", "1", "1", "1", "1")
 WORLD_FRAMES = {"world", "map", "odom", "earth", "utm"}

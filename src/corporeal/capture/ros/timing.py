@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from corporeal.units import SECOND_NS
+
 Times = NDArray[np.int64]
-SECOND_NS = 1_000_000_000
 # No robot publishes whole messages faster; a bag that says so was written after the fact.
 BURST_HZ = 5_000.0
 BURST_MESSAGES = 20
