@@ -17,10 +17,11 @@ DIRECTION = (
     ("units", "geometry", "registry"),
     ("schema",),
     ("embodiment",),
+    ("protocol",),
     ("episode",),
     ("testing",),
     ("simulation",),
-    ("capture",),
+    ("capture", "quality", "exchange"),
     ("cli",),
 )
 ROW = {name: row for row, names in enumerate(DIRECTION) for name in names}

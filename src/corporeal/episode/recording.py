@@ -1,0 +1,211 @@
+"""An episode as stages see it, whatever it was read from: signals in memory or in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import av
+import numpy as np
+from numpy.typing import NDArray
+
+from corporeal.embodiment.embodiment import Embodiment
+from corporeal.episode.episode import Episode
+from corporeal.errors import EpisodeError
+from corporeal.schema.stream import Stream
+
+Statistics = Mapping[str, NDArray[np.float64]]
+
+
+class Signal(Protocol):
+    """What every stream has: a description, stamps, and samples by number."""
+
+    @property
+    def spec(self) -> Stream:
+        """What the stream is; its name says its role, such as joint_position."""
+
+    @property
+    def time_ns(self) -> NDArray[np.int64]:
+        """Stamps of all samples."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, selection: Any) -> Any: ...
+
+
+@dataclass(frozen=True, eq=False)
+class ArraySignal:
+    """Samples that are in memory: an array (T, ...), or a list for text and points."""
+
+    spec: Stream
+    time_ns: NDArray[np.int64]
+    values: Any
+
+    def __len__(self) -> int:
+        return len(self.time_ns)
+
+    def __getitem__(self, selection: Any) -> Any:
+        return self.values[selection]
+
+
+@dataclass(frozen=True, eq=False)
+class Footage:
+    """A camera: pictures `first` to `first + count` of a movie, and the stamps the table gives.
+
+    There may be more stamps than pictures or fewer: that is a defect for a check to find.
+    `open` gives the movie: a path, or a file open for reading.
+    """
+
+    spec: Stream
+    time_ns: NDArray[np.int64]
+    open: Callable[[], Any]
+    first: int = 0
+    count: int | None = None
+
+    def __len__(self) -> int:
+        return len(self.time_ns)
+
+    def __getitem__(self, selection: Any) -> NDArray[np.uint8]:
+        """Pictures (T, height, width, 3), or one (height, width, 3)."""
+        numbers = np.arange(len(self))[selection]
+        wanted = {int(number) for number in np.atleast_1d(numbers)}
+        found: dict[int, NDArray[np.uint8]] = {}
+        for number, frame in enumerate(self.frames()):
+            if number in wanted:
+                found[number] = np.asarray(frame.to_ndarray(format="rgb24"), np.uint8)
+                if len(found) == len(wanted):
+                    break
+        if len(found) < len(wanted):
+            raise EpisodeError(
+                f"{self.spec.path}: picture {max(wanted)} is not in the movie; "
+                f"it has {len(found)} of the {len(wanted)} asked for."
+            )
+        pictures = [found[int(number)] for number in np.atleast_1d(numbers)]
+        return pictures[0] if np.ndim(numbers) == 0 else np.stack(pictures)
+
+    def frames(self) -> Iterator[av.VideoFrame]:
+        """The pictures in order, as the decoder gives them: nothing converted or copied."""
+        try:
+            with av.open(self.open()) as container:
+                stream = container.streams.video[0]
+                stream.thread_type = "NONE"
+                yield from _between(container, stream, self.first, self.count)
+        except (av.FFmpegError, IndexError, OSError) as error:
+            raise EpisodeError(
+                f"{self.spec.path}: the movie cannot be decoded ({error}). Replace the file."
+            ) from error
+
+
+def _between(container: Any, stream: Any, first: int, count: int | None) -> Iterator[av.VideoFrame]:
+    """Frames `first` to `first + count`, from the key frame before the first."""
+    stop = None if count is None else first + count
+    number = 0
+    if first and stream.average_rate and stream.time_base:
+        rate = stream.average_rate
+        begin = stream.start_time or 0
+        container.seek(begin + int(first / rate / stream.time_base), stream=stream)
+        for frame in container.decode(stream):
+            if frame.pts is None:
+                continue
+            number = round((frame.pts - begin) * stream.time_base * rate)
+            if number >= first:
+                yield frame
+            if stop is not None and number + 1 >= stop:
+                return
+        return
+    for frame in container.decode(stream):
+        if number >= first:
+            yield frame
+        number += 1
+        if stop is not None and number >= stop:
+            return
+
+
+@dataclass(frozen=True)
+class Defect:
+    """Something wrong in a dataset's own bookkeeping, as its reader met it.
+
+    `check` names the check that reports it.
+    """
+
+    check: str
+    message: str
+    episode: int | None = None
+    stream: str | None = None
+    value: float | None = None
+    limit: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """One episode: its signals by the name their source gives them, and what is said of it.
+
+    `claims` are statistics (mean, std, min, max, count, q01 ...) that the source states for this
+    episode, by signal. `index` is the episode's number in its dataset.
+    """
+
+    id: str
+    source: Path
+    index: int
+    signals: Mapping[str, Signal]
+    embodiment: Embodiment | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    claims: Mapping[str, Statistics] = field(default_factory=dict)
+    defects: tuple[Defect, ...] = ()
+    missing_streams: tuple[str, ...] = ()
+    missing_metadata: tuple[str, ...] = ()
+    recovered: str | None = None
+    """Why the recording is not complete; None when it is."""
+    regridded: bool = False
+    """The stamps were made from a frame number, so lost frames do not show in them."""
+
+    def named(self, name: str) -> str | None:
+        """The label of the signal in this role, such as joint_position."""
+        for label, signal in self.signals.items():
+            if signal.spec.name == name:
+                return label
+        return None
+
+
+def recording_of(episode: Episode, *, index: int = 0, robot: Embodiment | None = None) -> Recording:
+    """An open episode file as a recording; `robot` takes the place of the one inside."""
+    signals: dict[str, Signal] = {}
+    for path, reader in episode.items():
+        if reader.spec.kind == "video":
+            signals[path] = Footage(reader.spec, reader.time_ns, reader.movie)  # type: ignore[attr-defined]
+        else:
+            signals[path] = reader
+    documents = episode.documents
+    own = episode.embodiment if "embodiment" in documents else None
+    has_schema = "schema" in documents
+    return Recording(
+        id=episode.id,
+        source=episode.path,
+        index=index,
+        signals=signals,
+        embodiment=robot or own,
+        metadata=episode.metadata,
+        missing_streams=episode.missing_streams if has_schema else (),
+        missing_metadata=episode.missing_metadata if has_schema else (),
+        recovered=episode.recovered,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Recordings that belong together, opened one at a time, and what their source says of them.
+
+    `statistics` are the source's own over all episodes, by signal; `facts` whatever else it states.
+    """
+
+    source: Path
+    format: str
+    episodes: tuple[int, ...]
+    """Numbers of the episodes, in order."""
+    open: Callable[[int], Recording]
+    """The episode with this number; raises CorporealError when it cannot be read."""
+    statistics: Mapping[str, Statistics] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    defects: tuple[Defect, ...] = ()

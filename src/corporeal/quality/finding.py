@@ -1,0 +1,81 @@
+"""A finding: one thing a check says of one episode or batch, and what is needed to show it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from corporeal.errors import CorporealError
+
+Severity = Literal["fail", "quarantine", "note"]
+Verdict = Literal["accepted", "quarantined", "failed"]
+
+SEVERITIES: tuple[Severity, ...] = ("fail", "quarantine", "note")
+MAX_EVIDENCE = 400
+
+
+class NotAssessed(CorporealError):  # noqa: N818 - not an error: the check has nothing to look at
+    """A check cannot be run on this episode; the message says what is missing."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is wrong, where, how much, and the limit it broke.
+
+    `frames` are half-open ranges of the stream's own samples: (10, 12) is samples 10 and 11; none
+    means the whole stream. `evidence` holds small arrays by name, enough to draw the finding.
+    `check` and `severity` are filled in by the run; a finding that sets `severity` overrides
+    its check, and the policy overrides both.
+    """
+
+    message: str
+    stream: str | None = None
+    frames: tuple[tuple[int, int], ...] = ()
+    value: float | None = None
+    limit: float | None = None
+    evidence: Mapping[str, NDArray[np.float64]] = field(default_factory=dict, compare=False)
+    severity: Severity | None = None
+    episodes: tuple[int, ...] = ()
+    check: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The finding as `corporeal check --json` prints it; `episodes` for a batch's alone."""
+        plain: dict[str, Any] = {
+            "check": self.check,
+            "severity": self.severity,
+            "stream": self.stream,
+            "frames": [list(span) for span in self.frames],
+            "value": _number(self.value),
+            "limit": _number(self.limit),
+            "message": self.message,
+        }
+        return plain | ({"episodes": list(self.episodes)} if self.episodes else {})
+
+
+def _number(value: float | None) -> float | None:
+    return None if value is None or not np.isfinite(value) else float(value)
+
+
+def spans(bad: ArrayLike, *, join: int = 1) -> tuple[tuple[int, int], ...]:
+    """Half-open ranges where `bad` is true; ranges closer than `join` samples become one."""
+    mask = np.asarray(bad, bool)
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], mask, [False])).astype(np.int8)))
+    found: list[tuple[int, int]] = []
+    for first, stop in edges.reshape(-1, 2).tolist():
+        if found and first - found[-1][1] < join:
+            found[-1] = (found[-1][0], stop)
+        else:
+            found.append((first, stop))
+    return tuple(found)
+
+
+def verdict(findings: tuple[Finding, ...]) -> Verdict:
+    """What follows: one `fail` fails the episode, one `quarantine` asks for a human."""
+    severities = {finding.severity for finding in findings}
+    if "fail" in severities:
+        return "failed"
+    return "quarantined" if "quarantine" in severities else "accepted"

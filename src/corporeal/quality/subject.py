@@ -1,0 +1,142 @@
+"""What checks look at: one recording, with everything several checks need computed once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corporeal.embodiment.embodiment import Embodiment
+from corporeal.embodiment.kinematics import Kinematics, Poses
+from corporeal.episode.recording import Footage, Recording
+from corporeal.quality.finding import NotAssessed
+from corporeal.quality.track import Array, Track, track_of
+
+STATE = ("joint_position", "state")
+ACTION = ("joint_position_target", "action")
+
+
+@dataclass(frozen=True, eq=False)
+class Posture:
+    """The robot's joints on one clock, in the robot's own order.
+
+    `present` marks the joints that the data has; the others stand as the robot does at rest.
+    `base` is the pelvis in the world (T, 7) as x y z qw qx qy qz, where that was recorded.
+    """
+
+    label: str
+    time_ns: NDArray[np.int64]
+    q: Array
+    present: NDArray[np.bool_]
+    base: Array | None
+
+    def __len__(self) -> int:
+        return len(self.time_ns)
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """One recording under the checks. A property that cannot be had raises NotAssessed."""
+
+    recording: Recording
+    protocol: Any = None
+    _cache: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def robot(self) -> Embodiment:
+        """The robot's model."""
+        if self.recording.embodiment is None:
+            raise NotAssessed("the robot is not known; name it with --robot")
+        return self.recording.embodiment
+
+    def track(self, *roles: str) -> Track:
+        """The first signal that has one of these roles (`spec.name`), as numbers."""
+        for role in roles:
+            label = self.recording.named(role)
+            if label is not None:
+                return self.tracks[label]
+        raise NotAssessed(f"no {' or '.join(roles)} stream")
+
+    @cached_property
+    def tracks(self) -> dict[str, Track]:
+        """Every array stream with at most one axis, by label."""
+        return {
+            label: track_of(label, signal)
+            for label, signal in self.recording.signals.items()
+            if signal.spec.kind == "array" and len(signal.spec.shape) <= 1
+        }
+
+    @property
+    def state(self) -> Track:
+        """Where the robot is: joint positions, or whatever the source calls its state."""
+        return self.track(*STATE)
+
+    @property
+    def action(self) -> Track:
+        """What the robot was told: joint targets, or whatever the source calls its action."""
+        return self.track(*ACTION)
+
+    @cached_property
+    def footage(self) -> dict[str, Footage]:
+        """Every camera by label."""
+        signals = self.recording.signals
+        return {label: each for label, each in signals.items() if isinstance(each, Footage)}
+
+    def ending_in(self, suffix: str) -> dict[str, Track]:
+        """Every track whose role ends so, such as `_imu` or `_wrench`."""
+        return {
+            label: track for label, track in self.tracks.items() if track.spec.name.endswith(suffix)
+        }
+
+    def joint_columns(self, track: Track) -> dict[str, int]:
+        """Column of every joint of the robot that the track has, by the joint's name."""
+        known = set(self.robot.joint_names)
+        return {name: column for column, name in enumerate(track.names) if name in known}
+
+    @cached_property
+    def kinematics(self) -> Kinematics:
+        """Forward kinematics of the robot."""
+        return Kinematics(self.robot)
+
+    @cached_property
+    def posture(self) -> Posture:
+        """The joints in the robot's order, and its base where that is known."""
+        state = self.track("joint_position")
+        columns = self.joint_columns(state)
+        if not columns:
+            raise NotAssessed(f"no column of {state.label} is a joint of {self.robot.name}")
+        names = self.robot.joint_names
+        standing = self.robot.standing
+        rest = standing.posture if standing is not None else {}
+        q = np.empty((len(state), len(names)))
+        present = np.zeros(len(names), bool)
+        for number, name in enumerate(names):
+            present[number] = name in columns
+            q[:, number] = state.values[:, columns[name]] if name in columns else rest.get(name, 0)
+        return Posture(state.label, state.time_ns, q, present, self._base(state))
+
+    def _base(self, state: Track) -> Array | None:
+        label = self.recording.named("base_pose")
+        if label is None or not len(self.tracks[label]):
+            return None
+        track = self.tracks[label]
+        order = [track.names.index(name) for name in ("x", "y", "z", "qw", "qx", "qy", "qz")]
+        base = track.at(state.time_ns)[:, order]
+        length = np.linalg.norm(base[:, 3:], axis=1, keepdims=True)
+        base[:, 3:] /= np.where(length > 0, length, 1.0)
+        return base
+
+    @cached_property
+    def link_poses(self) -> Poses:
+        """Every link on the state's clock, in the world where the base is known."""
+        posture = self.posture
+        return self.kinematics.link_poses(posture.q, posture.base)
+
+    @property
+    def task(self) -> str | None:
+        """What was demonstrated."""
+        task = self.recording.metadata.get("task")
+        return None if task is None else str(task)
