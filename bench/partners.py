@@ -21,7 +21,8 @@ from pathlib import Path
 
 from corporeal.errors import CorporealError, UnknownNameError
 
-CACHE = Path(__file__).resolve().parents[1] / ".cache" / "partners"
+PROJECT = Path(__file__).resolve().parents[1]
+CACHE = PROJECT / ".cache" / "partners"
 _MARKER = "complete.json"
 
 
@@ -124,7 +125,40 @@ PARTNERS: dict[str, Partner] = {
             "torchvision_schemas.py": _TORCHVISION_SCHEMAS,
             "torchvision_schemas.pth": "import torchvision_schemas\n",
         },
-    )
+    ),
+    # What trains: the networks of this project, which are an extra of it.
+    "train": Partner(
+        steps=(("torch==2.13.0",), ("torch==2.13.0", "-e", f"{PROJECT}[robot,train]")),
+        probe="import torch, mujoco, corporeal",
+        cost="1.2 GB on disk, about a minute",
+    ),
+    # Dynamic time warping by others.
+    "dtw": Partner(
+        steps=(("numpy==2.4.6", "dtaidistance==2.5.1", "tslearn==0.10.0"),),
+        probe="import dtaidistance.dtw_ndim, tslearn.metrics",
+        cost="0.6 GB on disk, about a minute",
+    ),
+    # Checkers of LeRobot datasets that bench.detection runs beside ours. None of them needs torch.
+    "lerobot_doctor": Partner(
+        steps=(("lerobot-doctor==0.2.0",),),
+        probe="import lerobot_doctor",
+        cost="0.4 GB on disk, half a minute",
+    ),
+    "robovet": Partner(
+        steps=(("robovet[video]==0.2.2",),),
+        probe="import robovet",
+        cost="0.4 GB on disk, half a minute",
+    ),
+    "trajlens": Partner(
+        steps=(("trajlens==0.4.0",),),
+        probe="import trajlens",
+        cost="0.4 GB on disk, half a minute",
+    ),
+    "deepen_grade": Partner(
+        steps=(("deepen-grade[lerobot,cluster]==0.4.1",),),
+        probe="import deepen_grade",
+        cost="0.4 GB on disk, half a minute",
+    ),
 }  # fmt: skip
 
 

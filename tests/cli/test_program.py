@@ -19,7 +19,10 @@ from corporeal.errors import CorporealError
 from corporeal.registry import plugins
 from corporeal.testing import Workload
 
-COMMANDS = ["demo", "document", "info", "plot", "record", "recover", "robot", "sync_test", "verify"]
+COMMANDS = [
+    "check", "checks", "demo", "document", "failures", "info", "learn", "plot", "record", "recover",
+    "robot", "score", "sync_test", "verify",
+]  # fmt: skip
 
 
 def _run(*arguments: str | Path) -> Result:
@@ -85,19 +88,28 @@ def test_a_wrong_option_exits_with_2() -> None:
 
 
 @pytest.mark.slow
-def test_the_demo_records_successes_and_failures_and_draws_one(tmp_path: Path) -> None:
+def test_the_demo_accepts_good_episodes_and_names_what_is_wrong_with_the_others(
+    tmp_path: Path,
+) -> None:
     result = _run("demo", "--out", tmp_path, "--json")
     assert result.exit_code == 0, result.output
     report = json.loads(result.stdout)
-    outcomes = [episode["metadata"]["outcome"]["success"] for episode in report["episodes"]]
-    assert len(outcomes) == 4
-    assert True in outcomes
-    assert False in outcomes
+    assert len(report["episodes"]) == 5
     for episode in report["episodes"]:
         assert _run("verify", episode["path"]).exit_code == 0
         assert episode["missing_metadata"] == []
         assert episode["missing_streams"] == []
+        failed = not episode["metadata"]["outcome"]["success"]
+        assert (episode["verdict"] == "failed") == failed
+    *_, late = report["episodes"]
+    assert late["verdict"] == "quarantined"
+    verdicts = {episode["verdict"] for episode in report["episodes"]}
+    assert verdicts == {"accepted", "quarantined", "failed"}
     assert Path(report["picture"]).read_bytes().startswith(b"\x89PNG")
+    assert "quarantined" in Path(report["report"]).read_text()
+    listed = json.loads(_run("failures", tmp_path / "sorted", "--json").stdout)
+    assert all("outcome_agrees" in entry["reasons"] for entry in listed["episodes"])
+    assert len(list((tmp_path / "sorted" / "failures").iterdir())) == len(listed["episodes"])
 
 
 def test_info_shows_every_stream_with_a_sparkline(demo: Path) -> None:
@@ -217,4 +229,4 @@ def test_document_of_no_known_kind_is_refused(tmp_path: Path) -> None:
     stray.write_text("document: recipe\nname: soup\n")
     result = _run("document", "check", stray)
     assert result.exit_code == 1
-    assert ":1: document: got 'recipe'; expected one of: schema, embodiment." in result.stdout
+    assert ":1: document: got 'recipe'; expected one of: schema, embodiment, " in result.stdout

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -10,6 +11,7 @@ from typing import Any, Protocol
 import av
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
 from corporeal.embodiment.embodiment import Embodiment
 from corporeal.episode.episode import Episode
@@ -17,6 +19,8 @@ from corporeal.errors import EpisodeError
 from corporeal.schema.stream import Stream
 
 Statistics = Mapping[str, NDArray[np.float64]]
+
+MAX_PIXELS = 1 << 26
 
 
 class Signal(Protocol):
@@ -123,11 +127,49 @@ def _between(container: Any, stream: Any, first: int, count: int | None) -> Iter
             return
 
 
+@dataclass(frozen=True, eq=False)
+class Stills:
+    """A camera whose pictures are stored one by one: JPEG or PNG bytes, or arrays (h, w, 3)."""
+
+    spec: Stream
+    time_ns: NDArray[np.int64]
+    pictures: Sequence[Any]
+
+    def __len__(self) -> int:
+        return len(self.time_ns)
+
+    def __getitem__(self, selection: Any) -> NDArray[np.uint8]:
+        """Pictures (T, height, width, 3), or one (height, width, 3)."""
+        numbers = np.arange(len(self.pictures))[selection]
+        if np.ndim(numbers) == 0:
+            return self._picture(self.pictures[int(numbers)])
+        return np.stack([self._picture(self.pictures[int(number)]) for number in numbers])
+
+    def frames(self) -> Iterator[av.VideoFrame]:
+        """The pictures in order, as a decoder of movies would give them."""
+        for stored in self.pictures:
+            yield av.VideoFrame.from_ndarray(self._picture(stored), format="rgb24")
+
+    def _picture(self, stored: Any) -> NDArray[np.uint8]:
+        if not isinstance(stored, bytes):
+            return np.ascontiguousarray(stored, np.uint8)
+        try:
+            with Image.open(io.BytesIO(stored), formats=("JPEG", "PNG")) as image:
+                if image.width * image.height > MAX_PIXELS:
+                    raise ValueError(f"{image.width} x {image.height} pixels")
+                return np.asarray(image.convert("RGB"), np.uint8)
+        except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+            raise EpisodeError(
+                f"{self.spec.path}: a picture cannot be decoded ({error}). Replace the file."
+            ) from error
+
+
 @dataclass(frozen=True)
 class Defect:
     """Something wrong in a dataset's own bookkeeping, as its reader met it.
 
-    `check` names the check that reports it.
+    `check` names the check that reports it. `episodes` are the numbers of all episodes that it
+    concerns, where they are more than one.
     """
 
     check: str
@@ -136,6 +178,7 @@ class Defect:
     stream: str | None = None
     value: float | None = None
     limit: float | None = None
+    episodes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

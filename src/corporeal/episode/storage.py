@@ -6,6 +6,7 @@ import io
 import json
 import math
 import os
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -110,6 +111,11 @@ class RangeFile(io.RawIOBase):
         return block
 
 
+def _free(file: h5py.File, fd: int) -> None:
+    file.close()
+    os.close(fd)
+
+
 class Storage:
     """An open episode file, below the level of streams."""
 
@@ -131,14 +137,14 @@ class Storage:
             # No lock: the file is immutable, and may lie on a read-only share.
             self._file = h5py.File(path, "r", locking=False)
         self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        # Readers may outlive the episode they came from: the last of them frees the file.
+        self._free = weakref.finalize(self, _free, self._file, self._fd)
         self._groups: dict[str, Any] = {}
 
     def close(self) -> None:
         """Free the file; safe to call twice."""
-        if self._fd >= 0:
-            self._file.close()
-            os.close(self._fd)
-            self._fd = -1
+        self._free()
+        self._fd = -1
 
     @property
     def h5(self) -> h5py.File:

@@ -59,13 +59,20 @@ def assess(
     return Assessment(tuple(findings), reasons)
 
 
+def _severity(finding: Finding, check: Check, setting: Setting) -> Severity:
+    """The policy's, where it says other than the check; else the finding's own, if it has one."""
+    if setting.severity is not None and setting.severity != check.severity:
+        return setting.severity
+    return finding.severity or check.severity
+
+
 def _run(name: str, check: Check, setting: Setting, subject: Subject) -> list[Finding]:
     found = []
     limits = dict(setting.limits or {})
     try:
         for finding in check.find(subject, **limits):
-            severity = setting.severity or finding.severity or check.severity
-            found.append(replace(finding, check=name, severity=severity))
+            severity = _severity(finding, check, setting)
+            found.append(replace(finding, check=finding.check or name, severity=severity))
     except NotAssessed:
         if not found:
             raise

@@ -28,7 +28,7 @@ class Moments:
     lowest: Array
     highest: Array
     quantiles: Mapping[str, Array] = field(default_factory=dict)
-    """q01, q10, q50, q90, q99."""
+    """q01, q02, q05, q10, q25, q50, q75, q90, q95, q98, q99."""
 
     @property
     def mean(self) -> Array:
@@ -59,6 +59,8 @@ class Synopsis:
     """Names of the columns of `path`."""
     views: Mapping[str, NDArray[np.uint8]] = field(default_factory=dict)
     instruction: str | None = None
+    sketch: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, np.uint64))
+    """The smallest hashes of the distinct rows of the state: how much two episodes share."""
     measures: Mapping[str, float] = field(default_factory=dict)
     """Scalars worth charting: duration, path length, peak speed, peak force, idle share ..."""
 

@@ -29,7 +29,7 @@ class Finding:
     `frames` are half-open ranges of the stream's own samples: (10, 12) is samples 10 and 11; none
     means the whole stream. `evidence` holds small arrays by name, enough to draw the finding.
     `check` and `severity` are filled in by the run; a finding that sets `severity` overrides
-    its check, and the policy overrides both.
+    its check; a policy that says other than the check overrides both.
     """
 
     message: str

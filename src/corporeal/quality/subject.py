@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from corporeal.embodiment.embodiment import Embodiment
 from corporeal.embodiment.kinematics import Kinematics, Poses
-from corporeal.episode.recording import Footage, Recording
+from corporeal.episode.recording import Footage, Recording, Stills
+from corporeal.errors import CorporealError
 from corporeal.quality.finding import NotAssessed
+from corporeal.quality.rigid_motion import continuous
 from corporeal.quality.track import Array, Track, track_of
 
 STATE = ("joint_position", "state")
@@ -43,6 +45,10 @@ class Subject:
 
     recording: Recording
     protocol: Any = None
+    detector: Any = None
+    """Learnt from good episodes of the task; see `corporeal.quality.detector`."""
+    unreadable: dict[str, str] = field(default_factory=dict, repr=False)
+    """Why a stream could not be read, by label; filled as streams are read."""
     _cache: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property
@@ -56,18 +62,22 @@ class Subject:
         """The first signal that has one of these roles (`spec.name`), as numbers."""
         for role in roles:
             label = self.recording.named(role)
-            if label is not None:
+            if label is not None and label in self.tracks:
                 return self.tracks[label]
         raise NotAssessed(f"no {' or '.join(roles)} stream")
 
     @cached_property
     def tracks(self) -> dict[str, Track]:
-        """Every array stream with at most one axis, by label."""
-        return {
-            label: track_of(label, signal)
-            for label, signal in self.recording.signals.items()
-            if signal.spec.kind == "array" and len(signal.spec.shape) <= 1
-        }
+        """Every array stream with at most one axis, by label; those that cannot be read are left
+        out and named in `unreadable`."""
+        found: dict[str, Track] = {}
+        for label, signal in self.recording.signals.items():
+            if signal.spec.kind == "array" and len(signal.spec.shape) <= 1:
+                try:
+                    found[label] = track_of(label, signal)
+                except (CorporealError, ValueError) as error:
+                    self.unreadable[label] = str(error)
+        return found
 
     @property
     def state(self) -> Track:
@@ -80,10 +90,10 @@ class Subject:
         return self.track(*ACTION)
 
     @cached_property
-    def footage(self) -> dict[str, Footage]:
+    def footage(self) -> dict[str, Footage | Stills]:
         """Every camera by label."""
         signals = self.recording.signals
-        return {label: each for label, each in signals.items() if isinstance(each, Footage)}
+        return {label: s for label, s in signals.items() if isinstance(s, Footage | Stills)}
 
     def ending_in(self, suffix: str) -> dict[str, Track]:
         """Every track whose role ends so, such as `_imu` or `_wrench`."""
@@ -116,15 +126,23 @@ class Subject:
         for number, name in enumerate(names):
             present[number] = name in columns
             q[:, number] = state.values[:, columns[name]] if name in columns else rest.get(name, 0)
+        # An infinite angle has no sine; as a hole it stays a hole.
+        q[~np.isfinite(q)] = np.nan
         return Posture(state.label, state.time_ns, q, present, self._base(state))
 
     def _base(self, state: Track) -> Array | None:
         label = self.recording.named("base_pose")
-        if label is None or not len(self.tracks[label]):
+        track = self.tracks.get(label or "")
+        if track is None or not len(track):
             return None
-        track = self.tracks[label]
-        order = [track.names.index(name) for name in ("x", "y", "z", "qw", "qx", "qy", "qz")]
-        base = track.at(state.time_ns)[:, order]
+        wanted = ("x", "y", "z", "qw", "qx", "qy", "qz")
+        if not set(wanted) <= set(track.names):
+            return None
+        pose = track.values[:, [track.names.index(name) for name in wanted]]
+        # Between q and -q, the same rotation, a straight line would pass through another one.
+        pose[~np.isfinite(pose)] = np.nan
+        pose[:, 3:] = continuous(pose[:, 3:])
+        base = replace(track, values=pose).at(state.time_ns)
         length = np.linalg.norm(base[:, 3:], axis=1, keepdims=True)
         base[:, 3:] /= np.where(length > 0, length, 1.0)
         return base

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -83,11 +84,14 @@ class Track:
         width = known[right] - known[left]
         share = np.clip((when - known[left]) / np.where(width > 0, width, 1.0), 0.0, 1.0)
         values = self.values[order]
-        return values[left] + share[:, None] * (values[right] - values[left])
+        with np.errstate(invalid="ignore"):  # Between two infinities there is no number.
+            between: Array = values[left] + share[:, None] * (values[right] - values[left])
+        return between
 
 
 def track_of(label: str, signal: Signal) -> Track:
     """The whole signal as numbers; a sample with several axes is laid flat."""
     values = np.asarray(signal[:], np.float64)
     stamps = np.asarray(signal.time_ns)
-    return Track(label, signal.spec, stamps, values.reshape(len(stamps), -1))
+    width = math.prod(values.shape[1:])
+    return Track(label, signal.spec, stamps, values.reshape(len(stamps), width))

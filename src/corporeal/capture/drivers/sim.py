@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, replace
+from heapq import heappop, heappush
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from corporeal.schema.schema import Schema
 from corporeal.simulation.demonstration import AFTER_S, BEFORE_S, simulate
 from corporeal.simulation.rig import SENSORS, clocks, stream_sources
 from corporeal.simulation.run import Run
-from corporeal.simulation.sensing import sense
+from corporeal.simulation.sensing import SensorSample, sense
 from corporeal.simulation.task import tasks
 from corporeal.units import SECOND_NS
 
@@ -43,12 +44,19 @@ class Options(Part):
     height: int = Field(default=480, gt=15)
     width: int = Field(default=640, gt=15)
     realtime: bool = False
+    late_ms: dict[str, float] = Field(
+        default={}, description="streams that come, and are stamped, late: a fault to practise on"
+    )
 
 
 def describe(options: Options) -> Rig:
     """The simulated rig; nothing is simulated yet."""
     if options.task not in tasks():
         raise UnknownNameError("task", options.task, tasks())
+    known = [stream.path for stream in open_schema("simulated_humanoid").streams]
+    for path in options.late_ms:
+        if path not in known:
+            raise UnknownNameError("stream", path, known)
     if tasks()[options.task].needs_policy and options.policy is None:
         raise DriverError(
             f"task {options.task!r}, got no walking policy; expected an ONNX file. "
@@ -86,14 +94,15 @@ def read(options: Options) -> Iterator[Sample | Mark]:
         )
         length_ns = round(float(run.time_s[-1] - run.time_s[0]) * SECOND_NS)
         marks = _marks(run, begin_ns, length_ns)
-        for item in sense(
+        sensed = sense(
             run,
             seed=seed,
             pictures=options.pictures,
             size=(options.height, options.width),
             devices=devices,
             start_ns=begin_ns,
-        ):
+        )
+        for item in _delayed(sensed, options.late_ms):
             while marks and item.arrival_ns >= marks[0].arrival_ns:
                 yield marks.pop(0)
             if options.realtime:
@@ -101,6 +110,25 @@ def read(options: Options) -> Iterator[Sample | Mark]:
             yield Sample(item.path, item.source_ns, item.arrival_ns, item.value)
         yield from marks
         begin_ns += length_ns + _PAUSE_NS
+
+
+def _delayed(
+    items: Iterator[SensorSample], late_ms: Mapping[str, float]
+) -> Iterator[SensorSample]:
+    """The samples in order of arrival, those of late streams arriving and stamped later."""
+    waiting: list[tuple[int, int, SensorSample]] = []
+    for number, item in enumerate(items):
+        while waiting and waiting[0][0] <= item.arrival_ns:
+            yield heappop(waiting)[2]
+        late_ns = round(late_ms.get(item.path, 0.0) * 1e6)
+        if not late_ns:
+            yield item
+            continue
+        arrival_ns = item.arrival_ns + late_ns
+        moved = replace(item, source_ns=item.source_ns + late_ns, arrival_ns=arrival_ns)
+        heappush(waiting, (arrival_ns, number, moved))
+    while waiting:
+        yield heappop(waiting)[2]
 
 
 def _marks(run: Run, begin_ns: int, length_ns: int) -> list[Mark]:

@@ -12,15 +12,17 @@ from rich.text import Text
 
 from corporeal import __version__
 from corporeal.cli.command import Command
+from corporeal.cli.commands.check import COLOURS
 from corporeal.cli.commands.info import show
 from corporeal.cli.output import AsJson, console, print_json, stderr
 from corporeal.errors import EpisodeError
 
 if TYPE_CHECKING:
     from corporeal.capture.health import Health
-    from corporeal.episode.summary import EpisodeSummary
+    from corporeal.quality.inspection import Report
 
 TASK = "pick_place"
+LATE_CAMERA, LATE_IMU, LATE_MS = "debug/external_front", "observations/pelvis_imu", 80.0
 
 
 def demo(
@@ -29,41 +31,65 @@ def demo(
     seed: Annotated[int, typer.Option(min=0, help="Another seed, other demonstrations.")] = 2,
     as_json: AsJson = False,
 ) -> None:
-    """Record a simulated Unitree G1 at pick and place, failures included, and show the episodes.
+    """Record a simulated Unitree G1 at pick and place, failures included, and judge the episodes.
+
+    One more is recorded with a camera that is 80 ms late, as a check of the checks.
 
     Example: [bold]corporeal demo --out demo[/bold]
     """
     from corporeal.episode.episode import Episode
     from corporeal.episode.plot import plot_episode
     from corporeal.episode.summary import summarise
-    from corporeal.episode.verification import verify
 
-    paths = _record(out, episodes, seed, pictures=_can_draw())
-    summaries = []
+    pictures = _can_draw()
+    paths = _record(out, episodes, seed, pictures=pictures)
+    late = LATE_CAMERA if pictures else LATE_IMU
+    paths += _record(out, 1, seed + 1, pictures=pictures, late_ms={late: LATE_MS}, fault_share=0.0)
+    report = _judge(paths, out)
+    with Episode.open(paths[0]) as episode:
+        summary = summarise(episode)
+        picture = paths[0].with_suffix(".png")
+        plot_episode(episode).savefig(picture)
+    page = out / "report.html"
+    if as_json:
+        print_json({"episodes": [_plain(path, report) for path in paths],
+                    "picture": str(picture), "report": str(page)})  # fmt: skip
+        return
+    screen = console()
+    screen.print(show(summary))
+    screen.print(f"\n{len(paths)} episodes, the last with {late} {LATE_MS:.0f} ms late:\n")
+    screen.print(_table(report))
+    screen.print(f"\npicture: [bold]{picture}[/bold]\nreport:  [bold]{page}[/bold]\nnext:")
+    for line in (
+        f"corporeal failures {out / 'sorted'}",
+        f"corporeal check {paths[-1]}",
+        f"corporeal score {out}",
+        f"corporeal plot {paths[-1]} -o page.png",
+        f"corporeal record --driver sim --task reach --episodes 3 --out {out}",
+    ):
+        screen.print(f"  {line}")
+
+
+def _judge(paths: list[Path], out: Path) -> Report:
+    """Read every episode back whole, check it, and sort it by its verdict."""
+    from functools import partial
+
+    from corporeal.episode.verification import verify
+    from corporeal.exchange.opening import open_all
+    from corporeal.quality.inspection import Request, inspect
+    from corporeal.quality.partition import sort_into
+    from corporeal.quality.policy import default_policy
+    from corporeal.quality.reports import html
+
     for path in paths:
         damage = verify(path)
         if damage:
             raise EpisodeError(f"{path}: {damage[0].path} {damage[0].message}.")
-        with Episode.open(path) as episode:
-            summaries.append(summarise(episode))
-            if path == paths[0]:
-                picture = path.with_suffix(".png")
-                plot_episode(episode).savefig(picture)
-                skew_ms = float(episode.align(rate_hz=50).skew_ns.max()) / 1e6
-    if as_json:
-        print_json({"episodes": [summary.to_json() for summary in summaries],
-                    "picture": str(picture)})  # fmt: skip
-        return
-    page = console()
-    page.print(show(summaries[0]))
-    page.print(f"\nall read back whole; on a 50 Hz grid the values of a row of {paths[0].name} are "
-               f"at most {skew_ms:.1f} ms apart\n")  # fmt: skip
-    page.print(_table(summaries))
-    page.print(f"\npicture: [bold]{picture}[/bold]\nnext:")
-    for line in (f"corporeal info {paths[-1]}", f"corporeal plot {paths[-1]} -o page.png",
-                 f"corporeal record --driver sim --task reach --episodes 3 --out {out}",
-                 "corporeal robot show g1"):  # fmt: skip
-        page.print(f"  {line}")
+    with stderr().status("checking"):
+        report = inspect(partial(open_all, paths), Request(default_policy(), exhibits=True))
+    sort_into(report, out / "sorted")
+    (out / "report.html").write_text(html.render(report, title="Corporeal demo"), "utf-8")
+    return report
 
 
 def _can_draw() -> bool:
@@ -78,13 +104,22 @@ def _can_draw() -> bool:
     return True
 
 
-def _record(out: Path, episodes: int, seed: int, *, pictures: bool) -> list[Path]:
+def _record(
+    out: Path,
+    episodes: int,
+    seed: int,
+    *,
+    pictures: bool,
+    fault_share: float = 0.3,
+    late_ms: dict[str, float] | None = None,
+) -> list[Path]:
     from corporeal.capture.driver import drivers, parse_options
     from corporeal.capture.recorder import Recorder, Settings
 
     driver = drivers()["sim"]
-    options = {"task": TASK, "episodes": episodes, "seed": seed, "fault_share": 0.3,
-               "pictures": pictures, "height": 240, "width": 320}  # fmt: skip
+    options = {"task": TASK, "episodes": episodes, "seed": seed, "fault_share": fault_share,
+               "pictures": pictures, "height": 240, "width": 320,
+               "late_ms": late_ms or {}}  # fmt: skip
     facts = {"operator": "op00", "station": "demo", "session": "demo",
              "software": f"corporeal {__version__}"}  # fmt: skip
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
@@ -100,17 +135,31 @@ def _record(out: Path, episodes: int, seed: int, *, pictures: bool) -> list[Path
         return recorder.run()
 
 
-def _table(summaries: list[EpisodeSummary]) -> Table:
+def _plain(path: Path, report: Report) -> dict[str, Any]:
+    """An episode as JSON: its summary and what was found."""
+    from corporeal.episode.episode import Episode
+    from corporeal.episode.summary import summarise
+
+    judged = next(each for each in report.episodes if each.source == path)
+    with Episode.open(path) as episode:
+        return summarise(episode).to_json() | {
+            "verdict": judged.verdict,
+            "findings": [finding.to_json() for finding in judged.findings],
+        }
+
+
+def _table(report: Report) -> Table:
     table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
-    for title in ("episode", "outcome", "instruction", "length", "size"):
-        table.add_column(title, justify="right" if title in ("length", "size") else "left")
-    for summary in summaries:
+    for title in ("episode", "outcome", "verdict", "why"):
+        table.add_column(title)
+    for episode in report.episodes:
+        counting = [each for each in episode.findings if each.severity != "note"]
+        outcome = episode.synopsis.metadata.get("outcome", {}) if episode.synopsis else {}
         table.add_row(
-            Path(summary.path).name,
-            _outcome(summary.metadata.get("outcome", {})),
-            str(summary.metadata.get("instruction", "")),
-            f"{summary.duration_s:.1f} s",
-            f"{summary.bytes / 1e6:.1f} MB",
+            episode.source.name,
+            _outcome(outcome),
+            Text(episode.verdict, style=COLOURS[episode.verdict]),
+            "\n".join(f"{each.check}: {each.message}" for each in counting[:2]),
         )
     return table
 

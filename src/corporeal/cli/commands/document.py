@@ -15,7 +15,7 @@ from corporeal.errors import DocumentError, Problem, UnknownNameError
 if TYPE_CHECKING:
     from corporeal.schema.document import Document
 
-_app = group("Check, show and compare documents: schemas and embodiments.")
+_app = group("Check, show and compare documents: schemas, robots, protocols, policies.")
 _Path = Annotated[Path, typer.Argument(help="A .yaml, .toml or .json document, or a ready name.")]
 
 
@@ -93,21 +93,13 @@ def diff(before: _Path, after: _Path, as_json: AsJson = False) -> None:
 
 
 def _open(path: Path) -> Document:
-    """A document of whatever kind it says it is; a bare name is a ready schema or robot."""
-    from corporeal.embodiment.embodiment import Embodiment
-    from corporeal.embodiment.library import open_robot, robot_names
+    """A document of whatever kind it says it is; a bare name is a ready one."""
     from corporeal.schema.document import kind_of
-    from corporeal.schema.library import open_schema, rig_names
     from corporeal.schema.markup import SUFFIXES, read_markup
-    from corporeal.schema.schema import Schema
 
     if path.suffix not in SUFFIXES and not path.exists():
-        if str(path) in rig_names():
-            return open_schema(path)
-        if str(path) in robot_names():
-            return open_robot(path)
-        raise UnknownNameError("document", str(path), (*rig_names(), *robot_names()))
-    kinds: dict[str, type[Document]] = {model.kind: model for model in (Schema, Embodiment)}
+        return _ready(str(path))
+    kinds = {model.kind: model for model in _models()}
     markup = read_markup(path)
     kind = kind_of(markup)
     if kind not in kinds:
@@ -115,6 +107,31 @@ def _open(path: Path) -> Document:
         message = f"got {kind!r}; expected one of: {', '.join(kinds)}."
         raise DocumentError(markup.source, [Problem(line, "document", message)])
     return kinds[kind].from_markup(markup)
+
+
+def _models() -> tuple[type[Document], ...]:
+    from corporeal.embodiment.embodiment import Embodiment
+    from corporeal.protocol.protocol import Protocol
+    from corporeal.quality.policy import Policy
+    from corporeal.quality.weights import Weighting
+    from corporeal.schema.schema import Schema
+
+    return Schema, Embodiment, Protocol, Policy, Weighting
+
+
+def _ready(name: str) -> Document:
+    from corporeal.embodiment.library import open_robot, robot_names
+    from corporeal.protocol.library import open_protocol, protocol_names
+    from corporeal.schema.library import open_schema, rig_names
+
+    if name in rig_names():
+        return open_schema(name)
+    if name in robot_names():
+        return open_robot(name)
+    if name in protocol_names():
+        return open_protocol(name)
+    known = (*rig_names(), *robot_names(), *protocol_names())
+    raise UnknownNameError("document", name, known)
 
 
 COMMAND = Command(_app, panel="Robots and documents")

@@ -1,0 +1,1 @@
+"""How many planted faults the checks find and name, and how often they cry wolf."""

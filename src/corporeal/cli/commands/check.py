@@ -1,0 +1,247 @@
+"""`corporeal check`: is the data good, and if not, what is wrong with it, where."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.markdown import Markdown
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from corporeal.cli.command import Command
+from corporeal.cli.output import AsJson, console, print_json, stderr
+from corporeal.errors import CorporealError
+
+if TYPE_CHECKING:
+    from corporeal.protocol.protocol import Protocol
+    from corporeal.quality.detector import Detector
+    from corporeal.quality.finding import Finding
+    from corporeal.quality.inspection import EpisodeReport, Report, Request
+
+COLOURS = {"accepted": "green", "quarantined": "yellow", "failed": "red",
+           "fail": "red", "quarantine": "yellow", "note": "dim"}  # fmt: skip
+_RANK = ("fail", "quarantine", "note")
+_MOST_FINDINGS = 4
+_MOST_EPISODES = 60
+
+
+def check(
+    paths: Annotated[
+        list[Path] | None, typer.Argument(help="Episodes, folders of them, datasets, bags.")
+    ] = None,
+    robot: Annotated[
+        str | None, typer.Option(help="The robot: a ready name, or its URDF, MJCF or document.")
+    ] = None,
+    policy: Annotated[Path | None, typer.Option(help="A policy document of your own.")] = None,
+    protocol: Annotated[
+        str | None, typer.Option(help="The protocol to hold them to: a ready name or a file.")
+    ] = None,
+    usual: Annotated[Path | None, typer.Option(help="A detector made by corporeal learn.")] = None,
+    only: Annotated[
+        list[str] | None, typer.Option(help="Run this check alone; may be repeated.")
+    ] = None,
+    pictures: Annotated[bool, typer.Option(help="Look at pictures as well.")] = True,
+    html: Annotated[Path | None, typer.Option(help="Write a page to forward.")] = None,
+    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML for CI.")] = None,
+    sarif: Annotated[Path | None, typer.Option(help="Write SARIF for code scanners.")] = None,
+    sort: Annotated[
+        Path | None, typer.Option(help="Link episodes into accepted, quarantined, failures here.")
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = os.cpu_count() or 1,
+    explain: Annotated[str | None, typer.Option(help="Say what a check does.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Judge episodes and datasets. Exit 0 when all are accepted, 1 when not.
+
+    Example: [bold]corporeal check recordings --html report.html[/bold]
+    """
+    if explain is not None:
+        _explain(explain, as_json)
+        return
+    if not paths:
+        raise CorporealError("check, got no path; expected episodes, folders or datasets.")
+    request = _request(policy, protocol, usual, only, pictures=pictures, exhibits=html is not None)
+    with ExitStack() as stack:
+        report = _inspect(paths, robot, request, jobs, stack)
+        for target, text in _rendered(report, html=html, junit=junit, sarif=sarif):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text, "utf-8")
+            stderr().print(f"wrote {target}")
+        if sort is not None:
+            _sort(report, sort)
+    if as_json:
+        print_json(report.to_json())
+    else:
+        show(report)
+    raise typer.Exit(0 if report.accepted else 1)
+
+
+def _request(
+    policy: Path | None,
+    protocol: str | None,
+    usual: Path | None,
+    only: list[str] | None,
+    *,
+    pictures: bool,
+    exhibits: bool,
+) -> Request:
+    from corporeal.errors import UnknownNameError
+    from corporeal.quality.check import checks
+    from corporeal.quality.inspection import Request
+    from corporeal.quality.policy import open_policy
+
+    for name in only or ():
+        if name not in checks():
+            raise UnknownNameError("check", name, checks())
+    return Request(
+        policy=open_policy(policy),
+        protocol=_protocol(protocol),
+        detector=_detector(usual),
+        pictures=pictures,
+        only=tuple(only) if only else None,
+        exhibits=exhibits,
+    )
+
+
+def _protocol(name: str | None) -> Protocol | None:
+    if name is None:
+        return None
+    from corporeal.protocol.library import open_protocol
+
+    return open_protocol(name)
+
+
+def _detector(path: Path | None) -> Detector | None:
+    if path is None:
+        return None
+    from corporeal.quality.detector import open_detector
+
+    return open_detector(path)
+
+
+def _inspect(
+    paths: list[Path], robot: str | None, request: Request, jobs: int, stack: ExitStack
+) -> Report:
+    from corporeal.cli.opening import opener_of
+    from corporeal.quality.inspection import inspect
+
+    opener = opener_of(paths, robot, stack)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
+               TimeRemainingColumn())  # fmt: skip
+    with Progress(*columns, console=stderr(), transient=True) as progress:
+        task = progress.add_task("checking", total=None)
+        return inspect(
+            opener,
+            request,
+            jobs=jobs,
+            on_start=lambda count: progress.update(task, total=count),
+            on_episode=lambda _: progress.advance(task),
+        )
+
+
+def _rendered(
+    report: Report, *, html: Path | None, junit: Path | None, sarif: Path | None
+) -> Iterable[tuple[Path, str]]:
+    from corporeal.quality.reports import html as page
+    from corporeal.quality.reports import junit as cases
+    from corporeal.quality.reports import sarif as results
+
+    if html is not None:
+        yield html, page.render(report)
+    if junit is not None:
+        yield junit, cases.render(report)
+    if sarif is not None:
+        yield sarif, results.render(report)
+
+
+def _sort(report: Report, folder: Path) -> None:
+    from corporeal.quality.partition import sort_into
+
+    if report.format != "episodes":
+        raise CorporealError(
+            f"--sort, got a dataset in {report.format}; expected episode files, "
+            "since only those can be sorted one by one."
+        )
+    sort_into(report, folder)
+    stderr().print(f"sorted into {folder}; list what failed: corporeal failures {folder}")
+
+
+def _explain(name: str, as_json: bool) -> None:
+    from corporeal.errors import UnknownNameError
+    from corporeal.quality.catalogue import page
+    from corporeal.quality.check import checks
+    from corporeal.quality.check import explain as told
+
+    if name not in checks():
+        raise UnknownNameError("check", name, checks())
+    if as_json:
+        print_json(told(name).__dict__ | {"limits": checks()[name].limits})
+    else:
+        console().print(Markdown(page(name)))
+
+
+def show(report: Report) -> None:
+    """The report as a table for people: the worst first, what and where in words."""
+    page = console()
+    order = {"failed": 0, "quarantined": 1, "accepted": 2}
+    ranked = sorted(report.episodes, key=lambda each: (order[each.verdict], each.index))
+    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
+    for column in ("episode", "verdict", "what was found"):
+        table.add_column(column, overflow="fold")
+    for episode in ranked[:_MOST_EPISODES]:
+        table.add_row(f"{episode.index} {episode.source.name}",
+                      Text(episode.verdict, style=COLOURS[episode.verdict]),
+                      _words(episode))  # fmt: skip
+    page.print(table)
+    if len(ranked) > _MOST_EPISODES:
+        page.print(f"and {len(ranked) - _MOST_EPISODES} more; all of them: --json or --html FILE")
+    for finding in report.batch.findings:
+        page.print(Text.assemble("set: ", _line(finding), _episodes(finding)))
+    page.print(f"\n{_total(report)}")
+    _next(report)
+
+
+def _words(episode: EpisodeReport) -> Text:
+    findings = sorted(episode.assessment.findings, key=lambda each: _RANK.index(str(each.severity)))
+    lines = [_line(each) for each in findings[:_MOST_FINDINGS]]
+    if len(findings) > _MOST_FINDINGS:
+        lines.append(Text(f"and {len(findings) - _MOST_FINDINGS} more", style="dim"))
+    return Text("\n").join(lines)
+
+
+def _line(finding: Finding) -> Text:
+    return Text.assemble(
+        (finding.check, f"bold {COLOURS[str(finding.severity)]}"), " ", finding.message
+    )
+
+
+def _episodes(finding: Finding) -> str:
+    shown = ", ".join(map(str, finding.episodes[:20]))
+    return f" (episodes {shown}{', ...' if len(finding.episodes) > 20 else ''})" if shown else ""
+
+
+def _total(report: Report) -> str:
+    parts = [f"{report.count('accepted')} accepted", f"{report.count('quarantined')} quarantined",
+             f"{report.count('failed')} failed"]  # fmt: skip
+    skipped = {name for each in report.episodes for name in each.assessment.not_assessed}
+    tail = f"; {len(skipped)} checks not assessed somewhere (see --json)" if skipped else ""
+    return f"{', '.join(parts)} of {len(report.episodes)} under {report.policy.reference}{tail}"
+
+
+def _next(report: Report) -> None:
+    """What to do now: the checks that speak most often, explained."""
+    names = [each.check for episode in report.episodes for each in episode.findings
+             if each.severity != "note"]  # fmt: skip
+    names += [each.check for each in report.batch.findings if each.severity != "note"]
+    if names:
+        most = max(sorted(set(names)), key=names.count)
+        console().print(f"next: corporeal check --explain {most}")
+
+
+COMMAND = Command(check, panel="Quality")

@@ -1,0 +1,54 @@
+"""`corporeal failures`: what was sorted out, by reason."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from corporeal.cli.command import Command
+from corporeal.cli.output import AsJson, console, print_json
+
+
+def failures(
+    folder: Annotated[Path, typer.Argument(help="A folder made by corporeal check --sort.")],
+    reason: Annotated[
+        str | None, typer.Option(help="Only this reason: a check, or how the task failed.")
+    ] = None,
+    quarantined: Annotated[
+        bool, typer.Option("--quarantined", help="Also those that wait for a human.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List failed episodes by reason: they are kept, and make good negative examples.
+
+    Example: [bold]corporeal failures demo/sorted --reason stays_upright[/bold]
+    """
+    from corporeal.errors import UnknownNameError
+    from corporeal.quality.partition import read_entries
+
+    wanted = ("failed", "quarantined") if quarantined else ("failed",)
+    entries = [entry for entry in read_entries(folder) if entry.verdict in wanted]
+    reasons = Counter(why for entry in entries for why in {*entry.reasons, entry.outcome} if why)
+    if reason is not None:
+        if reason not in reasons:
+            raise UnknownNameError("reason among these episodes", reason, reasons)
+        entries = [entry for entry in entries if reason in (*entry.reasons, entry.outcome)]
+    if as_json:
+        print_json({"episodes": [entry.to_json() for entry in entries], "reasons": dict(reasons)})
+        return
+    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
+    for column in ("episode", "verdict", "reasons", "in words"):
+        table.add_column(column)
+    for entry in entries:
+        said = entry.findings[0]["message"] if entry.findings else ""
+        table.add_row(entry.path, entry.verdict, ", ".join(entry.reasons), said)
+    console().print(table)
+    total = ", ".join(f"{why} {count}" for why, count in reasons.most_common())
+    console().print(f"\n{len(entries)} episodes. By reason: {total or 'none'}")
+
+
+COMMAND = Command(failures, panel="Quality")

@@ -1,0 +1,71 @@
+"""`corporeal learn`: what good episodes of a task look like, second by second."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.progress import track
+
+from corporeal.cli.command import Command
+from corporeal.cli.output import AsJson, console, print_json, stderr
+from corporeal.errors import CorporealError
+
+if TYPE_CHECKING:
+    from corporeal.episode.recording import Dataset, Recording
+
+
+def learn(
+    paths: Annotated[list[Path], typer.Argument(help="Good episodes, or datasets with them.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="File for the detector.")] = Path(
+        "usual.npz"
+    ),
+    network: Annotated[
+        bool, typer.Option("--network", help="Train a network: needs the extra train.")
+    ] = False,
+    robot: Annotated[
+        str | None, typer.Option(help="The robot, where the data does not say.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Learn from good episodes, so that check --usual finds the seconds that are unlike them.
+
+    Failed demonstrations are left out. Without --network some ten episodes of one task are enough.
+
+    Example: [bold]corporeal learn recordings --out usual.npz[/bold]
+    """
+    from corporeal.cli.opening import opener_of
+    from corporeal.quality import anomaly, anomaly_network
+    from corporeal.quality.finding import NotAssessed
+
+    if out.suffix != ".npz":
+        raise CorporealError(f"--out, got {out}; expected a name that ends in .npz.")
+    with ExitStack() as stack:
+        good = _successes(opener_of(paths, robot, stack)())
+        try:
+            if network:
+                anomaly_network.train(good).save(out)
+            else:
+                anomaly.learn(good).save(out)
+        except NotAssessed as reason:
+            raise CorporealError(f"nothing was learnt: {reason}.") from None
+    if as_json:
+        print_json({"detector": str(out), "episodes": len(good)})
+    else:
+        console().print(f"learnt from {len(good)} episodes: {out}\n"
+                        f"next: corporeal check EPISODES --usual {out}")  # fmt: skip
+
+
+def _successes(dataset: Dataset) -> list[Recording]:
+    found = []
+    for number in track(dataset.episodes, "reading", console=stderr(), transient=True):
+        recording = dataset.open(number)
+        outcome = recording.metadata.get("outcome")
+        if not (isinstance(outcome, dict) and outcome.get("success") is False):
+            found.append(recording)
+    return found
+
+
+COMMAND = Command(learn, panel="Quality")

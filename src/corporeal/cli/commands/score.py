@@ -1,0 +1,122 @@
+"""`corporeal score`: how good each demonstration is, and why."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from corporeal.cli.command import Command
+from corporeal.cli.output import AsJson, console, print_json, stderr
+from corporeal.errors import CorporealError
+
+if TYPE_CHECKING:
+    from corporeal.quality.scoring import EpisodeScore, Measured
+
+_MOST_EPISODES = 60
+_BAR = 10
+
+
+def score(
+    paths: Annotated[list[Path], typer.Argument(help="Episodes, folders of them, datasets, bags.")],
+    robot: Annotated[
+        str | None, typer.Option(help="The robot: a ready name, or its URDF, MJCF or document.")
+    ] = None,
+    weighting: Annotated[
+        str, typer.Option(help="A ready weighting, or a weighting document of your own.")
+    ] = "default",
+    learn: Annotated[
+        bool, typer.Option("--learn", help="Take good and bad from the episodes of each task.")
+    ] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Open the score of every episode, part by part.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Score demonstrations from 0 to 1: smoothness, hesitation, balance, consistency and more.
+
+    Example: [bold]corporeal score recordings --explain[/bold]
+    """
+    from corporeal.quality.scoring import learned, score_batch
+    from corporeal.quality.weights import open_weighting
+
+    chosen = open_weighting(weighting)
+    with ExitStack() as stack:
+        measured, unreadable = _measure(paths, robot, stack)
+    if learn:
+        chosen = learned(chosen, measured)
+    scored = score_batch(measured, chosen)
+    if as_json:
+        print_json({
+            "weighting": {"name": chosen.reference, "hash": chosen.hash},
+            "episodes": [each.to_json() for each in scored],
+            "unreadable": unreadable,
+        })  # fmt: skip
+    else:
+        _show(scored, explain=explain)
+        for number, reason in unreadable.items():
+            stderr().print(f"episode {number} has no score: {reason}", style="yellow")
+    raise typer.Exit(1 if unreadable else 0)
+
+
+def _measure(
+    paths: list[Path], robot: str | None, stack: ExitStack
+) -> tuple[list[Measured], dict[int, str]]:
+    from corporeal.cli.opening import opener_of
+    from corporeal.quality.scoring import measure
+    from corporeal.quality.subject import Subject
+
+    dataset = opener_of(paths, robot, stack)()
+    measured, unreadable = [], {}
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
+               TimeRemainingColumn())  # fmt: skip
+    with Progress(*columns, console=stderr(), transient=True) as progress:
+        for number in progress.track(dataset.episodes, description="measuring"):
+            try:
+                measured.append(measure(Subject(dataset.open(number))))
+            except CorporealError as error:
+                unreadable[number] = str(error)
+    return measured, unreadable
+
+
+def _show(scored: list[EpisodeScore], *, explain: bool) -> None:
+    page = console()
+    ranked = sorted(scored, key=lambda each: -1.0 if each.total is None else each.total)
+    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
+    for column in ("episode", "task", "score", "", "why"):
+        table.add_column(column, overflow="fold")
+    for each in ranked[:_MOST_EPISODES]:
+        total = "none" if each.total is None else f"{each.total:.2f}"
+        table.add_row(f"{each.index} {Path(each.source).name}", each.task or "", total,
+                      _bar(each.total), each.sentence)  # fmt: skip
+        if explain:
+            for part in sorted(each.parts, key=lambda part: -part.weight):
+                label = f"  {part.name}"
+                measured = (
+                    f"{part.value:.3g} {part.unit} (good {part.good:.3g}, bad {part.bad:.3g})"
+                )
+                table.add_row(Text(label, style="dim"), "", f"{part.score:.2f}",
+                              _bar(part.score), f"{measured}; {part.sentence}")  # fmt: skip
+            for name, reason in each.not_assessed.items():
+                table.add_row(Text(f"  {name}", style="dim"), "", "", "", f"not assessed: {reason}")
+    page.print(table)
+    if len(ranked) > _MOST_EPISODES:
+        page.print(f"and {len(ranked) - _MOST_EPISODES} more; all of them: --json")
+    if not explain:
+        page.print("\nnext: corporeal score --explain opens every score part by part")
+
+
+def _bar(value: float | None) -> Text:
+    if value is None:
+        return Text("")
+    full = round(value * _BAR)
+    colour = "green" if value >= 0.7 else "yellow" if value >= 0.4 else "red"
+    return Text.assemble(("█" * full, colour), ("░" * (_BAR - full), "dim"))
+
+
+COMMAND = Command(score, panel="Quality")

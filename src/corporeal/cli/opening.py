@@ -1,0 +1,53 @@
+"""Opens what a user points at: episodes, datasets, and bags on their way to episodes."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from corporeal.errors import CorporealError
+
+if TYPE_CHECKING:
+    from corporeal.episode.recording import Dataset
+
+_BAGS = {".bag": "rosbag", ".db3": "rosbag", ".mcap": "mcap"}
+
+
+def opener_of(paths: Sequence[Path], robot: str | None, stack: ExitStack) -> Callable[[], Dataset]:
+    """A function that opens the paths as one dataset; other processes can call it, too.
+
+    Bags are recorded into episodes first, in a temporary folder that lives as long as `stack`.
+    """
+    from corporeal.embodiment.library import open_robot
+    from corporeal.exchange.opening import open_all
+
+    for path in paths:
+        if not path.exists():
+            raise CorporealError(
+                f"{path} does not exist; expected an episode, a folder of them or a dataset."
+            )
+    ready = [_recorded(path, stack) if _bag_driver(path) else path for path in paths]
+    model = open_robot(robot) if robot is not None else None
+    return partial(open_all, ready, robot=model)
+
+
+def _bag_driver(path: Path) -> str | None:
+    """Which driver reads this bag; None when it is not one."""
+    if path.is_dir() and (path / "metadata.yaml").is_file():
+        return "rosbag"
+    return _BAGS.get(path.suffix) if path.is_file() else None
+
+
+def _recorded(path: Path, stack: ExitStack) -> Path:
+    from corporeal.capture.driver import drivers, parse_options
+    from corporeal.capture.recorder import Recorder, Settings
+
+    driver = drivers()[str(_bag_driver(path))]
+    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="corporeal-bag-")))
+    options = parse_options(driver, {"path": str(path)})
+    Recorder(driver, options, Settings(folder, metadata={"task": path.stem})).run()
+    return folder

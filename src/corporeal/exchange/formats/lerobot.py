@@ -1,0 +1,57 @@
+"""LeRobot datasets v2.0, v2.1 and v3.0: Parquet tables, MP4 movies, lists in meta/."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from corporeal.embodiment.embodiment import Embodiment
+from corporeal.episode.recording import Dataset
+from corporeal.exchange.format import Format
+from corporeal.exchange.lerobot.bookkeeping import complaints
+from corporeal.exchange.lerobot.files import Files
+from corporeal.exchange.lerobot.footage import Cameras
+from corporeal.exchange.lerobot.info import read_info
+from corporeal.exchange.lerobot.listing import read_listing
+from corporeal.exchange.lerobot.reader import Reader
+from corporeal.exchange.lerobot.robot import find_robot, read_modality
+from corporeal.exchange.lerobot.statistics import read_statistics
+
+
+def recognises(path: Path) -> bool:
+    """Whether the folder has the head of a LeRobot dataset."""
+    return (path / "meta" / "info.json").is_file()
+
+
+def read(path: Path, *, robot: Embodiment | None = None) -> Dataset:
+    """The dataset in a folder; its episodes are read when they are opened."""
+    info = read_info(path)
+    listing = read_listing(info)
+    files = Files(listing)
+    present = tuple(entry for entry in listing.entries if files.home(entry) is not None)
+    found = tuple(complaints(files, present))
+    told = frozenset(each.told for each in found if each.told is not None)
+    modality = read_modality(path)
+    reader = Reader(
+        files=files,
+        cameras=Cameras(files, told),
+        robot=robot or find_robot(info, modality),
+        modality=modality,
+        told=told,
+    )
+    return Dataset(
+        source=path,
+        format="lerobot",
+        episodes=tuple(entry.index for entry in present),
+        open=reader.open,
+        statistics=read_statistics(path),
+        facts=dict(info.raw),
+        defects=tuple(each.defect for each in found),
+    )
+
+
+FORMAT = Format(
+    read=read,
+    recognises=recognises,
+    title="LeRobot v2.0 to v3.0",
+    loses=("clocks of single streams", "depth", "points", "documents"),
+)

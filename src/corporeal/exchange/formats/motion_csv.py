@@ -1,0 +1,134 @@
+"""Motions of a Unitree G1 as CSV without a header: root position, quaternion, joints."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corporeal.embodiment.embodiment import Embodiment
+from corporeal.embodiment.library import open_robot
+from corporeal.episode.recording import ArraySignal, Dataset, Recording
+from corporeal.errors import EpisodeError
+from corporeal.exchange.foreign_stream import even_stamps
+from corporeal.exchange.format import Format
+from corporeal.exchange.quaternion_order import quaternion_order
+from corporeal.schema.stream import Stream
+
+RATE_HZ = 60.0
+MAX_BYTES = 1 << 29
+_ROBOTS = {7 + 29: "g1", 7 + 23: "g1_23dof"}
+_POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
+_LOOKED_AT = 1 << 16
+
+
+def recognises(path: Path) -> bool:
+    """Whether the file is such a table, or the folder holds one."""
+    return any(map(_is_motion, _files(path) if path.is_dir() else [path]))
+
+
+def read(path: Path, *, robot: Embodiment | None = None, rate_hz: float = RATE_HZ) -> Dataset:
+    """The motions in order of their names; the rate is not in the files."""
+    files = [each for each in _files(path) if _is_motion(each)] if path.is_dir() else [path]
+    return Dataset(
+        source=path,
+        format="motion_csv",
+        episodes=tuple(range(len(files))),
+        open=partial(_open, files, robot, rate_hz),
+    )
+
+
+def _open(files: list[Path], robot: Embodiment | None, rate_hz: float, index: int) -> Recording:
+    if not 0 <= index < len(files):
+        raise EpisodeError(f"motion {index} is not here; expected 0 to {len(files) - 1}.")
+    path = files[index]
+    table = _table(path)
+    model = robot or open_robot(_ROBOTS[table.shape[1]])
+    names = model.joint_names
+    if len(names) != table.shape[1] - 7:
+        raise EpisodeError(
+            f"{path}: has {table.shape[1] - 7} joints, but {model.name} has {len(names)}. "
+            "Name the right robot."
+        )
+    order, confidence = quaternion_order(table[:, :3], table[:, 3:7], table[:, 7:], model)
+    w, x, y, z = (3 + order.index(part) for part in "wxyz")
+    stamps = even_stamps(len(table), rate_hz)
+    base = Stream(
+        name="base_pose",
+        group="debug",
+        dtype="float64",
+        shape=(7,),
+        rate_hz=rate_hz,
+        unit=("m", "m", "m", "1", "1", "1", "1"),
+        frame="world",
+        components=_POSE,
+    )
+    joints = Stream(
+        name="joint_position",
+        group="observations",
+        dtype="float64",
+        shape=(len(names),),
+        rate_hz=rate_hz,
+        unit="rad",
+        components=names,
+    )
+    return Recording(
+        id=path.stem,
+        source=path,
+        index=index,
+        signals={
+            "base_pose": ArraySignal(base, stamps, table[:, [0, 1, 2, w, x, y, z]]),
+            "joint_position": ArraySignal(joints, stamps, table[:, 7:]),
+        },
+        embodiment=model,
+        metadata={
+            "fps": rate_hz,
+            "quaternion_order": order,
+            "quaternion_order_confidence": round(confidence, 3),
+        },
+        regridded=True,
+    )
+
+
+def _table(path: Path) -> NDArray[np.float64]:
+    if path.stat().st_size > MAX_BYTES:
+        raise EpisodeError(f"{path}: larger than {MAX_BYTES >> 20} MiB; expected one motion.")
+    try:
+        table = np.loadtxt(path, delimiter=",", ndmin=2)
+    except (ValueError, OSError) as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise EpisodeError(f"{path}: not a table of numbers ({reason}). Replace it.") from None
+    if table.shape[1] not in _ROBOTS:
+        raise EpisodeError(f"{path}: got {table.shape[1]} columns; expected 36 or 30.")
+    return np.asarray(table, np.float64)
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.iterdir() if path.suffix == ".csv")
+
+
+def _is_motion(path: Path) -> bool:
+    """Whether the first rows have the right number of columns and a quaternion in them."""
+    if path.suffix != ".csv" or not path.is_file():
+        return False
+    try:
+        with path.open(encoding="ascii") as file:
+            lines = file.read(_LOOKED_AT).splitlines()[:20]
+        rows = np.array([[float(each) for each in line.split(",")] for line in lines[:-1] or lines])
+    except (OSError, ValueError):
+        return False
+    if rows.ndim != 2 or rows.shape[1] not in _ROBOTS:
+        return False
+    lengths = np.linalg.norm(rows[:, 3:7], axis=1)
+    lengths = lengths[np.isfinite(lengths)]
+    return bool(len(lengths)) and abs(float(np.median(lengths)) - 1.0) < 0.05
+
+
+FORMAT = Format(
+    read=read,
+    recognises=recognises,
+    title="headerless CSV of a G1's motion",
+    loses=("everything but base pose and joint positions",),
+)

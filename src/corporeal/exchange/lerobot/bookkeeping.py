@@ -1,0 +1,213 @@
+"""Where a LeRobot dataset contradicts itself as a whole: totals, lists, features, cameras."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corporeal.episode.recording import Defect
+from corporeal.errors import EpisodeError
+from corporeal.exchange.lerobot.files import Files
+from corporeal.exchange.lerobot.footage import RATE_TOLERANCE, contradictions
+from corporeal.exchange.lerobot.info import Feature
+from corporeal.exchange.lerobot.listing import Clip, Entry
+from corporeal.exchange.lerobot.reader import feature_contradictions, rate_of
+from corporeal.units import SECOND_NS
+
+MAX_NAMED = 12
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Complaint:
+    """A defect of the whole set; `told` keeps the episodes from repeating it."""
+
+    defect: Defect
+    told: tuple[str, str] | None = None
+
+
+def complaints(files: Files, present: Sequence[Entry]) -> Iterator[Complaint]:
+    """Everything that is wrong with the set as a whole; `present` are the episodes with data."""
+    for defect in (*_lists(files, present), *_totals(files), *_strays(files)):
+        yield Complaint(defect)
+    yield from _features(files, present)
+    for camera in files.info.cameras:
+        yield from _camera(files, camera, present)
+
+
+def _lists(files: Files, present: Sequence[Entry]) -> Iterator[Defect]:
+    entries = files.listing.entries
+    numbers = [entry.index for entry in entries]
+    for number in files.listing.repeated:
+        yield Defect("index_map", f"episode {number} is listed more than once", number)
+    holes = sorted(set(range(max(numbers, default=-1) + 1)) - set(numbers))
+    if holes:
+        message = f"episodes {_named(holes)} are not listed, though later ones are"
+        yield Defect("index_map", message, value=float(len(holes)), limit=0.0, episodes=(*holes,))
+    here = {entry.index for entry in present}
+    missing = [number for number in numbers if number not in here]
+    if missing:
+        message = (
+            f"data of {len(missing)} of {len(numbers)} listed episodes is not here: "
+            f"{_named(missing)}"
+        )
+        yield Defect("index_map", message, missing[0] if len(missing) == 1 else None,
+                     value=float(len(missing)), limit=0.0, episodes=(*missing,))  # fmt: skip
+
+
+def _totals(files: Files) -> Iterator[Defect]:
+    listing = files.listing
+    lengths = [max(0, entry.length) for entry in listing.entries]
+    counted: dict[str, list[int]] = {
+        "total_episodes": [len(listing.entries)],
+        "total_frames": [sum(lengths)],
+        "total_tasks": [len(listing.tasks)],
+    }
+    tables = {entry.data: files.rows(entry.data) for entry in listing.entries}
+    if all(rows is not None for rows in tables.values()):
+        counted["total_frames"].append(sum(rows or 0 for rows in tables.values()))
+    for name, found in counted.items():
+        stated = files.info.total(name)
+        if stated is not None and stated not in found:
+            message = f"info.json says {name} {stated}, but there are {found[-1]}"
+            yield Defect("metadata_agrees", message, value=float(stated), limit=float(found[-1]))
+
+
+def _strays(files: Files) -> Iterator[Defect]:
+    """Data that no listed episode has."""
+    listed = {entry.data for entry in files.listing.entries}
+    folder = files.info.root / files.info.data_path.split("/")[0]
+    found = sorted(folder.rglob("*.parquet")) if folder.is_dir() else []
+    strays = [path for path in found if path not in listed]
+    if strays:
+        message = f"{len(strays)} data files belong to no listed episode: {strays[0].name}"
+        yield Defect("index_map", message + (" ..." if len(strays) > 1 else ""),
+                     value=float(len(strays)), limit=0.0)  # fmt: skip
+    if not files.info.shares_files:
+        return
+    for path, entries in sorted(files.listing.by_file.items()):
+        rows = files.rows(path)
+        used = sum(max(0, entry.length) for entry in entries)
+        if rows is not None and rows > used:
+            message = f"{path.name} has {rows} rows, but the episodes listed in it have {used}"
+            yield Defect("index_map", message, value=float(rows), limit=float(used))
+
+
+def _features(files: Files, present: Sequence[Entry]) -> Iterator[Complaint]:
+    everyone = tuple(entry.index for entry in present)
+    for feature in files.info.features.values():
+        names = feature.names
+        if names is not None and len(feature.shape) == 1 and len(names) != feature.width:
+            message = f"info.json gives {len(names)} names to the {feature.width} of {feature.key}"
+            defect = Defect("metadata_agrees", message, stream=feature.key, episodes=everyone)
+            yield Complaint(defect)
+    rates: list[float] = []
+    said: list[dict[tuple[str, str], str]] = []
+    for entry in _sample(present):
+        try:
+            columns = files.columns(files.home(entry) or entry.data)
+        except EpisodeError:
+            continue
+        said.append({
+            (feature.key, what): message
+            for feature in files.info.features.values()
+            for what, message in feature_contradictions(feature, columns)
+        })  # fmt: skip
+        rates.extend(_rates(columns.get("timestamp")))
+    # What a single table denies may be an episode's fault; what several deny is the set's.
+    for key in sorted(set.intersection(*map(set, said))) if len(said) > 1 else ():
+        defect = Defect("metadata_agrees", said[0][key], stream=key[0], episodes=everyone)
+        yield Complaint(defect, key)
+    fps = files.info.fps
+    if len(rates) > 1 and min(abs(rate - fps) for rate in rates) > RATE_TOLERANCE * fps:
+        rate = float(np.median(rates))
+        message = f"frames are stamped at {rate:.4g} Hz, but info.json says fps {fps:g}"
+        defect = Defect("metadata_agrees", message, None, "timestamp", rate, fps, everyone)
+        yield Complaint(defect, ("timestamp", "fps"))
+
+
+def _rates(stamps: NDArray[Any] | None) -> list[float]:
+    if stamps is None or not len(stamps):
+        return []
+    seconds = np.asarray(stamps, np.float64).ravel()
+    seconds = seconds[np.abs(seconds) < 1e9]
+    rate = rate_of(np.round(seconds * SECOND_NS).astype(np.int64))
+    return [] if rate is None else [rate]
+
+
+def _camera(files: Files, camera: Feature, present: Sequence[Entry]) -> Iterator[Complaint]:
+    key = camera.key
+    everyone = tuple(entry.index for entry in present)
+    clips = [entry.clips[key] for entry in present if key in entry.clips]
+    here = [clip for clip in clips if clip.path.is_file()]
+    if present and not here:
+        message = f"info.json names the camera {key}, but there is no movie of it"
+        defect = Defect("streams_present", message, stream=key, episodes=everyone)
+        yield Complaint(defect, (key, "absent"))
+        return
+    said = []
+    for clip in _sample(_distinct(here)):
+        try:
+            header = files.header(clip.path)
+        except EpisodeError:
+            continue
+        found = contradictions(camera, header, files.info.fps)
+        said.append({what: (check, message) for what, check, message in found})
+    # A single movie may be an episode's fault; several that say the same are the set's.
+    shared = (
+        set.intersection(*map(set, said)) if len(said) > 1 or files.info.shares_files else set()
+    )
+    for what in sorted(shared) if said else ():
+        check, message = said[0][what]
+        yield Complaint(Defect(check, message, stream=key, episodes=everyone), (key, what))
+    yield from _unused(files, camera, here)
+
+
+def _unused(files: Files, camera: Feature, clips: Sequence[Clip]) -> Iterator[Complaint]:
+    """Pictures at the end of a movie that no episode has (v3)."""
+    ends: dict[object, float] = {}
+    for clip in clips:
+        if clip.to_s is not None:
+            ends[clip.path] = max(ends.get(clip.path, 0.0), clip.to_s)
+    for clip in _distinct(clips):
+        try:
+            header = files.header(clip.path)
+        except EpisodeError:
+            continue
+        used = round(ends.get(clip.path, 0.0) * (header.fps or files.info.fps))
+        if clip.to_s is not None and header.frames > used:
+            message = (
+                f"{clip.path.name} of {camera.key} has {header.frames} pictures, but the episodes "
+                f"in it end at {used}"
+            )
+            yield Complaint(
+                Defect("footage_complete", message, None, camera.key, header.frames, used)
+            )
+
+
+def _distinct(clips: Sequence[Clip]) -> list[Clip]:
+    return list({clip.path: clip for clip in clips}.values())
+
+
+def _sample(items: Sequence[T]) -> list[T]:
+    """The first, a middle and the last."""
+    return (
+        [items[number] for number in sorted({0, len(items) // 2, len(items) - 1})] if items else []
+    )
+
+
+def _named(numbers: Sequence[int]) -> str:
+    """Numbers as ranges: 0-3, 7."""
+    ranges: list[list[int]] = []
+    for number in numbers:
+        if ranges and ranges[-1][1] == number - 1:
+            ranges[-1][1] = number
+        else:
+            ranges.append([number, number])
+    texts = [f"{a}" if a == b else f"{a}-{b}" for a, b in ranges]
+    return ", ".join(texts[:MAX_NAMED]) + (" ..." if len(texts) > MAX_NAMED else "")

@@ -1,0 +1,223 @@
+"""What meta/info.json says of a LeRobot dataset, checked before anything follows from it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from corporeal.errors import EpisodeError
+from corporeal.exchange.json_text import read_json, whole
+from corporeal.schema.stream import MAX_VALUES
+
+VERSIONS = ("v2.0", "v2.1", "v3.0")
+MAX_FEATURES = 4096
+_FIELDS = {"episode_chunk", "episode_index", "chunk_index", "file_index", "video_key"}
+_FIELD = re.compile(r"\{(\w+)(?::0?(\d{1,2})d)?\}")
+_DATA = {
+    2: "data/chunk-{episode_chunk:03d}/episode_{episode_index:06d}.parquet",
+    3: "data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet",
+}
+_VIDEO = {
+    2: "videos/chunk-{episode_chunk:03d}/{video_key}/episode_{episode_index:06d}.mp4",
+    3: "videos/{video_key}/chunk-{chunk_index:03d}/file-{file_index:03d}.mp4",
+}
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One column or camera: its type, the shape of one sample, and names of the last axis."""
+
+    key: str
+    dtype: str
+    shape: tuple[int, ...]
+    names: tuple[str, ...] | None
+    facts: Mapping[str, Any]
+
+    @property
+    def is_video(self) -> bool:
+        """Whether its samples are frames of a movie beside the table."""
+        return self.dtype == "video"
+
+    @property
+    def is_image(self) -> bool:
+        """Whether its samples are pictures inside the table."""
+        return self.dtype == "image"
+
+    @property
+    def width(self) -> int:
+        """Values in one sample."""
+        return math.prod(self.shape)
+
+    @property
+    def is_depth(self) -> bool:
+        """Whether the pictures are depth maps."""
+        facts = [self.facts, self.facts.get("info"), self.facts.get("video_info")]
+        return any(isinstance(each, dict) and each.get("video.is_depth_map") for each in facts)
+
+
+@dataclass(frozen=True)
+class Info:
+    """A dataset's head: version, rate, totals, features, and where its files lie."""
+
+    root: Path
+    version: str
+    fps: float
+    robot_type: str | None
+    features: Mapping[str, Feature]
+    data_path: str
+    video_path: str
+    raw: Mapping[str, Any]
+
+    @property
+    def major(self) -> int:
+        """2 or 3: one file for every episode, or many episodes in a file."""
+        return int(self.version[1])
+
+    @property
+    def shares_files(self) -> bool:
+        """Whether a file holds several episodes."""
+        return self.major == 3
+
+    @cached_property
+    def cameras(self) -> tuple[Feature, ...]:
+        """Features that are movies."""
+        return tuple(feature for feature in self.features.values() if feature.is_video)
+
+    def total(self, what: str) -> int | None:
+        """A stated total such as total_frames."""
+        number = whole(self.raw.get(what))
+        return number if number >= 0 else None
+
+    def data_file(self, **fields: int) -> Path:
+        """The table of an episode (v2: episode_index) or file (v3: chunk_index, file_index)."""
+        return self.root / _filled(self.data_path, fields | self._chunk(fields))
+
+    def video_file(self, key: str, **fields: int) -> Path:
+        """The movie of a camera in an episode (v2) or file (v3)."""
+        return self.root / _filled(
+            self.video_path, {"video_key": key} | fields | self._chunk(fields)
+        )
+
+    def _chunk(self, fields: Mapping[str, int]) -> dict[str, int]:
+        size = max(1, whole(self.raw.get("chunks_size"), 1000))
+        number = fields.get("episode_index")
+        return {} if number is None else {"episode_chunk": number // size}
+
+
+def read_info(root: Path) -> Info:
+    """The head of the dataset in a folder; raises EpisodeError when it cannot be relied on."""
+    path = root / "meta" / "info.json"
+    raw = read_json(path)
+    if not isinstance(raw, dict):
+        raise EpisodeError(f"{path}: got {type(raw).__name__}; expected a JSON object.")
+    version = _version(path, raw)
+    fps = raw.get("fps")
+    if not isinstance(fps, int | float) or not 0 < fps <= 1e6:
+        raise EpisodeError(f"{path}: fps, got {fps!r}; expected frames per second.")
+    robot_type = raw.get("robot_type")
+    major = int(version[1])
+    return Info(
+        root=root,
+        version=version,
+        fps=float(fps),
+        robot_type=robot_type if isinstance(robot_type, str) else None,
+        features=_features(path, raw.get("features")),
+        data_path=_template(path, "data_path", raw.get("data_path") or _DATA[major]),
+        video_path=_template(path, "video_path", raw.get("video_path") or _VIDEO[major]),
+        raw=raw,
+    )
+
+
+def _version(path: Path, raw: Mapping[str, Any]) -> str:
+    stated = str(raw.get("codebase_version"))
+    version = stated if stated.startswith("v") else f"v{stated}"
+    if version not in VERSIONS:
+        raise EpisodeError(
+            f"{path}: codebase_version, got {stated!r}; expected one of: {', '.join(VERSIONS)}."
+        )
+    return version
+
+
+def _template(path: Path, what: str, template: Any) -> str:
+    """A file name template that only fills in numbers and stays below the dataset's folder."""
+    fields = [match[0] for match in _FIELD.findall(template)] if isinstance(template, str) else []
+    if not isinstance(template, str) or set(fields) - _FIELDS or _open_brace(template):
+        raise EpisodeError(f"{path}: {what}, got {template!r}; expected fields such as "
+                           "{episode_index:06d}.")  # fmt: skip
+    _stays_below(path, what, template)
+    return template
+
+
+def _open_brace(template: str) -> bool:
+    return bool(set("{}\0") & set(_FIELD.sub("", template)))
+
+
+def _stays_below(path: Path, what: str, name: str) -> None:
+    parts = PurePosixPath(name.replace("\\", "/"))
+    if parts.is_absolute() or ".." in parts.parts or "\0" in name or ":" in _FIELD.sub("", name):
+        raise EpisodeError(f"{path}: {what}, got {name!r}; expected a path inside the dataset.")
+
+
+def _filled(template: str, values: Mapping[str, Any]) -> str:
+    def fill(match: re.Match[str]) -> str:
+        value = values.get(match[1])
+        if value is None:
+            raise EpisodeError(f"path template {template!r} has {match[1]!r}, which has no value.")
+        return str(value).zfill(int(match[2] or 0))
+
+    return _FIELD.sub(fill, template)
+
+
+def _features(path: Path, listed: Any) -> dict[str, Feature]:
+    if not isinstance(listed, dict) or len(listed) > MAX_FEATURES:
+        raise EpisodeError(
+            f"{path}: features, got {type(listed).__name__}; expected an object with at most "
+            f"{MAX_FEATURES} entries."
+        )
+    return {key: _feature(path, key, entry) for key, entry in listed.items()}
+
+
+def _feature(path: Path, key: str, entry: Any) -> Feature:
+    _stays_below(path, "feature", key)
+    shape = entry.get("shape") if isinstance(entry, dict) else None
+    sizes = tuple(whole(size) for size in shape) if isinstance(shape, list) else None
+    if sizes is None or len(sizes) > 8 or min(sizes, default=1) < 0:
+        raise EpisodeError(
+            f"{path}: feature {key!r} has shape {shape!r}; expected a list of sizes."
+        )
+    if math.prod(sizes) > MAX_VALUES:
+        raise EpisodeError(
+            f"{path}: feature {key!r} has shape {shape!r}; expected at most {MAX_VALUES} values."
+        )
+    return Feature(
+        key=key,
+        dtype=str(entry.get("dtype")),
+        shape=sizes,
+        names=_names(entry.get("names")),
+        facts=entry,
+    )
+
+
+def _names(listed: Any) -> tuple[str, ...] | None:
+    """Names of the columns, however deep they are nested; None when there are none."""
+    if isinstance(listed, dict):
+        # {"motors": [...]}, or {"left_shoulder": 0, ...}
+        if listed and all(whole(value) >= 0 for value in listed.values()):
+            return tuple(str(key) for key in sorted(listed, key=lambda key: whole(listed[key])))
+        listed = list(listed.values())
+    if not isinstance(listed, list):
+        return None
+    while len(listed) == 1 and isinstance(listed[0], list):
+        listed = listed[0]
+    flat: list[str] = []
+    for name in listed:
+        if isinstance(name, list):
+            flat.extend(str(each) for each in name)
+        elif name is not None:
+            flat.append(str(name))
+    return tuple(name.replace("\0", "") or "unnamed" for name in flat) or None

@@ -1,0 +1,181 @@
+"""Which episodes a LeRobot dataset lists, and where the rows and pictures of each lie."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from corporeal.errors import EpisodeError
+from corporeal.exchange.json_text import read_json_lines, whole
+from corporeal.exchange.lerobot.info import Info
+from corporeal.exchange.lerobot.statistics import Claims, claims_of_table, read_claims
+from corporeal.exchange.parquet import read_table, to_numpy
+
+MAX_EPISODES = 1 << 24
+
+
+@dataclass(frozen=True)
+class Clip:
+    """Where the pictures of one camera lie: all of a movie, or a stretch of it in seconds."""
+
+    path: Path
+    from_s: float | None = None
+    to_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One listed episode. `rows` are its first row and the one after its last over all files."""
+
+    index: int
+    length: int
+    tasks: tuple[str, ...]
+    data: Path
+    rows: tuple[int, int] | None = None
+    clips: Mapping[str, Clip] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Listing:
+    """All listed episodes in order of their numbers, the tasks by number, what is claimed."""
+
+    info: Info
+    entries: tuple[Entry, ...]
+    tasks: Mapping[int, str]
+    claims: Claims
+    repeated: tuple[int, ...] = ()
+    """Numbers that more than one entry has; the last of them counts."""
+
+    @cached_property
+    def by_number(self) -> dict[int, Entry]:
+        """Every entry by its episode's number."""
+        return {entry.index: entry for entry in self.entries}
+
+    @cached_property
+    def by_file(self) -> dict[Path, list[Entry]]:
+        """The entries of each data file."""
+        found: dict[Path, list[Entry]] = {}
+        for entry in self.entries:
+            found.setdefault(entry.data, []).append(entry)
+        return found
+
+
+def read_listing(info: Info) -> Listing:
+    """The lists in meta/; raises EpisodeError when one is missing or cannot be read."""
+    entries, claims = _entries_v2(info) if info.major == 2 else _entries_v3(info)
+    by_number = {entry.index: entry for entry in entries}
+    often = Counter(entry.index for entry in entries)
+    return Listing(
+        info=info,
+        entries=tuple(by_number[number] for number in sorted(by_number)),
+        tasks=_tasks(info),
+        claims=claims,
+        repeated=tuple(sorted(number for number, count in often.items() if count > 1)),
+    )
+
+
+def _entries_v2(info: Info) -> tuple[list[Entry], Claims]:
+    path = info.root / "meta" / "episodes.jsonl"
+    entries = []
+    for line in read_json_lines(path):
+        number = _number(path, line.get("episode_index"))
+        tasks = line.get("tasks")
+        clips = {
+            camera.key: Clip(info.video_file(camera.key, episode_index=number))
+            for camera in info.cameras
+        }
+        facts = {k: v for k, v in line.items() if k not in ("episode_index", "tasks", "length")}
+        entries.append(
+            Entry(
+                index=number,
+                length=whole(line.get("length")),
+                tasks=tuple(map(str, tasks)) if isinstance(tasks, list) else (),
+                data=info.data_file(episode_index=number),
+                clips=clips,
+                facts=facts,
+            )
+        )
+    return entries, read_claims(info.root)
+
+
+def _entries_v3(info: Info) -> tuple[list[Entry], Claims]:
+    folder = info.root / "meta" / "episodes"
+    files = sorted(folder.glob("chunk-*/file-*.parquet"))
+    if not files:
+        raise EpisodeError(f"{folder}: no table of episodes; expected chunk-000/file-000.parquet.")
+    tables = [read_table(file) for file in files]
+    try:
+        table = pa.concat_tables(tables, promote_options="permissive")
+    except pa.ArrowException as error:
+        raise EpisodeError(f"{folder}: the tables do not fit together ({error}).") from None
+    if table.num_rows > MAX_EPISODES or "episode_index" not in table.column_names:
+        raise EpisodeError(f"{folder}: got {table.num_rows} rows; expected a list of episodes.")
+    plain = [name for name in table.column_names if not name.startswith("stats/")]
+    rows = table.select(plain).to_pylist()
+    numbers = to_numpy(table.column("episode_index"))
+    return [_entry_v3(info, folder, row) for row in rows], claims_of_table(table, numbers)
+
+
+def _entry_v3(info: Info, folder: Path, row: Mapping[str, Any]) -> Entry:
+    clips = {}
+    for camera in info.cameras:
+        prefix = f"videos/{camera.key}"
+        chunk, file = (whole(row.get(f"{prefix}/{part}_index")) for part in ("chunk", "file"))
+        if min(chunk, file) >= 0:
+            clips[camera.key] = Clip(
+                info.video_file(camera.key, chunk_index=chunk, file_index=file),
+                _seconds(row.get(f"{prefix}/from_timestamp")),
+                _seconds(row.get(f"{prefix}/to_timestamp")),
+            )
+    chunk, file = (max(0, whole(row.get(f"data/{part}_index"))) for part in ("chunk", "file"))
+    first, stop = (whole(row.get(f"dataset_{end}_index")) for end in ("from", "to"))
+    tasks = row.get("tasks")
+    taken = ("data/", "videos/", "meta/", "dataset_", "episode_index", "tasks", "length")
+    return Entry(
+        index=_number(folder, row["episode_index"]),
+        length=whole(row.get("length")),
+        tasks=tuple(map(str, tasks)) if isinstance(tasks, list) else (),
+        data=info.data_file(chunk_index=chunk, file_index=file),
+        rows=(first, stop),
+        clips=clips,
+        facts={key: value for key, value in row.items() if not key.startswith(taken)},
+    )
+
+
+def _tasks(info: Info) -> dict[int, str]:
+    if info.major == 2:
+        path = info.root / "meta" / "tasks.jsonl"
+        lines = read_json_lines(path) if path.is_file() else ()
+        return {whole(line.get("task_index")): str(line.get("task", "")) for line in lines}
+    path = info.root / "meta" / "tasks.parquet"
+    if not path.is_file():
+        return {}
+    table = read_table(path)
+    texts = [
+        column.name
+        for column in table.schema
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    ]
+    if "task_index" not in table.column_names or not texts:
+        return {}
+    title = next((name for name in ("task", "__index_level_0__") if name in texts), texts[0])
+    numbers = map(whole, table.column("task_index").to_pylist())
+    return dict(zip(numbers, map(str, table.column(title).to_pylist()), strict=True))
+
+
+def _number(path: Path, value: Any) -> int:
+    number = whole(value)
+    if not 0 <= number < MAX_EPISODES:
+        raise EpisodeError(f"{path}: episode_index, got {value!r}; expected a number from 0.")
+    return number
+
+
+def _seconds(value: Any) -> float | None:
+    return float(value) if isinstance(value, int | float) and abs(value) < 1e9 else None

@@ -1,0 +1,214 @@
+"""One episode of a LeRobot dataset as a recording."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corporeal.embodiment.embodiment import Embodiment
+from corporeal.episode.recording import ArraySignal, Defect, Recording, Signal, Stills
+from corporeal.errors import EpisodeError, UnknownNameError
+from corporeal.exchange.foreign_stream import array_stream, picture_stream, storable
+from corporeal.exchange.lerobot.files import BOOKKEEPING, Columns, Files
+from corporeal.exchange.lerobot.footage import RATE_TOLERANCE, Cameras, picture_size
+from corporeal.exchange.lerobot.info import Feature
+from corporeal.exchange.lerobot.listing import Entry
+from corporeal.exchange.lerobot.robot import Joints, Parts, joints_of
+from corporeal.exchange.lerobot.rows import instructions_of, row_defects, rows_of, stamps_of
+from corporeal.exchange.parquet import read_table
+from corporeal.schema.stream import Stream
+from corporeal.units import SECOND_NS
+
+# Marks of a frame, not measurements of the robot.
+_MARKS = ("next.", "annotation.")
+
+
+@dataclass(frozen=True, eq=False)
+class Reader:
+    """Opens the episodes of a dataset one by one."""
+
+    files: Files
+    cameras: Cameras
+    robot: Embodiment | None
+    modality: Mapping[str, Parts] = field(default_factory=dict)
+    told: frozenset[tuple[str, str]] = frozenset()
+    _joints: dict[str, Joints | None] = field(default_factory=dict)
+    _specs: dict[tuple[Any, ...], Stream] = field(default_factory=dict)
+    _starts: dict[int, int] = field(default_factory=dict)
+
+    def open(self, index: int) -> Recording:
+        """The episode with this number."""
+        listing = self.files.listing
+        entry = listing.by_number.get(index)
+        if entry is None:
+            raise UnknownNameError("episode", str(index), map(str, listing.by_number))
+        entry = replace(entry, data=self.files.home(entry) or entry.data)
+        whole = self.files.columns(entry.data)
+        rows, defects = rows_of(self.files, listing.by_number[index])
+        count = len(rows)
+        columns = {name: _picked(values, rows) for name, values in whole.items()}
+        time_ns, lost = stamps_of(entry, columns, count=count, fps=self.files.info.fps)
+        signals: dict[str, Signal] = dict(self._arrays(columns, time_ns))
+        signals.update(self._stills(entry, rows, time_ns))
+        more = [*defects, *lost, *self._row_defects(entry, columns, bool(defects))]
+        more.extend(self._feature_defects(entry, whole, time_ns))
+        for camera in self.files.info.cameras:
+            footage, wrong = self.cameras.footage(camera, entry, time_ns)
+            more.extend(wrong)
+            if footage is not None:
+                signals[camera.key] = footage
+        return Recording(
+            id=f"{self.files.info.root.name}_{index:06d}",
+            source=entry.data,
+            index=index,
+            signals=signals,
+            embodiment=self.robot,
+            metadata=self._metadata(entry, columns, count),
+            claims=listing.claims.of(index),
+            defects=tuple(more),
+            regridded=True,
+        )
+
+    def _arrays(
+        self, columns: Columns, time_ns: NDArray[np.int64]
+    ) -> Iterator[tuple[str, ArraySignal]]:
+        for feature in self.files.info.features.values():
+            values = columns.get(feature.key)
+            if values is None or feature.key in BOOKKEEPING or feature.key.startswith(_MARKS):
+                continue
+            if feature.key.endswith("_index") or 0 in values.shape[1:]:
+                continue
+            values = storable(values)
+            spec = self._spec(feature, values)
+            yield feature.key, ArraySignal(spec, time_ns, values)
+
+    def _spec(self, feature: Feature, values: NDArray[Any]) -> Stream:
+        key = (feature.key, values.shape[1:], values.dtype.name)
+        if key not in self._specs:
+            names = feature.names
+            state = self.files.info.features.get("observation.state")
+            if names is None and state is not None and state.shape == feature.shape:
+                names = state.names
+            self._specs[key] = array_stream(
+                feature.key,
+                values,
+                rate_hz=self.files.info.fps,
+                names=names,
+                robot=self.robot,
+                joints=self._joints_of(feature),
+            )
+        return self._specs[key]
+
+    def _joints_of(self, feature: Feature) -> Joints | None:
+        parts = self.modality.get(feature.key)
+        if self.robot is None or parts is None or len(feature.shape) != 1:
+            return None
+        return joints_of(feature, parts, self.robot)
+
+    def _stills(
+        self, entry: Entry, rows: NDArray[np.int64], time_ns: NDArray[np.int64]
+    ) -> Iterator[tuple[str, Stills]]:
+        for feature in self.files.info.features.values():
+            size = picture_size(feature) if feature.is_image else None
+            if size is not None and len(rows):
+                spec = picture_stream(
+                    feature.key, height=size[0], width=size[1], rate_hz=self.files.info.fps
+                )
+                pictures = TablePictures(entry.data, feature.key, rows)
+                yield feature.key, Stills(spec, time_ns, pictures)
+
+    def _row_defects(self, entry: Entry, columns: Columns, moved: bool) -> Iterator[Defect]:
+        first = None if moved else self._start(entry)
+        yield from row_defects(entry, columns, first=first, tasks=self.files.listing.tasks)
+
+    def _start(self, entry: Entry) -> int | None:
+        """The `index` of the episode's first row: how many rows come before it."""
+        if entry.rows is not None:
+            return entry.rows[0]
+        if not self._starts:
+            total = 0
+            for each in self.files.listing.entries:
+                self._starts[each.index] = total
+                rows = self.files.rows(each.data)
+                total += max(0, each.length) if rows is None else rows
+        return self._starts[entry.index]
+
+    def _feature_defects(
+        self, entry: Entry, columns: Columns, time_ns: NDArray[np.int64]
+    ) -> Iterator[Defect]:
+        info = self.files.info
+        for feature in info.features.values():
+            for what, message in feature_contradictions(feature, columns):
+                if (feature.key, what) not in self.told:
+                    yield Defect("metadata_agrees", message, entry.index, feature.key)
+        rate = rate_of(time_ns) if ("timestamp", "fps") not in self.told else None
+        if rate is not None and abs(rate - info.fps) > RATE_TOLERANCE * info.fps:
+            message = f"frames are stamped at {rate:.4g} Hz, but info.json says fps {info.fps:g}"
+            yield Defect("metadata_agrees", message, entry.index, "timestamp", rate, info.fps)
+
+    def _metadata(self, entry: Entry, columns: Columns, count: int) -> dict[str, Any]:
+        info = self.files.info
+        instructions = instructions_of(entry, columns, self.files.listing.tasks, count)
+        text = instructions[0] if instructions else None
+        stated: dict[str, Any] = dict(entry.facts)
+        stated |= {"fps": info.fps, "robot_type": info.robot_type, "instructions": instructions}
+        return stated if text is None else stated | {"task": text, "instruction": text}
+
+
+@dataclass(frozen=True, eq=False)
+class TablePictures(Sequence[bytes]):
+    """The encoded pictures of a column, read when the first is asked for."""
+
+    path: Path
+    column: str
+    rows: NDArray[np.int64]
+    _bytes: list[bytes] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, selection: Any) -> Any:
+        if not self._bytes:
+            column = read_table(self.path, [self.column]).column(self.column).take(self.rows)
+            stored = [each.get("bytes") if isinstance(each, dict) else each
+                      for each in column.to_pylist()]  # fmt: skip
+            found = [each for each in stored if isinstance(each, bytes)]
+            if len(found) < len(stored):
+                raise EpisodeError(f"{self.path}: {self.column} has rows without a picture in it.")
+            self._bytes.extend(found)
+        return self._bytes[selection]
+
+
+def feature_contradictions(feature: Feature, columns: Columns) -> Iterator[tuple[str, str]]:
+    """What info.json says of a column and the table denies: (what, message)."""
+    if feature.is_video or feature.is_image or feature.dtype in ("string", "language"):
+        return
+    values = columns.get(feature.key)
+    if values is None:
+        yield "data", f"info.json lists {feature.key}, but the table has no such numbers"
+        return
+    width = int(np.prod(values.shape[1:], dtype=np.int64))
+    if len(values) and width != feature.width:
+        yield (
+            "width",
+            f"info.json says {feature.width} values in {feature.key}, but the table has {width}",
+        )
+
+
+def rate_of(time_ns: NDArray[np.int64]) -> float | None:
+    """The rate that most stamps follow; None when there are too few of them."""
+    steps = np.diff(time_ns)
+    steps = steps[steps > 0]
+    return float(SECOND_NS / np.median(steps)) if len(steps) >= 2 else None
+
+
+def _picked(values: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[Any]:
+    """Rows of a column; a view where they follow each other."""
+    if len(rows) and rows[-1] - rows[0] + 1 == len(rows):
+        return values[rows[0] : rows[-1] + 1]
+    return values[rows]

@@ -1,0 +1,165 @@
+"""TFRecord files and the tf.train.Example in each record, read without TensorFlow.
+
+The framing is `length (uint64), masked CRC-32C of it, bytes, masked CRC-32C of them`; an Example
+is a protocol buffer with a map from feature names to lists of bytes, floats or integers. See
+https://www.tensorflow.org/tutorials/load_data/tfrecord and the wire format of protocol buffers.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corporeal.errors import EpisodeError
+
+MAX_RECORD = 1 << 30
+_CASTAGNOLI = 0x82F63B78
+_HEAD = 12
+_TAIL = 4
+
+Values = list[bytes] | NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a record's bytes lie."""
+
+    path: Path
+    offset: int
+    size: int
+
+    def read(self) -> bytes:
+        """The record."""
+        with self.path.open("rb") as file:
+            file.seek(self.offset)
+            return file.read(self.size)
+
+
+def records(path: Path) -> Iterator[Place]:
+    """Every record of a file; only the lengths are read, and each is checked."""
+    total = path.stat().st_size
+    with path.open("rb") as file:
+        offset = 0
+        while offset < total:
+            file.seek(offset)
+            head = file.read(_HEAD)
+            if len(head) < _HEAD:
+                raise _broken(path, offset, "ends in the middle of a record")
+            size, sum_of_size = struct.unpack("<QI", head)
+            if masked_crc(head[:8]) != sum_of_size:
+                raise _broken(path, offset, "has a wrong checksum")
+            if size > MAX_RECORD or offset + _HEAD + size + _TAIL > total:
+                raise _broken(path, offset, f"has a record of {size} bytes, more than are there")
+            yield Place(path, offset + _HEAD, size)
+            offset += _HEAD + size + _TAIL
+
+
+def _broken(path: Path, offset: int, what: str) -> EpisodeError:
+    return EpisodeError(f"{path}: byte {offset} {what}. Replace the file.")
+
+
+def masked_crc(data: bytes) -> int:
+    """CRC-32C of a few bytes, turned and shifted as TFRecord stores it."""
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (_CASTAGNOLI if crc & 1 else 0)
+    crc ^= 0xFFFFFFFF
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+
+
+def parse_example(data: bytes) -> dict[str, Values]:
+    """The features of an Example by name."""
+    try:
+        found: dict[str, Values] = {}
+        for number, features in _fields(memoryview(data)):
+            if number == 1:
+                for key, entry in _fields(features):
+                    if key == 1:
+                        found.update([_entry(entry)])
+        return found
+    except (IndexError, ValueError, struct.error) as error:
+        raise EpisodeError(f"a record is not a tf.train.Example ({error}).") from None
+
+
+def _entry(data: Any) -> tuple[str, Values]:
+    name, values = "", []
+    for number, content in _fields(data):
+        if number == 1:
+            name = bytes(content).decode("utf-8", "replace")
+        elif number == 2:
+            values = _feature(content)
+    return name, values
+
+
+def _feature(data: Any) -> Any:
+    for number, content in _fields(data):
+        parts = [part for key, part in _fields(content) if key == 1]
+        if number == 1:
+            return [bytes(part) for part in parts]
+        packed = [part for part in parts if not isinstance(part, int | float)]
+        if number == 2:
+            loose = [part for part in parts if isinstance(part, float)]
+            return np.frombuffer(b"".join(packed), "<f4") if packed else np.array(loose, "<f4")
+        if number == 3:
+            loose_int = [part for part in parts if isinstance(part, int)]
+            return _varints(b"".join(packed)) if packed else np.array(loose_int, np.int64)
+    return []
+
+
+def _fields(data: Any) -> Iterator[tuple[int, Any]]:
+    """Field numbers and contents of a message: bytes, or a number."""
+    place = 0
+    while place < len(data):
+        tag, place = _varint(data, place)
+        kind = tag & 7
+        if kind == 0:
+            value, place = _varint(data, place)
+            yield tag >> 3, value - (1 << 64) if value >= 1 << 63 else value
+        elif kind == 2:
+            size, place = _varint(data, place)
+            if place + size > len(data):
+                raise ValueError("a field is longer than its record")
+            yield tag >> 3, data[place : place + size]
+            place += size
+        elif kind == 5:
+            yield tag >> 3, struct.unpack_from("<f", data, place)[0]
+            place += 4
+        elif kind == 1:
+            place += 8
+        else:
+            raise ValueError(f"wire type {kind}")
+
+
+def _varint(data: Any, place: int) -> tuple[int, int]:
+    value = 0
+    for shift in range(0, 70, 7):
+        byte = data[place]
+        place += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, place
+    raise ValueError("a number of more than ten bytes")
+
+
+def _varints(data: bytes) -> NDArray[np.int64]:
+    """Packed integers, all at once: seven bits from each byte, added up from where one starts."""
+    raw = np.frombuffer(data, np.uint8)
+    ends = np.flatnonzero(raw < 0x80)
+    if not len(ends):
+        return np.zeros(0, np.int64)
+    starts = np.concatenate(([0], ends[:-1] + 1))
+    raw = raw[: ends[-1] + 1]
+    owner = np.repeat(np.arange(len(ends)), ends - starts + 1)
+    shift = (np.arange(len(raw)) - starts[owner]) * 7
+    if len(shift) and shift.max() > 63:
+        raise ValueError("a number of more than ten bytes")
+    bits = (raw & 0x7F).astype(np.uint64) << shift.astype(np.uint64)
+    return np.add.reduceat(bits, starts).view(np.int64)

@@ -1,0 +1,1 @@
+"""Protocols: what one episode of a task is and how it is collected."""

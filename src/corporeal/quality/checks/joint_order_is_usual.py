@@ -1,0 +1,74 @@
+"""Columns hold what they hold in the other episodes of the set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from corporeal.quality.batch import Batch, Synopsis
+from corporeal.quality.check import Check
+from corporeal.quality.columns import listed
+from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.usual_columns import Oddity, Postures, oddities, postures
+
+
+def find(batch: Batch, *, min_episodes: int = 4, min_gain: float = 1.25) -> Iterator[Finding]:
+    """Yield episodes whose postures are like those of the others only with columns changed.
+
+    Two columns, or the sides of a limb, exchanged; a sign turned round; degrees. The change must
+    bring the postures `min_gain` times nearer to those of the other episodes of the task; in
+    clean sets it reaches 1.13, beside a spoilt episode 1.23. Works where state and action are
+    wrong together, which no comparison inside one episode can tell.
+
+    Why: a dataset merged from two exporters trains a policy on two meanings of one column.
+    Fix: put the columns of these episodes in the order that the others have.
+    """
+    looked = 0
+    for seen in postures(batch.episodes, least=min_episodes):
+        looked += 1
+        for oddity in oddities(seen, min_gain=min_gain):
+            for label in _streams(seen.episodes[oddity.episode], oddity):
+                yield _finding(seen, oddity, label, min_gain)
+    if not looked:
+        raise NotAssessed(f"fewer than {min_episodes} episodes with the same joints")
+
+
+def _streams(episode: Synopsis, oddity: Oddity) -> list[str]:
+    """The state, and every stream of the same columns that has the same values in them."""
+    path = episode.path
+    assert path is not None
+    column = oddity.columns[0]
+    low, high = float(path[:, column].min()), float(path[:, column].max())
+    margin = 0.1 + 0.2 * (high - low)
+    found = []
+    for label, moments in episode.moments.items():
+        if len(moments.total) != path.shape[1] or "velocity" in label or "torque" in label:
+            continue
+        near = abs(moments.lowest[column] - low) < margin and (
+            abs(moments.highest[column] - high) < margin
+        )
+        if near:
+            found.append(label)
+    return found or [""]
+
+
+def _finding(seen: Postures, oddity: Oddity, label: str, min_gain: float) -> Finding:
+    names = [seen.names[column] for column in oddity.columns]
+    index = seen.episodes[oddity.episode].index
+    if oddity.kind == "exchanged":
+        pairs = [f"{names[n]} with {names[n + 1]}" for n in range(0, len(names), 2)]
+        what = f"{listed(pairs, most=8)} are exchanged"
+    elif oddity.kind == "flipped":
+        what = f"{listed(names)} has its sign turned round"
+    else:
+        what = f"{listed(names)} is in degrees"
+    return Finding(
+        f"{what} in {label or 'the state'} of episode {index}, going by the other episodes: "
+        f"distance {oddity.before:.2f} as it stands, {oddity.after:.2f} so",
+        stream=label or None,
+        value=oddity.before / max(oddity.after, 1e-9),
+        limit=min_gain,
+        episodes=(index,),
+    )
+
+
+CHECK = Check(find, topic="sets", severity="fail", unit="1", scope="batch")

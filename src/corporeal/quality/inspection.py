@@ -1,0 +1,242 @@
+"""Inspects whole datasets: every episode on its own, then all of them together."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from corporeal.episode.recording import Dataset, Recording
+from corporeal.errors import CorporealError
+from corporeal.quality.assessment import Assessment, assess
+from corporeal.quality.batch import Batch, Synopsis
+from corporeal.quality.excerpt import LONGEST_S, combined, excerpts, span_s
+from corporeal.quality.exhibit import Exhibit, exhibits_of
+from corporeal.quality.finding import Finding, Verdict, verdict
+from corporeal.quality.policy import Policy
+from corporeal.quality.subject import Subject
+from corporeal.quality.synopsis import synopsis
+
+# A second process costs about two seconds to start; fewer episodes than this do not pay for it.
+_WORTH_A_PROCESS = 16
+
+Opener = Callable[[], Dataset]
+"""Opens the dataset anew; picklable, since every process calls it for itself."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """How to inspect."""
+
+    policy: Policy
+    protocol: Any = None
+    detector: Any = None
+    pictures: bool = True
+    only: tuple[str, ...] | None = None
+    exhibits: bool = False
+    """Keep pictures of what was found, for a report that people look at."""
+
+
+@dataclass(frozen=True, eq=False)
+class EpisodeReport:
+    """What there is to say of one episode. `verdict` also counts what the batch says of it."""
+
+    index: int
+    id: str
+    source: Path
+    assessment: Assessment
+    synopsis: Synopsis | None = None
+    exhibits: tuple[Exhibit, ...] = ()
+    batch_findings: tuple[Finding, ...] = ()
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Everything said of this episode, the batch's findings last."""
+        return self.assessment.findings + self.batch_findings
+
+    @property
+    def verdict(self) -> Verdict:
+        """What follows."""
+        return verdict(self.findings)
+
+    def to_json(self) -> dict[str, Any]:
+        """The episode as `corporeal check --json` prints it."""
+        return {
+            "id": self.id,
+            "index": self.index,
+            "source": str(self.source),
+            "verdict": self.verdict,
+            "findings": [finding.to_json() for finding in self.assessment.findings],
+            "not_assessed": [
+                {"check": name, "reason": reason}
+                for name, reason in self.assessment.not_assessed.items()
+            ],
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """What there is to say of a dataset."""
+
+    source: Path
+    format: str
+    episodes: tuple[EpisodeReport, ...]
+    batch: Assessment
+    policy: Policy
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def accepted(self) -> bool:
+        """Nothing stands against the dataset or any episode of it."""
+        return verdict(self.batch.findings) == "accepted" and all(
+            episode.verdict == "accepted" for episode in self.episodes
+        )
+
+    def count(self, wanted: Verdict) -> int:
+        """How many episodes have this verdict."""
+        return sum(episode.verdict == wanted for episode in self.episodes)
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as `corporeal check --json` prints it."""
+        return {
+            "source": str(self.source),
+            "format": self.format,
+            "policy": {"name": self.policy.reference, "hash": self.policy.hash},
+            "episodes": [episode.to_json() for episode in self.episodes],
+            "set": {
+                "findings": [finding.to_json() for finding in self.batch.findings],
+                "not_assessed": [
+                    {"check": name, "reason": reason}
+                    for name, reason in self.batch.not_assessed.items()
+                ],
+            },
+        }
+
+
+def inspect(
+    opener: Opener,
+    request: Request,
+    *,
+    jobs: int = 1,
+    earlier: tuple[Synopsis, ...] = (),
+    on_episode: Callable[[EpisodeReport], None] = lambda _: None,
+    on_start: Callable[[int], None] = lambda _: None,
+) -> Report:
+    """Inspect a dataset. The callbacks hear how many episodes there are, and of each when done."""
+    dataset = opener()
+    on_start(len(dataset.episodes))
+    numbers = dataset.episodes
+    jobs = max(1, min(jobs, len(numbers) // _WORTH_A_PROCESS))
+    results: dict[int, EpisodeReport] = {}
+    source = _serial(dataset, request) if jobs == 1 else _parallel(opener, numbers, request, jobs)
+    for result in source:
+        results[result.index] = result
+        on_episode(result)
+    episodes = [results[number] for number in numbers]
+    batch = Batch(
+        episodes=tuple(each.synopsis for each in episodes if each.synopsis is not None),
+        statistics=dataset.statistics,
+        facts=dataset.facts,
+        defects=dataset.defects,
+        protocol=request.protocol,
+        earlier=earlier,
+    )
+    judged = assess(
+        batch,
+        scope="batch",
+        settings=request.policy.settings(),
+        pictures=request.pictures,
+        only=request.only,
+    )
+    return Report(
+        source=dataset.source,
+        format=dataset.format,
+        episodes=tuple(_with_batch(each, judged, len(episodes)) for each in episodes),
+        batch=judged,
+        policy=request.policy,
+        facts=dict(dataset.facts),
+    )
+
+
+def _with_batch(episode: EpisodeReport, judged: Assessment, count: int) -> EpisodeReport:
+    """What concerns most of the episodes is said of the set, and held against none of them."""
+    about = tuple(
+        each
+        for each in judged.findings
+        if episode.index in each.episodes and 2 * len(each.episodes) <= max(2, count)
+    )
+    return replace(episode, batch_findings=about) if about else episode
+
+
+def _serial(dataset: Dataset, request: Request) -> Iterator[EpisodeReport]:
+    return (inspect_episode(dataset, number, request) for number in dataset.episodes)
+
+
+_dataset: list[Dataset] = []
+"""The dataset of a worker process, opened once."""
+
+
+def _open_in_worker(opener: Opener) -> None:
+    _dataset.append(opener())
+
+
+def _in_worker(numbers: tuple[int, ...], request: Request) -> list[EpisodeReport]:
+    return [inspect_episode(_dataset[0], number, request) for number in numbers]
+
+
+def _parallel(
+    opener: Opener, numbers: tuple[int, ...], request: Request, jobs: int
+) -> Iterator[EpisodeReport]:
+    """In batches of neighbours: episodes of one table file are read together."""
+    size = max(1, min(16, len(numbers) // (jobs * 4)))
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(jobs, context, _open_in_worker, (opener,)) as pool:
+        waiting: list[Future[list[EpisodeReport]]] = [
+            pool.submit(_in_worker, numbers[first : first + size], request)
+            for first in range(0, len(numbers), size)
+        ]
+        try:
+            for done in as_completed(waiting):
+                yield from done.result()
+        finally:
+            for each in waiting:
+                each.cancel()
+
+
+def inspect_episode(dataset: Dataset, number: int, request: Request) -> EpisodeReport:
+    """One episode; one that cannot be opened is a failed one, and the others go on."""
+    try:
+        recording = dataset.open(number)
+    except CorporealError as error:
+        unreadable = Finding(str(error), check="readable", severity="fail")
+        return EpisodeReport(number, "", dataset.source, Assessment((unreadable,), {}))
+    return inspect_recording(recording, request)
+
+
+def inspect_recording(recording: Recording, request: Request) -> EpisodeReport:
+    """Run the checks on one recording; a very long one goes in pieces and joins no batch."""
+    report = EpisodeReport(recording.index, recording.id, recording.source, Assessment((), {}))
+    if span_s(recording) > LONGEST_S:
+        pieces = (
+            (piece, _assess(Subject(piece.recording, request.protocol, request.detector), request))
+            for piece in excerpts(recording)
+        )
+        return replace(report, assessment=combined(pieces))
+    subject = Subject(recording, request.protocol, request.detector)
+    assessment = _assess(subject, request)
+    return replace(
+        report,
+        assessment=assessment,
+        synopsis=synopsis(subject, pictures=request.pictures),
+        exhibits=exhibits_of(subject, assessment.findings) if request.exhibits else (),
+    )
+
+
+def _assess(subject: Subject, request: Request) -> Assessment:
+    robot = subject.recording.embodiment
+    name = robot.name if robot is not None else None
+    settings = request.policy.settings(task=subject.task, robot=name)
+    return assess(subject, settings=settings, pictures=request.pictures, only=request.only)

@@ -1,0 +1,176 @@
+"""Frames that were lost between two samples, told from the motion alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Floats = NDArray[np.float32]
+
+# Samples on either side of the place in question, and the order of the curve laid through them.
+SIDE, ORDER = 4, 3
+# Numbers of lost frames that are tried.
+LOST = (1, 2, 3, 4, 5, 6, 8, 10)
+_FREEDOM = 2 * SIDE - ORDER - 1
+# No column may speak louder than this, in units of its usual misfit.
+_LOUDEST = 100 * _FREEDOM
+# Misfits are judged against those of five blocks of so many samples around.
+_BLOCK = 7
+# How many columns' worth of doubt stands against every claim.
+_DOUBT = 4 * _FREEDOM
+_TINY = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Losses:
+    """For every place between samples i and i + 1: how sure a loss is, and how many were lost.
+
+    `surety` is about 0 where nothing is amiss; no clean demonstration seen so far exceeds 0.26.
+    """
+
+    surety: Array
+    lost: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class _Misfits:
+    """Of one set of columns: misfit (K + 1, N) without and with a loss, and columns in motion."""
+
+    total: Array
+    moving: Array
+
+    def gain(self, best: NDArray[np.int64]) -> Array:
+        """Logarithm of how much better the curve fits with the loss than without (N,)."""
+        room = _DOUBT + _FREEDOM * self.moving
+        with_loss = self.total[best, np.arange(self.total.shape[1])]
+        return np.asarray(np.log((self.total[0] + room) / (with_loss + room)))
+
+
+def losses(state: Array, action: Array | None = None) -> Losses:
+    """Where frames are missing in (T, D) samples that claim even steps.
+
+    A cubic is laid through four samples before and four after each place, with the gap between
+    them one step wide, and again as wide as 2 to 11 steps. Frames are missing where a wider gap
+    makes the curve fit as well as it does elsewhere, in all columns that move. A controller that
+    waited is no loss of frames: the robot jumps, but the commands beside it do not.
+    """
+    count = len(state)
+    quiet = Losses(np.zeros(max(0, count - 1)), np.zeros(max(0, count - 1), np.int64))
+    if count < 4 * SIDE:
+        return quiet
+    seen = _misfits(state)
+    if seen is None:
+        return quiet
+    told = _misfits(action) if action is not None else None
+    total = seen.total if told is None else seen.total + told.total
+    best = 1 + total[1:].argmin(axis=0)
+    surety = _surety(seen, told, best)
+    quiet.surety[SIDE - 1 : count - SIDE] = surety
+    quiet.lost[SIDE - 1 : count - SIDE] = np.array((0, *LOST))[best]
+    return quiet
+
+
+def _surety(seen: _Misfits, told: _Misfits | None, best: NDArray[np.int64]) -> Array:
+    """How sure a loss is (N,): a logistic model of demonstrations with and without lost frames.
+
+    The gain of the whole, of the state and of the commands speak for a loss, what is left over
+    and the widest gap against it, since a jump to an unrelated posture looks like that too.
+    """
+    every = np.arange(len(best))
+    state = seen.gain(best)
+    if told is None:
+        both, commands = seen, np.zeros(len(best), bool)
+        action = 0.8 * np.minimum(state, 1.2)
+    else:
+        both = _Misfits(seen.total + told.total, seen.moving + told.moving)
+        commands = told.moving >= 3
+        action = np.where(commands, told.gain(best), 0.8 * np.minimum(state, 1.2))
+    left = both.total[best, every] / np.maximum(_FREEDOM * both.moving, 1.0)
+    odds = 1.4 * both.gain(best) + 7.2 * np.minimum(state, 1.5) + 2.9 * np.minimum(action, 1.5)
+    odds -= 0.5 * np.log(np.maximum(left, 0.5)) + np.where(best == len(LOST), 1.4, 0.0) + 4.2
+    # The robot leapt and its commands did not: the controller waited, which is no lost frame.
+    waited = commands & (action < 0.8) & (left > 1.5)
+    return np.asarray(np.where(waited | (state < 0.2), 0.0, np.maximum(odds / 8, 0.0)))
+
+
+def _misfits(values: Array) -> _Misfits | None:
+    """Misfits of the columns that move at all, each in units of what is usual for it."""
+    values = values[:, np.ptp(values, axis=0) > 0]
+    if not values.shape[1]:
+        return None
+    # Single precision is finer than any encoder once the offset is gone. Time runs last: fast.
+    centred = np.ascontiguousarray((values - np.median(values, axis=0)).T, np.float32)
+    width, count = len(centred), centred.shape[1] - 2 * SIDE + 1
+    windows = np.stack([centred[:, place : place + count] for place in range(2 * SIDE)])
+    left = _bases() @ windows.reshape(2 * SIDE, -1)
+    left *= left
+    squares = left.reshape(len(LOST) + 1, _FREEDOM, width, count).sum(axis=1)
+    usual = np.maximum(_nearby(squares[0]), np.median(squares[0], axis=1, keepdims=True))
+    usual = np.maximum(usual, _TINY) / _FREEDOM
+    moving = _slope(windows) ** 2 > usual
+    squares /= usual
+    loud = np.minimum(squares, _LOUDEST, out=squares)
+    loud *= moving
+    return _Misfits(loud.sum(axis=1).astype(np.float64), moving.sum(axis=0).astype(np.float64))
+
+
+@cache
+def _bases() -> Floats:
+    """The filters for no loss and for every number in LOST, one below the other."""
+    each = [_left_over(lost) for lost in (0, *LOST)]
+    return np.ascontiguousarray(np.concatenate(each, axis=1).T, np.float32)
+
+
+def _left_over(lost: int) -> Array:
+    """What no cubic through the samples can explain: an orthonormal basis (2 SIDE, freedom)."""
+    times = np.concatenate((np.arange(1 - SIDE, 1), np.arange(1, SIDE + 1) + lost))
+    full, _ = np.linalg.qr(np.vander(times / len(times), ORDER + 1), mode="complete")
+    return np.asarray(full[:, ORDER + 1 :])
+
+
+def _nearby(plain: Floats) -> Floats:
+    """The 60th percentile of the misfits (D, N) in five blocks about each place."""
+    count = plain.shape[1]
+    blocks = -(-count // _BLOCK)
+    whole = np.pad(plain, ((0, 0), (0, blocks * _BLOCK - count)), mode="reflect")
+    whole = np.pad(whole, ((0, 0), (2 * _BLOCK, 2 * _BLOCK)), mode="reflect")
+    five = sliding_window_view(whole, 5 * _BLOCK, axis=1)[:, ::_BLOCK]
+    rank = round(0.6 * (5 * _BLOCK - 1))
+    level = np.partition(five, rank, axis=2)[:, :, rank]
+    return np.asarray(np.repeat(level, _BLOCK, axis=1)[:, :count])
+
+
+def _slope(windows: Floats) -> Floats:
+    """Mean size (D, N) of the steps in each window, without the one in question."""
+    steps = np.abs(np.diff(windows, axis=0))
+    return np.asarray((steps.sum(axis=0) - steps[SIDE - 1]) / (2 * SIDE - 2))
+
+
+def repeats(values: Array) -> NDArray[np.bool_]:
+    """Samples (T,) that are copies of the one before while the motion around them goes on."""
+    count = len(values)
+    copies = np.zeros(count, bool)
+    values = values[:, np.ptp(values, axis=0) > 0]
+    if count < 8 or not values.shape[1]:
+        return copies
+    steps = np.diff(values, axis=0)
+    same = (steps == 0).all(axis=1)
+    if not same.any():
+        return copies
+    sizes = np.where(steps == 0, np.nan, np.abs(steps))
+    # The smallest steps are the resolution of the sensor: motion is more than a few of them.
+    quantum = np.nanquantile(sizes, 0.05, axis=0)
+    first = np.flatnonzero(np.diff(np.concatenate(([False], same))) & same)
+    stop = np.flatnonzero(np.diff(np.concatenate((same, [False]))) & same) + 1
+    for begin, end in zip(first.tolist(), stop.tolist(), strict=True):
+        around = np.abs(np.concatenate((steps[max(0, begin - 2) : begin], steps[end : end + 2])))
+        sides = min(begin, 1) + min(len(steps) - end, 1)
+        moves = (np.median(around, axis=0) > 3 * quantum).sum() if len(around) > 2 else 0
+        if sides == 2 and moves >= min(2, values.shape[1]):
+            copies[begin + 1 : end + 1] = True
+    return copies

@@ -1,0 +1,281 @@
+"""The motion in a recording, made comparable: even rate, low-passed, without its idle ends."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import CubicSpline
+from scipy.signal import butter, sosfiltfilt
+
+from corporeal.errors import CorporealError
+from corporeal.quality.finding import NotAssessed, spans
+from corporeal.quality.subject import Subject
+from corporeal.quality.track import Array, Track
+
+Flags = NDArray[np.bool_]
+Span = tuple[int, int]
+
+# Whatever the source's rate: what was recorded at 20 Hz and what at 200 Hz end on the same grid.
+RATE_HZ = 50.0
+# A hand shakes at up to 9 Hz; a recording at 20 Hz knows nothing above 10 Hz.
+CUTOFF_HZ = 9.0
+# Below is where the hand is meant to go, above is how it shakes.
+INTENT_HZ = 2.5
+# Slower than this share of its brisk speed (the 90th percentile), a point is at rest.
+REST_SHARE = 0.1
+# At rest for this long, it has stopped; in motion for this long, it has moved.
+STOP_S, MOVE_S = 0.2, 0.3
+# A point that goes less far than this share of the farthest is not what the task is done with.
+USED_SHARE = 0.2
+# Hands that go less far than this in all leave the story to the joints.
+LEAST_WAY_M = 0.15
+MIN_SAMPLES = 16
+
+_FINGERS = re.compile(r"hand|finger|thumb|gripper|pinky", re.IGNORECASE)
+
+
+@dataclass(frozen=True, eq=False)
+class Trail:
+    """One point on its way: positions (T, n) every 1 / RATE_HZ seconds, in `unit`.
+
+    `intent` is the position without what is faster than INTENT_HZ: stops are judged by it, so that
+    a hand that shakes can be at rest.
+    A hand has three columns in metres. Where the robot is not known, all joints together are one
+    point in a space of many columns, in radians, or in shares of each column's range ("1").
+    """
+
+    name: str
+    unit: str
+    position: Array
+    intent: Array
+
+    @cached_property
+    def velocity(self) -> Array:
+        """Rate of change (T, n) per second."""
+        return _slope(self.position)
+
+    @cached_property
+    def speed(self) -> Array:
+        """Length of the velocity (T,)."""
+        return np.asarray(np.linalg.norm(self.velocity, axis=1))
+
+    @cached_property
+    def jerk(self) -> Array:
+        """Third derivative of the position (T, n)."""
+        return _slope(_slope(self.velocity))
+
+    @cached_property
+    def pace(self) -> Array:
+        """Speed of the intended motion (T,)."""
+        return np.asarray(np.linalg.norm(_slope(self.intent), axis=1))
+
+    @cached_property
+    def way(self) -> float:
+        """Length of the intended path."""
+        return float(self.pace.sum() / RATE_HZ)
+
+    @cached_property
+    def brisk(self) -> float:
+        """The pace that only a tenth of the time is faster."""
+        return float(np.quantile(self.pace, 0.9))
+
+    @cached_property
+    def resting(self) -> Flags:
+        """Where the point has stopped, for STOP_S or longer."""
+        return lasting(self.pace < REST_SHARE * self.brisk, STOP_S)
+
+    @cached_property
+    def bouts(self) -> tuple[Span, ...]:
+        """Half-open ranges from one stop to the next, of MOVE_S or longer."""
+        return spans(lasting(~self.resting, MOVE_S))
+
+    def cut(self, span: Span) -> Trail:
+        """The trail inside a range."""
+        inside = slice(*span)
+        return Trail(self.name, self.unit, self.position[inside], self.intent[inside])
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """What moved, from its first motion to its last. `start_ns` is when the first row was."""
+
+    trails: tuple[Trail, ...]
+    joints: Array
+    """Joints or state columns (T, D) on the same clock, fingers left out."""
+    names: tuple[str, ...]
+    start_ns: int
+    end_ns: int
+
+    @property
+    def duration_s(self) -> float:
+        """Time from the first motion to the last."""
+        return len(self.joints) / RATE_HZ
+
+    @cached_property
+    def time_ns(self) -> NDArray[np.int64]:
+        """Stamps of the rows."""
+        steps = np.arange(len(self.joints)) * (1e9 / RATE_HZ)
+        return self.start_ns + steps.astype(np.int64)
+
+    @cached_property
+    def resting(self) -> Flags:
+        """Where everything that the task is done with has stopped."""
+        return np.asarray(np.logical_and.reduce([trail.resting for trail in self.trails]))
+
+    @cached_property
+    def shares(self) -> Array:
+        """How much of the whole way each trail has."""
+        ways = np.array([trail.way for trail in self.trails])
+        return np.asarray(ways / ways.sum())
+
+
+def motion_of(subject: Subject) -> Motion:
+    """The motion in a recording, computed once; raises NotAssessed where nothing moves."""
+    known: Motion | str | None = subject._cache.get("motion")
+    if known is None:
+        try:
+            known = _motion(subject)
+        except NotAssessed as reason:
+            known = str(reason)
+        subject._cache["motion"] = known
+    if isinstance(known, str):
+        raise NotAssessed(known)
+    return known
+
+
+def on_grid(track: Track, time_ns: NDArray[np.int64]) -> Array:
+    """A stream's values (T, D) on other stamps, low-passed where it is faster than the grid."""
+    seconds, values = _sound(track)
+    if len(seconds) < MIN_SAMPLES:
+        raise NotAssessed(f"{track.label} has {len(seconds)} samples that are numbers")
+    period = float(np.median(np.diff(seconds)))
+    width = max(1, round(0.5 / RATE_HZ / period) * 2 + 1)
+    if width > 1:
+        kernel = np.ones(width) / width
+        ends = np.pad(values, ((width // 2, width // 2), (0, 0)), mode="edge")
+        values = np.stack([np.convolve(column, kernel, "valid") for column in ends.T], axis=1)
+    when = time_ns / 1e9
+    return np.stack([np.interp(when, seconds, column) for column in values.T], axis=1)
+
+
+def _motion(subject: Subject) -> Motion:
+    state = subject.state
+    seconds, values = _sound(state)
+    if len(seconds) < MIN_SAMPLES:
+        raise NotAssessed(f"{state.label} has {len(seconds)} samples that are numbers")
+    grid = np.arange(seconds[0], seconds[-1], 1 / RATE_HZ)
+    if len(grid) < MIN_SAMPLES:
+        raise NotAssessed(f"{state.label} lasts {seconds[-1] - seconds[0]:.2f} s")
+    chosen = arm_columns(state)
+    joints = _smooth(seconds, values[:, chosen], grid)
+    point, unit = _as_point(joints, tuple(state.units[column] for column in chosen), state.label)
+    trails = [_trail("joints", unit, point)]
+    hands = _hands(subject, grid)
+    if sum(trail.way for trail in hands) >= LEAST_WAY_M:
+        trails = hands
+    first, stop = _active(trails)
+    longest = max(trail.way for trail in trails)
+    used = [trail.cut((first, stop)) for trail in trails if trail.way >= USED_SHARE * longest]
+    begin_ns = round(grid[first] * 1e9)
+    end_ns = begin_ns + round((stop - first) / RATE_HZ * 1e9)
+    names = tuple(state.names[column] for column in chosen)
+    return Motion(tuple(used), joints[first:stop], names, begin_ns, end_ns)
+
+
+def _sound(track: Track) -> tuple[Array, Array]:
+    """Times and rows that are finite and in order."""
+    good = np.isfinite(track.values).all(axis=1)
+    seconds, values = track.seconds[good], track.values[good]
+    forward = np.ones(len(seconds), bool)
+    if len(seconds):
+        forward[1:] = seconds[1:] > np.maximum.accumulate(seconds)[:-1]
+    return seconds[forward], values[forward]
+
+
+def arm_columns(track: Track) -> NDArray[np.int64]:
+    """The columns that are not fingers; all where there are no others."""
+    arms = np.array([_FINGERS.search(name) is None for name in track.names])
+    return np.flatnonzero(arms if arms.any() else ~arms)
+
+
+def _as_point(joints: Array, units: tuple[str, ...], label: str) -> tuple[Array, str]:
+    """All joints that move as one point; in shares of their range where they are not radians."""
+    spread = np.quantile(joints, 0.98, axis=0) - np.quantile(joints, 0.02, axis=0)
+    moving = np.flatnonzero(spread > 1e-6 * max(1.0, float(np.abs(joints).max())))
+    if not len(moving):
+        raise NotAssessed(f"nothing moves in {label}")
+    if all(units[column] == "rad" for column in moving):
+        return joints[:, moving], "rad"
+    # A column that hardly moves must not become a large one.
+    return joints[:, moving] / np.maximum(spread[moving], 0.02 * float(spread.max())), "1"
+
+
+def _hands(subject: Subject, grid: Array) -> list[Trail]:
+    """The hands in the world where the base is known, else against the pelvis."""
+    try:
+        posture = subject.posture
+        places = {
+            name: place for name, place in subject.robot.end_effectors.items() if "head" not in name
+        }
+        if not places:
+            return []
+        poses = subject.kinematics.place_poses(places, posture.q, posture.base)
+    except CorporealError:
+        return []
+    found = []
+    for name in places:
+        track = Track(name, subject.state.spec, posture.time_ns, poses.position(name))
+        seconds, values = _sound(track)
+        if len(seconds) >= MIN_SAMPLES:
+            found.append(_trail(name, "m", _smooth(seconds, values, grid)))
+    return found
+
+
+def _trail(name: str, unit: str, position: Array) -> Trail:
+    return Trail(name, unit, position, _low_pass(position, RATE_HZ, INTENT_HZ))
+
+
+def _smooth(seconds: Array, values: Array, grid: Array) -> Array:
+    """Low-passed at CUTOFF_HZ without delay, on the grid."""
+    rate = 1.0 / float(np.median(np.diff(seconds)))
+    even = np.arange(seconds[0], seconds[-1] + 0.5 / rate, 1 / rate)
+    regular = np.stack([np.interp(even, seconds, column) for column in values.T], axis=1)
+    if rate > 2.2 * CUTOFF_HZ:
+        regular = _low_pass(regular, rate, CUTOFF_HZ)
+    fine = CubicSpline(even, regular)(grid)
+    return fine if rate > 2.2 * CUTOFF_HZ else _low_pass(fine, RATE_HZ, CUTOFF_HZ)
+
+
+def _low_pass(values: Array, rate: float, cutoff_hz: float) -> Array:
+    sections = butter(2, cutoff_hz, fs=rate, output="sos")
+    room = min(len(values) - 1, int(rate))
+    return np.asarray(sosfiltfilt(sections, values, axis=0, padlen=room), np.float64)
+
+
+def _active(trails: list[Trail]) -> Span:
+    """From the first to the last motion of any trail."""
+    moves = np.logical_or.reduce(
+        [lasting(trail.pace >= REST_SHARE * trail.brisk, 0.1) for trail in trails if trail.way]
+        or [np.zeros(len(trails[0].position), bool)]
+    )
+    found = np.flatnonzero(moves)
+    if len(found) < MIN_SAMPLES:
+        raise NotAssessed("nothing moves for longer than a moment")
+    return int(found[0]), int(found[-1]) + 1
+
+
+def lasting(flags: Flags, seconds: float) -> Flags:
+    """Only the runs that last."""
+    least = round(seconds * RATE_HZ)
+    kept = np.zeros(len(flags), bool)
+    for first, stop in spans(flags):
+        kept[first:stop] = stop - first >= least
+    return kept
+
+
+def _slope(values: Array) -> Array:
+    return np.asarray(np.gradient(values, 1 / RATE_HZ, axis=0), np.float64)

@@ -1,0 +1,122 @@
+"""Sorts judged episodes into accepted, quarantined and failures; nothing is thrown away."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from corporeal.errors import CorporealError
+from corporeal.quality.finding import Verdict
+from corporeal.quality.inspection import EpisodeReport, Report
+
+FOLDERS: dict[Verdict, str] = {
+    "accepted": "accepted",
+    "quarantined": "quarantined",
+    "failed": "failures",
+}
+INDEX = "verdicts.jsonl"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the index: an episode, its verdict and the reasons for it."""
+
+    id: str
+    path: str
+    source: str
+    verdict: Verdict
+    reasons: tuple[str, ...]
+    findings: tuple[dict[str, Any], ...]
+    policy: str
+    outcome: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The line of the index."""
+        return self.__dict__ | {"reasons": list(self.reasons), "findings": list(self.findings)}
+
+
+def sort_into(report: Report, folder: Path) -> list[Entry]:
+    """Link every episode file under its verdict and write the index beside them.
+
+    A file that cannot be linked is copied. Sorting again moves an episode whose verdict has
+    changed: what lies in the folder is always what the index says.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    known = {entry.source: entry for entry in _known(folder)}
+    for episode in report.episodes:
+        source = os.path.relpath(episode.source.resolve(), folder.resolve())
+        old = known.pop(source, None)
+        if old is not None:
+            (folder / old.path).unlink(missing_ok=True)
+        known[source] = _place(episode, report, folder)
+    entries = sorted(known.values(), key=lambda each: each.path)
+    text = "".join(json.dumps(each.to_json(), ensure_ascii=False) + "\n" for each in entries)
+    partial = folder / f"{INDEX}.partial"
+    partial.write_text(text, "utf-8")
+    partial.replace(folder / INDEX)
+    return entries
+
+
+def _place(episode: EpisodeReport, report: Report, folder: Path) -> Entry:
+    source = episode.source.resolve()
+    room = folder / FOLDERS[episode.verdict]
+    room.mkdir(exist_ok=True)
+    target = _free(room / source.name)
+    if source.is_file():
+        try:
+            os.link(source, target)
+        except OSError:
+            shutil.copyfile(source, target)
+    counting = [each for each in episode.findings if each.severity != "note"]
+    outcome = episode.synopsis.metadata.get("outcome") if episode.synopsis is not None else None
+    return Entry(
+        id=episode.id,
+        path=str(target.relative_to(folder)),
+        source=os.path.relpath(source, folder.resolve()),
+        verdict=episode.verdict,
+        reasons=tuple(dict.fromkeys(each.check for each in counting)),
+        findings=tuple(each.to_json() for each in counting),
+        policy=report.policy.reference,
+        outcome=outcome.get("failure") if isinstance(outcome, dict) else None,
+    )
+
+
+def _free(path: Path) -> Path:
+    """The path, or with a number where an episode of the same name lies already."""
+    number = 1
+    free = path
+    while free.exists():
+        number += 1
+        free = path.with_stem(f"{path.stem}_{number}")
+    return free
+
+
+def _known(folder: Path) -> Iterator[Entry]:
+    return iter(read_entries(folder)) if (folder / INDEX).is_file() else iter(())
+
+
+def read_entries(folder: Path) -> list[Entry]:
+    """The index of a sorted folder."""
+    path = folder / INDEX
+    if not path.is_file():
+        raise CorporealError(
+            f"{folder}, got no {INDEX}; expected a folder that episodes were sorted into. "
+            f"Make one with: corporeal check EPISODES --sort {folder}."
+        )
+    entries = []
+    for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
+        try:
+            values = json.loads(line)
+            values |= {name: tuple(values[name]) for name in ("reasons", "findings")}
+            entries.append(Entry(**values))
+        except (ValueError, TypeError, KeyError):
+            raise CorporealError(
+                f"{path}:{number}, got a line that is not an entry; expected what "
+                "corporeal check --sort writes. Sort the episodes again."
+            ) from None
+    return entries

@@ -1,0 +1,304 @@
+"""One pass over a camera's pictures: everything the picture checks need, at a few 100 us each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import av
+import numpy as np
+from av.video.reformatter import Interpolation, VideoReformatter
+from numpy.typing import NDArray
+
+from corporeal.episode.recording import Footage, Stills
+from corporeal.errors import EpisodeError
+from corporeal.quality.finding import MAX_EVIDENCE, NotAssessed
+from corporeal.quality.subject import Subject
+from corporeal.units import SECOND_NS
+
+Array = NDArray[np.float64]
+Levels = NDArray[np.uint8]
+
+# Size of the small pictures, whatever the camera's own: a multiple of a grid of 4 x 5 cells.
+HEIGHT, WIDTH = 60, 80
+GRID = (4, 5)
+# Detail is measured on every eighth row, at full width: edges there are as sharp as anywhere.
+ROW_STEP = 8
+# Steps in pixels over which brightness is compared: the smallest is lost first when focus is.
+# A picture twice as wide as the reference has twice the steps.
+STEPS = (1, 2, 4, 8)
+REFERENCE_WIDTH = 640
+# A picture with less than this share of the usual contrast or sharpness is not an ordinary one.
+ORDINARY = 0.5
+_PLANAR = ("yuv420p", "yuvj420p", "yuv422p", "yuvj422p", "yuv444p", "yuvj444p", "nv12", "gray")
+
+
+@dataclass(frozen=True, eq=False)
+class PictureTrack:
+    """What one pass over a camera's pictures leaves: T is the number of pictures decoded.
+
+    Brightness is 0 (black) to 255 (white) whatever range the movie uses. `change` is the mean
+    absolute difference of brightness to the picture before (the first has 0), on full-width rows.
+    `detail` is the mean squared difference of brightness over each of STEPS, along the rows.
+    """
+
+    label: str
+    time_ns: NDArray[np.int64]
+    luma: Levels
+    """(T, HEIGHT, WIDTH), each value the mean of its part of the picture."""
+    chroma: Levels
+    """(T, 2, HEIGHT / 2, WIDTH / 2): blue and red difference, 128 is grey."""
+    change: Array
+    detail: Array
+    """(T, len(STEPS))."""
+    texture: Array
+    """(T, *GRID): the detail at the smallest step in every cell of a grid."""
+    is_key: NDArray[np.bool_]
+    is_torn: NDArray[np.bool_]
+    """The decoder said that the picture's data is damaged."""
+    sizes: tuple[tuple[int, int], ...]
+    """Every (height, width) that the pictures have, in order of appearance."""
+    error: str | None
+    """Why decoding ended before the movie did."""
+
+    def __len__(self) -> int:
+        return len(self.luma)
+
+    @cached_property
+    def seconds(self) -> Array:
+        """Time of every picture that has a stamp, in seconds from the episode's epoch."""
+        return self.time_ns / SECOND_NS
+
+    @cached_property
+    def mean(self) -> Array:
+        """Mean brightness of every picture (T,)."""
+        means: Array = self.luma.mean((1, 2))
+        return means
+
+    @cached_property
+    def contrast(self) -> Array:
+        """Standard deviation of brightness within every picture (T,)."""
+        contrast: Array = self.luma.std((1, 2))
+        return contrast
+
+    @cached_property
+    def sharpness(self) -> Array:
+        """Detail at the smallest step against that at the largest (T,); NaN where there is none.
+
+        Noise has 1, crisp edges about 1/8, a picture that is all blur 1/64.
+        """
+        largest = self.detail[:, -1]
+        known = largest > 4.0
+        return np.where(known, self.detail[:, 0] / np.where(known, largest, 1.0), np.nan)
+
+    @cached_property
+    def ordinary(self) -> NDArray[np.bool_]:
+        """Pictures with about the contrast and sharpness of the episode's median picture (T,).
+
+        The others are black, covered, dim or blurred; checks of motion leave them to those.
+        """
+        if not len(self):
+            return np.zeros(0, bool)
+        sharpness = np.nan_to_num(self.sharpness)
+        clear = sharpness >= ORDINARY * np.median(sharpness)
+        ordinary: NDArray[np.bool_] = clear & (self.contrast >= ORDINARY * np.median(self.contrast))
+        return ordinary
+
+    @cached_property
+    def stir(self) -> Array:
+        """How much the liveliest hundredth of the small picture changed since the one before (T,).
+
+        A hand that moves in one corner shows here, while noise and coding errors average out.
+        """
+        if len(self) < 2:
+            return np.zeros(len(self))
+        flat = self.luma.reshape(len(self), -1)
+        later, earlier = flat[1:], flat[:-1]
+        moved = np.maximum(later, earlier) - np.minimum(later, earlier)
+        place = moved.shape[1] - moved.shape[1] // 100
+        liveliest = np.partition(moved, place, axis=1)[:, place:]
+        return np.concatenate(([0.0], liveliest.mean(axis=1)))
+
+    def when(self, number: int) -> str:
+        """The time of a picture in words, for messages."""
+        if number >= len(self.time_ns):
+            return f"picture {number}"
+        return f"{self.seconds[number]:.2f} s"
+
+    def curve(self, values: Array, name: str) -> dict[str, Array]:
+        """A measure over time as evidence, thinned to what a report draws."""
+        count = min(len(values), len(self.time_ns))
+        chosen = np.unique(np.linspace(0, max(0, count - 1), min(count, MAX_EVIDENCE)).astype(int))
+        chosen = chosen[:count]
+        return {"time_s": self.seconds[chosen], name: np.asarray(values, np.float64)[chosen]}
+
+
+def picture_track(footage: Footage | Stills, label: str = "") -> PictureTrack:
+    """Decode the movie once. A movie that breaks off gives what came before, and the error."""
+    gathered = _Gathered()
+    error = None
+    try:
+        for frame in footage.frames():
+            gathered.add(frame)
+    except EpisodeError as broken:
+        error = str(broken)
+    return gathered.track(label or footage.spec.path, np.asarray(footage.time_ns), error)
+
+
+def pictures_of(subject: Subject, label: str) -> PictureTrack:
+    """The pass over one camera, made once for all checks; `label` names the camera."""
+    key = f"pictures/{label}"
+    if key not in subject._cache:
+        subject._cache[key] = picture_track(subject.footage[label], label)
+    track: PictureTrack = subject._cache[key]
+    return track
+
+
+def count_pictures(footage: Footage | Stills) -> int | None:
+    """Pictures that the camera has by the movie's own index; None where it does not say."""
+    if isinstance(footage, Stills):
+        return len(footage.pictures)
+    try:
+        with av.open(footage.open()) as container:
+            total = int(container.streams.video[0].frames)
+    except (av.FFmpegError, IndexError, OSError):
+        return 0
+    if not total:
+        return None
+    rest = max(0, total - footage.first)
+    return rest if footage.count is None else min(rest, footage.count)
+
+
+def cameras(subject: Subject, *, least: int = 1) -> Iterator[PictureTrack]:
+    """Every camera that has at least so many pictures; NotAssessed where there is none."""
+    if not subject.footage:
+        raise NotAssessed("no video stream")
+    shorter = []
+    for label in subject.footage:
+        track = pictures_of(subject, label)
+        if len(track) >= least:
+            yield track
+        else:
+            shorter.append(f"{label} has {len(track)} pictures")
+    if len(shorter) == len(subject.footage):
+        raise NotAssessed("; ".join(shorter))
+
+
+def median_view(track: PictureTrack, *, most: int = 61) -> Levels:
+    """What the camera shows most of the time: (HEIGHT, WIDTH), the median over the episode."""
+    if not len(track):
+        return np.zeros((HEIGHT, WIDTH), np.uint8)
+    chosen = np.unique(np.linspace(0, len(track) - 1, min(most, len(track))).astype(int))
+    return np.asarray(np.median(track.luma[chosen], axis=0), np.uint8)
+
+
+def picture_measures(subject: Subject) -> dict[str, float]:
+    """What each camera's pictures come to, to compare episodes by: `picture/<camera>/<what>`.
+
+    `blue` and `red` are the mean colour differences (0 is grey), `sharpness` is the median.
+    """
+    found: dict[str, float] = {}
+    for label in subject.footage:
+        track = pictures_of(subject, label)
+        if not len(track):
+            continue
+        blue, red = (track.chroma[::5].mean(axis=(0, 2, 3), dtype=np.float64) - 128.0).tolist()
+        found |= {f"picture/{label}/blue": blue, f"picture/{label}/red": red}
+        known = track.sharpness[np.isfinite(track.sharpness)]
+        if len(known):
+            found[f"picture/{label}/sharpness"] = float(np.median(known))
+    return found
+
+
+class _Gathered:
+    """Collects the measures of one picture after another."""
+
+    def __init__(self) -> None:
+        self._scaler = VideoReformatter()
+        self._planar = VideoReformatter()
+        self._before: NDArray[np.float32] | None = None
+        self._luma: list[Levels] = []
+        self._chroma: list[Levels] = []
+        self._change: list[float] = []
+        self._detail: list[list[float]] = []
+        self._texture: list[NDArray[np.float32]] = []
+        self._flags: list[tuple[bool, bool]] = []
+        self._sizes: dict[tuple[int, int], None] = {}
+        self._full_range = False
+
+    def add(self, frame: av.VideoFrame) -> None:
+        """Measure one picture."""
+        self._sizes.setdefault((frame.height, frame.width))
+        self._flags.append((bool(frame.key_frame), bool(frame.is_corrupt)))
+        if frame.format.name not in _PLANAR:
+            frame = self._planar.reformat(frame, format="yuv420p")
+        self._full_range = frame.format.name.startswith("yuvj") or int(frame.color_range) == 2
+        small = self._scaler.reformat(
+            frame, width=WIDTH, height=HEIGHT, format="yuv420p", interpolation=Interpolation.AREA
+        )
+        self._luma.append(_plane(small, 0).copy())
+        self._chroma.append(np.stack((_plane(small, 1), _plane(small, 2))))
+        rows = _plane(frame, 0)[ROW_STEP // 2 :: ROW_STEP].astype(np.float32)
+        self._change.append(self._changed(rows))
+        scale = max(1, round(frame.width / REFERENCE_WIDTH))
+        self._detail.append([_mean_square(_differences(rows, step * scale)) for step in STEPS])
+        self._texture.append(_cells(rows[:, 1:] - rows[:, :-1]))
+        self._before = rows
+
+    def _changed(self, rows: NDArray[np.float32]) -> float:
+        before = self._before
+        if before is None or before.shape != rows.shape:
+            return 0.0
+        return float(np.abs(rows - before).mean())
+
+    def track(self, label: str, time_ns: NDArray[np.int64], error: str | None) -> PictureTrack:
+        """Everything gathered."""
+        count = len(self._luma)
+        luma = np.stack(self._luma) if count else np.zeros((0, HEIGHT, WIDTH), np.uint8)
+        shape = (0, 2, HEIGHT // 2, WIDTH // 2)
+        gain = 1.0 if self._full_range else 255 / 219
+        flags = np.array(self._flags, bool).reshape(count, 2)
+        return PictureTrack(
+            label=label,
+            time_ns=time_ns[:count],
+            luma=luma if self._full_range else _TO_FULL[luma],
+            chroma=np.stack(self._chroma) if count else np.zeros(shape, np.uint8),
+            change=np.array(self._change) * gain,
+            detail=np.array(self._detail).reshape(count, len(STEPS)) * gain**2,
+            texture=np.array(self._texture, np.float64).reshape(count, *GRID) * gain**2,
+            is_key=flags[:, 0],
+            is_torn=flags[:, 1],
+            sizes=tuple(self._sizes),
+            error=error,
+        )
+
+
+# Movies keep brightness in 16..235 unless they say otherwise.
+_TO_FULL: Levels = np.clip((np.arange(256) - 16) * 255 / 219 + 0.5, 0, 255).astype(np.uint8)
+
+
+def _plane(frame: av.VideoFrame, number: int) -> Levels:
+    """One plane without the padding of its rows, as a view of the decoder's memory."""
+    plane = frame.planes[number]
+    rows = np.frombuffer(memoryview(plane), np.uint8).reshape(-1, plane.line_size)
+    return rows[: plane.height, : plane.width]
+
+
+def _mean_square(values: NDArray[np.float32]) -> float:
+    return float(np.vdot(values, values)) / max(1, values.size)
+
+
+def _differences(rows: NDArray[np.float32], step: int) -> NDArray[np.float32]:
+    return rows[:, step:] - rows[:, :-step]
+
+
+def _cells(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Mean square in every cell of the grid."""
+    squares = values * values
+    for axis, parts in enumerate(GRID):
+        size = squares.shape[axis]
+        starts = np.arange(parts) * size // parts
+        widths = np.diff(np.append(starts, size)).reshape((-1, 1) if axis == 0 else (1, -1))
+        squares = np.add.reduceat(squares, starts, axis=axis) / np.maximum(widths, 1)
+    return np.asarray(squares, np.float32)

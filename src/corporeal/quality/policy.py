@@ -1,0 +1,111 @@
+"""The policy document: which checks run, with which limits, and what a finding of each means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from pydantic import Field, model_validator
+
+from corporeal.errors import UnknownNameError
+from corporeal.quality.assessment import Setting
+from corporeal.quality.check import Check, checks
+from corporeal.quality.finding import Severity
+from corporeal.schema.document import Document, Part
+
+Limit = bool | int | float | str | None | tuple[bool | int | float | str, ...]
+
+
+class Rule(Part):
+    """One check under a policy; what is left out stays as it is elsewhere."""
+
+    severity: Severity | None = None
+    enabled: bool | None = None
+    limits: dict[str, Limit] = Field(default={}, description="keywords of the check")
+
+
+class Policy(Document):
+    """The numbers a team stands by. Tasks and robots override `checks`, robots the tasks."""
+
+    kind: ClassVar[str] = "policy"
+
+    checks: dict[str, Rule] = Field(default={}, description="by name of the check")
+    tasks: dict[str, dict[str, Rule]] = Field(default={}, description="task: rules of its own")
+    robots: dict[str, dict[str, Rule]] = Field(default={}, description="robot: rules of its own")
+
+    @model_validator(mode="after")
+    def _names_what_exists(self) -> Self:
+        for place, rules in self._parts():
+            for name, rule in rules.items():
+                try:
+                    _check_rule(name, rule)
+                except UnknownNameError as error:
+                    raise ValueError(f"{place}: {str(error).rstrip('.')}") from None
+        return self
+
+    def _parts(self) -> Iterator[tuple[str, Mapping[str, Rule]]]:
+        yield "checks", self.checks
+        for task, rules in self.tasks.items():
+            yield f"task {task}", rules
+        for robot, rules in self.robots.items():
+            yield f"robot {robot}", rules
+
+    def settings(self, *, task: str | None = None, robot: str | None = None) -> dict[str, Setting]:
+        """How to run every check that the policy speaks of, on this task and robot."""
+        merged: dict[str, Setting] = {}
+        layers = (self.checks, self.tasks.get(task or "", {}), self.robots.get(robot or "", {}))
+        for layer in layers:
+            for name, rule in layer.items():
+                merged[name] = _laid_over(merged.get(name, Setting()), rule)
+        return merged
+
+
+def _check_rule(name: str, rule: Rule) -> None:
+    if name not in checks():
+        raise UnknownNameError("check", name, checks())
+    known = checks()[name].limits
+    for limit, value in rule.limits.items():
+        if limit not in known:
+            raise UnknownNameError(f"limit of {name}", limit, known)
+        if not _fits(value, known[limit]):
+            raise ValueError(
+                f"limit {limit} of {name}, got {value!r}; expected something like {known[limit]!r}"
+            )
+
+
+def _fits(value: Limit, default: Any) -> bool:
+    if default is None or value is None:
+        return True
+    if isinstance(default, bool) or isinstance(value, bool):
+        return isinstance(default, bool) and isinstance(value, bool)
+    if isinstance(default, int | float):
+        return isinstance(value, int | float)
+    return isinstance(value, type(default))
+
+
+def _laid_over(below: Setting, rule: Rule) -> Setting:
+    return Setting(
+        severity=rule.severity or below.severity,
+        limits={**(below.limits or {}), **rule.limits},
+        enabled=below.enabled if rule.enabled is None else rule.enabled,
+    )
+
+
+def rule_of(check: Check) -> Rule:
+    """The check's own severity and limits as a rule."""
+    return Rule(severity=check.severity, limits=check.limits)
+
+
+@cache
+def default_policy() -> Policy:
+    """The policy that holds when none is named."""
+    resource = files("corporeal.quality") / "default_policy.yaml"
+    return Policy.parse(resource.read_text("utf-8"), source="default policy", suffix=".yaml")
+
+
+def open_policy(path: Path | str | None) -> Policy:
+    """The policy in a file; the default one when there is no path."""
+    return default_policy() if path is None else Policy.load(Path(path))

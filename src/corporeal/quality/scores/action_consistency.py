@@ -1,0 +1,71 @@
+"""How far the actions are from those of the most similar demonstrations of the task."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from corporeal.quality.dtw import distances
+from corporeal.quality.profile import POINTS, Profile
+from corporeal.quality.score import Measure, Score
+from corporeal.quality.track import Array
+
+LEAST, NEAREST, PEERS = 6, 5, 60
+BAND = 0.25
+
+
+def measure(profiles: Sequence[Profile]) -> list[Measure | str]:
+    """The distance of every episode to the five most similar.
+
+    Formula: dynamic time warping of the joint targets (of the joints, where there are no targets)
+    at 100 points from the first motion to the last, each column in units of its spread over the
+    task; the warped distance per step and column to the five nearest demonstrations, on average.
+    Unit: 1, spreads of the task. Lower is better. Only the nearest count, because a task may be
+    done in several good ways, such as with either hand. Each episode is held against at most 60
+    others. Needs six episodes.
+    """
+    usual, _ = Counter(profile.names for profile in profiles).most_common(1)[0]
+    alike = [number for number, profile in enumerate(profiles) if profile.names == usual]
+    found: list[Measure | str] = ["its columns are not those of the task"] * len(profiles)
+    if len(alike) < LEAST:
+        return [f"{len(alike)} episodes of the task; {LEAST} are needed"] * len(profiles)
+    near = _nearest(_scaled([profiles[number] for number in alike]))
+    for number, value in zip(alike, near, strict=True):
+        found[number] = Measure(
+            float(value), "1", f"The {NEAREST} nearest demonstrations are {value:.2f} spreads away."
+        )
+    return found
+
+
+def _scaled(profiles: Sequence[Profile]) -> list[Array]:
+    """The paths in units of each column's spread; columns that hardly move are left out."""
+    paths = np.stack([profile.path for profile in profiles]).astype(np.float64)
+    spread = paths.std(axis=(0, 1))
+    moving = spread > 0.05 * float(spread.max(initial=0.0))
+    if not moving.any():
+        return [path[:, :1] * 0.0 for path in paths]
+    return list(paths[:, :, moving] / spread[moving] / np.sqrt(moving.sum()))
+
+
+def _nearest(paths: list[Array]) -> Array:
+    count = len(paths)
+    peers = min(count - 1, PEERS)
+    # Evenly around the circle of episodes: the same ones whatever else is asked.
+    offsets = np.unique(np.linspace(1, count - 1, peers).astype(int))
+    pairs = [(paths[i], paths[(i + step) % count]) for i in range(count) for step in offsets]
+    apart = distances(pairs, band=BAND).reshape(count, len(offsets)) / POINTS
+    return np.asarray(np.sort(apart, axis=1)[:, :NEAREST].mean(axis=1))
+
+
+SCORE = Score(
+    measure,
+    unit="1",
+    better="lower",
+    good=0.05,
+    bad=1.5,
+    logarithmic=True,
+    reference="Sakoe and Chiba 1978, dynamic time warping",
+    scope="batch",
+)

@@ -1,0 +1,234 @@
+"""Draws one episode up in brief, for the checks that compare episodes with each other."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import uniform_filter1d
+
+from corporeal.quality.action_lag import action_lag, action_lag_measures
+from corporeal.quality.batch import PATH_POINTS, Moments, Synopsis
+from corporeal.quality.columns import bridged
+from corporeal.quality.finding import NotAssessed
+from corporeal.quality.pictures import median_view, picture_measures, pictures_of
+from corporeal.quality.stillness import stillness
+from corporeal.quality.subject import ACTION, STATE, Subject
+from corporeal.quality.track import Array, Track
+from corporeal.units import SECOND_NS
+
+QUANTILES = (1, 2, 5, 10, 25, 50, 75, 90, 95, 98, 99)
+# Hashes kept of an episode's rows: two sketches of this size tell a shared half from none.
+SKETCH = 128
+# A point of the path is the mean over so long: the noise of one sample is no motion.
+_SMOOTH_S = 0.07
+
+
+def synopsis(subject: Subject, *, pictures: bool) -> Synopsis:
+    """The episode in brief; with `pictures` a view of each camera as well."""
+    recording = subject.recording
+    main = _main(subject)
+    path, motion_s = (None, 0.0) if main is None else _path(subject, main)
+    return Synopsis(
+        index=recording.index,
+        id=recording.id,
+        source=recording.source,
+        task=subject.task,
+        metadata=recording.metadata,
+        duration_s=_duration_s(subject),
+        frames=0 if main is None else len(main),
+        digest=_digest(subject),
+        path=path,
+        moments={label: moments(track) for label, track in subject.tracks.items()},
+        names=() if main is None else main.names,
+        views=_views(subject) if pictures else {},
+        instruction=instruction_of(subject),
+        sketch=_sketch(subject),
+        measures=_measures(subject, path)
+        | {"motion_s": motion_s}
+        | (picture_measures(subject) if pictures else {}),
+    )
+
+
+def moments(track: Track) -> Moments:
+    """Sums, extremes and exact quantiles of every column; a column with a NaN has none."""
+    values = track.values
+    count, width = values.shape
+    if not count:
+        nothing = np.full(width, np.nan)
+        return Moments(0, np.zeros(width), np.zeros(width), nothing, nothing)
+    with np.errstate(invalid="ignore", over="ignore"):
+        # In single precision: as exact as most sources are, and sorted in half the time.
+        ordered = np.sort(np.ascontiguousarray(values.T, np.float32), axis=1)
+        total = values.sum(axis=0)
+        deviation = values - total / count
+        squares = np.einsum("td,td->d", deviation, deviation)
+        places = np.array(QUANTILES) / 100 * (count - 1)
+        left = np.floor(places).astype(np.int64)
+        right = np.minimum(left + 1, count - 1)
+        share = places - left
+        levels = (ordered[:, left] * (1 - share) + ordered[:, right] * share).T.copy()
+    broken = ~np.isfinite(total)
+    lowest, highest = values.min(axis=0), values.max(axis=0)
+    for row in (total, squares, lowest, highest):
+        row[broken] = np.nan
+    levels[:, broken] = np.nan
+    named = {f"q{each:02d}": level for each, level in zip(QUANTILES, levels, strict=True)}
+    return Moments(count, total, squares, lowest, highest, named)
+
+
+def instruction_of(subject: Subject) -> str | None:
+    """What the demonstration was told to be: from the metadata, or the first text said."""
+    said = subject.recording.metadata.get("instruction")
+    if isinstance(said, str):
+        return said
+    label = subject.recording.named("instruction")
+    if label is None or not len(subject.recording.signals[label]):
+        return None
+    return str(subject.recording.signals[label][0])
+
+
+def _main(subject: Subject) -> Track | None:
+    """The track that the path is made of: the state, or the action where there is none."""
+    for role in (*STATE, *ACTION):
+        label = subject.recording.named(role)
+        if label in subject.tracks and len(subject.tracks[label]):
+            return subject.tracks[label]
+    return None
+
+
+def _duration_s(subject: Subject) -> float:
+    ends = [
+        (int(signal.time_ns[0]), int(signal.time_ns[-1]))
+        for signal in subject.recording.signals.values()
+        if len(signal) and signal.spec.rate_hz is not None
+    ]
+    if not ends:
+        return 0.0
+    return (max(last for _, last in ends) - min(first for first, _ in ends)) / SECOND_NS
+
+
+def _path(subject: Subject, track: Track) -> tuple[Array, float]:
+    """The track (PATH_POINTS, D) evenly in time from the rest before it to the rest after.
+
+    And the seconds that this is.
+    """
+    first, last = _motion(subject, track)
+    begin, end = int(track.time_ns[first]), int(track.time_ns[last])
+    grid = np.rint(np.linspace(begin, end, PATH_POINTS)).astype(np.int64)
+    width = (
+        max(1, round(_SMOOTH_S / track.period_s)) if len(track) > 1 and track.period_s > 0 else 1
+    )
+    smooth = replace(track, values=uniform_filter1d(bridged(track.values), width, axis=0))
+    return smooth.at(grid), (end - begin) / SECOND_NS
+
+
+def _motion(subject: Subject, track: Track) -> tuple[int, int]:
+    """First and last sample of the motion; the whole where nothing moves."""
+    try:
+        still = stillness(subject).still
+    except NotAssessed:
+        return 0, len(track) - 1
+    moving = np.flatnonzero(~still)
+    if len(still) != len(track) or not len(moving):
+        return 0, len(track) - 1
+    # The transient at the very edge of a recording is no motion: look past half a second.
+    edge = min(len(track) // 4, round(0.5 / track.period_s)) if track.period_s > 0 else 0
+    inner = moving[(moving >= edge) & (moving < len(track) - edge)]
+    if len(inner) < 2:
+        return 0, len(track) - 1
+    first, last = int(inner[0]), int(inner[-1])
+    # What already moves there moves from the very first sample.
+    return (0 if first == edge else first), (
+        len(track) - 1 if last == len(track) - 1 - edge else last
+    )
+
+
+def _digest(subject: Subject) -> bytes:
+    """A hash of every number; stamps and labels of people are left out of it."""
+    whole = hashlib.blake2b(digest_size=16)
+    for label, track in sorted(subject.tracks.items()):
+        whole.update(f"{label} {track.values.shape}".encode())
+        whole.update(np.ascontiguousarray(track.values, np.float32).tobytes())
+    return whole.digest()
+
+
+def _sketch(subject: Subject) -> NDArray[np.uint64]:
+    """The smallest hashes of the distinct rows of state and action together (bottom-k sketch).
+
+    The share of hashes that two sketches have in common estimates the share of rows that the two
+    episodes have in common (Broder, On the resemblance and containment of documents, 1997).
+    """
+    main = _main(subject)
+    if main is None:
+        return np.zeros(0, np.uint64)
+    rows = np.ascontiguousarray(main.values, np.float32)
+    bits = rows.view(np.uint32).astype(np.uint64)
+    # A polynomial over the columns with odd factors, then a finaliser that spreads the bits.
+    odd = np.uint64(0x9E3779B97F4A7C15)
+    factors = np.multiply.accumulate(np.full(bits.shape[1], odd))
+    mixed = (bits * factors).sum(axis=1, dtype=np.uint64)
+    mixed ^= mixed >> np.uint64(29)
+    mixed *= np.uint64(0xBF58476D1CE4E5B9)
+    mixed ^= mixed >> np.uint64(32)
+    return np.unique(mixed)[:SKETCH]
+
+
+def _views(subject: Subject) -> dict[str, NDArray[np.uint8]]:
+    found = {}
+    for label in subject.footage:
+        try:
+            found[label] = median_view(pictures_of(subject, label))
+        except NotAssessed:
+            continue
+    return found
+
+
+def _measures(subject: Subject, path: Array | None) -> dict[str, float]:
+    """Scalars worth charting; what cannot be had is left out."""
+    found: dict[str, Any] = {"duration_s": _duration_s(subject)}
+    if path is not None and path.shape[1]:
+        steps = np.diff(path, axis=0)
+        found["path_length"] = float(np.sqrt((steps**2).sum(axis=1)).sum())
+        found["reach"] = float(np.sqrt(((path - path[0]) ** 2).sum(axis=1)).max())
+    try:
+        rate = bridged(subject.state.rate)
+        found["peak_speed"] = float(np.quantile(np.sqrt((rate**2).sum(axis=1)), 0.99))
+    except NotAssessed:
+        pass
+    try:
+        rest = stillness(subject)
+        found["idle_share"] = rest.share
+        found["moving_s"] = rest.span_s * (1.0 - rest.share)
+    except NotAssessed:
+        pass
+    force = peak_force_n(subject)
+    if force is not None:
+        found["peak_force"] = force
+    late = _action_lag_s(subject)
+    if late is not None:
+        found["action_lag_s"] = late
+    found |= action_lag_measures(subject)
+    return {name: float(value) for name, value in found.items() if np.isfinite(value)}
+
+
+def _action_lag_s(subject: Subject) -> float | None:
+    """How late the state follows the action."""
+    try:
+        return action_lag(subject).seconds
+    except NotAssessed:
+        return None
+
+
+def peak_force_n(subject: Subject) -> float | None:
+    """The largest force at a wrist beyond its median over the episode, spikes left out."""
+    highest = []
+    for track in subject.ending_in("_wrist_wrench").values():
+        if len(track) and track.values.shape[1] >= 3:
+            force = bridged(track.values[:, :3])
+            beyond = np.sqrt(((force - np.median(force, axis=0)) ** 2).sum(axis=1))
+            highest.append(float(np.quantile(beyond, 0.995)))
+    return max(highest, default=None)

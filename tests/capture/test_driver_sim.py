@@ -1,0 +1,40 @@
+"""The simulated source: streams made late on purpose, in order of arrival."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from corporeal.capture.driver import Sample, drivers, parse_options
+from corporeal.errors import UnknownNameError
+
+IMU = "observations/pelvis_imu"
+JOINTS = "observations/joint_position"
+
+
+def _samples(**options: object) -> list[Sample]:
+    driver = drivers()["sim"]
+    chosen = parse_options(driver, {"task": "stand", "pictures": False, **options})
+    driver.describe(chosen)
+    return [item for item in driver.read(chosen) if isinstance(item, Sample)]
+
+
+def _stamps(samples: list[Sample], path: str) -> NDArray[np.int64]:
+    """Stamps of a stream since the first joint reading arrived: two runs begin at other times."""
+    begin = next(sample.arrival_ns for sample in samples if sample.stream == JOINTS)
+    return np.array([sample.source_ns for sample in samples if sample.stream == path]) - begin
+
+
+def test_a_late_stream_comes_and_is_stamped_late_and_the_others_are_not() -> None:
+    good, late = _samples(), _samples(late_ms={IMU: 80.0})
+    arrivals = np.array([sample.arrival_ns for sample in late])
+    assert (np.diff(arrivals) >= 0).all()
+    for path, shift_ms in ((IMU, 80.0), (JOINTS, 0.0)):
+        shift = _stamps(late, path) - _stamps(good, path)
+        assert np.median(shift) / 1e6 == pytest.approx(shift_ms, abs=0.1)
+
+
+def test_an_unknown_stream_is_named() -> None:
+    with pytest.raises(UnknownNameError, match="pelvis_imu"):
+        _samples(late_ms={"observations/pelvis_inu": 80.0})

@@ -1,0 +1,65 @@
+"""Joints that stay where they are while they are told to move are found."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.quality.reaching import POSITION, altered, changed, column, reaching, table, without
+
+from corporeal.quality.checks.joints_respond import CHECK
+from corporeal.quality.finding import NotAssessed
+from corporeal.quality.subject import Subject
+
+
+def freeze(first: int, stop: int, number: int) -> object:
+    def edit(values: np.ndarray) -> None:
+        values[first:stop, number] = values[first, number]
+
+    return edit
+
+
+def test_joints_that_follow_pass() -> None:
+    assert list(CHECK.find(Subject(reaching()))) == []
+    assert list(CHECK.find(Subject(table()))) == []
+
+
+@pytest.mark.parametrize("stop", [360, 500, 800])
+def test_a_frozen_joint_is_found_with_its_frames(stop: int) -> None:
+    elbow = column("right_elbow")
+    (finding,) = CHECK.find(altered(joint_position=freeze(300, stop, elbow)))  # type: ignore[arg-type]
+    assert finding.stream == POSITION
+    assert "right_elbow_joint" in finding.message
+    assert abs(finding.frames[0][0] - 300) <= 2
+    assert abs(finding.frames[0][1] - stop) <= 2
+
+
+def test_a_joint_frozen_all_the_time_is_found_in_a_table() -> None:
+    spoilt = changed(table(), joint_position=freeze(0, 360, 3))  # type: ignore[arg-type]
+    (finding,) = CHECK.find(Subject(spoilt))
+    assert finding.frames == ((0, 360),)
+
+
+def test_a_joint_that_is_not_told_to_move_may_stand() -> None:
+    elbow = column("right_elbow")
+    hold = freeze(0, 800, elbow)
+    calm = altered(joint_position=hold, joint_position_target=hold, joint_velocity=turn_off(elbow))  # type: ignore[arg-type]
+    assert list(CHECK.find(calm)) == []
+
+
+def turn_off(number: int) -> object:
+    def edit(values: np.ndarray) -> None:
+        values[:, number] = 0.0
+
+    return edit
+
+
+def test_a_finger_that_is_held_by_what_it_grasps_passes() -> None:
+    def held(values: np.ndarray) -> None:
+        values[:, -1] = np.minimum(values[:, -1], 0.6)
+
+    assert list(CHECK.find(Subject(changed(table(), joint_position=held)))) == []
+
+
+def test_a_recording_without_an_action_is_not_assessed() -> None:
+    with pytest.raises(NotAssessed, match="joint_position_target"):
+        list(CHECK.find(without(reaching(), "joint_position_target")))

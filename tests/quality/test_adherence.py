@@ -1,0 +1,41 @@
+"""Adherence is reported rule by rule."""
+
+from __future__ import annotations
+
+from tests.quality.demonstrations import batch_of, demonstration
+from tests.quality.ruled import MARKS, marked
+
+from corporeal.protocol.library import open_protocol
+from corporeal.quality.adherence import RULES, adherence, share_kept
+from corporeal.quality.assessment import assess
+from corporeal.quality.batch import Batch
+from corporeal.quality.check import checks
+from corporeal.quality.subject import Subject
+
+PROTOCOL = open_protocol("pick_place")
+
+
+def test_every_rule_has_its_check_and_every_check_of_a_protocol_its_rule() -> None:
+    ruled = {name for name, check in checks().items() if check.topic == "protocol"}
+    assert set(RULES.values()) == ruled
+
+
+def test_every_rule_is_kept_broken_or_not_judged() -> None:
+    short = marked(marks=[MARKS[0], {"what": "end", "time_ns": 2_000_000_000}])
+    found = assess(Subject(short, PROTOCOL), pictures=False)
+    rules = {rule.name: rule for rule in adherence(found, PROTOCOL)}
+    assert rules["start state"].kept is True
+    assert rules["duration"].kept is False
+    assert "0.8 s" in rules["duration"].message
+    assert rules["force"].kept is None
+    assert "operators" not in rules
+    share = share_kept(tuple(rules.values()))
+    assert share is not None
+    assert 0.5 < share < 1.0
+
+
+def test_a_batch_has_rules_of_its_own() -> None:
+    batch = Batch(batch_of(demonstration()).episodes, protocol=PROTOCOL)
+    rules = adherence(assess(batch, scope="batch"), PROTOCOL, batch=True)
+    assert [rule.name for rule in rules] == ["approaches", "operators"]
+    assert share_kept(rules) is None
