@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from corporeal.quality.joint_evidence import FLOOR, Response
+from corporeal.quality.joint_evidence import DEGREES, FLOOR, Response
 from corporeal.quality.track import Array
 
 Kind = Literal["exchanged", "flipped", "degrees", "scaled", "shifted"]
-DEGREES = 180.0 / np.pi
 
 # Logarithms of how much smaller the error gets when the claim is true, for each column. On clean
 # recordings no exchange gains more than 0.5, and no change of sign more than 0.3.

@@ -21,6 +21,11 @@ MAX_LAG_S = 0.5
 GRID_HZ = 50.0
 # Below this a tracking error is no evidence: resolution and stiction of real joints, rad.
 FLOOR = 0.004
+# Half of the moving columns are at least so like some column of an action that asks for positions.
+FOLLOWS = 0.8
+# And without names: their values differ by less than this share of their own motion.
+NEAR = 0.5
+DEGREES = 180.0 / np.pi
 MIN_SAMPLES = 40
 
 
@@ -144,7 +149,27 @@ class Response:
 
 def response(subject: Subject) -> Response:
     """The answer of the state to the action, computed once; raises NotAssessed without either."""
-    return _kept(subject, "joint_response", lambda: compare(subject.state, subject.action))
+    return _kept(subject, "joint_response", lambda: _following(subject))
+
+
+def _following(subject: Subject) -> Response:
+    """The comparison, where the action asks for positions and not for steps or velocities."""
+    answer = compare(subject.state, subject.action)
+    moving = np.flatnonzero(answer.spread[0] > 2 * answer.least)
+    if not len(moving):
+        return answer
+    alike = np.maximum(answer.correlation, answer.opposition)[moving].max(axis=1)
+    follows = np.median(alike) > FOLLOWS
+    if not set(answer.state.names) & set(answer.action.names):
+        # Without a name in common only values can say that both are of the same kind.
+        factors = (1.0, -1.0, DEGREES, 1 / DEGREES)
+        apart = np.min([answer.errors(factor)[moving].min(axis=1) for factor in factors], axis=0)
+        follows &= np.median(apart / answer.spread[0][moving]) < NEAR
+    if not follows:
+        raise NotAssessed(
+            f"{answer.action.label} does not ask for the positions in {answer.state.label}"
+        )
+    return answer
 
 
 def motion(subject: Subject) -> Response:

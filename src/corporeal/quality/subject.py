@@ -19,6 +19,11 @@ from corporeal.quality.track import Array, Track, track_of
 
 STATE = ("joint_position", "state")
 ACTION = ("joint_position_target", "action")
+# Ends of the roles of which it is known what they hold; anything else may leap or stand by nature.
+UNDERSTOOD = (
+    *STATE, *ACTION, "joint_velocity", "joint_torque", "_imu", "_wrench", "_tactile", "_gripper",
+    "_gripper_target", "_pose", "base_velocity", "_hand_position",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +83,15 @@ class Subject:
                 except (CorporealError, ValueError) as error:
                     self.unreadable[label] = str(error)
         return found
+
+    @property
+    def understood(self) -> dict[str, Track]:
+        """The tracks whose role says what they hold, by label."""
+        return {
+            label: track
+            for label, track in self.tracks.items()
+            if track.spec.name in UNDERSTOOD or track.spec.name.endswith(UNDERSTOOD[4:])
+        }
 
     @property
     def state(self) -> Track:

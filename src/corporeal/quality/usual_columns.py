@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.quality.batch import Synopsis
-from corporeal.quality.joint_claims import DEGREES
+from corporeal.quality.joint_evidence import DEGREES
 from corporeal.quality.track import Array
 
 Kind = Literal["exchanged", "flipped", "degrees"]

@@ -10,7 +10,7 @@ from corporeal.embodiment.embodiment import Joint
 from corporeal.quality.check import Check
 from corporeal.quality.columns import bridged, listed
 from corporeal.quality.finding import Finding, NotAssessed
-from corporeal.quality.joint_claims import DEGREES
+from corporeal.quality.joint_evidence import DEGREES
 from corporeal.quality.joint_identity import accusations
 from corporeal.quality.subject import ACTION, STATE, Subject
 from corporeal.quality.track import Track

@@ -35,7 +35,9 @@ def find(
     for label, signal in subject.recording.signals.items():
         if signal.spec.kind != "array" or signal.spec.group == "actions":
             continue
-        track = subject.tracks.get(label)
+        track = subject.understood.get(label)
+        if track is None and len(signal.spec.shape) < 2:
+            continue
         if track is None:
             track = _flat(label, signal)
         if len(track) < MIN_SAMPLES or not track.values.shape[1]:

@@ -11,12 +11,19 @@ from corporeal.quality.finding import Finding, NotAssessed
 from corporeal.quality.usual_columns import Oddity, Postures, oddities, postures
 
 
-def find(batch: Batch, *, min_episodes: int = 4, min_gain: float = 1.25) -> Iterator[Finding]:
+def find(
+    batch: Batch,
+    *,
+    min_episodes: int = 4,
+    min_gain: float = 1.25,
+    min_gain_unnamed: float = 2.0,
+) -> Iterator[Finding]:
     """Yield episodes whose postures are like those of the others only with columns changed.
 
     Two columns, or the sides of a limb, exchanged; a sign turned round; degrees. The change must
     bring the postures `min_gain` times nearer to those of the other episodes of the task; in
-    clean sets it reaches 1.13, beside a spoilt episode 1.23. Works where state and action are
+    clean sets it reaches 1.13, beside a spoilt episode 1.23. Columns without names need
+    `min_gain_unnamed`. Works where state and action are
     wrong together, which no comparison inside one episode can tell.
 
     Why: a dataset merged from two exporters trains a policy on two meanings of one column.
@@ -25,9 +32,12 @@ def find(batch: Batch, *, min_episodes: int = 4, min_gain: float = 1.25) -> Iter
     looked = 0
     for seen in postures(batch.episodes, least=min_episodes):
         looked += 1
-        for oddity in oddities(seen, min_gain=min_gain):
+        # Columns without names may be anything: poses of a hand vary more than joints.
+        named = not all(name.isdigit() for name in seen.names)
+        gain = min_gain if named else min_gain_unnamed
+        for oddity in oddities(seen, min_gain=gain):
             for label in _streams(seen.episodes[oddity.episode], oddity):
-                yield _finding(seen, oddity, label, min_gain)
+                yield _finding(seen, oddity, label, gain)
     if not looked:
         raise NotAssessed(f"fewer than {min_episodes} episodes with the same joints")
 

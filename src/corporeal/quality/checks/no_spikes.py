@@ -37,7 +37,7 @@ def find(
     """
     tracks = [
         track
-        for track in subject.tracks.values()
+        for track in subject.understood.values()
         if not track.spec.name.endswith(SKIPPED) and len(track) >= MIN_SAMPLES
     ]
     if not tracks:

@@ -55,7 +55,7 @@ def _jumps(values: Array, least: float, ratio: float) -> NDArray[np.bool_]:
     if not jumps.any():
         return np.asarray(jumps)
     # Steps of the same size elsewhere mean that this column moves by steps.
-    often = np.partition(size, -5, axis=0)[-5] if len(size) > 5 else np.zeros(size.shape[1])
+    often = np.partition(size, -4, axis=0)[-4] if len(size) > 4 else np.zeros(size.shape[1])
     jumps &= size > 2.0 * often
     for row in np.flatnonzero(jumps.any(axis=1)).tolist():
         columns = np.flatnonzero(jumps[row])
