@@ -74,6 +74,8 @@ class Fault:
     pictures: bool = False
     data: frozenset[str] = frozenset()
     """The kinds of data it makes sense for; empty for all that have the streams."""
+    among: int = 1
+    """Episodes that a set must have for it to show: one alone may look as it likes."""
 
     @property
     def counted(self) -> tuple[float, ...]:
@@ -90,6 +92,7 @@ def fault(
     scope: Scope = "episode",
     pictures: bool = False,
     data: Collection[str] = (),
+    among: int = 1,
 ) -> Callable[[Inject], Fault]:
     """Make a fault of a function: its name, its docstring, and the topic from its file."""
 
@@ -106,6 +109,7 @@ def fault(
             scope=scope,
             pictures=pictures,
             data=frozenset(data),
+            among=among,
         )
 
     return make

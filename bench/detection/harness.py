@@ -168,6 +168,8 @@ def run_trial(plan: Plan, trial: Trial) -> Outcome:
         episodes = open_set(trial.kind, plan)
         if fault.data and not fault.data & {trial.kind, FAMILY.get(trial.kind, trial.kind)}:
             raise NotApplicable("not for this kind of data")
+        if len(episodes.recordings) < fault.among:
+            raise NotApplicable(f"fewer than {fault.among} episodes")
         rng = np.random.default_rng([trial.seed, zlib.crc32(trial.fault.encode()), trial.place])
         if fault.scope == "set":
             return _set_trial(plan, trial, fault, episodes, rng)
@@ -179,7 +181,8 @@ def run_trial(plan: Plan, trial: Trial) -> Outcome:
 
 
 def _where(error: Exception) -> str:
-    last = traceback.extract_tb(error.__traceback__)[-1]
+    frames = traceback.extract_tb(error.__traceback__)
+    last = ([each for each in frames if "/corporeal/" in each.filename] or frames)[-1]
     return f"{type(error).__name__}: {error} at {Path(last.filename).name}:{last.lineno}"
 
 

@@ -122,7 +122,7 @@ def covered(recording: Recording, rng: Rng, strength: float) -> Injected:
     return refilm(recording, label, change), Truth((label,), ((where.start, where.stop),))
 
 
-@fault({"cameras_in_place", "same_viewpoint"}, pictures=True)
+@fault({"cameras_in_place", "same_viewpoint", "pictures_are_usual"}, pictures=True, among=4)
 def cameras_swapped(recording: Recording, rng: Rng, strength: float) -> Injected:
     """Two cameras are exchanged."""
     del strength
@@ -143,8 +143,8 @@ def _as(movie: Footage, place: Footage) -> Footage:
     return replace(movie, spec=place.spec)
 
 
-@fault({"same_viewpoint", "cameras_in_place"}, strengths=(0.03, 0.1, 0.2), tolerance=0.1,
-       unit="of the width", pictures=True)  # fmt: skip
+@fault({"same_viewpoint", "pictures_are_usual", "cameras_in_place"}, strengths=(0.03, 0.1, 0.2),
+       tolerance=0.1, unit="of the width", pictures=True, among=4)  # fmt: skip
 def viewpoint_moved(recording: Recording, rng: Rng, strength: float) -> Injected:
     """A camera was knocked: it looks elsewhere than in the other episodes."""
     label = any_camera(recording, rng)
@@ -247,7 +247,7 @@ def foreign_picture(recording: Recording, rng: Rng, strength: float) -> Injected
     return refilm(recording, label, change), Truth((label,), ((where.start, where.stop),))
 
 
-@fault({"same_viewpoint", "cameras_in_place"}, pictures=True)
+@fault({"same_viewpoint", "pictures_are_usual", "cameras_in_place"}, pictures=True, among=4)
 def upside_down(recording: Recording, rng: Rng, strength: float) -> Injected:
     """A camera was mounted upside down in this one episode."""
     del strength
@@ -255,7 +255,7 @@ def upside_down(recording: Recording, rng: Rng, strength: float) -> Injected:
     return refilm(recording, label, lambda pictures: pictures[:, ::-1, ::-1]), Truth((label,))
 
 
-@fault({"same_viewpoint", "cameras_in_place", "colours_as_usual"}, pictures=True)
+@fault({"same_viewpoint", "cameras_in_place", "pictures_are_usual"}, pictures=True, among=4)
 def colours_swapped(recording: Recording, rng: Rng, strength: float) -> Injected:
     """Red and blue are exchanged in this one episode: BGR taken for RGB."""
     del strength

@@ -17,7 +17,8 @@ MAX_LAG_S = 0.8
 MIN_CONFIDENCE = 0.6
 # Of a joint that moves less than this share of the most mobile one nothing is asked.
 _MOVES = 0.02
-FEWEST = 2
+# Those that move most tell most, and so many are enough.
+FEWEST, MOST = 2, 14
 PREFIX = "action_lag_s/"
 
 
@@ -80,10 +81,11 @@ def _response(subject: Subject) -> Response:
         raise NotAssessed(f"no column of {action.label} is one of {state.label}")
     told, done = bridged(action.values), bridged(state.values)
     reach = np.array([min(np.ptp(told[:, a]), np.ptp(done[:, s])) for s, a in pairs])
-    most = float(reach.max(initial=0.0))
+    least = max(_MOVES * float(reach.max(initial=0.0)), 1e-9)
     found: dict[str, Lag] = {}
-    for (s, a), own in zip(pairs, reach, strict=True):
-        if own <= max(_MOVES * most, 1e-9):
+    for number in sorted(np.argsort(-reach, kind="stable")[:MOST].tolist()):
+        s, a = pairs[number]
+        if reach[number] <= least:
             continue
         one = lag(
             told[:, a],

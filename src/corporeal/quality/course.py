@@ -15,6 +15,8 @@ FALLEN = 0.5
 # Downward acceleration that no hand gives an object: it is falling.
 FALLING_M_S2 = 6.5
 FALLING_S = 0.05
+# What falls 2 cm gets as fast as this; an object that a hand lowers quickly does not.
+FALLEN_M_S = -0.6
 # An object that moved less than this was not handled.
 HANDLED_M = 0.02
 _STEP_S = 0.05
@@ -66,7 +68,7 @@ def _falls(track: Track) -> tuple[tuple[int, int], ...]:
     return tuple(
         (first + step, stop + step)
         for first, stop in spans(falling, join=step)
-        if stop - first >= least
+        if stop - first >= least and speed[first : stop + 5 * step].min() < FALLEN_M_S
     )
 
 

@@ -26,6 +26,10 @@ UNDERSTOOD = (
 )  # fmt: skip
 
 
+# A set has one robot: its constants are worked out once, not for every episode.
+_KINEMATICS: dict[int, Kinematics] = {}
+
+
 @dataclass(frozen=True, eq=False)
 class Posture:
     """The robot's joints on one clock, in the robot's own order.
@@ -123,7 +127,12 @@ class Subject:
     @cached_property
     def kinematics(self) -> Kinematics:
         """Forward kinematics of the robot."""
-        return Kinematics(self.robot)
+        known = _KINEMATICS.get(id(self.robot))
+        if known is None or known.embodiment is not self.robot:
+            if len(_KINEMATICS) >= 8:
+                _KINEMATICS.clear()
+            known = _KINEMATICS[id(self.robot)] = Kinematics(self.robot)
+        return known
 
     @cached_property
     def posture(self) -> Posture:

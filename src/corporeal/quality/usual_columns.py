@@ -21,6 +21,8 @@ POSTURES = 16
 MOST_PEERS = 40
 # Some peers may share the fault: the distance is that to a peer which this share is nearer than.
 NEAREST = 0.2
+# Only episodes farther from their peers than this times the usual are searched for a change.
+ODD = 1.03
 # A difference of less is no difference, rad; one of many spreads counts as that many only.
 SAME = 0.05
 MOST_SPREADS = 5.0
@@ -84,8 +86,10 @@ def _thin(path: Array) -> Array:
 
 def oddities(seen: Postures, *, min_gain: float) -> Iterator[Oddity]:
     """Episodes that fit `min_gain` times better with columns exchanged, turned round or scaled."""
+    apart = [_apart(seen, number) for number in range(len(seen.values))]
+    usual = float(np.median(apart))
     for number in range(len(seen.values)):
-        fit = _fit(seen, number)
+        fit = _fit(seen, number, search=apart[number] > ODD * usual)
         tall = fit.tall
         # Values that no joint reaches are degrees; smaller ones may be those of another column.
         certain = len(tall) > 0 and float(np.abs(seen.values[number][:, tall]).max()) > BEYOND
@@ -108,13 +112,41 @@ class _Fit:
     tall: NDArray[np.int64]
 
 
-def _fit(seen: Postures, number: int) -> _Fit:
+def _fit(seen: Postures, number: int, *, search: bool) -> _Fit:
+    """The best change, if `search`: an episode that is among the nearest needs none."""
+    peers, own = _peers(seen, number), seen.values[number]
+    tall = _degrees(own, peers)
+    if not search:
+        return _Fit("exchanged", (), 0.0, 0.0, tall)
+    kind, columns, before, after = _best(own, peers, seen.names)
+    return _Fit(kind, columns, before, after, tall)
+
+
+def _peers(seen: Postures, number: int) -> Array:
     others = np.delete(np.arange(len(seen.values)), number)
     if len(others) > MOST_PEERS:
         others = others[np.linspace(0, len(others) - 1, MOST_PEERS).astype(int)]
-    peers, own = seen.values[others], seen.values[number]
-    kind, columns, before, after = _best(own, peers, seen.names)
-    return _Fit(kind, columns, before, after, _degrees(own, peers))
+    peers: Array = seen.values[others]
+    return peers
+
+
+def _scale(peers: Array) -> Array:
+    """The spread of each column among the peers."""
+    flat = peers.reshape(-1, peers.shape[2])
+    spread = 1.4826 * np.median(np.abs(flat - np.median(flat, axis=0)), axis=0)
+    scale: Array = np.minimum(spread, flat.std(axis=0)) + SAME
+    return scale
+
+
+def _apart(seen: Postures, number: int) -> float:
+    """How far an episode is from its peers as it stands."""
+    peers, own = _peers(seen, number), seen.values[number]
+    scale = _scale(peers)
+    whole = np.zeros((len(peers), len(own), peers.shape[1]))
+    for column in range(own.shape[1]):
+        away = (own[None, :, None, column] - peers[:, None, :, column]) / scale[column]
+        whole += np.minimum(np.abs(away), MOST_SPREADS) ** 2
+    return _near(whole)
 
 
 def _degrees(own: Array, peers: Array) -> NDArray[np.int64]:
@@ -132,9 +164,7 @@ def _best(
     own: Array, peers: Array, names: tuple[str, ...]
 ) -> tuple[Kind, tuple[int, ...], float, float]:
     """The change that brings the episode nearest to its peers: distances before and after."""
-    flat = peers.reshape(-1, peers.shape[2])
-    spread = 1.4826 * np.median(np.abs(flat - np.median(flat, axis=0)), axis=0)
-    scale = np.minimum(spread, flat.std(axis=0)) + SAME
+    scale = _scale(peers)
 
     def apart(mine: Array, column: int) -> Array:
         """Squared distance (N, P, P) of one of my columns to a column of the peers."""

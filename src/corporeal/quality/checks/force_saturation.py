@@ -13,6 +13,8 @@ from corporeal.quality.finding import Finding, NotAssessed, spans
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array, Track
 
+# Steps of the resolution; a curve's own top is left by one or two.
+STRIDE = 4.0
 ROLES = ("_wrench", "_imu", "joint_torque", "_tactile")
 
 
@@ -22,7 +24,8 @@ def find(
     """Yield sensors whose samples pile up at their own least or greatest value.
 
     Values get rarer towards both ends of what a sensor feels. At least `min_samples` exactly at
-    an end, and `min_pile` times as many as at the values next to it, were cut off there. A sensor
+    an end, and `min_pile` times as many as at the values next to it, were cut off there, if the
+    values come to that end and leave it in strides: the gentle top of a curve is no cut. A sensor
     that only ever shows fewer than `min_levels` values is too quiet to tell.
 
     Why: the peak that was cut off is the moment that mattered.
@@ -54,9 +57,18 @@ def _held(values: Array, min_samples: int, min_pile: float, min_levels: int) -> 
             levels, counts = np.unique(values[finite[:, column], column], return_counts=True)
             if side:
                 counts = counts[::-1]
-            if len(levels) >= min_levels and counts[0] >= min_pile * counts[1:5].max():
+            piled = len(levels) >= min_levels and counts[0] >= min_pile * counts[1:5].max()
+            if piled and _abrupt(values[:, column], at_end[:, column], np.diff(levels).min()):
                 held[:, column] |= at_end[:, column]
     return held
+
+
+def _abrupt(values: Array, at_end: NDArray[np.bool_], resolution: float) -> bool:
+    """Whether the steps onto the end and off it are strides of the sensor's resolution."""
+    edges = np.flatnonzero(at_end[1:] != at_end[:-1])
+    steps = np.abs(values[edges + 1] - values[edges])
+    steps = steps[np.isfinite(steps)]
+    return bool(len(steps)) and float(np.median(steps)) > STRIDE * resolution
 
 
 def _finding(track: Track, held: NDArray[np.bool_]) -> Finding:
