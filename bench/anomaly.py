@@ -29,8 +29,8 @@ from rich.table import Table
 from bench.partners import PROJECT, partner_python
 from bench.simulated import recording
 from corporeal.episode.recording import Recording
-from corporeal.quality.anomaly import Segment, learn
-from corporeal.quality.anomaly_network import train
+from corporeal.quality.anomaly.envelope import Segment, learn
+from corporeal.quality.anomaly.network import train
 from corporeal.simulation.task import tasks
 
 TASKS = ("pick_place", "handover")

@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.partners import partner_python
-from corporeal.quality.dtw import distances
+from corporeal.quality.scoring.dtw import distances
 
 TARGET_NS = 6.0
 

@@ -25,9 +25,9 @@ from scipy.stats import spearmanr
 from bench.simulated import recording
 from corporeal.episode.recording import ArraySignal, Recording, Signal
 from corporeal.quality.score import scores
-from corporeal.quality.scoring import EpisodeScore, Measured, measure, score_batch
+from corporeal.quality.scoring.total import EpisodeScore, Measured, measure, score_batch
+from corporeal.quality.scoring.weights import Weighting, open_weighting
 from corporeal.quality.subject import Subject
-from corporeal.quality.weights import Weighting, open_weighting
 from corporeal.simulation.style import STYLES
 
 TASKS = ("pick_place", "reach", "handover", "bimanual_lift", "stand")

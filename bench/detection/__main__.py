@@ -55,8 +55,8 @@ def main() -> int:
     clean: dict[str, list[str]] = {}
     if asked.peers == "all":
         names = [fault.name for fault in chosen if not fault.data or "table" in fault.data]
-        contests, clean = contest(plan, names)
-    _show(outcomes, silent, asked, time.monotonic() - begin)
+        contests, clean = contest(plan, names, jobs=asked.jobs)
+    _show(outcomes, silent, contests, asked, time.monotonic() - begin)
     if asked.page:
         facts = _facts(asked, contests, silent)
         text = page(report.rows(outcomes), report.quiet(silent), contests, clean, facts=facts)
@@ -129,7 +129,11 @@ def _controls(there: dict[str, int]) -> list[tuple[str, int | None, bool]]:
 
 
 def _show(
-    outcomes: list[Outcome], silent: list[Control], asked: argparse.Namespace, took_s: float
+    outcomes: list[Outcome],
+    silent: list[Control],
+    contests: list[Contest],
+    asked: argparse.Namespace,
+    took_s: float,
 ) -> None:
     listed, quiet = report.rows(outcomes), report.quiet(silent)
     console = Console(width=None if sys.stdout.isatty() else 170)
@@ -148,6 +152,7 @@ def _show(
         "took_s": round(took_s),
         "total": asdict(whole),
         "rows": [row.to_json() for row in listed],
+        "peers": [asdict(each) for each in contests],
         "clean": [asdict(each) | {"per_hundred": each.per_hundred} for each in quiet],
     }
     asked.json.write_text(json.dumps(document, indent=1) + "\n")

@@ -16,7 +16,9 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -197,28 +199,49 @@ class Contest:
 
 
 def contest(
-    plan: Plan, names: Sequence[str], *, version: Version = "v3.0"
+    plan: Plan, names: Sequence[str], *, jobs: int = 2
 ) -> tuple[list[Contest], dict[str, list[str]]]:
     """Every fault that a LeRobot set can have, at tolerance and at its worst.
 
     The second is what each checker says of the clean set.
     """
-    source = open_set("filmed_table", plan)
-    whole = replace(source, recordings=source.recordings[:EPISODES])
-    arena = _Arena(whole, version)
-    contests = []
-    for name in names:
-        fault = every_fault()[name]
-        for strength in sorted({fault.counted[0], fault.counted[-1]}):
-            try:
-                contests.append(arena.fight(fault, strength))
-            except NotApplicable as reason:
-                print(f"{name}: {reason}", file=sys.stderr)
-    clean = {
-        name: sorted({message.pattern for message in messages})
-        for name, messages in arena.clean(pictures=True).items()
-    }
+    rounds = [
+        (name, strength)
+        for name in names
+        for strength in sorted({every_fault()[name].counted[0], every_fault()[name].counted[-1]})
+    ]
+    for name in PEERS:
+        partner_python(name)
+    with ProcessPoolExecutor(jobs, get_context("spawn"), _enter, (plan,)) as pool:
+        fought = pool.map(_fight, rounds)
+        contests = [each for each in fought if each is not None]
+        clean = pool.submit(_said_of_clean).result()
     return contests, clean
+
+
+_arena: list[_Arena] = []
+"""The set of this process."""
+
+
+def _enter(plan: Plan) -> None:
+    source = open_set("filmed_table", plan)
+    _arena.append(_Arena(replace(source, recordings=source.recordings[:EPISODES]), "v3.0"))
+
+
+def _fight(planned: tuple[str, float]) -> Contest | None:
+    name, strength = planned
+    try:
+        return _arena[0].fight(every_fault()[name], strength)
+    except NotApplicable as reason:
+        print(f"{name}: {reason}", file=sys.stderr)
+        return None
+
+
+def _said_of_clean() -> dict[str, list[str]]:
+    said = _arena[0].clean(pictures=True)
+    return {
+        name: sorted({message.pattern for message in messages}) for name, messages in said.items()
+    }
 
 
 class _Arena:

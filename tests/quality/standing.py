@@ -18,7 +18,7 @@ from corporeal.embodiment.library import open_robot
 from corporeal.embodiment.pinocchio_model import compile_pinocchio
 from corporeal.episode.recording import ArraySignal, Recording
 from corporeal.geometry import quaternion_from_matrix
-from corporeal.quality.rigid_motion import rotation_vectors
+from corporeal.quality.evidence.rigid_motion import rotation_vectors
 from corporeal.quality.subject import Subject
 from corporeal.schema.stream import Stream
 

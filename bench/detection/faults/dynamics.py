@@ -7,6 +7,7 @@ import numpy as np
 from bench.detection.editing import (
     STATE,
     column_of,
+    extent,
     label_of,
     names_of,
     put,
@@ -81,6 +82,8 @@ def saturation(recording: Recording, rng: Rng, strength: float) -> Injected:
     """A force sensor is cut off: whatever is larger reads as the same number."""
     label = _wrench(recording, rng)
     values = values_of(recording, label)
+    if extent(values)[2] < 15:
+        raise NotApplicable("nothing was pressed or carried")
     middle = np.median(values[:, 2])
     away = np.abs(values[:, 2] - middle)
     top = np.percentile(away, 100 * (1 - 0.3 * strength))

@@ -198,7 +198,9 @@ def foot_slide(recording: Recording, rng: Rng, strength: float) -> Injected:
     angle = rng.uniform(0, 2 * np.pi)
     values[:, 0] += np.cumsum(step) * np.cos(angle)
     values[:, 1] += np.cumsum(step) * np.sin(angle)
-    return put(recording, label, values), Truth((label,), ((where.start, where.stop),))
+    # Joints and base disagree: either may be named.
+    streams = (label, label_of(recording, *STATE))
+    return put(recording, label, values), Truth(streams, ((where.start, where.stop),))
 
 
 @fault({"feet_penetration", "feet_contact", "base_height"}, strengths=(0.02, 0.05, 0.1),

@@ -401,7 +401,9 @@ def gripper_inverted(recording: Recording, rng: Rng, strength: float) -> Injecte
     rng.shuffle(pairs)
     for label, reading, column in pairs:
         values = values_of(recording, label)
-        if np.ptp(values[:, column]) > 0.02:
+        # A hand that hardly moves has no direction, be it in metres or a share of its way.
+        least = max(0.02, 0.4 * np.abs(values[:, column]).max())
+        if np.ptp(values[:, column]) > least:
             low, high = values[:, column].min(), values[:, column].max()
             values[:, column] = low + high - values[:, column]
             return put(recording, label, values), Truth((label, reading))

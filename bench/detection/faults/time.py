@@ -219,6 +219,7 @@ def stuttering(recording: Recording, rng: Rng, strength: float) -> tuple[Recordi
 def clock_drift(recording: Recording, rng: Rng, strength: float) -> tuple[Recording, Truth]:
     """An IMU's clock runs fast: its stamps creep away from the robot's."""
     label = _imu(recording, rng)
+    moving_joints(recording, label_of(recording, *STATE))
     stamps = np.asarray(recording.signals[label].time_ns)
     crept = np.rint(stamps[0] + (stamps - stamps[0]) * (1 + strength * 1e-6)).astype(np.int64)
     return put(recording, label, time_ns=crept), Truth((label,))
@@ -241,6 +242,7 @@ def _imu(recording: Recording, rng: Rng) -> str:
 def late_imu(recording: Recording, rng: Rng, strength: float) -> tuple[Recording, Truth]:
     """What the pelvis IMU feels comes after the motion that caused it."""
     label = _imu(recording, rng)
+    moving_joints(recording, label_of(recording, *STATE))
     stamps = np.asarray(recording.signals[label].time_ns) + round(strength * SECOND_NS)
     return put(recording, label, time_ns=stamps), Truth((label,))
 
@@ -258,6 +260,7 @@ def late_force(recording: Recording, rng: Rng, strength: float) -> tuple[Recordi
     touched = [each for each in recording.signals if each.endswith("_ankle_wrench")]
     if not touched:
         raise NotApplicable("no ankle wrench")
+    moving_joints(recording, label_of(recording, *STATE))
     for label in touched:
         stamps = np.asarray(recording.signals[label].time_ns) + round(strength * SECOND_NS)
         recording = put(recording, label, time_ns=stamps)
@@ -274,6 +277,7 @@ def late_velocity(recording: Recording, rng: Rng, strength: float) -> tuple[Reco
     """Joint velocities come after the positions that they belong to."""
     del rng
     label = label_of(recording, "joint_velocity")
+    moving_joints(recording, label_of(recording, *STATE))
     stamps = np.asarray(recording.signals[label].time_ns) + round(strength * SECOND_NS)
     return put(recording, label, time_ns=stamps), Truth((label, label_of(recording, *STATE)))
 

@@ -13,8 +13,8 @@ from corporeal.embodiment.embodiment import Embodiment
 from corporeal.embodiment.kinematics import Kinematics, Poses
 from corporeal.episode.recording import Footage, Recording, Stills
 from corporeal.errors import CorporealError
+from corporeal.quality.evidence.rigid_motion import continuous
 from corporeal.quality.finding import NotAssessed
-from corporeal.quality.rigid_motion import continuous
 from corporeal.quality.track import Array, Track, track_of
 
 STATE = ("joint_position", "state")
@@ -55,7 +55,7 @@ class Subject:
     recording: Recording
     protocol: Any = None
     detector: Any = None
-    """Learnt from good episodes of the task; see `corporeal.quality.detector`."""
+    """Learnt from good episodes of the task; see `corporeal.quality.anomaly.detector`."""
     unreadable: dict[str, str] = field(default_factory=dict, repr=False)
     """Why a stream could not be read, by label; filled as streams are read."""
     _cache: dict[str, Any] = field(default_factory=dict, repr=False)

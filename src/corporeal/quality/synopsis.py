@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter1d
 
-from corporeal.quality.action_lag import action_lag, action_lag_measures
 from corporeal.quality.batch import PATH_POINTS, Moments, Synopsis
-from corporeal.quality.columns import bridged
+from corporeal.quality.evidence.action_lag import action_lag, action_lag_measures
+from corporeal.quality.evidence.columns import bridged
+from corporeal.quality.evidence.pictures import median_view, picture_measures, pictures_of
+from corporeal.quality.evidence.stillness import stillness
 from corporeal.quality.finding import NotAssessed
-from corporeal.quality.pictures import median_view, picture_measures, pictures_of
-from corporeal.quality.stillness import stillness
 from corporeal.quality.subject import ACTION, STATE, Subject
 from corporeal.quality.track import Array, Track
 from corporeal.units import SECOND_NS

@@ -9,8 +9,8 @@ import pytest
 from tests.quality.moving import SERVO_S, TARGET, moving, rows, with_signal
 
 from corporeal.episode.recording import ArraySignal, Recording
-from corporeal.quality.action_lag import action_lag, action_lag_measures
 from corporeal.quality.checks.action_leads_state import CHECK
+from corporeal.quality.evidence.action_lag import action_lag, action_lag_measures
 from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
 

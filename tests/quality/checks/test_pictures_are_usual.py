@@ -11,8 +11,8 @@ from tests.quality.scene import CAMERA, subject, within
 
 from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.checks.pictures_are_usual import CHECK
+from corporeal.quality.evidence.pictures import median_view, picture_measures, pictures_of
 from corporeal.quality.finding import NotAssessed
-from corporeal.quality.pictures import median_view, picture_measures, pictures_of
 
 
 def episode(number: int, spoil=None) -> Synopsis:  # type: ignore[no-untyped-def]

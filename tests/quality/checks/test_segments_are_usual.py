@@ -9,7 +9,7 @@ import pytest
 from tests.quality.samples import joints
 
 from corporeal.episode.recording import Recording
-from corporeal.quality.anomaly import Segment
+from corporeal.quality.anomaly.envelope import Segment
 from corporeal.quality.checks.segments_are_usual import CHECK
 from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject

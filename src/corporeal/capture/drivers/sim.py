@@ -112,9 +112,7 @@ def read(options: Options) -> Iterator[Sample | Mark]:
         begin_ns += length_ns + _PAUSE_NS
 
 
-def _delayed(
-    items: Iterator[SensorSample], late_ms: Mapping[str, float]
-) -> Iterator[SensorSample]:
+def _delayed(items: Iterator[SensorSample], late_ms: Mapping[str, float]) -> Iterator[SensorSample]:
     """The samples in order of arrival, those of late streams arriving and stamped later."""
     waiting: list[tuple[int, int, SensorSample]] = []
     for number, item in enumerate(items):

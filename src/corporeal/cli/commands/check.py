@@ -20,7 +20,7 @@ from corporeal.errors import CorporealError
 
 if TYPE_CHECKING:
     from corporeal.protocol.protocol import Protocol
-    from corporeal.quality.detector import Detector
+    from corporeal.quality.anomaly.detector import Detector
     from corporeal.quality.finding import Finding
     from corporeal.quality.inspection import EpisodeReport, Report, Request
 
@@ -120,7 +120,7 @@ def _protocol(name: str | None) -> Protocol | None:
 def _detector(path: Path | None) -> Detector | None:
     if path is None:
         return None
-    from corporeal.quality.detector import open_detector
+    from corporeal.quality.anomaly.detector import open_detector
 
     return open_detector(path)
 

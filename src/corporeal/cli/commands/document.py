@@ -113,7 +113,7 @@ def _models() -> tuple[type[Document], ...]:
     from corporeal.embodiment.embodiment import Embodiment
     from corporeal.protocol.protocol import Protocol
     from corporeal.quality.policy import Policy
-    from corporeal.quality.weights import Weighting
+    from corporeal.quality.scoring.weights import Weighting
     from corporeal.schema.schema import Schema
 
     return Schema, Embodiment, Protocol, Policy, Weighting

@@ -37,7 +37,8 @@ def learn(
     Example: [bold]corporeal learn recordings --out usual.npz[/bold]
     """
     from corporeal.cli.opening import opener_of
-    from corporeal.quality import anomaly, anomaly_network
+    from corporeal.quality.anomaly import envelope
+    from corporeal.quality.anomaly import network as networks
     from corporeal.quality.finding import NotAssessed
 
     if out.suffix != ".npz":
@@ -46,9 +47,9 @@ def learn(
         good = _successes(opener_of(paths, robot, stack)())
         try:
             if network:
-                anomaly_network.train(good).save(out)
+                networks.train(good).save(out)
             else:
-                anomaly.learn(good).save(out)
+                envelope.learn(good).save(out)
         except NotAssessed as reason:
             raise CorporealError(f"nothing was learnt: {reason}.") from None
     if as_json:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from corporeal.quality.action_lag import response
 from corporeal.quality.check import Check
+from corporeal.quality.evidence.action_lag import response
 from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 

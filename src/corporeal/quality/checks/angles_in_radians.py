@@ -8,10 +8,10 @@ import numpy as np
 
 from corporeal.embodiment.embodiment import Joint
 from corporeal.quality.check import Check
-from corporeal.quality.columns import bridged, listed
+from corporeal.quality.evidence.columns import bridged, listed
+from corporeal.quality.evidence.joint_evidence import DEGREES
+from corporeal.quality.evidence.joint_identity import accusations
 from corporeal.quality.finding import Finding, NotAssessed
-from corporeal.quality.joint_evidence import DEGREES
-from corporeal.quality.joint_identity import accusations
 from corporeal.quality.subject import ACTION, STATE, Subject
 from corporeal.quality.track import Track
 

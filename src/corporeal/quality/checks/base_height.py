@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from corporeal.quality.check import Check
+from corporeal.quality.evidence.footing import footing_of
 from corporeal.quality.finding import Finding, NotAssessed
-from corporeal.quality.footing import footing_of
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array, Track
 

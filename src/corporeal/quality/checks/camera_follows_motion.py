@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from corporeal.quality.check import Check
+from corporeal.quality.evidence.lag import Lag, lag, lag_course
+from corporeal.quality.evidence.pictures import Array, PictureTrack, cameras
+from corporeal.quality.evidence.state_motion import StateMotion, state_motion
 from corporeal.quality.finding import Finding, NotAssessed
-from corporeal.quality.lag import Lag, lag, lag_course
-from corporeal.quality.pictures import Array, PictureTrack, cameras
-from corporeal.quality.state_motion import StateMotion, state_motion
 from corporeal.quality.subject import Subject
 
 # Changes of a small pixel below this are noise of the sensor and the codec.

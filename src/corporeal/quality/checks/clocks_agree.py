@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from corporeal.quality.check import Check
+from corporeal.quality.evidence.stamps import Stamps, stamped
 from corporeal.quality.finding import Finding
-from corporeal.quality.stamps import Stamps, stamped
 from corporeal.quality.subject import Subject
 
 

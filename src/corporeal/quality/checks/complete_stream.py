@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from corporeal.quality.check import Check
+from corporeal.quality.evidence.stamps import Stamps, stamped, window
 from corporeal.quality.finding import Finding
-from corporeal.quality.stamps import Stamps, stamped, window
 from corporeal.quality.subject import Subject
 
 

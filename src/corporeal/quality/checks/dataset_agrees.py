@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from corporeal.episode.recording import Defect
 from corporeal.quality.batch import Batch
-from corporeal.quality.bookkeeping import finding_of
 from corporeal.quality.check import Check
+from corporeal.quality.evidence.bookkeeping import finding_of
 from corporeal.quality.finding import Finding, Severity
 
 # What is wrong in the index or in the head of a dataset makes readers read the wrong thing.

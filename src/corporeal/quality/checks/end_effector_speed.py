@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from corporeal.quality.check import Check
-from corporeal.quality.columns import listed
+from corporeal.quality.evidence.columns import listed
+from corporeal.quality.evidence.mounting import has_chain, poses_in_base
 from corporeal.quality.finding import Finding, NotAssessed, spans
-from corporeal.quality.mounting import has_chain, poses_in_base
 from corporeal.quality.subject import Subject
 
 

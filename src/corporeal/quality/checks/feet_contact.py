@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from corporeal.quality.check import Check
+from corporeal.quality.evidence.footing import Footing, footing_of, loads_of
+from corporeal.quality.evidence.load_sides import load_sides
 from corporeal.quality.finding import Finding, spans
-from corporeal.quality.footing import Footing, footing_of, loads_of
-from corporeal.quality.load_sides import load_sides
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from corporeal.quality.check import Check
-from corporeal.quality.columns import listed
+from corporeal.quality.evidence.columns import listed
+from corporeal.quality.evidence.footing import footing_of
 from corporeal.quality.finding import Finding, spans
-from corporeal.quality.footing import footing_of
 from corporeal.quality.subject import Subject
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from corporeal.quality.check import Check
+from corporeal.quality.evidence.pictures import count_pictures
 from corporeal.quality.finding import Finding, NotAssessed
-from corporeal.quality.pictures import count_pictures
 from corporeal.quality.subject import Subject
 
 

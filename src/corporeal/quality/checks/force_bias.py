@@ -7,10 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from corporeal.quality.check import Check
-from corporeal.quality.columns import listed
-from corporeal.quality.finding import Finding, NotAssessed
-from corporeal.quality.footing import loads_of
-from corporeal.quality.force_sensor import (
+from corporeal.quality.evidence.columns import listed
+from corporeal.quality.evidence.footing import loads_of
+from corporeal.quality.evidence.force_sensor import (
     MAX_BIAS_N,
     MAX_WEIGHT_ERROR,
     ForceSensor,
@@ -18,6 +17,7 @@ from corporeal.quality.force_sensor import (
     force_sensors,
     hand_rest,
 )
+from corporeal.quality.finding import Finding, NotAssessed
 from corporeal.quality.subject import Subject
 
 # What one newton is in other units.

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.quality.check import Check
-from corporeal.quality.columns import around, bridged, listed, thinned
+from corporeal.quality.evidence.columns import around, bridged, listed, thinned
+from corporeal.quality.evidence.force_sensor import ForceSensor, force_sensors, weight_n
 from corporeal.quality.finding import Finding, NotAssessed, spans
-from corporeal.quality.force_sensor import ForceSensor, force_sensors, weight_n
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array, Track, track_of
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from corporeal.episode.recording import Signal
 from corporeal.quality.check import Check
-from corporeal.quality.columns import around, listed, runs, thinned
+from corporeal.quality.evidence.columns import around, listed, runs, thinned
 from corporeal.quality.finding import Finding, NotAssessed
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array, Track

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.quality.check import Check
+from corporeal.quality.evidence.hand_columns import is_hand
+from corporeal.quality.evidence.joint_evidence import Response, compare, response
+from corporeal.quality.evidence.joint_identity import accusations
 from corporeal.quality.finding import Finding, NotAssessed
-from corporeal.quality.hand_columns import is_hand
-from corporeal.quality.joint_evidence import Response, compare, response
-from corporeal.quality.joint_identity import accusations
 from corporeal.quality.subject import Subject
 
 # Positions of fingers and grippers differ by less than this by chance: rad, m or share.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from corporeal.quality.check import Check
+from corporeal.quality.evidence.motion_pairs import imu_pairs, sure
 from corporeal.quality.finding import Finding, NotAssessed
-from corporeal.quality.motion_pairs import imu_pairs, sure
 from corporeal.quality.subject import Subject
 
 

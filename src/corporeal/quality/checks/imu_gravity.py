@@ -8,14 +8,14 @@ import numpy as np
 
 from corporeal.geometry import normalise
 from corporeal.quality.check import Check
-from corporeal.quality.finding import Finding
-from corporeal.quality.imu_reference import ImuReference, references
-from corporeal.quality.rigid_motion import (
+from corporeal.quality.evidence.imu_reference import ImuReference, references
+from corporeal.quality.evidence.rigid_motion import (
     GRAVITY,
     SIGNED_PERMUTATIONS,
     describe_axes,
     fit_axes,
 )
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array
 

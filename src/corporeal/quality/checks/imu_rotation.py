@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from corporeal.quality.check import Check
+from corporeal.quality.evidence.imu_reference import ImuReference, references
+from corporeal.quality.evidence.rigid_motion import Fit, describe_axes, fit_axes
 from corporeal.quality.finding import Finding, NotAssessed
-from corporeal.quality.imu_reference import ImuReference, references
-from corporeal.quality.rigid_motion import Fit, describe_axes, fit_axes
 from corporeal.quality.subject import Subject
 
 AXES = ("wx", "wy", "wz")

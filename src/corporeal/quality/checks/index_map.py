@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from corporeal.quality.bookkeeping import reported
 from corporeal.quality.check import Check
+from corporeal.quality.evidence.bookkeeping import reported
 from corporeal.quality.finding import Finding, NotAssessed
 from corporeal.quality.subject import Subject
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from corporeal.embodiment.embodiment import Joint
 from corporeal.quality.check import Check
-from corporeal.quality.columns import around, thinned
+from corporeal.quality.evidence.columns import around, thinned
 from corporeal.quality.finding import Finding, NotAssessed, spans
 from corporeal.quality.subject import ACTION, STATE, Subject
 from corporeal.quality.track import Array, Track

@@ -11,7 +11,7 @@ import numpy as np
 from corporeal.embodiment.embodiment import Embodiment, Joint
 from corporeal.embodiment.library import open_robot, robot_names
 from corporeal.quality.check import Check
-from corporeal.quality.columns import bridged, listed
+from corporeal.quality.evidence.columns import bridged, listed
 from corporeal.quality.finding import Finding, NotAssessed
 from corporeal.quality.subject import ACTION, STATE, Subject
 from corporeal.quality.track import Array, Track

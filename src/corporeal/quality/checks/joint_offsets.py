@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.quality.check import Check
+from corporeal.quality.evidence.joint_claims import claims
+from corporeal.quality.evidence.joint_evidence import Response, response
 from corporeal.quality.finding import Finding
-from corporeal.quality.joint_claims import claims
-from corporeal.quality.joint_evidence import Response, response
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from corporeal.quality.check import Check
-from corporeal.quality.columns import listed
+from corporeal.quality.evidence.columns import listed
+from corporeal.quality.evidence.joint_identity import Accusation, accusations
 from corporeal.quality.finding import Finding
-from corporeal.quality.joint_identity import Accusation, accusations
 from corporeal.quality.subject import Subject
 
 

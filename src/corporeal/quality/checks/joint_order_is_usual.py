@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.check import Check
-from corporeal.quality.columns import listed
+from corporeal.quality.evidence.columns import listed
+from corporeal.quality.evidence.usual_columns import Oddity, Postures, oddities, postures
 from corporeal.quality.finding import Finding, NotAssessed
-from corporeal.quality.usual_columns import Oddity, Postures, oddities, postures
 
 
 def find(

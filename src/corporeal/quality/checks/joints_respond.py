@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.quality.check import Check
-from corporeal.quality.columns import around, bridged, thinned
+from corporeal.quality.evidence.columns import around, bridged, thinned
+from corporeal.quality.evidence.joint_evidence import Response, response
 from corporeal.quality.finding import Finding, NotAssessed, spans
-from corporeal.quality.joint_evidence import Response, response
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array
 

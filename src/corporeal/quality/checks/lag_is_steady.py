@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from corporeal.quality.check import Check
+from corporeal.quality.evidence.lag import Lag
+from corporeal.quality.evidence.motion_pairs import Pair, imu_pairs, sure, velocity_pairs
 from corporeal.quality.finding import Finding, NotAssessed
-from corporeal.quality.lag import Lag
-from corporeal.quality.motion_pairs import Pair, imu_pairs, sure, velocity_pairs
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.quality.action_lag import PREFIX
 from corporeal.quality.batch import Batch
 from corporeal.quality.check import Check
+from corporeal.quality.evidence.action_lag import PREFIX
 from corporeal.quality.finding import Finding, NotAssessed
 from corporeal.quality.track import Array
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from corporeal.embodiment.library import robot_names
 from corporeal.episode.recording import Recording
-from corporeal.quality.bookkeeping import reported
 from corporeal.quality.check import Check
+from corporeal.quality.evidence.bookkeeping import reported
 from corporeal.quality.finding import Finding
 from corporeal.quality.subject import ACTION, STATE, Subject
 from corporeal.quality.track import Track

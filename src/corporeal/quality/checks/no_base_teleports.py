@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from corporeal.quality.check import Check
+from corporeal.quality.evidence.footing import base_jumps
 from corporeal.quality.finding import Finding, NotAssessed, spans
-from corporeal.quality.footing import base_jumps
 from corporeal.quality.subject import Subject
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.quality.check import Check
+from corporeal.quality.evidence.stamps import Stamps, stamped
 from corporeal.quality.finding import Finding, Severity
-from corporeal.quality.stamps import Stamps, stamped
 from corporeal.quality.subject import Subject
 
 

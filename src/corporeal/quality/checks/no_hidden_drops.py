@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.quality.check import Check
-from corporeal.quality.columns import around, bridged, thinned
+from corporeal.quality.evidence.columns import around, bridged, thinned
+from corporeal.quality.evidence.lost_frames import SIDE, losses, repeats
 from corporeal.quality.finding import Finding, NotAssessed, spans
-from corporeal.quality.lost_frames import SIDE, losses, repeats
 from corporeal.quality.subject import ACTION, Subject
 from corporeal.quality.track import Array, Track
 

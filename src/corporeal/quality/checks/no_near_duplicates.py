@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.check import Check
+from corporeal.quality.evidence.resemblance import path_distance, shared_rows, worth_comparing
 from corporeal.quality.finding import Finding, NotAssessed
-from corporeal.quality.resemblance import path_distance, shared_rows, worth_comparing
 
 
 def find(batch: Batch, *, min_distance: float = 0.1, max_shared: float = 0.3) -> Iterator[Finding]:

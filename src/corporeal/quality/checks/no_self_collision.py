@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from corporeal.embodiment.collision import CollisionModel, LinkPair
 from corporeal.embodiment.embodiment import Embodiment
 from corporeal.quality.check import Check
-from corporeal.quality.columns import listed
+from corporeal.quality.evidence.columns import listed
+from corporeal.quality.evidence.mounting import ancestors
 from corporeal.quality.finding import Finding, NotAssessed, spans
-from corporeal.quality.mounting import ancestors
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy.ndimage import maximum_filter1d
 
 from corporeal.quality.check import Check
-from corporeal.quality.columns import around, bridged, listed, thinned
-from corporeal.quality.excursion import excursions, neighbourhood
+from corporeal.quality.evidence.columns import around, bridged, listed, thinned
+from corporeal.quality.evidence.excursion import excursions, neighbourhood
 from corporeal.quality.finding import Finding, NotAssessed, spans
 from corporeal.quality.subject import ACTION, STATE, Subject
 from corporeal.quality.track import Array, Track

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.quality.check import Check
-from corporeal.quality.columns import around, bridged, listed, thinned
-from corporeal.quality.excursion import steps
+from corporeal.quality.evidence.columns import around, bridged, listed, thinned
+from corporeal.quality.evidence.excursion import steps
+from corporeal.quality.evidence.joint_evidence import response
 from corporeal.quality.finding import Finding, NotAssessed
-from corporeal.quality.joint_evidence import response
 from corporeal.quality.subject import ACTION, STATE, Subject
 from corporeal.quality.track import Array, Track
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from corporeal.quality.check import Check
+from corporeal.quality.evidence.pictures import cameras
 from corporeal.quality.finding import Finding, spans
-from corporeal.quality.pictures import cameras
 from corporeal.quality.subject import Subject
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.quality.check import Check
+from corporeal.quality.evidence.pictures import GRID, Array, PictureTrack, cameras
 from corporeal.quality.finding import Finding, spans
-from corporeal.quality.pictures import GRID, Array, PictureTrack, cameras
 from corporeal.quality.subject import Subject
 
 # A cell with less detail than this shows a plain surface anyway.

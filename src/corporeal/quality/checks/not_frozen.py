@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.quality.check import Check
+from corporeal.quality.evidence.pictures import Array, PictureTrack, cameras
+from corporeal.quality.evidence.state_motion import state_steps
 from corporeal.quality.finding import Finding, spans
-from corporeal.quality.pictures import Array, PictureTrack, cameras
-from corporeal.quality.state_motion import state_steps
 from corporeal.quality.subject import Subject
 
 # Pictures before and after a run that tell how fast the scene was moving.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from corporeal.quality.check import Check
-from corporeal.quality.course import HANDLED_M, gripper_travel, lowest_base, object_course
+from corporeal.quality.evidence.course import HANDLED_M, gripper_travel, lowest_base, object_course
 from corporeal.quality.finding import Finding, NotAssessed
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array

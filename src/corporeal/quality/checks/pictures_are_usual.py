@@ -8,10 +8,10 @@ import numpy as np
 
 from corporeal.quality.batch import Batch
 from corporeal.quality.check import Check
+from corporeal.quality.evidence.pictures import GRID
+from corporeal.quality.evidence.views import edges
 from corporeal.quality.finding import Finding, NotAssessed
-from corporeal.quality.pictures import GRID
 from corporeal.quality.track import Array
-from corporeal.quality.views import edges
 
 # So many episodes are needed to know what is usual.
 FEWEST = 4

@@ -9,8 +9,8 @@ import numpy as np
 
 from corporeal.protocol.protocol import Camera
 from corporeal.quality.check import Check
+from corporeal.quality.evidence.ruling import protocol_of
 from corporeal.quality.finding import Finding, NotAssessed
-from corporeal.quality.ruling import protocol_of
 from corporeal.quality.subject import Subject
 
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from corporeal.protocol.protocol import Span
 from corporeal.quality.check import Check
+from corporeal.quality.evidence.ruling import not_failed, protocol_of
 from corporeal.quality.finding import Finding, NotAssessed
-from corporeal.quality.ruling import not_failed, protocol_of
 from corporeal.quality.subject import Subject
 from corporeal.quality.synopsis import peak_force_n
 from corporeal.quality.track import Array

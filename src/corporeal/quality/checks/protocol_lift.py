@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from corporeal.quality.check import Check
-from corporeal.quality.course import object_course
+from corporeal.quality.evidence.course import object_course
+from corporeal.quality.evidence.ruling import not_failed, protocol_of
 from corporeal.quality.finding import Finding, NotAssessed
-from corporeal.quality.ruling import not_failed, protocol_of
 from corporeal.quality.subject import Subject
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from corporeal.protocol.coverage import Factor
 from corporeal.quality.batch import Batch
 from corporeal.quality.check import Check
+from corporeal.quality.evidence.ruling import protocol_of, under_protocol
 from corporeal.quality.finding import Finding, NotAssessed
-from corporeal.quality.ruling import protocol_of, under_protocol
 
 
 def find(batch: Batch, *, min_episodes: int = 10) -> Iterator[Finding]:

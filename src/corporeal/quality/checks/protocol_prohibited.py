@@ -8,10 +8,10 @@ import numpy as np
 
 from corporeal.protocol.protocol import Prohibition
 from corporeal.quality.check import Check
-from corporeal.quality.course import lowest_base, object_course
+from corporeal.quality.evidence.course import lowest_base, object_course
+from corporeal.quality.evidence.ruling import not_failed, protocol_of
+from corporeal.quality.evidence.stillness import stillness
 from corporeal.quality.finding import Finding, NotAssessed
-from corporeal.quality.ruling import not_failed, protocol_of
-from corporeal.quality.stillness import stillness
 from corporeal.quality.subject import Subject
 from corporeal.quality.synopsis import peak_force_n
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from corporeal.quality.check import Check
+from corporeal.quality.evidence.ruling import marks_s, protocol_of
 from corporeal.quality.finding import Finding, NotAssessed
-from corporeal.quality.ruling import marks_s, protocol_of
 from corporeal.quality.subject import STATE, Subject
 
 

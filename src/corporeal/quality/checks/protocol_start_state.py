@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from corporeal.quality.check import Check
-from corporeal.quality.end_state import judge
+from corporeal.quality.evidence.end_state import judge
+from corporeal.quality.evidence.ruling import protocol_of
 from corporeal.quality.finding import Finding
-from corporeal.quality.ruling import protocol_of
 from corporeal.quality.subject import Subject
 
 

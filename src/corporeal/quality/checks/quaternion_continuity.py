@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from corporeal.quality.check import Check
+from corporeal.quality.evidence.rigid_motion import steps_rad
 from corporeal.quality.finding import Finding, NotAssessed, spans
-from corporeal.quality.rigid_motion import steps_rad
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array, Track
 

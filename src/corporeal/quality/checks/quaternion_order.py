@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from corporeal.quality.base_order import LAST, STATED, base_order
 from corporeal.quality.check import Check
+from corporeal.quality.evidence.base_order import LAST, STATED, base_order
+from corporeal.quality.evidence.mounting import foot_links
 from corporeal.quality.finding import Finding, NotAssessed
-from corporeal.quality.mounting import foot_links
 from corporeal.quality.subject import Subject
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from corporeal.quality.bookkeeping import reported
 from corporeal.quality.check import Check
+from corporeal.quality.evidence.bookkeeping import reported
 from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 

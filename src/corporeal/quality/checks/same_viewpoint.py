@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from corporeal.quality.check import Check
+from corporeal.quality.evidence.pictures import WIDTH, Array, PictureTrack, cameras
+from corporeal.quality.evidence.views import busy_share, likeness, shift, turned_views
 from corporeal.quality.finding import Finding
-from corporeal.quality.pictures import WIDTH, Array, PictureTrack, cameras
 from corporeal.quality.subject import Subject
-from corporeal.quality.views import busy_share, likeness, shift, turned_views
 
 # Pictures on either side of a sudden change that tell what the camera showed.
 NEARBY = 10

@@ -8,7 +8,7 @@ from contextlib import suppress
 import numpy as np
 
 from corporeal.quality.check import Check
-from corporeal.quality.columns import bridged
+from corporeal.quality.evidence.columns import bridged
 from corporeal.quality.finding import Finding, NotAssessed
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array

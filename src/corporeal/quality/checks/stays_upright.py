@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.ndimage import uniform_filter1d
 
-from corporeal.quality.base_order import base_order
 from corporeal.quality.check import Check
+from corporeal.quality.evidence.base_order import base_order
+from corporeal.quality.evidence.footing import footing_of
+from corporeal.quality.evidence.mounting import foot_links, mount_of, poses_in_base
+from corporeal.quality.evidence.rigid_motion import columns_of, world_turns
 from corporeal.quality.finding import Finding, NotAssessed, spans
-from corporeal.quality.footing import footing_of
-from corporeal.quality.mounting import foot_links, mount_of, poses_in_base
-from corporeal.quality.rigid_motion import columns_of, world_turns
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array, Track
 

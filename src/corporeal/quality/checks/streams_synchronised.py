@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from corporeal.quality.check import Check
+from corporeal.quality.evidence.stamps import Stamps, stamped, window
 from corporeal.quality.finding import Finding, NotAssessed
-from corporeal.quality.stamps import Stamps, stamped, window
 from corporeal.quality.subject import Subject
 
 

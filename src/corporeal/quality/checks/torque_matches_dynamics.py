@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.quality.check import Check
-from corporeal.quality.columns import listed
+from corporeal.quality.evidence.columns import listed
+from corporeal.quality.evidence.load_sides import load_sides
+from corporeal.quality.evidence.mounting import ancestors
+from corporeal.quality.evidence.static_torques import StaticTorques, static_torques
 from corporeal.quality.finding import Finding, NotAssessed
-from corporeal.quality.load_sides import load_sides
-from corporeal.quality.mounting import ancestors
-from corporeal.quality.static_torques import StaticTorques, static_torques
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from corporeal.quality.check import Check
-from corporeal.quality.columns import listed
+from corporeal.quality.evidence.columns import listed
+from corporeal.quality.evidence.joint_evidence import Response, motion
+from corporeal.quality.evidence.joint_identity import accusations
 from corporeal.quality.finding import Finding
-from corporeal.quality.joint_evidence import Response, motion
-from corporeal.quality.joint_identity import accusations
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.quality.check import Check
+from corporeal.quality.evidence.pictures import Array, PictureTrack, cameras
 from corporeal.quality.finding import Finding, spans
-from corporeal.quality.pictures import Array, PictureTrack, cameras
 from corporeal.quality.subject import Subject
 
 # From here on a sensor gives the same number whatever the light.

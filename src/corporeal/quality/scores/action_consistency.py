@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from corporeal.quality.dtw import distances
-from corporeal.quality.profile import POINTS, Profile
 from corporeal.quality.score import Measure, Score
+from corporeal.quality.scoring.dtw import distances
+from corporeal.quality.scoring.profile import POINTS, Profile
 from corporeal.quality.track import Array
 
 LEAST, NEAREST, PEERS = 6, 5, 60

@@ -6,8 +6,8 @@ import numpy as np
 from scipy.signal import find_peaks
 
 from corporeal.quality.finding import NotAssessed
-from corporeal.quality.motion import motion_of
 from corporeal.quality.score import Measure, Score
+from corporeal.quality.scoring.motion import motion_of
 from corporeal.quality.subject import Subject
 
 PROMINENCE = 0.1

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.quality.finding import NotAssessed, spans
-from corporeal.quality.motion import RATE_HZ, Flags, on_grid
 from corporeal.quality.score import Measure, Score
+from corporeal.quality.scoring.motion import RATE_HZ, Flags, on_grid
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array, Track
 

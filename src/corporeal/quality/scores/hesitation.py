@@ -5,8 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from corporeal.quality.finding import NotAssessed, spans
-from corporeal.quality.motion import RATE_HZ, STOP_S, Flags, Motion, lasting, motion_of, on_grid
 from corporeal.quality.score import Measure, Score
+from corporeal.quality.scoring.motion import (
+    RATE_HZ,
+    STOP_S,
+    Flags,
+    Motion,
+    lasting,
+    motion_of,
+    on_grid,
+)
 from corporeal.quality.subject import Subject
 
 # A gripper that moves faster than this share of its range per second is at work.

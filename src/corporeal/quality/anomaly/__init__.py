@@ -1,0 +1,1 @@
+"""Detectors of segments that are unlike those of good episodes."""

@@ -1,0 +1,159 @@
+"""Segments that are not like those of good episodes, by robust statistics of each phase.
+
+Made for little data: from some eight good episodes of a task it takes the median and the spread of
+every channel in each part of each phase, and says how far an episode is from them. It needs no
+training; `anomaly_network` is its counterpart where there is enough data to train.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from corporeal.episode.recording import Recording
+from corporeal.errors import CorporealError
+from corporeal.quality.anomaly.channels import PHASES, RATE_HZ, Channels, channels_of
+from corporeal.quality.finding import NotAssessed, spans
+from corporeal.quality.subject import Subject
+from corporeal.quality.track import Array
+
+# Parts that a phase is cut into, and how many neighbours on either side are looked at with each.
+BINS, AROUND = 12, 1
+LEAST = 4
+# Channels whose deviations make the score: a fault shows in more than one.
+TOP = 2
+# Segments that are nearer than this are one; shorter ones are nothing.
+JOIN_S, SHORTEST_S = 0.6, 0.2
+
+
+class Segment(NamedTuple):
+    """A stretch of an episode; `score` is its worst, in units of the limit: above 1."""
+
+    start_ns: int
+    end_ns: int
+    score: float
+
+
+@dataclass(frozen=True, eq=False)
+class Envelope:
+    """What is usual: `middle` and `spread` (phase, bin, channel), and the limit of the score."""
+
+    names: tuple[str, ...]
+    middle: Array
+    spread: Array
+    limit: float
+
+    def deviation(self, channels: Channels) -> Array:
+        """How far each moment (T,) is from what is usual, in spreads."""
+        felt = _columns(channels, self.names)
+        row = np.minimum((channels.progress * BINS).astype(int), BINS - 1)
+        middle, spread = self.middle[channels.phase, row], self.spread[channels.phase, row]
+        # A phase that no good episode had is unusual as such, but tells nothing of channels.
+        apart = np.abs(felt - middle) / spread
+        apart = np.where(np.isfinite(apart), apart, 0.0)
+        worst = np.sort(apart, axis=1)[:, -TOP:]
+        return steadied(np.sqrt(np.square(worst).mean(axis=1)))
+
+    def segments(self, recording: Recording) -> list[Segment]:
+        """The segments that are not as usual; none in a good episode."""
+        channels = channels_of(Subject(recording))
+        return segments(channels, self.deviation(channels) / self.limit)
+
+    def save(self, path: Path) -> None:
+        """Write it as a .npz file without pickles."""
+        head = json.dumps({"detector": "envelope", "names": self.names, "limit": self.limit})
+        np.savez(path, head=np.array(head), middle=self.middle, spread=self.spread)
+
+    @classmethod
+    def load(cls, path: Path) -> Envelope:
+        """Read what `save` wrote."""
+        with np.load(path, allow_pickle=False) as file:
+            head = json.loads(str(file["head"]))
+            if head.get("detector") != "envelope":
+                raise CorporealError(f"{path} is not an envelope, got {head.get('detector')!r}.")
+            return cls(tuple(head["names"]), file["middle"], file["spread"], head["limit"])
+
+
+def learn(recordings: Iterable[Recording], *, margin: float = 1.15) -> Envelope:
+    """The envelope of good episodes of one task.
+
+    Every episode is held against the others once; the limit is `margin` times what all but the
+    worst twentieth of them reach at their worst moment.
+    """
+    return envelope([channels_of(Subject(recording)) for recording in recordings], margin=margin)
+
+
+def envelope(episodes: Sequence[Channels], *, margin: float = 1.15) -> Envelope:
+    """The same from channels."""
+    if len(episodes) < LEAST:
+        raise NotAssessed(
+            f"{len(episodes)} good episodes; {LEAST} are needed to know what is usual"
+        )
+    names = tuple(
+        name for name in episodes[0].names if all(name in each.names for each in episodes)
+    )
+    worst = []
+    # With many episodes it is enough to leave out groups of them.
+    folds = min(len(episodes), 10)
+    for fold in range(folds):
+        others = [each for n, each in enumerate(episodes) if n % folds != fold]
+        usual = _usual(names, others)
+        worst += [float(usual.deviation(each).max()) for each in episodes[fold::folds]]
+    limit = margin * float(np.quantile(worst, 0.95))
+    usual = _usual(names, episodes)
+    return Envelope(names, usual.middle, usual.spread, limit)
+
+
+def segments(channels: Channels, score: Array) -> list[Segment]:
+    """The stretches in which a score (T,) is above 1."""
+    found = []
+    step_ns = round(1e9 / RATE_HZ)
+    for first, stop in spans(score > 1.0, join=round(JOIN_S * RATE_HZ)):
+        if stop - first >= SHORTEST_S * RATE_HZ or score[first:stop].max() > 2.0:
+            start = int(channels.time_ns[first]) - step_ns
+            end = int(channels.time_ns[stop - 1])
+            found.append(Segment(start, end, float(score[first:stop].max())))
+    return found
+
+
+def steadied(values: Array) -> Array:
+    """The median of three neighbours, or the value where it is far above: a knock is short."""
+    padded = np.pad(values, 1, mode="edge")
+    middle = np.median(np.stack([padded[:-2], padded[1:-1], padded[2:]]), axis=0)
+    return np.maximum(middle, 0.5 * values)
+
+
+def _usual(names: tuple[str, ...], episodes: Sequence[Channels]) -> Envelope:
+    felt = np.concatenate([_columns(each, names) for each in episodes])
+    phase = np.concatenate([each.phase for each in episodes])
+    progress = np.concatenate([each.progress for each in episodes])
+    row = np.minimum((progress * BINS).astype(int), BINS - 1)
+    middle = np.full((PHASES, BINS, len(names)), np.nan)
+    spread = np.full_like(middle, np.nan)
+    # No channel is steadier than a share of what it does in a whole episode.
+    floor = 0.05 * (np.quantile(felt, 0.98, axis=0) - np.quantile(felt, 0.02, axis=0)) + 1e-9
+    for number in range(PHASES):
+        for bin_ in range(BINS):
+            inside = (phase == number) & (np.abs(row - bin_) <= AROUND)
+            if inside.sum() < LEAST:
+                continue
+            middle[number, bin_] = np.median(felt[inside], axis=0)
+            apart = np.abs(felt[inside] - middle[number, bin_])
+            # The wider of two: the middle half and the outer tenth, which MAD does not see.
+            wide = np.maximum(
+                1.4826 * np.median(apart, axis=0), np.quantile(apart, 0.95, axis=0) / 2
+            )
+            spread[number, bin_] = np.maximum(wide, floor)
+    return Envelope(names, middle, spread, 1.0)
+
+
+def _columns(channels: Channels, names: tuple[str, ...]) -> Array:
+    absent = [name for name in names if name not in channels.names]
+    if absent:
+        raise NotAssessed(f"the episode has no channel {absent[0]}, which the detector knows")
+    return channels.felt[:, [channels.names.index(name) for name in names]]

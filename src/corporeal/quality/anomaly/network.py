@@ -1,0 +1,240 @@
+"""Segments that are not like those of good episodes, by a conditional variational autoencoder.
+
+What is felt during a window is encoded into a few numbers and decoded again, given what was asked,
+the phase and the task (Sohn, Lee and Yan, 2015). Trained on good episodes only, it cannot say what
+it never saw: where the decoded mean is many decoded deviations from what was felt, the window is
+out of distribution. Training needs PyTorch (extra `train`); looking at episodes needs numpy alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from corporeal.episode.recording import Recording
+from corporeal.errors import CorporealError, MissingExtraError
+from corporeal.quality.anomaly.channels import PHASES, Channels, channels_of
+from corporeal.quality.anomaly.envelope import Segment, segments, steadied
+from corporeal.quality.finding import NotAssessed
+from corporeal.quality.subject import Subject
+from corporeal.quality.track import Array
+
+# Samples in a window: 0.8 s.
+WINDOW = 8
+LEAST = 12
+# Decoded deviations are kept within these, as logarithms of the variance.
+LOG_VARIANCE = (-6.0, 4.0)
+LAYERS = ("encoder", "code", "decoder", "decoded")
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """What the network is fed with: channels, tasks, and how channels are scaled."""
+
+    names: tuple[str, ...]
+    asked_names: tuple[str, ...]
+    tasks: tuple[str, ...]
+    middle: Array
+    spread: Array
+
+    def windows(self, channels: Channels, task: str | None) -> tuple[Array, Array]:
+        """What was felt (N, WINDOW * C), and what it is conditioned on (N, ...)."""
+        values = np.concatenate((channels.felt, channels.asked), axis=1)
+        known = (*channels.names, *channels.asked_names)
+        wanted = (*self.names, *self.asked_names)
+        absent = [name for name in wanted if name not in known]
+        if absent:
+            raise NotAssessed(f"the episode has no channel {absent[0]}, which the detector knows")
+        scaled = (values[:, [known.index(name) for name in wanted]] - self.middle) / self.spread
+        # Far values are drawn in, so that one of them does not drown the others.
+        scaled = np.arcsinh(scaled)
+        if len(scaled) < WINDOW:
+            raise NotAssessed(f"the episode has {len(scaled)} samples; {WINDOW} make a window")
+        views = sliding_window_view(scaled, WINDOW, axis=0)
+        felt = views[:, : len(self.names)].reshape(len(views), -1)
+        asked = views[:, len(self.names) :].reshape(len(views), -1)
+        phase = np.eye(PHASES)[channels.phase[WINDOW - 1 :]]
+        before = np.eye(PHASES)[channels.phase[: len(views)]]
+        progress = channels.progress[WINDOW - 1 :, None]
+        which = np.tile(np.array([float(task == one) for one in self.tasks]), (len(views), 1))
+        return felt, np.concatenate((asked, phase, before, progress * phase, which), axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Detector:
+    """A trained network: `weights` by layer, and the limit of its score."""
+
+    shape: Shape
+    weights: Mapping[str, Array]
+    limit: float
+
+    def deviation(self, channels: Channels, task: str | None) -> Array:
+        """How unlikely what was felt is at each moment (T,): mean squared decoded deviations."""
+        felt, given = self.shape.windows(channels, task)
+        mean, log_variance = self._decoded(felt, given)
+        apart = np.square(felt - mean) / np.exp(log_variance)
+        by_channel = apart.reshape(len(apart), -1, WINDOW).mean(axis=2)
+        worst = np.sort(by_channel, axis=1)[:, -3:].mean(axis=1)
+        # A window speaks for its middle.
+        padded = np.pad(np.sqrt(worst), (WINDOW // 2, WINDOW - 1 - WINDOW // 2), mode="edge")
+        return steadied(padded)
+
+    def _decoded(self, felt: Array, given: Array) -> tuple[Array, Array]:
+        hidden = np.tanh(self._layer("encoder", np.concatenate((felt, given), axis=1)))
+        code = self._layer("code", hidden)
+        code = code[:, : code.shape[1] // 2]
+        hidden = np.tanh(self._layer("decoder", np.concatenate((code, given), axis=1)))
+        decoded = self._layer("decoded", hidden)
+        width = felt.shape[1]
+        return decoded[:, :width], np.clip(decoded[:, width:], *LOG_VARIANCE)
+
+    def _layer(self, name: str, values: Array) -> Array:
+        found: Array = values @ self.weights[f"{name}.weight"].T + self.weights[f"{name}.bias"]
+        return found
+
+    def segments(self, recording: Recording) -> list[Segment]:
+        """The segments that are out of distribution; none in a good episode."""
+        subject = Subject(recording)
+        channels = channels_of(subject)
+        return segments(channels, self.deviation(channels, subject.task) / self.limit)
+
+    def save(self, path: Path) -> None:
+        """Write it as a .npz file without pickles."""
+        shape = self.shape
+        head = {"detector": "network", "limit": self.limit, "names": shape.names}
+        head |= {"asked_names": shape.asked_names, "tasks": shape.tasks}
+        scaling = {"middle": shape.middle, "spread": shape.spread}
+        arrays: dict[str, Any] = {"head": np.array(json.dumps(head)), **scaling, **self.weights}
+        np.savez(path, **arrays)
+
+    @classmethod
+    def load(cls, path: Path) -> Detector:
+        """Read what `save` wrote."""
+        with np.load(path, allow_pickle=False) as file:
+            head = json.loads(str(file["head"]))
+            if head.get("detector") != "network":
+                raise CorporealError(f"{path} is not a network, got {head.get('detector')!r}.")
+            names, asked, tasks = (tuple(head[key]) for key in ("names", "asked_names", "tasks"))
+            shape = Shape(names, asked, tasks, file["middle"], file["spread"])
+            weights = {
+                f"{layer}.{part}": file[f"{layer}.{part}"]
+                for layer in LAYERS
+                for part in ("weight", "bias")
+            }
+            return cls(shape, weights, head["limit"])
+
+
+def train(
+    recordings: Iterable[Recording],
+    *,
+    epochs: int = 80,
+    latent: int = 6,
+    hidden: int = 96,
+    seed: int = 0,
+    margin: float = 1.3,
+) -> Detector:
+    """Train on good episodes, of one task or several.
+
+    A fifth of them is kept back; the limit is `margin` times what all but the worst twentieth of
+    those reach at their worst moment.
+    """
+    episodes = []
+    for recording in recordings:
+        subject = Subject(recording)
+        episodes.append((channels_of(subject), subject.task))
+    return trained(episodes, epochs=epochs, latent=latent, hidden=hidden, seed=seed, margin=margin)
+
+
+def trained(
+    episodes: Sequence[tuple[Channels, str | None]],
+    *,
+    epochs: int = 80,
+    latent: int = 6,
+    hidden: int = 96,
+    seed: int = 0,
+    margin: float = 1.3,
+) -> Detector:
+    """The same from channels and tasks."""
+    if len(episodes) < LEAST:
+        raise NotAssessed(f"{len(episodes)} good episodes; {LEAST} are needed to train")
+    kept = [n for n in range(len(episodes)) if n % 5 == 4]
+    taught = [each for n, each in enumerate(episodes) if n not in kept]
+    shape = _shape(taught)
+    pairs = [shape.windows(channels, task) for channels, task in taught]
+    felt, given = (np.concatenate([pair[side] for pair in pairs]) for side in (0, 1))
+    weights = _fit(felt, given, epochs=epochs, latent=latent, hidden=hidden, seed=seed)
+    rough = Detector(shape, weights, 1.0)
+    worst = [float(rough.deviation(*episodes[number]).max()) for number in kept]
+    return Detector(shape, weights, margin * float(np.quantile(worst, 0.95)))
+
+
+def _shape(episodes: Sequence[tuple[Channels, str | None]]) -> Shape:
+    first = episodes[0][0]
+    names, asked = (
+        tuple(name for name in own if all(name in getattr(each, key) for each, _ in episodes))
+        for own, key in ((first.names, "names"), (first.asked_names, "asked_names"))
+    )
+    columns = []
+    for channels, _ in episodes:
+        values = np.concatenate((channels.felt, channels.asked), axis=1)
+        known = (*channels.names, *channels.asked_names)
+        columns.append(values[:, [known.index(name) for name in (*names, *asked)]])
+    table = np.concatenate(columns)
+    low, middle, high = np.quantile(table, [0.05, 0.5, 0.95], axis=0)
+    tasks = tuple(sorted({task for _, task in episodes if task is not None}))
+    return Shape(names, asked, tasks, middle, np.maximum((high - low) / 3.0, 1e-6))
+
+
+def _fit(
+    felt: Array, given: Array, *, epochs: int, latent: int, hidden: int, seed: int
+) -> dict[str, Array]:
+    torch = _torch()
+    torch.manual_seed(seed)
+    x, c = (torch.tensor(values, dtype=torch.float32) for values in (felt, given))
+    sizes = {
+        "encoder": (x.shape[1] + c.shape[1], hidden),
+        "code": (hidden, 2 * latent),
+        "decoder": (latent + c.shape[1], hidden),
+        "decoded": (hidden, 2 * x.shape[1]),
+    }
+    net = torch.nn.ModuleDict({name: torch.nn.Linear(*size) for name, size in sizes.items()})
+    optimiser = torch.optim.AdamW(net.parameters(), lr=2e-3, weight_decay=1e-3)
+    rate = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, epochs)
+    for _ in range(epochs):
+        for batch in torch.randperm(len(x)).split(256):
+            loss = _loss(torch, net, x[batch], c[batch])
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+        rate.step()
+    return {
+        name: value.detach().numpy().astype(np.float64) for name, value in net.state_dict().items()
+    }
+
+
+def _loss(torch: Any, net: Any, x: Any, c: Any) -> Any:
+    """Minus the evidence lower bound, per value."""
+    noisy = x + 0.05 * torch.randn_like(x)
+    code = net["code"](torch.tanh(net["encoder"](torch.cat((noisy, c), 1))))
+    mean, log_variance = code.chunk(2, dim=1)
+    drawn = mean + torch.randn_like(mean) * torch.exp(0.5 * log_variance)
+    decoded = net["decoded"](torch.tanh(net["decoder"](torch.cat((drawn, c), 1))))
+    guess, spread = decoded.chunk(2, dim=1)
+    spread = spread.clamp(*LOG_VARIANCE)
+    misfit = 0.5 * ((x - guess) ** 2 / spread.exp() + spread).sum(dim=1)
+    divergence = 0.5 * (mean**2 + log_variance.exp() - 1 - log_variance).sum(dim=1)
+    return (misfit + divergence).mean() / x.shape[1]
+
+
+def _torch() -> Any:
+    try:
+        return import_module("torch")
+    except ImportError as error:
+        raise MissingExtraError("torch", "train") from error

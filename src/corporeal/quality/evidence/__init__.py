@@ -1,0 +1,1 @@
+"""What checks share: evidence worked out once from the signals of an episode."""

@@ -1,0 +1,230 @@
+"""Where the soles are, what they stand on, and what they carry."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import median_filter
+
+from corporeal.embodiment.embodiment import Shape
+from corporeal.embodiment.kinematics import placement_of
+from corporeal.quality.evidence.base_order import world_poses
+from corporeal.quality.evidence.mounting import ancestors, foot_links, mount_of
+from corporeal.quality.finding import NotAssessed, spans
+from corporeal.quality.subject import Subject
+from corporeal.quality.track import Array, Track
+
+# Part of the frames in which the lower foot is below the ground at most: a step or a fall lifts it.
+GROUND_SHARE = 0.3
+# A sole stands when it is this near to the ground and this level, and carries this much weight.
+NEAR_M, FLAT_DEG, LOADED_SHARE = 0.015, 4.0, 0.1
+# What is left out at both ends of a stance, and the fewest samples that a stance has.
+EDGE_S, MIN_STANCE = 0.04, 8
+# Faster over the ground than this a foot without a force sensor does not stand.
+SWING_M_S = 0.3
+# Soles farther than this from the floor, in heights of the base: the poses are not in metres.
+FAR = 1.5
+
+
+@dataclass(frozen=True, eq=False)
+class Footing:
+    """The feet on the clock of the joints, in the world.
+
+    `centres` (T, F, 3) are the middles of the soles, `turns` (T, F, 3, 3) their axes, `lowest`
+    (T, F) the height of the lowest point of each. `ground` is the height that the robot stands
+    on, from the data alone.
+    """
+
+    names: tuple[str, ...]
+    label: str
+    time_ns: NDArray[np.int64]
+    centres: Array
+    turns: Array
+    lowest: Array
+    ground: float
+
+    @property
+    def above(self) -> Array:
+        """Height (T, F) of the lowest point of each sole above the ground."""
+        return self.lowest - self.ground
+
+
+@dataclass(frozen=True, eq=False)
+class Loads:
+    """What the ankle sensors say on the clock of the joints.
+
+    `upward` (T, F) is the force of the ground on each foot along the vertical, N; NaN for a foot
+    without a sensor. `tracks` are the streams by foot.
+    """
+
+    upward: Array
+    tracks: dict[str, Track]
+
+
+def footing_of(subject: Subject) -> Footing:
+    """The soles of the robot; raises NotAssessed without a base pose or without the legs."""
+    if "footing" not in subject._cache:
+        subject._cache["footing"] = _footing(subject)
+    found: Footing = subject._cache["footing"]
+    return found
+
+
+def loads_of(subject: Subject) -> Loads:
+    """The load of every foot; raises NotAssessed without ankle sensors."""
+    if "loads" not in subject._cache:
+        subject._cache["loads"] = _loads(subject)
+    found: Loads = subject._cache["loads"]
+    return found
+
+
+def ankle_tracks(subject: Subject) -> dict[str, Track]:
+    """The force sensor of every foot, by the foot's name."""
+    chains = {
+        name: {*ancestors(subject.robot, link), link}
+        for name, (link, _) in foot_links(subject).items()
+    }
+    found: dict[str, Track] = {}
+    for track in subject.ending_in("_wrench").values():
+        mount = mount_of(subject.robot, track.spec)
+        for name, chain in chains.items():
+            if mount is not None and mount.link in chain and track.values.shape[1] >= 3:
+                found[name] = track
+    if not found:
+        raise NotAssessed("no force sensor at the ankles")
+    return found
+
+
+def reach_down(shapes: tuple[Shape, ...], position: Array, rotation: Array) -> Array:
+    """Height (T,) of the lowest point of shapes on a link at `position` and `rotation`."""
+    heights = []
+    for shape in shapes:
+        placement = placement_of(shape)
+        centre = position[:, 2] + rotation[:, 2] @ placement[:, 3]
+        down = np.abs(rotation[:, 2] @ placement[:, :3])
+        size = np.array(shape.size)
+        if shape.type == "box":
+            extent = down @ (size / 2)
+        elif shape.type == "sphere":
+            extent = np.full(len(down), size[0])
+        else:
+            side = 1.0 if shape.type == "capsule" else np.sqrt(np.maximum(1 - down[:, 2] ** 2, 0))
+            extent = size[1] / 2 * down[:, 2] + size[0] * side
+        heights.append(centre - extent)
+    lowest: Array = np.min(heights, axis=0)
+    return lowest
+
+
+def _footing(subject: Subject) -> Footing:
+    posture = subject.posture
+    if posture.base is None:
+        raise NotAssessed("no base_pose stream")
+    if len(posture) < 2:
+        raise NotAssessed(f"{posture.label} has {len(posture)} samples")
+    feet = foot_links(subject)
+    poses = world_poses(subject)
+    shapes = {link.name: link.collision for link in subject.robot.links}
+    centres, turns, lowest = [], [], []
+    for link, placement in feet.values():
+        position, rotation = poses.position(link), poses.rotation(link)
+        centres.append(position + rotation @ placement[:, 3])
+        turns.append(rotation @ placement[:, :3])
+        if shapes[link]:
+            lowest.append(reach_down(shapes[link], position, rotation))
+        else:
+            lowest.append(centres[-1][:, 2])
+    lower = np.min(lowest, axis=0)
+    finite = lower[np.isfinite(lower)]
+    if not finite.size:
+        raise NotAssessed("base pose or joints have no finite sample")
+    ground = float(np.quantile(finite, GROUND_SHARE))
+    standing = subject.robot.standing
+    if standing is not None and abs(ground) > FAR * standing.height:
+        raise NotAssessed(f"the soles are {ground:.3g} m above the ground: no height in metres")
+    return Footing(
+        tuple(feet),
+        posture.label,
+        posture.time_ns,
+        np.stack(centres, axis=1),
+        np.stack(turns, axis=1),
+        np.stack(lowest, axis=1),
+        ground,
+    )
+
+
+def _loads(subject: Subject) -> Loads:
+    tracks = ankle_tracks(subject)
+    posture = subject.posture
+    poses = world_poses(subject)
+    names = tuple(foot_links(subject))
+    upward = np.full((len(posture), len(names)), np.nan)
+    for column, name in enumerate(names):
+        if name in tracks:
+            mount = mount_of(subject.robot, tracks[name].spec)
+            if mount is not None:
+                force = tracks[name].at(posture.time_ns)[:, :3]
+                up = poses.rotation(mount.link)[:, 2] @ mount.axes
+                upward[:, column] = np.einsum("ti,ti->t", up, force)
+    # Sensors differ in which side they count as pushing; whoever stands is pushed up.
+    total = np.nansum(upward, axis=1)
+    if np.median(total) < 0:
+        upward = -upward
+    return Loads(upward, tracks)
+
+
+def base_jumps(
+    track: Track, *, max_step_m: float, max_speed_m_s: float
+) -> tuple[Array, NDArray[np.bool_]]:
+    """Length of every step (T-1,) of a base pose, and which of them come out of the blue."""
+    place = track.values[:, [track.names.index(name) for name in ("x", "y", "z")]]
+    place = np.where(np.isfinite(place), place, np.nan)
+    step = np.linalg.norm(np.diff(place, axis=0), axis=1)
+    seconds = np.maximum(np.diff(track.seconds), 1e-9)
+    speed = step / seconds
+    # The second largest step of five: a jump out and back has two of them side by side.
+    padded = np.pad(speed, 3, mode="reflect") if len(speed) > 3 else np.pad(speed, 3)
+    near = np.stack([padded[shift : shift + len(speed)] for shift in (0, 1, 2, 4, 5, 6)])
+    usual = np.sort(near, axis=0)[3]
+    jump = (step > max_step_m) & (speed > max_speed_m_s) & (speed > 4 * usual)
+    return step, jump
+
+
+def stances(footing: Footing, loads: Loads | None, weight_n: float) -> NDArray[np.bool_]:
+    """Where each foot (T, F) stands flat on the ground, and carries weight where that is known.
+
+    The first and last moments of a stance are left out: a heel that lands rolls and slides.
+    """
+    seconds = footing.time_ns / 1e9
+    flat = footing.turns[:, :, 2, 2] > np.cos(np.radians(FLAT_DEG))
+    standing: NDArray[np.bool_] = flat & (np.abs(footing.above) < NEAR_M)
+    known = np.zeros(standing.shape, bool) if loads is None else np.isfinite(loads.upward)
+    if loads is not None:
+        standing &= ~known | (loads.upward > LOADED_SHARE * weight_n)
+    # A foot that swings low over the ground looks as if it stood, but for its speed.
+    # Over a tenth of a second, because a tracker's noise is fast from one sample to the next.
+    period = max(float(np.median(np.diff(seconds))), 1e-3)
+    reach = min(max(1, round(0.05 / period)), len(seconds) - 1)
+    numbers = np.arange(len(seconds))
+    before, after = np.maximum(numbers - reach, 0), np.minimum(numbers + reach, len(numbers) - 1)
+    way = np.linalg.norm(footing.centres[after, :, :2] - footing.centres[before, :, :2], axis=2)
+    swings = way / np.maximum(seconds[after] - seconds[before], 1e-9)[:, None] > SWING_M_S
+    standing &= known | ~swings
+    margin = round(EDGE_S / period)
+    for _ in range(margin):
+        inner = standing.copy()
+        inner[1:] &= standing[:-1]
+        inner[:-1] &= standing[1:]
+        standing = inner
+    return standing
+
+
+def drifts(footing: Footing, standing: NDArray[np.bool_], foot: int) -> Array:
+    """How far (T, 2) a sole has moved over the ground since its stance began; zero in the air."""
+    out = np.zeros((len(standing), 2))
+    place = footing.centres[:, foot, :2]
+    for first, stop in spans(standing[:, foot]):
+        if stop - first >= MIN_STANCE:
+            out[first:stop] = place[first:stop] - np.median(place[first : first + 5], axis=0)
+    # A median of five takes out the noise of the tracker, and nothing that lasts.
+    return np.stack([median_filter(column, 5, mode="nearest") for column in out.T], axis=1)

@@ -1,0 +1,185 @@
+"""What each IMU ought to feel: its link's vertical, acceleration and turning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from corporeal.quality.evidence.base_order import world_poses
+from corporeal.quality.evidence.columns import bridged
+from corporeal.quality.evidence.mounting import (
+    Mount,
+    has_chain,
+    mount_of,
+    poses_in_base,
+    require_finite,
+)
+from corporeal.quality.evidence.rigid_motion import (
+    FORCE_WINDOW_S,
+    GRAVITY,
+    RATE_WINDOW_S,
+    columns_of,
+    instants,
+    mean_accelerations,
+    mean_rates,
+    mean_values,
+    triangle_values,
+)
+from corporeal.quality.finding import NotAssessed
+from corporeal.quality.subject import Subject
+from corporeal.quality.track import Array, Track
+
+# No robot accelerates so for half of an episode.
+IMPLAUSIBLE_M_S2 = 3.0
+UPRIGHT = np.array([0.0, 0.0, 1.0])
+
+
+@dataclass(frozen=True, eq=False)
+class ImuReference:
+    """One IMU beside its link, averaged around instants `at_s` (N,), in the sensor's stated axes.
+
+    `force` and `rate` (N, 3) are what it measured, `predicted_*` what the link does. `up` (N, 3)
+    is the vertical. `assumed` says that the link is only taken to be upright; `beside` is the IMU
+    that all of it was taken from.
+    """
+
+    track: Track
+    place: str
+    at_s: Array
+    force: Array | None
+    rate: Array | None
+    up: Array
+    predicted_force: Array | None
+    predicted_rate: Array | None
+    assumed: bool
+    beside: Track | None = None
+
+    def curves(self, values: Array, names: tuple[str, ...]) -> dict[str, Array]:
+        """Evidence to draw: the values, and where up is."""
+        step = max(1, len(self.at_s) // 400 + 1)
+        drawn = {name: values[::step, column] for column, name in enumerate(names)}
+        ups = {f"up_{axis}": GRAVITY * self.up[::step, k] for k, axis in enumerate("xyz")}
+        return {"time_s": self.at_s[::step], **drawn, **ups}
+
+
+def references(subject: Subject) -> list[ImuReference]:
+    """Every IMU that has a place on the robot; raises NotAssessed when there is none."""
+    if "imu_references" not in subject._cache:
+        subject._cache["imu_references"] = _references(subject)
+    found: list[ImuReference] = subject._cache["imu_references"]
+    return found
+
+
+def _references(subject: Subject) -> list[ImuReference]:
+    require_finite(subject)
+    tracks = [track for track in subject.ending_in("_imu").values() if len(track) >= 20]
+    mounted = [(track, mount_of(subject.robot, track.spec)) for track in tracks]
+    known = [(track, mount) for track, mount in mounted if mount is not None]
+    if not known:
+        raise NotAssessed("no IMU with a place on the robot")
+    found = []
+    for track, mount in known:
+        made = _reference(subject, track, mount, known)
+        if made is not None:
+            found.append(made)
+    if not found:
+        raise NotAssessed("the IMUs overlap in time with nothing that tells how they are turned")
+    return found
+
+
+def _reference(
+    subject: Subject, track: Track, mount: Mount, known: list[tuple[Track, Mount]]
+) -> ImuReference | None:
+    when = instants(track.seconds, FORCE_WINDOW_S)
+    values = bridged(track.values)
+    force = triangle_values(track.seconds, values[:, _force(track)], when, FORCE_WINDOW_S)
+    rate = None
+    if values.shape[1] >= 6:
+        rate = mean_values(track.seconds, values[:, _rate(track)], when, RATE_WINDOW_S)
+    if not len(when):
+        return None
+    if has_chain(subject, mount.link) and subject.posture.base is not None:
+        return _in_world(subject, track, mount, when, force, rate)
+    base = next((pair for pair in known if pair[1].link == subject.robot.base), None)
+    if base is not None and base[0] is not track and has_chain(subject, mount.link):
+        return _beside(subject, track, mount, base, when, force, rate)
+    up = np.tile(UPRIGHT @ mount.axes, (len(when), 1))
+    return ImuReference(track, mount.link, when, force, rate, up, None, None, True)
+
+
+def _in_world(
+    subject: Subject, track: Track, mount: Mount, when: Array, force: Array, rate: Array | None
+) -> ImuReference | None:
+    seconds = subject.posture.time_ns / 1e9
+    inside = (when > seconds[0] + FORCE_WINDOW_S) & (when < seconds[-1] - FORCE_WINDOW_S)
+    if np.count_nonzero(inside) < 2:
+        return None
+    when, force = when[inside], force[inside]
+    rate = None if rate is None else rate[inside]
+    poses = world_poses(subject)
+    turns = poses.rotation(mount.link) @ mount.axes
+    level = turns[np.clip(np.searchsorted(seconds, when), 0, len(seconds) - 1)]
+    place = poses.position(mount.link) + poses.rotation(mount.link) @ mount.place
+    pushed = mean_accelerations(seconds, place, when, FORCE_WINDOW_S)
+    if float(np.nanmedian(np.linalg.norm(pushed, axis=1))) > IMPLAUSIBLE_M_S2:
+        # Positions that are not in metres, or jump: the vertical alone must do.
+        pushed = np.zeros_like(pushed)
+    up = triangle_values(seconds, bridged(turns[:, 2]), when, FORCE_WINDOW_S)
+    predicted = GRAVITY * up + np.einsum("nji,nj->ni", level, pushed)
+    turning = mean_rates(seconds, turns, when, RATE_WINDOW_S)
+    good = np.isfinite(predicted).all(axis=1) & np.isfinite(turning).all(axis=1)
+    if np.count_nonzero(good) < 2:
+        return None
+    return ImuReference(
+        track,
+        mount.link,
+        when[good],
+        force[good],
+        None if rate is None else rate[good],
+        up[good],
+        predicted[good],
+        turning[good],
+        False,
+    )
+
+
+def _beside(
+    subject: Subject,
+    track: Track,
+    mount: Mount,
+    base: tuple[Track, Mount],
+    when: Array,
+    force: Array,
+    rate: Array | None,
+) -> ImuReference | None:
+    """Against the IMU of the base, through the joints between."""
+    seconds = subject.posture.time_ns / 1e9
+    other, at = base
+    first = max(seconds[0], other.seconds[0]) + FORCE_WINDOW_S
+    last = min(seconds[-1], other.seconds[-1]) - FORCE_WINDOW_S
+    inside = (when > first) & (when < last)
+    if np.count_nonzero(inside) < 2:
+        return None
+    when, force = when[inside], force[inside]
+    turns = poses_in_base(subject).rotation(mount.link) @ mount.axes
+    level = turns[np.clip(np.searchsorted(seconds, when), 0, len(seconds) - 1)]
+    felt = bridged(other.values)
+    up = triangle_values(other.seconds, felt[:, _force(other)], when, FORCE_WINDOW_S) @ at.axes.T
+    length = np.maximum(np.linalg.norm(up, axis=1, keepdims=True), 1e-9)
+    up = np.einsum("nji,nj->ni", level, up / length)
+    turning = None
+    if rate is not None and felt.shape[1] >= 6:
+        rate = rate[inside]
+        spin = mean_values(other.seconds, felt[:, _rate(other)], when, RATE_WINDOW_S) @ at.axes.T
+        turning = np.einsum("nji,nj->ni", level, spin)
+        turning += mean_rates(seconds, turns, when, RATE_WINDOW_S)
+    return ImuReference(track, mount.link, when, force, rate, up, None, turning, False, other)
+
+
+def _force(track: Track) -> list[int]:
+    return columns_of(track, ("ax", "ay", "az"), 0)
+
+
+def _rate(track: Track) -> list[int]:
+    return columns_of(track, ("wx", "wy", "wz"), 3)

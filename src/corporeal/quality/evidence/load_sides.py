@@ -1,0 +1,127 @@
+"""Which foot carries the weight: by the ankle sensors, by the body's position, by the legs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.ndimage import uniform_filter1d
+
+from corporeal.quality.evidence.base_order import base_order, upward_of
+from corporeal.quality.evidence.footing import Footing, footing_of, loads_of
+from corporeal.quality.evidence.static_torques import expected_torques, sensor_cuts, static_torques
+from corporeal.quality.finding import NotAssessed
+from corporeal.quality.subject import Subject
+from corporeal.quality.track import Array
+
+SMOOTH_S = 0.4
+# A foot this high carries nothing.
+LIFTED_M = 0.02
+# Under this much of the weight on both feet the shares mean nothing.
+LEAST_SHARE = 0.25
+# Agreement that speaks for exchanged sides: of the shares, and of the torques of the legs. With
+# noise on both sides the torques' share tends to 0.5, which speaks for neither.
+AGAINST, ALONE, OTHER_WAY = -0.25, -0.6, 0.45
+
+
+@dataclass(frozen=True, eq=False)
+class LoadSides:
+    """Share of the first foot in the weight, measured and expected (N,), and what follows.
+
+    `torque_share` is 0 where the torques of the legs fit the ankles as stated and 1 where they
+    fit them exchanged; None without torques.
+    """
+
+    labels: tuple[str, str]
+    time_s: Array
+    measured: Array
+    expected: Array
+    correlation: float
+    torque_share: float | None
+
+    @property
+    def exchanged(self) -> bool:
+        """Whether the sensors are on each other's foot."""
+        if self.torque_share is None:
+            return self.correlation < ALONE
+        return self.correlation < AGAINST and self.torque_share > OTHER_WAY
+
+
+def load_sides(subject: Subject) -> LoadSides:
+    """The comparison; raises NotAssessed unless both feet have a sensor."""
+    if "load_sides" not in subject._cache:
+        subject._cache["load_sides"] = _load_sides(subject)
+    found: LoadSides = subject._cache["load_sides"]
+    return found
+
+
+def _load_sides(subject: Subject) -> LoadSides:
+    footing, loads = footing_of(subject), loads_of(subject)
+    if len(footing.names) != 2 or len(loads.tracks) != 2:
+        raise NotAssessed("not both of two feet have a force sensor")
+    step = max(1, len(footing.time_ns) // 1000)
+    seconds = footing.time_ns[::step] / 1e9
+    expected = _share_by_position(subject, footing, step)
+    upward = np.maximum(np.nan_to_num(loads.upward[::step]), 0.0)
+    total = upward.sum(axis=1)
+    weight = 9.81 * subject.robot.mass
+    measured = upward[:, 0] / np.maximum(total, LEAST_SHARE * max(weight, 1.0))
+    size = max(1, round(SMOOTH_S / max(float(np.median(np.diff(seconds))), 1e-3)))
+    seen, said = (uniform_filter1d(share, size) for share in (measured, expected))
+    labels = tuple(loads.tracks[name].label for name in footing.names)
+    return LoadSides(
+        (labels[0], labels[1]), seconds, seen, said, _likeness(seen, said), _by_torques(subject)
+    )
+
+
+def _share_by_position(subject: Subject, footing: Footing, step: int) -> Array:
+    base = base_order(subject).base
+    centre = subject.kinematics.centre_of_mass(subject.posture.q[::step], base[::step])[:, :2]
+    first, second = footing.centres[::step, 0, :2], footing.centres[::step, 1, :2]
+    across = first - second
+    width = np.maximum(np.einsum("ti,ti->t", across, across), 1e-6)
+    share = np.clip(np.einsum("ti,ti->t", centre - second, across) / width, 0.0, 1.0)
+    above = footing.above[::step]
+    share = np.where(above[:, 0] > LIFTED_M, 0.0, np.where(above[:, 1] > LIFTED_M, 1.0, share))
+    return np.nan_to_num(share, nan=0.5)
+
+
+def _by_torques(subject: Subject) -> float | None:
+    """How much of the way from the stated to the exchanged sides the leg torques want to go."""
+    try:
+        torques = static_torques(subject)
+    except NotAssessed:
+        return None
+    loads = loads_of(subject)
+    kinematics, posture = subject.kinematics, subject.posture
+    poses = kinematics.transforms(posture.q[torques.frames])
+    up = upward_of(subject)[torques.frames]
+    stated = sensor_cuts(subject, torques.frames, poses)
+    one, other = loads.tracks.values()
+    instead = {one.label: other, other.label: one}
+    exchanged = sensor_cuts(subject, torques.frames, poses, instead=instead)
+    change = expected_torques(kinematics, poses, up, exchanged) - expected_torques(
+        kinematics, poses, up, stated
+    )
+    miss = torques.measured - torques.expected
+    moved = torques.known & (np.abs(change).max(axis=0) > 1e-9)
+    seconds = posture.time_ns[torques.frames] / 1e9
+    if not moved.any() or len(seconds) < 20:
+        return None
+    size = max(1, round(SMOOTH_S / max(float(np.median(np.diff(seconds))), 1e-3)))
+    miss, change = (_centred(each[:, moved], size) for each in (miss, change))
+    noise = np.var(np.minimum(np.abs(miss), np.abs(miss - change)), axis=0) + 0.02**2
+    power = float(np.sum(change**2 / noise))
+    return float(np.sum(miss * change / noise)) / power if power > 0 else None
+
+
+def _centred(values: Array, size: int) -> Array:
+    smooth = uniform_filter1d(np.nan_to_num(values), size, axis=0)
+    centred: Array = smooth - np.median(smooth, axis=0)
+    return centred
+
+
+def _likeness(one: Array, other: Array) -> float:
+    one, other = one - np.median(one), other - np.median(other)
+    power = float(np.sqrt(np.sum(one**2) * np.sum(other**2)))
+    return float(np.sum(one * other)) / power if power > 0 else 0.0

@@ -1,0 +1,228 @@
+"""Pairs of streams that show the same motion, so that the lag between them can be measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import gaussian_filter1d
+
+from corporeal.embodiment.kinematics import Poses
+from corporeal.quality.evidence.columns import bridged
+from corporeal.quality.evidence.lag import NOTHING, Lag, lag, lag_course
+from corporeal.quality.evidence.mounting import Mount, has_chain, mount_of
+from corporeal.quality.finding import NotAssessed
+from corporeal.quality.subject import Subject
+from corporeal.quality.track import Track
+from corporeal.units import SECOND_NS
+
+Array = NDArray[np.float64]
+
+MAX_LAG_S = 0.2
+# A robot that shivers repeats itself: below its shivering the lag is clear.
+BANDS_HZ = ((0.25, 40.0), (0.25, 6.0))
+CLEAR = 0.9
+GRAVITY = 9.81
+# Positions are smoothed by so much before they become accelerations.
+SMOOTH_S = 0.02
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """A stream and what it should look like: both (T, D), each on its own clock.
+
+    `what` says in words what the signal is held against.
+    """
+
+    label: str
+    reference_label: str
+    what: str
+    reference: Array
+    reference_s: Array
+    signal: Array
+    signal_s: Array
+
+    def lag(self) -> Lag:
+        """How late the stream is over the whole episode, in the wider band that is clear."""
+        wide = self._in_band(BANDS_HZ[0])
+        if wide.confidence >= CLEAR:
+            return wide
+        return max(wide, self._in_band(BANDS_HZ[1]), key=lambda each: each.confidence)
+
+    def _in_band(self, band_hz: tuple[float, float]) -> Lag:
+        given = self.reference, self.reference_s, self.signal, self.signal_s
+        return lag(*given, max_lag_s=MAX_LAG_S, band_hz=band_hz)
+
+    def course(self, *, window_s: float) -> tuple[Array, list[Lag]]:
+        """How late the stream is, along the episode."""
+        return lag_course(
+            self.reference,
+            self.reference_s,
+            self.signal,
+            self.signal_s,
+            max_lag_s=MAX_LAG_S,
+            band_hz=BANDS_HZ[0],
+            window_s=window_s,
+            step_s=window_s / 2,
+        )
+
+
+def measured(
+    subject: Subject, kind: str, make: Callable[[], list[list[Pair]]]
+) -> list[tuple[Pair, Lag]]:
+    """Pairs with their lags, computed once for a subject; raises NotAssessed as `make` does.
+
+    `make` gives, for each stream, what it may be held against: the surest of these is kept.
+    """
+    key = f"lag of {kind}"
+    if key not in subject._cache:
+        subject._cache[key] = [
+            max(((pair, pair.lag()) for pair in pairs), key=lambda each: each[1].confidence)
+            for pairs in make()
+        ]
+    found: list[tuple[Pair, Lag]] = subject._cache[key]
+    return found
+
+
+def velocity_pairs(subject: Subject) -> list[tuple[Pair, Lag]]:
+    """The stream of joint velocities against the rate of change of the positions."""
+
+    def make() -> list[list[Pair]]:
+        position, velocity = subject.track("joint_position"), subject.track("joint_velocity")
+        shared = [name for name in position.names if name in velocity.names]
+        if len(position) < 8 or len(velocity) < 8 or not shared:
+            raise NotAssessed("joint positions and velocities have nothing in common")
+        here = [position.names.index(name) for name in shared]
+        there = [velocity.names.index(name) for name in shared]
+        rate, middle = _rate(bridged(position.values[:, here]), position.seconds)
+        what = f"the rate of change of {position.label}"
+        values = bridged(velocity.values[:, there])
+        pair = Pair(velocity.label, position.label, what, rate, middle, values, velocity.seconds)
+        return [[pair]]
+
+    return measured(subject, "velocity", make)
+
+
+def imu_pairs(subject: Subject) -> list[tuple[Pair, Lag]]:
+    """The turning rate of every IMU against that of the link it sits on, the surest reference.
+
+    The link turns as the base pose says, or as the legs say while the feet stand.
+    """
+
+    def make() -> list[list[Pair]]:
+        imus = [track for track in subject.ending_in("_imu").values() if _has_gyro(track)]
+        if not imus:
+            raise NotAssessed("no *_imu stream with a gyroscope")
+        found = [pairs for pairs in (_references(subject, track) for track in imus) if pairs]
+        if not found:
+            raise NotAssessed("how the links with an IMU turn is not known")
+        return found
+
+    return measured(subject, "imu", make)
+
+
+def force_pairs(subject: Subject) -> list[tuple[Pair, Lag]]:
+    """The force at each wrist against what a weight held there feels: gravity and acceleration."""
+
+    def make() -> list[list[Pair]]:
+        wrists = subject.ending_in("_wrist_wrench").values()
+        found = [_weight(subject, track) for track in wrists if track.values.shape[1] >= 3]
+        pairs = [[pair] for pair in found if pair is not None]
+        if not pairs:
+            raise NotAssessed("no *_wrist_wrench stream on a link whose motion is known")
+        return pairs
+
+    return measured(subject, "force", make)
+
+
+def _weight(subject: Subject, track: Track) -> Pair | None:
+    mount = mount_of(subject.robot, track.spec)
+    if mount is None or not has_chain(subject, mount.link) or len(track) < 8:
+        return None
+    poses, posture = subject.link_poses, subject.posture
+    seconds = posture.time_ns / SECOND_NS
+    if len(seconds) < 16 or not (np.diff(seconds) > 0).all():
+        return None
+    period = float(np.median(np.diff(seconds)))
+    smooth = gaussian_filter1d(poses.position(mount.link), SMOOTH_S / period, axis=0)
+    speed = np.gradient(smooth, seconds, axis=0)
+    felt = np.gradient(speed, seconds, axis=0) + np.array((0.0, 0.0, GRAVITY))
+    turned = poses.rotation(mount.link) @ mount.axes
+    return Pair(
+        track.label,
+        posture.label,
+        f"the motion of {mount.link}",
+        np.einsum("tji,tj->ti", turned, felt),
+        seconds,
+        bridged(track.values[:, :3]),
+        track.seconds,
+    )
+
+
+def _has_gyro(track: Track) -> bool:
+    return track.values.shape[1] >= 6 and len(track) >= 8 and track.units[3:6] == ("rad/s",) * 3
+
+
+def _references(subject: Subject, track: Track) -> list[Pair]:
+    mount = mount_of(subject.robot, track.spec)
+    if mount is None or not has_chain(subject, mount.link):
+        return []
+    poses, posture = subject.link_poses, subject.posture
+    seconds = posture.time_ns / SECOND_NS
+    turned = poses.rotation(mount.link) @ mount.axes
+    gyro = bridged(track.values[:, 3:6])
+    found = []
+    for what, label, rotation in _seen_from(subject, poses, turned, posture.label, mount):
+        rate, middle = turning_rate(rotation, seconds)
+        if len(middle) >= 8:
+            found.append(Pair(track.label, label, what, rate, middle, gyro, track.seconds))
+    return found
+
+
+def _seen_from(
+    subject: Subject, poses: Poses, turned: Array, joints: str, mount: Mount
+) -> list[tuple[str, str, Array]]:
+    """Rotations of the sensor as seen from the world and from each foot."""
+    found = []
+    base = subject.recording.named("base_pose")
+    if base is not None and subject.posture.base is not None:
+        found.append((f"the turning of {mount.link} by {base}", base, turned))
+    frames = {frame.name: frame.link for frame in subject.robot.frames}
+    for place in subject.robot.feet.values():
+        foot = frames.get(place, place)
+        if foot in poses.names and has_chain(subject, foot):
+            seen = np.swapaxes(poses.rotation(foot), 1, 2) @ turned
+            found.append((f"the turning of {mount.link} over {foot}", joints, seen))
+    return found
+
+
+def turning_rate(rotations: Array, seconds: Array) -> tuple[Array, Array]:
+    """Angular velocity (T - 1, 3) in the turning frame's own axes, and the times in between."""
+    step = np.swapaxes(rotations[:-1], 1, 2) @ rotations[1:]
+    turn = np.stack(
+        (
+            step[:, 2, 1] - step[:, 1, 2],
+            step[:, 0, 2] - step[:, 2, 0],
+            step[:, 1, 0] - step[:, 0, 1],
+        ),
+        axis=1,
+    )
+    return _per_second(turn / 2, seconds)
+
+
+def _rate(values: Array, seconds: Array) -> tuple[Array, Array]:
+    return _per_second(np.diff(values, axis=0), seconds)
+
+
+def _per_second(steps: Array, seconds: Array) -> tuple[Array, Array]:
+    width = np.diff(seconds)
+    good = width > 0
+    middle = (seconds[1:] + seconds[:-1]) / 2
+    return steps[good] / width[good, None], middle[good]
+
+
+def sure(lag_: Lag, confidence: float) -> bool:
+    """Whether a lag may be relied on."""
+    return lag_ is not NOTHING and np.isfinite(lag_.seconds) and lag_.confidence >= confidence

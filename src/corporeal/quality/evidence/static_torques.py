@@ -1,0 +1,235 @@
+"""The torques that gravity and the measured wrenches ask of the joints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corporeal.embodiment.kinematics import Kinematics
+from corporeal.quality.evidence.base_order import upward_of
+from corporeal.quality.evidence.force_sensor import ForceSensor, force_sensors, is_trusted
+from corporeal.quality.evidence.mounting import foot_links, has_chain, names_outward, outward
+from corporeal.quality.evidence.rigid_motion import GRAVITY
+from corporeal.quality.finding import NotAssessed
+from corporeal.quality.subject import Subject
+from corporeal.quality.track import Array, Track
+
+# Frames that the comparison is made on: torques are slow, and the rest only costs time.
+MOST_FRAMES = 500
+FEW_FRAMES = 30
+# Faster joints, or a body tilted more than 30 degrees, are moved by more than their weight.
+CALM_RAD_S, UPRIGHT = 3.0, 0.87
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """A force sensor: what lies beyond its link is weighed by it, in axes of the base (N, 6)."""
+
+    link: str
+    track: Track
+    wrench: Array
+
+
+@dataclass(frozen=True, eq=False)
+class StaticTorques:
+    """Measured and expected torques (N, J) of the joints at some frames of the state's clock.
+
+    `known` (J,) marks joints whose load is known: all that is outward of them is weighed, or
+    hangs free. `bare` (J,) marks those among them with a hand beyond that no sensor weighs.
+    `lever` (N, J) is what one newton of weight in that hand adds.
+    """
+
+    label: str
+    frames: NDArray[np.int64]
+    measured: Array
+    expected: Array
+    known: NDArray[np.bool_]
+    bare: NDArray[np.bool_]
+    lever: Array
+
+
+def static_torques(subject: Subject) -> StaticTorques:
+    """The comparison; raises NotAssessed without torques, masses or a vertical."""
+    if "static_torques" not in subject._cache:
+        subject._cache["static_torques"] = _static_torques(subject)
+    found: StaticTorques = subject._cache["static_torques"]
+    return found
+
+
+def sensor_cuts(
+    subject: Subject,
+    frames: NDArray[np.int64],
+    poses: Array,
+    *,
+    instead: Mapping[str, Track] | None = None,
+) -> list[Cut]:
+    """The six-axis sensors that sit on links, as what the link inwards exerts, in the base's axes.
+
+    `instead` {label: track} takes the readings of other sensors for some of them.
+
+    A sensor that is not zeroed, or in another unit, weighs nothing and is left out. Sensors
+    differ in which side they count as pushing: an ankle is pushed down by the robot, and a hand
+    is held up.
+    """
+    posture = subject.posture
+    feet = {link for link, _ in foot_links_or_none(subject)}
+    up = upward_of(subject)[frames]
+    cuts = []
+    for sensor in trusted_sensors(subject):
+        track, mount = sensor.track, sensor.mount
+        if mount is None or track.values.shape[1] != 6:
+            continue
+        turns = np.moveaxis(poses[subject.kinematics.names.index(mount.link)][:, :3], -1, 0)
+        turns = turns @ mount.axes
+        values = (instead or {}).get(track.label, track).at(posture.time_ns[frames])
+        wrench = np.concatenate(
+            [np.einsum("nij,nj->ni", turns, values[:, part]) for part in (slice(3), slice(3, 6))],
+            axis=1,
+        )
+        held_up = float(np.nanmedian(np.einsum("ni,ni->n", wrench[:, :3], up))) > 0
+        sign = 1.0 if held_up != (mount.link in feet) else -1.0
+        cuts.append(Cut(mount.link, track, sign * wrench))
+    return cuts
+
+
+def trusted_sensors(subject: Subject) -> list[ForceSensor]:
+    """The force sensors that are zeroed and in newtons."""
+    if "trusted_sensors" not in subject._cache:
+        try:
+            every = force_sensors(subject)
+        except NotAssessed:
+            every = []
+        subject._cache["trusted_sensors"] = [one for one in every if is_trusted(subject, one)]
+    found: list[ForceSensor] = subject._cache["trusted_sensors"]
+    return found
+
+
+def foot_links_or_none(subject: Subject) -> list[tuple[str, Array]]:
+    """The links of the feet; none when the data has no legs."""
+    try:
+        return list(foot_links(subject).values())
+    except NotAssessed:
+        return []
+
+
+def expected_torques(kinematics: Kinematics, poses: Array, up: Array, cuts: list[Cut]) -> Array:
+    """Torques (N, J) that hold links at `poses` (L, 3, 4, N), seen from the base, against gravity.
+
+    `up` (N, 3) is the vertical. Beyond a cut nothing counts but what the sensor says.
+    """
+    masses, centres, _ = kinematics.inertias
+    masses = masses.copy()
+    for cut in cuts:
+        masses[outward(kinematics, cut.link)] = 0.0
+    force = GRAVITY * masses[:, None, None] * up.T
+    moment = _cross(np.einsum("lk,likn->lin", centres, poses[:, :, :3]), force)
+    for cut in cuts:
+        force[kinematics.names.index(cut.link)] = cut.wrench[:, :3].T
+        moment[kinematics.names.index(cut.link)] = cut.wrench[:, 3:].T
+    return _carried(kinematics, poses, force, moment)
+
+
+def _carried(kinematics: Kinematics, poses: Array, force: Array, moment: Array) -> Array:
+    """Torques (N, J) that carry forces and moments (L, 3, N), added up on the way inwards."""
+    efforts = np.zeros((len(kinematics.embodiment.joints), poses.shape[-1]))
+    for step in reversed(kinematics.steps):
+        axis = step.axis @ poses[step.child][:, :3]
+        arm = poses[step.child][:, 3] - poses[step.parent][:, 3]
+        load = force[step.child] if step.prismatic else moment[step.child]
+        efforts[step.joint] = (axis * load).sum(0)
+        force[step.parent] += force[step.child]
+        moment[step.parent] += moment[step.child] + _cross(arm, force[step.child])
+    return kinematics.joints.efforts(efforts, len(kinematics.columns))
+
+
+def _static_torques(subject: Subject) -> StaticTorques:
+    track, posture = subject.track("joint_torque"), subject.posture
+    kinematics, robot = subject.kinematics, subject.robot
+    columns = subject.joint_columns(track)
+    if not columns or len(track) < 2:
+        raise NotAssessed(f"{track.label} has no torque of a joint of {robot.name}")
+    if robot.mass <= 0:
+        raise NotAssessed(f"the masses of {robot.name} are not known")
+    frames = _calm_frames(subject)
+    if len(frames) < FEW_FRAMES:
+        raise NotAssessed("the robot is never calm: motion, not weight, makes the torques")
+    poses = kinematics.transforms(posture.q[frames])
+    up = upward_of(subject)[frames]
+    cuts = sensor_cuts(subject, frames, poses)
+    torque = track.at(posture.time_ns[frames])
+    measured = np.full((len(frames), len(kinematics.columns)), np.nan)
+    for number, name in enumerate(kinematics.columns):
+        if name in columns:
+            measured[:, number] = torque[:, columns[name]]
+    known, bare = _loads_known(subject, [cut.link for cut in cuts])
+    return StaticTorques(
+        track.label,
+        frames,
+        measured,
+        expected_torques(kinematics, poses, up, cuts),
+        known & np.array([name in columns for name in kinematics.columns]),
+        bare,
+        _hand_lever(subject, poses, up),
+    )
+
+
+def _calm_frames(subject: Subject) -> NDArray[np.int64]:
+    """Frames in which the robot is upright and no joint is fast, at most MOST_FRAMES of them."""
+    posture = subject.posture
+    if len(posture) < 3:
+        return np.zeros(0, np.int64)
+    seconds = np.maximum(np.diff(posture.time_ns) / 1e9, 1e-9)
+    speed = np.abs(np.diff(posture.q, axis=0)).max(axis=1) / seconds
+    calm = np.append(speed, speed[-1]) < CALM_RAD_S
+    calm &= upward_of(subject)[:, 2] > UPRIGHT
+    frames = np.flatnonzero(calm)
+    if len(frames) <= MOST_FRAMES:
+        return frames
+    return frames[np.linspace(0, len(frames) - 1, MOST_FRAMES).astype(np.int64)]
+
+
+def _loads_known(subject: Subject, cut: list[str]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Joints (J,) whose load is known, and those with a hand beyond that no sensor weighs."""
+    kinematics, robot = subject.kinematics, subject.robot
+    weighed = {link for name in cut for link in names_outward(kinematics, name)}
+    feet = {link for link, _ in _places(subject, robot.feet)} - weighed
+    hands = {link for link, _ in _places(subject, robot.end_effectors)} - weighed
+    joints = {joint.name: joint for joint in robot.joints}
+    known, bare = [], []
+    for name in kinematics.columns:
+        beyond = set(names_outward(kinematics, joints[name].child))
+        placed = all(has_chain(subject, link) for link in beyond)
+        carries = robot.floating and bool(beyond & feet)
+        # The hand's own sensor sits on its link: the joint that drives that link is inside it.
+        inside = joints[name].child in weighed and joints[name].child not in cut
+        known.append(placed and not carries and not inside)
+        bare.append(bool(beyond & hands))
+    return np.array(known), np.array(bare)
+
+
+def _hand_lever(subject: Subject, poses: Array, up: Array) -> Array:
+    """Torque (N, J) that one newton of weight in every hand adds."""
+    kinematics = subject.kinematics
+    force = np.zeros((len(kinematics.names), 3, poses.shape[-1]))
+    moment = np.zeros_like(force)
+    for link, place in _places(subject, subject.robot.end_effectors):
+        number = kinematics.names.index(link)
+        force[number] = up.T
+        moment[number] = _cross(np.einsum("k,ikn->in", place, poses[number][:, :3]), force[number])
+    return _carried(kinematics, poses, force, moment)
+
+
+def _places(subject: Subject, named: dict[str, str]) -> list[tuple[str, Array]]:
+    found = [subject.kinematics.place(place) for place in named.values()]
+    return [(subject.kinematics.names[link], at[:, 3]) for link, at in found]
+
+
+def _cross(a: Array, b: Array) -> Array:
+    """Cross products of (..., 3, N) along the axis before the last."""
+    x, y, z = ((1, 2), (2, 0), (0, 1))
+    return np.stack(
+        [a[..., i, :] * b[..., j, :] - a[..., j, :] * b[..., i, :] for i, j in (x, y, z)], axis=-2
+    )

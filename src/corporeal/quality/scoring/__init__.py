@@ -1,0 +1,1 @@
+"""Scores: parts measured, weighed, and compared across demonstrations."""

@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+from bench.partners import PROJECT, PartnerError, partner_python
+from tests.quality.strokes import episode, strokes
+
+from corporeal.errors import CorporealError, MissingExtraError
+from corporeal.quality.anomaly.channels import channels_of
+from corporeal.quality.anomaly.envelope import Envelope, learn
+from corporeal.quality.anomaly.network import Detector, Shape, train
+from corporeal.quality.finding import NotAssessed
+from corporeal.quality.subject import Subject
+
+
+@pytest.fixture(scope="module")
+def usual() -> Envelope:
+    return learn(episode(seed) for seed in range(10))
+
+
+def test_good_episodes_have_no_segments(usual: Envelope) -> None:
+    assert [usual.segments(episode(seed)) for seed in range(100, 106)] == [[]] * 6
+
+
+def test_a_knock_is_found_where_it_was(usual: Envelope) -> None:
+    (segment, *_) = usual.segments(episode(200, knock_s=5.0))
+    assert segment.start_ns <= 5.1e9
+    assert segment.end_ns >= 4.9e9
+    assert segment.end_ns - segment.start_ns < 2e9
+    assert segment.score > 1
+
+
+def test_an_object_that_slips_is_found_from_then_on(usual: Envelope) -> None:
+    (segment, *_) = usual.segments(episode(201, slip_s=4.5))
+    assert 4.2e9 <= segment.start_ns <= 5.0e9
+    assert segment.end_ns >= 6.0e9
+
+
+def test_an_envelope_is_saved_and_loaded_without_pickles(usual: Envelope, tmp_path: Path) -> None:
+    usual.save(tmp_path / "usual.npz")
+    again = Envelope.load(tmp_path / "usual.npz")
+    bad = episode(202, slip_s=4.0)
+    assert again.segments(bad) == usual.segments(bad)
+    with pytest.raises(CorporealError, match="not a network"):
+        Detector.load(tmp_path / "usual.npz")
+
+
+def test_too_few_good_episodes_are_not_enough() -> None:
+    with pytest.raises(NotAssessed, match="needed"):
+        learn(episode(seed) for seed in range(2))
+
+
+def test_an_episode_that_lacks_a_channel_is_not_assessed(usual: Envelope) -> None:
+    bare = episode(0)
+    signals = {label: signal for label, signal in bare.signals.items() if label != "wrench"}
+    with pytest.raises(NotAssessed, match="no channel near_force"):
+        usual.segments(replace(bare, signals=signals))
+
+
+def test_channels_are_there_for_a_table_of_states_alone() -> None:
+    found = channels_of(Subject(strokes(rate_hz=30.0)))
+    assert found.names == ("joint_speed",)
+    assert found.asked.shape == (len(found.time_ns), 0)
+    assert set(found.phase) == {0}
+    with pytest.raises(NotAssessed):
+        channels_of(Subject(strokes(rate_hz=0.5)))
+
+
+def test_phases_follow_the_gripper() -> None:
+    found = channels_of(Subject(episode(0)))
+    second = found.time_ns / 1e9
+    assert set(found.phase[second < 2.2]) == {0}
+    assert set(found.phase[(second > 2.8) & (second < 6.8)]) == {1}
+    assert set(found.phase[second > 7.3]) == {4}
+    assert found.progress.max() == 1.0
+
+
+def test_training_without_torch_says_what_to_install() -> None:
+    if find_spec("torch") is not None:
+        pytest.skip("torch is installed here")
+    with pytest.raises(MissingExtraError, match=r"corporeal\[train\]"):
+        train(episode(seed) for seed in range(12))
+
+
+def test_a_network_that_is_saved_says_the_same_when_loaded(tmp_path: Path) -> None:
+    found = channels_of(Subject(episode(0)))
+    width = (len(found.names) + len(found.asked_names),)
+    shape = Shape(found.names, found.asked_names, ("strokes",), np.zeros(width), np.ones(width))
+    felt, given = shape.windows(found, "strokes")
+    sizes = {
+        "encoder": (felt.shape[1] + given.shape[1], 8),
+        "code": (8, 4),
+        "decoder": (2 + given.shape[1], 8),
+        "decoded": (8, 2 * felt.shape[1]),
+    }
+    dice = np.random.default_rng(0)
+    weights = {}
+    for layer, (inputs, outputs) in sizes.items():
+        weights[f"{layer}.weight"] = dice.normal(0, 0.1, (outputs, inputs))
+        weights[f"{layer}.bias"] = np.zeros(outputs)
+    before = Detector(shape, weights, 1.0)
+    before.save(tmp_path / "network.npz")
+    after = Detector.load(tmp_path / "network.npz")
+    deviation = before.deviation(found, "strokes")
+    assert deviation.shape == (len(found.time_ns),)
+    assert np.array_equal(after.deviation(found, "strokes"), deviation)
+    assert after.segments(episode(0)) == before.segments(episode(0))
+
+
+_TRAINS = """
+import json, sys
+from pathlib import Path
+from corporeal.quality.anomaly.network import train
+from tests.quality.strokes import episode
+found = train([episode(seed) for seed in range(30)], epochs=60)
+found.save(Path(sys.argv[1]))
+print(json.dumps(found.limit))
+"""
+
+
+@pytest.mark.slow
+def test_a_trained_network_finds_what_it_never_saw(tmp_path: Path) -> None:
+    try:
+        python = partner_python("train")
+    except PartnerError as reason:
+        pytest.skip(f"no environment with torch: {reason}")
+    path = tmp_path / "network.npz"
+    done = subprocess.run(
+        [str(python), "-c", _TRAINS, str(path)], cwd=PROJECT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) > 0
+    network = Detector.load(path)
+    quiet = [network.segments(episode(seed)) for seed in range(100, 110)]
+    assert sum(bool(each) for each in quiet) <= 1
+    for bad in (episode(200, knock_s=5.0), episode(201, slip_s=4.5)):
+        assert any(segment.end_ns > 4e9 and segment.start_ns < 6e9
+                   for segment in network.segments(bad))  # fmt: skip

@@ -1,0 +1,55 @@
+"""Stillness: state, gripper and action stand together."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.quality.demonstrations import (
+    GRIPPER,
+    STATE,
+    demonstration,
+    edited,
+    rows,
+    with_pause,
+    without,
+)
+
+from corporeal.quality.evidence.stillness import stillness
+from corporeal.quality.finding import NotAssessed
+from corporeal.quality.subject import Subject
+
+
+def test_the_rest_before_and_after_a_motion_is_found() -> None:
+    found = stillness(Subject(demonstration(before_s=2.0, motion_s=6.0, after_s=3.0)))
+    first, last = found.rests[0], found.rests[-1]
+    assert first.seconds == pytest.approx(2.0, abs=0.7)
+    assert last.seconds == pytest.approx(3.0, abs=0.7)
+    assert not found.dead
+
+
+def test_a_gripper_that_moves_is_motion() -> None:
+    held = with_pause(demonstration(), 200, 5.0)
+    assert max(rest.seconds for rest in stillness(Subject(held)).rests) > 4.5
+    count = len(held.signals[GRIPPER])
+    chatter = 0.05 + 0.02 * np.sin(np.arange(count) / 5)[:, None]
+    assert not stillness(Subject(edited(held, GRIPPER, chatter))).still[210:400].any()
+
+
+def test_values_that_never_change_are_dead() -> None:
+    recording = rows(demonstration(), np.full(200, 30))
+    found = stillness(Subject(recording))
+    assert found.dead
+    assert found.share == 1.0
+
+
+def test_without_a_state_nothing_can_be_said() -> None:
+    with pytest.raises(NotAssessed, match="no joint_position"):
+        stillness(Subject(without(demonstration(), STATE)))
+    with pytest.raises(NotAssessed, match="1 samples"):
+        stillness(Subject(rows(demonstration(), np.array([0]))))
+
+
+def test_missing_values_are_no_motion() -> None:
+    values = np.array(demonstration().signals[STATE][:])
+    values[20:24] = np.nan
+    assert stillness(Subject(edited(demonstration(), STATE, values))).still[22]
