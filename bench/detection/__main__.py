@@ -29,7 +29,7 @@ PLAIN = ("episode", "walk", "failed", "table", "g1", "gr1")
 FILMED = ("filmed", "filmed_table", "g1_filmed", "gr1_filmed")
 CONTROLS = (*PLAIN, *FILMED, "motion", "robomimic", "bridge")
 # Trials of one fault and strength in one kind of data; pictures take longer.
-TRIALS, FILMED_TRIALS = 5, 2
+TRIALS, FILMED_TRIALS = 2, 1
 
 
 def main() -> int:
@@ -169,7 +169,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--peers", choices=("none", "all"), default="none")
     parser.add_argument("--trials", type=int, default=TRIALS, help="of each fault and strength")
     parser.add_argument("--filmed-trials", type=int, default=FILMED_TRIALS)
-    parser.add_argument("--strengths", choices=("all", "counted", "least"), default="counted",
+    parser.add_argument("--strengths", choices=("all", "counted", "least"), default="least",
                         help="all, those that must be found, or the least of them")  # fmt: skip
     parser.add_argument("--no-controls", dest="controls", action="store_false")
     parser.add_argument("--jobs", type=int, default=2)

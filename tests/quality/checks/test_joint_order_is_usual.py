@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 
@@ -75,7 +76,45 @@ def test_degrees_in_one_episode_are_found() -> None:
 
     findings = list(CHECK.find(with_odd(degrees)))
     assert {finding.episodes for finding in findings} == {(ODD,)}
-    assert "degrees" in findings[0].message
+    assert "are in degrees" in findings[0].message
+
+
+def test_one_pair_among_many_columns_that_hardly_move_is_found() -> None:
+    findings = list(CHECK.find(wide_batch(spoil=lambda path: path[:, [1, 0, *range(2, 40)]])))
+    assert [finding.episodes for finding in findings] == [(ODD,)]
+    assert "c0 with c1 are exchanged" in findings[0].message
+
+
+def test_an_arm_that_only_one_episode_uses_is_not_in_degrees() -> None:
+    def lift(path: np.ndarray) -> np.ndarray:
+        path[:, 30] = np.sin(np.linspace(0, np.pi, len(path)))
+        return path
+
+    assert list(CHECK.find(wide_batch(spoil=lift))) == []
+
+
+def test_columns_with_the_same_range_give_no_evidence() -> None:
+    assert (
+        list(CHECK.find(wide_batch(spoil=lambda path: path[:, [0, 1, 3, 2, *range(4, 40)]]))) == []
+    )
+
+
+def wide_batch(spoil: Callable[[np.ndarray], np.ndarray]) -> Batch:
+    """Forty columns: two rest apart, the others wander about zero each time in another way."""
+    members = []
+    for seed in range(10):
+        dice = np.random.default_rng(seed)
+        path = dice.normal(0, 0.3, 40) * np.sin(np.linspace(0, 3, 64))[:, None]
+        path += dice.normal(0, 0.3, 40)
+        path[:, 30] *= 0.001
+        path[:, 0] = 0.15 + 0.05 * path[:, 0]
+        path[:, 1] = -0.1 + 0.05 * path[:, 1]
+        path = spoil(path) if seed == ODD else path
+        names = tuple(f"c{column}" for column in range(40))
+        members.append(
+            replace(episodes()[0], index=seed, path=path, names=names, moments={}, task="wander")
+        )
+    return Batch(tuple(members))
 
 
 def test_three_episodes_are_not_assessed() -> None:

@@ -56,6 +56,23 @@ def test_a_leap_in_a_table_at_thirty_hertz_is_found() -> None:
     assert (finding.stream, finding.frames) == ("observation.state", ((100, 101),))
 
 
+def test_a_leap_of_a_joint_that_rests_otherwise_is_found() -> None:
+    def rest_and_leap(values: np.ndarray) -> None:
+        values[:, 3] = 0.002
+        values[100, 3] += 0.3
+
+    (finding,) = CHECK.find(Subject(changed(table(), joint_position=rest_and_leap)))
+    assert (finding.stream, finding.frames) == ("observation.state", ((100, 101),))
+
+
+def test_a_hand_that_is_only_open_or_shut_may_switch() -> None:
+    def switch(values: np.ndarray) -> None:
+        values[:, -1] = 0.0
+        values[100:102, -1] = 1.0
+
+    assert list(CHECK.find(Subject(changed(table(), joint_position=switch)))) == []
+
+
 def test_a_step_that_stays_is_none() -> None:
     assert list(CHECK.find(altered(joint_position=leap(300, 800, 4, 0.3)))) == []  # type: ignore[arg-type]
 

@@ -34,7 +34,7 @@ def test_a_servo_that_chatters_is_found(hertz: float, size: float) -> None:
 
 def test_a_hand_that_trembles_is_found_only_when_it_is_more_than_hurry() -> None:
     elbow = column("right_elbow")
-    for size, count in ((0.012, 0), (0.025, 1)):
+    for size, count in ((0.02, 0), (0.04, 1)):
         subject = altered(
             joint_position=tremble(8.0, size, elbow, 100.0),  # type: ignore[arg-type]
             joint_position_target=tremble(8.0, size, elbow, 50.0),  # type: ignore[arg-type]

@@ -50,6 +50,17 @@ def test_passes_on_quantiles_that_are_means_of_the_episodes() -> None:
     assert not list(find(_batch(_true() | {key: np.asarray(each) for key, each in means.items()})))
 
 
+@pytest.mark.parametrize(("statistic", "sign"), [("q01", -1), ("q99", 1)])
+def test_a_quantile_half_a_deviation_beyond_all_episodes_is_found(
+    statistic: str, sign: int
+) -> None:
+    claims = _true()
+    claims[statistic] = claims[statistic] + sign * 0.5 * claims["std"]
+    (finding,) = find(_batch(claims, total_episodes=5))
+    assert finding.stream == STATE
+    assert f"state {statistic} " in finding.message
+
+
 @pytest.mark.parametrize(
     ("statistic", "change"),
     [

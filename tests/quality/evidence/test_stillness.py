@@ -35,6 +35,21 @@ def test_a_gripper_that_moves_is_motion() -> None:
     assert not stillness(Subject(edited(held, GRIPPER, chatter))).still[210:400].any()
 
 
+def test_a_rest_under_the_noise_of_the_sensor_is_found() -> None:
+    recording = demonstration(before_s=2.0, motion_s=6.0, after_s=6.0)
+    values = np.array(recording.signals[STATE][:])
+    noisy = values + np.random.default_rng(0).normal(0, 0.006, values.shape)
+    found = stillness(Subject(edited(recording, STATE, noisy)))
+    assert found.rests[-1].seconds == pytest.approx(6.0, abs=1.0)
+
+
+def test_a_slow_motion_is_no_rest() -> None:
+    recording = demonstration(before_s=2.0, motion_s=6.0, after_s=6.0)
+    values = np.array(recording.signals[STATE][:])
+    slow = values + 0.04 * np.linspace(0, 14.0, len(values))[:, None]
+    assert not stillness(Subject(edited(recording, STATE, slow))).still[-60:-30].any()
+
+
 def test_values_that_never_change_are_dead() -> None:
     recording = rows(demonstration(), np.full(200, 30))
     found = stillness(Subject(recording))

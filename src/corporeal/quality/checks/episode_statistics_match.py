@@ -48,9 +48,12 @@ def _judge(track: Track, claimed: Statistics, tolerance: Tolerance) -> Iterator[
     values = track.values
 
     def fits(share: float, said: Array, slack: Array) -> Flags:
-        below = (values < said - slack).mean(axis=0) - tolerance.rank
-        up_to = (values <= said + slack).mean(axis=0) + tolerance.rank
-        return np.asarray((below <= share) & (share <= up_to), bool)
+        rank = tolerance.rank_at(share, len(values))
+        below = (values < said - slack).mean(axis=0) - rank
+        up_to = (values <= said + slack).mean(axis=0) + rank
+        # No quantile lies beyond all values, however few there are.
+        inside = (below + rank < 1) & (up_to > rank)
+        return np.asarray((below <= share) & (share <= up_to) & inside, bool)
 
     for found in disagreements(claimed, moments(track), tolerance, fits):
         yield Finding(

@@ -14,6 +14,13 @@ from corporeal.quality.finding import Finding, NotAssessed, spans
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array
 
+# A run of repeats is no chance below this probability, going by the rest of the column.
+IMPROBABLE = 1e-12
+# Repeats come in runs where a column often rests: then their share says nothing.
+MOSTLY_MOVES = 0.3
+# And the target must have moved by this, in its own unit.
+MIN_TOLD = 0.1
+
 
 def find(
     subject: Subject,
@@ -28,6 +35,7 @@ def find(
     That it must have moved is said by the target, which leaves it by `min_asked` and by `ratio`
     times its usual error, or by the joint's own velocity. A finger may be held by what it grasps,
     so columns that are no joint of the robot need a jump at the end as well, or a whole episode.
+    A column that never repeats itself elsewhere and jumps when it thaws is frozen in any unit.
 
     Why: a frozen encoder teaches a policy that its commands have no effect.
     Fix: reject the frames or the episode; restart the joint's driver.
@@ -51,9 +59,9 @@ def find(
             own = 0.0 if moved is None else float(np.ptp(moved[first:stop, column]))
             enough = asked > min_asked and error[first:stop].max() > max(min_asked, ratio * usual)
             enough = enough or own > min_asked
-            if not enough:
-                continue
-            if name not in joints and not _certain(values[:, column], first, stop, asked, error):
+            sure = enough and name in joints
+            sure = sure or (enough and _certain(values[:, column], first, stop, asked, error))
+            if not sure and not _unlike_itself(values[:, column], targets[:, column], first, stop):
                 continue
             yield _finding(answer, column, first, stop, max(asked, own), min_asked)
 
@@ -99,6 +107,30 @@ def _certain(values: Array, first: int, stop: int, asked: float, error: Array) -
     usual = float(np.quantile(change[change > 0], 0.95))
     jump = abs(values[stop] - values[stop - 1])
     return bool(jump > max(0.5 * asked, 0.5 * error[stop - 1], 1.5 * usual) and asked > 0.1)
+
+
+def _unlike_itself(values: Array, targets: Array, first: int, stop: int) -> bool:
+    """Whether a column that trembles or moves all the time stood while its target moved.
+
+    The target may be in a unit of its own, such as a motor's: only that it moves is evidence. A
+    finger at its stop may stand, unless its target went far away and came back meanwhile.
+    """
+    if first < 1 or stop >= len(values):
+        return False
+    told = targets[first:stop]
+    asked = float(np.ptp(told))
+    if asked <= max(MIN_TOLD, 0.3 * float(np.ptp(targets))):
+        return False
+    change = np.abs(np.diff(values))
+    outside = np.concatenate((change[: first - 1], change[stop:]))
+    share = (np.count_nonzero(outside == 0) + 1) / (len(outside) + 2)
+    jump = abs(values[stop] - values[stop - 1])
+    usual = float(np.quantile(outside, 0.95)) if len(outside) else np.inf
+    chance = len(values) * share ** (stop - first - 1)
+    if share > MOSTLY_MOVES or chance > IMPROBABLE or jump <= 2 * usual:
+        return False
+    returned = abs(told[-1] - told[0]) < 0.5 * asked
+    return bool(returned or values[first] not in (values.min(), values.max()))
 
 
 def _finding(

@@ -11,6 +11,7 @@ from scipy.ndimage import maximum_filter1d
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.columns import around, bridged, listed, thinned
 from corporeal.quality.evidence.excursion import excursions, neighbourhood
+from corporeal.quality.evidence.hand_columns import is_hand
 from corporeal.quality.finding import Finding, NotAssessed, spans
 from corporeal.quality.subject import ACTION, STATE, Subject
 from corporeal.quality.track import Array, Track
@@ -52,7 +53,7 @@ def find(
             continue
         leaps = (size > least) & (size > ratio * neighbourhood(size, widest))
         if leaps.any() and role in (*STATE, *ACTION, "joint_velocity"):
-            leaps &= ~_switches(values)
+            leaps &= ~(_switches(values) & ~_joints(subject, track))
         if leaps.any() and role.endswith(("_imu", "joint_torque", "joint_velocity", *ACTION)):
             alone = _only(size, widest) if role in ACTION else _alone(size, widest)
             leaps &= alone | ((size > least).mean(axis=1, keepdims=True) > 0.8)
@@ -67,6 +68,13 @@ def _switches(values: Array) -> NDArray[np.bool_]:
     some = values[:: max(1, len(values) // 400)]
     levels = (np.diff(np.sort(some, axis=0), axis=0) > 0).sum(axis=0) + 1
     return np.asarray(levels <= 6)
+
+
+def _joints(subject: Subject, track: Track) -> NDArray[np.bool_]:
+    """Columns that are joints of the robot and of no hand: at few values they rest, not switch."""
+    robot = subject.recording.embodiment
+    known = set(robot.joint_names) if robot is not None else set()
+    return np.array([name in known and not is_hand(name, robot) for name in track.names], bool)
 
 
 def _alone(size: Array, widest: int) -> NDArray[np.bool_]:

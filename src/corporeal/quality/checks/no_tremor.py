@@ -44,7 +44,7 @@ def find(
     subject: Subject,
     *,
     min_uncommanded: float = 0.3,
-    min_commanded: float = 0.9,
+    min_commanded: float = 1.5,
     ratio: float = 3.0,
     narrow: float = 60.0,
     lowest_hz: float = 6.5,

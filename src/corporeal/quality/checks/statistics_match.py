@@ -12,6 +12,9 @@ from corporeal.quality.evidence.claims import Flags, Tolerance, disagreements, s
 from corporeal.quality.finding import Finding, NotAssessed
 from corporeal.quality.track import Array
 
+# Short episodes have no exact quantile: it may lie so many times the slack beyond all of theirs.
+BEYOND = 4.0
+
 
 def find(
     batch: Batch,
@@ -48,7 +51,8 @@ def find(
         def fits(
             share: float, said: Array, slack: Array, parts: Sequence[Moments] = parts
         ) -> Flags:
-            return _quantile_fits(parts, share, said, slack, tolerance.rank)
+            rank = tolerance.rank_at(share, sum(part.count for part in parts))
+            return _quantile_fits(parts, share, said, slack, rank)
 
         for found in disagreements(claimed, pooled(parts), tolerance, fits):
             yield Finding(
@@ -100,6 +104,10 @@ def _quantile_fits(
             [w * part.quantiles[name] for w, part in zip(weight, parts, strict=True)], axis=0
         )
         fits |= np.abs(said - means) <= slack
+        # Of all frames or as a mean, a quantile lies between the least and greatest of episodes.
+        own = np.stack([part.quantiles[name] for part in parts])
+        fits &= (said >= own.min(axis=0) - BEYOND * slack) | np.isnan(own).any(axis=0)
+        fits &= (said <= own.max(axis=0) + BEYOND * slack) | np.isnan(own).any(axis=0)
     return np.asarray(fits, bool)
 
 

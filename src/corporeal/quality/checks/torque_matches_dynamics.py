@@ -44,7 +44,8 @@ def find(
     """
     torques = static_torques(subject)
     effort = np.array([joint.effort or 0.0 for joint in subject.robot.actuated])
-    room = np.where(_arm_joints(subject), arm_share, body_share) * effort + floor_nm
+    arms = _arm_joints(subject)
+    room = np.where(arms, arm_share, body_share) * effort + floor_nm
     usable = torques.known & (effort > 0) & np.isfinite(torques.measured).all(axis=0)
     if _are_exchanged(subject):
         # The ankles are on each other's foot, which is said elsewhere: the legs cannot be judged.
@@ -52,7 +53,8 @@ def find(
     if not usable.any():
         raise NotAssessed("no joint whose load is known")
     expected = _nearest(torques, max_payload_n)
-    factor = _factors(torques.measured, expected, room / 2, usable)
+    # The weight shifts between two legs in ways that no sensor shows: they need more to tell.
+    factor = _factors(torques.measured, expected, room * np.where(arms, 0.5, 0.8), usable)
     scaled = np.isfinite(factor) & ((factor < min_factor) | (factor > max_factor))
     miss = np.median(torques.measured - expected, axis=0)
     offset = usable & ~scaled & (np.abs(miss) > room)

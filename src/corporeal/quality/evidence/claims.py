@@ -19,6 +19,9 @@ SINGLE = 2.0**-23
 # A variance that was computed as mean of squares minus square of mean loses hundreds of those.
 _CANCELLED = 400 * SINGLE
 
+# A quantile near either end may miss its rank by this part of what lies beyond it.
+TAIL = 0.6
+
 
 @dataclass(frozen=True)
 class Tolerance:
@@ -28,6 +31,10 @@ class Tolerance:
     std: float = 5e-3
     rank: float = 0.015
     quantile: float = 0.01
+
+    def rank_at(self, share: float, count: int) -> float:
+        """The rank that a quantile may miss: less at either end, where all of it is beyond."""
+        return min(self.rank, TAIL * min(share, 1 - share) + 1 / max(1, count))
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,8 @@ FOLLOWS = 0.8
 NEAR = 0.5
 DEGREES = 180.0 / np.pi
 MIN_SAMPLES = 40
+# And so many must be left on the grid: stamps in bursts claim a rate that thins them to nothing.
+MIN_ON_GRID = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,6 +244,8 @@ def compare(
     stride = max(1, round(1.0 / GRID_HZ / state.period_s))
     # Samples are taken as they are: where stamps repeat or jump, another check speaks.
     positions = bridged(state.values[::stride][:, ours])
+    if len(positions) < MIN_ON_GRID:
+        raise NotAssessed(f"{state.label} is stamped too unevenly to compare")
     targets = bridged(action.at(state.time_ns[::stride])[:, theirs])
     step = state.period_s * stride
     most = max(1, min(round(max_lag_s / step), len(positions) // 4))

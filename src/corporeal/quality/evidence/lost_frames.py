@@ -94,7 +94,8 @@ def _surety(seen: _Misfits, told: _Misfits | None, best: NDArray[np.int64]) -> A
     odds = 1.4 * both.gain(best) + 7.2 * np.minimum(state, 1.5) + 2.9 * np.minimum(action, 1.5)
     odds -= 0.5 * np.log(np.maximum(left, 0.5)) + np.where(best == len(LOST), 1.4, 0.0) + 4.2
     # The robot leapt and its commands did not: the controller waited, which is no lost frame.
-    waited = commands & (action < 0.8) & (left > 1.5)
+    # Nor is it one where the gap explains the commands no better at all, however well the rest.
+    waited = commands & ((action < 0.8) & (left > 1.5) | (action < 0.2))
     return np.asarray(np.where(waited | (state < 0.2), 0.0, np.maximum(odds / 8, 0.0)))
 
 

@@ -19,6 +19,9 @@ STANDING = {"rad": 0.01, "m": 0.002}
 SHARE = 0.02
 WINDOW_S = 0.5
 SMOOTH_S = 0.1
+# A noisy rest: within so many windows the mean of one stays in a band so much wider, and the
+# values in a band so much wider.
+LONG, WIDER, NOISE = 4, 1.5, 5.0
 
 
 @dataclass(frozen=True)
@@ -104,9 +107,22 @@ def _standing(track: Track) -> NDArray[np.bool_]:
         return np.zeros(len(values), bool)
     smooth = uniform_filter1d(values, max(1, round(SMOOTH_S / track.period_s)), axis=0)
     spread = maximum_filter1d(smooth, width, axis=0) - minimum_filter1d(smooth, width, axis=0)
-    quiet = (spread < _bands(track, smooth)).all(axis=1)
+    bands = _bands(track, smooth)
+    quiet = (spread < bands).all(axis=1)
     # A window is still as a whole: so are the samples at its ends.
     grown: NDArray[np.bool_] = maximum_filter1d(quiet.astype(np.uint8), width).astype(bool)
+    return grown | _trembling(values, spread, bands, width)
+
+
+def _trembling(values: Array, spread: Array, bands: Array, width: int) -> NDArray[np.bool_]:
+    """Samples of long windows in which noise hides that no column goes anywhere."""
+    long = LONG * width
+    if len(values) < long:
+        return np.zeros(len(values), bool)
+    mean = uniform_filter1d(values, width, axis=0)
+    drift = maximum_filter1d(mean, long, axis=0) - minimum_filter1d(mean, long, axis=0)
+    quiet = ((drift < WIDER * bands) & (spread < NOISE * bands)).all(axis=1)
+    grown: NDArray[np.bool_] = maximum_filter1d(quiet.astype(np.uint8), long).astype(bool)
     return grown
 
 

@@ -18,7 +18,7 @@ Kind = Literal["exchanged", "flipped", "degrees"]
 
 # Postures of an episode that are compared, and episodes that each one is compared with.
 POSTURES = 16
-MOST_PEERS = 40
+MOST_PEERS = 16
 # Some peers may share the fault: the distance is that to a peer which this share is nearer than.
 NEAREST = 0.2
 # Only episodes farther from their peers than this times the usual are searched for a change.
@@ -26,10 +26,38 @@ ODD = 1.03
 # A difference of less is no difference, rad; one of many spreads counts as that many only.
 SAME = 0.05
 MOST_SPREADS = 5.0
+# A first posture this far from those of the peers, rad on average, is another one.
+REST_ODD = 0.03
+REST_CROSSED = 1.8
+FEW_PEERS = 6
 # Values so much larger than any of the peers' are in another unit; less will do beyond any joint.
 TALL = 20.0
 TALL_BEYOND = 5.0
 BEYOND = 3.5
+# Column by column: the share of peers compared with, the nearest, and how many of them.
+ALIKE = 0.34
+LEAST_ALIKE = 4
+MOST_ALIKE = 6
+# What is added to a spread among the peers, rad, and the most spreads that one measure counts,
+# for a change and for the choice of the peers that are alike.
+LEAST_SPREAD = 0.03
+MOST_AWAY = 6.0
+SAME_HAND = 3.0
+# A change is clear when it gains this much in squared spreads (more among few peers), and this
+# many times what three quarters of the other episodes could gain,
+CLEAR = 6.0
+CLEAR_FEW = 24.0
+CLEARER = 2.5
+# when it gains this share of the clearest in the set, and of `CLEAR` in the rest pose alone if it
+# goes from one side to the other,
+BESIDE = 0.5
+AT_REST = 0.5
+# when it leaves little, as a share of what was and for each column,
+LEFT_SHARE = 1 / 3
+LEFT_EACH = 2.0
+# and when no sides beyond it would gain, in all or as a share: that is the other hand at work.
+HANDED = 3.0
+HANDED_SHARE = 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +114,7 @@ def _thin(path: Array) -> Array:
 
 def oddities(seen: Postures, *, min_gain: float) -> Iterator[Oddity]:
     """Episodes that fit `min_gain` times better with columns exchanged, turned round or scaled."""
+    changes = _column_changes(seen)
     apart = [_apart(seen, number) for number in range(len(seen.values))]
     usual = float(np.median(apart))
     for number in range(len(seen.values)):
@@ -95,10 +124,126 @@ def oddities(seen: Postures, *, min_gain: float) -> Iterator[Oddity]:
         certain = len(tall) > 0 and float(np.abs(seen.values[number][:, tall]).max()) > BEYOND
         if not certain and fit.before > min_gain * fit.after and fit.before - fit.after > 0.1:
             yield Oddity(number, fit.kind, fit.columns, fit.before, fit.after)
-        elif len(tall):
+        elif not certain and number in changes:
+            change = changes[number]
+            roots = float(np.sqrt(change.before)), float(np.sqrt(change.after))
+            if roots[0] > min_gain * roots[1]:
+                yield Oddity(number, change.kind, change.columns, *roots)
+        elif certain:
             sizes = np.abs(seen.values[:, :, tall]).max(axis=(1, 2))
             others = float(np.median(np.delete(sizes, number)))
             yield Oddity(number, "degrees", tuple(tall.tolist()), float(sizes[number]), others)
+
+
+@dataclass(frozen=True)
+class _Change:
+    """The best change of one or two columns: squared distances, and what other sides would gain."""
+
+    kind: Kind
+    columns: tuple[int, ...]
+    before: float
+    after: float
+    beside: float
+    across: bool = False
+    at_rest: float = 0.0
+
+    @property
+    def gain(self) -> float:
+        return self.before - self.after
+
+
+def _clear(changes: list[_Change], number: int, least: float) -> bool:
+    """Whether the change of an episode stands out: much gained, little left, nothing else odd."""
+    change = changes[number]
+    others = np.array([each.gain for place, each in enumerate(changes) if place != number])
+    return (
+        change.gain > max(least, CLEARER * float(np.quantile(others, 0.75)))
+        and (not change.across or change.at_rest > AT_REST * least)
+        and change.after < LEFT_SHARE * change.before
+        and change.after < LEFT_EACH * len(change.columns)
+        and change.beside < max(HANDED, HANDED_SHARE * change.gain)
+    )
+
+
+def _column_changes(seen: Postures) -> dict[int, _Change]:
+    """Episodes, by place, in which a change of one or two columns is clear."""
+    measures, sides = _measures(seen.values), _sides(seen.names)
+    places = range(len(seen.values))
+    changes = [_column_change(measures, number, sides) for number in places]
+    # Few peers tell little of what is usual, and columns without a name may be anything.
+    least = CLEAR + CLEAR_FEW / (len(places) - 1)
+    if all(name.isdigit() for name in seen.names):
+        least *= 2
+    found = {number: changes[number] for number in places if _clear(changes, number, least)}
+    # Beside a spoilt episode its neighbours look odd too, but less.
+    most = max((change.gain for change in found.values()), default=0.0)
+    return {number: change for number, change in found.items() if change.gain > BESIDE * most}
+
+
+def _measures(values: Array) -> Array:
+    """Of postures (N, P, D): the first, the last, low, middle and high values (5, N, D)."""
+    levels = np.quantile(values, (0.1, 0.5, 0.9), axis=1)
+    measures: Array = np.stack([values[:, 0], values[:, -1], *levels])
+    return measures
+
+
+def _column_change(measures: Array, number: int, sides: list[tuple[int, int]]) -> _Change:
+    """The change of one or two columns that gains most, seen in these columns alone.
+
+    In many columns the distance of postures hardly shows two of them. Arms begin and end alike
+    in one set, and a column keeps its range: that tells which column is which.
+    """
+    own, peers, scale = _alike(measures, number)
+    straight = _squares(own, peers, scale)
+    turned = _squares(-own[[0, 1, 4, 3, 2]], peers, scale)
+    before, after = _second(_added(straight)), _second(straight + straight.transpose(0, 2, 1))
+    gains = np.triu(before - after, 1)
+    alone = _second(np.diagonal(straight, axis1=1, axis2=2))
+    flipped = _second(np.diagonal(turned, axis1=1, axis2=2))
+    i, j = (int(place) for place in np.unravel_index(int(gains.argmax()), gains.shape))
+    k = int((alone - flipped).argmax())
+
+    def beside(*columns: int) -> float:
+        return max((float(gains[p]) for p in sides if not set(p) & set(columns)), default=0.0)
+
+    if gains[i, j] < alone[k] - flipped[k]:
+        return _Change("flipped", (k,), float(alone[k]), float(flipped[k]), beside(k))
+    rest = _squares(own[:2, [i, j]], peers[:2, :, [i, j]], scale[:2, [i, j]])
+    at_rest = _second(_added(rest)) - _second(rest + rest.transpose(0, 2, 1))
+    lefts, rights = {pair[0] for pair in sides}, {pair[1] for pair in sides}
+    across = (i in lefts and j in rights) or (j in lefts and i in rights)
+    pair = float(before[i, j]), float(after[i, j])
+    return _Change("exchanged", (i, j), *pair, beside(i, j), across, float(at_rest[0, 1]))
+
+
+def _alike(measures: Array, number: int) -> tuple[Array, Array, Array]:
+    """The measures of one episode, those of the peers most like it, and the spread of all."""
+    own, peers = measures[:, number], np.delete(measures, number, axis=1)
+    scale: Array = peers.std(axis=1) + LEAST_SPREAD
+    away = np.minimum(np.abs(own[:, None] - peers) / scale[:, None], SAME_HAND) ** 2
+    order = np.argsort(away.sum(axis=(0, 2)), kind="stable")
+    count = min(MOST_ALIKE, max(LEAST_ALIKE, int(ALIKE * len(order))))
+    return own, peers[:, order[:count]], scale
+
+
+def _squares(mine: Array, peers: Array, scale: Array) -> Array:
+    """Squared distance (N, D, D) of each of my columns to each column of the peers."""
+    away = np.abs(mine[:, None, :, None] - peers[:, :, None, :]) / scale[:, None, None, :]
+    squares: Array = (np.minimum(away, MOST_AWAY) ** 2).mean(axis=0)
+    return squares
+
+
+def _added(squares: Array) -> Array:
+    """The distance of every two columns, each to itself."""
+    each = np.diagonal(squares, axis1=1, axis2=2)
+    added: Array = each[:, :, None] + each[:, None, :]
+    return added
+
+
+def _second(squares: Array) -> Array:
+    """The distance to the second nearest peer: one may be spoilt itself."""
+    second: Array = np.partition(squares, 1, axis=0)[1]
+    return second
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +264,11 @@ def _fit(seen: Postures, number: int, *, search: bool) -> _Fit:
     if not search:
         return _Fit("exchanged", (), 0.0, 0.0, tall)
     kind, columns, before, after = _best(own, peers, seen.names)
+    # Another task, or one of few episodes, may be one for the other hand.
+    mixed = len(peers) < FEW_PEERS or len({each.task for each in seen.episodes}) > 1
+    one_pair = [pair for pair in _sides(seen.names) if pair == columns]
+    if mixed and one_pair and not _starts_odd(own, peers, one_pair):
+        after = before
     return _Fit(kind, columns, before, after, tall)
 
 
@@ -204,7 +354,7 @@ def _starts_odd(own: Array, peers: Array, limb: list[tuple[int, int]]) -> bool:
     as_is = np.abs(theirs[:, left + right] - mine[left + right]).mean(axis=1)
     crossed = np.abs(theirs[:, left + right] - mine[right + left]).mean(axis=1)
     before, after = float(np.quantile(as_is, 0.3)), float(np.quantile(crossed, 0.3))
-    return before > 1.5 * after and before > SAME
+    return before > REST_CROSSED * after and before > REST_ODD
 
 
 def _near(squares: Array) -> float:
