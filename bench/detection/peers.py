@@ -35,6 +35,8 @@ from corporeal.episode.recording import Footage
 from corporeal.quality.finding import Finding
 
 EPISODES = 10
+# Nothing in a LeRobot dataset says who demonstrated.
+NOT_STORED = ("one_operator",)
 
 
 @dataclass(frozen=True)
@@ -208,6 +210,7 @@ def contest(
     rounds = [
         (name, strength)
         for name in names
+        if name not in NOT_STORED
         for strength in sorted({every_fault()[name].counted[0], every_fault()[name].counted[-1]})
     ]
     for name in PEERS:

@@ -19,7 +19,7 @@ from corporeal.quality.track import Array, Track
 # Forces have a check of their own: a hand that strikes a table leaps by nature.
 SKIPPED = ("_wrench", "_tactile")
 # What a body can do in a few samples, by the end of the role: the rest is no evidence.
-LEAST = {"_imu": 5.0, "joint_torque": 5.0, "joint_velocity": 2.0, "_gripper": 0.015, "pose": 0.05}
+LEAST = {"_imu": 5.0, "joint_torque": 10.0, "joint_velocity": 2.0, "_gripper": 0.015, "pose": 0.05}
 # A target may be rougher than a position: nothing heavy has to follow it within a sample.
 ROUGHER = 1.5
 MIN_SAMPLES = 12

@@ -12,6 +12,8 @@ from corporeal.quality.finding import Finding, NotAssessed, spans
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array, Track
 
+KNOCKED = 4.0
+
 
 def find(
     subject: Subject, *, max_step_rad: float = 0.2, max_rate_rad_s: float = 15.0
@@ -35,9 +37,11 @@ def find(
         unit = q / np.where(length > 0, length, 1.0)
         angle = steps_rad(unit)
         seconds = np.maximum(np.diff(track.seconds), 1e-9)
-        jump = (angle > max_step_rad) & (angle / seconds > max_rate_rad_s)
+        # A thing that is knocked turns faster than a robot does.
+        room = KNOCKED if track.spec.name == "object_pose" else 1.0
+        jump = (angle > room * max_step_rad) & (angle / seconds > room * max_rate_rad_s)
         if jump.any():
-            yield _jump(track, angle, jump, max_step_rad)
+            yield _jump(track, angle, jump, room * max_step_rad)
         flip = (np.einsum("ti,ti->t", unit[1:], unit[:-1]) < 0) & ~jump
         if flip.any():
             yield _flip(track, unit, flip)
