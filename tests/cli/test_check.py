@@ -114,6 +114,28 @@ def test_an_episode_cut_short_fails_and_its_neighbours_are_still_judged(
     assert report["episodes"][0]["findings"][0]["check"] == "readable"
 
 
+def test_a_file_that_cannot_be_read_is_no_data_to_judge(mixed: Path, tmp_path: Path) -> None:
+    whole = (mixed / "a.h5").read_bytes()
+    (tmp_path / "cut.h5").write_bytes(whole[: len(whole) // 2])
+    result = _run("check", tmp_path / "cut.h5", *ONLY)
+    assert isinstance(result.exception, CorporealError)
+    assert "cut.h5" in str(result.exception)
+    assert "\n" not in str(result.exception)
+
+
+def test_a_set_without_episodes_is_not_accepted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from corporeal.episode.recording import Dataset
+    from corporeal.exchange import opening
+
+    empty = Dataset(tmp_path, "lerobot", (), lambda _: joints())
+    monkeypatch.setattr(opening, "open_dataset", lambda *_, **__: empty)
+    result = _run("check", tmp_path, *ONLY)
+    assert isinstance(result.exception, CorporealError)
+    assert "got no episode" in str(result.exception)
+
+
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [

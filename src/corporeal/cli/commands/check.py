@@ -69,6 +69,7 @@ def check(
     request = _request(policy, protocol, usual, only, pictures=pictures, exhibits=html is not None)
     with ExitStack() as stack:
         report = _inspect(paths, robot, request, jobs, stack)
+        _require_something(report)
         for target, text in _rendered(report, html=html, junit=junit, sarif=sarif):
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text, "utf-8")
@@ -143,6 +144,17 @@ def _inspect(
             on_start=lambda count: progress.update(task, total=count),
             on_episode=lambda _: progress.advance(task),
         )
+
+
+def _require_something(report: Report) -> None:
+    """What cannot be read at all is no data to judge."""
+    if not report.episodes:
+        raise CorporealError(
+            f"{report.source}, got no episode; expected at least one. Is the data elsewhere?"
+        )
+    first = report.episodes[0].findings
+    if first and all(each.synopsis is None and not each.id for each in report.episodes):
+        raise CorporealError(first[0].message)
 
 
 def _rendered(
