@@ -212,13 +212,14 @@ def _about(
     """What the batch checks newly say of this episode among the clean ones of its set."""
     if report.synopsis is None:
         return ()
-    # Episodes are compared with those of their task; the others would only take time. What the
-    # source claims of the whole is left out: it would give away every changed number.
-    task = Subject(clean).task
+    # Motions are compared with those of their task, and the others would only take time; cameras
+    # stand where they stand in every task. What the source claims of the whole is left out: it
+    # would give away every changed number.
+    task = None if fault.pictures else Subject(clean).task
     others = [
         each
         for each in _synopses(plan, trial.kind, fault.pictures)
-        if each.index != clean.index and each.task == task
+        if each.index != clean.index and task in (None, each.task)
     ]
     unclaimed = replace(episodes, statistics={})
     found = _batch_findings(unclaimed, [*others, report.synopsis], fault.pictures)

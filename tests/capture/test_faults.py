@@ -16,6 +16,7 @@ def test_a_few_of_every_fault_lose_nothing_that_was_synced(tmp_path: Path) -> No
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_five_hundred_faults_lose_nothing_that_was_synced(tmp_path: Path) -> None:
     results = campaign(tmp_path / "faults")
     assert [problem for result in results for problem in result.broken] == []
