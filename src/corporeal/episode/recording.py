@@ -15,6 +15,7 @@ from PIL import Image
 
 from corporeal.embodiment.embodiment import Embodiment
 from corporeal.episode.episode import Episode
+from corporeal.episode.streams import VideoReader
 from corporeal.errors import EpisodeError
 from corporeal.schema.stream import Stream
 
@@ -216,8 +217,8 @@ def recording_of(episode: Episode, *, index: int = 0, robot: Embodiment | None =
     """An open episode file as a recording; `robot` takes the place of the one inside."""
     signals: dict[str, Signal] = {}
     for path, reader in episode.items():
-        if reader.spec.kind == "video":
-            signals[path] = Footage(reader.spec, reader.time_ns, reader.movie)  # type: ignore[attr-defined]
+        if isinstance(reader, VideoReader):
+            signals[path] = Footage(reader.spec, reader.time_ns, reader.movie)
         else:
             signals[path] = reader
     documents = episode.documents

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.motion_pairs import force_pairs, sure
+from corporeal.quality.evidence.motion_pairs import force_pairs, out_of_step, sure
 from corporeal.quality.finding import Finding, NotAssessed
 from corporeal.quality.subject import Subject
 
@@ -22,22 +22,10 @@ def find(
     Why: contact seen too early or too late pairs a grasp with the wrong picture and posture.
     Fix: correct the offset of the sensor's clock, and align again.
     """
-    looked = 0
-    for pair, lag in force_pairs(subject):
-        if not sure(lag, min_confidence):
-            continue
-        looked += 1
-        if abs(lag.seconds) > max_lag_s + 3 * lag.deviation_s:
-            yield Finding(
-                f"{pair.label} is {1e3 * abs(lag.seconds):.0f} ms"
-                f" {'late' if lag.seconds > 0 else 'early'} against {pair.what}"
-                f" (confidence {lag.confidence:.2f})",
-                stream=pair.label,
-                value=lag.seconds,
-                limit=max_lag_s,
-            )
+    looked = [(pair, lag) for pair, lag in force_pairs(subject) if sure(lag, min_confidence)]
     if not looked:
         raise NotAssessed("no wrist force follows from the motion alone")
+    yield from out_of_step(looked, max_lag_s)
 
 
 CHECK = Check(find, topic="lag", severity="quarantine", unit="s")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.motion_pairs import imu_pairs, sure
+from corporeal.quality.evidence.motion_pairs import imu_pairs, out_of_step, sure
 from corporeal.quality.finding import Finding, NotAssessed
 from corporeal.quality.subject import Subject
 
@@ -21,22 +21,10 @@ def find(
     Why: an IMU out of step misleads state estimation and every policy that sees it.
     Fix: correct the offset of the IMU's clock, and align again.
     """
-    looked = 0
-    for pair, lag in imu_pairs(subject):
-        if not sure(lag, min_confidence):
-            continue
-        looked += 1
-        if abs(lag.seconds) > max_lag_s + 3 * lag.deviation_s:
-            yield Finding(
-                f"{pair.label} is {1e3 * abs(lag.seconds):.0f} ms"
-                f" {'late' if lag.seconds > 0 else 'early'} against {pair.what}"
-                f" (confidence {lag.confidence:.2f})",
-                stream=pair.label,
-                value=lag.seconds,
-                limit=max_lag_s,
-            )
+    looked = [(pair, lag) for pair, lag in imu_pairs(subject) if sure(lag, min_confidence)]
     if not looked:
         raise NotAssessed("the links with an IMU turn too little")
+    yield from out_of_step(looked, max_lag_s)
 
 
 CHECK = Check(find, topic="lag", severity="fail", unit="s")

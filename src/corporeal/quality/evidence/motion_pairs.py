@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,7 @@ from corporeal.embodiment.kinematics import Poses
 from corporeal.quality.evidence.columns import bridged
 from corporeal.quality.evidence.lag import NOTHING, Lag, lag, lag_course
 from corporeal.quality.evidence.mounting import Mount, has_chain, mount_of
-from corporeal.quality.finding import NotAssessed
+from corporeal.quality.finding import Finding, NotAssessed
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Track
 from corporeal.units import SECOND_NS
@@ -226,3 +226,17 @@ def _per_second(steps: Array, seconds: Array) -> tuple[Array, Array]:
 def sure(lag_: Lag, confidence: float) -> bool:
     """Whether a lag may be relied on."""
     return lag_ is not NOTHING and np.isfinite(lag_.seconds) and lag_.confidence >= confidence
+
+
+def out_of_step(pairs: Iterable[tuple[Pair, Lag]], max_lag_s: float) -> Iterator[Finding]:
+    """Those that are early or late by more than the limit and three deviations of the estimate."""
+    for pair, found in pairs:
+        if abs(found.seconds) > max_lag_s + 3 * found.deviation_s:
+            yield Finding(
+                f"{pair.label} is {1e3 * abs(found.seconds):.0f} ms"
+                f" {'late' if found.seconds > 0 else 'early'} against {pair.what}"
+                f" (confidence {found.confidence:.2f})",
+                stream=pair.label,
+                value=found.seconds,
+                limit=max_lag_s,
+            )
