@@ -36,6 +36,8 @@ class Partner:
 
     `steps` are lists of pip arguments, run in order. `files` are written into site-packages
     (name to text) before the last test, which is `probe`: it must run without an error.
+    The packages of `parent`, another partner, are seen behind its own. One that is `on_request`
+    is made only when somebody asks for it by name.
     """
 
     steps: tuple[tuple[str, ...], ...]
@@ -45,11 +47,16 @@ class Partner:
     programs: tuple[str, ...] = ()
     forbidden: tuple[str, ...] = ("nvidia-", "cuda-", "triton")
     files: dict[str, str] = field(default_factory=dict)
+    parent: str = ""
+    on_request: bool = False
 
     @property
     def fingerprint(self) -> str:
         """Changes whenever the list does, so that an old environment is brought up to date."""
-        contents = {key: value for key, value in asdict(self).items() if key != "cost"}
+        silent = ("cost", "on_request", "parent")
+        contents = {key: value for key, value in asdict(self).items() if key not in silent}
+        if self.parent:
+            contents["parent"] = PARTNERS[self.parent].fingerprint
         text = json.dumps(contents, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -112,13 +119,16 @@ PARTNERS: dict[str, Partner] = {
                 "draccus==0.10.0", "einops==0.8.2", "gymnasium==1.4.0", "huggingface-hub==0.35.3",
                 "imageio==2.38.1", "jsonlines==4.0.0", "opencv-python-headless==4.12.0.88",
                 "packaging==25.0", "pandas==3.1.1", "pillow==13.0.0", "pyarrow==26.0.1",
-                "termcolor==3.3.0",
+                # The policies import the robots, and those the serial line.
+                "pyserial==3.5", "termcolor==3.3.0",
             ),
             # LeRobot caps torch lower than the CPU build that exists; it runs with it all the same.
             ("--no-deps", "lerobot==0.4.4", "torchvision==0.28.0", "torchcodec==0.13.0"),
         ),
         probe="import torchvision, torchcodec.decoders\n"
-        "from lerobot.datasets.lerobot_dataset import LeRobotDataset",
+        "from lerobot.datasets.lerobot_dataset import LeRobotDataset\n"
+        "from lerobot.policies.act.modeling_act import ACTPolicy\n"
+        "from lerobot.policies.diffusion.modeling_diffusion import DiffusionPolicy",
         cost="1.7 GB on disk, one to three minutes",
         programs=("ffmpeg",),
         files={
@@ -126,11 +136,58 @@ PARTNERS: dict[str, Partner] = {
             "torchvision_schemas.pth": "import torchvision_schemas\n",
         },
     ),
+    # The last release that reads and writes v2.1. It runs on the packages of the one above; only
+    # `datasets` is older, whose columns were plain lists of tensors then.
+    "lerobot_v21": Partner(
+        steps=(
+            (
+                "--no-deps", "lerobot==0.3.3", "datasets==3.6.0", "dill==0.3.8",
+                "multiprocess==0.70.16", "fsspec==2025.3.0",
+            ),
+        ),
+        probe="from lerobot.datasets.lerobot_dataset import CODEBASE_VERSION\n"
+        "assert CODEBASE_VERSION == 'v2.1', CODEBASE_VERSION",
+        cost="40 MB on disk beside lerobot's, some seconds",
+        parent="lerobot",
+    ),
+    # The newest release as its own project installs it, with a GPU build of torch that idles here.
+    "lerobot_newest": Partner(
+        steps=(("lerobot[dataset,training,diffusion]==0.6.1",),),
+        probe="from lerobot.datasets.lerobot_dataset import LeRobotDataset",
+        cost="5.5 GB on disk, one to five minutes",
+        python="3.12",
+        forbidden=(),
+        on_request=True,
+    ),
+    # Loaders of robomimic's HDF5, of ALOHA's, and of diffusion policy's Zarr, which is of format 2.
+    # ACT's and diffusion policy's own loaders are on no registry; forge reads what they read.
+    "robomimic": Partner(
+        steps=(
+            ("torch==2.13.0", "numpy==2.2.6"),
+            (
+                "torch==2.13.0", "numpy==2.2.6", "h5py==3.15.1", "zarr==2.18.7",
+                "numcodecs==0.15.1", "psutil==7.1.3", "termcolor==3.3.0", "tqdm==4.67.1",
+                "forge-robotics==0.2.0",
+            ),
+            # The rest of what robomimic asks for trains and renders; its datasets use none of it.
+            ("--no-deps", "robomimic==0.3.0"),
+        ),
+        probe="from robomimic.utils.dataset import SequenceDataset\n"
+        "import zarr, forge.formats.hdf5.reader, forge.formats.zarr.reader\n"
+        "assert hasattr(zarr, 'copy_store')",
+        cost="1 GB on disk, about a minute",
+    ),
     # What trains: the networks of this project, which are an extra of it.
     "train": Partner(
         steps=(("torch==2.13.0",), ("torch==2.13.0", "-e", f"{PROJECT}[robot,train]")),
         probe="import torch, mujoco, corporeal",
         cost="1.2 GB on disk, about a minute",
+    ),
+    # What Open X-Embodiment's users read RLDS with.
+    "tfds": Partner(
+        steps=(("tensorflow-cpu==2.21.0", "tensorflow-datasets==4.9.10"),),
+        probe="import tensorflow_datasets\ntensorflow_datasets.builder_from_directory",
+        cost="1.7 GB on disk, two minutes",
     ),
     # Dynamic time warping by others.
     "dtw": Partner(
@@ -168,6 +225,8 @@ def partner_python(name: str) -> Path:
         raise UnknownNameError("partner", name, tuple(PARTNERS))
     partner, folder = PARTNERS[name], CACHE / name
     python = folder / "bin" / "python"
+    if partner.parent:
+        partner_python(partner.parent)
     with _locked(CACHE / f"{name}.lock"):
         if _fingerprint_of(folder) != partner.fingerprint:
             _make(name, partner, folder)
@@ -198,12 +257,20 @@ def _make(name: str, partner: Partner, folder: Path) -> None:
     came = [package for package in _installed(python) if package.startswith(partner.forbidden)]
     if came:
         raise PartnerError(_unwanted(name, came))
-    site = _run([str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"])
     for file, text in partner.files.items():
-        (Path(site.strip()) / file).write_text(text)
+        (_packages(python) / file).write_text(text)
+    if partner.parent:
+        behind = _packages(CACHE / partner.parent / "bin" / "python")
+        line = f"import site; site.addsitedir({str(behind)!r})\n"
+        (_packages(python) / "parent.pth").write_text(line)
     _run([str(python), "-c", partner.probe])
     record = {"fingerprint": partner.fingerprint, "packages": _installed(python)}
     (folder / _MARKER).write_text(json.dumps(record, indent=1))
+
+
+def _packages(python: Path) -> Path:
+    asked = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    return Path(_run([str(python), "-c", asked]).strip())
 
 
 def _refuse_forbidden(name: str, partner: Partner, python: Path, step: tuple[str, ...]) -> None:
@@ -274,5 +341,6 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 if __name__ == "__main__":
-    for wanted in sys.argv[1:] or tuple(PARTNERS):
+    plain = [name for name, partner in PARTNERS.items() if not partner.on_request]
+    for wanted in sys.argv[1:] or plain:
         print(partner_python(wanted))

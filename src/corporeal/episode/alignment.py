@@ -106,15 +106,33 @@ def align(
     """
     if not (rate_hz > 0 and np.isfinite(rate_hz)):
         raise EpisodeError(f"rate, got {rate_hz}; expected a positive number of Hz.")
-    if not streams:
-        raise EpisodeError("no stream to align; expected at least one.")
-    for path in methods or {}:
-        if path not in streams:
-            raise UnknownNameError("stream", path, streams)
-    for path, series in streams.items():
-        _check_clock(path, series)
+    _check_streams(streams, methods)
     begin, end = _common_span(streams) if span_ns is None else span_ns
     grid = _grid(begin, end, rate_hz)
+    return _aligned(streams, grid, methods=methods, gap_periods=gap_periods)
+
+
+def align_to(
+    streams: Mapping[str, Series],
+    grid_ns: Times,
+    *,
+    methods: Mapping[str, Method] | None = None,
+    gap_periods: float = 2.5,
+) -> Aligned:
+    """Sample every stream at given times, which must not decrease; else as `align`."""
+    _check_streams(streams, methods)
+    if not len(grid_ns) or (np.diff(grid_ns) < 0).any():
+        raise EpisodeError("grid, got times that are none or decrease; expected rising ones.")
+    return _aligned(streams, grid_ns, methods=methods, gap_periods=gap_periods)
+
+
+def _aligned(
+    streams: Mapping[str, Series],
+    grid: Times,
+    *,
+    methods: Mapping[str, Method] | None,
+    gap_periods: float,
+) -> Aligned:
     columns = {
         path: _align_one(path, series, grid, (methods or {}).get(path), gap_periods)
         for path, series in streams.items()
@@ -122,6 +140,16 @@ def align(
     # An instruction given ten seconds ago is in force, not late.
     clocked = [columns[path] for path in streams if streams[path].spec.rate_hz is not None]
     return Aligned(grid, columns, _skew(clocked, len(grid)))
+
+
+def _check_streams(streams: Mapping[str, Series], methods: Mapping[str, Method] | None) -> None:
+    if not streams:
+        raise EpisodeError("no stream to align; expected at least one.")
+    for path in methods or {}:
+        if path not in streams:
+            raise UnknownNameError("stream", path, streams)
+    for path, series in streams.items():
+        _check_clock(path, series)
 
 
 def _align_one(

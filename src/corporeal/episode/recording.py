@@ -200,6 +200,12 @@ class Recording:
     defects: tuple[Defect, ...] = ()
     missing_streams: tuple[str, ...] = ()
     missing_metadata: tuple[str, ...] = ()
+    documents: Mapping[str, str] = field(default_factory=dict)
+    """The documents that govern it as canonical text, by kind; the robot's is among them."""
+    epoch_ns: int = 0
+    """Unix nanoseconds that its stamps count from; 0 when nobody knows."""
+    side: Path | None = None
+    """An episode file that holds what the rows of its dataset cannot, if there is one."""
     recovered: str | None = None
     """Why the recording is not complete; None when it is."""
     regridded: bool = False
@@ -233,6 +239,8 @@ def recording_of(episode: Episode, *, index: int = 0, robot: Embodiment | None =
         metadata=episode.metadata,
         missing_streams=episode.missing_streams if has_schema else (),
         missing_metadata=episode.missing_metadata if has_schema else (),
+        documents=documents,
+        epoch_ns=episode.epoch_ns,
         recovered=episode.recovered,
     )
 

@@ -196,6 +196,11 @@ class DepthReader(StreamReader):
         info = self._data.id.get_chunk_info_by_coord
         return np.array([info((number, 0, 0)).size for number in numbers.tolist()], np.float64)
 
+    def packed(self, number: int) -> bytes:
+        """One frame as the file holds it, for `EpisodeWriter.append_packed`."""
+        with explained(self._storage.path):
+            return self._chunk(number)
+
     def _chunk(self, number: int) -> bytes:
         where = (number, 0, 0)
         size = self._data.id.get_chunk_info_by_coord(where).size

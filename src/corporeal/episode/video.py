@@ -6,6 +6,7 @@ import io
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import av
 import numpy as np
 from av.codec.context import Flags
 from av.video.codeccontext import VideoCodecContext
-from av.video.reformatter import VideoReformatter
+from av.video.reformatter import Interpolation, VideoReformatter
 from numpy.typing import NDArray
 
 from corporeal.errors import EpisodeError
@@ -153,6 +154,16 @@ def index_mp4(path: Path) -> PacketIndex:
     )
 
 
+@cache
+def one_thread() -> dict[str, Any]:
+    """What keeps a converter to one thread; older versions of PyAV never take more."""
+    try:
+        VideoReformatter().reformat(av.VideoFrame(2, 2, "rgb24"), format="gbrp", threads=1)
+    except TypeError:
+        return {}
+    return {"threads": 1}
+
+
 class Decoder:
     """Decodes the pictures asked for, from the nearest key frame on, and remembers its place.
 
@@ -168,26 +179,45 @@ class Decoder:
         self._keys = np.flatnonzero(index.is_key)
         self._next = -1
         self._context: VideoCodecContext | None = None
-        # Converters are kept: setting one up costs more than converting a picture.
+        # Converters are kept: setting one up costs more than converting a picture. They have one
+        # thread: more cost more in all, and a process that is forked would wait for them for ever.
         self._colours, self._planar = VideoReformatter(), VideoReformatter()
 
     def picture(self, number: int, *, out: Picture) -> None:
         """Write one picture into `out` (height, width, 3)."""
-        shown = self._colours.reformat(self._frame(number), format="rgb24")
+        shown = self._colours.reformat(self._frame(number), format="rgb24", **one_thread())
         (plane,) = shown.planes
         rows = np.frombuffer(memoryview(plane), np.uint8).reshape(-1, plane.line_size)
         height, width = self._shape[:2]
         out.reshape(height, 3 * width)[...] = rows[:height, : 3 * width]
 
     def planes(self, number: int, *, out: NDArray[Any]) -> None:
-        """Write one picture into `out` (3, height, width), red first: bytes, or floats in 0..1."""
-        shown = self._planar.reformat(self._frame(number), format="gbrp")
-        height, width = self._shape[:2]
-        for place, plane in zip((1, 2, 0), shown.planes, strict=True):
-            rows = np.frombuffer(memoryview(plane), np.uint8).reshape(-1, plane.line_size)
-            out[place] = rows[:height, :width]
+        """Write one picture into `out` (3, height, width), red first: bytes, or floats in 0..1.
+
+        An `out` of another size gets the picture in that size.
+        """
+        height, width = out.shape[1:]
+        frame = self._frame(number)
+        if (height, width) == self._shape[:2]:
+            shown = self._planar.reformat(frame, format="gbrp", **one_thread())
+            for place, plane in zip((1, 2, 0), shown.planes, strict=True):
+                rows = np.frombuffer(memoryview(plane), np.uint8).reshape(-1, plane.line_size)
+                out[place] = rows[:height, :width]
+        else:
+            shown = self._planar.reformat(
+                frame, width=width, height=height, format="rgb24",
+                interpolation=Interpolation.AREA, **one_thread(),
+            )  # fmt: skip
+            out[...] = shown.to_ndarray().transpose(2, 0, 1)
         if out.dtype != np.uint8:
             out *= _PER_LEVEL
+
+    def turn_to(self, index: PacketIndex, read: Callable[[int, int], bytes]) -> None:
+        """Go on with another movie of the same size, without the cost of a new decoder."""
+        if (index.codec, index.extradata) != (self._index.codec, self._index.extradata):
+            self._context = None
+        self._index, self._read = index, read
+        self._keys, self._next = np.flatnonzero(index.is_key), -1
 
     def _frame(self, number: int) -> av.VideoFrame:
         place = int(np.searchsorted(self._keys, number, side="right")) - 1

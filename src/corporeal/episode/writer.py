@@ -127,7 +127,11 @@ class EpisodeWriter:
             lane.extend(times.astype(np.int64), values)
 
     def append_packed(self, path: str, time_ns: int, payload: bytes) -> None:
-        """Take one sample that a `Packer` of the same stream has packed, as a journal holds it."""
+        """Take one sample that a `Packer` of the same stream has packed, as a journal holds it.
+
+        A camera may have the packets of a foreign movie instead, if `foreign_movie.survey` lets
+        them through; all of its pictures must then come from there.
+        """
         lane = self._lane(path)
         stamp = _stamp(path, time_ns)
         with self._explained():

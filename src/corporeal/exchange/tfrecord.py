@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.errors import EpisodeError
+from corporeal.exchange.rlds.crc32c import masked_crc
 
-MAX_RECORD = 1 << 30
-_CASTAGNOLI = 0x82F63B78
+__all__ = ["MAX_RECORD", "Place", "Values", "masked_crc", "parse_example", "records"]
+
+MAX_RECORD = (1 << 31) - 1
+"""As much as a protocol buffer may have."""
 _HEAD = 12
 _TAIL = 4
+# What one record may take apart into: every entry is an object, so that bytes alone are no bound.
+_MAX_FEATURES = 1 << 14
+_MAX_ENTRIES = 1 << 22
+_BLOCK = 1 << 20
 
 Values = list[bytes] | NDArray[Any]
 
@@ -35,10 +43,13 @@ class Place:
     size: int
 
     def read(self) -> bytes:
-        """The record."""
+        """The record; raises EpisodeError when its checksum is not that of its bytes."""
         with self.path.open("rb") as file:
             file.seek(self.offset)
-            return file.read(self.size)
+            data, tail = file.read(self.size), file.read(_TAIL)
+        if len(tail) < _TAIL or masked_crc(data) != struct.unpack("<I", tail)[0]:
+            raise _broken(self.path, self.offset, "starts a record with a wrong checksum")
+        return data
 
 
 def records(path: Path) -> Iterator[Place]:
@@ -64,17 +75,6 @@ def _broken(path: Path, offset: int, what: str) -> EpisodeError:
     return EpisodeError(f"{path}: byte {offset} {what}. Replace the file.")
 
 
-def masked_crc(data: bytes) -> int:
-    """CRC-32C of a few bytes, turned and shifted as TFRecord stores it."""
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (_CASTAGNOLI if crc & 1 else 0)
-    crc ^= 0xFFFFFFFF
-    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
-
-
 def parse_example(data: bytes) -> dict[str, Values]:
     """The features of an Example by name."""
     try:
@@ -84,6 +84,8 @@ def parse_example(data: bytes) -> dict[str, Values]:
                 for key, entry in _fields(features):
                     if key == 1:
                         found.update([_entry(entry)])
+                    if len(found) > _MAX_FEATURES:
+                        raise ValueError(f"more than {_MAX_FEATURES} features")
         return found
     except (IndexError, ValueError, struct.error) as error:
         raise EpisodeError(f"a record is not a tf.train.Example ({error}).") from None
@@ -93,17 +95,26 @@ def _entry(data: Any) -> tuple[str, Values]:
     name, values = "", []
     for number, content in _fields(data):
         if number == 1:
-            name = bytes(content).decode("utf-8", "replace")
+            name = _bytes(content).decode("utf-8", "replace")
         elif number == 2:
             values = _feature(content)
     return name, values
 
 
+def _bytes(content: Any) -> bytes:
+    # bytes(n) of a number would be that many zeros.
+    if not isinstance(content, memoryview):
+        raise ValueError("a number where bytes belong")
+    return bytes(content)
+
+
 def _feature(data: Any) -> Any:
     for number, content in _fields(data):
-        parts = [part for key, part in _fields(content) if key == 1]
+        parts = [part for key, part in islice(_fields(content), _MAX_ENTRIES + 1) if key == 1]
+        if len(parts) > _MAX_ENTRIES:
+            raise ValueError(f"more than {_MAX_ENTRIES} entries in a feature")
         if number == 1:
-            return [bytes(part) for part in parts]
+            return [_bytes(part) for part in parts]
         packed = [part for part in parts if not isinstance(part, int | float)]
         if number == 2:
             loose = [part for part in parts if isinstance(part, float)]
@@ -116,6 +127,8 @@ def _feature(data: Any) -> Any:
 
 def _fields(data: Any) -> Iterator[tuple[int, Any]]:
     """Field numbers and contents of a message: bytes, or a number."""
+    if not isinstance(data, memoryview):
+        raise ValueError("a number where a message belongs")
     place = 0
     while place < len(data):
         tag, place = _varint(data, place)
@@ -150,16 +163,25 @@ def _varint(data: Any, place: int) -> tuple[int, int]:
 
 
 def _varints(data: bytes) -> NDArray[np.int64]:
-    """Packed integers, all at once: seven bits from each byte, added up from where one starts."""
+    """Packed integers: a byte each where all are small, else seven bits from every byte."""
     raw = np.frombuffer(data, np.uint8)
-    ends = np.flatnonzero(raw < 0x80)
-    if not len(ends):
-        return np.zeros(0, np.int64)
+    small = raw < 0x80
+    if small.all():
+        return raw.astype(np.int64)
+    ends = np.flatnonzero(small)
+    found = np.empty(len(ends), np.int64)
+    for first in range(0, len(ends), _BLOCK):
+        some = ends[first : first + _BLOCK]
+        begin = int(ends[first - 1]) + 1 if first else 0
+        found[first : first + _BLOCK] = _added(raw[begin : some[-1] + 1], some - begin)
+    return found
+
+
+def _added(raw: NDArray[np.uint8], ends: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The numbers that end at these bytes, their parts added up from where each one starts."""
     starts = np.concatenate(([0], ends[:-1] + 1))
-    raw = raw[: ends[-1] + 1]
-    owner = np.repeat(np.arange(len(ends)), ends - starts + 1)
-    shift = (np.arange(len(raw)) - starts[owner]) * 7
-    if len(shift) and shift.max() > 63:
+    if (ends - starts).max() > 9:
         raise ValueError("a number of more than ten bytes")
+    shift = (np.arange(len(raw)) - np.repeat(starts, ends - starts + 1)) * 7
     bits = (raw & 0x7F).astype(np.uint64) << shift.astype(np.uint64)
     return np.add.reduceat(bits, starts).view(np.int64)

@@ -81,3 +81,13 @@ def test_a_damaged_file_raises_when_it_is_opened(tmp_path: Path) -> None:
     dataset = open_dataset(tmp_path)
     with pytest.raises(EpisodeError, match="cannot be read as HDF5"):
         dataset.open(1)
+
+
+def test_what_a_mobile_aloha_tells_its_wheels_is_a_command(tmp_path: Path) -> None:
+    write(tmp_path / "episode_0.hdf5")
+    with h5py.File(tmp_path / "episode_0.hdf5", "a") as file:
+        file["base_action"] = np.ones((5, 2))
+        file["compress_len"] = np.ones((3, 5))
+    signals = open_dataset(tmp_path).open(0).signals
+    assert signals["base_action"].spec.path == "actions/base_action"
+    assert "compress_len" not in signals

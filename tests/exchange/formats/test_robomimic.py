@@ -95,3 +95,15 @@ def test_real_files_are_read(shared_data: Path) -> None:
     assert old.episodes == (1, 2)
     assert old.open(1).metadata["task"] == "SawyerLift"
     assert len(old.open(1).signals["actions/right_dpos"]) == 1058
+
+
+@pytest.mark.parametrize("shape", [(1 << 40, 8, 6, 3), (6, 1 << 20, 1 << 20, 3)])
+def test_pictures_that_take_no_room_in_the_file_take_none_in_memory(
+    tmp_path: Path, shape: tuple[int, ...]
+) -> None:
+    path = write(tmp_path / "lift.hdf5")
+    with h5py.File(path, "a") as file:
+        chunks = (1, 8, 6, 3)
+        file["data/demo_0/obs"].create_dataset("bomb", shape, np.uint8, chunks=chunks)
+    with pytest.raises(EpisodeError, match="bomb has"):
+        open_dataset(path).open(0)

@@ -2,23 +2,60 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import h5py
+import numpy as np
 
 from corporeal.embodiment.embodiment import Embodiment
 from corporeal.embodiment.library import open_robot
-from corporeal.episode.recording import Dataset, Recording
-from corporeal.errors import CorporealError, EpisodeError
-from corporeal.exchange.format import Format
-from corporeal.exchange.hdf5 import datasets, in_order, is_hdf5, members, open_hdf5, text_attribute
-from corporeal.exchange.hdf5_signals import length_defects, signals_of
+from corporeal.episode.recording import ArraySignal, Dataset, Recording
+from corporeal.errors import CorporealError, EpisodeError, WriteError
+from corporeal.exchange.format import Consumer, Format, Head, Piece, Writer
+from corporeal.exchange.hdf5.file import (
+    datasets,
+    in_order,
+    is_hdf5,
+    json_dataset,
+    members,
+    open_hdf5,
+    text_attribute,
+)
+from corporeal.exchange.hdf5.signals import (
+    MEASURED,
+    length_defects,
+    noted_recording,
+    signals_of,
+)
+from corporeal.exchange.hdf5.writing import MAX_LANGUAGE, write_note, write_table
+from corporeal.exchange.layout import ACTION, IMAGES, STATE
+from corporeal.exchange.note import (
+    NAME,
+    TIMES,
+    check_labels,
+    episode_facts,
+    note_of,
+    read_note,
+)
+from corporeal.exchange.placing import place_file
+from corporeal.exchange.table import Table
 
 RATE_HZ = 50.0
 SUFFIXES = (".hdf5", ".h5")
 _JOINTED = ("observations/qpos", "observations/qvel", "observations/effort", "action")
+_PIECE = "episode.hdf5"
+_BASE = "base_action"
+"""What Mobile ALOHA tells its wheels."""
+_LABELS = {
+    STATE: "observations/qpos",
+    "observation.joint_velocity": "observations/qvel",
+    "observation.joint_torque": "observations/effort",
+    ACTION: "action",
+}
 
 
 def recognises(path: Path) -> bool:
@@ -26,8 +63,8 @@ def recognises(path: Path) -> bool:
     return any(map(_is_episode, _files(path)[:1] if path.is_dir() else [path]))
 
 
-def read(path: Path, *, robot: Embodiment | None = None, rate_hz: float = RATE_HZ) -> Dataset:
-    """The episodes in order of the numbers in their names; the rate is not in the files."""
+def read(path: Path, *, robot: Embodiment | None = None, rate_hz: float | None = None) -> Dataset:
+    """The episodes in order of the numbers in their names; files of others state no rate."""
     files = _files(path) if path.is_dir() else [path]
     return Dataset(
         source=path,
@@ -37,15 +74,25 @@ def read(path: Path, *, robot: Embodiment | None = None, rate_hz: float = RATE_H
     )
 
 
-def _open(files: list[Path], robot: Embodiment | None, rate_hz: float, index: int) -> Recording:
+def _open(
+    files: list[Path], robot: Embodiment | None, rate_hz: float | None, index: int
+) -> Recording:
     if not 0 <= index < len(files):
         raise EpisodeError(f"episode {index} is not here; expected 0 to {len(files) - 1}.")
     path = files[index]
     with open_hdf5(path) as file:
+        note = read_note(json_dataset(file, NAME), str(path))
+        metadata = _metadata(file)
+        if note is not None and note.episodes:
+            return noted_recording(
+                path, datasets(file), note, note.episodes[0], index=index, robot=robot,
+                metadata=metadata,
+            )  # fmt: skip
+        rate_hz = rate_hz or RATE_HZ
         found = {
             label: each
             for label, each in datasets(file).items()
-            if label == "action" or label.startswith("observations/")
+            if label in ("action", _BASE) or label.startswith("observations/")
         }
         widths = {label: found[label].shape[-1:] for label in _JOINTED if label in found}
         model = robot
@@ -58,7 +105,9 @@ def _open(files: list[Path], robot: Embodiment | None, rate_hz: float, index: in
             names = model.joint_names
         named = {label: names for label, width in widths.items() if width == (len(names),)}
         signals = signals_of(path, found, rate_hz=rate_hz, names=named, robot=model)
-        metadata = _metadata(file)
+        if isinstance(base := signals.get(_BASE), ArraySignal):
+            told = base.spec.model_copy(update={"group": "actions"})
+            signals[_BASE] = replace(base, spec=told)
     return Recording(
         id=path.stem,
         source=path,
@@ -79,6 +128,54 @@ def _metadata(file: h5py.File) -> dict[str, Any]:
     return stated
 
 
+def label(key: str) -> str | None:
+    """`action`, `observations/qpos`, `qvel` and `effort`, `observations/images/CAMERA`."""
+    if key in _LABELS:
+        return _LABELS[key]
+    if key.startswith(IMAGES):
+        return f"observations/images/{key.removeprefix(IMAGES)}"
+    group, _, name = key.partition(".")
+    return f"observations/{name}" if group == "observation" else f"{group}_{name}"
+
+
+def write_piece(table: Table, folder: Path, head: Head) -> Mapping[str, Any]:
+    """One episode. Pictures are stored as they are, so `compress` is False."""
+    columns = table.layout.columns
+    absent = [key for key in (STATE, ACTION) if key not in columns]
+    if absent:
+        raise WriteError(
+            f"ALOHA files have a state and an action, got no {' and no '.join(absent)}. Name the "
+            "streams of the state with --state, or choose another format."
+        )
+    check_labels(table.layout, label, (TIMES, NAME))
+    facts = episode_facts(table)
+    with h5py.File(folder / _PIECE, "w") as file:
+        file.attrs["sim"] = _is_simulated(table)
+        file.attrs["compress"] = False
+        if 0 < len(table.text) <= MAX_LANGUAGE:
+            file.attrs["instruction"] = table.text
+        write_table(file, table, label)
+        file.require_group("observations/images")
+        if "observations/qvel" not in file:
+            # Every loader reads it and none uses it. Zeros would claim that nothing moves.
+            shape = file["observations/qpos"].shape
+            unknown = file.create_dataset("observations/qvel", shape, np.float32, fillvalue=np.nan)
+            unknown.attrs[MEASURED] = False
+        write_note(file, note_of(head, [facts], label))
+    return facts
+
+
+def assemble(pieces: Sequence[Piece], out: Path, _: Head) -> None:
+    """The files under the names that loaders count through: episode_0.hdf5 and so on."""
+    for piece in pieces:
+        place_file(piece.folder / _PIECE, out / f"episode_{int(piece.facts['number'])}.hdf5")
+
+
+def _is_simulated(table: Table) -> bool:
+    said = table.recording.metadata
+    return said.get("sim") is True or str(said.get("environment", "")).startswith("simulated")
+
+
 def _files(folder: Path) -> list[Path]:
     found = {path.name: path for path in folder.iterdir() if path.suffix in SUFFIXES}
     return [found[name] for name in in_order(list(found))]
@@ -96,9 +193,17 @@ def _is_episode(path: Path) -> bool:
         return False
 
 
+WRITER = Writer(
+    write_piece,
+    assemble,
+    loses=("rates",),
+    label=label,
+    consumer=Consumer("aloha.py", "h5py", "pip install h5py"),
+)
+
 FORMAT = Format(
     read=read,
     recognises=recognises,
     title="ALOHA HDF5",
-    loses=("clocks of single streams", "units", "documents"),
+    writer=WRITER,
 )

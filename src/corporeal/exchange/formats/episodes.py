@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import gc
 import weakref
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from corporeal.embodiment.embodiment import Embodiment
 from corporeal.episode import layout
 from corporeal.episode.episode import Episode
 from corporeal.episode.recording import Dataset, Recording, recording_of
 from corporeal.episode.storage import Storage
-from corporeal.errors import EpisodeError
-from corporeal.exchange.format import Format
-from corporeal.exchange.hdf5 import is_hdf5, root_attribute
+from corporeal.errors import EpisodeError, WriteError
+from corporeal.exchange.episode_file import write_recording
+from corporeal.exchange.format import Format, Head, Piece, Writer, formats
+from corporeal.exchange.hdf5.file import is_hdf5, root_attribute
+from corporeal.exchange.placing import place_file
+from corporeal.exchange.plan import Plan
+from corporeal.exchange.table import Table
 
 SUFFIX = ".h5"
 MAX_OPEN = 64
+_PIECE = "episode.h5"
+# A dataset's folder is at most so far above the file that holds an episode of it.
+_LEVELS = 4
 
 
 def recognises(path: Path) -> bool:
@@ -81,4 +90,60 @@ def _is_ours(path: Path) -> bool:
     return bool(root_attribute(path, "format") == layout.FORMAT)
 
 
-FORMAT = Format(read=read, recognises=recognises, title="episode files of Corporeal")
+def write(table: Table, folder: Path, head: Head) -> Mapping[str, Any]:
+    """One episode file of the recording itself: every stream that the plan does not leave out."""
+    refuse_rows(head.plan)
+    recording = table.recording
+    kept = write_recording(
+        recording,
+        folder / _PIECE,
+        source_format=_format_of(recording.source),
+        exclude=head.plan.exclude,
+    )
+    return {
+        "episode": kept.id,
+        "kept_cameras": dict(kept.cameras),
+        "source_problems": list(kept.problems),
+    }
+
+
+def assemble(pieces: Sequence[Piece], out: Path, _: Head) -> None:
+    """Give the files names in the order of the episodes: e0000.h5, e0001.h5, ..."""
+    digits = max(4, len(str(len(pieces) - 1)))
+    for piece in pieces:
+        source, target = piece.folder / _PIECE, out / f"e{piece.facts['number']:0{digits}d}{SUFFIX}"
+        place_file(source, target)
+
+
+def refuse_rows(plan: Plan) -> None:
+    """Raise WriteError for a plan that asks for rows: an episode keeps what was recorded."""
+    asked = {
+        "--rate": plan.rate_hz is not None,
+        "--normalise": plan.normalise != "none",
+        "--image-size": plan.image_size is not None,
+        "--view": plan.view != "flat",
+    }
+    for option in (name for name, given in asked.items() if given):
+        raise WriteError(
+            f"{option} is for tables, but episode files keep every stream as it was recorded. "
+            f"Leave {option} out, or choose another format."
+        )
+
+
+def _format_of(source: Path) -> str | None:
+    """The format of the dataset that a file belongs to; None when that cannot be told."""
+    known = {name: each for name, each in formats().items() if each.read is not None}
+    for place in (source, *source.parents[:_LEVELS]):
+        for name, each in known.items():
+            # Only a file says that it is an episode: any folder may have one somewhere below.
+            if (name != "episodes" or place == source) and each.recognises(place):
+                return name
+    return None
+
+
+FORMAT = Format(
+    read=read,
+    recognises=recognises,
+    title="episode files of Corporeal",
+    writer=Writer(piece=write, assemble=assemble, many_rates=True),
+)

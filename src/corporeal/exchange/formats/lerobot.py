@@ -6,7 +6,8 @@ from pathlib import Path
 
 from corporeal.embodiment.embodiment import Embodiment
 from corporeal.episode.recording import Dataset
-from corporeal.exchange.format import Format
+from corporeal.exchange.format import Consumer, Format, Writer
+from corporeal.exchange.lerobot.assembly_v3 import assemble_v3
 from corporeal.exchange.lerobot.bookkeeping import complaints
 from corporeal.exchange.lerobot.files import Files
 from corporeal.exchange.lerobot.footage import Cameras
@@ -15,6 +16,7 @@ from corporeal.exchange.lerobot.listing import read_listing
 from corporeal.exchange.lerobot.reader import Reader
 from corporeal.exchange.lerobot.robot import find_robot, read_modality
 from corporeal.exchange.lerobot.statistics import read_statistics
+from corporeal.exchange.lerobot.writing import LOSES, write_piece
 
 
 def recognises(path: Path) -> bool:
@@ -53,5 +55,10 @@ FORMAT = Format(
     read=read,
     recognises=recognises,
     title="LeRobot v2.0 to v3.0",
-    loses=("clocks of single streams", "depth", "points", "documents"),
+    writer=Writer(
+        piece=write_piece,
+        assemble=assemble_v3,
+        loses=LOSES,
+        consumer=Consumer("lerobot", "lerobot", "pip install lerobot"),
+    ),
 )

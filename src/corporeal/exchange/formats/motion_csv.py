@@ -130,5 +130,4 @@ FORMAT = Format(
     read=read,
     recognises=recognises,
     title="headerless CSV of a G1's motion",
-    loses=("everything but base pose and joint positions",),
 )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,26 +15,44 @@ import numpy as np
 from corporeal.embodiment.embodiment import Embodiment
 from corporeal.episode.recording import Dataset, Defect, Recording
 from corporeal.errors import CorporealError, EpisodeError
-from corporeal.exchange.format import Format
-from corporeal.exchange.hdf5 import (
+from corporeal.exchange.format import Consumer, Format, Head, Piece, Writer
+from corporeal.exchange.hdf5.file import (
     datasets,
     in_order,
     is_hdf5,
+    json_dataset,
     last_number,
     members,
     open_hdf5,
     read_numbers,
     text_attribute,
 )
-from corporeal.exchange.hdf5_signals import length_defects, signals_of
+from corporeal.exchange.hdf5.signals import length_defects, noted_recording, signals_of
+from corporeal.exchange.hdf5.writing import MAX_LANGUAGE, write_note, write_table
+from corporeal.exchange.layout import ACTION, IMAGES
+from corporeal.exchange.note import (
+    NAME,
+    TIMES,
+    Note,
+    check_labels,
+    episode_facts,
+    note_of,
+    read_note,
+)
+from corporeal.exchange.table import Table
 
+FILE = "dataset.hdf5"
 RATE_HZ = 20.0
+_PIECE, _DEMO = "demo.hdf5", "demo"
 # The simulator's own state and the marks of a step are not measurements of the robot.
-_LEFT_OUT = ("states", "rewards", "dones", "next_obs/", "initial_state", "interventions")
+_LEFT_OUT = ("states", "rewards", "dones", "next_obs/", "initial_state", "interventions", TIMES)
+# What robomimic takes for a gym environment: nothing is made of it before somebody asks for one.
+_GYM = 2
 
 
 def recognises(path: Path) -> bool:
-    """Whether the file has groups data/demo..., one for every demonstration."""
+    """Whether the file, or dataset.hdf5 in the folder, has groups data/demo... ."""
+    path = _file(path)
     if not path.is_file() or not is_hdf5(path):
         return False
     try:
@@ -44,6 +64,7 @@ def recognises(path: Path) -> bool:
 
 def read(path: Path, *, robot: Embodiment | None = None) -> Dataset:
     """The demonstrations by the numbers in their names."""
+    path = _file(path)
     with open_hdf5(path) as file:
         names = _demonstrations(file)
         head = members(file)["data"]
@@ -52,6 +73,7 @@ def read(path: Path, *, robot: Embodiment | None = None) -> Dataset:
             for name in ("env", "env_args", "date", "repository_version")
             if (value := text_attribute(head, name)) is not None
         }
+        note = read_note(json_dataset(file, NAME), str(path))
     numbers = [last_number(name) for name in names]
     unique = None not in numbers and len(set(numbers)) == len(numbers)
     places = {number if unique else place: name
@@ -61,7 +83,7 @@ def read(path: Path, *, robot: Embodiment | None = None) -> Dataset:
         source=path,
         format="robomimic",
         episodes=tuple(by_number),
-        open=partial(_open, path, by_number, robot, facts),
+        open=partial(_open, path, by_number, robot, facts, note),
         facts=facts,
     )
 
@@ -71,6 +93,7 @@ def _open(
     names: dict[int, str],
     robot: Embodiment | None,
     facts: dict[str, str],
+    note: Note | None,
     index: int,
 ) -> Recording:
     if index not in names:
@@ -78,6 +101,14 @@ def _open(
     with open_hdf5(path) as file:
         group = members(members(file)["data"])[names[index]]
         found = datasets(group)
+        said = note.episode(index) if note is not None else None
+        if note is not None and said is not None:
+            recording = noted_recording(
+                path, found, note, said, index=index, robot=robot,
+                metadata={"demonstration": names[index]},
+            )  # fmt: skip
+            miscounted = _count_defects(group, recording.signals, index)
+            return replace(recording, defects=(*recording.defects, *miscounted))
         rate = _rate(facts, found)
         kept = {label: each for label, each in found.items() if not label.startswith(_LEFT_OUT)}
         if not kept:
@@ -88,10 +119,13 @@ def _open(
         signals = signals_of(path, kept, rate_hz=rate, robot=robot)
         defects = [*length_defects(signals, index), *_count_defects(group, signals, index)]
         rewards = read_numbers(found["rewards"]) if "rewards" in found else None
+        language = _language(group)
     metadata: dict[str, Any] = {"demonstration": names[index], "fps": rate}
     task = _task(facts)
     if task is not None:
         metadata["task"] = task
+    if language is not None:
+        metadata["instruction"] = language
     if rewards is not None:
         metadata["reward"] = float(np.nansum(rewards))
     return Recording(
@@ -104,6 +138,70 @@ def _open(
         defects=tuple(defects),
         regridded=True,
     )
+
+
+def label(key: str) -> str | None:
+    """`actions`, `obs/NAME`, and `obs/NAME_image` for a camera, as robomimic names them."""
+    if key.startswith(IMAGES):
+        name = key.removeprefix(IMAGES)
+        return f"obs/{name}" if name.endswith("image") else f"obs/{name}_image"
+    if key == ACTION:
+        return "actions"
+    group, _, name = key.partition(".")
+    return f"obs/{name}" if group == "observation" else f"{group}_{name}"
+
+
+def write_piece(table: Table, folder: Path, _: Head) -> Mapping[str, Any]:
+    """One demonstration in a file of its own; a success is a reward of 1 at the end."""
+    check_labels(table.layout, label, ("rewards", "dones", "states", "next_obs", TIMES))
+    with h5py.File(folder / _PIECE, "w") as file:
+        demo = file.create_group(_DEMO)
+        demo.attrs["num_samples"] = len(table)
+        if 0 < len(table.text) <= MAX_LANGUAGE:
+            demo.attrs["ep_meta"] = json.dumps({"lang": table.text})
+        write_table(demo, table, label)
+        last = np.zeros(len(table))
+        last[-1] = 1.0
+        demo.create_dataset("rewards", data=last * float(table.success is True))
+        demo.create_dataset("dones", data=last.astype(np.int64))
+    return episode_facts(table)
+
+
+def assemble(pieces: Sequence[Piece], out: Path, head: Head) -> None:
+    """All demonstrations in one file; every tenth is for validation, or the last of fewer."""
+    names = [f"demo_{int(piece.facts['number'])}" for piece in pieces]
+    with h5py.File(out / FILE, "w") as file:
+        data = file.create_group("data")
+        for name, piece in zip(names, pieces, strict=True):
+            with h5py.File(piece.folder / _PIECE, "r") as source:
+                source.copy(_DEMO, data, name=name)
+        data.attrs["total"] = sum(int(piece.facts["length"]) for piece in pieces)
+        data.attrs["env_args"] = json.dumps(_environment(head))
+        valid = names[9::10] or names[1:][-1:]
+        kind = f"S{max(map(len, names))}"
+        file["mask/train"] = np.array([name for name in names if name not in valid], kind)
+        file["mask/valid"] = np.array(valid, kind)
+        write_note(file, note_of(head, [piece.facts for piece in pieces], label))
+
+
+def _environment(head: Head) -> dict[str, Any]:
+    robots = [head.robot.name] if head.robot is not None else []
+    kwargs = {"control_freq": head.layout.rate_hz, "robots": robots}
+    return {"env_name": head.name, "type": _GYM, "env_kwargs": kwargs}
+
+
+def _file(path: Path) -> Path:
+    return path / FILE if path.is_dir() else path
+
+
+def _language(group: Any) -> str | None:
+    """The instruction where robomimic keeps it: `lang` in the attribute ep_meta."""
+    try:
+        stated = json.loads(text_attribute(group, "ep_meta") or "{}")
+    except (ValueError, RecursionError):
+        return None
+    text = stated.get("lang") if isinstance(stated, dict) else None
+    return text if isinstance(text, str) and text else None
 
 
 def _demonstrations(file: h5py.File) -> list[str]:
@@ -160,9 +258,17 @@ def _task(facts: dict[str, str]) -> str | None:
     return str(name) if name else None
 
 
+WRITER = Writer(
+    write_piece,
+    assemble,
+    loses=("rates",),
+    label=label,
+    consumer=Consumer("robomimic.py", "robomimic", "pip install robomimic==0.3.0"),
+)
+
 FORMAT = Format(
     read=read,
     recognises=recognises,
     title="robomimic or robosuite HDF5",
-    loses=("clocks of single streams", "units", "documents"),
+    writer=WRITER,
 )

@@ -13,6 +13,7 @@ from typing import Any
 from corporeal.errors import EpisodeError
 from corporeal.exchange.json_text import read_json, whole
 from corporeal.schema.stream import MAX_VALUES
+from corporeal.units import KNOWN
 
 VERSIONS = ("v2.0", "v2.1", "v3.0")
 MAX_FEATURES = 4096
@@ -52,6 +53,32 @@ class Feature:
     def width(self) -> int:
         """Values in one sample."""
         return math.prod(self.shape)
+
+    @property
+    def given_shape(self) -> tuple[int, ...] | None:
+        """The shape of one sample before it was stored flat, if that is said."""
+        stated = self.facts.get("original_shape")
+        if not isinstance(stated, list) or len(self.shape) != 1 or len(stated) > 8:
+            return None
+        sizes = tuple(whole(size) for size in stated)
+        return sizes if min(sizes, default=0) > 0 and math.prod(sizes) == self.width else None
+
+    @property
+    def unit(self) -> str | tuple[str, ...] | None:
+        """The unit, or that of each entry of the last axis, if that is said."""
+        stated = self.facts.get("unit")
+        listed = [stated] if isinstance(stated, str) else stated
+        if not isinstance(listed, list) or not all(_is_unit(each) for each in listed):
+            return None
+        if isinstance(stated, str):
+            return stated
+        last = (self.given_shape or self.shape or (1,))[-1]
+        return tuple(listed) if len(listed) == last else None
+
+    @property
+    def last_names(self) -> tuple[str, ...] | None:
+        """Names of the last axis as it was before the column was stored flat."""
+        return self.names if self.given_shape is None else _names(self.facts.get("original_names"))
 
     @property
     def is_depth(self) -> bool:
@@ -201,6 +228,10 @@ def _feature(path: Path, key: str, entry: Any) -> Feature:
         names=_names(entry.get("names")),
         facts=entry,
     )
+
+
+def _is_unit(value: Any) -> bool:
+    return isinstance(value, str) and value in KNOWN
 
 
 def _names(listed: Any) -> tuple[str, ...] | None:

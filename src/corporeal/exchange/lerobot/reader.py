@@ -19,7 +19,13 @@ from corporeal.exchange.lerobot.footage import RATE_TOLERANCE, Cameras, picture_
 from corporeal.exchange.lerobot.info import Feature
 from corporeal.exchange.lerobot.listing import Entry
 from corporeal.exchange.lerobot.robot import Joints, Parts, joints_of
-from corporeal.exchange.lerobot.rows import instructions_of, row_defects, rows_of, stamps_of
+from corporeal.exchange.lerobot.rows import (
+    instructions_of,
+    row_defects,
+    rows_of,
+    stamps_of,
+    task_changes,
+)
 from corporeal.exchange.parquet import read_table
 from corporeal.schema.stream import Stream
 from corporeal.units import SECOND_NS
@@ -55,6 +61,7 @@ class Reader:
         time_ns, lost = stamps_of(entry, columns, count=count, fps=self.files.info.fps)
         signals: dict[str, Signal] = dict(self._arrays(columns, time_ns))
         signals.update(self._stills(entry, rows, time_ns))
+        signals.update(self._texts(columns, time_ns))
         more = [*defects, *lost, *self._row_defects(entry, columns, bool(defects))]
         more.extend(self._feature_defects(entry, whole, time_ns))
         for camera in self.files.info.cameras:
@@ -83,6 +90,9 @@ class Reader:
                 continue
             if feature.key.endswith("_index") or 0 in values.shape[1:]:
                 continue
+            shape = feature.given_shape
+            if shape is not None and values.shape[1:] == feature.shape:
+                values = values.reshape(len(values), *shape)
             values = storable(values)
             spec = self._spec(feature, values)
             yield feature.key, ArraySignal(spec, time_ns, values)
@@ -90,11 +100,11 @@ class Reader:
     def _spec(self, feature: Feature, values: NDArray[Any]) -> Stream:
         key = (feature.key, values.shape[1:], values.dtype.name)
         if key not in self._specs:
-            names = feature.names
+            names = feature.last_names
             state = self.files.info.features.get("observation.state")
             if names is None and state is not None and state.shape == feature.shape:
                 names = state.names
-            self._specs[key] = array_stream(
+            spec = array_stream(
                 feature.key,
                 values,
                 rate_hz=self.files.info.fps,
@@ -102,6 +112,7 @@ class Reader:
                 robot=self.robot,
                 joints=self._joints_of(feature),
             )
+            self._specs[key] = as_stated(spec, feature)
         return self._specs[key]
 
     def _joints_of(self, feature: Feature) -> Joints | None:
@@ -121,6 +132,16 @@ class Reader:
                 )
                 pictures = TablePictures(entry.data, feature.key, rows)
                 yield feature.key, Stills(spec, time_ns, pictures)
+
+    def _texts(
+        self, columns: Columns, time_ns: NDArray[np.int64]
+    ) -> Iterator[tuple[str, ArraySignal]]:
+        """The instructions and when each was given, where there is more than one."""
+        given = task_changes(columns, self.files.listing.tasks, len(time_ns))
+        if len({text for _, text in given}) > 1:
+            spec = Stream(name="instruction", group="observations", kind="text")
+            stamps = time_ns[[row for row, _ in given]]
+            yield "task_index", ArraySignal(spec, stamps, [text for _, text in given])
 
     def _row_defects(self, entry: Entry, columns: Columns, moved: bool) -> Iterator[Defect]:
         first = None if moved else self._start(entry)
@@ -182,6 +203,22 @@ class TablePictures(Sequence[bytes]):
                 raise EpisodeError(f"{self.path}: {self.column} has rows without a picture in it.")
             self._bytes.extend(found)
         return self._bytes[selection]
+
+
+def as_stated(spec: Stream, feature: Feature) -> Stream:
+    """The stream in the unit that info.json gives, which then also goes for joints that slide."""
+    unit, names = feature.unit, feature.last_names
+    last = spec.shape[-1] if spec.shape else 0
+    if unit is None or (isinstance(unit, tuple) and len(unit) != last):
+        return spec
+    components = spec.components
+    if names is not None and len(names) == last:
+        given = components if isinstance(components, tuple) else names
+        components = tuple(
+            name if found == f"{name}_given" else found
+            for name, found in zip(names, given, strict=True)
+        )
+    return spec.model_copy(update={"unit": unit, "components": components})
 
 
 def feature_contradictions(feature: Feature, columns: Columns) -> Iterator[tuple[str, str]]:

@@ -115,6 +115,17 @@ def instructions_of(
     return entry.tasks
 
 
+def task_changes(
+    columns: Columns, tasks: Mapping[int, str], count: int
+) -> tuple[tuple[int, str], ...]:
+    """The rows in which another task than before is in force, and its text."""
+    found = _flat(columns, "task_index", count)
+    if found is None or not count:
+        return ()
+    rows = np.flatnonzero(np.concatenate(([True], found[1:] != found[:-1])))
+    return tuple((int(row), tasks[int(found[row])]) for row in rows if found[row] in tasks)
+
+
 def stamps_of(
     entry: Entry, columns: Columns, *, count: int, fps: float
 ) -> tuple[NDArray[np.int64], tuple[Defect, ...]]:

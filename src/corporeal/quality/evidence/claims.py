@@ -34,7 +34,8 @@ class Tolerance:
 
     def rank_at(self, share: float, count: int) -> float:
         """The rank that a quantile may miss: less at either end, where all of it is beyond."""
-        return min(self.rank, TAIL * min(share, 1 - share) + 1 / max(1, count))
+        # An interpolated quantile lies between two values, so it may miss by one of them as well.
+        return min(self.rank, TAIL * min(share, 1 - share)) + 1 / max(1, count)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,10 +16,12 @@ from numpy.typing import NDArray
 
 from corporeal.episode.attributes import read_attribute
 from corporeal.episode.layout import SIGNATURE
+from corporeal.episode.recording import MAX_PIXELS
 from corporeal.errors import CorporealError, EpisodeError
 
 MAX_BYTES = 1 << 31
 MAX_TEXT = 1 << 20
+MAX_NOTE = 1 << 26
 
 
 def is_hdf5(path: Path) -> bool:
@@ -34,7 +37,7 @@ def is_hdf5(path: Path) -> bool:
 def open_hdf5(path: Path) -> Iterator[h5py.File]:
     """The file, open for reading; whatever h5py raises becomes one sentence."""
     try:
-        with h5py.File(path, "r") as file:
+        with h5py.File(path, "r", locking=False) as file:
             yield file
     except CorporealError:
         raise
@@ -93,6 +96,19 @@ def text_attribute(item: Any, name: str) -> str | None:
     return value if isinstance(value, str) and len(value) <= MAX_TEXT else None
 
 
+def json_dataset(file: Any, name: str) -> Any:
+    """The JSON in a dataset that is one text of fixed length; None when there is none."""
+    found = members(file).get(name)
+    if not isinstance(found, h5py.Dataset) or found.shape != () or found.dtype.kind != "S":
+        return None
+    if found.dtype.itemsize > MAX_NOTE or found.external is not None or found.is_virtual:
+        raise EpisodeError(f"{found.name} is not in this file, or larger than {MAX_NOTE} bytes.")
+    try:
+        return json.loads(bytes(found[()]).decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise EpisodeError(f"{found.name} is not JSON ({error}). Remove it.") from None
+
+
 def in_order(names: Sequence[str]) -> list[str]:
     """Names by the numbers in them: demo_2 before demo_10."""
     return sorted(names, key=lambda name: [int(n) if n.isdigit() else n
@@ -135,8 +151,9 @@ def holds_pictures(dataset: Any) -> bool:
         return False
     if dataset.ndim == 1:
         return bool(h5py.check_vlen_dtype(dataset.dtype) == np.uint8)
-    plain = dataset.ndim == 4 and dataset.shape[3] == 3
-    encoded = dataset.ndim == 2 and dataset.shape[1] > 64
+    shape = dataset.shape
+    plain = len(shape) == 4 and shape[3] == 3 and shape[1] * shape[2] <= MAX_PIXELS
+    encoded = len(shape) == 2 and 64 < shape[1] <= 3 * MAX_PIXELS
     return bool(dataset.dtype == np.uint8 and (plain or encoded))
 
 

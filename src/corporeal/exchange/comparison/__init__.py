@@ -1,0 +1,1 @@
+"""What was written beside what it was written from."""

@@ -1,0 +1,243 @@
+"""Humanoid Everyday: episode_0/data.json with colour, depth and lidar files for every step.
+
+The file is a list of steps with `time` (Unix seconds), `states`, `actions`, and the names of an
+`image` (JPEG or PNG), a `depth` map (LZMA around 16-bit numbers of the image's size) and a `lidar`
+cloud (PCD, whose name has six digits after the point where data.json drops zeros). `robot_type` is
+G1, or absent for an H1_2. The 14 arm angles and their solution `sol_q` are in documented order.
+
+The 13 or 15 angles of `leg_state` are documented in an order (hip yaw, roll, pitch) that is not
+the G1's own (pitch, roll, yaw), so their columns stay numbered. `left_angles` and `right_angles`
+are called joint angles by the documentation and hand commands by its converter: they stay
+numbered too. The unit of depth is not documented; millimetres are what the camera gives.
+"""
+
+from __future__ import annotations
+
+import lzma
+import math
+import re
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corporeal.embodiment.embodiment import Embodiment
+from corporeal.embodiment.joint_names import guess_robot
+from corporeal.episode.recording import Dataset, Recording
+from corporeal.errors import EpisodeError
+from corporeal.exchange.foreign_stream import even_stamps
+from corporeal.exchange.format import Format
+from corporeal.exchange.json_text import read_json
+from corporeal.exchange.steps.point_cloud import read_pcd
+from corporeal.exchange.steps.reading import StepReading
+from corporeal.exchange.steps.steps import (
+    DATA,
+    Column,
+    FileSignal,
+    begins_with,
+    column,
+    episode_folders,
+    read_bytes,
+    side_by_side,
+    stills,
+    value_at,
+)
+from corporeal.schema.stream import Group, Stream
+from corporeal.units import SECOND_NS
+
+RATE_HZ = 30.0
+_ARM = ("ShoulderPitch", "ShoulderRoll", "ShoulderYaw", "Elbow", "WristRoll", "WristPitch",
+        "WristYaw")  # fmt: skip
+ARMS = tuple(f"{side}{joint}" for side in ("Left", "Right") for joint in _ARM)
+_QUATERNION = ("qw", "qx", "qy", "qz")
+_RPY = ("roll", "pitch", "yaw")
+_READINGS = 4
+# Where a quantity lies: name of the stream, group, names of its entries, unit.
+_PLAIN: Mapping[tuple[str, ...], tuple[str, Group, tuple[str, ...] | None, str]] = {
+    ("states", "leg_state"): ("leg_state", "observations", None, "1"),
+    ("states", "hand_state"): ("hand_state", "observations", None, "1"),
+    ("states", "imu", "quaternion"): ("imu_orientation", "observations", _QUATERNION, "1"),
+    ("states", "imu", "accelerometer"): (
+        "imu_acceleration", "observations", ("ax", "ay", "az"), "m/s2"),
+    ("states", "imu", "gyroscope"): ("imu_rotation", "observations", ("gx", "gy", "gz"), "rad/s"),
+    ("states", "imu", "rpy"): ("imu_rpy", "observations", _RPY, "rad"),
+    ("states", "odometry", "velocity"): ("base_velocity", "debug", ("vx", "vy", "vz"), "m/s"),
+    ("states", "odometry", "rpy"): ("base_rpy", "debug", _RPY, "rad"),
+    ("actions", "left_angles"): ("left_angles", "actions", None, "1"),
+    ("actions", "right_angles"): ("right_angles", "actions", None, "1"),
+    ("actions", "tau_ff"): ("joint_torque_target", "actions", ARMS, "N m"),
+    ("actions", "head_rmat"): ("head_rmat", "actions", None, "1"),
+    ("actions", "left_pose"): ("left_pose", "actions", None, "1"),
+    ("actions", "right_pose"): ("right_pose", "actions", None, "1"),
+    ("actions", "armtime"): ("armtime", "actions", None, "s"),
+    ("actions", "iktime"): ("iktime", "actions", None, "s"),
+}  # fmt: skip
+
+
+def recognises(path: Path) -> bool:
+    """Whether a data.json that is a list of steps lies in the folder or in its episodes."""
+    return any(
+        begins_with(folder / DATA, "[", "time", "states") for folder in episode_folders(path)[:1]
+    )
+
+
+def read(path: Path, *, robot: Embodiment | None = None) -> Dataset:
+    """The episodes in order of their numbers."""
+    folders = episode_folders(path)
+    return Dataset(
+        source=path,
+        format="humanoid_everyday",
+        episodes=tuple(range(len(folders))),
+        open=partial(_open, folders, robot),
+    )
+
+
+def _open(folders: Sequence[Path], robot: Embodiment | None, index: int) -> Recording:
+    if not 0 <= index < len(folders):
+        raise EpisodeError(f"episode {index} is not here; expected 0 to {len(folders) - 1}.")
+    folder = folders[index]
+    steps = read_json(folder / DATA)
+    if not isinstance(steps, list) or not steps:
+        raise EpisodeError(f"{folder / DATA}: no step in it; expected a list of steps.")
+    stamps, epoch_ns = _stamps(steps)
+    spoken = value_at(steps[0], "robot_type") or value_at(steps[0], "states", "robot_type")
+    model = robot or guess_robot(spoken if isinstance(spoken, str) else None, ARMS)
+    reading = StepReading(folder, index, steps, stamps, RATE_HZ, model)
+    _joints(reading)
+    _numbers(reading)
+    _pressure(reading)
+    _pictures(reading)
+    return Recording(
+        id=f"{folder.parent.name}_{folder.name}",
+        source=folder / DATA,
+        index=index,
+        signals=reading.signals,
+        embodiment=model,
+        metadata={
+            "fps": RATE_HZ,
+            "robot_type": spoken,
+            "task": folder.parent.name,
+            "instruction": re.sub(r"[_\s]+", " ", folder.parent.name).strip(),
+        },
+        defects=reading.defects(),
+        epoch_ns=epoch_ns,
+        regridded=not epoch_ns,
+    )
+
+
+def _stamps(steps: Sequence[Any]) -> tuple[NDArray[np.int64], int]:
+    """Stamps from the first step on and its Unix time; even ones and 0 if any step has none."""
+    times = [value_at(step, "time") for step in steps]
+    known = [
+        float(time)
+        for time in times
+        if isinstance(time, int | float) and math.isfinite(time) and 0 < time < 9e9
+    ]
+    if len(known) < len(steps):
+        return even_stamps(len(steps), RATE_HZ), 0
+    stamps = np.round(np.array(known) * SECOND_NS).astype(np.int64)
+    return stamps - stamps[0], int(stamps[0])
+
+
+def _joints(reading: StepReading) -> None:
+    """The arms: what they do and what they are told."""
+    for keys, role in ((("states", "arm_state"), "qpos"), (("actions", "sol_q"), "action")):
+        found = column(reading.steps, *keys)
+        names = ARMS if found.values.shape[1:] == (len(ARMS),) else None
+        reading.add(".".join(keys), found, role=role, names=names)
+
+
+def _numbers(reading: StepReading) -> None:
+    for keys, (name, group, names, unit) in _PLAIN.items():
+        found = column(reading.steps, *keys)
+        label = ".".join(keys)
+        reading.add_stream(label, found, name=name, group=group, names=names, unit=unit)
+    place = column(reading.steps, "states", "odometry", "position")
+    turn = column(reading.steps, "states", "odometry", "quat")
+    if place.values.shape[1:] == (3,) and turn.values.shape[1:] == (4,):
+        reading.add_stream(
+            "states.odometry",
+            side_by_side([place, turn]),
+            name="base_pose",
+            group="debug",
+            names=("x", "y", "z", *_QUATERNION),
+            unit=("m", "m", "m", "1", "1", "1", "1"),
+            frame="world",
+        )
+
+
+def _pressure(reading: StepReading) -> None:
+    """The sensors of both hands (sensors, 4); a sensor with fewer readings has NaN after them."""
+    rows, places = [], []
+    for number, step in enumerate(reading.steps):
+        sensors = value_at(step, "states", "hand_pressure_state")
+        if isinstance(sensors, list) and sensors:
+            rows.append([_readings(sensor) for sensor in sensors])
+            places.append(number)
+    widths = {len(row) for row in rows}
+    if len(widths) == 1 and widths.pop() <= 256:
+        found = Column(np.array(rows, np.float64), np.array(places, np.int64))
+        label = "states.hand_pressure_state"
+        reading.add_stream(label, found, name="hand_pressure", group="observations")
+    elif rows:
+        message = "hand_pressure_state has another number of sensors in some steps: left out"
+        reading.complain("index_map", None, message)
+
+
+def _readings(sensor: Any) -> list[float]:
+    values = value_at(sensor, "usable_readings")
+    known = [float(value) for value in (values if isinstance(values, list) else ())
+             if isinstance(value, int | float)]  # fmt: skip
+    return [*known[:_READINGS], *[math.nan] * (_READINGS - len(known))]
+
+
+def _pictures(reading: StepReading) -> None:
+    files, stamps = reading.files("image", "image")
+    if files:
+        camera = stills("image", files, stamps, RATE_HZ)
+        reading.signals["image"] = camera
+        height, width = (int(length) for length in camera.spec.shape[:2])
+        files, stamps = reading.files("depth", "depth")
+        spec = Stream(name="depth", group="observations", kind="depth", shape=(height, width),
+                      rate_hz=RATE_HZ, unit="mm")  # fmt: skip
+        if files:
+            load = partial(_depth, (height, width))
+            reading.signals["depth"] = FileSignal(spec, stamps, files, load)
+    files, stamps = reading.files("lidar", "lidar", spell=_padded)
+    if files:
+        spec = Stream(name="lidar", group="observations", kind="points", shape=(3,),
+                      rate_hz=RATE_HZ, components=("x", "y", "z"), unit="m")  # fmt: skip
+        reading.signals["lidar"] = FileSignal(spec, stamps, files, read_pcd)
+
+
+def _padded(path: Path) -> Path:
+    """The cloud's file, whose name keeps the zeros at the end of a time that JSON drops."""
+    if path.is_file():
+        return path
+    digits = re.fullmatch(r"(.*\d\.)(\d{1,6})(\.pcd)", path.name)
+    return path.with_name(f"{digits[1]}{digits[2]:0<6}{digits[3]}") if digits else path
+
+
+def _depth(size: tuple[int, int], path: Path) -> NDArray[np.uint16]:
+    wanted = size[0] * size[1] * 2
+    try:
+        # Never more than a frame: a small file may unpack to gigabytes.
+        unpacked = lzma.LZMADecompressor(memlimit=1 << 28).decompress(read_bytes(path), wanted + 1)
+    except lzma.LZMAError as error:
+        raise EpisodeError(f"{path}: cannot be unpacked ({error}). Replace it.") from None
+    if len(unpacked) != wanted:
+        raise EpisodeError(
+            f"{path}: unpacks to {'more than ' if len(unpacked) > wanted else ''}"
+            f"{min(len(unpacked), wanted)} bytes; expected {wanted} for {size[0]} x {size[1]}."
+        )
+    return np.frombuffer(unpacked, "<u2").reshape(size).astype(np.uint16)
+
+
+FORMAT = Format(
+    read=read,
+    recognises=recognises,
+    title="Humanoid Everyday",
+)

@@ -1,0 +1,130 @@
+"""MCAP logs for Foxglove and ROS 2: one file for each episode, all streams at their own rates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from corporeal.embodiment.embodiment import Embodiment
+from corporeal.episode.recording import Dataset, Recording
+from corporeal.errors import CorporealError, EpisodeError
+from corporeal.exchange.format import Consumer, Format, Head, Piece, Writer
+from corporeal.exchange.mcap_messages.description import RECORD, Description, stream_of
+from corporeal.exchange.mcap_messages.episode_log import write_log
+from corporeal.exchange.mcap_messages.log_reader import open_log
+from corporeal.exchange.mcap_messages.logged_signal import signal_of
+from corporeal.exchange.placing import place_file
+from corporeal.exchange.table import Table
+
+SUFFIX = ".mcap"
+_FILE = f"episode{SUFFIX}"
+_MAX_DOCUMENTS = 64
+
+
+def piece(table: Table, folder: Path, head: Head) -> Mapping[str, Any]:
+    """Write the recording that the table was made of, whatever rate the rows have."""
+    counts = write_log(
+        table.recording, folder / _FILE, instruction=table.text, exclude=head.plan.exclude
+    )
+    return {"messages": counts}
+
+
+def assemble(pieces: Sequence[Piece], out: Path, _: Head) -> None:
+    """One file for each episode, under its number."""
+    for number, each in enumerate(pieces):
+        place_file(each.folder / _FILE, out / f"episode_{number:06d}{SUFFIX}")
+
+
+def recognises(path: Path) -> bool:
+    """Whether the file, or one in the folder, is a log that Corporeal wrote."""
+    return any(map(_is_ours, _files(path)))
+
+
+def read(path: Path, *, robot: Embodiment | None = None) -> Dataset:
+    """The episodes in order of their names; a damaged one is listed, and opening it raises."""
+    files = _files(path)
+    return Dataset(
+        source=path,
+        format="mcap",
+        episodes=tuple(range(len(files))),
+        open=partial(_open, files, robot),
+    )
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_dir():
+        return sorted(each for each in path.glob(f"*{SUFFIX}") if each.is_file())
+    return [path] if path.suffix == SUFFIX and path.is_file() else []
+
+
+def _is_ours(path: Path) -> bool:
+    try:
+        return any(index.name == RECORD for index in open_log(path).metadata)
+    except CorporealError:
+        return False
+
+
+def _open(files: list[Path], robot: Embodiment | None, index: int) -> Recording:
+    if not 0 <= index < len(files):
+        raise EpisodeError(f"episode {index} is not here; expected 0 to {len(files) - 1}.")
+    path = files[index]
+    log = open_log(path)
+    record = log.named_metadata(RECORD)
+    if record is None:
+        raise EpisodeError(
+            f"{path}: was not written by Corporeal, so it does not say what its topics are. "
+            "Record it with: corporeal record --driver mcap."
+        )
+    content = Description.from_record(record, where=str(path)).content
+    if len(log.attachments) > _MAX_DOCUMENTS:
+        raise EpisodeError(
+            f"{path}: has {len(log.attachments)} attachments; expected {_MAX_DOCUMENTS} at most."
+        )
+    documents = {
+        each.name.removesuffix(".json"): _text(log.attachment(each), path)
+        for each in log.attachments
+    }
+    own = documents.get("embodiment")
+    if robot is None and own is not None:
+        robot = Embodiment.parse(own, source=f"{path}:embodiment", suffix=".json")
+    signals = {
+        topic.label: signal_of(log, topic, stream_of(topic, where=str(path)), content.offset_ns)
+        for topic in content.topics
+    }
+    return Recording(
+        id=content.id,
+        source=path,
+        index=index,
+        signals=signals,
+        embodiment=robot,
+        metadata=content.metadata,
+        missing_streams=content.missing_streams,
+        missing_metadata=content.missing_metadata,
+        documents=documents,
+        epoch_ns=content.epoch_ns,
+        recovered=content.recovered,
+        regridded=content.regridded,
+    )
+
+
+def _text(data: bytes, path: Path) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise EpisodeError(f"{path}: a document in it is not text. Replace the file.") from None
+
+
+FORMAT = Format(
+    title="MCAP logs of Corporeal (Foxglove, ROS 2)",
+    recognises=recognises,
+    read=read,
+    writer=Writer(
+        piece=piece,
+        assemble=assemble,
+        label=lambda _: None,
+        consumer=Consumer(script="mcap", module="mcap", install="pip install mcap rosbags"),
+        many_rates=True,
+    ),
+)

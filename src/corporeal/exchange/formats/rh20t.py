@@ -1,0 +1,275 @@
+"""RH20T: a folder for every scene, task_0001_user_0001_scene_0001_cfg_0001.
+
+`metadata.json` has finish_time, calib and rating; the set's converter takes 2 and more for done.
+`cam_<serial>/color.mp4` has a stamp in `timestamps.npy` for each picture. `transformed/*.npy` hold,
+by camera, what the robot did when that camera took a picture: tcp_base (x y z qw qx qy qz in
+metres, and robot_ft), force_torque_base (raw and zeroed), gripper (command and info, the first
+number of which is the opening in millimetres), joint (by stamp). These are merged in order of time.
+high_freq_data has pose and wrench at the rate of the sensor. All stamps are Unix milliseconds.
+
+All .npy files here are pickles: they are read without running anything. The robot follows from the
+number after cfg; of joints, what comes after the angles is speed for Flexiv and Franka. Not read:
+depth.mp4 (two bytes in a lossy movie), sound, tactile data, and values in the frames of cameras.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from corporeal.embodiment.embodiment import Embodiment
+from corporeal.episode.recording import ArraySignal, Dataset, Defect, Footage, Recording, Signal
+from corporeal.errors import CorporealError, EpisodeError
+from corporeal.exchange.foreign_stream import array_signal, picture_stream
+from corporeal.exchange.format import Format
+from corporeal.exchange.hdf5.file import in_order
+from corporeal.exchange.json_text import read_json
+from corporeal.exchange.lerobot.movie import read_header
+from corporeal.exchange.rh20t.restricted_pickle import read_pickled_npy
+from corporeal.exchange.rh20t.stamped_values import (
+    Samples,
+    listed,
+    merged,
+    picture_stamps,
+    rate_hz,
+    stamped,
+)
+from corporeal.schema.stream import Stream
+
+_SCENE = re.compile(r"task_(\d+)_user_(\d+)_scene_(\d+)_cfg_(\d+)(_human)?")
+_SUCCESS_FROM = 2
+_UR5 = ("shoulder_pan_joint", "shoulder_lift_joint", "elbow_joint", "wrist_1_joint",
+        "wrist_2_joint", "wrist_3_joint")  # fmt: skip
+# Name of the robot, its joints in order, and whether their speeds follow the angles.
+_FLEXIV = ("flexiv", tuple(f"joint{number}" for number in range(1, 8)), True)
+_KUKA = ("kuka", tuple(f"lbr_iiwa_joint_{number}" for number in range(1, 8)), False)
+_FRANKA = ("franka", tuple(f"panda_joint{number}" for number in range(1, 8)), True)
+_UR = ("ur5", _UR5, False)
+_ROBOTS = {1: _FLEXIV, 2: _FLEXIV, 3: _UR, 4: _UR, 5: _FRANKA, 6: _KUKA, 7: _KUKA}
+_POSE = (("x", "y", "z", "qw", "qx", "qy", "qz"), ("m", "m", "m", "1", "1", "1", "1"))
+_WRENCH = (("fx", "fy", "fz", "tx", "ty", "tz"), ("N", "N", "N", "N m", "N m", "N m"))
+# File, key in its entries, name of the stream, its entries and units.
+_TABLES = (
+    ("tcp_base", "tcp", "tcp_pose", _POSE),
+    ("tcp_base", "robot_ft", "robot_wrench", _WRENCH),
+    ("force_torque_base", "zeroed", "wrench", _WRENCH),
+    ("force_torque_base", "raw", "wrench_raw", _WRENCH),
+    ("high_freq_data", "tcp", "fast_tcp_pose", _POSE),
+    ("high_freq_data", "zeroed", "fast_wrench", _WRENCH),
+    ("high_freq_data", "raw", "fast_wrench_raw", _WRENCH),
+)
+
+
+def recognises(path: Path) -> bool:
+    """Whether the folder is a scene or holds scenes."""
+    return bool(_scenes(path))
+
+
+def read(path: Path, *, robot: Embodiment | None = None) -> Dataset:
+    """The scenes in order of their names."""
+    scenes = _scenes(path)
+    return Dataset(
+        source=path,
+        format="rh20t",
+        episodes=tuple(range(len(scenes))),
+        open=partial(_open, scenes, robot),
+    )
+
+
+def _scenes(path: Path) -> list[Path]:
+    if _is_scene(path):
+        return [path]
+    if not path.is_dir():
+        return []
+    found = {each.name: each for each in path.iterdir() if _is_scene(each)}
+    return [found[name] for name in in_order(list(found))]
+
+
+def _is_scene(path: Path) -> bool:
+    return bool(_SCENE.fullmatch(path.name)) and (path / "metadata.json").is_file()
+
+
+@dataclass
+class _Reading:
+    """One scene while it is read; stamps are Unix nanoseconds until all are known."""
+
+    scene: Path
+    index: int
+    signals: dict[str, Signal] = field(default_factory=dict)
+    defects: list[Defect] = field(default_factory=list)
+
+    def table(self, name: str) -> Mapping[Any, Any]:
+        """What a file of `transformed` holds by camera; nothing when it is not there."""
+        path = self.scene / "transformed" / f"{name}.npy"
+        if not path.is_file():
+            return {}
+        values = read_pickled_npy(path)
+        if not isinstance(values, Mapping):
+            raise EpisodeError(f"{path}: got {type(values).__name__}; expected values by camera.")
+        return values
+
+    def add(
+        self, label: str, name: str, group: str, samples: Samples, entries: Sequence[str],
+        units: Sequence[str],
+    ) -> None:  # fmt: skip
+        stamps, values = samples
+        if not len(stamps):
+            return
+        if values.shape[1:] != (len(entries),):
+            message = f"{label} has {values.shape[1]} entries; expected {len(entries)}: left out"
+            self.defects.append(Defect("metadata_agrees", message, self.index, label))
+            return
+        spec = Stream.model_validate(
+            {
+                "name": name,
+                "group": group,
+                "dtype": "float64",
+                "shape": values.shape[1:],
+                "rate_hz": rate_hz(stamps),
+                "components": tuple(entries),
+                "unit": tuple(units),
+                "frame": "base" if "pose" in name or "wrench" in name else None,
+            }
+        )
+        self.signals[label] = ArraySignal(spec, stamps, values)
+
+
+def _open(scenes: Sequence[Path], robot: Embodiment | None, index: int) -> Recording:
+    if not 0 <= index < len(scenes):
+        raise EpisodeError(f"scene {index} is not here; expected 0 to {len(scenes) - 1}.")
+    scene = scenes[index]
+    reading = _Reading(scene, index)
+    metadata = _metadata(scene)
+    tables = {file: reading.table(file) for file in dict.fromkeys(row[0] for row in _TABLES)}
+    for file, key, name, (entries, units) in _TABLES:
+        samples = merged(listed(tables[file], key))
+        reading.add(f"transformed/{file}.{key}", name, "observations", samples, entries, units)
+    _gripper(reading)
+    _joints(reading, metadata["cfg"], robot)
+    _cameras(reading)
+    if not reading.signals:
+        raise EpisodeError(f"{scene}: neither transformed values nor a movie in it. Replace it.")
+    epoch_ns = min(int(signal.time_ns[0]) for signal in reading.signals.values())
+    return Recording(
+        id=scene.name,
+        source=scene / "metadata.json",
+        index=index,
+        signals={label: _from(signal, epoch_ns) for label, signal in reading.signals.items()},
+        embodiment=robot,
+        metadata=metadata,
+        defects=tuple(reading.defects),
+        epoch_ns=epoch_ns,
+    )
+
+
+def _from(signal: Signal, epoch_ns: int) -> Signal:
+    """The same signal with stamps that count from the scene's first."""
+    stamps = signal.time_ns - epoch_ns
+    if isinstance(signal, Footage):
+        return Footage(signal.spec, stamps, signal.open)
+    return ArraySignal(signal.spec, stamps, signal[:])
+
+
+def _gripper(reading: _Reading) -> None:
+    table = reading.table("gripper")
+    for key, group in (("gripper_command", "actions"), ("gripper_info", "observations")):
+        pairs = ((stamp, entry[key]) for stamp, entry in stamped(table)
+                 if isinstance(entry, Mapping) and key in entry)  # fmt: skip
+        samples = merged(pairs)
+        width = samples[1].shape[1]
+        entries = ("opening", *(f"given_{number}" for number in range(1, width)))
+        units = ("mm", *["1"] * (width - 1))
+        reading.add(f"transformed/gripper.{key}", key, group, samples, entries, units)
+
+
+def _joints(reading: _Reading, cfg: int, robot: Embodiment | None) -> None:
+    stamps, values = merged(stamped(reading.table("joint")))
+    if not len(stamps):
+        return
+    _, names, has_speeds = _ROBOTS.get(cfg, ("", (), False))
+    count = len(names)
+    if not count or values.shape[1] < count:
+        numbered = tuple(f"given_{number}" for number in range(values.shape[1]))
+        reading.add("transformed/joint", "joint_given", "observations", (stamps, values), numbered,
+                    ["1"] * len(numbered))  # fmt: skip
+        return
+    angles, rest = values[:, :count], values[:, count:]
+    if robot is not None:
+        reading.signals["transformed/joint"] = array_signal(
+            "qpos", angles, stamps, rate_hz=rate_hz(stamps), names=names, robot=robot
+        )
+    else:
+        reading.add("transformed/joint", "joint_position", "observations", (stamps, angles), names,
+                    ["rad"] * count)  # fmt: skip
+    if has_speeds and rest.shape[1] >= count:
+        reading.add("transformed/joint.speed", "joint_velocity", "observations",
+                    (stamps, rest[:, :count]), names, ["rad/s"] * count)  # fmt: skip
+        rest = rest[:, count:]
+    if rest.shape[1]:
+        numbered = tuple(f"given_{number}" for number in range(rest.shape[1]))
+        reading.add("transformed/joint.rest", "joint_rest", "observations", (stamps, rest),
+                    numbered, ["1"] * len(numbered))  # fmt: skip
+
+
+def _cameras(reading: _Reading) -> None:
+    for folder in sorted(reading.scene.glob("cam_*")):
+        movie = folder / "color.mp4"
+        if not movie.is_file():
+            continue
+        try:
+            stamps = picture_stamps(folder / "timestamps.npy")
+            header = read_header(movie)
+        except CorporealError as error:
+            message = f"{folder.name}: {error}"
+            reading.defects.append(Defect("footage_complete", message, reading.index, folder.name))
+            continue
+        if (folder / "depth.mp4").is_file():
+            message = f"{folder.name}/depth.mp4 is not read"
+            reading.defects.append(Defect("metadata_agrees", message, reading.index, folder.name))
+        if header.frames != len(stamps):
+            message = f"{folder.name} has {header.frames} pictures for {len(stamps)} stamps"
+            reading.defects.append(Defect("footage_complete", message, reading.index, folder.name,
+                                          float(header.frames), float(len(stamps))))  # fmt: skip
+        if len(stamps):
+            spec = picture_stream(folder.name, height=header.height, width=header.width,
+                                  rate_hz=rate_hz(stamps))  # fmt: skip
+            reading.signals[folder.name] = Footage(spec, stamps, partial(str, movie))
+
+
+def _metadata(scene: Path) -> dict[str, Any]:
+    said = read_json(scene / "metadata.json")
+    stated: dict[str, Any] = dict(said) if isinstance(said, dict) else {}
+    parts = _SCENE.fullmatch(scene.name)
+    assert parts is not None
+    names = ("task_number", "user", "scene", "cfg")
+    stated |= {name: int(parts[place]) for place, name in enumerate(names, start=1)}
+    stated["robot_type"] = _ROBOTS.get(stated["cfg"], (None, (), False))[0]
+    stated["task"] = f"task_{parts[1]}"
+    rating = stated.get("rating")
+    if isinstance(rating, int) and not isinstance(rating, bool) and rating >= 0:
+        stated["outcome"] = {"success": rating >= _SUCCESS_FROM}
+    text = _description(scene, stated["task"])
+    return stated | {"instruction": text} if text else stated
+
+
+def _description(scene: Path, task: str) -> str | None:
+    """What the task is, from task_description.json where that lies beside the scenes."""
+    for folder in (scene.parent, scene.parent.parent):
+        path = folder / "task_description.json"
+        if path.is_file():
+            known = read_json(path)
+            entry = known.get(task) if isinstance(known, dict) else None
+            text = entry.get("task_description_english") if isinstance(entry, dict) else None
+            return text if isinstance(text, str) and text.strip() else None
+    return None
+
+
+FORMAT = Format(
+    read=read,
+    recognises=recognises,
+    title="RH20T",
+)

@@ -1,0 +1,235 @@
+"""Recordings of Unitree's xr_teleoperate: episode_0000/data.json with pictures beside it.
+
+The file has `info` (image.fps, joint_names by part), `text` (goal, desc, steps) and `data`: one
+step after the other with `states` and `actions` by part (left_arm, right_arm, left_ee or
+left_hand, ..., body), each with qpos, qvel and torque, and with the names of the pictures in
+`colors` and `depths`. There are no stamps: steps follow each other at image.fps. The angles of
+`body` are all motors in the order of the robot's SDK, those of a G1 with six unused ones at the
+end; a `body` action of three is the walking command vx, vy, vyaw. The file does not name the robot,
+and its joint_names are those of a G1 whatever the robot was; hands of six motors are Inspire or
+BrainCo, in different orders, so they stay numbered. `rewards` says success in every episode.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from corporeal.embodiment.embodiment import Embodiment
+from corporeal.episode.recording import ArraySignal, Dataset, Recording
+from corporeal.errors import EpisodeError
+from corporeal.exchange.foreign_stream import even_stamps, stream_name
+from corporeal.exchange.format import Format
+from corporeal.exchange.steps.reading import StepReading
+from corporeal.exchange.steps.steps import (
+    DATA,
+    Column,
+    begins_with,
+    column,
+    episode_folders,
+    side_by_side,
+    stills,
+    value_at,
+)
+from corporeal.exchange.steps.torn_json import read_torn_json
+from corporeal.schema.stream import Stream
+
+RATE_HZ = 30.0
+_QUANTITIES = ("qpos", "qvel", "torque")
+_BODY = "body"
+_G1_MOTORS = (29, 35)
+
+
+def recognises(path: Path) -> bool:
+    """Whether a data.json with info, text and data lies in the folder or in its episodes."""
+    return any(
+        begins_with(folder / DATA, "{", "info", "text", "data")
+        for folder in episode_folders(path)[:1]
+    )
+
+
+def read(path: Path, *, robot: Embodiment | None = None, rate_hz: float | None = None) -> Dataset:
+    """The episodes in order of their numbers; `rate_hz` takes the place of the one in the files."""
+    folders = episode_folders(path)
+    return Dataset(
+        source=path,
+        format="unitree_json",
+        episodes=tuple(range(len(folders))),
+        open=partial(_open, folders, robot, rate_hz),
+    )
+
+
+def _open(
+    folders: Sequence[Path], robot: Embodiment | None, rate_hz: float | None, index: int
+) -> Recording:
+    if not 0 <= index < len(folders):
+        raise EpisodeError(f"episode {index} is not here; expected 0 to {len(folders) - 1}.")
+    folder = folders[index]
+    document, torn = read_torn_json(folder / DATA, growing="data")
+    steps = document.get("data")
+    if not isinstance(steps, list) or not steps:
+        raise EpisodeError(f"{folder / DATA}: no step in it; expected a list under 'data'.")
+    info = document.get("info") if isinstance(document.get("info"), Mapping) else {}
+    stated = value_at(info, "image", "fps")
+    known = isinstance(stated, int | float) and 1e-3 <= stated <= 1e4
+    rate = rate_hz or (float(stated) if known else RATE_HZ)
+    reading = StepReading(folder, index, steps, even_stamps(len(steps), rate), rate, robot)
+    for side in ("states", "actions"):
+        _joints(reading, side, value_at(info, "joint_names"))
+    _body(reading)
+    for part in _keys(steps, "tactiles"):
+        reading.add(f"tactiles.{part}", column(steps, "tactiles", part))
+    _pictures(reading)
+    _scene(reading)
+    return Recording(
+        id=f"{folder.parent.name}_{folder.name}",
+        source=folder / DATA,
+        index=index,
+        signals=reading.signals,
+        embodiment=robot,
+        metadata=_metadata(document, reading),
+        defects=reading.defects(),
+        recovered=f"{DATA} ends in the middle: the recorder was stopped" if torn else None,
+        regridded=True,
+    )
+
+
+def _joints(reading: StepReading, side: str, stated: Any) -> None:
+    """Angles, speeds and torques of all parts but the body, each as one signal."""
+    parts = [part for part in _keys(reading.steps, side) if part != _BODY]
+    for quantity in _QUANTITIES:
+        found = {part: column(reading.steps, side, part, quantity) for part in parts}
+        found = {part: each for part, each in found.items() if len(each) and each.values.ndim == 2}
+        if not found:
+            continue
+        label = quantity if side == "states" else "action"
+        label = f"action.{quantity}" if side == "actions" and quantity != "qpos" else label
+        names = [name for part, each in found.items()
+                 for name in _names(stated, part, each.values.shape[1])]  # fmt: skip
+        if (told := _overlap(found)) is not None:
+            reading.complain("metadata_agrees", label, told)
+            names = [f"{part}_{number}_given" for part, each in found.items()
+                     for number in range(each.values.shape[1])]  # fmt: skip
+        reading.add(label, side_by_side(list(found.values())), names=names)
+
+
+def _names(joint_names: Any, part: str, width: int) -> list[str]:
+    """Names of a part's columns: the file's own if they are as many."""
+    stated = value_at(joint_names, part)
+    if isinstance(stated, list) and len(stated) == width and all(
+        isinstance(name, str) and name.strip() and name.isprintable() for name in stated
+    ):  # fmt: skip
+        return [str(name) for name in stated]
+    return [f"{part}_{number}" for number in range(width)]
+
+
+def _overlap(found: Mapping[str, Column]) -> str | None:
+    """The recorder takes seven motors for each arm; of shorter arms some are then in both."""
+    left, right = found.get("left_arm"), found.get("right_arm")
+    if left is None or right is None or left.values.shape != right.values.shape:
+        return None
+    width = left.values.shape[1]
+    for motors in range(2, width):
+        shared = 2 * width - 2 * motors
+        if not 0 < shared <= width:
+            continue
+        one, other = left.values[:, width - shared :], right.values[:, :shared]
+        if np.array_equal(one, other) and np.ptp(one, axis=0).any():
+            return (
+                f"the arms have {motors} motors each, of which the recorder wrote {width}: "
+                f"{shared} columns are in both arms, so none is taken for a joint"
+            )
+    return None
+
+
+def _body(reading: StepReading) -> None:
+    steps, robot = reading.steps, reading.robot
+    found = column(steps, "states", _BODY, "qpos")
+    if len(found) and found.values.ndim == 2:
+        width = found.values.shape[1]
+        names: tuple[str, ...] = tuple(f"motor_{number}" for number in range(width))
+        units = ["1"] * width
+        if robot is not None and robot.name == "g1" and width in _G1_MOTORS:
+            known = robot.joint_names
+            names, units = (
+                (*known, *names[len(known) :]),
+                ["rad"] * len(known) + units[len(known) :],
+            )
+        reading.add_stream(
+            "states.body.qpos",
+            found,
+            name="body_position",
+            group="observations",
+            names=names,
+            unit=units,
+        )
+    found = column(steps, "actions", _BODY, "qpos")
+    if found.values.shape[1:] == (3,):
+        reading.add_stream(
+            "actions.body.qpos",
+            found,
+            name="base_velocity",
+            group="actions",
+            names=("vx", "vy", "wz"),
+            unit=("m/s", "m/s", "rad/s"),
+        )
+    else:
+        reading.add("action.body", found)
+
+
+def _pictures(reading: StepReading) -> None:
+    for kind in ("colors", "depths"):
+        for camera in _keys(reading.steps, kind):
+            label = f"{kind}.{camera}"
+            files, stamps = reading.files(label, kind, camera)
+            if files:
+                reading.signals[label] = stills(camera, files, stamps, reading.rate_hz)
+    if _keys(reading.steps, "audios"):
+        reading.complain("metadata_agrees", None, "sound (audios) is not read")
+
+
+def _scene(reading: StepReading) -> None:
+    """What the simulator says of the scene, as text."""
+    texts, places = [], []
+    for number, step in enumerate(reading.steps):
+        state = value_at(step, "sim_state")
+        if state:
+            texts.append(state if isinstance(state, str) else json.dumps(state))
+            places.append(number)
+    if texts:
+        spec = Stream(name="sim_state", group="debug", kind="text", rate_hz=reading.rate_hz)
+        reading.signals["sim_state"] = ArraySignal(spec, reading.time_ns[places], texts)
+
+
+def _keys(steps: Sequence[Any], kind: str) -> list[str]:
+    """The parts or cameras that any step has, in the order of their first mention."""
+    return list(dict.fromkeys(_mentioned(steps, kind)))
+
+
+def _mentioned(steps: Sequence[Any], kind: str) -> Iterator[str]:
+    for step in steps:
+        parts = value_at(step, kind)
+        if isinstance(parts, Mapping):
+            yield from (str(key) for key, value in parts.items() if value)
+
+
+def _metadata(document: Mapping[str, Any], reading: StepReading) -> dict[str, Any]:
+    said = {name: value for name, value in document.items() if name != "data"}
+    goal = value_at(document, "text", "goal")
+    stated: dict[str, Any] = {"fps": reading.rate_hz, **said}
+    stated["task"] = stream_name(reading.folder.parent.name)
+    if isinstance(goal, str) and goal.strip():
+        stated["instruction"] = goal.strip()
+    return stated
+
+
+FORMAT = Format(
+    read=read,
+    recognises=recognises,
+    title="JSON of Unitree's xr_teleoperate",
+)

@@ -1,0 +1,244 @@
+"""Which columns and cameras the tables of a dataset have: the same ones in every episode."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from corporeal.episode.recording import Recording, Signal
+from corporeal.errors import EpisodeError, UnknownNameError
+from corporeal.exchange.plan import Plan
+from corporeal.schema.stream import Stream
+
+STATE, ACTION, IMAGES, MODE = "observation.state", "action", "observation.images.", "mode"
+_STATES = ("joint_position", "state")
+_ACTIONS = ("joint_position_target", "action", "actions")
+
+
+@dataclass(frozen=True)
+class ColumnSpec:
+    """A numeric column: its key, and the streams whose entries stand side by side in it.
+
+    A column of more than one stream, or of joints, is flat: one name for each of its `width`.
+    """
+
+    key: str
+    streams: tuple[Stream, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of one row."""
+        if len(self.streams) == 1:
+            return _shape(self.streams[0]) or (1,)
+        return (sum(_width(stream) for stream in self.streams),)
+
+    @property
+    def dtype(self) -> str:
+        """The type of its values."""
+        kinds = {stream.dtype for stream in self.streams}
+        return kinds.pop() if len(kinds) == 1 else "float64" if "float64" in kinds else "float32"
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """Names of the entries of the last axis; None when nobody gave any."""
+        if len(self.streams) == 1:
+            return _names(self.streams[0])
+        return tuple(
+            f"{stream.name}.{name}"
+            for stream in self.streams
+            for name in (_names(stream) or map(str, range(_width(stream))))
+        )
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """The unit of each entry of the last axis."""
+        return tuple(
+            unit
+            for stream in self.streams
+            for unit in (
+                (stream.unit,) * (_shape(stream) or (1,))[-1]
+                if isinstance(stream.unit, str)
+                else stream.unit
+            )
+        )
+
+    @property
+    def is_joints(self) -> bool:
+        """Whether every entry is a joint, so that limits are known."""
+        return all(stream.name in ("joint_position", "joint_position_target")
+                   for stream in self.streams)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class CameraSpec:
+    """A camera: its key and the stream it shows; `size` is (height, width) in the dataset."""
+
+    key: str
+    stream: Stream
+    size: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The columns and cameras of every table of a dataset, by key, in order."""
+
+    columns: Mapping[str, ColumnSpec]
+    cameras: Mapping[str, CameraSpec]
+    rate_hz: float
+    mode: bool = False
+    """Whether every row says which mode the robot is in (the hierarchical view)."""
+
+
+def layout_of(recording: Recording, plan: Plan) -> Layout:
+    """The layout that an episode suggests for all."""
+    taken = _wanted(recording, plan)
+    columns: dict[str, ColumnSpec] = {}
+    numbers = [signal.spec for signal in taken.values() if signal.spec.kind == "array"]
+    state = _state(numbers, plan)
+    if state:
+        columns[STATE] = ColumnSpec(STATE, state)
+    used = {stream.path for stream in state} if not plan.state else set()
+    for stream in numbers:
+        if stream.path in used:
+            continue
+        key = _key(stream, columns)
+        columns[key] = ColumnSpec(key, (stream,))
+    cameras: dict[str, CameraSpec] = {}
+    for signal in taken.values():
+        if signal.spec.kind == "video":
+            key = f"{IMAGES}{signal.spec.name}"
+            # Movies have even sizes; the row or column more is not worth a format of its own.
+            height, width = (int(size) - int(size) % 2 for size in signal.spec.shape[:2])
+            size = (plan.image_size, plan.image_size) if plan.image_size else (height, width)
+            cameras[key] = CameraSpec(key, signal.spec, size)
+    if not columns and not cameras:
+        raise EpisodeError(
+            f"{recording.source}: no stream to export; expected numbers or pictures in "
+            "observations or actions. Name others with --include."
+        )
+    if ACTION in columns:
+        columns[ACTION] = columns.pop(ACTION)  # The last one, as people expect it.
+    rate_hz = plan.rate_hz or natural_rate_hz(columns, cameras)
+    return Layout(columns, cameras, rate_hz, mode=plan.view == "hierarchical")
+
+
+def natural_rate_hz(columns: Mapping[str, ColumnSpec], cameras: Mapping[str, CameraSpec]) -> float:
+    """The cameras' rate (the slowest one's), else the commands', else the state's."""
+    seen = [camera.stream.rate_hz for camera in cameras.values() if camera.stream.rate_hz]
+    if seen:
+        return min(seen)
+    ordered = [columns[key] for key in (ACTION, STATE) if key in columns] + list(columns.values())
+    for column in ordered:
+        for stream in column.streams:
+            if stream.rate_hz:
+                return stream.rate_hz
+    raise EpisodeError("no stream has a rate, so the table has none. Give --rate.")
+
+
+def fitted(
+    layout: Layout, recording: Recording
+) -> dict[str, tuple[Signal, tuple[int, ...] | None]]:
+    """The signals of an episode by stream path, with the order that their entries must take.
+
+    None for an order that is right already. Raises EpisodeError when the episode lacks a stream
+    or has other entries in it.
+    """
+    found: dict[str, tuple[Signal, tuple[int, ...] | None]] = {}
+    by_path = {signal.spec.path: signal for signal in recording.signals.values()}
+    streams = [stream for column in layout.columns.values() for stream in column.streams]
+    streams += [camera.stream for camera in layout.cameras.values()]
+    for stream in streams:
+        signal = by_path.get(stream.path)
+        if signal is None or not len(signal):
+            raise EpisodeError(
+                f"{recording.source}: episode {recording.index} has no {stream.path}, which the "
+                "first episode has. Leave the stream out with --exclude, or leave out the episode."
+            )
+        found[stream.path] = signal, _order(stream, signal.spec, recording)
+    return found
+
+
+def _order(wanted: Stream, got: Stream, recording: Recording) -> tuple[int, ...] | None:
+    where = f"{recording.source}: {wanted.path} of episode {recording.index}"
+    if wanted.kind == "array" and wanted.unit != got.unit and _shape(wanted) == _shape(got):
+        names, units = _names(wanted), _by_name(got)
+        if names is None or {name: units.get(name) for name in names} != _by_name(wanted):
+            raise EpisodeError(f"{where} is in {got.unit}; expected {wanted.unit} as in the first.")
+    if wanted.kind == "video" or (_shape(wanted) == _shape(got) and _names(wanted) == _names(got)):
+        return None
+    ours, theirs = _names(wanted), _names(got)
+    if _shape(wanted) != _shape(got) or ours is None or theirs is None:
+        raise EpisodeError(
+            f"{where} has shape {list(_shape(got))} and names {theirs}; expected "
+            f"{list(_shape(wanted))} and {ours} as in the first episode."
+        )
+    if sorted(ours) != sorted(theirs) or len(set(ours)) != len(ours):
+        strange = sorted(set(theirs) ^ set(ours))
+        raise EpisodeError(
+            f"{where} has other entries than the first episode: {', '.join(strange[:6])}. "
+            "Export robots of one kind together, or name the robot with --robot."
+        )
+    return tuple(theirs.index(name) for name in ours)
+
+
+def _by_name(stream: Stream) -> dict[str, str]:
+    names = _names(stream) or ()
+    units = (stream.unit,) * len(names) if isinstance(stream.unit, str) else stream.unit
+    return dict(zip(names, units, strict=False))
+
+
+def _wanted(recording: Recording, plan: Plan) -> dict[str, Signal]:
+    paths = {signal.spec.path: signal for signal in recording.signals.values()}
+    for name in (*plan.include, *plan.exclude):
+        if _found(name, paths) is None:
+            raise UnknownNameError("stream", name, paths)
+    shown = {_found(name, paths) for name in plan.include}
+    hidden = {_found(name, paths) for name in plan.exclude}
+    return {
+        path: signal
+        for path, signal in paths.items()
+        if (signal.spec.group != "debug" or path in shown)
+        and path not in hidden
+        and len(signal)
+        # A label that is there already is kept as one, not as a measurement.
+        and not (plan.view == "hierarchical" and signal.spec.name == MODE)
+    }
+
+
+def _found(name: str, paths: Mapping[str, Signal]) -> str | None:
+    """A stream by its path, or by its name alone."""
+    if name in paths:
+        return name
+    return next((path for path in paths if path.rsplit("/", 1)[-1] == name), None)
+
+
+def _state(numbers: Sequence[Stream], plan: Plan) -> tuple[Stream, ...]:
+    observed = {stream.name: stream for stream in numbers if stream.group != "actions"}
+    if plan.state:
+        for name in plan.state:
+            if name not in observed:
+                raise UnknownNameError("stream of the state", name, observed)
+        return tuple(observed[name] for name in plan.state)
+    return next(((observed[name],) for name in _STATES if name in observed), ())
+
+
+def _key(stream: Stream, taken: Mapping[str, ColumnSpec]) -> str:
+    if stream.group == "actions":
+        main = stream.name in _ACTIONS and ACTION not in taken
+        return ACTION if main else f"action.{stream.name}"
+    return f"observation.{stream.name}" if stream.name != "state" else "observation.state_given"
+
+
+def _shape(stream: Stream) -> tuple[int, ...]:
+    return tuple(int(size) for size in stream.shape)
+
+
+def _width(stream: Stream) -> int:
+    width = 1
+    for size in _shape(stream):
+        width *= size
+    return width
+
+
+def _names(stream: Stream) -> tuple[str, ...] | None:
+    return stream.components if isinstance(stream.components, tuple) else None

@@ -1,0 +1,76 @@
+"""Puts episodes together as LeRobot v2.1 has them: a table and a movie for every one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from corporeal.exchange.format import Head, Piece
+from corporeal.exchange.lerobot.assembly import (
+    CHUNK_FILES,
+    Assembly,
+    assembly_of,
+    link_or_copy,
+    movie_file,
+    write_batch,
+    write_json,
+    write_json_lines,
+)
+from corporeal.exchange.lerobot.summaries import as_lists, episode_statistics, total_statistics
+
+_DATA = "data/chunk-{episode_chunk:03d}/episode_{episode_index:06d}.parquet"
+_VIDEO = "videos/chunk-{episode_chunk:03d}/{video_key}/episode_{episode_index:06d}.mp4"
+
+
+def assemble_v21(pieces: Sequence[Piece], out: Path, head: Head) -> None:
+    """Make the dataset in the empty folder `out`."""
+    write_v21(assembly_of(pieces, head, "Sequence"), out)
+
+
+def write_v21(assembly: Assembly, out: Path, *, total_cameras: bool = True) -> None:
+    """Write tables, movies and lists; without `total_cameras` stats.json is of columns alone."""
+    cameras = tuple(assembly.head.layout.cameras)
+    for number, piece in enumerate(assembly.pieces):
+        place = {"episode_chunk": number // CHUNK_FILES, "episode_index": number}
+        _write_table(assembly, number, out / _DATA.format(**place))
+        for key in cameras:
+            target = out / _VIDEO.format(video_key=key, **place)
+            link_or_copy(movie_file(piece.folder, key), target)
+    meta = out / "meta"
+    write_json_lines(meta / "episodes.jsonl", _episodes(assembly))
+    write_json_lines(meta / "episodes_stats.jsonl", _statistics(assembly))
+    tasks = enumerate(assembly.tasks)
+    write_json_lines(meta / "tasks.jsonl", ({"task_index": n, "task": text} for n, text in tasks))
+    total = as_lists(total_statistics(assembly, cameras=total_cameras))
+    write_json(meta / "stats.json", total)
+    count = len(assembly.pieces)
+    info = assembly.head_entries("v2.1")
+    info |= {"total_videos": count * len(cameras), "total_chunks": -(-count // CHUNK_FILES),
+             "data_path": _DATA, "video_path": _VIDEO if cameras else None}  # fmt: skip
+    info["features"] = info.pop("features")
+    write_json(meta / "info.json", info)
+
+
+def _write_table(assembly: Assembly, number: int, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with assembly.writer(path) as writer:
+        for batch in assembly.blocks(number):
+            write_batch(writer, batch, assembly.schema)
+
+
+def _episodes(assembly: Assembly) -> Iterator[dict[str, Any]]:
+    for number, piece in enumerate(assembly.pieces):
+        line: dict[str, Any] = {
+            "episode_index": number,
+            "tasks": list(assembly.texts(piece)),
+            "length": assembly.lengths[number],
+        }
+        success = piece.facts.get("success")
+        yield line if success is None else line | {"success": success}
+
+
+def _statistics(assembly: Assembly) -> Iterator[dict[str, Any]]:
+    for number in range(len(assembly.pieces)):
+        stated = as_lists(episode_statistics(assembly, number))
+        yield {"episode_index": number, "stats": stated}

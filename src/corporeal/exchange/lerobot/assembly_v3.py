@@ -1,0 +1,160 @@
+"""Puts episodes together as LeRobot v3.0 has them: many in one table and in one movie."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from corporeal.exchange.format import Head, Piece
+from corporeal.exchange.lerobot.assembly import (
+    CHUNK_FILES,
+    Assembly,
+    assembly_of,
+    link_or_copy,
+    movie_file,
+    write_batch,
+    write_json,
+)
+from corporeal.exchange.lerobot.episode_table import EpisodeRow, Stretch, write_episode_table
+from corporeal.exchange.lerobot.summaries import as_lists, episode_statistics, total_statistics
+from corporeal.exchange.movie.writing import can_join, join_movies
+
+DATA_MB, VIDEO_MB = 100, 200
+MAX_MOVIE_S = 1000.0
+"""LeRobot compares times as 32-bit floats to 0.1 ms, which they cannot tell beyond 1024 s."""
+_DATA = "data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet"
+_VIDEO = "videos/{video_key}/chunk-{chunk_index:03d}/file-{file_index:03d}.mp4"
+_TASKS_NOTE = (
+    b'{"index_columns": ["__index_level_0__"], "column_indexes": [{"name": null, "field_name": '
+    b'null, "pandas_type": "unicode", "numpy_type": "object", "metadata": {"encoding": "UTF-8"}}], '
+    b'"columns": [{"name": "task_index", "field_name": "task_index", "pandas_type": "int64", '
+    b'"numpy_type": "int64", "metadata": null}, {"name": null, "field_name": "__index_level_0__", '
+    b'"pandas_type": "unicode", "numpy_type": "object", "metadata": null}]}'
+)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When a file is full: LeRobot's own limits."""
+
+    data_bytes: int = DATA_MB << 20
+    video_bytes: int = VIDEO_MB << 20
+    movie_s: float = MAX_MOVIE_S
+
+
+def assemble_v3(
+    pieces: Sequence[Piece], out: Path, head: Head, *, limits: Limits | None = None
+) -> None:
+    """Make the dataset in the empty folder `out`."""
+    limits = limits or Limits()
+    assembly = assembly_of(pieces, head, "List")
+    files = _write_tables(assembly, out, limits)
+    clips = {key: _write_movies(assembly, out, key, limits) for key in head.layout.cameras}
+    rows = _rows(assembly, files, clips)
+    write_episode_table(out / "meta", rows, outcomes=assembly.knows_outcomes)
+    write_json(out / "meta" / "stats.json", as_lists(total_statistics(assembly)))
+    _write_tasks(out / "meta" / "tasks.parquet", assembly.tasks)
+    info = assembly.head_entries("v3.0")
+    info |= {"data_files_size_in_mb": DATA_MB, "video_files_size_in_mb": VIDEO_MB,
+             "data_path": _DATA, "video_path": _VIDEO if clips else None}  # fmt: skip
+    info["features"] = info.pop("features")
+    write_json(out / "meta" / "info.json", info)
+
+
+def _rows(
+    assembly: Assembly, files: Sequence[int], clips: dict[str, list[Stretch]]
+) -> Iterator[EpisodeRow]:
+    for number, piece in enumerate(assembly.pieces):
+        yield EpisodeRow(
+            number=number,
+            tasks=assembly.texts(piece),
+            start=assembly.starts[number],
+            length=assembly.lengths[number],
+            file=files[number],
+            clips={key: places[number] for key, places in clips.items()},
+            success=piece.facts.get("success"),
+            statistics=episode_statistics(assembly, number),
+        )
+
+
+def _write_tables(assembly: Assembly, out: Path, limits: Limits) -> list[int]:
+    """Write the rows of all episodes; the number of the file that each episode is in."""
+    files: list[int] = []
+    number, done = 0, 0
+    while done < len(assembly.pieces):
+        path = out / _DATA.format(chunk_index=number // CHUNK_FILES,
+                                  file_index=number % CHUNK_FILES)  # fmt: skip
+        path.parent.mkdir(parents=True, exist_ok=True)
+        count = _write_table(assembly, path, done, limits.data_bytes)
+        files += [number] * count
+        done += count
+        number += 1
+    return files
+
+
+def _write_table(assembly: Assembly, path: Path, first: int, limit: int) -> int:
+    """Write episodes from the first one on until the file is full; how many went in."""
+    rows = 0
+    with path.open("wb") as sink, assembly.writer(sink) as writer:
+        for number in range(first, len(assembly.pieces)):
+            coming = assembly.lengths[number]
+            # The next episode is taken to need as much for a row as those before it.
+            if rows and sink.tell() * (rows + coming) / rows >= limit:
+                return number - first
+            for batch in assembly.blocks(number):
+                write_batch(writer, batch, assembly.schema)
+            rows += coming
+    return len(assembly.pieces) - first
+
+
+def _write_movies(assembly: Assembly, out: Path, key: str, limits: Limits) -> list[Stretch]:
+    """Join the movies of a camera; where the pictures of each episode lie."""
+    rate_hz = assembly.head.layout.rate_hz
+    movies = [movie_file(piece.folder, key) for piece in assembly.pieces]
+    clips: list[Stretch] = []
+    for number, group in enumerate(_groups(movies, assembly.lengths, rate_hz, limits)):
+        target = out / _VIDEO.format(video_key=key, chunk_index=number // CHUNK_FILES,
+                                     file_index=number % CHUNK_FILES)  # fmt: skip
+        target.parent.mkdir(parents=True, exist_ok=True)
+        inside = movies[group.start : group.stop]
+        if len(inside) == 1:
+            link_or_copy(inside[0], target)
+            begins: Sequence[int] = (0,)
+        else:
+            begins = join_movies(inside, target, rate_hz=rate_hz)
+        for begin, length in zip(begins, assembly.lengths[group.start : group.stop], strict=True):
+            clips.append(Stretch(number, begin / rate_hz, (begin + length) / rate_hz))
+    return clips
+
+
+def _groups(
+    movies: Sequence[Path], lengths: Sequence[int], rate_hz: float, limits: Limits
+) -> Iterator[range]:
+    """The episodes whose movies go into one file."""
+    first, size, rows = 0, 0, 0
+    for number, movie in enumerate(movies):
+        more = movie.stat().st_size
+        full = (
+            size + more >= limits.video_bytes or rows + lengths[number] > limits.movie_s * rate_hz
+        )
+        if number > first and (full or not can_join(movies[first], movie)):
+            yield range(first, number)
+            first, size, rows = number, 0, 0
+        size += more
+        rows += lengths[number]
+    yield range(first, len(movies))
+
+
+def _write_tasks(path: Path, tasks: Sequence[str]) -> None:
+    """The tasks as pandas stores a table that they are the index of."""
+    columns: list[Any] = [pa.array(range(len(tasks)), pa.int64()), pa.array(tasks, pa.string())]
+    schema = pa.schema(
+        [("task_index", pa.int64()), ("__index_level_0__", pa.string())],
+        metadata={b"pandas": _TASKS_NOTE},
+    )
+    pq.write_table(pa.table(columns, schema=schema), path)

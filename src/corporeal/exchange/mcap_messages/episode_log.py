@@ -1,0 +1,171 @@
+"""Writes a recording as an MCAP file: every stream a topic, with its own stamps."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corporeal.episode.recording import Recording, Signal
+from corporeal.exchange.mcap_messages.description import RECORD, Description, Topic
+from corporeal.exchange.mcap_messages.log_writer import Batch, LogWriter
+from corporeal.exchange.mcap_messages.media import DEPTH, MediaForm, media_form
+from corporeal.exchange.mcap_messages.message_type import definition
+from corporeal.exchange.mcap_messages.numeric import NumericForm, numeric_form
+from corporeal.exchange.mcap_messages.robot_scene import (
+    SHAPES,
+    TRANSFORMS,
+    fixed_transforms,
+    moving_transforms,
+    shapes,
+)
+from corporeal.exchange.posture import posture_of
+
+CHUNK_BYTES = 1 << 20
+# A viewer holds the chunks of all topics at the time shown: none may last long.
+CHUNK_S = 4.0
+_EVENTS_HZ = 64.0
+Stamps = NDArray[np.uint64]
+
+
+@dataclass(frozen=True, eq=False)
+class _Track:
+    """A stream on its way into the file."""
+
+    label: str
+    topic: str
+    signal: Signal
+    form: NumericForm | MediaForm
+
+
+def write_log(
+    recording: Recording, path: Path, *, instruction: str, exclude: Collection[str] = ()
+) -> dict[str, int]:
+    """Write everything but the excluded streams (by path or name); messages by topic."""
+    tracks = _tracks(recording, exclude)
+    offset_ns = _offset(recording, tracks)
+    with path.open("xb") as file:
+        log = LogWriter(file)
+        _describe(log, recording, tracks, offset_ns, instruction)
+        queues = [_batches(log, track, offset_ns) for track in tracks]
+        queues += _scene(log, recording, offset_ns, tracks)
+        for batch in heapq.merge(*queues, key=lambda batch: int(batch.time_ns[0])):
+            log.add(batch)
+        log.finish()
+    return {track.topic: len(track.signal) for track in tracks}
+
+
+def _tracks(recording: Recording, exclude: Collection[str]) -> list[_Track]:
+    tracks: dict[str, _Track] = {}
+    for label, signal in recording.signals.items():
+        spec = signal.spec
+        if spec.path in exclude or spec.name in exclude:
+            continue
+        topic, count = f"/{spec.path}", 1
+        while topic in tracks:
+            count += 1
+            topic = f"/{spec.path}_{count}"
+        form = numeric_form(spec) if spec.kind == "array" else media_form(signal)
+        tracks[topic] = _Track(label, topic, signal, form)
+    return list(tracks.values())
+
+
+def _offset(recording: Recording, tracks: list[_Track]) -> int:
+    """What makes log times of stamps: the epoch, or more if that would leave some below zero."""
+    first = min((int(each.signal.time_ns.min()) for each in tracks if len(each.signal)), default=0)
+    return max(recording.epoch_ns, -first, 0)
+
+
+def _describe(
+    log: LogWriter,
+    recording: Recording,
+    tracks: list[_Track],
+    offset_ns: int,
+    instruction: str,
+) -> None:
+    topics = tuple(
+        Topic(
+            label=track.label,
+            topic=track.topic,
+            stream=track.signal.spec.model_dump(mode="json", exclude_none=True),
+            codec=track.form.codec if isinstance(track.form, MediaForm) else None,
+        )
+        for track in tracks
+    )
+    description = Description.of(recording, topics, offset_ns, instruction=instruction)
+    log.add_metadata(RECORD, description.to_record())
+    for kind, text in _documents(recording).items():
+        log.add_attachment(f"{kind}.json", "application/json", text.encode())
+
+
+def _documents(recording: Recording) -> Mapping[str, str]:
+    documents = dict(recording.documents)
+    if recording.embodiment is not None:
+        documents.setdefault("embodiment", recording.embodiment.canonical())
+    return documents
+
+
+def _batches(log: LogWriter, track: _Track, offset_ns: int) -> Iterator[Batch]:
+    spec = track.signal.spec
+    facts = {"unit": spec.unit if isinstance(spec.unit, str) else ", ".join(spec.unit)}
+    facts |= {"rate_hz": str(spec.rate_hz or ""), "dtype": spec.dtype}
+    name = track.form.type_name
+    channel = log.add_topic(track.topic, name, definition(name), **facts)
+    # The topic is named before the first batch is asked for, since batches come by their time.
+    return _batches_of(track, channel, offset_ns)
+
+
+def _batches_of(track: _Track, channel: int, offset_ns: int) -> Iterator[Batch]:
+    signal, form = track.signal, track.form
+    stamps = signal.time_ns.astype(np.uint64) + np.uint64(offset_ns)
+    most = max(1, int((signal.spec.rate_hz or _EVENTS_HZ) * CHUNK_S))
+    if isinstance(form, NumericForm):
+        rows = max(1, min(most, CHUNK_BYTES // form.stencil.size))
+        for first in range(0, len(stamps), rows):
+            part = stamps[first : first + rows]
+            yield Batch(channel, first, part, form.pack(part, signal[first : first + rows]))
+        return
+    compressed = form.type_name == DEPTH or signal.spec.kind in ("points", "text")
+    first, waiting, size = 0, list[bytes](), 0
+    for message in form.messages(stamps):
+        waiting.append(message)
+        size += len(message)
+        if size >= CHUNK_BYTES or len(waiting) >= most:
+            part = stamps[first : first + len(waiting)]
+            yield Batch(channel, first, part, waiting, compressed)
+            first, waiting, size = first + len(waiting), [], 0
+    if waiting:
+        yield Batch(channel, first, stamps[first:], waiting, compressed)
+
+
+def _scene(
+    log: LogWriter, recording: Recording, offset_ns: int, tracks: list[_Track]
+) -> list[Iterator[Batch]]:
+    """Topics that are made from the others, so that a 3D panel has something to show."""
+    joints = any(track.signal.spec.name in ("joint_position", "state") for track in tracks)
+    posture = posture_of(recording) if joints else None
+    if posture is None or recording.embodiment is None or not len(posture.time_ns):
+        return []
+    stamps = posture.time_ns.astype(np.uint64) + np.uint64(offset_ns)
+    begin = stamps[:1]
+    robot = recording.embodiment
+    made = [
+        ("/tf_static", TRANSFORMS, fixed_transforms(robot, int(begin[0]))),
+        ("/robot", SHAPES, shapes(robot, int(begin[0]))),
+    ]
+    queues = []
+    for topic, name, message in made:
+        channel = log.add_topic(topic, name, definition(name), made_from="the robot's document")
+        queues.append(iter([Batch(channel, 0, begin, [message])]))
+    channel = log.add_topic("/tf", TRANSFORMS, definition(TRANSFORMS), made_from="joint positions")
+    messages = moving_transforms(posture, stamps)
+    rows = max(1, CHUNK_BYTES // messages.shape[1])
+    queues.append(
+        Batch(channel, first, stamps[first : first + rows], messages[first : first + rows])
+        for first in range(0, len(stamps), rows)
+    )
+    return queues

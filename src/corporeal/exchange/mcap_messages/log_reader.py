@@ -1,0 +1,227 @@
+"""Reads topics out of an MCAP file that is hostile until checked: the index first, then chunks."""
+
+from __future__ import annotations
+
+import io
+import struct
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import zstandard
+from mcap.data_stream import ReadDataStream
+from mcap.exceptions import McapError
+from mcap.opcode import Opcode
+from mcap.records import (
+    Attachment,
+    AttachmentIndex,
+    Channel,
+    ChunkIndex,
+    McapRecord,
+    Metadata,
+    MetadataIndex,
+    Schema,
+)
+from numpy.typing import NDArray
+
+from corporeal.errors import EpisodeError
+from corporeal.exchange.mcap_messages.log_writer import HEAD, MAGIC
+
+MAX_CHUNK_BYTES = 320 << 20
+MAX_INDEX_BYTES = 64 << 20
+MAX_ATTACHMENT_BYTES = 32 << 20
+_MAX_WINDOW = 1 << 27
+_FOOTER = struct.Struct("<BQQQI8s")
+# What mcap's records raise when their bytes are not what they should be.
+_UNREADABLE = (McapError, ValueError, KeyError, struct.error, OSError, zstandard.ZstdError,
+               OverflowError, MemoryError)  # fmt: skip
+_KINDS: dict[int, Any] = {
+    Opcode.SCHEMA: Schema,
+    Opcode.CHANNEL: Channel,
+    Opcode.CHUNK_INDEX: ChunkIndex,
+    Opcode.ATTACHMENT_INDEX: AttachmentIndex,
+    Opcode.METADATA_INDEX: MetadataIndex,
+}
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Whatever a damaged file makes the libraries raise becomes one sentence about that file."""
+    try:
+        yield
+    except _UNREADABLE as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise EpisodeError(
+            f"{path}: cannot be read as MCAP: {reason}. "
+            "The file is damaged or was cut off; take it from its source again."
+        ) from None
+
+
+@dataclass(frozen=True, eq=False)
+class Log:
+    """An MCAP file: what its index says. Nothing stays open."""
+
+    path: Path
+    size: int
+    channels: dict[str, Channel] = field(default_factory=dict)
+    schemas: dict[int, str] = field(default_factory=dict)
+    chunks: dict[int, list[ChunkIndex]] = field(default_factory=dict)
+    """The chunks of each channel, in the order in which they were written."""
+    attachments: tuple[AttachmentIndex, ...] = ()
+    metadata: tuple[MetadataIndex, ...] = ()
+
+    def bytes_at(self, offset: int, length: int) -> bytes:
+        """A stretch of the file; EpisodeError when it is not all there."""
+        if not 0 <= offset <= self.size - length or length < 0:
+            raise EpisodeError(f"{self.path}: its index points outside of it, at byte {offset}.")
+        with self.path.open("rb") as file:
+            file.seek(offset)
+            return file.read(length)
+
+    def named_metadata(self, name: str) -> dict[str, str] | None:
+        """The metadata record with this name."""
+        for index in self.metadata:
+            if index.name == name:
+                with explained(self.path):
+                    data = self.bytes_at(index.offset, _bounded(index.length, MAX_INDEX_BYTES))
+                    record = Metadata.read(_content(data, Opcode.METADATA))
+                    return dict(record.metadata)
+        return None
+
+    def attachment(self, index: AttachmentIndex) -> bytes:
+        """The data of an attachment, checked against its checksum."""
+        with explained(self.path):
+            data = self.bytes_at(index.offset, _bounded(index.length, MAX_ATTACHMENT_BYTES))
+            if data[-4:] != struct.pack("<I", zlib.crc32(data[9:-4])):
+                raise ValueError(f"the attachment {index.name!r} is damaged")
+            return bytes(Attachment.read(_content(data, Opcode.ATTACHMENT)).data)
+
+    def stamps(self, channel: int) -> list[NDArray[np.uint64]]:
+        """(time, place in the chunk) of every message (n, 2), for each chunk of the channel."""
+        found = []
+        for chunk in self.chunks.get(channel, ()):
+            offset = chunk.message_index_offsets[channel]
+            opcode, length, owner, size = struct.unpack("<BQHI", self.bytes_at(offset, 15))
+            if (
+                opcode != Opcode.MESSAGE_INDEX
+                or owner != channel
+                or size % 16
+                or length != size + 6
+            ):
+                raise EpisodeError(f"{self.path}: byte {offset} is no index of messages.")
+            entries = self.bytes_at(offset + 15, _bounded(size, MAX_INDEX_BYTES))
+            pairs = np.frombuffer(entries, "<u8").reshape(-1, 2).astype(np.uint64)
+            found.append(pairs[np.argsort(pairs[:, 1], kind="stable")])
+        return found
+
+    def chunk(self, index: ChunkIndex) -> bytes:
+        """The records of a chunk, checked against its checksum."""
+        with explained(self.path):
+            head = self.bytes_at(index.chunk_start_offset, 41)
+            opcode, _, _, _, size, crc, name_size = struct.unpack("<BQQQQII", head)
+            if opcode != Opcode.CHUNK or name_size > 16:
+                raise EpisodeError(f"{self.path}: byte {index.chunk_start_offset} is no chunk.")
+            at = index.chunk_start_offset + 41
+            name = self.bytes_at(at, name_size)
+            (stored_size,) = struct.unpack("<Q", self.bytes_at(at + name_size, 8))
+            stored = self.bytes_at(at + name_size + 8, _bounded(stored_size, MAX_CHUNK_BYTES))
+            records = _inflated(stored, name, _bounded(size, MAX_CHUNK_BYTES))
+            if len(records) != size or (crc and zlib.crc32(records) != crc):
+                raise ValueError(f"the chunk at byte {index.chunk_start_offset} is damaged")
+            return records
+
+
+def messages_at(
+    records: bytes, places: NDArray[np.uint64], channel: int, *, where: str
+) -> list[bytes]:
+    """The bytes of the messages at these rising places of a chunk; none is there twice."""
+    found, end = [], 0
+    for place in places.tolist():
+        begin = place + HEAD.itemsize
+        if end <= place and begin <= len(records):
+            opcode, length, owner = struct.unpack_from("<BQH", records, place)
+            end = place + 9 + length
+            if opcode == Opcode.MESSAGE and owner == channel and begin <= end <= len(records):
+                found.append(records[begin:end])
+                continue
+        raise EpisodeError(f"{where}: no message at place {place} of a chunk, but its index has.")
+    return found
+
+
+def _inflated(stored: bytes, name: bytes, size: int) -> bytes:
+    """At most one byte more than expected, however much the chunk would give."""
+    if name == b"":
+        return stored
+    if name != b"zstd":
+        raise ValueError(f"a chunk is compressed with {name!r}; expected zstd or nothing")
+    inflate = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW)
+    with inflate.stream_reader(io.BytesIO(stored)) as reader:
+        return bytes(reader.read(size + 1))
+
+
+def _bounded(size: int, limit: int) -> int:
+    if not 0 <= size <= limit:
+        raise EpisodeError(f"a part of an MCAP file has {size} bytes; expected {limit} at most.")
+    return size
+
+
+def _content(data: bytes, opcode: Opcode) -> ReadDataStream:
+    if data[:1] != bytes([opcode]):
+        raise ValueError(f"record {data[:1]!r} instead of {opcode.name}")
+    return ReadDataStream(io.BytesIO(data[9:]))
+
+
+def open_log(path: Path) -> Log:
+    """Read the index of an MCAP file; EpisodeError when it has none."""
+    with explained(path):
+        size = path.stat().st_size
+        log = Log(path, size)
+        if size < _FOOTER.size + 2 * len(MAGIC) or log.bytes_at(0, 8) != MAGIC:
+            raise ValueError("not an MCAP file")
+        footer_at = size - _FOOTER.size
+        footer = log.bytes_at(footer_at, _FOOTER.size)
+        opcode, _, start, offsets, crc, magic = _FOOTER.unpack(footer)
+        if opcode != Opcode.FOOTER or magic != MAGIC or not 0 < start <= footer_at:
+            raise ValueError("it has no index at its end")
+        summary = log.bytes_at(start, _bounded(footer_at - start, MAX_INDEX_BYTES))
+        if crc and zlib.crc32(summary + footer[:25]) != crc:
+            raise ValueError("its index is damaged")
+        if offsets and not start <= offsets <= footer_at:
+            raise ValueError("its index is damaged")
+        return _indexed(log, summary[: (offsets or footer_at) - start])
+
+
+def _indexed(log: Log, summary: bytes) -> Log:
+    found: dict[Any, list[Any]] = {kind: [] for kind in _KINDS.values()}
+    for record in _records(summary):
+        found[type(record)].append(record)
+    chunks: dict[int, list[ChunkIndex]] = {}
+    for chunk in sorted(found[ChunkIndex], key=lambda chunk: int(chunk.chunk_start_offset)):
+        for channel in chunk.message_index_offsets:
+            chunks.setdefault(channel, []).append(chunk)
+    return Log(
+        path=log.path,
+        size=log.size,
+        channels={channel.topic: channel for channel in found[Channel]},
+        schemas={schema.id: schema.name for schema in found[Schema]},
+        chunks=chunks,
+        attachments=tuple(found[AttachmentIndex]),
+        metadata=tuple(found[MetadataIndex]),
+    )
+
+
+def _records(summary: bytes) -> Iterator[McapRecord]:
+    place = 0
+    while place + 9 <= len(summary):
+        opcode, length = struct.unpack_from("<BQ", summary, place)
+        place += 9
+        if length > len(summary) - place:
+            raise ValueError("a record of its index is cut off")
+        kind = _KINDS.get(opcode)
+        if kind is not None:
+            yield kind.read(ReadDataStream(io.BytesIO(summary[place : place + length])))
+        place += length

@@ -1,0 +1,1 @@
+"""A camera's rows as a movie: pictures decoded, packets copied, MP4 written."""

@@ -1,0 +1,198 @@
+"""The packets of a movie: when each is shown, which stand alone, and what is in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+from numpy.typing import NDArray
+
+from corporeal.errors import EpisodeError
+from corporeal.exchange.movie.h264 import stands_alone
+
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Coding:
+    """How the pictures of a movie are coded; two movies join only where this is equal."""
+
+    codec: str
+    height: int
+    width: int
+    pix_fmt: str
+    extradata: bytes
+
+
+@dataclass(frozen=True, eq=False)
+class Packets:
+    """The packets of a movie in decoding order.
+
+    `pts_s` says when each is shown, from the movie's start on, and `rate_hz` how fast on average.
+    """
+
+    coding: Coding
+    pts: Numbers
+    is_key: NDArray[np.bool_]
+    pts_s: NDArray[np.float64]
+    rate_hz: float
+
+    def __len__(self) -> int:
+        return len(self.pts)
+
+    @cached_property
+    def picture(self) -> Numbers:
+        """The number of the picture that each packet holds, in the order they are shown."""
+        numbers = np.empty(len(self), np.int64)
+        numbers[np.argsort(self.pts)] = np.arange(len(self))
+        return numbers
+
+    @cached_property
+    def _is_cut(self) -> NDArray[np.bool_]:
+        """Whether the first n packets hold the first n pictures: for n from 0 to all of them."""
+        highest = np.maximum.accumulate(self.picture)
+        return np.concatenate([[True], highest == np.arange(len(self))])
+
+    @cached_property
+    def delay(self) -> int:
+        """How many packets some picture has to wait for others that are shown after it."""
+        return max(0, int((np.arange(len(self)) - self.picture).max(initial=0)))
+
+    def stretch(self, first: int, stop: int) -> tuple[int, int]:
+        """The part of pictures `first` to `stop` that can be decoded without any other."""
+        places = np.arange(first, stop)
+        is_start = self.is_key[first:stop] & self._is_cut[first:stop]
+        starts = places[is_start & (self.picture[first:stop] == places)]
+        if not len(starts):
+            return stop, stop
+        begin = int(starts[0])
+        return begin, begin + int(np.flatnonzero(self._is_cut[begin : stop + 1])[-1])
+
+    def is_even(self, first: int, stop: int) -> bool:
+        """Whether time and rate give the same numbers to pictures `first` to `stop`."""
+        shown = np.sort(self.pts_s)[first:stop] * self.rate_hz
+        return bool((np.abs(shown - np.arange(first, stop)) < 0.5).all())
+
+
+@contextmanager
+def explained(name: object) -> Iterator[None]:
+    """Turn what FFmpeg says of a movie into an error that names it."""
+    try:
+        yield
+    except (av.FFmpegError, IndexError, OSError) as error:
+        raise EpisodeError(
+            f"{name}: the movie cannot be read ({error}). Replace the file."
+        ) from error
+
+
+def coding_at(path: Path) -> Coding:
+    """How the pictures of a movie are coded."""
+    with explained(path), av.open(str(path)) as container:
+        return _coding(container.streams.video[0])
+
+
+def _coding(stream: Any) -> Coding:
+    context = stream.codec_context
+    return Coding(
+        codec=context.codec.canonical_name,
+        height=context.height,
+        width=context.width,
+        pix_fmt=context.pix_fmt or "",
+        extradata=bytes(context.extradata or b""),
+    )
+
+
+def packets_of(source: Any, name: object) -> Packets | None:
+    """Look through a movie without decoding; None when its pictures cannot be told apart by time.
+
+    That is so where a packet has no time, shares it with another, or is hidden by the container.
+    """
+    with explained(name):
+        if isinstance(source, str | Path):
+            state = Path(source).stat()
+            return _packets_at(str(source), state.st_mtime_ns, state.st_size)
+        return _read(source)
+
+
+@lru_cache(maxsize=16)
+def _packets_at(path: str, _changed_ns: int, _size: int) -> Packets | None:
+    """Many episodes may lie in one movie, which is looked through once."""
+    return _read(path)
+
+
+def _read(source: Any) -> Packets | None:
+    with av.open(source) as container:
+        stream = container.streams.video[0]
+        coding = _coding(stream)
+        pts, is_key = [], []
+        for packet in container.demux(stream):
+            if not packet.size:
+                continue
+            if packet.pts is None or packet.is_discard:
+                return None
+            pts.append(packet.pts)
+            is_alone = coding.codec != "h264" or not packet.is_keyframe
+            is_key.append(packet.is_keyframe and (is_alone or stands_alone(bytes(packet))))
+        if len(set(pts)) < len(pts) or stream.time_base is None:
+            return None
+        stamps = np.array(pts, np.int64)
+        pts_s = (stamps - (stream.start_time or 0)) * float(stream.time_base)
+        rate_hz = float(stream.average_rate or 0)
+        return Packets(coding, stamps, np.array(is_key, bool), pts_s, rate_hz)
+
+
+class PacketReader:
+    """An open movie whose packets are asked for by their place, each no earlier than the last."""
+
+    def __init__(self, source: Any, packets: Packets, name: object) -> None:
+        self._packets, self._name = packets, name
+        with explained(name):
+            self._container = av.open(source)
+            self.stream = self._container.streams.video[0]
+        self._queue: Iterator[Any] | None = None
+        self._place, self._data = -1, b""
+
+    def __enter__(self) -> PacketReader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._container.close()
+
+    def data(self, place: int) -> bytes:
+        """The packet with this place in decoding order."""
+        with explained(self._name):
+            if self._queue is None:
+                self._queue = self._from(place)
+            while self._place < place:
+                self._take(next(self._queue, None), self._place + 1)
+            return self._data
+
+    def _from(self, place: int) -> Iterator[Any]:
+        """The packets after the nearest key frame, or after the movie's beginning."""
+        pts = self._packets.pts
+        queue: Iterator[Any]
+        if place:
+            self._container.seek(int(pts[place]), stream=self.stream)
+            queue = self._container.demux(self.stream)
+            packet = next(queue, None)
+            found = np.flatnonzero(pts[: place + 1] == (packet.pts if packet else None))
+            if len(found):
+                self._take(packet, int(found[0]))
+                return queue
+            self._container.seek(int(pts[0]), stream=self.stream)
+        queue = self._container.demux(self.stream)
+        return queue
+
+    def _take(self, packet: Any, place: int) -> None:
+        if packet is None or packet.pts != self._packets.pts[place]:
+            raise EpisodeError(
+                f"{self._name}: packet {place} of the movie is not where it was. Export again, and "
+                "leave the file alone meanwhile."
+            )
+        self._place, self._data = place, bytes(packet)

@@ -1,0 +1,174 @@
+"""Writes an episode as a scene (.rrd), with its layout inside."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+from corporeal.embodiment.embodiment import Embodiment
+from corporeal.episode.recording import Signal
+from corporeal.errors import WriteError
+from corporeal.exchange.posture import Posture, posture_of
+from corporeal.exchange.rerun_scene.images import add_camera, add_depth, add_map, map_span
+from corporeal.exchange.rerun_scene.panels import ABOUT, EVENTS, Contents, panels
+from corporeal.exchange.rerun_scene.plots import Plot, add_lines, plots_of
+from corporeal.exchange.rerun_scene.robot import (
+    CLOUDS,
+    WORLD,
+    add_frames,
+    add_points,
+    add_pose,
+    add_robot,
+    place_of,
+)
+from corporeal.exchange.rerun_scene.timeline import Scene
+from corporeal.exchange.rerun_scene.viewer import rerun
+from corporeal.exchange.table import Table
+from corporeal.schema.stream import Stream
+
+_POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
+_ORDER = ("text", "array", "points", "video", "depth")
+_MAP_SIDE = 4
+_BRIEF = 80
+
+
+def write_scene(table: Table, path: Path, *, exclude: Collection[str] = ()) -> tuple[str, ...]:
+    """Write all streams but the excluded ones (by path or name); the paths of those written."""
+    rr = rerun()
+    recording = table.recording
+    signals = [
+        signal
+        for signal in recording.signals.values()
+        if len(signal) and not {signal.spec.path, signal.spec.name} & set(exclude)
+    ]
+    try:
+        with rr.RecordingStream("corporeal", recording_id=recording.id) as stream:
+            stream.save(path)
+            stream.set_log_time_enabled(False)
+            stream.set_log_tick_enabled(False)
+            name = f"{recording.metadata.get('task') or 'episode'} {table.number}"
+            stream.send_recording_name(name)
+            _fill(Scene(stream, table.time_ns), table, signals)
+            stream.flush()
+            stream.disconnect()
+    except RuntimeError as error:
+        # Rerun writes in a thread of its own, and says only that it is gone.
+        reason = str(error).splitlines()[0]
+        raise WriteError(f"{path}: Rerun cannot write it ({reason}). Is the disk full?") from error
+    return tuple(signal.spec.path for signal in signals)
+
+
+def _fill(scene: Scene, table: Table, signals: Sequence[Signal]) -> None:
+    """The layout first and what is large last, so that a viewer soon has something to show."""
+    rr = rerun()
+    robot = table.recording.embodiment
+    places = {signal.spec.path: _place(signal.spec, robot) for signal in signals}
+    has_joints = any(signal.spec.name in ("joint_position", "state") for signal in signals)
+    posture = posture_of(table.recording) if has_joints else None
+    plots = plots_of([each for each in signals if places[each.spec.path][0] == "number"], robot)
+    blueprint = panels(_contents(places.values(), plots, posture))
+    scene.stream.send_blueprint(blueprint, make_active=True, make_default=True)
+    scene.fix(ABOUT, rr.TextDocument(_about(table), media_type="text/markdown"))
+    if posture is not None and robot is not None:
+        add_robot(scene, robot, posture)
+        add_frames(scene, robot)
+    for plot in plots:
+        for lines in plot.lines:
+            add_lines(scene, lines)
+    _add_maps(scene, [each for each in signals if places[each.spec.path][0] == "map"])
+    for signal in sorted(signals, key=lambda signal: _ORDER.index(signal.spec.kind)):
+        _add(scene, signal, *places[signal.spec.path])
+
+
+def _add_maps(scene: Scene, maps: Sequence[Signal]) -> None:
+    for unit in {signal.spec.unit for signal in maps}:
+        alike = [signal for signal in maps if signal.spec.unit == unit]
+        span = map_span(alike)
+        for signal in alike:
+            add_map(scene, f"/{signal.spec.path}", signal, span)
+
+
+def _contents(
+    places: Collection[tuple[str, str]], plots: tuple[Plot, ...], posture: Posture | None
+) -> Contents:
+    def of(kind: str) -> tuple[str, ...]:
+        return tuple(entity for each, entity in places if each == kind)
+
+    return Contents(
+        robot=posture is not None,
+        eye=_eye(posture),
+        pictures=(*of("video"), *of("depth")),
+        clouds=tuple(each for each in of("points") if each.startswith(CLOUDS)),
+        maps=of("map"),
+        plots=plots,
+        events=bool(of("text")),
+    )
+
+
+def _eye(posture: Posture | None) -> tuple[float, float, float]:
+    """The middle of the robot at the start."""
+    if posture is None:
+        return 0.0, 0.0, 0.0
+    first = posture.positions[0]
+    x, y, z = ((first.min(axis=0) + first.max(axis=0)) / 2).tolist()
+    return x, y, z
+
+
+def _place(spec: Stream, robot: Embodiment | None) -> tuple[str, str]:
+    """How a stream is shown, and where."""
+    if spec.kind == "points":
+        place = place_of(robot, spec.frame)
+        return "points", f"{place or CLOUDS}/{spec.name}"
+    if spec.kind == "text":
+        return "text", f"{EVENTS}/{spec.name}"
+    if spec.kind != "array":
+        return spec.kind, f"/{spec.path}"
+    is_map = len(spec.shape) == 2 and min(int(size) for size in spec.shape) >= _MAP_SIDE
+    return "map" if is_map else "number", f"/{spec.path}"
+
+
+def _add(scene: Scene, signal: Signal, kind: str, entity: str) -> None:
+    """Add what is neither a line of a plot nor a map; a pose is also drawn."""
+    spec = signal.spec
+    if kind == "text":
+        columns = rerun().TextLog.columns(text=list(signal[:]))
+        scene.add(entity, signal.time_ns, columns)
+    elif kind == "number":
+        names = spec.components if isinstance(spec.components, tuple) else ()
+        if set(names) == set(_POSE) and spec.frame == "world" and spec.name != "base_pose":
+            order = [names.index(name) for name in _POSE]
+            add_pose(scene, f"{WORLD}/{spec.name}", signal, order)
+    elif kind != "map":
+        add = {"video": add_camera, "depth": add_depth, "points": add_points}[kind]
+        add(scene, entity, signal)
+
+
+def _about(table: Table) -> str:
+    """What is known of the episode, for people."""
+    recording = table.recording
+    robot = recording.embodiment.name if recording.embodiment is not None else "unknown"
+    said = {True: "success", False: "failure", None: "not stated"}[table.success]
+    lines = [f"# {table.text or 'No instruction'}", ""]
+    lines += [f"**Outcome:** {said}", "", f"**Robot:** {robot}", ""]
+    if recording.recovered:
+        lines += [f"**Not complete:** {recording.recovered}", ""]
+    lines += [f"| episode | {recording.id[:18]} |", "|---|---|"]
+    lines.append(f"| rows | {len(table)} at {table.rate_hz:g} Hz |")
+    outcome = recording.metadata.get("outcome")
+    measures = outcome.get("measures") if isinstance(outcome, dict) else None
+    facts = {**recording.metadata, **(measures if isinstance(measures, dict) else {})}
+    for name, value in sorted(facts.items()):
+        if name != "instruction" and (brief := _brief(value)):
+            lines.append(f"| {name.replace('_', ' ')} | {brief} |")
+    return "\n".join(lines) + "\n"
+
+
+def _brief(value: Any) -> str:
+    """A value in a few words; nothing for what has parts, or would not fit."""
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if not isinstance(value, str | int):
+        return ""
+    text = str(value).replace("|", "/").replace("\n", " ")
+    return text if len(text) <= _BRIEF else ""

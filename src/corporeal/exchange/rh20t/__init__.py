@@ -1,0 +1,1 @@
+"""What RH20T keeps in files of its own kind."""

@@ -1,0 +1,106 @@
+"""What a record says of its episode: instruction, outcome, and whatever else it states."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corporeal.episode.recording import ArraySignal
+from corporeal.exchange.rlds.features import STEPS, Leaf
+from corporeal.exchange.rlds.known_sets import KnownSet
+from corporeal.exchange.rlds.names import TEXTS, is_text
+from corporeal.exchange.tfrecord import Values
+from corporeal.schema.stream import Stream
+
+EPISODE = "episode_metadata/"
+ID, SUCCESS, IS_JUDGED = "episode_id", "success", "success_known"
+_LONGEST = 4096
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a record says of its episode; `length` is the number of instructions, one per step."""
+
+    id: str | None
+    length: int
+    metadata: dict[str, Any]
+
+
+def facts_of(
+    example: Mapping[str, Values], others: Mapping[str, Leaf], known: KnownSet | None
+) -> Facts:
+    """What the features outside the steps say, and the instructions of all steps."""
+    stated: dict[str, Any] = {}
+    for path, leaf in others.items():
+        values = example.get(path, [])
+        if len(values) == 1:
+            value = _plain(values[0])
+            is_flag = leaf.dtype == "bool" and isinstance(value, int)
+            stated[path.rsplit("/", 1)[-1]] = bool(value) if is_flag else value
+    _judge(stated, known)
+    steps = _main_texts(example)
+    texts = [text for text in dict.fromkeys([*steps, *_other_texts(example)]) if text]
+    if texts:
+        first = steps[0] if any(steps) else texts[0]
+        stated |= {"task": first, "instruction": first, "instructions": tuple(texts)}
+    given = stated.get(ID)
+    return Facts(given if isinstance(given, str) else None, len(steps), stated)
+
+
+def _judge(stated: dict[str, Any], known: KnownSet | None) -> None:
+    """Leave `success` where somebody judged it, and find it where it is in a path."""
+    if stated.pop(IS_JUDGED, True) is False:
+        stated.pop(SUCCESS, None)
+    source = stated.get("file_path")
+    if known is not None and known.outcome is not None and isinstance(source, str):
+        found = known.outcome.search(source)
+        if found is not None:
+            stated.setdefault(SUCCESS, found[1] == SUCCESS)
+
+
+def instruction_signal(
+    example: Mapping[str, Values], stamps: NDArray[np.int64]
+) -> ArraySignal | None:
+    """The instructions with the times from which they hold; None when one holds throughout."""
+    texts = _main_texts(example)
+    if len(set(texts)) < 2 or len(stamps) != len(texts):
+        return None
+    places = [0, *(n for n in range(1, len(texts)) if texts[n] != texts[n - 1])]
+    spec = Stream(name="instruction", group="observations", kind="text", dtype="uint8")
+    return ArraySignal(spec, stamps[places], [texts[place] for place in places])
+
+
+def _main_texts(example: Mapping[str, Values]) -> list[str]:
+    """The instruction of every step; empty when there is none."""
+    for name in TEXTS:
+        for path in (f"{STEPS}{name}", f"{STEPS}observation/{name}"):
+            values = example.get(path)
+            if isinstance(values, list) and values:
+                return _decoded(values)
+    return []
+
+
+def _other_texts(example: Mapping[str, Values]) -> list[str]:
+    """The same in other words, where an episode has several instructions."""
+    found: list[str] = []
+    for path in sorted(example):
+        values = example[path]
+        if path.startswith(STEPS) and is_text(path) and isinstance(values, list):
+            found.extend(_decoded(values[:1]))
+    return found
+
+
+def _decoded(values: Sequence[bytes]) -> list[str]:
+    # Steps repeat their text: decode each one once.
+    known = {value: str(_plain(value)) for value in dict.fromkeys(values)}
+    return [known[value] for value in values]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")[:_LONGEST]
+    return value.item() if isinstance(value, np.generic) else value

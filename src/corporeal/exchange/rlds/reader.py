@@ -1,0 +1,166 @@
+"""One episode of an RLDS dataset as a recording."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corporeal.embodiment.embodiment import Embodiment
+from corporeal.episode.recording import ArraySignal, Defect, Recording, Signal
+from corporeal.errors import EpisodeError
+from corporeal.exchange.foreign_stream import array_stream, even_stamps, storable
+from corporeal.exchange.rlds.episode_facts import facts_of, instruction_signal
+from corporeal.exchange.rlds.features import STEPS, Leaf
+from corporeal.exchange.rlds.known_sets import KnownSet
+from corporeal.exchange.rlds.meaning import Meaning
+from corporeal.exchange.rlds.names import INSTRUCTION, TIME, is_mark
+from corporeal.exchange.rlds.still_signals import picture_signal
+from corporeal.exchange.tfrecord import Place, Values, parse_example
+from corporeal.schema.stream import Stream
+
+Example = Mapping[str, Values]
+Times = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Reader:
+    """Opens the episodes of a dataset one by one."""
+
+    name: str
+    places: tuple[Place, ...]
+    steps: Mapping[str, Leaf]
+    others: Mapping[str, Leaf]
+    rate_hz: float
+    robot: Embodiment | None = None
+    meaning: Meaning | None = None
+    known: KnownSet | None = None
+
+    def open(self, index: int) -> Recording:
+        """The episode with this number."""
+        if not 0 <= index < len(self.places):
+            raise EpisodeError(
+                f"episode {index} is not here; expected 0 to {len(self.places) - 1}."
+            )
+        place = self.places[index]
+        example = parse_example(place.read())
+        stamps = self._stamps(example)
+        signals: dict[str, Signal] = {}
+        defects: list[Defect] = []
+        for label, leaf in self.steps.items():
+            found = self._signal(label, leaf, example, stamps, index)
+            if isinstance(found, Defect):
+                defects.append(found)
+            elif found is not None:
+                signals[label] = found
+        defects.extend(_length_defects(signals, index))
+        facts = facts_of(example, self.others, self.known)
+        spoken = instruction_signal(example, self._of(stamps, facts.length))
+        if spoken is not None:
+            signals[INSTRUCTION] = spoken
+        rate: dict[str, Any] = {"fps": self.rate_hz}
+        if self.meaning is None:
+            rate["rate_assumed"] = True
+        return Recording(
+            id=facts.id if self.meaning and facts.id else f"{self.name}_{index:06d}",
+            source=place.path,
+            index=index,
+            signals=signals,
+            embodiment=self.robot,
+            metadata=rate | facts.metadata,
+            defects=tuple(defects),
+            regridded=stamps is None or _is_even(stamps, self.rate_hz),
+        )
+
+    def _signal(
+        self, label: str, leaf: Leaf, example: Example, stamps: Times | None, index: int
+    ) -> Signal | Defect | None:
+        if leaf.kind == "text" or (
+            not self._is_ours(label) and (is_mark(label) or self._is_clock(label))
+        ):
+            return None
+        values = example.get(f"{STEPS}{label}", [])
+        if not len(values):
+            if f"{STEPS}{label}/ragged_flat_values" in example:
+                return None  # Lists of any length in every step have no place in a table.
+            message = f"features.json lists {label}, but the record has no values of it"
+            return Defect("metadata_agrees", message, index, label)
+        if leaf.kind == "image":
+            if _is_unused(label, values, example):
+                return None
+            times = self._of(stamps, len(values))
+            signal = picture_signal(label, leaf, values, times, self.rate_hz, self.meaning)
+        else:
+            array = leaf.array(values)
+            times = self._of(stamps, 0 if array is None else len(array))
+            signal = None if array is None else self._numbers(label, leaf, array, times)
+        if signal is None:
+            message = f"{label} has {len(values)} values; expected a multiple of {leaf.shape}"
+            return Defect("index_map", message, index, label)
+        return signal
+
+    def _numbers(self, label: str, leaf: Leaf, array: NDArray[Any], times: Times) -> Signal | None:
+        is_picture = leaf.dtype == "uint8" and len(leaf.shape) == 3 and leaf.shape[2] == 3
+        if is_picture and not self._is_ours(label):
+            return picture_signal(label, leaf, array, times, self.rate_hz, self.meaning)
+        array = storable(array)
+        return ArraySignal(self._stream(label, array), times, array)
+
+    def _stream(self, label: str, array: NDArray[Any]) -> Stream:
+        told = self.meaning.columns.get(label) if self.meaning else None
+        if told is not None and told.shape == array.shape[1:] and told.dtype == array.dtype.name:
+            return told
+        columns = self.known.columns.get(label) if self.known else None
+        if columns is not None and array.shape[1:] != (len(columns.names),):
+            columns = None
+        stream = array_stream(
+            # So that the commands of DROID count as commands.
+            label.replace("action_dict/", "action/"),
+            array,
+            rate_hz=self.rate_hz,
+            names=columns.names if columns else None,
+            robot=self.robot,
+        )
+        if columns is None or self.robot is not None:
+            return stream
+        return stream.model_copy(update={"unit": columns.units, "components": columns.names})
+
+    def _is_ours(self, label: str) -> bool:
+        """Whether it is a column that Corporeal wrote, whatever its name."""
+        return self.meaning is not None and label in self.meaning.columns
+
+    def _is_clock(self, label: str) -> bool:
+        return self.meaning is not None and label == TIME
+
+    def _stamps(self, example: Example) -> Times | None:
+        """The capture times of the steps, where Corporeal has written them."""
+        values = example.get(f"{STEPS}{TIME}", []) if self.meaning else []
+        if isinstance(values, list) or values.dtype != np.int64 or not len(values):
+            return None
+        return values if (np.diff(values) >= 0).all() else None
+
+    def _of(self, stamps: Times | None, count: int) -> Times:
+        if stamps is not None and len(stamps) == count:
+            return stamps
+        return even_stamps(count, self.rate_hz)
+
+
+def _is_even(stamps: Times, rate_hz: float) -> bool:
+    even = even_stamps(len(stamps), rate_hz)
+    return bool((np.abs(stamps - stamps[0] - even) <= 2).all())
+
+
+def _is_unused(label: str, values: Values, example: Example) -> bool:
+    """Whether the camera was not there: said so, and every picture is the same filling."""
+    said = example.get(f"episode_metadata/has_{label.rsplit('/', 1)[-1]}", [])
+    return len(said) == 1 and not said[0] and all(each == values[0] for each in values)
+
+
+def _length_defects(signals: Mapping[str, Signal], index: int) -> Iterator[Defect]:
+    lengths = [len(signal) for signal in signals.values()]
+    if len(set(lengths)) > 1:
+        message = f"the streams have from {min(lengths)} to {max(lengths)} steps"
+        yield Defect("index_map", message, index)

@@ -1,0 +1,205 @@
+"""Exact statistics of columns and pictures, from one pass over the data."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corporeal.errors import EpisodeError
+
+QUANTILES = (0.01, 0.10, 0.50, 0.90, 0.99)
+_NAMES = tuple(f"q{round(100 * share):02d}" for share in QUANTILES)
+_LEVELS = 256
+# Rows that are put aside together when a column is too long for memory.
+_SPILL_ROWS = 1 << 16
+
+Values = NDArray[Any]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """What a column is like: each statistic has the shape of one row.
+
+    `std` is that of the population. An entry that is nowhere a number has NaN throughout.
+    """
+
+    min: Floats
+    max: Floats
+    mean: Floats
+    std: Floats
+    count: int
+    quantiles: dict[str, Floats]
+
+    def to_json(self) -> dict[str, Any]:
+        """Nested lists by name, as LeRobot has them; a single number is a list of one."""
+        each = {"min": self.min, "max": self.max, "mean": self.mean, "std": self.std}
+        listed = {name: np.atleast_1d(value).tolist() for name, value in each.items()}
+        quantiles = {name: np.atleast_1d(at).tolist() for name, at in self.quantiles.items()}
+        return listed | {"count": [self.count]} | quantiles
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """What merges from blocks without the values: each array has the shape of one row.
+
+    `count` says how many values are numbers; `squares` is the sum of squared distances from `mean`.
+    """
+
+    count: NDArray[np.int64]
+    mean: Floats
+    squares: Floats
+    min: Floats
+    max: Floats
+
+    @staticmethod
+    def of(values: Values) -> Moments:
+        """Of one block (T, ...); NaN is left out."""
+        numbers = np.asarray(values, np.float64)
+        known = ~np.isnan(numbers)
+        count = known.sum(axis=0, dtype=np.int64)
+        held = np.where(known, numbers, 0.0)
+        # Infinite values have an infinite mean, and no spread.
+        with np.errstate(invalid="ignore"):
+            mean = held.sum(axis=0) / np.maximum(count, 1)
+            apart = np.where(known, numbers - mean, 0.0)
+            # What rounding left in the mean is taken out again.
+            slip = apart.sum(axis=0) / np.maximum(count, 1)
+            squares = np.square(apart - np.where(known, slip, 0.0)).sum(axis=0)
+        low = np.where(known, numbers, np.inf).min(axis=0, initial=np.inf)
+        high = np.where(known, numbers, -np.inf).max(axis=0, initial=-np.inf)
+        return Moments(count, np.asarray(mean + slip), np.asarray(squares), low, high)
+
+    def __add__(self, other: Moments) -> Moments:
+        count = self.count + other.count
+        share = other.count / np.maximum(count, 1)
+        with np.errstate(invalid="ignore"):
+            apart = other.mean - self.mean
+            mean = self.mean + apart * share
+            squares = self.squares + other.squares + np.square(apart) * self.count * share
+        low, high = np.minimum(self.min, other.min), np.maximum(self.max, other.max)
+        return Moments(count, mean, squares, low, high)
+
+    @property
+    def std(self) -> Floats:
+        """The deviation of the population."""
+        return np.asarray(np.sqrt(self.squares / np.maximum(self.count, 1)), np.float64)
+
+    def summary(self, count: int, quantiles: Sequence[Floats]) -> Summary:
+        """Together with what cannot be merged: the quantiles."""
+        empty = self.count == 0
+        low, high, mean, std = (
+            np.where(empty, np.nan, each) for each in (self.min, self.max, self.mean, self.std)
+        )
+        return Summary(low, high, mean, std, count, dict(zip(_NAMES, quantiles, strict=True)))
+
+
+def summarise(values: Values) -> Summary:
+    """All statistics of a column (T, ...); NaN is left out."""
+    numbers = np.asarray(values, np.float64)
+    if not len(numbers):
+        raise EpisodeError("a column has no rows, so it has no statistics; expected at least one.")
+    return Moments.of(numbers).summary(len(numbers), _quantiles(numbers))
+
+
+def summarise_blocks(blocks: Iterable[Values], shape: Sequence[int]) -> Summary:
+    """All statistics of a column that comes in blocks (rows, *shape), exact whatever its length.
+
+    Long columns go through a temporary file; memory holds one entry's values at a time.
+    """
+    moments, rows = None, 0
+    with tempfile.TemporaryFile() as file:
+        spill = _Spill(file, int(np.prod(shape)))
+        for block in blocks:
+            if len(block):
+                part = Moments.of(block)
+                moments = part if moments is None else moments + part
+                rows += len(block)
+                spill.add(np.asarray(block, np.float64).reshape(len(block), -1))
+        if moments is None:
+            raise EpisodeError("a column has no rows, so it has no statistics; expected some.")
+        entries = [_quantiles(column) for column in spill.columns()]
+    quantiles = np.array(entries, np.float64).reshape(*shape, len(QUANTILES))
+    return moments.summary(rows, list(np.moveaxis(quantiles, -1, 0)))
+
+
+class _Spill:
+    """Rows put aside in a file, many at a time and turned, so that a column lies in few pieces."""
+
+    def __init__(self, file: IO[bytes], width: int) -> None:
+        self._file = file
+        self._width = width
+        self._waiting: list[Floats] = []
+        self._stored: list[int] = []
+
+    def add(self, rows: Floats) -> None:
+        self._waiting.append(rows)
+        if sum(map(len, self._waiting)) >= _SPILL_ROWS:
+            block = np.concatenate(self._waiting)
+            self._waiting = []
+            self._stored.append(len(block))
+            self._file.write(np.ascontiguousarray(block.T).tobytes())
+
+    def columns(self) -> Iterator[Floats]:
+        for column in range(self._width):
+            parts = [part[:, column] for part in self._waiting]
+            begin = 0
+            for rows in self._stored:
+                self._file.seek(8 * (begin * self._width + column * rows))
+                parts.append(np.frombuffer(self._file.read(8 * rows), np.float64))
+                begin += rows
+            yield np.concatenate(parts)
+
+
+def _quantiles(values: Floats) -> Sequence[Floats]:
+    """Those of every entry of (T, ...), between the two values nearest as numpy has it."""
+    # Infinite neighbours have nothing between them.
+    with np.errstate(invalid="ignore"):
+        if not np.isnan(values).any():
+            return list(np.quantile(values, QUANTILES, axis=0))
+        flat = values.reshape(len(values), -1)
+        found = np.full((len(QUANTILES), flat.shape[1]), np.nan)
+        for place, column in enumerate(flat.T):
+            numbers = column[~np.isnan(column)]
+            if len(numbers):
+                found[:, place] = np.quantile(numbers, QUANTILES)
+    return list(found.reshape(len(QUANTILES), *values.shape[1:]))
+
+
+def summarise_histogram(counts: NDArray[np.int64], *, pictures: int) -> Summary:
+    """Of all pixels of so many pictures, by channel (3, 1, 1): levels between 0 and 1.
+
+    `counts` (3, 256) says how often each channel has each level; `count` is that of the pictures.
+    """
+    if counts.shape != (3, _LEVELS) or (counts < 0).any() or not counts.sum(axis=1).all():
+        raise EpisodeError(
+            f"counts of levels have shape {counts.shape} and {int(counts.sum())} pixels; expected "
+            f"three channels of {_LEVELS} levels with at least one pixel."
+        )
+    channels = [_channel(channel.tolist()) for channel in counts]
+    each = np.array(channels).T.reshape(-1, 3, 1, 1) / (_LEVELS - 1)
+    low, high, mean, std, *quantiles = each
+    return Summary(low, high, mean, std, pictures, dict(zip(_NAMES, quantiles, strict=True)))
+
+
+def _channel(counts: list[int]) -> list[float]:
+    """Lowest, highest, mean, deviation and quantiles of levels; Python's integers are exact."""
+    total = sum(counts)
+    first = sum(level * often for level, often in enumerate(counts))
+    second = sum(level * level * often for level, often in enumerate(counts))
+    present = [level for level, often in enumerate(counts) if often]
+    spread = (total * second - first * first) / (total * total)
+    ends = np.cumsum(counts)
+    quantiles = []
+    for share in QUANTILES:
+        place = share * (total - 1)
+        before, after = np.searchsorted(
+            ends, [int(place), min(int(place) + 1, total - 1)], side="right"
+        ).tolist()
+        quantiles.append(before + (after - before) * (place - int(place)))
+    return [present[0], present[-1], first / total, spread**0.5, *quantiles]

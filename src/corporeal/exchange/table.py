@@ -1,0 +1,220 @@
+"""One episode as rows of one rate: what every format for training holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corporeal.episode.alignment import align_to
+from corporeal.episode.recording import Footage, Recording, Signal, Stills
+from corporeal.errors import EpisodeError
+from corporeal.exchange.grid import Times, grid_of, picture_numbers
+from corporeal.exchange.layout import MODE, CameraSpec, ColumnSpec, Layout, fitted, layout_of
+from corporeal.exchange.plan import Plan
+from corporeal.exchange.training.mode import modes
+from corporeal.units import SECOND_NS
+
+BLOCK_ROWS = 4096
+
+
+class Normaliser(Protocol):
+    """Changes the values of columns on their way into a dataset."""
+
+    def apply(self, key: str, values: NDArray[Any]) -> NDArray[Any]:
+        """The values (rows, ...) of a column as the dataset holds them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Camera:
+    """The pictures of one camera: row k shows picture `numbers[k]` of `signal`."""
+
+    spec: CameraSpec
+    signal: Footage | Stills
+    numbers: NDArray[np.int64]
+
+    @property
+    def is_run(self) -> bool:
+        """Whether the rows show neighbours in turn, none left out and none twice."""
+        return bool((np.diff(self.numbers) == 1).all())
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """An episode of `len(table)` rows. Numbers come in blocks, so that length costs no memory.
+
+    `number` is the episode's place in the new dataset, `time_ns` the capture time of every row,
+    `instructions` the texts and `instruction` the one in force in each row. `filled` counts, by
+    column, rows that repeat an earlier value because the stream has a gap there.
+    """
+
+    recording: Recording
+    number: int
+    layout: Layout
+    time_ns: Times
+    cameras: Mapping[str, Camera]
+    instructions: tuple[str, ...]
+    instruction: NDArray[np.int64]
+    normaliser: Normaliser | None = None
+    mode: NDArray[np.int64] | None = None
+    _signals: Mapping[str, tuple[Signal, tuple[int, ...] | None]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.time_ns)
+
+    @property
+    def rate_hz(self) -> float:
+        """Rows per second."""
+        return self.layout.rate_hz
+
+    @property
+    def text(self) -> str:
+        """The instruction of the episode: the first one given."""
+        return self.instructions[int(self.instruction[0]) if len(self) else 0]
+
+    @property
+    def success(self) -> bool | None:
+        """Whether the task was done; None when nobody said."""
+        outcome = self.recording.metadata.get("outcome")
+        said = outcome.get("success") if isinstance(outcome, Mapping) else None
+        said = self.recording.metadata.get("success") if said is None else said
+        return said if isinstance(said, bool) else None
+
+    def blocks(self, rows: int = BLOCK_ROWS) -> Iterator[dict[str, NDArray[Any]]]:
+        """All columns by key, a stretch of rows at a time."""
+        for first in range(0, len(self), rows):
+            yield self.block(first, min(first + rows, len(self)))
+
+    def whole(self) -> dict[str, NDArray[Any]]:
+        """All columns by key, all rows: for formats that hold an episode as one record."""
+        return self.block(0, len(self))
+
+    def block(self, first: int, stop: int) -> dict[str, NDArray[Any]]:
+        """Rows `first` to `stop` of every column (rows, ...), normalised if asked for."""
+        values = {
+            key: self._column(column, first, stop) for key, column in self.layout.columns.items()
+        }
+        if self.normaliser is not None:
+            values = {key: self.normaliser.apply(key, each) for key, each in values.items()}
+        return values
+
+    def _column(self, column: ColumnSpec, first: int, stop: int) -> NDArray[Any]:
+        parts = [self._stream(stream.path, first, stop) for stream in column.streams]
+        if len(parts) == 1:
+            return parts[0].reshape(stop - first, *column.shape)
+        flat = [part.reshape(stop - first, -1) for part in parts]
+        return np.concatenate(flat, axis=1).astype(column.dtype, copy=False)
+
+    def _stream(self, path: str, first: int, stop: int) -> NDArray[Any]:
+        signal, order = self._signals[path]
+        values = on_grid(signal, self.time_ns[first:stop])[0]
+        return values if order is None else values[..., list(order)]
+
+    def filled(self) -> dict[str, int]:
+        """Rows by column whose stream has a gap there, so that they repeat the value nearest."""
+        counts: dict[str, int] = {}
+        for key, column in self.layout.columns.items():
+            for stream in column.streams:
+                signal, _ = self._signals[stream.path]
+                held = sum(
+                    on_grid(signal, self.time_ns[first : first + BLOCK_ROWS])[1]
+                    for first in range(0, len(self), BLOCK_ROWS)
+                )
+                if held:
+                    counts[key] = max(held, counts.get(key, 0))
+        return counts
+
+
+def on_grid(signal: Signal, grid: Times) -> tuple[NDArray[Any], int]:
+    """Values (rows, ...) at these times, and how many of them stand for a gap."""
+    if len(signal) and _is_same_clock(signal.time_ns, grid):
+        first = int(np.searchsorted(signal.time_ns, grid[0]))
+        return np.asarray(signal[first : first + len(grid)]), 0
+    (column,) = align_to({signal.spec.path: signal}, grid).columns.values()
+    assert column.values is not None
+    lost = np.flatnonzero(~column.valid)
+    values = column.values
+    if len(lost):
+        stamps = signal.time_ns
+        after = np.clip(np.searchsorted(stamps, grid[lost]), 0, len(stamps) - 1)
+        before = np.maximum(after - 1, 0)
+        is_nearer = grid[lost] - stamps[before] <= stamps[after] - grid[lost]
+        values[lost] = np.asarray(signal[np.where(is_nearer, before, after)])
+    return values, len(lost)
+
+
+def _is_same_clock(stamps: Times, grid: Times) -> bool:
+    """Whether the rows are stamped as a stretch of the signal: then nothing is interpolated."""
+    first = int(np.searchsorted(stamps, grid[0]))
+    part = stamps[first : first + len(grid)]
+    return len(part) == len(grid) and bool(np.array_equal(part, grid))
+
+
+def table_of(
+    recording: Recording, layout: Layout, *, number: int, normaliser: Normaliser | None = None
+) -> Table:
+    """The episode in this layout; raises EpisodeError when it does not fit."""
+    signals = fitted(layout, recording)
+    grid = grid_of(recording, layout, {path: signal for path, (signal, _) in signals.items()})
+    cameras = {
+        key: _camera(spec, signals[spec.stream.path][0], grid, layout.rate_hz)
+        for key, spec in layout.cameras.items()
+    }
+    instructions, instruction = _instructions(recording, grid)
+    return Table(
+        recording=recording,
+        number=number,
+        layout=layout,
+        time_ns=grid,
+        cameras=cameras,
+        instructions=instructions,
+        instruction=instruction,
+        normaliser=normaliser,
+        mode=_modes(recording, grid) if layout.mode else None,
+        _signals=signals,
+    )
+
+
+def loose_table(recording: Recording, plan: Plan, *, number: int) -> Table:
+    """Rows in the episode's own layout, for formats that keep the recording beside them.
+
+    A recording that cannot be put into rows has none: such a format keeps it all the same.
+    """
+    try:
+        return table_of(recording, layout_of(recording, plan), number=number)
+    except EpisodeError:
+        grid = np.zeros(0, np.int64)
+        layout = Layout({}, {}, plan.rate_hz or 1.0)
+        texts, in_force = _instructions(recording, grid)
+        return Table(recording, number, layout, grid, {}, texts or ("",), in_force)
+
+
+def _modes(recording: Recording, grid: Times) -> NDArray[np.int64]:
+    """The mode in each row: as it was labelled before, or as the motion says."""
+    label = recording.named(MODE)
+    if label is not None:
+        return np.asarray(on_grid(recording.signals[label], grid)[0]).reshape(-1).astype(np.int64)
+    return modes(recording, grid)
+
+
+def _camera(spec: CameraSpec, signal: Signal, grid: Times, rate_hz: float) -> Camera:
+    assert isinstance(signal, Footage | Stills)
+    period_ns = SECOND_NS / min(rate_hz, signal.spec.rate_hz or rate_hz)
+    return Camera(spec, signal, picture_numbers(signal.time_ns, grid, period_ns=period_ns))
+
+
+def _instructions(recording: Recording, grid: Times) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+    """The texts of an episode, and which of them is in force in each row."""
+    label = recording.named("instruction")
+    signal = recording.signals[label] if label is not None else None
+    if signal is not None and signal.spec.kind == "text" and len(signal):
+        given = [str(text) for text in signal[:]]
+        in_force = np.clip(np.searchsorted(signal.time_ns, grid, side="right") - 1, 0, None)
+        texts = tuple(dict.fromkeys(given[place] for place in np.unique(in_force)))
+        places = np.array([texts.index(text) if text in texts else 0 for text in given])
+        return texts, places[in_force].astype(np.int64)
+    stated = recording.metadata.get("instruction") or recording.metadata.get("task") or ""
+    return (str(stated),), np.zeros(len(grid), np.int64)

@@ -1,0 +1,265 @@
+"""Episode files as a PyTorch dataset, without any conversion: the rows that an export would hold.
+
+Anything with a length and items is a dataset to PyTorch, so this one is made without it; only
+items as tensors and the sampler need PyTorch.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corporeal.episode.recording import Dataset
+from corporeal.errors import CorporealError, EpisodeError, MissingExtraError, UnknownNameError
+from corporeal.exchange.layout import ACTION
+from corporeal.exchange.table import Table, table_of
+from corporeal.exchange.training.joint_order import joint_order
+from corporeal.exchange.training.normalisation import Normalisation, fit
+from corporeal.exchange.training.random_rows import Projector, Rows, read_rows
+from corporeal.exchange.training.training_request import Request, open_episodes
+from corporeal.exchange.training.weights import read_weights, row_weights
+from corporeal.units import SECOND_NS
+
+Item = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An episode of the dataset: where it is, and its rows `first` to `first + length`."""
+
+    path: Path
+    id: str
+    first: int
+    length: int
+    success: bool | None
+
+
+class EpisodeDataset:
+    """Training samples by number: state, pictures, instruction, and the actions that follow.
+
+    `paths` are episode files or folders of them. `chunk` is how many actions an item has from its
+    row on, `history` how many rows of observations up to it. `cameras` names those to decode, by
+    default all that a robot has; `columns` the numbers by key; `state` and `action` the streams
+    that make them up. `image_size` makes pictures square. `normalisation` is a document, or a
+    method to fit it by. Pictures further than `tolerance_s` from their row are an error.
+
+    A process keeps numbers of `cached_bytes` at most and `open_files` files open.
+    """
+
+    def __init__(
+        self,
+        paths: Path | str | Sequence[Path | str],
+        *,
+        chunk: int = 16,
+        history: int = 1,
+        cameras: Sequence[str] | None = None,
+        columns: Sequence[str] | None = None,
+        state: Sequence[str] | None = None,
+        action: Sequence[str] | None = None,
+        rate_hz: float | None = None,
+        image_size: int | None = None,
+        image_dtype: Literal["float32", "uint8"] = "float32",
+        normalisation: Normalisation | str | None = None,
+        mode: bool = False,
+        weights: Mapping[str, float] | Path | str | None = None,
+        tolerance_s: float | None = None,
+        cached_bytes: int = 256 << 20,
+        open_files: int = 64,
+    ) -> None:
+        if chunk < 1 or history < 1 or open_files < 1:
+            raise CorporealError(
+                f"dataset, got chunk {chunk}, history {history}, open_files {open_files}; "
+                "expected 1 or more of each."
+            )
+        if image_dtype not in ("float32", "uint8"):
+            raise UnknownNameError("type of pictures", image_dtype, ("float32", "uint8"))
+        self.chunk, self.history = chunk, history
+        self._image_dtype = np.dtype(image_dtype)
+        self._tolerance_s = tolerance_s
+        datasets = open_episodes(paths)
+        first = datasets[0].open(datasets[0].episodes[0])
+        asked = Request(cameras, state, action, rate_hz, image_size, mode)
+        self.layout = asked.layout(first)
+        self.robot = first.embodiment
+        self.keys = tuple(self.layout.columns) if columns is None else tuple(columns)
+        for key in self.keys:
+            if key not in self.layout.columns:
+                raise UnknownNameError("column", key, self.layout.columns)
+        self.tasks: tuple[str, ...] = ()
+        self.episodes = tuple(self._entries(datasets))
+        self._starts = [entry.first for entry in self.episodes]
+        self._weights = self._weigh(weights)
+        if isinstance(normalisation, str):
+            every = (each.open(number) for each in datasets for number in each.episodes)
+            normalisation = fit(every, self.layout, normalisation, self.robot)
+        self.normalisation = normalisation
+        self._cached_bytes, self._open_files = cached_bytes, open_files
+        self._forget()
+
+    def __len__(self) -> int:
+        last = self.episodes[-1]
+        return last.first + last.length
+
+    def __getitem__(self, index: int) -> Item:
+        """The sample as tensors, with the keys of LeRobot's."""
+        torch = _torch()
+        return {
+            key: torch.from_numpy(value) if isinstance(value, np.ndarray) else value
+            for key, value in self.sample(index).items()
+        }
+
+    def sample(self, index: int) -> Item:
+        """The same as arrays, which needs no PyTorch; the caller may change them.
+
+        Actions are (chunk, ...), pictures (3, height, width) in 0 to 1; with a history of more
+        than 1, observations have it as their first axis.
+        """
+        count = len(self)
+        if not -count <= index < count:
+            raise IndexError(f"sample {index}; the dataset has {count}.")
+        index = int(index) % count
+        number = bisect_right(self._starts, index) - 1
+        entry, rows = self.episodes[number], self._rows(number)
+        row = index - entry.first
+        past = np.maximum(np.arange(row - self.history + 1, row + 1), 0)
+        item = self._numbers(rows, row, entry.length, past)
+        for key in rows.movies:
+            item[key] = self._pictures(rows, key, past)
+        if self.history > 1:
+            item["observation_is_pad"] = np.arange(row - self.history + 1, row + 1) < 0
+        task = rows.instructions[int(rows.instruction[row])]
+        item |= {
+            "timestamp": np.array(row / self.layout.rate_hz, np.float32),
+            "frame_index": np.array(row),
+            "episode_index": np.array(number),
+            "index": np.array(index),
+            "task_index": np.array(self.tasks.index(task)),
+            "task": task,
+        }
+        if rows.mode is not None:
+            item["mode"] = np.array(rows.mode[row])
+        return item
+
+    def sampler(
+        self, generator: Any = None, *, even: bool = False, num_samples: int | None = None
+    ) -> Any:
+        """A WeightedRandomSampler by the weights of the episodes, for a DataLoader.
+
+        `even` draws episodes of one weight equally often, however long they are.
+        """
+        torch = _torch()
+        each = row_weights(self._weights, [entry.length for entry in self.episodes], even=even)
+        return torch.utils.data.WeightedRandomSampler(
+            torch.from_numpy(each), num_samples or len(self), generator=generator
+        )
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """The weight of each episode by its id: 0 for one that failed, where weights were given."""
+        return {entry.id: self._weights[place] for place, entry in enumerate(self.episodes)}
+
+    @property
+    def joint_order(self) -> dict[str, Any]:
+        """What stands where in state and action, to be kept with the policy."""
+        return joint_order(self.layout, self.robot)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without open files and decoders: a worker of a DataLoader makes its own."""
+        return {key: value for key, value in vars(self).items() if key not in _OWN}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._forget()
+
+    def _forget(self) -> None:
+        self._held: OrderedDict[int, Rows] = OrderedDict()
+        self._held_bytes = 0
+        self._projector = Projector(self._open_files)
+
+    def _entries(self, datasets: Sequence[Dataset]) -> Iterator[Entry]:
+        first, tasks = 0, dict[str, None]()
+        for dataset in datasets:
+            for number in dataset.episodes:
+                recording = dataset.open(number)
+                table = table_of(recording, replace(self.layout, mode=False), number=number)
+                self._check_pictures(table)
+                tasks |= dict.fromkeys(table.instructions)
+                yield Entry(recording.source, recording.id, first, len(table), table.success)
+                first += len(table)
+        self.tasks = tuple(tasks)
+
+    def _check_pictures(self, table: Table) -> None:
+        if self._tolerance_s is None:
+            return
+        for key, camera in table.cameras.items():
+            away = np.abs(camera.signal.time_ns[camera.numbers] - table.time_ns) / SECOND_NS
+            if away.max() > self._tolerance_s:
+                raise EpisodeError(
+                    f"{table.recording.source}: row {int(away.argmax())} shows a picture of {key} "
+                    f"from {away.max():.3f} s away; expected {self._tolerance_s} s at most. "
+                    "Leave the episode out, or raise tolerance_s."
+                )
+
+    def _weigh(self, weights: Mapping[str, float] | Path | str | None) -> tuple[float, ...]:
+        if weights is None:
+            return (1.0,) * len(self.episodes)
+        known = weights if isinstance(weights, Mapping) else read_weights(weights)
+        found = tuple(0.0 if entry.success is False else float(known.get(entry.id, 1.0))
+                      for entry in self.episodes)  # fmt: skip
+        if not any(found):
+            raise CorporealError(
+                f"no episode of {len(found)} has a weight above 0, so none would be drawn. "
+                "Give the weights of these episodes."
+            )
+        return found
+
+    def _rows(self, number: int) -> Rows:
+        rows = self._held.get(number)
+        if rows is not None:
+            self._held.move_to_end(number)
+            return rows
+        rows = read_rows(self.episodes[number].path, self.layout, number=number,
+                         columns=self.keys, normalisation=self.normalisation)  # fmt: skip
+        self._held[number] = rows
+        self._held_bytes += rows.nbytes
+        while self._held_bytes > self._cached_bytes and len(self._held) > 1:
+            self._held_bytes -= self._held.popitem(last=False)[1].nbytes
+        return rows
+
+    def _numbers(self, rows: Rows, row: int, length: int, past: NDArray[np.int64]) -> Item:
+        item: Item = {}
+        ahead = np.arange(row, row + self.chunk)
+        for key, values in rows.columns.items():
+            if key == ACTION or key.startswith(f"{ACTION}."):
+                item[key] = values[np.minimum(ahead, length - 1)]
+            else:
+                item[key] = values[past] if self.history > 1 else values[row].copy()
+        item["action_is_pad"] = ahead >= length
+        return item
+
+    def _pictures(self, rows: Rows, key: str, past: NDArray[np.int64]) -> NDArray[Any]:
+        height, width = self.layout.cameras[key].size
+        out = np.empty((len(past), 3, height, width), self._image_dtype)
+        self._projector.show(rows, key, rows.movies[key].numbers[past].tolist(), out)
+        return out if self.history > 1 else out[0]
+
+
+_OWN = ("_held", "_held_bytes", "_projector")
+
+
+@cache
+def _torch() -> Any:
+    try:
+        import_module("torch.utils.data")
+        return import_module("torch")
+    except ImportError:
+        raise MissingExtraError("torch", "train") from None

@@ -1,0 +1,1 @@
+"""Zarr of format 2, in and out."""

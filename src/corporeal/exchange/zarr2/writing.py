@@ -1,0 +1,146 @@
+"""Writes diffusion policy's Zarr: pictures are packed once, and only renamed at the end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corporeal.exchange.format import Head, Piece
+from corporeal.exchange.layout import IMAGES
+from corporeal.exchange.movie.pictures import pictures_of
+from corporeal.exchange.note import MODE, NAME, TIMES, check_labels, episode_facts, note_of
+from corporeal.exchange.placing import place_file
+from corporeal.exchange.table import Table
+from corporeal.exchange.zarr2.codec import packer
+
+FOLDER = "replay.zarr"
+_COLUMNS, _CAMERAS = "columns", "cameras"
+_CHUNK_BYTES = 1 << 20
+
+
+def label(key: str) -> str:
+    """`state`, `action`, and the plain name of any other column or camera."""
+    if key.startswith(IMAGES):
+        return key.removeprefix(IMAGES)
+    group, _, name = key.partition(".")
+    return name if group == "observation" else "_".join(filter(None, (group, name)))
+
+
+def write_piece(table: Table, folder: Path, _: Head) -> Mapping[str, Any]:
+    """One episode: columns as NumPy files, and every picture packed in a file of its own."""
+    check_labels(table.layout, label, (TIMES,))
+    (folder / _COLUMNS).mkdir()
+    _write_columns(table, folder / _COLUMNS)
+    np.save(folder / _COLUMNS / f"{TIMES}.npy", table.time_ns)
+    if table.mode is not None:
+        np.save(folder / _COLUMNS / f"{label(MODE)}.npy", table.mode.reshape(-1, 1))
+    pack = packer()
+    for key, camera in table.cameras.items():
+        target = folder / _CAMERAS / label(key)
+        target.mkdir(parents=True)
+        for row, picture in enumerate(pictures_of(camera)):
+            (target / str(row)).write_bytes(pack.encode(np.ascontiguousarray(picture)))
+    return episode_facts(table)
+
+
+def _write_columns(table: Table, folder: Path) -> None:
+    made: dict[str, NDArray[Any]] = {}
+    first = 0
+    for block in table.blocks():
+        stop = first
+        for key, values in block.items():
+            stop = first + len(values)
+            if key not in made:
+                shape = (len(table), *values.shape[1:])
+                made[key] = np.lib.format.open_memmap(
+                    folder / f"{label(key)}.npy", "w+", values.dtype, shape
+                )
+            made[key][first:stop] = values
+        first = stop
+
+
+def assemble(pieces: Sequence[Piece], out: Path, head: Head) -> None:
+    """The store: format 2, all episodes one after the other, the note in its attributes."""
+    root = out / FOLDER
+    lengths = [int(piece.facts["length"]) for piece in pieces]
+    ends = np.cumsum(lengths).astype(np.int64)
+    for group in (root, root / "data", root / "meta"):
+        group.mkdir()
+        _write_json(group / ".zgroup", {"zarr_format": 2})
+    write_array(root / "meta" / "episode_ends", [ends], (len(ends),), ends.dtype)
+    for path in sorted((pieces[0].folder / _COLUMNS).glob("*.npy")):
+        parts = [piece.folder / _COLUMNS / path.name for piece in pieces]
+        one = np.load(path, mmap_mode="r")
+        shape = (int(ends[-1]), *one.shape[1:])
+        write_array(root / "data" / path.stem, _loaded(parts), shape, one.dtype)
+    for key, camera in head.layout.cameras.items():
+        name = label(key)
+        target = root / "data" / name
+        shape = (int(ends[-1]), *camera.size, 3)
+        _write_head(target, shape, (1, *shape[1:]), np.dtype(np.uint8), packer())
+        for piece, length, end in zip(pieces, lengths, ends.tolist(), strict=True):
+            for row in range(length):
+                packed = piece.folder / _CAMERAS / name / str(row)
+                place_file(packed, target / f"{end - length + row}.0.0.0")
+    note = note_of(head, [piece.facts for piece in pieces], label)
+    robot = head.robot.name if head.robot is not None else None
+    _write_json(root / ".zattrs", {"fps": head.layout.rate_hz, "robot_type": robot, NAME: note})
+
+
+def _loaded(paths: Sequence[Path]) -> Iterator[NDArray[Any]]:
+    for path in paths:
+        yield np.load(path, mmap_mode="r")
+
+
+def write_array(
+    folder: Path, parts: Iterable[NDArray[Any]], shape: tuple[int, ...], dtype: np.dtype[Any]
+) -> None:
+    """An array from parts that follow each other; no more than one chunk is in memory."""
+    row_bytes = max(1, int(np.prod(shape[1:], dtype=np.int64)) * dtype.itemsize)
+    rows = max(1, min(shape[0], _CHUNK_BYTES // row_bytes))
+    pack = packer(bits=True)
+    _write_head(folder, shape, (rows, *shape[1:]), dtype, pack)
+    chunk = np.zeros((rows, *shape[1:]), dtype)
+    number = filled = 0
+    for part in parts:
+        taken = 0
+        while taken < len(part):
+            count = min(rows - filled, len(part) - taken)
+            chunk[filled : filled + count] = part[taken : taken + count]
+            taken, filled = taken + count, filled + count
+            if filled == rows:
+                _write_chunk(folder, number, chunk, pack)
+                number, filled = number + 1, 0
+    if filled:
+        chunk[filled:] = 0
+        _write_chunk(folder, number, chunk, pack)
+
+
+def _write_chunk(folder: Path, number: int, chunk: NDArray[Any], pack: Any) -> None:
+    name = ".".join([str(number), *["0"] * (chunk.ndim - 1)])
+    (folder / name).write_bytes(pack.encode(chunk))
+
+
+def _write_head(
+    folder: Path, shape: tuple[int, ...], chunks: tuple[int, ...], dtype: np.dtype[Any], pack: Any
+) -> None:
+    folder.mkdir()
+    _write_json(folder / ".zarray", {
+        "zarr_format": 2,
+        "shape": list(shape),
+        "chunks": list(chunks),
+        "dtype": dtype.str,
+        "compressor": pack.get_config(),
+        "fill_value": dtype.type(0).item(),
+        "filters": None,
+        "order": "C",
+    })  # fmt: skip
+
+
+def _write_json(path: Path, content: Mapping[str, Any]) -> None:
+    path.write_text(json.dumps(content, indent=1), "utf-8")
