@@ -39,7 +39,7 @@ quick: lint
 
 test: lint types
 	$(BIN)/python -m pytest -q -n $(JOBS) -m 'not slow'
-	$(BIN)/python -m pytest -q -n $(JOBS) -m 'slow and not alone'
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadgroup -m 'slow and not alone'
 	$(BIN)/python -m pytest -q -m alone
 
 bench: $(READY)

@@ -20,8 +20,9 @@ from corporeal.registry import plugins
 from corporeal.testing import Workload
 
 COMMANDS = [
-    "check", "checks", "demo", "document", "failures", "info", "learn", "plot", "record", "recover",
-    "robot", "score", "sync_test", "verify",
+    "check", "checks", "convert", "delete", "demo", "document", "export", "failures", "import_",
+    "info", "learn", "merge", "plot", "record", "recover", "robot", "score", "select",
+    "smoke_train", "split", "sync_test", "verify",
 ]  # fmt: skip
 
 
@@ -58,7 +59,7 @@ def test_the_commands_are_the_files_in_the_folder() -> None:
     assert list(plugins("corporeal.cli.commands", "COMMAND", Command)) == COMMANDS
 
 
-@pytest.mark.parametrize("command", [name.replace("_", "-") for name in COMMANDS])
+@pytest.mark.parametrize("command", [name.rstrip("_").replace("_", "-") for name in COMMANDS])
 def test_every_command_explains_itself(command: str) -> None:
     result = _run(command, "--help")
     assert result.exit_code == 0

@@ -13,6 +13,7 @@ from corporeal.errors import CorporealError
 
 if TYPE_CHECKING:
     from corporeal.episode.recording import Dataset
+    from corporeal.exchange.recipe import Recipe
 
 _BAGS = {".bag": "rosbag", ".db3": "rosbag", ".mcap": "mcap"}
 
@@ -36,7 +37,11 @@ def opener_of(paths: Sequence[Path], robot: str | None, stack: ExitStack) -> Cal
 
 
 def _bag_driver(path: Path) -> str | None:
-    """Which driver reads this bag; None when it is not one."""
+    """Which driver reads this bag; None when it is not one, or a log of our own."""
+    from corporeal.exchange.format import formats
+
+    if formats()["mcap"].recognises(path):
+        return None
     if path.is_dir() and (path / "metadata.yaml").is_file():
         return "rosbag"
     return _BAGS.get(path.suffix) if path.is_file() else None
@@ -51,3 +56,18 @@ def _recorded(path: Path, stack: ExitStack) -> Path:
     options = parse_options(driver, {"path": str(path)})
     Recorder(driver, options, Settings(folder, metadata={"task": path.stem})).run()
     return folder
+
+
+def with_recipe(opener: Callable[[], Dataset], path: Path | None) -> Callable[[], Dataset]:
+    """The same, with every episode changed as a recipe document says."""
+    if path is None:
+        return opener
+    from corporeal.exchange.recipe import Recipe
+
+    return partial(_followed, opener, Recipe.load(path))
+
+
+def _followed(opener: Callable[[], Dataset], recipe: Recipe) -> Dataset:
+    from corporeal.exchange.recipe import followed
+
+    return followed(opener(), recipe)

@@ -42,7 +42,8 @@ def program() -> typer.Typer:
     )
     app.callback()(_root)
     for file_name, command in plugins("corporeal.cli.commands", "COMMAND", Command).items():
-        name = file_name.replace("_", "-")
+        # A word that Python keeps for itself, such as import, has an underscore behind it.
+        name = file_name.rstrip("_").replace("_", "-")
         if isinstance(command.run, typer.Typer):
             app.add_typer(command.run, name=name, rich_help_panel=command.panel)
         else:

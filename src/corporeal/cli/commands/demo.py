@@ -14,11 +14,15 @@ from corporeal import __version__
 from corporeal.cli.command import Command
 from corporeal.cli.commands.check import COLOURS
 from corporeal.cli.commands.info import show
+from corporeal.cli.exporting import run, to_json, training_lines
+from corporeal.cli.exporting import show as show_export
 from corporeal.cli.output import AsJson, console, print_json, stderr
 from corporeal.errors import EpisodeError
 
 if TYPE_CHECKING:
     from corporeal.capture.health import Health
+    from corporeal.exchange.conversion import Exported
+    from corporeal.exchange.proof import Proof
     from corporeal.quality.inspection import Report
 
 TASK = "pick_place"
@@ -31,9 +35,10 @@ def demo(
     seed: Annotated[int, typer.Option(min=0, help="Another seed, other demonstrations.")] = 2,
     as_json: AsJson = False,
 ) -> None:
-    """Record a simulated Unitree G1 at pick and place, failures included, and judge the episodes.
+    """Record a simulated Unitree G1 at pick and place, judge the episodes, release the good ones.
 
-    One more is recorded with a camera that is 80 ms late, as a check of the checks.
+    One more is recorded with a camera that is 80 ms late, as a check of the checks. What is
+    accepted becomes a LeRobot dataset and Rerun recordings.
 
     Example: [bold]corporeal demo --out demo[/bold]
     """
@@ -51,23 +56,63 @@ def demo(
         picture = paths[0].with_suffix(".png")
         plot_episode(episode).savefig(picture)
     page = out / "report.html"
+    good = [each.source for each in report.episodes if each.verdict == "accepted"]
+    released = _release(good, out)
     if as_json:
         print_json({"episodes": [_plain(path, report) for path in paths],
-                    "picture": str(picture), "report": str(page)})  # fmt: skip
+                    "picture": str(picture), "report": str(page),
+                    "released": [to_json(*each) for each in released]})  # fmt: skip
         return
     screen = console()
     screen.print(show(summary))
     screen.print(f"\n{len(paths)} episodes, the last with {late} {LATE_MS:.0f} ms late:\n")
     screen.print(_table(report))
-    screen.print(f"\npicture: [bold]{picture}[/bold]\nreport:  [bold]{page}[/bold]\nnext:")
+    screen.print(f"\npicture: [bold]{picture}[/bold]\nreport:  [bold]{page}[/bold]\n")
+    for exported, proof in released:
+        show_export(exported, proof)
+        screen.print()
+    if not released:
+        screen.print("no episode was accepted, so nothing is released\n")
+    lines = [each for exported, _ in released
+             for each in training_lines(exported.out, exported.order.format)]  # fmt: skip
+    screen.print("next:")
     for line in (
+        *lines,
         f"corporeal failures {out / 'sorted'}",
         f"corporeal check {paths[-1]}",
         f"corporeal score {out}",
         f"corporeal plot {paths[-1]} -o page.png",
         f"corporeal record --driver sim --task reach --episodes 3 --out {out}",
     ):
-        screen.print(f"  {line}")
+        screen.print(f"  {line}", soft_wrap=True)
+
+
+def _release(good: list[Path], out: Path) -> list[tuple[Exported, Proof | None]]:
+    """The accepted episodes as a dataset to train on, and as recordings to look at."""
+    from functools import partial
+    from importlib.util import find_spec
+
+    from corporeal.exchange.opening import open_all
+    from corporeal.exchange.plan import Plan
+
+    if not good:
+        return []
+    wanted = {"lerobot": "dataset", "rrd": "rerun"}
+    if find_spec("rerun") is None:
+        stderr().print("without Rerun recordings: pip install 'corporeal[viz]'", style="yellow")
+        del wanted["rrd"]
+    opener = partial(open_all, good)
+    return [run(opener, _free(out / folder), name, Plan()) for name, folder in wanted.items()]
+
+
+def _free(folder: Path) -> Path:
+    """A name that no earlier demo has taken."""
+    number = 1
+    found = folder
+    while found.exists():
+        number += 1
+        found = folder.with_name(f"{folder.name}_{number}")
+    return found
 
 
 def _judge(paths: list[Path], out: Path) -> Report:

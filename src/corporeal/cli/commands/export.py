@@ -1,0 +1,101 @@
+"""`corporeal export`: episodes out, in the format that people train from."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated, cast
+
+import typer
+
+from corporeal.cli.command import Command
+from corporeal.cli.export_options import (
+    CORES,
+    Chosen,
+    Exclude,
+    FormatName,
+    ImageSize,
+    Include,
+    Jobs,
+    Normalised,
+    Out,
+    Python,
+    Rate,
+    RecipeFile,
+    Robot,
+    Sides,
+    Smoke,
+    State,
+    Verify,
+    ViewName,
+    Weights,
+    numbers_of,
+)
+from corporeal.cli.exporting import report, run, training_lines
+from corporeal.cli.output import AsJson
+from corporeal.cli.smoke import smoke_first
+
+
+def export(
+    paths: Annotated[list[Path], typer.Argument(help="Episodes, folders of them, datasets, bags.")],
+    out: Out,
+    format_name: FormatName = "lerobot",
+    rate: Rate = None,
+    view: ViewName = "flat",
+    normalise: Normalised = "none",
+    image_size: ImageSize = None,
+    state: State = None,
+    include: Include = None,
+    exclude: Exclude = None,
+    episodes: Chosen = None,
+    weights: Weights = None,
+    recipe: RecipeFile = None,
+    robot: Robot = None,
+    smoke: Smoke = False,
+    sides: Sides = True,
+    verify: Verify = True,
+    python: Python = None,
+    jobs: Jobs = CORES,
+    as_json: AsJson = False,
+) -> None:
+    """Write a training dataset from episodes, and prove that it holds what they hold.
+
+    Example: [bold]corporeal export recordings --format lerobot --out dataset[/bold]
+    """
+    from corporeal.cli.opening import opener_of, with_recipe
+    from corporeal.exchange.format import writer_of
+    from corporeal.exchange.plan import Normalise, Plan, View
+    from corporeal.exchange.training.weights import read_weights
+
+    plan = Plan(
+        rate_hz=rate,
+        view=cast(View, view),
+        normalise=cast(Normalise, normalise),
+        image_size=image_size,
+        state=tuple(state or ()),
+        include=tuple(include or ()),
+        exclude=tuple(exclude or ()),
+        sides=sides,
+    )
+    writer_of(format_name)
+    chosen = numbers_of(episodes) if episodes is not None else None
+    by_id = read_weights(weights) if weights is not None else None
+    with ExitStack() as stack:
+        opener = with_recipe(opener_of(paths, robot, stack), recipe)
+        if smoke:
+            smoke_first(opener, plan, python=python)
+        exported, proof = run(
+            opener,
+            out,
+            format_name,
+            plan,
+            verify=verify,
+            python=python,
+            jobs=jobs,
+            episodes=chosen,
+            weights=by_id,
+        )
+    report(exported, proof, as_json=as_json, after=training_lines(out, format_name))
+
+
+COMMAND = Command(export, panel="Exchange")

@@ -1,0 +1,67 @@
+"""`corporeal import`: datasets, bags and motions of others as episode files."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+
+from corporeal.cli.command import Command
+from corporeal.cli.export_options import CORES, Chosen, Jobs, Out, RecipeFile, Verify, numbers_of
+from corporeal.cli.exporting import report, run
+from corporeal.cli.output import AsJson, console
+
+if TYPE_CHECKING:
+    from corporeal.exchange.mapping import Mapping
+
+NO_ROBOT = "none"
+
+
+def import_(
+    paths: Annotated[list[Path], typer.Argument(help="Datasets, bags, motions.")],
+    out: Out,
+    robot: Annotated[
+        str | None,
+        typer.Option(help="The robot: a ready name, its file, or none to keep columns as named."),
+    ] = None,
+    recipe: RecipeFile = None,
+    episodes: Chosen = None,
+    verify: Verify = True,
+    jobs: Jobs = CORES,
+    as_json: AsJson = False,
+) -> None:
+    """Turn data of any format that is known into episode files: every stream at its own rate.
+
+    Example: [bold]corporeal import lerobot_dataset --robot g1 --out recordings[/bold]
+    """
+    from corporeal.cli.opening import opener_of, with_recipe
+    from corporeal.exchange.mapping import require_robot
+    from corporeal.exchange.plan import Plan
+
+    with ExitStack() as stack:
+        named = None if robot == NO_ROBOT else robot
+        opener = with_recipe(opener_of(paths, named, stack), recipe)
+        mapping = require_robot(opener(), robot_given=robot is not None)
+        if not as_json:
+            _show(mapping)
+        chosen = numbers_of(episodes) if episodes is not None else None
+        exported, proof = run(
+            opener, out, "episodes", Plan(), verify=verify, jobs=jobs, episodes=chosen
+        )
+    report(exported, proof, as_json=as_json, after=(f"corporeal check {out}",))
+
+
+def _show(mapping: Mapping) -> None:
+    """What became of every stream, and what nobody could place."""
+    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
+    for title in ("source", "stream", "joints", "not mapped"):
+        table.add_column(title, overflow="fold")
+    for row in mapping.rows():
+        table.add_row(*row)
+    console().print(table)
+
+
+COMMAND = Command(import_, panel="Exchange")

@@ -1,0 +1,56 @@
+"""`corporeal smoke-train`: do ACT and Diffusion Policy take steps on this data?"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from corporeal.cli.command import Command
+from corporeal.cli.export_options import Robot
+from corporeal.cli.output import AsJson, print_json, stderr
+from corporeal.cli.smoke import FIRST, is_trainable, show_smoke, smoke_on
+
+
+def smoke_train(
+    paths: Annotated[list[Path], typer.Argument(help="Episodes, folders of them, datasets.")],
+    policy: Annotated[
+        list[str] | None, typer.Option(help="act or diffusion; by default both.")
+    ] = None,
+    steps: Annotated[int, typer.Option(min=6, max=10_000, help="Steps of each.")] = 20,
+    robot: Robot = None,
+    python: Annotated[str | None, typer.Option(help="A Python that has lerobot.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Train on the first 100 episodes for a few steps, before anybody converts or trains on all.
+
+    Exit 0 when the losses are finite and fall, 1 when not.
+
+    Example: [bold]corporeal smoke-train dataset --steps 20[/bold]
+    """
+    from corporeal.cli.opening import opener_of
+    from corporeal.exchange.plan import Plan
+    from corporeal.exchange.smoke_training import POLICIES
+    from corporeal.exchange.smoke_training import smoke_train as train
+
+    chosen = tuple(policy) if policy else POLICIES
+    with ExitStack() as stack:
+        opener = opener_of(paths, robot, stack)
+        numbers = opener().episodes[:FIRST]
+        if len(paths) == 1 and is_trainable(paths[0]):
+            with stderr().status(f"training on {len(numbers)} episodes"):
+                report = train(paths[0], policies=chosen, steps=steps, episodes=numbers,
+                               python=python)  # fmt: skip
+        else:
+            plan = Plan(sides=False)
+            report = smoke_on(opener, plan, steps=steps, policies=chosen, python=python)
+    if as_json:
+        print_json(report.to_json())
+    else:
+        show_smoke(report)
+    raise typer.Exit(0 if report.passed else 1)
+
+
+COMMAND = Command(smoke_train, panel="Exchange")

@@ -1,0 +1,64 @@
+"""Runs an edit of a dataset: what merge, split, delete and select share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from corporeal.cli.exporting import run
+from corporeal.errors import CorporealError
+
+if TYPE_CHECKING:
+    from corporeal.exchange.conversion import Exported
+    from corporeal.exchange.proof import Proof
+
+
+def edit(
+    paths: Sequence[Path],
+    out: Path,
+    *,
+    episodes: Sequence[int] | None = None,
+    verify: bool = True,
+    python: str | None = None,
+    jobs: int = 1,
+) -> tuple[Exported, Proof | None]:
+    """Write these episodes of these datasets into a new one of the first one's format."""
+    from corporeal.exchange.editing import format_of, opener_of, plan_of
+
+    for path in paths:
+        if not path.exists():
+            raise CorporealError(f"{path} does not exist; expected a dataset.")
+    plan, normalisation = plan_of(paths)
+    return run(
+        opener_of(paths),
+        out,
+        format_of(paths[0]),
+        plan,
+        verify=verify,
+        python=python,
+        jobs=jobs,
+        episodes=episodes,
+        kept=normalisation,
+    )
+
+
+def numbers_in(path: Path) -> tuple[int, ...]:
+    """The numbers of a dataset's episodes."""
+    from corporeal.exchange.format import open_rows
+
+    if not path.exists():
+        raise CorporealError(f"{path} does not exist; expected a dataset.")
+    return open_rows(path).episodes
+
+
+def require(path: Path, wanted: Sequence[int]) -> tuple[int, ...]:
+    """All numbers of the dataset, when every wanted one is among them."""
+    there = numbers_in(path)
+    strange = sorted(set(wanted) - set(there))
+    if strange:
+        raise CorporealError(
+            f"{path} has no episode {', '.join(map(str, strange[:8]))}; it has {len(there)}, "
+            f"numbered {min(there)} to {max(there)}. Nothing was written."
+        )
+    return there

@@ -1,0 +1,64 @@
+"""Options that the commands of exchange share."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from corporeal.errors import CorporealError
+
+CORES = os.cpu_count() or 1
+Out = Annotated[Path, typer.Option("--out", "-o", help="A new folder; nothing is overwritten.")]
+Robot = Annotated[
+    str | None, typer.Option(help="The robot: a ready name, or its URDF, MJCF or document.")
+]
+Verify = Annotated[
+    bool, typer.Option(help="Read the result back and compare it, with its own library too.")
+]
+Python = Annotated[
+    str | None, typer.Option(help="A Python that has the format's own library, for the proof.")
+]
+Jobs = Annotated[int, typer.Option(min=1, help="Processes.")]
+FormatName = Annotated[
+    str, typer.Option("--format", "-f", help="lerobot, rlds, robomimic, zarr, mcap, rrd, ...")
+]
+Rate = Annotated[float | None, typer.Option(help="Rows per second; by default the cameras'.")]
+ViewName = Annotated[str, typer.Option(help="flat, or hierarchical: with the mode of every row.")]
+Normalised = Annotated[
+    str, typer.Option(help="limits (of the joints), quantiles (1st to 99th) or none.")
+]
+ImageSize = Annotated[int | None, typer.Option(help="Square pictures of this size, such as 224.")]
+State = Annotated[list[str] | None, typer.Option(help="Streams of the state; repeatable.")]
+Include = Annotated[
+    list[str] | None, typer.Option(help="A stream of the group debug to add; repeatable.")
+]
+Exclude = Annotated[list[str] | None, typer.Option(help="A stream to leave out; repeatable.")]
+Weights = Annotated[
+    Path | None, typer.Option(help="What corporeal score --json printed: sampling weights.")
+]
+RecipeFile = Annotated[
+    Path | None, typer.Option(help="A recipe document: names, groups and delays of streams.")
+]
+Smoke = Annotated[
+    bool, typer.Option("--smoke-train", help="Train on the first 100 episodes before the rest.")
+]
+Sides = Annotated[bool, typer.Option(help="Keep beside it what one rate cannot carry.")]
+Chosen = Annotated[
+    str | None, typer.Option("--episodes", help="Numbers of episodes, such as 0-9,12.")
+]
+
+
+def numbers_of(text: str) -> list[int]:
+    """`0-2,7` as 0, 1, 2, 7."""
+    numbers: list[int] = []
+    for part in text.split(","):
+        found = re.fullmatch(r"\s*(\d{1,9})(?:-(\d{1,9}))?\s*", part)
+        first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
+        if last < first:
+            raise CorporealError(f"episodes, got {text!r}; expected numbers such as 0-9,12.")
+        numbers.extend(range(first, last + 1))
+    return list(dict.fromkeys(numbers))

@@ -1,0 +1,162 @@
+"""Runs an export with progress, proves it, and says what it made: what several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from corporeal.cli.output import console, print_json, stderr
+
+if TYPE_CHECKING:
+    from corporeal.episode.recording import Dataset
+    from corporeal.exchange.conversion import Exported
+    from corporeal.exchange.plan import Plan
+    from corporeal.exchange.proof import Proof
+    from corporeal.exchange.training.normalisation import Normalisation
+
+
+def run(
+    opener: Callable[[], Dataset],
+    out: Path,
+    format_name: str,
+    plan: Plan,
+    *,
+    verify: bool = True,
+    python: str | None = None,
+    jobs: int = 1,
+    episodes: Sequence[int] | None = None,
+    weights: Mapping[str, float] | None = None,
+    kept: Normalisation | None = None,
+) -> tuple[Exported, Proof | None]:
+    """Export with a bar that says how long it will take, then prove the result."""
+    from corporeal.exchange.conversion import export
+    from corporeal.exchange.proof import prove
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
+               TimeRemainingColumn())  # fmt: skip
+    with Progress(*columns, console=stderr(), transient=True) as progress:
+        task = progress.add_task(f"writing {format_name}", total=None)
+        exported = export(
+            opener,
+            out,
+            format_name,
+            plan,
+            episodes=episodes,
+            weights=weights,
+            kept=kept,
+            jobs=jobs,
+            on_start=lambda count: progress.update(task, total=count),
+            on_episode=lambda _: progress.advance(task),
+        )
+    if not verify:
+        return exported, None
+    with stderr().status("reading it back"):
+        return exported, prove(exported, python=python)
+
+
+def report(exported: Exported, proof: Proof | None, *, as_json: bool, after: Sequence[str]) -> None:
+    """Print what was made and what was proved; exit with 1 when something differs."""
+    if as_json:
+        print_json(to_json(exported, proof))
+    else:
+        show(exported, proof)
+        if after:
+            console().print("next:")
+            for line in after:
+                console().print(f"  {line}", soft_wrap=True)
+    if proof is not None and not proof.holds:
+        raise typer.Exit(1)
+
+
+def to_json(exported: Exported, proof: Proof | None) -> dict[str, Any]:
+    """The same as JSON."""
+    return {
+        "out": str(exported.out),
+        "format": exported.order.format,
+        "rate_hz": exported.head.layout.rate_hz,
+        "resumed": exported.resumed,
+        "episodes": [dict(piece.facts) for piece in exported.pieces],
+        "proof": proof.to_json() if proof is not None else None,
+    }
+
+
+def show(exported: Exported, proof: Proof | None) -> None:
+    """For people: what is in it, what was filled or encoded anew, and the proof."""
+    page = console()
+    page.print(f"[bold]{exported.out}[/bold] ({exported.order.format}): {_contents(exported)}")
+    if exported.resumed:
+        page.print(f"{_count(exported.resumed, 'episode')} from a run that was interrupted")
+    for line in _remarks(exported):
+        page.print(line, style="yellow")
+    if proof is not None:
+        _show_proof(proof)
+
+
+def _contents(exported: Exported) -> str:
+    from corporeal.exchange.format import writer_of
+
+    episodes = _count(len(exported.pieces), "episode")
+    if writer_of(exported.order.format).many_rates:
+        return f"{episodes}, every stream at its own rate"
+    layout = exported.head.layout
+    rows = sum(int(piece.facts["length"]) for piece in exported.pieces)
+    return (
+        f"{episodes}, {_count(rows, 'row')} at {layout.rate_hz:g} Hz, "
+        f"{_count(len(layout.columns), 'column')}, {_count(len(layout.cameras), 'camera')}"
+    )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _remarks(exported: Exported) -> list[str]:
+    filled: dict[str, int] = {}
+    for piece in exported.pieces:
+        for key, rows in piece.facts.get("filled", {}).items():
+            filled[key] = filled.get(key, 0) + int(rows)
+    lines = [f"{key}: {_count(rows, 'row')} in a gap of the stream, with the nearest value repeated"
+             for key, rows in filled.items()]  # fmt: skip
+    movies = [movie for piece in exported.pieces
+              for movie in piece.facts.get("movies", {}).values()]  # fmt: skip
+    mended = sum(int(movie["mended"]) for movie in movies)
+    if mended:
+        lines.append(f"{_count(mended, 'picture')} encoded anew; all others copied as they are")
+    return lines
+
+
+def _show_proof(proof: Proof) -> None:
+    from corporeal.exchange.format import LOSSES
+
+    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
+    for title in ("compared", "read by", "", "result"):
+        table.add_column(title, overflow="fold")
+    for each in proof.evidence:
+        mark = Text("same", style="green") if each.holds else Text("DIFFERS", style="bold red")
+        table.add_row(each.what, each.by, mark, each.result)
+    page = console()
+    page.print(table)
+    if proof.loses:
+        words = "; ".join(LOSSES[loss] for loss in proof.loses)
+        page.print(f"lost by the format itself: {words}", style="dim")
+    if proof.missing is not None:
+        page.print(f"not read by its own library: {proof.missing}", style="yellow")
+
+
+def training_lines(out: Path, format_name: str) -> tuple[str, ...]:
+    """What to type to train on a dataset."""
+    if format_name == "lerobot":
+        return (
+            f"corporeal smoke-train {out}",
+            f"lerobot-train --dataset.repo_id=local/{out.name} --dataset.root={out} "
+            "--policy.type=act --policy.push_to_hub=false --output_dir=out/train",
+        )
+    if format_name == "rrd":
+        return (f"rerun {out}/episode_000000.rrd",)
+    return (f"corporeal check {out}",) if format_name != "episodes" else (f"corporeal info {out}",)

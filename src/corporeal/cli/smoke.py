@@ -1,0 +1,75 @@
+"""Trains on a little of a dataset before anybody spends days on all of it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+from rich.text import Text
+
+from corporeal.cli.output import console, stderr
+from corporeal.errors import CorporealError
+
+if TYPE_CHECKING:
+    from corporeal.episode.recording import Dataset
+    from corporeal.exchange.plan import Plan
+    from corporeal.exchange.smoke_training import SmokeReport
+
+FIRST = 100
+
+
+def smoke_first(opener: Callable[[], Dataset], plan: Plan, *, python: str | None) -> None:
+    """Export the first episodes to LeRobot, train on them, and stop when that fails."""
+    report = smoke_on(opener, plan, python=python)
+    show_smoke(report)
+    if not report.passed:
+        raise CorporealError(
+            "smoke training failed, so nothing was exported: " + "; ".join(report.reasons) + "."
+        )
+
+
+def smoke_on(
+    opener: Callable[[], Dataset],
+    plan: Plan,
+    *,
+    steps: int = 20,
+    policies: tuple[str, ...] = ("act", "diffusion"),
+    python: str | None = None,
+) -> SmokeReport:
+    """Train on the first episodes of any dataset, which are converted to LeRobot for it."""
+    from corporeal.exchange.conversion import export
+    from corporeal.exchange.smoke_training import smoke_train
+
+    with tempfile.TemporaryDirectory(prefix="corporeal-smoke-") as folder:
+        numbers = opener().episodes[:FIRST]
+        with stderr().status(f"exporting the first {len(numbers)} episodes"):
+            export(opener, Path(folder) / "first", "lerobot", plan, episodes=numbers)
+        with stderr().status(f"training on {len(numbers)} episodes"):
+            return smoke_train(
+                Path(folder) / "first", policies=policies, steps=steps, python=python
+            )
+
+
+def is_trainable(path: Path) -> bool:
+    """Whether LeRobot reads the dataset as it is: one of v3.0."""
+    from corporeal.exchange.lerobot.info import read_info
+
+    return (path / "meta" / "info.json").is_file() and read_info(path).shares_files
+
+
+def show_smoke(report: SmokeReport) -> None:
+    """The losses, for people."""
+    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
+    for title in ("policy", "loss, first to last", "steps", "seconds", ""):
+        table.add_column(title)
+    for each in report.runs:
+        mark = Text("trains", style="green")
+        if not each.passed:
+            mark = Text("; ".join(each.reasons), style="red")
+        ends = f"{each.losses[0]:.3g} to {each.losses[-1]:.3g}" if each.losses else "-"
+        table.add_row(each.policy, ends, str(len(each.losses)), f"{each.seconds:.1f}", mark)
+    console().print(table)
+    console().print(f"trained by {report.library} {report.version}", style="dim")
