@@ -39,6 +39,7 @@ class Entry:
     module: str
     job: str
     partner: str | None = None
+    package: str = "bench.episode"
 
     def __str__(self) -> str:
         return f"{self.module} {self.job}"
@@ -74,7 +75,8 @@ def run_topic(
     """
     runs: dict[Entry, list[Rows]] = {entry: [] for entry in entries}
     notes: Rows = {}
-    by_topic = {"write": (plan.repeats, 1), "random": (1, len(entries))}
+    by_topic = {"write": (plan.repeats, 1), "export": (plan.repeats, 1),
+                "random": (1, len(entries))}  # fmt: skip
     rounds, together = by_topic.get(entries[0].topic, (1, 1))
     for number in range(rounds):
         for first in range(0, len(entries), together):
@@ -106,11 +108,11 @@ class Contestant:
         (place / "work").mkdir()
         self._ready, ready = os.pipe()
         go, self._go = os.pipe()
-        command = [str(python), "-m", f"bench.episode.{entry.module}", entry.job, str(workload),
+        command = [str(python), "-m", f"{entry.package}.{entry.module}", entry.job, str(workload),
                    str(place / "work"), str(place / "report.json"), "--turns", str(ready), str(go),
                    "--repeats", str(plan.repeats), "--samples", str(plan.samples)]  # fmt: skip
         settings = {"HF_HOME": str(place / "hf"), "HF_HUB_OFFLINE": "1"}
-        if entry.topic != "write":
+        if entry.topic not in ("write", "export"):
             settings |= _STEADY
         with (place / "log").open("wb") as log:
             self._process = subprocess.Popen(

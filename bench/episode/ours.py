@@ -57,7 +57,7 @@ def write(files: WorkloadFiles, folder: Path, _: Plan) -> dict[str, Figures]:
     pictures = files.paths("video", "depth")
     live = Live(files.samples(), frozenset(pictures))
     with Meter() as meter:
-        _record(live, files, target)
+        record(live, files, target)
     figures = {
         "cpu_s": meter.cpu_s,
         "wall_s": meter.wall_s,
@@ -73,7 +73,7 @@ def write(files: WorkloadFiles, folder: Path, _: Plan) -> dict[str, Figures]:
 def random(files: WorkloadFiles, folder: Path, plan: Plan) -> dict[str, Figures]:
     """Training samples from an open episode."""
     target = folder / "episode.h5"
-    _record(files.samples(), files, target)
+    record(files.samples(), files, target)
     with Episode.open(target) as episode:
         state, action = episode[STATE], episode[ACTION]
         cameras = [_video(episode, camera) for camera in TRAINING_CAMERAS]
@@ -98,7 +98,7 @@ def _video(episode: Episode, camera: str) -> VideoReader:
 def read(files: WorkloadFiles, folder: Path, plan: Plan) -> dict[str, Figures]:
     """All signals, the file opened anew each time; in turns with plain contiguous HDF5."""
     target, plain = folder / "episode.h5", folder / "plain.h5"
-    _record(files.samples(), files, target)
+    record(files.samples(), files, target)
     signals = files.signals()
     with h5py.File(plain, "w") as file:
         for path, (stamps, values) in signals.items():
@@ -125,7 +125,7 @@ def read(files: WorkloadFiles, folder: Path, plan: Plan) -> dict[str, Figures]:
 def align(files: WorkloadFiles, folder: Path, plan: Plan) -> dict[str, Figures]:
     """All signals on one grid: from memory as the others, and straight from an open file."""
     target = folder / "episode.h5"
-    _record(files.samples(), files, target)
+    record(files.samples(), files, target)
     signals = files.signals()
     times = CALLS_PER_REPEAT * plan.repeats
     schema = _workload(files).schema
@@ -164,7 +164,8 @@ def _check_alignment(files: WorkloadFiles, held: dict[str, _Held]) -> None:
             np.testing.assert_allclose(aligned[path], truth[path], atol=1e-3)
 
 
-def _record(samples: Iterable[Sample], files: WorkloadFiles, target: Path) -> None:
+def record(samples: Iterable[Sample], files: WorkloadFiles, target: Path) -> None:
+    """The workload as an episode file."""
     workload = _workload(files)
     with EpisodeWriter(
         target,
