@@ -6,6 +6,7 @@ import ast
 import io
 import pickle
 import re
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
@@ -144,7 +145,7 @@ def read_pickled_npy(path: Path) -> Any:
         return _Cleaning(len(body)).plain(_Unpickler(io.BytesIO(body)).load(), 0)
     except (
         pickle.UnpicklingError, ValueError, TypeError, KeyError, IndexError, AttributeError,
-        EOFError, SyntaxError, RecursionError, MemoryError, OverflowError,
+        EOFError, SyntaxError, RecursionError, MemoryError, OverflowError, struct.error,
     ) as error:  # fmt: skip
         reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
         raise EpisodeError(f"{path}: not a pickle of numbers ({reason}). Replace it.") from None
