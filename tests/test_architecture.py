@@ -15,6 +15,8 @@ SOURCE = ROOT / "src" / "corporeal"
 DIRECTION = (
     ("errors",),
     ("units", "geometry", "registry"),
+    ("runner",),
+    ("runners",),
     ("schema",),
     ("embodiment",),
     ("protocol",),
@@ -22,6 +24,7 @@ DIRECTION = (
     ("testing",),
     ("simulation",),
     ("capture", "quality", "exchange"),
+    ("catalog",),
     ("cli",),
 )
 ROW = {name: row for row, names in enumerate(DIRECTION) for name in names}

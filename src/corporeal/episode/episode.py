@@ -14,6 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 from corporeal.embodiment.embodiment import Embodiment
 from corporeal.episode import layout
 from corporeal.episode.alignment import Aligned, align
+from corporeal.episode.byte_source import ByteSource
 from corporeal.episode.digest import CONTENT
 from corporeal.episode.storage import Storage, explained
 from corporeal.episode.streams import READERS, StreamReader
@@ -28,9 +29,9 @@ _STREAM_LIST = TypeAdapter(tuple[Stream, ...])
 class Episode(Mapping[str, StreamReader]):
     """A mapping from `group/name` to the stream there; use it with `with`."""
 
-    def __init__(self, path: Path | str) -> None:
-        self.path = Path(path)
-        self._storage = Storage(self.path)
+    def __init__(self, place: Path | str | ByteSource) -> None:
+        self._storage = Storage(Path(place) if isinstance(place, str) else place)
+        self.path = self._storage.path
         self._readers: dict[str, StreamReader] = {}
         try:
             with explained(self.path):
@@ -43,6 +44,11 @@ class Episode(Mapping[str, StreamReader]):
     def open(cls, path: Path | str) -> Self:
         """Open an episode file; nothing but its list of streams is read."""
         return cls(path)
+
+    @classmethod
+    def open_source(cls, source: ByteSource) -> Self:
+        """Open an episode that lies elsewhere; only the ranges that are asked for are read."""
+        return cls(source)
 
     def _read_root(self) -> dict[str, Stream]:
         attribute = self._storage.attribute

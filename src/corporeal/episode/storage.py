@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import math
-import os
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from corporeal.episode import layout
 from corporeal.episode.attributes import read_attribute
+from corporeal.episode.byte_source import ByteSource, LocalBytes, OpenBytes, RemoteBytes
 from corporeal.errors import CorporealError, EpisodeError
 
 
@@ -111,40 +111,34 @@ class RangeFile(io.RawIOBase):
         return block
 
 
-def _free(file: h5py.File, fd: int) -> None:
+def _free(file: h5py.File, opened: OpenBytes) -> None:
     file.close()
-    os.close(fd)
+    opened.close()
 
 
 class Storage:
     """An open episode file, below the level of streams."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        if path.exists() and not (path.is_file() or path.is_dir()):
-            # Opening a pipe would wait for its other end for ever.
-            raise EpisodeError(f"{path}: is not a plain file; expected an episode (.h5).")
+    def __init__(self, place: Path | ByteSource) -> None:
+        self.path = place if isinstance(place, Path) else Path(place.name)
+        opened: OpenBytes = LocalBytes(place) if isinstance(place, Path) else RemoteBytes(place)
         try:
-            with path.open("rb") as file:
-                signature = file.read(len(layout.SIGNATURE))
-                self.size = os.fstat(file.fileno()).st_size
-        except OSError as error:
-            raise EpisodeError(f"{path}: {error.strerror or error}.") from None
-        if signature != layout.SIGNATURE:
-            what = "is empty" if not signature else "is not an HDF5 file"
-            raise EpisodeError(f"{path}: {what}; expected an episode (.h5).")
-        with explained(path):
-            # No lock: the file is immutable, and may lie on a read-only share.
-            self._file = h5py.File(path, "r", locking=False)
-        self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            self.size = opened.size
+            with explained(self.path):
+                _check_signature(self.path, opened)
+                self._file = opened.open_h5()
+        except BaseException:  # Nobody else can free it when there is no storage.
+            opened.close()
+            raise
+        self._bytes: OpenBytes | None = opened
         # Readers may outlive the episode they came from: the last of them frees the file.
-        self._free = weakref.finalize(self, _free, self._file, self._fd)
+        self._free = weakref.finalize(self, _free, self._file, opened)
         self._groups: dict[str, Any] = {}
 
     def close(self) -> None:
         """Free the file; safe to call twice."""
         self._free()
-        self._fd = -1
+        self._bytes = None
 
     @property
     def h5(self) -> h5py.File:
@@ -212,6 +206,7 @@ class Storage:
 
         h5py's objects on top of these cost more than reading the data.
         """
+        self._opened()
         folder, _, name = path.rpartition("/")
         parent = self._groups.get(folder)
         if parent is None:
@@ -241,25 +236,30 @@ class Storage:
         except (ValueError, RecursionError) as error:
             raise EpisodeError(f"{self.path}: {path} is not valid JSON: {error}.") from None
 
-    def _check_open(self) -> None:
-        if self._fd < 0:
+    def _opened(self) -> OpenBytes:
+        if self._bytes is None:
             raise EpisodeError(f"{self.path}: is closed. Read inside the `with` block.")
+        return self._bytes
 
     def fill(self, array: NDArray[Any], offset: int) -> None:
         """Read bytes from `offset` on into the whole of `array`."""
-        self._check_open()
         view = array.reshape(-1).view(np.uint8).data
-        done = 0
-        while done < len(view):
-            count = os.preadv(self._fd, [view[done:]], offset + done)
-            if count == 0:
-                raise EpisodeError(f"{self.path}: ends before byte {offset + len(view)}.")
-            done += count
+        try:
+            self._opened().fill(view, offset)
+        except EOFError:
+            raise EpisodeError(f"{self.path}: ends before byte {offset + len(view)}.") from None
 
     def bytes_at(self, offset: int, count: int) -> bytes:
         """`count` bytes from `offset` on."""
-        self._check_open()
-        block = os.pread(self._fd, count, offset)
-        if len(block) != count:
-            raise EpisodeError(f"{self.path}: ends before byte {offset + count}.")
-        return block
+        try:
+            return self._opened().bytes_at(offset, count)
+        except EOFError:
+            raise EpisodeError(f"{self.path}: ends before byte {offset + count}.") from None
+
+
+def _check_signature(path: Path, opened: OpenBytes) -> None:
+    count = min(opened.size, len(layout.SIGNATURE))
+    signature = opened.bytes_at(0, count)
+    if signature != layout.SIGNATURE:
+        what = "is empty" if not signature else "is not an HDF5 file"
+        raise EpisodeError(f"{path}: {what}; expected an episode (.h5).")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from corporeal.exchange.layout import layout_of
 from corporeal.exchange.plan import Plan
 from corporeal.exchange.table import Table, loose_table, table_of
 from corporeal.exchange.training.normalisation import Normalisation, fit
+from corporeal.runner import run, runner_of
 
 Opener = Callable[[], Dataset]
 
@@ -59,6 +60,7 @@ def export(
     episodes: Sequence[int] | None = None,
     weights: Mapping[str, float] | None = None,
     kept: Normalisation | None = None,
+    on: str = "processes",
     jobs: int = 1,
     on_start: Callable[[int], None] = lambda _: None,
     on_episode: Callable[[Mapping[str, Any]], None] = lambda _: None,
@@ -67,9 +69,10 @@ def export(
 
     Until the end everything is in `<out>.partial`; the same call after an interruption goes on
     from there. `weights` by episode id are kept beside the dataset, and so is `kept`, by which
-    the values are normalised already.
+    the values are normalised already. `on` names the runner, whose workers must all see `out`.
     """
     writer = writer_of(format_name)
+    runner_of(on)
     dataset = opener()
     order = _order(opener, dataset, out, format_name, plan, episodes)
     _claim(order, plan, out, dataset)
@@ -80,8 +83,9 @@ def export(
     for facts in done.values():
         on_episode(facts)
     missing = [number for number in range(len(order.episodes)) if number not in done]
-    for facts in _pieces(order, dataset, missing, jobs):
-        on_episode(facts)
+    with closing(_pieces(order, dataset, missing, on, jobs)) as written:
+        for facts in written:
+            on_episode(facts)
     pieces = tuple(
         Piece(_folder(order, number) / "data", _facts(order, number) or {})
         for number in range(len(order.episodes))
@@ -222,36 +226,27 @@ def _source(recording: Recording) -> str:
     return recording.source.name
 
 
-_worker: list[tuple[Order, Dataset]] = []
-"""The order of a worker process and its dataset, opened once."""
+def _opened(order: Order) -> tuple[Order, Dataset]:
+    return order, order.opener()
 
 
-def _start_worker(order: Order) -> None:
-    _worker.append((order, order.opener()))
-
-
-def _in_worker(number: int) -> dict[str, Any]:
-    order, dataset = _worker[0]
-    return write_piece(order, dataset, number)
+def _in_worker(state: tuple[Order, Dataset], number: int) -> dict[str, Any]:
+    """A piece, unless a worker was lost between writing it and saying so."""
+    return _facts(state[0], number) or write_piece(*state, number)
 
 
 def _pieces(
-    order: Order, dataset: Dataset, missing: Sequence[int], jobs: int
-) -> Iterator[dict[str, Any]]:
-    jobs = min(jobs, len(missing))
-    if jobs <= 1:
-        for number in missing:
-            yield write_piece(order, dataset, number)
-        return
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, context, _start_worker, (order,)) as pool:
-        waiting: list[Future[dict[str, Any]]] = [pool.submit(_in_worker, each) for each in missing]
-        try:
-            for each in as_completed(waiting):
-                yield each.result()
-        finally:
-            for each in waiting:
-                each.cancel()
+    order: Order, dataset: Dataset, missing: Sequence[int], on: str, jobs: int
+) -> Generator[dict[str, Any], None, None]:
+    alone = on == "serial" or (on == "processes" and min(jobs, len(missing)) <= 1)
+    # The dataset is open here already; other processes open it for themselves.
+    prepare = (lambda: (order, dataset)) if alone else partial(_opened, order)
+    with closing(run(_in_worker, missing, on=on, jobs=jobs, prepare=prepare)) as results:
+        for done in results:
+            if done.error is not None:
+                raise done.error
+            if done.value is not None:
+                yield done.value
 
 
 def _assemble(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import multiprocessing
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Generator
+from contextlib import closing
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from corporeal.quality.finding import Finding, Verdict, verdict
 from corporeal.quality.policy import Policy
 from corporeal.quality.subject import Subject
 from corporeal.quality.synopsis import synopsis
+from corporeal.runner import RunnerError, run, runner_of
 
 # A second process costs about two seconds to start; fewer episodes than this do not pay for it.
 _WORTH_A_PROCESS = 16
@@ -120,22 +121,25 @@ def inspect(
     opener: Opener,
     request: Request,
     *,
+    on: str = "processes",
     jobs: int = 1,
     earlier: tuple[Synopsis, ...] = (),
     on_episode: Callable[[EpisodeReport], None] = lambda _: None,
     on_start: Callable[[int], None] = lambda _: None,
 ) -> Report:
-    """Inspect a dataset. The callbacks hear how many episodes there are, and of each when done."""
+    """Inspect a dataset `on` a runner with so many jobs.
+
+    The callbacks hear how many episodes there are, and of each when it is done.
+    """
+    runner_of(on)
     dataset = opener()
     on_start(len(dataset.episodes))
-    numbers = dataset.episodes
-    jobs = max(1, min(jobs, len(numbers) // _WORTH_A_PROCESS))
     results: dict[int, EpisodeReport] = {}
-    source = _serial(dataset, request) if jobs == 1 else _parallel(opener, numbers, request, jobs)
-    for result in source:
-        results[result.index] = result
-        on_episode(result)
-    episodes = [results[number] for number in numbers]
+    with closing(_results(opener, dataset, request, on, jobs)) as done:
+        for result in done:
+            results[result.index] = result
+            on_episode(result)
+    episodes = [results[number] for number in dataset.episodes]
     batch = Batch(
         episodes=tuple(each.synopsis for each in episodes if each.synopsis is not None),
         statistics=dataset.statistics,
@@ -171,39 +175,34 @@ def _with_batch(episode: EpisodeReport, judged: Assessment, count: int) -> Episo
     return replace(episode, batch_findings=about) if about else episode
 
 
-def _serial(dataset: Dataset, request: Request) -> Iterator[EpisodeReport]:
-    return (inspect_episode(dataset, number, request) for number in dataset.episodes)
+def _results(
+    opener: Opener, dataset: Dataset, request: Request, on: str, jobs: int
+) -> Generator[EpisodeReport, None, None]:
+    """Every episode as it is done; one that ends its worker each time is a failed one."""
+    numbers = dataset.episodes
+    if on == "processes":
+        jobs = max(1, min(jobs, len(numbers) // _WORTH_A_PROCESS))
+    alone = on == "serial" or (on == "processes" and jobs == 1)
+    # The dataset is open here already; other processes open it for themselves.
+    prepare = (lambda: dataset) if alone else opener
+    work = partial(_in_worker, request)
+    with closing(run(work, numbers, on=on, jobs=jobs, prepare=prepare)) as results:
+        for done in results:
+            if isinstance(done.error, RunnerError):
+                yield _unreadable(dataset.source, numbers[done.place], done.error)
+            elif done.error is not None:
+                raise done.error
+            elif done.value is not None:
+                yield done.value
 
 
-_dataset: list[Dataset] = []
-"""The dataset of a worker process, opened once."""
+def _in_worker(request: Request, dataset: Dataset, number: int) -> EpisodeReport:
+    return inspect_episode(dataset, number, request)
 
 
-def _open_in_worker(opener: Opener) -> None:
-    _dataset.append(opener())
-
-
-def _in_worker(numbers: tuple[int, ...], request: Request) -> list[EpisodeReport]:
-    return [inspect_episode(_dataset[0], number, request) for number in numbers]
-
-
-def _parallel(
-    opener: Opener, numbers: tuple[int, ...], request: Request, jobs: int
-) -> Iterator[EpisodeReport]:
-    """In batches of neighbours: episodes of one table file are read together."""
-    size = max(1, min(16, len(numbers) // (jobs * 4)))
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, context, _open_in_worker, (opener,)) as pool:
-        waiting: list[Future[list[EpisodeReport]]] = [
-            pool.submit(_in_worker, numbers[first : first + size], request)
-            for first in range(0, len(numbers), size)
-        ]
-        try:
-            for done in as_completed(waiting):
-                yield from done.result()
-        finally:
-            for each in waiting:
-                each.cancel()
+def _unreadable(source: Path, number: int, error: CorporealError) -> EpisodeReport:
+    finding = Finding(str(error), check="readable", severity="fail")
+    return EpisodeReport(number, "", source, Assessment((finding,), {}))
 
 
 def inspect_episode(dataset: Dataset, number: int, request: Request) -> EpisodeReport:
@@ -211,8 +210,7 @@ def inspect_episode(dataset: Dataset, number: int, request: Request) -> EpisodeR
     try:
         recording = dataset.open(number)
     except CorporealError as error:
-        unreadable = Finding(str(error), check="readable", severity="fail")
-        return EpisodeReport(number, "", dataset.source, Assessment((unreadable,), {}))
+        return _unreadable(dataset.source, number, error)
     return inspect_recording(recording, request)
 
 

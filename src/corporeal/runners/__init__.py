@@ -1,0 +1,1 @@
+"""Places to run the stages of many episodes: one file each."""
