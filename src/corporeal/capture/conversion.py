@@ -193,6 +193,7 @@ def _metadata(
         {**mark, "time_ns": mark["time_ns"] - survey.epoch_ns} for mark in survey.marks
     ]
     metadata["clocks"] = {source: clock.to_json() for source, clock in survey.clocks.items()}
+    metadata["stream_sources"] = dict(header["sources"])
     if header.get("roll") is not None:
         metadata["roll"] = _roll(header["roll"], schema, survey)
     if reason is not None:

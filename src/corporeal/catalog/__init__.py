@@ -1,0 +1,1 @@
+"""One place that knows every episode, what happened to it, and what it became."""

@@ -1,0 +1,1 @@
+"""Ways for alerts to reach people, one file each."""

@@ -1,0 +1,169 @@
+"""The audit log: who changed what, when and why, in a chain that shows any later change to it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Connection, Text, cast, insert, select, update
+
+from corporeal.catalog.bounds import check_text, plain
+from corporeal.catalog.database import CatalogError
+from corporeal.catalog.tables import EVENT, HEAD
+
+GENESIS = "0" * 64
+_BLOCK = 5000
+_HASHED = ("number", "at", "who", "what", "subject", "why", "details", "previous")
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
+
+
+@dataclass(frozen=True)
+class Change:
+    """One thing that was done: `what` to `subject` (kind:id) by `who`, and `why` if they said."""
+
+    who: str
+    what: str
+    subject: str
+    why: str | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Break:
+    """A place where the log is not as it was written."""
+
+    number: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Head:
+    """The end of the log. Noted down elsewhere, it shows a log that was written anew."""
+
+    number: int
+    hash: str
+
+
+def record(connection: Connection, changes: Sequence[Change], *, at: str | None = None) -> int:
+    """Append changes to the log inside a transaction; the number of the last event.
+
+    The single row of HEAD is taken first, so that writers append one after the other.
+    """
+    if not changes:
+        return 0
+    number, previous = _take_head(connection)
+    stamp = at or now()
+    rows = []
+    for change in changes:
+        number += 1
+        row = _row(change, number, stamp, previous)
+        previous = row["hash"] = chain_hash(row)
+        rows.append(row)
+    for first in range(0, len(rows), _BLOCK):
+        connection.execute(insert(EVENT), rows[first : first + _BLOCK])
+    connection.execute(update(HEAD).where(HEAD.c.id == 1).values(number=number, hash=previous))
+    return number
+
+
+def verify(connection: Connection, *, anchor: Head | None = None) -> Iterator[Break]:
+    """Walk the whole log; every place that was changed, removed or added later.
+
+    Whoever may write to the database can write the whole log anew. Against that, note down
+    `head` in another place and give it as `anchor`: the log must still contain it.
+    """
+    expected, previous = 0, GENESIS
+    found_anchor = anchor is None or anchor == Head(0, GENESIS)
+    for row in _rows(connection):
+        expected += 1
+        number = int(row["number"])
+        if number != expected:
+            yield Break(expected, f"event {expected} is missing; event {number} comes next")
+            expected = number
+        elif row["previous"] != previous:
+            yield Break(number, f"event {number} does not follow the one before it")
+        if not _is_intact(row):
+            yield Break(number, f"event {number} was changed after it was written")
+        previous = row["hash"]
+        found_anchor = found_anchor or anchor == Head(number, previous)
+    end = _read_head(connection)
+    if end != Head(expected, previous):
+        told = "nothing" if end is None else f"event {end.number}"
+        yield Break(expected, f"the log ends with event {expected}, but its head says {told}")
+    if anchor is not None and not found_anchor:
+        yield Break(anchor.number, f"event {anchor.number} is not the one that was noted down")
+
+
+def head(connection: Connection) -> Head:
+    """The end of the log as it is now."""
+    found = _read_head(connection)
+    if found is None:
+        raise CatalogError(
+            "the catalogue has no audit log; expected one. Make the workspace with: corporeal init."
+        )
+    return found
+
+
+def chain_hash(row: Mapping[str, Any]) -> str:
+    """SHA-256 over an event and the hash of the one before."""
+    said = _encode([row[name] for name in _HASHED])
+    return hashlib.sha256(said.encode()).hexdigest()
+
+
+def now() -> str:
+    """The time as every table has it: ISO 8601 in UTC, to the microsecond."""
+    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def events_of(connection: Connection, subject: str) -> Iterable[Mapping[str, Any]]:
+    """What happened to one thing, the oldest first."""
+    query = select(EVENT).where(EVENT.c.subject == subject).order_by(EVENT.c.number)
+    return [dict(row) for row in connection.execute(query).mappings()]
+
+
+def _row(change: Change, number: int, stamp: str, previous: str) -> dict[str, Any]:
+    where = f"event {change.what}"
+    for text in (change.who, change.what, change.subject, change.why):
+        check_text(text or "", where)
+    return {
+        "number": number,
+        "at": stamp,
+        "who": change.who,
+        "what": change.what,
+        "subject": change.subject,
+        "why": change.why,
+        # As it will be read again, or the hash would not match what was written.
+        "details": plain(change.details, where),
+        "previous": previous,
+    }
+
+
+def _rows(connection: Connection) -> Iterator[dict[str, Any]]:
+    """All events; `details` is text, because somebody may have made it something else than JSON."""
+    columns = [each for each in EVENT.c if each.name != "details"]
+    details = cast(EVENT.c.details, Text).label("details")
+    query = select(*columns, details).order_by(EVENT.c.number)
+    for row in connection.execute(query.execution_options(yield_per=_BLOCK)).mappings():
+        yield dict(row)
+
+
+def _is_intact(row: Mapping[str, Any]) -> bool:
+    try:
+        expected = chain_hash({**row, "details": json.loads(row["details"])})
+    except (TypeError, ValueError, RecursionError):  # No JSON, or bytes where text was.
+        return False
+    return bool(expected == row["hash"])
+
+
+def _read_head(connection: Connection) -> Head | None:
+    found = connection.execute(select(HEAD.c.number, HEAD.c.hash).where(HEAD.c.id == 1)).first()
+    return None if found is None else Head(int(found.number), str(found.hash))
+
+
+def _take_head(connection: Connection) -> tuple[int, str]:
+    connection.execute(select(HEAD.c.id).where(HEAD.c.id == 1).with_for_update())
+    end = head(connection)
+    return end.number, end.hash

@@ -1,0 +1,274 @@
+"""An episode as the catalogue has it: what its file says of itself, and what was found."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+from corporeal.catalog.catalogue import Entry
+from corporeal.catalog.database import CatalogError
+from corporeal.episode.episode import Episode
+from corporeal.quality.inspection import EpisodeReport
+from corporeal.quality.policy import Policy
+from corporeal.quality.scoring.total import EpisodeScore
+from corporeal.units import SECOND_NS
+
+MAX_METADATA = 64 << 10
+"""Bytes of metadata that a row holds; the whole of it is in the file."""
+CONTENT = "content_hash"
+"""The field that has what the file states over its content; it survives a copy of the file."""
+LEFT_OUT = "left_out"
+"""The field that names what was too large for the row."""
+MAX_TEXT, MAX_NAME, MAX_RANGES, MAX_SENSORS = 2000, 120, 1000, 64
+_KIND = re.compile(r"[a-z][a-z0-9_]{0,31}")
+NOTHING = ("", "none", "unknown")
+"""Words that people write where there is nothing to name."""
+_BIGGEST = (1 << 63) - 1
+_RELATIONS = {
+    "session": "recorded_in",
+    "operator": "made_by",
+    "station": "recorded_at",
+    "calibration": "calibrated_with",
+    "batch": "part_of",
+}
+
+
+def entry_of(episode: Episode, *, digest: str, size: int, batch: str | None = None) -> Entry:
+    """What the file of an open episode says; nothing of it has been judged.
+
+    Raises CatalogError for an episode without an id that others cannot have.
+    """
+    name = _checked_id(episode)
+    metadata = episode.metadata
+    documents = dict(_documents(episode))
+    facts = _facts(episode, metadata, documents) | {
+        "hash": digest,
+        "bytes": size,
+        "file": text(episode.path.name, MAX_TEXT),
+        "batch": text(batch or metadata.get("batch") or metadata.get("session"), MAX_NAME),
+        "metadata": bounded(metadata) | {CONTENT: episode.content_hash},
+    }
+    streams = [
+        {"path": path, "kind": reader.spec.kind, "rate_hz": reader.spec.rate_hz,
+         "samples": len(reader)} for path, reader in episode.items()
+    ]  # fmt: skip
+    parents = dict(_parents(name, facts, metadata, documents))
+    return Entry(name, facts, streams=streams, documents=documents, parents=parents)
+
+
+def judged(
+    entry: Entry, report: EpisodeReport, score: EpisodeScore | None, policy: Policy
+) -> Entry:
+    """The entry with findings, verdict and score, and the policy that they follow from."""
+    parts = score.parts if score is not None else ()
+    rule = {"hash": policy.hash, "name": policy.name, "version": policy.version,
+            "text": policy.canonical()}  # fmt: skip
+    found = {
+        "verdict": report.verdict,
+        "score": number(score.total) if score is not None else None,
+        "policy": policy.reference,
+    }
+    return replace(
+        entry,
+        facts={**entry.facts, **found},
+        findings=[_finding(each.to_json()) for each in report.findings],
+        scores=[
+            {"part": part.name, "value": number(part.score), "weight": number(part.weight)}
+            for part in parts
+        ],
+        documents={**entry.documents, "policy": rule},
+    )
+
+
+def reason_for(report: EpisodeReport) -> str | None:
+    """Why the verdict is what it is: the message of the finding that weighs most."""
+    for severity in ("fail", "quarantine"):
+        for finding in report.findings:
+            if finding.severity == severity:
+                return text(f"{finding.check}: {finding.message}", MAX_TEXT)
+    return None
+
+
+def _checked_id(episode: Episode) -> str:
+    try:
+        if str(UUID(episode.id)) == episode.id:
+            return episode.id
+    except ValueError:
+        pass
+    raise CatalogError(
+        f"{episode.path}: id, got {episode.id[:80]!r}; expected a UUID such as the recorder gives. "
+        "Write it anew with: corporeal convert."
+    )
+
+
+def _facts(
+    episode: Episode, metadata: Mapping[str, Any], documents: Mapping[str, Mapping[str, str]]
+) -> dict[str, Any]:
+    begin, end = episode.span_ns
+    success, failure = _outcome(metadata)
+    recorded = episode.epoch_ns + begin
+    names = ("task", "operator", "station", "session", "environment", "mode", "software")
+    return {name: text(metadata.get(name), MAX_NAME) for name in names} | {
+        "instruction": _instruction(episode, metadata),
+        "robot": text(episode.robot, 64),
+        "protocol": _reference(documents, "protocol") or text(metadata.get("protocol"), MAX_NAME),
+        "calibration": _reference(documents, "calibration")
+        or _calibration(metadata.get("calibration")),
+        # Stamps that count from nothing known are no time of day.
+        "recorded_ns": recorded if episode.epoch_ns and 0 < recorded <= _BIGGEST else None,
+        "duration_s": (end - begin) / SECOND_NS,
+        "success": success,
+        "failure": failure,
+    }
+
+
+def _outcome(metadata: Mapping[str, Any]) -> tuple[bool | None, str | None]:
+    outcome = metadata.get("outcome")
+    said = outcome if isinstance(outcome, Mapping) else {"success": metadata.get("success")}
+    success = said.get("success")
+    failure = said.get("failure") or metadata.get("failure")
+    return success if isinstance(success, bool) else None, text(failure, MAX_TEXT)
+
+
+def _instruction(episode: Episode, metadata: Mapping[str, Any]) -> str | None:
+    for reader in episode.values():
+        if reader.spec.name == "instruction" and reader.spec.kind == "text" and len(reader):
+            return text(str(reader[0]), MAX_TEXT)
+    return text(metadata.get("instruction"), MAX_TEXT)
+
+
+def _calibration(said: Any) -> str | None:
+    """The name of a calibration that is stated with how it was verified at start and end."""
+    if not isinstance(said, Mapping):
+        return text(said, MAX_NAME)
+    ends = (said.get("start"), said.get("end"))
+    ids = [each["id"] for each in (said, *ends) if isinstance(each, Mapping) and each.get("id")]
+    return text(ids[0] if ids else said.get("name"), MAX_NAME)
+
+
+def _documents(episode: Episode) -> Iterator[tuple[str, dict[str, str]]]:
+    for kind in episode.documents:
+        if not _KIND.fullmatch(kind):
+            raise CatalogError(
+                f"{episode.path}: a document of kind {kind[:40]!r}; expected lower case, digits "
+                "and _, 32 at most."
+            )
+        written = episode.document(kind)
+        try:
+            head = json.loads(written)
+        except ValueError:
+            head = {}
+        said = head if isinstance(head, dict) else {}
+        yield (
+            kind,
+            {
+                "hash": "sha256:" + hashlib.sha256(written.encode()).hexdigest(),
+                "name": text(said.get("name"), MAX_NAME) or kind,
+                "version": text(said.get("version"), 32) or "",
+                "text": written.replace("\0", "\ufffd"),
+            },
+        )
+
+
+def _reference(documents: Mapping[str, Mapping[str, str]], kind: str) -> str | None:
+    document = documents.get(kind)
+    return f"{document['name']}@{document['version']}" if document is not None else None
+
+
+def _parents(
+    name: str,
+    facts: Mapping[str, Any],
+    metadata: Mapping[str, Any],
+    documents: Mapping[str, Any],
+) -> Iterator[tuple[str, str]]:
+    """What the episode came from. A document that is embedded needs no second name here."""
+    for kind, relation in _RELATIONS.items():
+        is_session = kind == "batch" and facts["batch"] == facts["session"]
+        if (facts[kind] or "").lower() not in NOTHING and kind not in documents and not is_session:
+            yield f"{kind}:{facts[kind]}", relation
+    if "protocol" not in documents and (facts["protocol"] or "").lower() not in NOTHING:
+        yield f"protocol:{facts['protocol']}", "follows"
+    for serial in sensor_serials(metadata).values():
+        yield f"sensor:{serial}", "sensed_by"
+    source = metadata.get("source_id")
+    if isinstance(source, str) and source and source != name:
+        kind = "episode" if _is_uuid(source) else "source"
+        yield f"{kind}:{text(source, MAX_NAME)}", "derived_from"
+
+
+def sensor_serials(metadata: Mapping[str, Any]) -> dict[str, str]:
+    """The serial number of each sensor, by the name the rig has for it."""
+    said = metadata.get("sensor_serials")
+    listed = list(said.items())[:MAX_SENSORS] if isinstance(said, Mapping) else []
+    found = {str(sensor): text(serial, MAX_NAME) for sensor, serial in listed}
+    return {sensor: serial for sensor, serial in found.items() if serial}
+
+
+def _is_uuid(said: str) -> bool:
+    try:
+        return str(UUID(said)) == said
+    except ValueError:
+        return False
+
+
+def _finding(said: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "check": said["check"],
+        "severity": said["severity"],
+        "stream": text(said["stream"], MAX_TEXT),
+        "value": said["value"],
+        "limit": said["limit"],
+        "message": text(said["message"], MAX_TEXT) or "",
+        "frames": said["frames"][:MAX_RANGES],
+    }
+
+
+def bounded(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """The metadata without its largest fields, if need be; `left_out` names those."""
+    clean = {str(name)[:MAX_NAME]: _plain(value) for name, value in metadata.items()}
+    sizes = {name: len(json.dumps(each).encode()) + len(name) + 8 for name, each in clean.items()}
+    whole, gone = sum(sizes.values()), []
+    for name in sorted(sizes, key=lambda name: -sizes[name]):
+        if whole <= MAX_METADATA:
+            break
+        whole -= sizes[name]
+        gone.append(name)
+        del clean[name]
+    return clean | ({LEFT_OUT: sorted(gone)[:MAX_RANGES]} if gone else {})
+
+
+def _plain(value: Any) -> Any:
+    """The value as both databases take it: no NUL, no half character, no NaN."""
+    if isinstance(value, str):
+        return _clean(value)
+    if isinstance(value, float):
+        return number(value)
+    if isinstance(value, Mapping):
+        return {_clean(str(name)): _plain(each) for name, each in value.items()}
+    if isinstance(value, Sequence):
+        return [_plain(each) for each in value]
+    return value
+
+
+def number(value: float | None) -> float | None:
+    """The number; None for one that is not finite."""
+    return float(value) if value is not None and math.isfinite(value) else None
+
+
+def text(value: Any, longest: int) -> str | None:
+    """The value as text of bounded length; None for nothing."""
+    if value is None or value == "" or isinstance(value, Mapping | list):
+        return None
+    said = _clean(str(value))
+    return said if len(said) <= longest else said[: longest - 3] + "..."
+
+
+def _clean(said: str) -> str:
+    whole = said.encode("utf-8", "replace").decode("utf-8")
+    return whole.replace("\0", "\ufffd")

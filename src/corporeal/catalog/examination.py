@@ -1,0 +1,146 @@
+"""Looks at files on their way in: all bytes verified, then checks and scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from corporeal.catalog.admission import Candidate
+from corporeal.catalog.catalogue import Entry
+from corporeal.catalog.episode_entry import entry_of, judged, reason_for
+from corporeal.episode.episode import Episode
+from corporeal.episode.recording import recording_of
+from corporeal.episode.verification import verify
+from corporeal.errors import CorporealError
+from corporeal.exchange.opening import open_all
+from corporeal.protocol.protocol import Protocol
+from corporeal.quality.inspection import EpisodeReport, Request, inspect
+from corporeal.quality.policy import Policy
+from corporeal.quality.scoring.total import Measured, measure, score_batch
+from corporeal.quality.subject import Subject
+from corporeal.runner import run
+
+# A second process costs about two seconds to start; fewer files than this do not pay for it.
+_WORTH_A_PROCESS = 8
+
+
+@dataclass(frozen=True)
+class Terms:
+    """How to look at files, `on` which runner; `check` False means that nothing is judged."""
+
+    policy: Policy
+    pictures: bool = True
+    batch: str | None = None
+    check: bool = True
+    on: str = "processes"
+    jobs: int = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """A file that was read: its entry and measures, or the reason why it has none."""
+
+    path: Path
+    digest: str
+    entry: Entry | None = None
+    measured: Measured | None = None
+    protocol: Protocol | None = None
+    reason: str | None = None
+
+
+def look_at(files: Mapping[str, Path], terms: Terms) -> list[Look]:
+    """Read files, given by their hashes; what is wrong with one is said of that one alone."""
+    items = list(files.items())
+    jobs = terms.jobs
+    if terms.on == "processes":
+        jobs = max(1, min(jobs, len(items) // _WORTH_A_PROCESS))
+    found: dict[int, Look] = {}
+    with closing(run(partial(_look, terms), items, on=terms.on, jobs=jobs)) as results:
+        for done in results:
+            digest, path = items[done.place]
+            # A file that ends every worker which opens it has no value, only an error.
+            found[done.place] = done.value or Look(path, digest, reason=str(done.error))
+    return [found[place] for place in range(len(items))]
+
+
+def _look(terms: Terms, _: None, item: tuple[str, Path]) -> Look:
+    digest, path = item
+    try:
+        damage = verify(path)
+        if damage:
+            where = f"{damage[0].path}: " if damage[0].path else ""
+            more = f", and {len(damage) - 1} more" if len(damage) > 1 else ""
+            return Look(path, digest, reason=f"{where}{damage[0].message}{more}")
+        with Episode.open(path) as episode:
+            entry = entry_of(episode, digest=digest, size=path.stat().st_size, batch=terms.batch)
+            if not terms.check:
+                return Look(path, digest, entry)
+            measured = measure(Subject(recording_of(episode)))
+            return Look(path, digest, entry, measured, _protocol(episode))
+    except (CorporealError, OSError) as error:
+        return Look(path, digest, reason=str(error))
+
+
+def _protocol(episode: Episode) -> Protocol | None:
+    text = episode.documents.get("protocol")
+    if text is None:
+        return None
+    return Protocol.parse(text, source=f"{episode.path}:protocol", suffix=".json")
+
+
+def judge(
+    looks: Sequence[Look], terms: Terms, *, on_episode: Callable[[Path], None]
+) -> list[Candidate]:
+    """Checks and scores. Episodes of one protocol are held to it, and compared with each other."""
+    found: dict[str, Candidate] = {}
+    rules = {look.protocol.hash if look.protocol else "": look.protocol for look in looks}
+    for rule, protocol in rules.items():
+        own = [look for look in looks if (look.protocol.hash if look.protocol else "") == rule]
+        for candidate in _judge_together(own, protocol, terms, on_episode):
+            found[candidate.digest] = candidate
+    return [found[look.digest] for look in looks]
+
+
+def _judge_together(
+    looks: Sequence[Look],
+    protocol: Protocol | None,
+    terms: Terms,
+    on_episode: Callable[[Path], None],
+) -> list[Candidate]:
+    paths = [look.path for look in looks]
+
+    def tell(report: EpisodeReport) -> None:
+        on_episode(paths[report.index])
+
+    report = inspect(
+        partial(open_all, paths),
+        Request(terms.policy, protocol=protocol, pictures=terms.pictures),
+        on=terms.on,
+        jobs=terms.jobs,
+        on_episode=tell,
+    )
+    measured = [
+        replace(look.measured, index=number)
+        for number, look in enumerate(looks)
+        if look.measured is not None
+    ]
+    scores = {score.index: score for score in score_batch(measured)}
+    candidates = []
+    for number, (look, about) in enumerate(zip(looks, report.episodes, strict=True)):
+        assert look.entry is not None
+        entry = judged(look.entry, about, scores.get(number), terms.policy)
+        candidates.append(Candidate(entry, about.verdict, reason_for(about)))
+    return candidates
+
+
+def left_unjudged(looks: Sequence[Look], *, on_episode: Callable[[Path], None]) -> list[Candidate]:
+    """The same files with nothing said about them."""
+    candidates = []
+    for look in looks:
+        assert look.entry is not None
+        on_episode(look.path)
+        candidates.append(Candidate(look.entry))
+    return candidates

@@ -1,0 +1,239 @@
+"""Takes episodes into a workspace: verified, judged, stored, recorded; repeated without harm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from corporeal.catalog.admission import (
+    Admitted,
+    Candidate,
+    Standing,
+    Status,
+    admit,
+    erased,
+    other_content,
+    standing,
+    taken_ids,
+)
+from corporeal.catalog.database import CatalogError
+from corporeal.catalog.examination import Look, Terms, judge, left_unjudged, look_at
+from corporeal.catalog.state import State
+from corporeal.catalog.store import digest_of
+from corporeal.catalog.workspace import Workspace
+from corporeal.exchange.format import formats
+from corporeal.quality.policy import Policy, default_policy
+
+GROUP = 64
+"""Files that are judged together and recorded in one transaction: what a kill can cost."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one file.
+
+    `added` is new, `judged` was recorded before and has its verdict now, `known` was there;
+    `refused` and `damaged` are not in the catalogue. `reason` says why that, or why the verdict.
+    """
+
+    path: Path
+    status: Status
+    id: str | None = None
+    hash: str | None = None
+    state: State | None = None
+    score: float | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Ingested:
+    """What became of all files, in their order."""
+
+    outcomes: tuple[Outcome, ...]
+
+    def having(self, *statuses: Status) -> tuple[Outcome, ...]:
+        """Those of which one of these is true."""
+        return tuple(each for each in self.outcomes if each.status in statuses)
+
+    def count(self, state: State) -> int:
+        """How many of those that are new or newly judged are in this state."""
+        return sum(each.state == state for each in self.having("added", "judged"))
+
+
+def ingest(
+    workspace: Workspace,
+    paths: Sequence[Path],
+    *,
+    who: str,
+    policy: Policy | None = None,
+    pictures: bool = True,
+    batch: str | None = None,
+    check: bool = True,
+    on: str = "processes",
+    jobs: int = 1,
+    on_start: Callable[[int], None] = lambda _: None,
+    on_episode: Callable[[Path], None] = lambda _: None,
+) -> Ingested:
+    """Take episode files, and folders of them, into the workspace.
+
+    Every file is read and verified, judged by itself and among its group, scored, stored under the
+    hash of its content and then recorded, a group in one transaction. Called again after an
+    interruption it goes on with the first group that is not recorded; nothing is doubled.
+    Without `check` episodes stay `recorded`; ingesting them again judges them. Work is done `on` a
+    runner with so many jobs. The callbacks hear how many files there are, and of each
+    when it was looked at.
+    """
+    terms = Terms(policy or default_policy(), pictures, batch, check, on, jobs)
+    files = files_of(paths)
+    on_start(len(files))
+    outcomes: list[Outcome] = []
+    # Groups of the files as named, not of those that are new: so they are the same every time.
+    for first in range(0, len(files), GROUP):
+        group = files[first : first + GROUP]
+        outcomes += _take_in(workspace, group, terms, who=who, on_episode=on_episode)
+    return Ingested(tuple(outcomes))
+
+
+def files_of(paths: Sequence[Path]) -> list[Path]:
+    """The episode files that are meant, folders opened, none twice."""
+    found: dict[Path, Path] = {}
+    for path in paths:
+        if not path.exists():
+            raise CatalogError(f"{path} does not exist; expected an episode or a folder of them.")
+        known = (name for name, each in formats().items() if each.read and each.recognises(path))
+        name = next(known, None)
+        if name not in ("episodes", None):
+            raise CatalogError(
+                f"{path} is a dataset in {name}; expected episode files. "
+                f"Import it first: corporeal import {path} EPISODES."
+            )
+        if name is None:
+            raise CatalogError(f"{path}, got no episode; expected .h5 files that Corporeal wrote.")
+        for each in sorted(path.rglob("*.h5")) if path.is_dir() else [path]:
+            if each.is_file():
+                found.setdefault(each.resolve(), each)
+    return list(found.values())
+
+
+def _take_in(
+    workspace: Workspace,
+    group: Sequence[Path],
+    terms: Terms,
+    *,
+    who: str,
+    on_episode: Callable[[Path], None],
+) -> list[Outcome]:
+    """One group: what is known is passed over, the rest is judged, stored and recorded."""
+    done: dict[Path, Outcome] = {}
+    digests = dict(_digests(group, done))
+    fresh = _fresh(workspace, digests, terms, done)
+    for path in group:
+        if path in done or fresh[digests[path]] != path:
+            on_episode(path)
+    whole = _whole(workspace, look_at(fresh, terms), done)
+    for path in fresh.values():
+        if path in done:
+            on_episode(path)
+    candidates = (
+        judge(whole, terms, on_episode=on_episode)
+        if terms.check
+        else left_unjudged(whole, on_episode=on_episode)
+    )
+    stored = [each for each in candidates if _store(workspace, fresh[each.digest], each, done)]
+    with workspace.database.write() as connection:
+        admitted = admit(connection, stored, who=who)
+    for each in stored:
+        path = fresh[each.digest]
+        done[path] = _outcome(path, each, admitted[each.digest])
+        if admitted[each.digest].state == "erased":
+            # Erased by somebody else while it was looked at here: it must not lie there again.
+            workspace.store.erase(each.digest)
+    return [_told(path, digests, done, fresh) for path in group]
+
+
+def _digests(group: Sequence[Path], done: dict[Path, Outcome]) -> Iterator[tuple[Path, str]]:
+    for path in group:
+        try:
+            yield path, digest_of(path)
+        except OSError as error:
+            done[path] = Outcome(path, "damaged", reason=f"cannot be read ({error.strerror})")
+
+
+def _fresh(
+    workspace: Workspace, digests: dict[Path, str], terms: Terms, done: dict[Path, Outcome]
+) -> dict[str, Path]:
+    """The files that there is something to do for, by their hashes; the others are done."""
+    with workspace.database.read() as connection:
+        rows = standing(connection, digests.values())
+    fresh: dict[str, Path] = {}
+    for path, digest in digests.items():
+        row = rows.get(digest)
+        if row is None or (terms.check and row.state == "recorded"):
+            fresh.setdefault(digest, path)
+        else:
+            done[path] = _known(workspace, path, digest, row)
+    return fresh
+
+
+def _whole(workspace: Workspace, looks: Sequence[Look], done: dict[Path, Outcome]) -> list[Look]:
+    """What can be judged: not the damaged, and nothing that would replace another episode."""
+    with workspace.database.read() as connection:
+        taken = taken_ids(connection, [look.entry.id for look in looks if look.entry is not None])
+    whole: list[Look] = []
+    for look in looks:
+        if look.entry is None:
+            done[look.path] = Outcome(look.path, "damaged", hash=look.digest, reason=look.reason)
+            continue
+        name = look.entry.id
+        # The first of two files with one id is the one that counts.
+        if taken.setdefault(name, look.digest) == look.digest:
+            whole.append(look)
+        else:
+            reason = other_content(name, taken[name])
+            done[look.path] = Outcome(look.path, "refused", name, look.digest, reason=reason)
+    return whole
+
+
+def _known(workspace: Workspace, path: Path, digest: str, row: Standing) -> Outcome:
+    """A file that the catalogue has. Its object is put back if the store has lost it."""
+    if row.state == "erased":
+        return Outcome(path, "refused", row.id, digest, row.state, reason=erased(row.id))
+    if workspace.store.has(digest) is None:
+        workspace.store.put(path)
+    return Outcome(path, "known", row.id, digest, row.state)
+
+
+def _store(
+    workspace: Workspace, path: Path, candidate: Candidate, done: dict[Path, Outcome]
+) -> bool:
+    """Store the file; one that was changed since it was looked at is not recorded."""
+    if workspace.store.put(path) == candidate.digest:
+        return True
+    reason = "the file was changed while it was read. Ingest it again when it is at rest"
+    done[path] = Outcome(path, "damaged", hash=candidate.digest, reason=reason)
+    return False
+
+
+def _outcome(path: Path, candidate: Candidate, admitted: Admitted) -> Outcome:
+    facts = candidate.entry.facts
+    return Outcome(
+        path=path,
+        status=admitted.status,
+        id=candidate.entry.id,
+        hash=candidate.digest,
+        state=admitted.state,
+        score=facts.get("score"),
+        reason=admitted.reason,
+    )
+
+
+def _told(
+    path: Path, digests: dict[Path, str], done: dict[Path, Outcome], fresh: dict[str, Path]
+) -> Outcome:
+    """What became of the file; a second one with the same content shares the first one's fate."""
+    if path in done:
+        return done[path]
+    first = done[fresh[digests[path]]]
+    status: Status = "known" if first.status in ("added", "judged") else first.status
+    return replace(first, path=path, status=status)

@@ -1,0 +1,1 @@
+"""Figures of batches and releases over time: measured, charted, watched."""

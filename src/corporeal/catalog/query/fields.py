@@ -1,0 +1,105 @@
+"""What can be asked of an episode: columns, metadata, stream rates, score parts, documents."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from corporeal.catalog.state import STATES
+from corporeal.errors import UnknownNameError
+
+FieldKind = Literal["text", "reference", "number", "truth", "date", "json"]
+
+_TEXTS = (
+    "id", "hash", "file", "state", "task", "instruction", "robot", "operator", "station",
+    "session", "batch", "environment", "mode", "software", "failure", "verdict",
+)  # fmt: skip
+_REFERENCES = ("protocol", "calibration", "policy")
+_NUMBERS = ("bytes", "duration_s", "score")
+COLUMNS = {"recorded": "recorded_ns", "ingested": "ingested_at"}
+"""Fields whose column is called otherwise."""
+
+PLAIN: dict[str, FieldKind] = {
+    **dict.fromkeys(_TEXTS, "text"),
+    **dict.fromkeys(_REFERENCES, "reference"),
+    **dict.fromkeys(_NUMBERS, "number"),
+    "success": "truth",
+    "recorded": "date",
+    "ingested": "date",
+}
+PARTED: dict[str, FieldKind] = {
+    "metadata": "json",
+    "score": "number",
+    "rate": "number",
+    "samples": "number",
+    "document": "reference",
+}
+"""Fields of which there are many: metadata.<key>, score.<part>, rate.<stream> ..."""
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    "state": STATES,
+    "verdict": ("accepted", "quarantined", "failed"),
+}
+_SHOWN_PARTS = {
+    "metadata": "metadata.<key>",
+    "score": "score.<part>",
+    "rate": "rate.<stream>",
+    "samples": "samples.<stream>",
+    "document": "document.<kind>",
+}
+_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_-]*)*")
+_PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
+
+SIGNS: dict[FieldKind, tuple[str, ...]] = {
+    "text": ("=", "!=", "~"),
+    "reference": ("=", "!=", "~"),
+    "number": ("=", "!=", "<", "<=", ">", ">="),
+    "truth": ("=", "!="),
+    "date": ("=", "!=", "<", "<=", ">", ">="),
+    "json": ("=", "!=", "<", "<=", ">", ">=", "~"),
+}
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field: `group` is its name or what stands before the point, `part` what stands after."""
+
+    name: str
+    kind: FieldKind
+    group: str
+    part: str | None = None
+
+    @property
+    def column(self) -> str:
+        """The column of the table of episodes."""
+        return COLUMNS.get(self.group, self.group)
+
+
+def field_of(name: str) -> Field | None:
+    """The field of this name, or None."""
+    if name in PLAIN:
+        return Field(name, PLAIN[name], name)
+    group, point, part = name.partition(".")
+    if not point or group not in PARTED:
+        return None
+    if not (_KEY if group == "metadata" else _PART).fullmatch(part):
+        return None
+    return Field(name, PARTED[group], group, part)
+
+
+def known_field(name: str) -> Field:
+    """The field of this name; raises UnknownNameError with the list of them."""
+    field = field_of(name)
+    if field is None:
+        raise UnknownNameError("field", name, [*PLAIN, *_SHOWN_PARTS.values()])
+    return field
+
+
+def expected_fields(name: str) -> str:
+    """What a message lists when there is no such field, with the nearest name if one is near."""
+    shown = [*sorted(PLAIN), *_SHOWN_PARTS.values()]
+    close = difflib.get_close_matches(name, shown, n=1)
+    hint = f" (did you mean {close[0]}?)" if close else ""
+    return f"one of the fields {', '.join(shown)}{hint}"

@@ -1,0 +1,139 @@
+"""Rows out: the episodes that a query finds, page by page."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Select, func, select, true, union_all
+
+from corporeal.catalog.database import CatalogError
+from corporeal.catalog.query.condition import Few, condition_sql, pinned
+from corporeal.catalog.query.grammar import parse
+from corporeal.catalog.query.order import Order, read_order
+from corporeal.catalog.query.search import chosen_ids, is_few
+from corporeal.catalog.query.tree import Condition
+from corporeal.catalog.tables import EPISODE
+
+PAGE = 100
+MOST = 10_000
+"""Rows of one page; whoever wants all of them asks for `every`."""
+_FEW = 100_000
+
+
+@dataclass(frozen=True)
+class Page:
+    """Some rows of a listing; `after` asks for those that follow, None at the end."""
+
+    rows: tuple[Mapping[str, Any], ...]
+    after: str | None
+
+
+def select_episodes(
+    query: str | Condition | None = None,
+    *,
+    order: str = "id",
+    limit: int | None = None,
+    after: str | None = None,
+    now_ns: int | None = None,
+) -> Select[Any]:
+    """Rows of the table of episodes: those a query finds, in the order of a field.
+
+    `-score` begins with the highest; where the field is unknown comes last either way, and
+    equals are in the order of their ids. `after` is the id of the last row already seen.
+    """
+    found, way = _found(query, now_ns=now_ns), read_order(order)
+    if not way.column.nullable:
+        return way.sorted(select(EPISODE).where(found, way.behind(after))).limit(limit)
+    if limit is None and after is None:
+        return way.sorted(select(EPISODE).where(found))
+    # Two lists of ids that each follow an index; one list would have to be sorted as a whole.
+    ids = select(EPISODE.c.id).where(found)
+    known = way.sorted(ids.where(way.behind(after)), known=True)
+    unknown = ids.where(way.behind_unknown(after)).order_by(EPISODE.c.id)
+    both = union_all(*(select(part.limit(limit).subquery()) for part in (known, unknown)))
+    rows = select(EPISODE).where(EPISODE.c.id.in_(select(both.subquery())))
+    return way.sorted(rows).limit(limit)
+
+
+def page(
+    connection: Connection,
+    query: str | Condition | None = None,
+    *,
+    order: str = "id",
+    limit: int = PAGE,
+    after: str | None = None,
+) -> Page:
+    """One page of a listing; its cost does not grow with how many pages came before."""
+    if not 1 <= limit <= MOST:
+        raise CatalogError(f"limit, got {limit}; expected 1 to {MOST}. Ask for several pages.")
+    if after is not None:
+        _check_there(connection, after)
+    rows = _rows(connection, query, read_order(order), limit + 1, after)
+    more = len(rows) > limit
+    return Page(tuple(rows[:limit]), rows[limit - 1]["id"] if more else None)
+
+
+def every(
+    connection: Connection,
+    query: str | Condition | None = None,
+    *,
+    order: str = "id",
+    block: int = 2000,
+) -> Iterator[Mapping[str, Any]]:
+    """All rows of a listing, a block in memory at a time."""
+    condition = (parse(query) if query.strip() else None) if isinstance(query, str) else query
+    # Seven days ago is the same moment on every page.
+    condition = None if condition is None else pinned(condition)
+    after: str | None = None
+    while True:
+        part = page(connection, condition, order=order, limit=block, after=after)
+        yield from part.rows
+        if part.after is None:
+            return
+        after = part.after
+
+
+def count(
+    connection: Connection, query: str | Condition | None = None, *, up_to: int | None = None
+) -> int:
+    """How many episodes a query finds; with `up_to` it does not count further than that."""
+    few = partial(is_few, connection, _FEW)
+    found = select(EPISODE.c.id).where(_found(query, few=few)).limit(up_to).subquery()
+    return int(connection.execute(select(func.count()).select_from(found)).scalar_one())
+
+
+def _rows(
+    connection: Connection,
+    query: str | Condition | None,
+    order: Order,
+    limit: int,
+    after: str | None,
+) -> list[dict[str, Any]]:
+    if connection.dialect.name == "sqlite":
+        now_ns = time.time_ns()
+        found = partial(_found, query, now_ns)
+        ids = chosen_ids(connection, found, order, limit, after)
+        chosen = order.sorted(select(EPISODE).where(EPISODE.c.id.in_(ids)))
+    else:
+        chosen = select_episodes(query, order=order.name, limit=limit, after=after)
+    return [dict(row) for row in connection.execute(chosen).mappings()]
+
+
+def _found(
+    query: str | Condition | None, now_ns: int | None = None, few: Few | None = None
+) -> ColumnElement[bool]:
+    if query is None or (isinstance(query, str) and not query.strip()):
+        return true()
+    condition = parse(query) if isinstance(query, str) else query
+    return condition_sql(condition, now_ns=now_ns, few=few)
+
+
+def _check_there(connection: Connection, name: str) -> None:
+    if connection.execute(select(EPISODE.c.id).where(EPISODE.c.id == name)).first() is None:
+        raise CatalogError(
+            f"after, got {name[:80]!r}; expected the id of the last episode that was listed."
+        )

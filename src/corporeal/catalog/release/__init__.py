@@ -1,0 +1,1 @@
+"""Releases: immutable, versioned sets of episodes that people train on."""

@@ -1,0 +1,229 @@
+"""The tables of the catalogue, the same in SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+from sqlalchemy.dialects.postgresql import JSONB
+
+# Where the key is text, SQLite is told to keep rows in its order (`sqlite_with_rowid`): it would
+# otherwise keep the key twice.
+METADATA = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+# Ordered by code points on both, whatever the language of the server is.
+_Text = Text().with_variant(Text(collation="C"), "postgresql")
+_Json = JSON().with_variant(JSONB(), "postgresql")
+# SQLite counts upwards by itself only in a column of its own integer type.
+_Number = BigInteger().with_variant(Integer(), "sqlite")
+
+EPISODE = Table(
+    "episode",
+    METADATA,
+    Column("id", _Text, primary_key=True),
+    # What the file is: its bytes' SHA-256 names the object in the store.
+    Column("hash", _Text, nullable=False, unique=True),
+    Column("bytes", BigInteger, nullable=False),
+    Column("file", _Text, nullable=False),
+    Column("state", _Text, nullable=False),
+    # What it says of itself.
+    Column("task", _Text),
+    Column("instruction", _Text),
+    Column("robot", _Text, index=True),
+    Column("operator", _Text, index=True),
+    Column("station", _Text, index=True),
+    Column("session", _Text, index=True),
+    Column("batch", _Text, index=True),
+    Column("protocol", _Text),
+    Column("calibration", _Text),
+    Column("environment", _Text),
+    Column("mode", _Text),
+    Column("software", _Text),
+    Column("recorded_ns", BigInteger),
+    Column("duration_s", Float),
+    Column("success", Boolean),
+    Column("failure", _Text),
+    # What was found.
+    Column("verdict", _Text, index=True),
+    Column("score", Float),
+    Column("policy", _Text),
+    Column("ingested_at", _Text, nullable=False),
+    Column("metadata", _Json, nullable=False),
+    # Listings go on behind an id, so the indices that they follow end with it.
+    Index("ix_episode_recorded_ns_id", "recorded_ns", "id"),
+    Index("ix_episode_score_id", "score", "id"),
+    Index("ix_episode_task_score_operator_id", "task", "score", "operator", "id"),
+    Index("ix_episode_state_task", "state", "task"),
+)
+"""One row for each episode. `recorded_ns` is Unix time; `ingested_at` is ISO 8601 in UTC."""
+
+STREAM = Table(
+    "stream",
+    METADATA,
+    Column("episode", ForeignKey("episode.id"), primary_key=True),
+    Column("path", _Text, primary_key=True),
+    Column("kind", _Text, nullable=False),
+    Column("rate_hz", Float),
+    Column("samples", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+FINDING = Table(
+    "finding",
+    METADATA,
+    Column("number", _Number, primary_key=True, autoincrement=True),
+    Column("episode", ForeignKey("episode.id"), nullable=False, index=True),
+    Column("check", _Text, nullable=False),
+    Column("severity", _Text, nullable=False),
+    Column("stream", _Text),
+    Column("value", Float),
+    Column("limit", Float),
+    Column("message", _Text, nullable=False),
+    Column("frames", _Json, nullable=False),
+    # Not severity before episode: SQLite would then read all findings of a check per episode.
+    Index("ix_finding_check_episode_severity", "check", "episode", "severity"),
+)
+
+SCORE = Table(
+    "score",
+    METADATA,
+    Column("episode", ForeignKey("episode.id"), primary_key=True),
+    Column("part", _Text, primary_key=True),
+    Column("value", Float),
+    Column("weight", Float),
+    Index("ix_score_part_value_episode", "part", "value", "episode"),
+    sqlite_with_rowid=False,
+)
+
+DOCUMENT = Table(
+    "document",
+    METADATA,
+    Column("hash", _Text, primary_key=True),
+    Column("kind", _Text, nullable=False, index=True),
+    Column("name", _Text, nullable=False),
+    Column("version", _Text, nullable=False),
+    Column("text", _Text, nullable=False),
+)
+"""Documents by content; the same text is stored once, whatever refers to it."""
+
+GOVERNS = Table(
+    "governs",
+    METADATA,
+    Column("episode", ForeignKey("episode.id"), primary_key=True),
+    Column("kind", _Text, primary_key=True),
+    Column("document", ForeignKey("document.hash"), nullable=False, index=True),
+    Index("ix_governs_kind_document_episode", "kind", "document", "episode"),
+    sqlite_with_rowid=False,
+)
+"""Which documents stand behind an episode, one of each kind."""
+
+EDGE = Table(
+    "edge",
+    METADATA,
+    Column("child", _Text, primary_key=True),
+    Column("parent", _Text, primary_key=True, index=True),
+    Column("relation", _Text, primary_key=True),
+    sqlite_with_rowid=False,
+)
+"""Lineage: `child` came from `parent`; both are `kind:id`, such as release:walks@1.0.0."""
+
+RELEASE = Table(
+    "release",
+    METADATA,
+    Column("name", _Text, primary_key=True),
+    Column("version", _Text, primary_key=True),
+    Column("manifest", _Text, nullable=False),
+    Column("condition", _Text, nullable=False),
+    Column("episodes", Integer, nullable=False),
+    Column("created_at", _Text, nullable=False),
+    Column("created_by", _Text, nullable=False),
+    Column("facts", _Json, nullable=False),
+)
+"""Immutable. `manifest` is the hash of the object that lists everything in it."""
+
+MEMBER = Table(
+    "member",
+    METADATA,
+    Column("name", _Text, primary_key=True),
+    Column("version", _Text, primary_key=True),
+    Column("episode", ForeignKey("episode.id"), primary_key=True, index=True),
+    Column("split", _Text, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+EVENT = Table(
+    "event",
+    METADATA,
+    Column("number", _Number, primary_key=True, autoincrement=False),
+    Column("at", _Text, nullable=False),
+    Column("who", _Text, nullable=False),
+    Column("what", _Text, nullable=False),
+    Column("subject", _Text, nullable=False, index=True),
+    Column("why", _Text),
+    # Kept as it was written, letter by letter, because the hash covers it.
+    Column("details", JSON, nullable=False),
+    Column("previous", _Text, nullable=False),
+    Column("hash", _Text, nullable=False),
+)
+"""The audit log: only ever appended to; every row's hash covers the one before."""
+
+HEAD = Table(
+    "head",
+    METADATA,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("number", _Number, nullable=False),
+    Column("hash", _Text, nullable=False),
+)
+"""The end of the audit log, in one row that writers take in turn."""
+
+ACCOUNT = Table(
+    "account",
+    METADATA,
+    Column("name", _Text, primary_key=True),
+    Column("role", _Text, nullable=False),
+    Column("created_at", _Text, nullable=False),
+    Column("disabled", Boolean, nullable=False, default=False),
+)
+
+TOKEN = Table(
+    "token",
+    METADATA,
+    Column("hash", _Text, primary_key=True),
+    Column("account", ForeignKey("account.name"), nullable=False, index=True),
+    Column("label", _Text, nullable=False),
+    Column("created_at", _Text, nullable=False),
+    Column("expires_at", _Text),
+    Column("revoked_at", _Text),
+)
+"""API tokens by the SHA-256 of the secret, which is not stored."""
+
+METRIC = Table(
+    "metric",
+    METADATA,
+    Column("number", _Number, primary_key=True, autoincrement=True),
+    Column("scope", _Text, nullable=False),
+    Column("subject", _Text, nullable=False),
+    Column("name", _Text, nullable=False),
+    Column("at", _Text, nullable=False),
+    Column("value", Float, nullable=False),
+    UniqueConstraint("scope", "subject", "name"),
+    Index("ix_metric_name_at", "name", "at"),
+)
+"""Figures of batches and releases over time."""

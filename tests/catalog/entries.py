@@ -1,0 +1,42 @@
+"""Episodes as the catalogue has them, made up."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from typing import Any
+
+from corporeal.catalog.catalogue import Entry
+
+
+def entry(number: int, **facts: Any) -> Entry:
+    """One episode with a little of everything, always the same for the same number."""
+    digest = hashlib.sha256(f"episode {number}".encode()).hexdigest()
+    return Entry(
+        str(uuid.UUID(digest[:32])),
+        {
+            "hash": f"sha256:{digest}",
+            "bytes": 40_000_000 + number,
+            "file": f"episode_{number:06}.h5",
+            "task": f"task_{number % 7}",
+            "operator": f"op{number % 5:02}",
+            "session": f"s{number // 20}",
+            "robot": "g1",
+            "recorded_ns": 1_700_000_000_000_000_000 + number,
+            "duration_s": 20.0,
+            "success": number % 3 > 0,
+            "score": (number % 100) / 100,
+            "metadata": {"light": "Größe 3", "gains": [1.5, 2]},
+            **facts,
+        },
+        findings=[
+            {"check": "joints_within_limits", "severity": "warn", "stream": "observations/joints",
+             "value": 1.25, "limit": 1.0, "message": "out of range", "frames": [[3, 9]]},
+        ] if number % 4 == 0 else (),
+        scores=[{"part": "smoothness", "value": 0.5, "weight": 1.0}],
+        streams=[{"path": "observations/joints", "kind": "vector", "rate_hz": 100.0,
+                  "samples": 2000}],
+        documents={"schema": {"hash": "sha256:d0", "name": "lab", "version": "1.0.0",
+                              "text": "streams: {}"}},
+        parents={f"session:s{number // 20}": "recorded_in"},
+    )  # fmt: skip

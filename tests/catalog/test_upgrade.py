@@ -1,0 +1,96 @@
+"""The catalogue's tables are made, brought up to date and compared with the program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import func, inspect, select, text
+
+from corporeal.catalog.audit import GENESIS
+from corporeal.catalog.database import CatalogError, Database
+from corporeal.catalog.tables import HEAD, METADATA
+from corporeal.catalog.upgrade import current_revision, latest_revision, require_current, upgrade
+
+
+@pytest.fixture
+def empty(empty_url: str) -> Iterator[Database]:
+    with Database(empty_url) as made:
+        if made.is_sqlite:
+            Path(str(made.url.database)).touch()
+        yield made
+
+
+def test_the_revisions_make_the_tables_that_the_program_uses(database: Database) -> None:
+    with database.read() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        assert compare_metadata(context, METADATA) == []
+
+
+def test_every_index_and_constraint_is_made(database: Database) -> None:
+    with database.read() as connection:
+        there = inspect(connection)
+        for table in METADATA.sorted_tables:
+            made = {index["name"] for index in there.get_indexes(table.name)}
+            assert {index.name for index in table.indexes} <= made
+            keys = {key["name"] for key in there.get_foreign_keys(table.name)}
+            assert {key.name for key in table.foreign_key_constraints} == keys
+
+
+def test_the_audit_log_begins_with_its_head(database: Database) -> None:
+    with database.read() as connection:
+        assert connection.execute(select(HEAD)).all() == [(1, 0, GENESIS)]
+
+
+def test_an_upgrade_of_what_is_current_changes_nothing(database: Database) -> None:
+    assert upgrade(database) == upgrade(database) == latest_revision()
+    require_current(database)
+    with database.read() as connection:
+        assert connection.execute(select(func.count()).select_from(HEAD)).scalar() == 1
+
+
+def test_an_empty_database_is_told_from_an_old_one(empty: Database) -> None:
+    assert current_revision(empty) is None
+    with pytest.raises(CatalogError, match=r"is empty.*corporeal migrate"):
+        require_current(empty)
+
+
+def test_a_catalogue_of_an_older_program_is_to_be_brought_up_to_date(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("corporeal.catalog.upgrade.latest_revision", lambda: "9999")
+    with pytest.raises(CatalogError) as told:
+        require_current(database)
+    assert str(told.value) == (
+        "the catalogue is of revision 0001; this Corporeal needs 9999. "
+        "Bring it up to date with: corporeal migrate."
+    )
+
+
+def test_a_catalogue_of_a_newer_program_is_left_alone(database: Database) -> None:
+    with database.write() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    for act in (require_current, upgrade):
+        with pytest.raises(CatalogError, match=r"revision 9999; this Corporeal needs .* older"):
+            act(database)
+    assert current_revision(database) == "9999"
+
+
+def test_four_programs_upgrade_at_once_and_make_one_catalogue(empty: Database) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        assert set(pool.map(upgrade, [empty] * 4)) == {latest_revision()}
+    require_current(empty)
+
+
+def test_an_upgrade_that_fails_leaves_no_table_behind(
+    empty: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("corporeal.catalog.upgrade.GENESIS", None)
+    with pytest.raises(CatalogError):
+        upgrade(empty)
+    with empty.read() as connection:
+        assert inspect(connection).get_table_names() == []
