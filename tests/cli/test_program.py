@@ -20,9 +20,11 @@ from corporeal.registry import plugins
 from corporeal.testing import Workload
 
 COMMANDS = [
-    "check", "checks", "convert", "delete", "demo", "document", "export", "failures", "import_",
-    "info", "learn", "merge", "plot", "record", "recover", "robot", "score", "select",
-    "smoke_train", "split", "sync_test", "verify",
+    "account", "audit", "check", "checks", "convert", "delete", "demo", "document", "export",
+    "failures", "import_", "info", "ingest", "init", "learn", "lineage", "ls", "merge", "migrate",
+    "plot", "record", "recover", "release", "robot", "score", "select", "smoke_train", "snapshot",
+    "split",
+    "sync_test", "verify", "watch",
 ]  # fmt: skip
 
 
@@ -63,7 +65,13 @@ def test_the_commands_are_the_files_in_the_folder() -> None:
 def test_every_command_explains_itself(command: str) -> None:
     result = _run(command, "--help")
     assert result.exit_code == 0
-    groups = {"document": ["check", "show", "diff"], "robot": ["list", "show", "diff"]}
+    groups = {
+        "account": ["add", "list", "token", "revoke"],
+        "audit": ["verify", "log"],
+        "document": ["check", "show", "diff"],
+        "release": ["create", "list", "verify", "diff", "card"],
+        "robot": ["list", "show", "diff"],
+    }
     for path in [[command, inner] for inner in groups.get(command, [])] or [[command]]:
         page = _run(*path, "--help").stdout
         assert "Example" in page

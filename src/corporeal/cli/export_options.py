@@ -23,6 +23,7 @@ Python = Annotated[
     str | None, typer.Option(help="A Python that has the format's own library, for the proof.")
 ]
 Jobs = Annotated[int, typer.Option(min=1, help="Processes.")]
+On = Annotated[str, typer.Option(help="Who works: serial, processes or ray.")]
 FormatName = Annotated[
     str, typer.Option("--format", "-f", help="lerobot, rlds, robomimic, zarr, mcap, rrd, ...")
 ]
@@ -47,6 +48,9 @@ Smoke = Annotated[
     bool, typer.Option("--smoke-train", help="Train on the first 100 episodes before the rest.")
 ]
 Sides = Annotated[bool, typer.Option(help="Keep beside it what one rate cannot carry.")]
+SplitName = Annotated[
+    list[str] | None, typer.Option("--split", help="A split of the release; repeatable.")
+]
 Chosen = Annotated[
     str | None, typer.Option("--episodes", help="Numbers of episodes, such as 0-9,12.")
 ]

@@ -18,11 +18,23 @@ if TYPE_CHECKING:
 _BAGS = {".bag": "rosbag", ".db3": "rosbag", ".mcap": "mcap"}
 
 
-def opener_of(paths: Sequence[Path], robot: str | None, stack: ExitStack) -> Callable[[], Dataset]:
+def opener_of(
+    paths: Sequence[Path],
+    robot: str | None,
+    stack: ExitStack,
+    *,
+    workspace: Path | None = None,
+    splits: Sequence[str] = (),
+) -> Callable[[], Dataset]:
     """A function that opens the paths as one dataset; other processes can call it, too.
 
     Bags are recorded into episodes first, in a temporary folder that lives as long as `stack`.
+    A single name that is no path is a release of the workspace, NAME@VERSION.
     """
+    if len(paths) == 1 and not paths[0].exists() and (workspace or "@" in paths[0].name):
+        return _release_opener(str(paths[0]), robot, workspace, splits)
+    if splits:
+        raise CorporealError("--split is for releases; expected NAME@VERSION instead of a path.")
     from corporeal.embodiment.library import open_robot
     from corporeal.exchange.opening import open_all
 
@@ -34,6 +46,18 @@ def opener_of(paths: Sequence[Path], robot: str | None, stack: ExitStack) -> Cal
     ready = [_recorded(path, stack) if _bag_driver(path) else path for path in paths]
     model = open_robot(robot) if robot is not None else None
     return partial(open_all, ready, robot=model)
+
+
+def _release_opener(
+    reference: str, robot: str | None, workspace: Path | None, splits: Sequence[str]
+) -> Callable[[], Dataset]:
+    from corporeal.catalog.release.reading import release_opener
+    from corporeal.cli.workspaces import entered
+    from corporeal.embodiment.library import open_robot
+
+    model = open_robot(robot) if robot is not None else None
+    with entered(workspace, "export") as (place, _):
+        return release_opener(place, reference, splits=splits or None, robot=model)
 
 
 def _bag_driver(path: Path) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
@@ -15,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from corporeal.cli.command import Command
+from corporeal.cli.export_options import CORES, Jobs, On
 from corporeal.cli.output import AsJson, console, print_json, stderr
 from corporeal.errors import CorporealError
 
@@ -53,7 +53,8 @@ def check(
     sort: Annotated[
         Path | None, typer.Option(help="Link episodes into accepted, quarantined, failures here.")
     ] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = os.cpu_count() or 1,
+    on: On = "processes",
+    jobs: Jobs = CORES,
     explain: Annotated[str | None, typer.Option(help="Say what a check does.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -68,7 +69,7 @@ def check(
         raise CorporealError("check, got no path; expected episodes, folders or datasets.")
     request = _request(policy, protocol, usual, only, pictures=pictures, exhibits=html is not None)
     with ExitStack() as stack:
-        report = _inspect(paths, robot, request, jobs, stack)
+        report = _inspect(paths, robot, request, stack, on=on, jobs=jobs)
         _require_something(report)
         for target, text in _rendered(report, html=html, junit=junit, sarif=sarif):
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -127,7 +128,13 @@ def _detector(path: Path | None) -> Detector | None:
 
 
 def _inspect(
-    paths: list[Path], robot: str | None, request: Request, jobs: int, stack: ExitStack
+    paths: list[Path],
+    robot: str | None,
+    request: Request,
+    stack: ExitStack,
+    *,
+    on: str,
+    jobs: int,
 ) -> Report:
     from corporeal.cli.opening import opener_of
     from corporeal.quality.inspection import inspect
@@ -140,6 +147,7 @@ def _inspect(
         return inspect(
             opener,
             request,
+            on=on,
             jobs=jobs,
             on_start=lambda count: progress.update(task, total=count),
             on_episode=lambda _: progress.advance(task),

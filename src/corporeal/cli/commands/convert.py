@@ -18,18 +18,21 @@ from corporeal.cli.export_options import (
     Include,
     Jobs,
     Normalised,
+    On,
     Python,
     Rate,
     RecipeFile,
     Robot,
     Sides,
     Smoke,
+    SplitName,
     State,
     Verify,
     ViewName,
     Weights,
 )
 from corporeal.cli.output import AsJson
+from corporeal.cli.workspaces import WorkspaceOption
 
 
 def convert(
@@ -46,11 +49,14 @@ def convert(
     episodes: Chosen = None,
     weights: Weights = None,
     recipe: RecipeFile = None,
+    workspace: WorkspaceOption = None,
+    split: SplitName = None,
     robot: Robot = None,
     smoke: Smoke = False,
     sides: Sides = True,
     verify: Verify = True,
     python: Python = None,
+    on: On = "processes",
     jobs: Jobs = CORES,
     as_json: AsJson = False,
 ) -> None:
@@ -60,7 +66,8 @@ def convert(
     """
     export(
         [source], target, format_name, rate, view, normalise, image_size, state, include, exclude,
-        episodes, weights, recipe, robot, smoke, sides, verify, python, jobs, as_json,
+        episodes, weights, recipe, workspace, split, robot, smoke, sides, verify, python, on, jobs,
+        as_json,
     )  # fmt: skip
 
 

@@ -37,8 +37,9 @@ def demo(
 ) -> None:
     """Record a simulated Unitree G1 at pick and place, judge the episodes, release the good ones.
 
-    One more is recorded with a camera that is 80 ms late, as a check of the checks. What is
-    accepted becomes a LeRobot dataset and Rerun recordings.
+    One more is recorded with a camera that is 80 ms late, as a check of the checks. The folder
+    becomes a workspace: episodes are ingested, the accepted ones released, and the release
+    exported as a LeRobot dataset and Rerun recordings.
 
     Example: [bold]corporeal demo --out demo[/bold]
     """
@@ -56,11 +57,11 @@ def demo(
         picture = paths[0].with_suffix(".png")
         plot_episode(episode).savefig(picture)
     page = out / "report.html"
-    good = [each.source for each in report.episodes if each.verdict == "accepted"]
-    released = _release(good, out)
+    reference = _catalogue(paths, out)
+    released = _export(reference, out) if reference is not None else []
     if as_json:
         print_json({"episodes": [_plain(path, report) for path in paths],
-                    "picture": str(picture), "report": str(page),
+                    "picture": str(picture), "report": str(page), "release": reference,
                     "released": [to_json(*each) for each in released]})  # fmt: skip
         return
     screen = console()
@@ -68,13 +69,18 @@ def demo(
     screen.print(f"\n{len(paths)} episodes, the last with {late} {LATE_MS:.0f} ms late:\n")
     screen.print(_table(report))
     screen.print(f"\npicture: [bold]{picture}[/bold]\nreport:  [bold]{page}[/bold]\n")
+    if reference is not None:
+        screen.print(f"released as [bold]{reference}[/bold] in the workspace {out}\n")
     for exported, proof in released:
         show_export(exported, proof)
         screen.print()
-    if not released:
+    if reference is None:
         screen.print("no episode was accepted, so nothing is released\n")
     lines = [each for exported, _ in released
              for each in training_lines(exported.out, exported.order.format)]  # fmt: skip
+    if released:
+        dataset = released[0][0].out
+        lines.append(f"corporeal lineage {dataset} --episode 0 --row 60 --workspace {out}")
     screen.print("next:")
     for line in (
         *lines,
@@ -87,21 +93,37 @@ def demo(
         screen.print(f"  {line}", soft_wrap=True)
 
 
-def _release(good: list[Path], out: Path) -> list[tuple[Exported, Proof | None]]:
-    """The accepted episodes as a dataset to train on, and as recordings to look at."""
+def _catalogue(paths: list[Path], out: Path) -> str | None:
+    """Take the episodes into the workspace and release the accepted ones; NAME@VERSION."""
+    from corporeal.catalog.ingest import ingest
+    from corporeal.catalog.release.creation import create_release
+    from corporeal.catalog.workspace import FILE, make_workspace, open_workspace
+
+    opened = open_workspace if (out / FILE).is_file() else make_workspace
+    with stderr().status("ingesting"), opened(out) as workspace:
+        done = ingest(workspace, paths, who="demo", batch="demo")
+        if not done.count("accepted"):
+            return None
+        release = create_release(
+            workspace, "demo", who="demo", licence="CC0-1.0",
+            where="batch = demo", notes="Simulated; made by corporeal demo.",
+        )  # fmt: skip
+        return release.reference
+
+
+def _export(reference: str, out: Path) -> list[tuple[Exported, Proof | None]]:
+    """The release as a dataset to train on, and as recordings to look at."""
     from functools import partial
     from importlib.util import find_spec
 
-    from corporeal.exchange.opening import open_all
+    from corporeal.catalog.release.reading import open_release
     from corporeal.exchange.plan import Plan
 
-    if not good:
-        return []
     wanted = {"lerobot": "dataset", "rrd": "rerun"}
     if find_spec("rerun") is None:
         stderr().print("without Rerun recordings: pip install 'corporeal[viz]'", style="yellow")
         del wanted["rrd"]
-    opener = partial(open_all, good)
+    opener = partial(open_release, out.resolve(), reference)
     return [run(opener, _free(out / folder), name, Plan()) for name, folder in wanted.items()]
 
 

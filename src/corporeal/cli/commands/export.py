@@ -18,6 +18,7 @@ from corporeal.cli.export_options import (
     Include,
     Jobs,
     Normalised,
+    On,
     Out,
     Python,
     Rate,
@@ -25,6 +26,7 @@ from corporeal.cli.export_options import (
     Robot,
     Sides,
     Smoke,
+    SplitName,
     State,
     Verify,
     ViewName,
@@ -34,10 +36,13 @@ from corporeal.cli.export_options import (
 from corporeal.cli.exporting import report, run, training_lines
 from corporeal.cli.output import AsJson
 from corporeal.cli.smoke import smoke_first
+from corporeal.cli.workspaces import WorkspaceOption
 
 
 def export(
-    paths: Annotated[list[Path], typer.Argument(help="Episodes, folders of them, datasets, bags.")],
+    paths: Annotated[
+        list[Path], typer.Argument(help="Episodes, datasets, bags, or a release: NAME@VERSION.")
+    ],
     out: Out,
     format_name: FormatName = "lerobot",
     rate: Rate = None,
@@ -50,11 +55,14 @@ def export(
     episodes: Chosen = None,
     weights: Weights = None,
     recipe: RecipeFile = None,
+    workspace: WorkspaceOption = None,
+    split: SplitName = None,
     robot: Robot = None,
     smoke: Smoke = False,
     sides: Sides = True,
     verify: Verify = True,
     python: Python = None,
+    on: On = "processes",
     jobs: Jobs = CORES,
     as_json: AsJson = False,
 ) -> None:
@@ -81,7 +89,9 @@ def export(
     chosen = numbers_of(episodes) if episodes is not None else None
     by_id = read_weights(weights) if weights is not None else None
     with ExitStack() as stack:
-        opener = with_recipe(opener_of(paths, robot, stack), recipe)
+        opener = with_recipe(
+            opener_of(paths, robot, stack, workspace=workspace, splits=split or ()), recipe
+        )
         if smoke:
             smoke_first(opener, plan, python=python)
         exported, proof = run(
@@ -91,6 +101,7 @@ def export(
             plan,
             verify=verify,
             python=python,
+            on=on,
             jobs=jobs,
             episodes=chosen,
             weights=by_id,

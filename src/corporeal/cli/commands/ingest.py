@@ -1,0 +1,107 @@
+"""`corporeal ingest`: episodes into a workspace, judged, stored and recorded."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from corporeal.cli.command import Command
+from corporeal.cli.commands.check import COLOURS
+from corporeal.cli.export_options import CORES, Jobs, On
+from corporeal.cli.output import AsJson, console, print_json, stderr
+from corporeal.cli.tracking import Track, track_batch
+from corporeal.cli.workspaces import WorkspaceOption, entered
+
+if TYPE_CHECKING:
+    from corporeal.catalog.ingest import Ingested, Outcome
+    from corporeal.catalog.workspace import Workspace
+
+_MOST = 60
+
+
+def ingest(
+    paths: Annotated[list[Path], typer.Argument(help="Episodes, or folders of them.")],
+    workspace: WorkspaceOption = None,
+    batch: Annotated[str | None, typer.Option(help="The batch that they belong to.")] = None,
+    policy: Annotated[Path | None, typer.Option(help="A policy document of your own.")] = None,
+    pictures: Annotated[bool, typer.Option(help="Look at pictures as well.")] = True,
+    check: Annotated[bool, typer.Option(help="Judge and score them now.")] = True,
+    track: Track = None,
+    on: On = "processes",
+    jobs: Jobs = CORES,
+    as_json: AsJson = False,
+) -> None:
+    """Take episodes into a workspace. The same episode twice is one; interrupted, it goes on.
+
+    Exit 0 when all are there, 1 when one could not be taken in.
+
+    Example: [bold]corporeal ingest recordings --batch monday[/bold]
+    """
+    from corporeal.catalog.ingest import ingest as take_in
+    from corporeal.quality.policy import open_policy
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
+               TimeRemainingColumn())  # fmt: skip
+    with entered(workspace, "ingest") as (place, actor):
+        with Progress(*columns, console=stderr(), transient=True) as progress:
+            task = progress.add_task("taking in", total=None)
+            done = take_in(
+                place,
+                paths,
+                who=actor.name,
+                policy=open_policy(policy),
+                pictures=pictures,
+                batch=batch,
+                on=on,
+                jobs=jobs,
+                check=check,
+                on_start=lambda count: progress.update(task, total=count),
+                on_episode=lambda _: progress.advance(task),
+            )
+        track_batch(place, batch, track)
+        _report(done, place, as_json=as_json)
+    refused = done.having("refused", "damaged")
+    raise typer.Exit(1 if refused else 0)
+
+
+def _report(done: Ingested, place: Workspace, *, as_json: bool) -> None:
+    if as_json:
+        print_json({"episodes": [_plain(each) for each in done.outcomes]})
+        return
+    show(done)
+    console().print(f"next: corporeal ls 'state = accepted' --workspace {place.root}")
+
+
+def show(done: Ingested) -> None:
+    """What became of every file, the troubled ones first."""
+    order = {"damaged": 0, "refused": 1, "added": 2, "judged": 3, "known": 4}
+    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
+    for title in ("file", "", "state", "score", "why"):
+        table.add_column(title, overflow="fold")
+    ranked = sorted(done.outcomes, key=lambda each: order.get(each.status, 9))
+    for each in ranked[:_MOST]:
+        state = Text(each.state or "", style=COLOURS.get(each.state or "", ""))
+        score = "" if each.score is None else f"{each.score:.2f}"
+        table.add_row(each.path.name, each.status, state, score, each.reason or "")
+    page = console()
+    page.print(table)
+    if len(ranked) > _MOST:
+        page.print(f"and {len(ranked) - _MOST} more; all of them: --json")
+    new = len(done.having("added", "judged"))
+    page.print(
+        f"{new} new, {len(done.having('known'))} known, "
+        f"{len(done.having('refused', 'damaged'))} not taken in"
+    )
+
+
+def _plain(each: Outcome) -> dict[str, Any]:
+    return {**asdict(each), "path": str(each.path)}
+
+
+COMMAND = Command(ingest, panel="Workspace")

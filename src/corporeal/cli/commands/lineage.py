@@ -1,0 +1,75 @@
+"""`corporeal lineage`: where something came from, and what became of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from corporeal.cli.command import Command
+from corporeal.cli.output import AsJson, console, print_json, stderr
+from corporeal.cli.workspaces import WorkspaceOption, entered
+from corporeal.errors import CorporealError
+
+if TYPE_CHECKING:
+    from corporeal.catalog.lineage_graph import Graph
+    from corporeal.catalog.workspace import Workspace
+
+
+def lineage(
+    subject: Annotated[
+        str,
+        typer.Argument(help="episode:ID, release:NAME@VERSION, document:HASH, or an exported set."),
+    ],
+    episode: Annotated[
+        str | None, typer.Option(help="With --row: the episode, by its number or its id.")
+    ] = None,
+    row: Annotated[
+        int | None, typer.Option(min=0, help="One row of an exported dataset or a release.")
+    ] = None,
+    depth: Annotated[int, typer.Option(min=1, max=20, help="Steps in either direction.")] = 4,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Draw it: a .png, .svg or .mmd (Mermaid).")
+    ] = None,
+    workspace: WorkspaceOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Follow a release, an episode or a single row back to sensor, calibration, operator, protocol.
+
+    Example: [bold]corporeal lineage dataset --episode 0 --row 120 --out path.png[/bold]
+    """
+    from corporeal.catalog.lineage_picture import as_mermaid, as_text, write_picture
+
+    with entered(workspace, "read") as (place, _):
+        graph = _graph(place, subject, episode, row, depth)
+    if out is not None and out.suffix == ".mmd":
+        out.write_text(as_mermaid(graph), "utf-8")
+    elif out is not None:
+        write_picture(graph, out)
+    if out is not None:
+        stderr().print(f"wrote {out}")
+    if as_json:
+        print_json(graph.to_json())
+    else:
+        console().print(as_text(graph), markup=False)
+
+
+def _graph(
+    place: Workspace, subject: str, episode: str | None, row: int | None, depth: int
+) -> Graph:
+    from corporeal.catalog.frame_graph import history_of
+    from corporeal.catalog.frame_trace import trace_frame
+    from corporeal.catalog.lineage import lineage_of
+
+    if row is None and episode is None:
+        with place.database.read() as connection:
+            return lineage_of(connection, subject, depth=depth)
+    if row is None or episode is None:
+        raise CorporealError("a row, got half of its address; expected --episode and --row.")
+    number: int | str = int(episode) if episode.isdigit() else episode
+    target = subject.removeprefix("release:")
+    return history_of(trace_frame(place, target, number, row))
+
+
+COMMAND = Command(lineage, panel="Workspace")

@@ -1,0 +1,81 @@
+"""`corporeal ls`: which episodes of a workspace are like this?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from corporeal.cli.command import Command
+from corporeal.cli.commands.check import COLOURS
+from corporeal.cli.output import AsJson, console, print_json
+from corporeal.cli.workspaces import WorkspaceOption, entered
+
+COLUMNS = ("id", "state", "task", "operator", "success", "score", "duration_s", "recorded")
+
+
+def ls(
+    query: Annotated[
+        str | None, typer.Argument(help="A condition, such as 'task = reach and score > 0.8'.")
+    ] = None,
+    workspace: WorkspaceOption = None,
+    order: Annotated[
+        str, typer.Option(help="A field to sort by; with - before it, the highest first.")
+    ] = "-recorded",
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Rows at most.")] = 50,
+    after: Annotated[
+        str | None, typer.Option(help="Go on behind the episode with this id.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List episodes by anything known about them.
+
+    Example: [bold]corporeal ls 'score > 0.8 and has finding joint_order'[/bold]
+    """
+    from corporeal.catalog.query.listing import count, page
+
+    with entered(workspace, "read") as (place, _), place.database.read() as connection:
+        found = page(connection, query, order=order, limit=limit, after=after)
+        total = count(connection, query)
+    if as_json:
+        print_json({"total": total, "after": found.after,
+                    "episodes": [dict(row) for row in found.rows]})  # fmt: skip
+        return
+    screen = console()
+    screen.print(_table(found.rows))
+    screen.print(f"{len(found.rows)} of {total} episodes")
+    if found.after is not None:
+        screen.print(f"more: --after {found.after}")
+
+
+def _table(rows: tuple[Mapping[str, Any], ...]) -> Table:
+    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
+    for name in COLUMNS:
+        is_number = name in ("score", "duration_s")
+        table.add_column(name.removesuffix("_s"), overflow="fold",
+                         justify="right" if is_number else "left")  # fmt: skip
+    for row in rows:
+        table.add_row(*(_cell(name, row) for name in COLUMNS))
+    return table
+
+
+def _cell(name: str, row: Mapping[str, Any]) -> str | Text:
+    value = row["recorded_ns" if name == "recorded" else name]
+    if value is None:
+        return Text("-", style="dim")
+    if name == "recorded":
+        return datetime.fromtimestamp(value / 1e9, UTC).strftime("%Y-%m-%d %H:%M")
+    if name == "state":
+        return Text(value, style=COLOURS.get(value, ""))
+    if name == "success":
+        return Text("success", style="green") if value else Text(row["failure"] or "failure", "red")
+    if name == "duration_s":
+        return f"{value:.1f} s"
+    return f"{value:.2f}" if name == "score" else str(value)
+
+
+COMMAND = Command(ls, panel="Workspace")

@@ -1,0 +1,213 @@
+"""`corporeal release`: immutable, versioned sets of episodes, and what stands behind them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from corporeal.cli.command import Command, group
+from corporeal.cli.output import AsJson, console, print_json, stderr
+from corporeal.cli.tracking import Track, track_release
+from corporeal.cli.workspaces import WorkspaceOption, entered
+from corporeal.errors import CorporealError
+
+if TYPE_CHECKING:
+    from corporeal.catalog.release.reading import Release
+
+app = group("Make releases, compare, verify and describe them.")
+Reference = Annotated[str, typer.Argument(help="NAME@VERSION, or NAME for its newest version.")]
+
+
+@app.command("create")
+def create(
+    name: Annotated[str, typer.Argument(help="Lower case letters, digits and _.")],
+    where: Annotated[
+        str | None, typer.Option(help="A condition, as for corporeal ls; by default all accepted.")
+    ] = None,
+    split: Annotated[
+        str, typer.Option(help="Shares: 0.9/0.1, or train=0.8,validation=0.1,test=0.1.")
+    ] = "0.9/0.1",
+    stratify: Annotated[
+        str, typer.Option(help="What is spread evenly over the splits, with commas.")
+    ] = "task,operator",
+    group_by: Annotated[
+        str | None, typer.Option(help="What is kept together in one split, such as session.")
+    ] = None,
+    version: Annotated[
+        str | None, typer.Option(help="By default what the changes since the last one ask for.")
+    ] = None,
+    licence: Annotated[str, typer.Option(help="Under which terms.")] = "all rights reserved",
+    notes: Annotated[str | None, typer.Option(help="What people should know.")] = None,
+    negatives: Annotated[
+        bool, typer.Option("--negatives", help="Add failed episodes, in a split of their own.")
+    ] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Another seed, another draw.")] = 0,
+    track: Track = None,
+    workspace: WorkspaceOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make an immutable release of the episodes that meet a condition.
+
+    Example: [bold]corporeal release create walks --where 'task = walk and score > 0.7'[/bold]
+    """
+    from corporeal.catalog.release.creation import create_release
+
+    with entered(workspace, "release") as (place, actor):
+        with stderr().status("releasing"):
+            made = create_release(
+                place,
+                name,
+                who=actor.name,
+                version=version,
+                where=where,
+                splits=shares_of(split),
+                stratify=tuple(each for each in stratify.split(",") if each),
+                group_by=group_by,
+                seed=seed,
+                licence=licence,
+                notes=notes,
+                negatives=negatives,
+            )
+        root = place.root
+        track_release(place, made, track)
+    if as_json:
+        print_json(_plain(made))
+        return
+    show(made)
+    console().print(f"next: corporeal export {made.reference} --workspace {root} --out dataset")
+
+
+def shares_of(text: str) -> dict[str, float]:
+    """`0.9/0.1`, or names with shares, as shares by name."""
+    names = ("train", "validation", "test")
+    parts = text.split("/") if "=" not in text else []
+    if parts and len(parts) <= len(names):
+        pairs = list(zip(names, parts, strict=False))
+    else:
+        pairs = [(each.partition("=")[0].strip(), each.partition("=")[2])
+                 for each in text.split(",")]  # fmt: skip
+    try:
+        return {name: float(share) for name, share in pairs}
+    except ValueError:
+        raise CorporealError(
+            f"split, got {text!r}; expected shares such as 0.9/0.1 or train=0.9,validation=0.1."
+        ) from None
+
+
+def show(made: Release) -> None:
+    """A release for people: what is in it and whether its splits are alike."""
+    page = console()
+    where = f", where {made.condition}" if made.condition else ""
+    page.print(f"[bold]{made.reference}[/bold]: {made.episodes} episodes{where}")
+    splits = made.facts.get("splits")
+    if isinstance(splits, dict):
+        page.print("  ".join(f"{name} {count}" for name, count in splits.items()))
+    alike = made.facts.get("representativeness")
+    if isinstance(alike, dict) and alike.get("words"):
+        page.print(str(alike["words"]))
+    page.print(f"manifest {made.manifest}", style="dim")
+
+
+def _plain(made: Release) -> dict[str, Any]:
+    return {"reference": made.reference, "manifest": made.manifest, "condition": made.condition,
+            "episodes": made.episodes, "created_at": made.created_at,
+            "created_by": made.created_by, "facts": dict(made.facts)}  # fmt: skip
+
+
+@app.command("list")
+def list_all(workspace: WorkspaceOption = None, as_json: AsJson = False) -> None:
+    """List all releases.
+
+    Example: [bold]corporeal release list[/bold]
+    """
+    from corporeal.catalog.release.reading import list_releases
+
+    with entered(workspace, "read") as (place, _):
+        found = list_releases(place)
+    if as_json:
+        print_json([_plain(each) for each in found])
+        return
+    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
+    for title in ("release", "episodes", "made", "by", "condition"):
+        table.add_column(title, overflow="fold")
+    for each in found:
+        table.add_row(each.reference, str(each.episodes), each.created_at[:19], each.created_by,
+                      each.condition)  # fmt: skip
+    console().print(table if found else "no release yet")
+
+
+@app.command("verify")
+def verify(
+    release: Reference,
+    objects: Annotated[bool, typer.Option(help="Read and hash every byte.")] = True,
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Open every episode and compare shapes and joints.")
+    ] = False,
+    workspace: WorkspaceOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare a release with its manifest, its objects and the audit log; exit 1 if they differ.
+
+    Example: [bold]corporeal release verify walks@1.0.0[/bold]
+    """
+    from corporeal.catalog.release.verification import verify_release
+
+    with entered(workspace, "verify") as (place, _), stderr().status("verifying"):
+        found = verify_release(place, release, objects=objects, deep=deep)
+    if as_json:
+        print_json(found.to_json())
+    else:
+        console().print(Text(found.words, style="green" if found.good else "red"))
+        for note in found.notes:
+            console().print(note)
+    raise typer.Exit(0 if found.good else 1)
+
+
+@app.command("diff")
+def diff(
+    old: Reference, new: Reference, workspace: WorkspaceOption = None, as_json: AsJson = False
+) -> None:
+    """Say in words what changed from one release to another.
+
+    Example: [bold]corporeal release diff walks@1.0.0 walks@1.1.0[/bold]
+    """
+    from corporeal.catalog.release.difference import diff_releases
+
+    with entered(workspace, "read") as (place, _):
+        found = diff_releases(place, old, new)
+    if as_json:
+        print_json(found.to_json())
+        return
+    for line in found.lines:
+        console().print(line)
+
+
+@app.command("card")
+def card(
+    release: Reference,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="A folder for README, Croissant, plots.")
+    ],
+    workspace: WorkspaceOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write the dataset card: README.md with plots, and croissant.json.
+
+    Example: [bold]corporeal release card walks@1.0.0 --out card[/bold]
+    """
+    from corporeal.catalog.card.writing import write_card
+
+    with entered(workspace, "read") as (place, _):
+        written = write_card(place, release, out)
+    if as_json:
+        print_json([str(path) for path in written])
+        return
+    for path in written:
+        console().print(f"wrote {path}")
+
+
+COMMAND = Command(app, panel="Workspace")

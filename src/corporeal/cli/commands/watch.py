@@ -1,0 +1,100 @@
+"""`corporeal watch`: are the batches still what they were?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.text import Text
+
+from corporeal.cli.command import Command
+from corporeal.cli.output import AsJson, console, print_json, stderr
+from corporeal.cli.workspaces import WorkspaceOption, entered
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from corporeal.catalog.monitoring.alarm_log import Watched
+
+
+def watch(
+    workspace: WorkspaceOption = None,
+    charts: Annotated[
+        Path | None, typer.Option(help="Draw a control chart of every figure into this folder.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Reckon the figures of every batch, hold them against control charts, and tell of changes.
+
+    New alarms go to the channels of corporeal.toml ([alerts.NAME]). Exit 0 when all is as it
+    was, 1 when a figure is beyond its limits.
+
+    Example: [bold]corporeal watch --charts charts[/bold]
+    """
+    from corporeal.catalog.alert import alert_channels
+    from corporeal.catalog.monitoring.alarm_log import watch as look
+    from corporeal.catalog.workspace import read_settings
+
+    with entered(workspace, "ingest") as (place, actor):
+        channels = alert_channels(read_settings(place.root), root=place.root)
+        with place.database.write() as connection:
+            batches = _reckon(connection, actor.name)
+        found = look(place.database, channels, who=actor.name)
+        if charts is not None:
+            with place.database.read() as connection:
+                _draw(connection, charts)
+    if as_json:
+        print_json({"batches": batches, "alarms": [each.facts for each in found.alarms],
+                    "standing": [each.facts for each in found.standing],
+                    "unknown": dict(found.unknown)})  # fmt: skip
+    else:
+        _show(found, batches)
+    raise typer.Exit(1 if found.alarms or found.standing else 0)
+
+
+def _reckon(connection: Connection, who: str) -> int:
+    """Put the figures of all batches into the catalogue; how many batches there are."""
+    from sqlalchemy import select
+
+    from corporeal.catalog.monitoring.batch_metrics import batch_metrics
+    from corporeal.catalog.monitoring.metric_series import record_metrics
+    from corporeal.catalog.tables import EPISODE
+
+    query = select(EPISODE.c.batch).where(EPISODE.c.batch.is_not(None)).distinct()
+    names = sorted(str(row.batch) for row in connection.execute(query))
+    for name in names:
+        record_metrics(connection, name, batch_metrics(connection, name), who=who)
+    return len(names)
+
+
+def _draw(connection: Connection, folder: Path) -> None:
+    from corporeal.catalog.monitoring.chart_picture import save_chart
+    from corporeal.catalog.monitoring.metric_series import metric_names, series
+    from corporeal.catalog.monitoring.watch import WATCHED
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in metric_names(connection):
+        if name in WATCHED:
+            save_chart(folder / f"{name}.png", series(connection, name))
+    stderr().print(f"wrote charts to {folder}")
+
+
+def _show(found: Watched, batches: int) -> None:
+    page = console()
+    for alarm in found.alarms:
+        page.print(Text(alarm.sentence, style="red"))
+    for alarm in found.standing:
+        page.print(Text(f"still: {alarm.sentence}", style="yellow"))
+    for alert in found.recovered:
+        page.print(Text(alert.text, style="green"))
+    for delivery in found.deliveries:
+        if delivery.reason is not None:
+            page.print(f"{delivery.channel} could not be told: {delivery.reason}", style="yellow")
+    if found.unknown:
+        name, reason = next(iter(found.unknown.items()))
+        page.print(f"{len(found.unknown)} figures cannot be judged, {name}: {reason}", style="dim")
+    page.print(f"{batches} batches, {len(found.alarms) + len(found.standing)} beyond limits")
+
+
+COMMAND = Command(watch, panel="Workspace")

@@ -1,0 +1,62 @@
+"""Tells MLflow of releases and batches, where somebody keeps one; never in the way if not."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from corporeal.cli.output import stderr
+
+if TYPE_CHECKING:
+    from corporeal.catalog.release.reading import Release
+    from corporeal.catalog.tracking import Tracked
+    from corporeal.catalog.workspace import Workspace
+
+VARIABLE = "MLFLOW_TRACKING_URI"
+Track = Annotated[
+    str | None,
+    typer.Option(help=f"An MLflow server, sqlite:///file or folder; by default ${VARIABLE}."),
+]
+
+
+def track_release(place: Workspace, made: Release, uri: str | None) -> None:
+    """A run of the release with its figures, plots and card."""
+    if uri is None and not os.environ.get(VARIABLE):
+        return
+    from corporeal.catalog.card.facts import card_facts
+    from corporeal.catalog.card.markdown import render_card
+    from corporeal.catalog.card.plots import card_plots
+    from corporeal.catalog.monitoring.batch_metrics import release_metrics
+    from corporeal.catalog.tracking import track_release as track
+
+    with place.database.read() as connection:
+        facts = card_facts(connection, made.name, made.version)
+        metrics = release_metrics(connection, made.name, made.version)
+    plots = card_plots(facts)
+    _tell(track(facts, metrics, plots, render_card(facts, pictures=plots), uri=uri))
+
+
+def track_batch(place: Workspace, batch: str | None, uri: str | None) -> None:
+    """A run of the batch with its figures."""
+    if batch is None or (uri is None and not os.environ.get(VARIABLE)):
+        return
+    from sqlalchemy import select
+
+    from corporeal.catalog.monitoring.batch_metrics import batch_metrics
+    from corporeal.catalog.tables import EPISODE
+    from corporeal.catalog.tracking import track_batch as track
+
+    with place.database.read() as connection:
+        metrics = batch_metrics(connection, batch)
+        query = select(EPISODE.c.hash).where(EPISODE.c.batch == batch)
+        hashes = [str(row.hash) for row in connection.execute(query)]
+    _tell(track(batch, metrics, episodes=hashes, uri=uri))
+
+
+def _tell(tracked: Tracked) -> None:
+    if tracked.warning is not None:
+        stderr().print(tracked.warning, style="yellow")
+    else:
+        stderr().print(f"told MLflow: run {tracked.run} of {tracked.experiment}")

@@ -1,0 +1,213 @@
+"""init, ingest, ls, release, lineage, audit, account, migrate as people call them."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+from tests.exchange.small_sets import write_episodes
+from typer.testing import CliRunner, Result
+
+from corporeal.cli.commands.release import shares_of
+from corporeal.cli.program import program
+from corporeal.errors import CorporealError
+from corporeal.exchange.format import open_dataset
+
+
+def _run(*arguments: str | Path, env: dict[str, str] | None = None) -> Result:
+    return CliRunner(env=env).invoke(program(), [str(argument) for argument in arguments])
+
+
+def _good(*arguments: str | Path, env: dict[str, str] | None = None) -> str:
+    result = _run(*arguments, env=env)
+    assert result.exit_code == 0, f"{result.output} {result.exception!r}"
+    return result.stdout
+
+
+def _complaint(*arguments: str | Path, env: dict[str, str] | None = None) -> str:
+    result = _run(*arguments, env=env)
+    assert isinstance(result.exception, CorporealError), result.output
+    assert "\n" not in str(result.exception)
+    return str(result.exception)
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("workspace")
+    return write_episodes(folder / "recorded", 4, seconds=0.6, size=(32, 48))
+
+
+@pytest.fixture(scope="module")
+def lab(recorded: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace with four episodes, all of them accepted by a lead, and one release."""
+    root = tmp_path_factory.mktemp("lab") / "lab"
+    _good("init", root)
+    _run("ingest", recorded, "--workspace", root, "--jobs", "1", "--no-check")
+    _accept_all(root)
+    _good("release", "create", "small", "--split", "0.5/0.5", "--workspace", root)
+    return root
+
+
+def _accept_all(root: Path) -> None:
+    from corporeal.catalog.catalogue import move
+    from corporeal.catalog.query.listing import every
+    from corporeal.catalog.workspace import open_workspace
+
+    with open_workspace(root) as workspace, workspace.database.write() as connection:
+        ids = [str(row["id"]) for row in every(connection)]
+        move(connection, ids, "accepted", who="lead", why="looked at by hand")
+
+
+def test_a_workspace_is_made_once(tmp_path: Path) -> None:
+    said = _good("init", tmp_path / "lab")
+    assert "corporeal ingest" in said
+    assert "is a workspace already" in _complaint("init", tmp_path / "lab")
+
+
+def test_a_folder_without_a_workspace_says_how_to_make_one(tmp_path: Path) -> None:
+    assert "corporeal init" in _complaint("ls", "--workspace", tmp_path)
+
+
+def test_ingesting_twice_is_ingesting_once(recorded: Path, lab: Path) -> None:
+    said = json.loads(
+        _good("ingest", recorded, "--workspace", lab, "--no-check", "--jobs", "1", "--json")
+    )
+    assert {each["status"] for each in said["episodes"]} == {"known"}
+
+
+@pytest.mark.slow
+def test_episodes_are_judged_on_their_way_in(recorded: Path, tmp_path: Path) -> None:
+    _good("init", tmp_path / "lab")
+    result = _run("ingest", recorded, "--workspace", tmp_path / "lab", "--jobs", "1", "--json")
+    states = [each["state"] for each in json.loads(result.stdout)["episodes"]]
+    assert len(states) == 4
+    assert set(states) <= {"accepted", "quarantined", "failed"}
+
+
+def test_episodes_are_listed_by_a_condition(lab: Path) -> None:
+    said = json.loads(_good("ls", "task = synthetic_reach", "--workspace", lab, "--json"))
+    assert said["total"] == 4
+    none = json.loads(_good("ls", "operator = nobody", "--workspace", lab, "--json"))
+    assert none["total"] == 0
+    assert "4 of 4 episodes" in _good("ls", "--workspace", lab)
+
+
+def test_a_wrong_condition_says_where(lab: Path) -> None:
+    assert "character" in _complaint("ls", "task = = x", "--workspace", lab)
+    assert "operator" in _complaint("ls", "operater = x", "--workspace", lab)
+    assert "expected" in _complaint("ls", "x'; drop table episode; --", "--workspace", lab)
+
+
+def test_a_release_is_listed_verified_and_compared(lab: Path) -> None:
+    assert "small@1.0.0" in _good("release", "list", "--workspace", lab)
+    assert "as they were released" in _good("release", "verify", "small", "--workspace", lab)
+    said = _good("release", "diff", "small@1.0.0", "small@1.0.0", "--workspace", lab)
+    assert said.strip()
+
+
+def test_a_release_is_exported_and_every_row_leads_back(lab: Path, tmp_path: Path) -> None:
+    out = tmp_path / "dataset"
+    _good("export", "small@1.0.0", "--workspace", lab, "--out", out, "--jobs", "1")
+    assert len(open_dataset(out).episodes) == 4
+    told = _good("lineage", out, "--episode", "1", "--row", "3", "--workspace", lab,
+                 "--out", tmp_path / "path.png")  # fmt: skip
+    assert "small@1.0.0" in told
+    assert "joint_position" in told
+    assert (tmp_path / "path.png").stat().st_size > 1000
+    assert "row 3" in told
+
+
+def test_one_split_is_exported_alone(lab: Path, tmp_path: Path) -> None:
+    _good("export", "small", "--workspace", lab, "--split", "train", "--out", tmp_path / "t",
+          "--jobs", "1")  # fmt: skip
+    assert len(open_dataset(tmp_path / "t").episodes) == 2
+
+
+def test_the_audit_log_tells_what_happened_and_shows_tampering(
+    recorded: Path, tmp_path: Path
+) -> None:
+    root = tmp_path / "lab"
+    _good("init", root)
+    _run("ingest", recorded, "--workspace", root, "--no-check", "--jobs", "1")
+    assert "each follows from the one before" in _good("audit", "verify", "--workspace", root)
+    with sqlite3.connect(root / "catalog.db") as connection:
+        connection.execute("UPDATE event SET who = 'somebody else' WHERE number = 2")
+    result = _run("audit", "verify", "--workspace", root)
+    assert result.exit_code == 1
+    assert "event 2" in result.stdout
+
+
+def test_the_history_of_an_episode_is_told(lab: Path) -> None:
+    listed = json.loads(_good("ls", "--workspace", lab, "--json"))["episodes"]
+    said = _good("audit", "log", f"episode:{listed[0]['id']}", "--workspace", lab)
+    assert "ingest" in said
+    assert "looked at by hand" in said
+
+
+def test_once_there_are_accounts_writing_takes_one(recorded: Path, tmp_path: Path) -> None:
+    root = tmp_path / "lab"
+    _good("init", root)
+    _good("account", "add", "ada", "--role", "admin", "--workspace", root)
+    outsider = {"CORPOREAL_TOKEN": "", "CORPOREAL_ACCOUNT": ""}
+    assert "role viewer" in _complaint("ingest", recorded, "--workspace", root, env=outsider)
+    admin = {"CORPOREAL_ACCOUNT": "ada"}
+    made = json.loads(_good("account", "token", "ada", "--workspace", root, "--json", env=admin))
+    holder = {"CORPOREAL_TOKEN": made["token"], "CORPOREAL_ACCOUNT": ""}
+    result = _run("ingest", recorded, "--workspace", root, "--no-check", "--jobs", "1", env=holder)
+    assert result.exit_code == 0, result.output
+    assert made["token"].encode() not in (root / "catalog.db").read_bytes()
+    _good("account", "revoke", "ada", "--label", "command line", "--workspace", root, env=admin)
+    assert "revoked" in _complaint("ls", "--workspace", root, env=holder)
+
+
+def test_a_catalogue_that_is_up_to_date_stays_so(lab: Path) -> None:
+    assert "revision" in _good("migrate", "--workspace", lab)
+
+
+@pytest.mark.parametrize(
+    ("text", "shares"),
+    [
+        ("0.9/0.1", {"train": 0.9, "validation": 0.1}),
+        ("0.8/0.1/0.1", {"train": 0.8, "validation": 0.1, "test": 0.1}),
+        ("a=0.5,b=0.5", {"a": 0.5, "b": 0.5}),
+    ],
+)
+def test_shares_of_splits_are_read(text: str, shares: dict[str, float]) -> None:
+    assert shares_of(text) == shares
+
+
+@pytest.mark.parametrize("text", ["", "half", "a=,b=1", "0.9/x"])
+def test_wrong_shares_say_what_was_expected(text: str) -> None:
+    with pytest.raises(CorporealError, match="expected shares"):
+        shares_of(text)
+
+
+def test_one_batch_is_too_few_to_judge_by(recorded: Path, tmp_path: Path) -> None:
+    root = tmp_path / "lab"
+    _good("init", root)
+    _run("ingest", recorded, "--workspace", root, "--batch", "monday", "--no-check", "--jobs", "1")
+    said = _good("watch", "--workspace", root, "--charts", tmp_path / "charts")
+    assert "cannot tell" in said
+    assert "1 batches, 0 beyond limits" in said
+
+
+def test_a_workspace_is_carried_to_another_and_stays(lab: Path, tmp_path: Path) -> None:
+    _good("init", tmp_path / "team")
+    said = json.loads(_good("migrate", "--workspace", lab, "--to", tmp_path / "team", "--json"))
+    assert said["objects"] >= 4
+    assert said["lost"] == []
+    assert "4 of 4 episodes" in _good("ls", "--workspace", tmp_path / "team")
+    assert "as they were released" in _good("release", "verify", "small", "--workspace",
+                                            tmp_path / "team")  # fmt: skip
+    assert "4 of 4 episodes" in _good("ls", "--workspace", lab)
+
+
+def test_the_catalogue_is_written_for_notebooks(lab: Path, tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    said = json.loads(_good("snapshot", tmp_path / "tables", "--workspace", lab, "--json"))
+    assert said["tables"]["episode"] == 4
+    assert pq.read_table(tmp_path / "tables" / "episode.parquet").num_rows == 4
+    assert "token" not in said["tables"]
