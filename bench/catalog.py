@@ -1,0 +1,171 @@
+"""The catalogue with a million episodes: how fast it takes them in, finds them, releases them.
+
+Run: python -m bench.catalog                                    # a million rows in SQLite
+     python -m bench.catalog --episodes 100000 --catalog postgresql://localhost/scratch
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import math
+import random
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from bench.episode.report import machine
+from corporeal.catalog.audit import verify
+from corporeal.catalog.catalogue import Entry, add
+from corporeal.catalog.query.listing import count, page
+from corporeal.catalog.release.creation import create_release
+from corporeal.catalog.state import State
+from corporeal.catalog.workspace import CATALOG, Workspace, make_workspace
+
+TASKS = ("pick_place", "reach", "handover", "bimanual_lift", "walk", "walk_carry", "stand")
+CHECKS = ("joint_order", "camera_follows_motion", "no_gaps", "force_spikes", "self_collision")
+QUERIES = (
+    "task = pick_place and score > 0.8",
+    "task = pick_place and score > 0.8 and operator != op07 and has finding joint_order",
+    "state = quarantined and recorded >= 2026-06-01",
+    "operator = op11 and success = false",
+    "session = s00123",
+    "robot = g1 and duration_s between 5 and 20 and not has finding self_collision",
+)
+TARGETS = {"ingest_per_s": 5000.0, "query_p95_ms": 100.0, "release_s": 30.0}
+_GROUP = 2000
+_BEGIN, _STEP_S = datetime(2026, 1, 1, tzinfo=UTC), 25
+
+
+def entries(count: int, *, seed: int = 0) -> Iterator[list[Entry]]:
+    """Episodes as a lab would have them, some with findings, in groups."""
+    rng = random.Random(seed)
+    begin = int(_BEGIN.timestamp() * 1e9)
+    for first in range(0, count, _GROUP):
+        yield [_entry(rng, begin, number) for number in range(first, min(first + _GROUP, count))]
+
+
+def _entry(rng: random.Random, begin: int, number: int) -> Entry:
+    good = rng.random() < 0.85
+    state: State = "accepted" if good else rng.choice(("quarantined", "failed"))
+    findings = [] if good else [
+        {"check": rng.choice(CHECKS), "severity": "fail", "stream": "observations/joint_position",
+         "value": rng.random(), "limit": 0.5, "message": "made up", "frames": []}
+    ]  # fmt: skip
+    digest = hashlib.sha256(f"episode {number}".encode()).hexdigest()
+    facts: dict[str, Any] = {
+        "hash": f"sha256:{digest}", "bytes": 40_000_000, "file": f"e{number:07d}.h5",
+        "task": rng.choice(TASKS), "robot": "g1", "operator": f"op{rng.randrange(40):02d}",
+        "station": f"st{rng.randrange(12):02d}", "session": f"s{number // 60:05d}",
+        "batch": f"b{number // 2000:04d}", "environment": f"room{rng.randrange(8)}",
+        "recorded_ns": begin + number * _STEP_S * 1_000_000_000, "duration_s": rng.uniform(4, 40),
+        "success": good, "verdict": state, "score": rng.betavariate(5, 2),
+        "instruction": "put the box on the shelf", "metadata": {"object": f"box{number % 20}"},
+    }  # fmt: skip
+    return Entry(f"episode-{number:08d}", facts, state, findings)
+
+
+def _fill(workspace: Workspace, episodes: int) -> float:
+    """Rows per second, audit events included."""
+    begin = time.perf_counter()
+    for group in entries(episodes):
+        with workspace.database.write() as connection:
+            add(connection, group, who="bench")
+    return episodes / (time.perf_counter() - begin)
+
+
+def _ask(workspace: Workspace, repeats: int) -> dict[str, float]:
+    """Milliseconds for the first page of each query: the 95th percentile of all."""
+    spent: dict[str, float] = {}
+    for query in QUERIES:
+        times = []
+        for _ in range(repeats):
+            with workspace.database.read() as connection:
+                begin = time.perf_counter()
+                page(connection, query, order="-recorded", limit=50)
+                times.append((time.perf_counter() - begin) * 1000)
+        spent[query] = statistics.quantiles(times, n=20)[-1]
+    return spent
+
+
+def measure(
+    place: Path, catalog: str, episodes: int, released: int, repeats: int
+) -> dict[str, Any]:
+    """All figures of a run."""
+    with make_workspace(place, catalog=catalog) as workspace:
+        rate = _fill(workspace, episodes)
+        queries = _ask(workspace, repeats)
+        with workspace.database.read() as connection:
+            begin = time.perf_counter()
+            total = count(connection, "task = pick_place")
+            count_s = time.perf_counter() - begin
+        days = math.ceil(released / 0.85 * _STEP_S / 86400)
+        until = (_BEGIN + timedelta(days=days)).date().isoformat()
+        begin = time.perf_counter()
+        release = create_release(
+            workspace, "bench", who="bench", where=f"recorded < {until}", objects=False
+        )
+        release_s = time.perf_counter() - begin
+        begin = time.perf_counter()
+        with workspace.database.read() as connection:
+            breaks = list(verify(connection))
+        verify_s = time.perf_counter() - begin
+    return {
+        "episodes": episodes,
+        "ingest_per_s": rate,
+        "query_p95_ms": max(queries.values()),
+        "queries_ms": queries,
+        "count_s": count_s,
+        "counted": total,
+        "released": release.episodes,
+        "release_s": release_s,
+        "audit_verify_s": verify_s,
+        "audit_breaks": len(breaks),
+    }
+
+
+def main() -> int:
+    """0 when every target was met, 1 when not."""
+    parser = argparse.ArgumentParser(prog="python -m bench.catalog", description=__doc__)
+    parser.add_argument("--episodes", type=int, default=1_000_000)
+    parser.add_argument("--released", type=int, default=100_000, help="episodes of the release")
+    parser.add_argument("--repeats", type=int, default=20, help="of every query")
+    parser.add_argument("--catalog", default=CATALOG, help="an empty database; SQLite by default")
+    parser.add_argument("--out", type=Path, default=Path("out/bench_catalog.json"))
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="bench-catalog-") as place:
+        figures = measure(Path(place) / "lab", asked.catalog, episodes=asked.episodes,
+                          released=asked.released, repeats=asked.repeats)  # fmt: skip
+    reached = {
+        "ingest_per_s": figures["ingest_per_s"] >= TARGETS["ingest_per_s"],
+        "query_p95_ms": figures["query_p95_ms"] <= TARGETS["query_p95_ms"],
+        "release_s": figures["release_s"] <= TARGETS["release_s"],
+    }
+    shown = Table(title=f"a catalogue of {asked.episodes:,} episodes")
+    for head in ("what", "is", "aim"):
+        shown.add_column(head)
+    shown.add_row("ingest, rows with audit events per second", f"{figures['ingest_per_s']:,.0f}",
+                  ">= 5,000")  # fmt: skip
+    for query, spent in figures["queries_ms"].items():
+        shown.add_row(f"first page, p95: {query}", f"{spent:.1f} ms", "<= 100 ms")
+    shown.add_row(f"release of {figures['released']:,}", f"{figures['release_s']:.1f} s", "<= 30 s")
+    shown.add_row("walk the audit log", f"{figures['audit_verify_s']:.1f} s", "")
+    Console(width=None if sys.stdout.isatty() else 120).print(shown)
+    asked.out.parent.mkdir(parents=True, exist_ok=True)
+    document = {"bench": "catalog", "date": datetime.now(UTC).isoformat(timespec="seconds"),
+                "machine": machine(), "figures": figures, "reached": reached}  # fmt: skip
+    asked.out.write_text(json.dumps(document, indent=1) + "\n")
+    return 0 if all(reached.values()) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
