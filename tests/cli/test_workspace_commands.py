@@ -211,3 +211,8 @@ def test_the_catalogue_is_written_for_notebooks(lab: Path, tmp_path: Path) -> No
     assert said["tables"]["episode"] == 4
     assert pq.read_table(tmp_path / "tables" / "episode.parquet").num_rows == 4
     assert "token" not in said["tables"]
+
+
+def test_a_store_that_cannot_hold_objects_says_so(lab: Path) -> None:
+    said = _good("release", "create", "held", "--retain-days", "30", "--workspace", lab)
+    assert "this store cannot see to that" in said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -46,6 +47,10 @@ def create(
         bool, typer.Option("--negatives", help="Add failed episodes, in a split of their own.")
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Another seed, another draw.")] = 0,
+    retain_days: Annotated[
+        int | None,
+        typer.Option(min=1, max=36_500, help="Hold the objects against deletion for so long."),
+    ] = None,
     track: Track = None,
     workspace: WorkspaceOption = None,
     as_json: AsJson = False,
@@ -71,6 +76,7 @@ def create(
                 licence=licence,
                 notes=notes,
                 negatives=negatives,
+                retain_until=_until(retain_days),
             )
         root = place.root
         track_release(place, made, track)
@@ -79,6 +85,10 @@ def create(
         return
     show(made)
     console().print(f"next: corporeal export {made.reference} --workspace {root} --out dataset")
+
+
+def _until(days: int | None) -> datetime | None:
+    return None if days is None else datetime.now(UTC) + timedelta(days=days)
 
 
 def shares_of(text: str) -> dict[str, float]:
@@ -109,6 +119,17 @@ def show(made: Release) -> None:
     alike = made.facts.get("representativeness")
     if isinstance(alike, dict) and alike.get("words"):
         page.print(str(alike["words"]))
+    kept = made.facts.get("retention")
+    if isinstance(kept, dict):
+        until = str(kept["until"])[:10]
+        if kept["write_once"]:
+            page.print(f"held by the store until {until}")
+        else:
+            page.print(f"to be kept until {until}; this store cannot see to that", style="yellow")
+    left = {why: number for why, number in dict(made.facts.get("left_out") or {}).items() if number}
+    if left:
+        said = ", ".join(f"{number} {why}" for why, number in left.items())
+        page.print(f"left out: {said}", style="dim")
     page.print(f"manifest {made.manifest}", style="dim")
 
 
