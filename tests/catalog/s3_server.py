@@ -19,7 +19,7 @@ import pytest
 from bench.partners import PartnerError, partner_python
 
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.signed_request import Bucket
+from corporeal.catalog.s3.signed_request import Bucket
 from corporeal.catalog.store import Store, open_store
 
 VARIABLE = "CORPOREAL_TEST_S3"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from corporeal.catalog.audit import verify
 from corporeal.catalog.catalogue import Entry, add, episode
 from corporeal.catalog.database import CatalogError, Database
-from corporeal.catalog.episode_entry import (
+from corporeal.catalog.ingestion.episode_entry import (
     LEFT_OUT,
     MAX_METADATA,
     MAX_NAME,

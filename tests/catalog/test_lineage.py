@@ -20,12 +20,12 @@ from tests.exchange.small_sets import write_episodes
 
 from corporeal.catalog.catalogue import Entry, add, move
 from corporeal.catalog.database import CatalogError, Database
-from corporeal.catalog.frame_graph import history_of
-from corporeal.catalog.frame_trace import FrameTrace, sensor_of, trace_frame
-from corporeal.catalog.ingest import ingest
-from corporeal.catalog.lineage import lineage_of
-from corporeal.catalog.lineage_graph import Edge, Graph, Node
-from corporeal.catalog.lineage_picture import as_mermaid, as_text, draw, write_picture
+from corporeal.catalog.ingestion.ingest import ingest
+from corporeal.catalog.lineage.frame_graph import history_of
+from corporeal.catalog.lineage.frame_trace import FrameTrace, sensor_of, trace_frame
+from corporeal.catalog.lineage.graph import Edge, Graph, Node
+from corporeal.catalog.lineage.lineage import lineage_of
+from corporeal.catalog.lineage.picture import as_mermaid, as_text, draw, write_picture
 from corporeal.catalog.tables import EDGE, MEMBER, RELEASE
 from corporeal.catalog.workspace import Workspace, make_workspace
 from corporeal.episode.episode import Episode

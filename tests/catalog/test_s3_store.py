@@ -15,8 +15,8 @@ from typing import ClassVar
 import pytest
 from tests.catalog.s3_server import S3Server
 
-from corporeal.catalog import object_lock
-from corporeal.catalog.signed_request import Bucket, Keys, canonical_query, signed
+from corporeal.catalog.s3 import object_lock
+from corporeal.catalog.s3.signed_request import Bucket, Keys, canonical_query, signed
 from corporeal.catalog.store import (
     Store,
     StoreError,

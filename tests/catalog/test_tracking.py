@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from tests.catalog.card.small_release import entries, facts_of
 
-from corporeal.catalog import tracking
-from corporeal.catalog.tracking import track_batch, track_release
-from corporeal.catalog.tracking_address import place, reach, shown, without_secrets
+from corporeal.catalog.tracking import tracking
+from corporeal.catalog.tracking.address import place, reach, shown, without_secrets
+from corporeal.catalog.tracking.tracking import track_batch, track_release
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ from corporeal.cli.output import stderr
 
 if TYPE_CHECKING:
     from corporeal.catalog.release.reading import Release
-    from corporeal.catalog.tracking import Tracked
+    from corporeal.catalog.tracking.tracking import Tracked
     from corporeal.catalog.workspace import Workspace
 
 VARIABLE = "MLFLOW_TRACKING_URI"
@@ -29,7 +29,7 @@ def track_release(place: Workspace, made: Release, uri: str | None) -> None:
     from corporeal.catalog.card.markdown import render_card
     from corporeal.catalog.card.plots import card_plots
     from corporeal.catalog.monitoring.batch_metrics import release_metrics
-    from corporeal.catalog.tracking import track_release as track
+    from corporeal.catalog.tracking.tracking import track_release as track
 
     with place.database.read() as connection:
         facts = card_facts(connection, made.name, made.version)
@@ -46,7 +46,7 @@ def track_batch(place: Workspace, batch: str | None, uri: str | None) -> None:
 
     from corporeal.catalog.monitoring.batch_metrics import batch_metrics
     from corporeal.catalog.tables import EPISODE
-    from corporeal.catalog.tracking import track_batch as track
+    from corporeal.catalog.tracking.tracking import track_batch as track
 
     with place.database.read() as connection:
         metrics = batch_metrics(connection, batch)

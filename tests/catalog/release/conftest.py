@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from corporeal.catalog.catalogue import Entry, add
-from corporeal.catalog.episode_entry import entry_of
+from corporeal.catalog.ingestion.episode_entry import entry_of
 from corporeal.catalog.store import digest_of
 from corporeal.catalog.workspace import Workspace, make_workspace
 from corporeal.embodiment.library import open_robot

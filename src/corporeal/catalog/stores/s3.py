@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from corporeal.catalog.object_lock import can_hold, erase_versions, hold
-from corporeal.catalog.signed_request import Bucket
+from corporeal.catalog.s3.object_lock import can_hold, erase_versions, hold
+from corporeal.catalog.s3.signed_request import Bucket
 from corporeal.catalog.store import (
     Abilities,
     StoreError,

@@ -95,7 +95,7 @@ def demo(
 
 def _catalogue(paths: list[Path], out: Path) -> str | None:
     """Take the episodes into the workspace and release the accepted ones; NAME@VERSION."""
-    from corporeal.catalog.ingest import ingest
+    from corporeal.catalog.ingestion.ingest import ingest
     from corporeal.catalog.release.creation import create_release
     from corporeal.catalog.workspace import FILE, make_workspace, open_workspace
 

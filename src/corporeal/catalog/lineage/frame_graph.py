@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from corporeal.catalog.episode_entry import NOTHING
-from corporeal.catalog.frame_trace import FrameTrace, SampleTrace
-from corporeal.catalog.lineage_graph import Edge, Graph, Node
+from corporeal.catalog.ingestion.episode_entry import NOTHING
+from corporeal.catalog.lineage.frame_trace import FrameTrace, SampleTrace
+from corporeal.catalog.lineage.graph import Edge, Graph, Node
 from corporeal.units import SECOND_NS
 
 _FACTS = {

@@ -17,7 +17,7 @@ from typing import Any
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from corporeal.catalog.tracking_address import place, reach
+from corporeal.catalog.tracking.address import place, reach
 from corporeal.errors import CorporealError
 
 KEY = "corporeal.key"

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from corporeal.catalog.lineage_graph import Edge, Graph
+from corporeal.catalog.lineage.graph import Edge, Graph
 
 _SWEEPS = 4
 

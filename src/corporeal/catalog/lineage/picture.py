@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.lineage_graph import Edge, Graph
-from corporeal.catalog.lineage_layout import Place, places_of
+from corporeal.catalog.lineage.graph import Edge, Graph
+from corporeal.catalog.lineage.layout import Place, places_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Select, func, select
 
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.lineage_graph import Edge, Graph, Node
+from corporeal.catalog.lineage.graph import Edge, Graph, Node
 from corporeal.catalog.tables import DOCUMENT, EDGE, EPISODE, GOVERNS, MEMBER, RELEASE
 
 MOST = 12

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from corporeal.catalog.admission import Candidate
 from corporeal.catalog.catalogue import Entry
-from corporeal.catalog.episode_entry import entry_of, judged, reason_for
+from corporeal.catalog.ingestion.admission import Candidate
+from corporeal.catalog.ingestion.episode_entry import entry_of, judged, reason_for
 from corporeal.episode.episode import Episode
 from corporeal.episode.recording import recording_of
 from corporeal.episode.verification import verify

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from corporeal.catalog.admission import (
+from corporeal.catalog.database import CatalogError
+from corporeal.catalog.ingestion.admission import (
     Admitted,
     Candidate,
     Standing,
@@ -17,8 +18,7 @@ from corporeal.catalog.admission import (
     standing,
     taken_ids,
 )
-from corporeal.catalog.database import CatalogError
-from corporeal.catalog.examination import Look, Terms, judge, left_unjudged, look_at
+from corporeal.catalog.ingestion.examination import Look, Terms, judge, left_unjudged, look_at
 from corporeal.catalog.state import State
 from corporeal.catalog.store import digest_of
 from corporeal.catalog.workspace import Workspace

@@ -12,8 +12,8 @@ from sqlalchemy import Connection, select
 
 from corporeal.catalog.catalogue import episode as row_of
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.dataset_row import DatasetRow, exported_row, released_row
-from corporeal.catalog.episode_entry import sensor_serials
+from corporeal.catalog.ingestion.episode_entry import sensor_serials
+from corporeal.catalog.lineage.dataset_row import DatasetRow, exported_row, released_row
 from corporeal.catalog.remote_episode import open_remote
 from corporeal.catalog.tables import DOCUMENT, GOVERNS, MEMBER
 from corporeal.catalog.workspace import Workspace

@@ -10,8 +10,8 @@ from importlib.util import find_spec
 from typing import Any
 
 from corporeal.catalog.card.facts import CardFacts
-from corporeal.catalog.tracking_address import shown, without_secrets
-from corporeal.catalog.tracking_run import Record, TrackingError, write_run
+from corporeal.catalog.tracking.address import shown, without_secrets
+from corporeal.catalog.tracking.run import Record, TrackingError, write_run
 
 ADDRESS = "MLFLOW_TRACKING_URI"
 RELEASES, BATCHES = "corporeal/releases", "corporeal/batches"

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from xml.etree import ElementTree
 
-from corporeal.catalog.signed_request import Answer, Bucket
+from corporeal.catalog.s3.signed_request import Answer, Bucket
 from corporeal.catalog.store import StoreError
 
 _SPACE = "http://s3.amazonaws.com/doc/2006-03-01/"

@@ -1,0 +1,1 @@
+"""Episode files on their way into a workspace."""

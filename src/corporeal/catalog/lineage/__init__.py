@@ -1,0 +1,1 @@
+"""Where something came from, and what became of it."""

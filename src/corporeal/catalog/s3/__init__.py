@@ -1,0 +1,1 @@
+"""What S3 can do beyond plain objects."""

@@ -1,0 +1,1 @@
+"""Releases and batches as runs of MLflow."""
