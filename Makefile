@@ -2,7 +2,7 @@
 # make test    set up, then every check and test (what .ci/run calls)
 # make quick   lint and the fast tests, for the inner loop
 # make bench   the speed benchmarks that need no peer environment
-.PHONY: demo test quick lint types bench clean
+.PHONY: demo test quick fast lint types partners bench clean
 .DEFAULT_GOAL := help
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
@@ -34,13 +34,24 @@ lint: $(READY)
 types: $(READY)
 	$(BIN)/mypy
 
-quick: lint
-	$(BIN)/python -m pytest -q -n $(JOBS) -m 'not slow'
+quick: lint fast
 
-test: lint types
-	$(BIN)/python -m pytest -q -n $(JOBS) -m 'not slow'
+# Other people's programs, in environments of their own that the last tests need. They are made
+# while lint, types and the fast tests run; a test that comes too early waits for its own.
+PARTNERS := seaweedfs lerobot train tfds robomimic lerobot_v21 ray mlflow mlcroissant
+
+partners: $(READY)
+	$(BIN)/python -m bench.partners $(PARTNERS)
+
+test: $(READY)
+	@mkdir -p .cache
+	@nice $(MAKE) --no-print-directory partners > .cache/partners.log 2>&1 & \
+	  $(MAKE) --no-print-directory lint types fast
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadgroup -m 'slow and not alone'
 	$(BIN)/python -m pytest -q -m alone
+
+fast: $(READY)
+	$(BIN)/python -m pytest -q -n $(JOBS) -m 'not slow'
 
 bench: $(READY)
 	$(BIN)/python -m bench.episode --peers none
