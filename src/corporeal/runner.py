@@ -77,7 +77,7 @@ class Work:
             value = self.function(state, task.item)
         except CorporealError as error:
             return Done(task.place, None, error, task.attempts)
-        except Exception as error:
+        except Exception as error:  # It goes on as it is; only the item is named.
             error.add_note(f"This happened with {task.name}.")
             raise
         return Done(task.place, value, None, task.attempts)

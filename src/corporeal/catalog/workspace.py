@@ -139,7 +139,7 @@ def _open_parts(
         if is_new:
             upgrade(database)
         require_current(database)
-    except BaseException:
+    except BaseException:  # Nobody else can free it when there is no workspace.
         database.close()
         raise
     return database, store

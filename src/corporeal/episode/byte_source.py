@@ -6,6 +6,7 @@ import io
 import os
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -107,7 +108,7 @@ class RemoteBytes:
 
     def open_h5(self) -> h5py.File:
         """HDF5 reads through Python."""
-        return h5py.File(_SeekableBytes(self), "r")
+        return h5py.File(SeekableBytes(self.size, self.bytes_at), "r")
 
     def fill(self, view: memoryview, offset: int) -> None:
         """By a request of its own where it is much, else from blocks."""
@@ -174,11 +175,12 @@ class RemoteBytes:
         return data
 
 
-class _SeekableBytes(io.RawIOBase):
-    """The same as a file, for HDF5."""
+class SeekableBytes(io.RawIOBase):
+    """Some bytes as a file, for libraries that want one; `read_at(start, count)` gives them."""
 
-    def __init__(self, opened: RemoteBytes) -> None:
-        self._opened = opened
+    def __init__(self, size: int, read_at: Callable[[int, int], bytes]) -> None:
+        self._size = size
+        self._read_at = read_at
         self._place = 0
 
     def readable(self) -> bool:
@@ -190,8 +192,8 @@ class _SeekableBytes(io.RawIOBase):
         return True
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Move."""
-        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: self._opened.size}
+        """Move, as any file does."""
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: self._size}
         self._place = max(0, start[whence] + offset)
         return self._place
 
@@ -199,10 +201,17 @@ class _SeekableBytes(io.RawIOBase):
         """Where the next read begins."""
         return self._place
 
-    def readinto(self, buffer: Any) -> int:
-        """Fewer bytes at the end."""
-        view = memoryview(buffer).cast("B")
-        count = min(len(view), max(0, self._opened.size - self._place))
-        view[:count] = self._opened.bytes_at(self._place, count)
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes; fewer at the end."""
+        left = max(0, self._size - self._place)
+        count = left if size is None or size < 0 else min(size, left)
+        block = self._read_at(self._place, count)
         self._place += count
-        return count
+        return block
+
+    def readinto(self, buffer: Any) -> int:
+        """The next bytes into a buffer; fewer at the end."""
+        view = memoryview(buffer).cast("B")
+        block = self.read(len(view))
+        view[: len(block)] = block
+        return len(block)

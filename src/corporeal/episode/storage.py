@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import math
 import weakref
@@ -17,7 +16,13 @@ from numpy.typing import NDArray
 
 from corporeal.episode import layout
 from corporeal.episode.attributes import read_attribute
-from corporeal.episode.byte_source import ByteSource, LocalBytes, OpenBytes, RemoteBytes
+from corporeal.episode.byte_source import (
+    ByteSource,
+    LocalBytes,
+    OpenBytes,
+    RemoteBytes,
+    SeekableBytes,
+)
 from corporeal.errors import CorporealError, EpisodeError
 
 
@@ -76,39 +81,13 @@ class Region:
         return rows
 
 
-class RangeFile(io.RawIOBase):
-    """A stretch of the file as a file of its own, for libraries that want one."""
+class RangeFile(SeekableBytes):
+    """A stretch of the file as a file of its own, which keeps the storage open."""
 
     def __init__(self, region: Region, storage: Storage) -> None:
-        self._region = region
-        self._storage = storage
-        self._place = 0
-
-    def readable(self) -> bool:
-        """Yes."""
-        return True
-
-    def seekable(self) -> bool:
-        """Yes."""
-        return True
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Move, as any file does."""
-        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: self._region.nbytes}
-        self._place = max(0, start[whence] + offset)
-        return self._place
-
-    def tell(self) -> int:
-        """Where the next read begins."""
-        return self._place
-
-    def read(self, size: int = -1) -> bytes:
-        """The next bytes."""
-        left = max(0, self._region.nbytes - self._place)
-        count = left if size is None or size < 0 else min(size, left)
-        block = self._storage.bytes_at(self._region.offset + self._place, count)
-        self._place += count
-        return block
+        super().__init__(
+            region.nbytes, lambda at, count: storage.bytes_at(region.offset + at, count)
+        )
 
 
 def _free(file: h5py.File, opened: OpenBytes) -> None:

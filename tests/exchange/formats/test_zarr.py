@@ -7,7 +7,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-import numcodecs  # type: ignore[import-untyped]
+import numcodecs
 import numpy as np
 import pytest
 import zarr

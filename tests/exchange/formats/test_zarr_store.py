@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest.mock import patch
 
-import numcodecs  # type: ignore[import-untyped]
+import numcodecs
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import get_args
+from typing import cast, get_args
 
 from corporeal.catalog.query.fields import SIGNS, Field, expected_fields, field_of
 from corporeal.catalog.query.tree import (
@@ -17,13 +17,14 @@ from corporeal.catalog.query.tree import (
     Known,
     Not,
     OneOf,
+    Operator,
     Or,
     Unit,
     Value,
     Within,
 )
 from corporeal.catalog.query.values import MOST_STARS, expected_value, read_number, read_value
-from corporeal.catalog.query.words import OPERATORS, RESERVED, QueryError, Word, cut, refusal
+from corporeal.catalog.query.words import RESERVED, QueryError, Word, cut, refusal
 from corporeal.quality.finding import SEVERITIES
 
 DEEPEST = 32
@@ -152,8 +153,7 @@ class _Parser:
             raise self._wrong(f"a text with at most {MOST_STARS} stars", word)
         if sign.text.strip("=") in ("<", ">") and isinstance(value, str | bool):
             raise self._wrong("a number", word)
-        operator = next(each for each in OPERATORS if each == sign.text)
-        return Comparison(field.name, operator, value)  # type: ignore[arg-type]
+        return Comparison(field.name, cast(Operator, sign.text), value)
 
     def _end(self, field: Field) -> Value:
         """One end of a span."""

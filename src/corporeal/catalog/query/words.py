@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 from corporeal.catalog.database import CatalogError
 
@@ -73,7 +73,7 @@ def cut(query: str) -> list[Word]:
             raise refusal(query, place + 1, query[place], f"a closing {query[place]}")
         kind = match.lastgroup
         if kind != "space":
-            pieces.append(Word(kind, _plain(query, match), place + 1))  # type: ignore[arg-type]
+            pieces.append(Word(cast(Kind, kind), _plain(query, match), place + 1))
         place = match.end()
     pieces.append(Word("end", "", len(query) + 1))
     return pieces

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from sqlalchemy import ColumnElement, Connection, and_, insert, select, update
 from sqlalchemy.exc import IntegrityError
@@ -14,7 +14,7 @@ from corporeal.catalog.audit import Change, record
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.release.manifest import Manifest, store_manifest
 from corporeal.catalog.release.representativeness import Representativeness
-from corporeal.catalog.state import check_change
+from corporeal.catalog.state import State, check_change
 from corporeal.catalog.tables import EPISODE, EVENT, MEMBER, RELEASE
 from corporeal.catalog.workspace import Workspace
 
@@ -118,7 +118,7 @@ def _require_unchanged(connection: Connection, manifest: Manifest) -> None:
 def _move(connection: Connection, manifest: Manifest) -> Iterator[Change]:
     """All members to the state released, and what to tell the log of each."""
     for state in sorted({each.state for each in manifest.episodes} - {"released"}):
-        check_change(state, "released")  # type: ignore[arg-type]
+        check_change(cast(State, state), "released")
     ours = select(MEMBER.c.episode).where(_is(MEMBER.c.name, MEMBER.c.version, manifest))
     connection.execute(
         update(EPISODE)

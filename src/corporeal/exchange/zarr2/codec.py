@@ -18,7 +18,7 @@ def packer(*, bits: bool = False) -> Any:
 
     `bits` sorts the bits of numbers first, which helps numbers and hinders pictures.
     """
-    from numcodecs.blosc import Blosc  # type: ignore[import-untyped]
+    from numcodecs.blosc import Blosc
 
     return Blosc(cname="zstd", clevel=3, shuffle=Blosc.BITSHUFFLE if bits else Blosc.NOSHUFFLE)
 
@@ -46,7 +46,7 @@ def _unpacked(data: bytes, kind: str, size: int) -> bytes:
     stated = {"blosc": _blosc_size, "zstd": _zstd_size, "lz4": _lz4_size}[kind](data)
     if stated != size:
         raise ValueError(f"states {stated} bytes; expected {size}")
-    from numcodecs.registry import get_codec  # type: ignore[import-untyped]
+    from numcodecs.registry import get_codec
 
     return bytes(get_codec({"id": kind}).decode(data))
 
