@@ -1,8 +1,9 @@
 # make demo    set up, then the main job on embedded defaults
+# make studio  the same, then look at it in the browser
 # make test    set up, then every check and test (what .ci/run calls)
 # make quick   lint and the fast tests, for the inner loop
 # make bench   the speed benchmarks that need no peer environment
-.PHONY: demo test quick fast lint types partners bench clean
+.PHONY: demo studio page test quick fast lint types web partners bench clean
 .DEFAULT_GOAL := help
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
@@ -24,8 +25,21 @@ $(READY): pyproject.toml
 	  sh tools/install_opengl.sh
 	@touch $(READY)
 
-demo: $(READY)
+# Studio's page: TypeScript, built into the Python package.
+PAGE := src/corporeal/studio/page/index.html
+
+$(PAGE): $(READY) web/package-lock.json web/index.html web/vite.config.ts $(shell find web/src -type f)
+	sh tools/build_page.sh
+	@touch $(PAGE)
+
+page: $(PAGE)
+
+demo: $(READY) $(PAGE)
 	$(BIN)/corporeal demo --out out/demo
+
+studio: $(READY) $(PAGE)
+	@test -e out/demo/corporeal.toml || $(BIN)/corporeal demo --out out/demo
+	$(BIN)/corporeal studio out/demo --open
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -33,6 +47,10 @@ lint: $(READY)
 
 types: $(READY)
 	$(BIN)/mypy
+
+# The build checks the types of the page; this runs its own tests.
+web: $(PAGE)
+	cd web && PATH="$$PATH:$(CURDIR)/.venv/bin" npm test --silent
 
 quick: lint fast
 
@@ -43,10 +61,11 @@ PARTNERS := seaweedfs lerobot train tfds robomimic lerobot_v21 ray mlflow mlcroi
 partners: $(READY)
 	$(BIN)/python -m bench.partners $(PARTNERS)
 
-test: $(READY)
+test: $(READY) $(PAGE)
 	@mkdir -p .cache
+	@sh tools/install_chromium.sh
 	@nice $(MAKE) --no-print-directory partners > .cache/partners.log 2>&1 & \
-	  $(MAKE) --no-print-directory lint types fast
+	  $(MAKE) --no-print-directory lint types web fast
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadgroup -m 'slow and not alone'
 	$(BIN)/python -m pytest -q -m alone
 
@@ -58,4 +77,4 @@ bench: $(READY)
 	$(BIN)/python -m bench.kinematics
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis out
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis out web/node_modules src/corporeal/studio/page

@@ -25,6 +25,8 @@ DIRECTION = (
     ("simulation",),
     ("capture", "quality", "exchange"),
     ("catalog",),
+    ("operations",),
+    ("studio",),
     ("cli",),
 )
 ROW = {name: row for row, names in enumerate(DIRECTION) for name in names}

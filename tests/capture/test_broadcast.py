@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import json
 import socket
+from contextlib import ExitStack
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
 
-from corporeal.capture.broadcast import Broadcast
+from corporeal.capture.broadcast import PICTURES, PORTS, Broadcast, open_broadcast
 from corporeal.capture.health import Health, HealthMonitor
+from corporeal.capture.thumbnail import unframed
 from corporeal.errors import CorporealError
 from corporeal.schema.schema import Schema
 
@@ -58,3 +63,58 @@ def test_a_port_in_use_is_named() -> None:
         pytest.raises(CorporealError, match=f"health port {server.port}: .* Choose another"),
     ):
         Broadcast(server.port)
+
+
+def test_pictures_go_to_those_who_ask_for_them_and_others_get_what_they_always_got(
+    health: Health,
+) -> None:
+    picture = np.full((480, 640, 3), 90, np.uint8)
+    with Broadcast(0) as server:
+        address = f"ws://127.0.0.1:{server.port}"
+        server.show("observations/camera", picture)  # Nobody looks: nothing is made of it.
+        with client.connect(f"{address}{PICTURES}") as viewer, client.connect(address) as other:
+            for each in (viewer, other):
+                assert json.loads(each.recv(timeout=5)) == {}
+            server.show("observations/camera", picture)
+            server.show("observations/camera", picture)  # Too soon after the one before.
+            server.publish(health)
+            head, made = unframed(viewer.recv(timeout=5))
+            assert head == {"stream": "observations/camera"}
+            assert Image.open(io.BytesIO(made)).size == (160, 120)
+            assert json.loads(viewer.recv(timeout=5))["episode"] == "a"
+            assert json.loads(other.recv(timeout=5))["episode"] == "a"
+
+
+@pytest.mark.parametrize(
+    ("origin", "is_let_in"),
+    [("https://evil.org", False), ("null", False), ("http://localhost.evil.org", False),
+     ("http://localhost:8700", True), ("http://127.0.0.1:8700", True)],
+)  # fmt: skip
+def test_pages_of_strangers_are_refused(origin: str, is_let_in: bool) -> None:
+    from websockets.exceptions import InvalidStatus
+
+    with Broadcast(0) as server:
+        address = f"ws://127.0.0.1:{server.port}{PICTURES}"
+        if is_let_in:
+            with client.connect(address, origin=origin) as viewer:
+                assert json.loads(viewer.recv(timeout=5)) == {}
+        else:
+            with pytest.raises(InvalidStatus, match="403"):
+                client.connect(address, origin=origin)
+
+
+def test_recorders_take_the_ports_where_studio_looks_one_after_the_other() -> None:
+    with ExitStack() as stack:
+        made = [open_broadcast() for _ in range(2)]
+        for each in made:
+            if each is not None:
+                stack.enter_context(each)
+        ports = [each.port for each in made if each is not None]
+        assert len(set(ports)) == len(ports)
+        assert all(port in PORTS for port in ports)
+
+
+def test_closing_twice_does_no_harm() -> None:
+    server = Broadcast(0)
+    server.close()
+    server.close()

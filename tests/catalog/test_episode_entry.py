@@ -10,25 +10,31 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy import select
 
 from corporeal.catalog.audit import verify
 from corporeal.catalog.catalogue import Entry, add, episode
 from corporeal.catalog.database import CatalogError, Database
 from corporeal.catalog.ingestion.episode_entry import (
     LEFT_OUT,
+    MAX_CURVES,
     MAX_METADATA,
     MAX_NAME,
     bounded,
     entry_of,
+    evidence_of,
+    judged,
     reason_for,
     text,
 )
+from corporeal.catalog.tables import FINDING
 from corporeal.episode.episode import Episode
 from corporeal.episode.writer import EpisodeWriter, new_id
 from corporeal.protocol.library import open_protocol
 from corporeal.quality.assessment import Assessment
-from corporeal.quality.finding import Finding
+from corporeal.quality.finding import MAX_EVIDENCE, Finding
 from corporeal.quality.inspection import EpisodeReport
+from corporeal.quality.policy import default_policy
 from corporeal.schema.schema import Schema
 from corporeal.schema.stream import Stream
 
@@ -170,3 +176,33 @@ def test_the_reason_is_the_finding_that_weighs_most() -> None:
     report = EpisodeReport(0, "x", Path("x"), Assessment(findings, {}))
     assert reason_for(report) == "robot_stands: fell over"
     assert reason_for(EpisodeReport(0, "x", Path("x"), Assessment((), {}))) is None
+
+
+def test_evidence_is_kept_in_bounds_and_finite() -> None:
+    long = np.linspace(0.0, 1.0, 5000)
+    bad = np.array([1.0, np.nan, np.inf, 0.123456789])
+    many = {f"curve_{number}": bad for number in range(30)}
+    kept = evidence_of(Finding("m", evidence={"time_s": long, "height": long, "bad": bad, **many}))
+    assert kept is not None
+    assert len(kept) == MAX_CURVES
+    assert len(kept["time_s"]) == len(kept["height"]) <= MAX_EVIDENCE
+    assert kept["bad"] == [1.0, None, None, 0.123457]
+    json.dumps(kept, allow_nan=False)
+    assert evidence_of(Finding("m")) is None
+    assert evidence_of(Finding("m", evidence={"none": np.array([])})) is None
+
+
+def test_evidence_reaches_the_catalogue_with_the_finding(database: Database) -> None:
+    findings = (
+        Finding("fell", check="stays_upright", severity="fail",
+                evidence={"time_s": np.arange(3.0), "tilt_deg": np.array([0.0, 45.0, 90.0])}),
+        Finding("late", check="sync", severity="note"),
+    )  # fmt: skip
+    report = EpisodeReport(0, "x", Path("x"), Assessment(findings, {}))
+    bare = Entry("e1", {"hash": f"sha256:{1:064x}", "bytes": 1, "file": "x.h5"})
+    entry = judged(bare, report, None, default_policy())
+    with database.write() as connection:
+        add(connection, [entry], who="anna")
+    with database.read() as connection:
+        kept = connection.execute(select(FINDING.c.evidence).order_by(FINDING.c.number)).scalars()
+        assert list(kept) == [{"time_s": [0.0, 1.0, 2.0], "tilt_deg": [0.0, 45.0, 90.0]}, None]

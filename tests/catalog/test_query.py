@@ -103,7 +103,7 @@ def test_each_form_is_read(text: str, condition: Condition) -> None:
         ("metadata.a between x and 3", 20, "a number"),
         ("has finding x severity bad", 24, "fail, quarantine, note"),
         ("in release @1", 12, "a release such as"),
-        ("metadata.a.0 = 3", 1, "metadata.<key>"),
+        ("metadata.a.-1 = 3", 1, "metadata.<key>"),
         ("task = 'a\0b'", 10, "text"),
         ("task = \ud800", 8, "text"),
         ("task ~ " + "*" * 17, 8, "at most 16 stars"),

@@ -45,7 +45,7 @@ def test_every_table_comes_back_as_it_is(
     rows = write_snapshot(filled, folder)
     with filled.read() as connection:
         for table in METADATA.sorted_tables:
-            if table.name != "token":
+            if table not in snapshot.SECRET:
                 total = connection.execute(select(func.count()).select_from(table)).scalar_one()
                 read = pyarrow.parquet.read_table(folder / f"{table.name}.parquet")
                 assert read.num_rows == total == rows[table.name]

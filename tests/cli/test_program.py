@@ -22,9 +22,9 @@ from corporeal.testing import Workload
 COMMANDS = [
     "account", "audit", "check", "checks", "convert", "delete", "demo", "document", "export",
     "failures", "import_", "info", "ingest", "init", "learn", "lineage", "ls", "merge", "migrate",
-    "plot", "record", "recover", "release", "robot", "score", "select", "smoke_train", "snapshot",
-    "split",
-    "sync_test", "verify", "watch",
+    "plot", "record", "recover", "release", "review", "robot", "score", "select", "smoke_train",
+    "snapshot", "split",
+    "studio", "sync_test", "verify", "watch",
 ]  # fmt: skip
 
 

@@ -1,15 +1,30 @@
-"""Publishes the recorder's health as JSON over a WebSocket, for whoever looks."""
+"""Publishes the recorder's health over a WebSocket, and what its cameras see, for whoever looks.
+
+Every client gets the health as JSON text. A client that asks for the path /pictures also gets
+binary messages (`thumbnail.framed`): the head {"stream": path} and a JPEG, about two per second
+and camera. Pages of strangers are refused, since a browser would let any page connect.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
+import re
 import threading
 from types import TracebackType
 from typing import Any, Self
 
 from corporeal.capture.health import Health
+from corporeal.capture.thumbnail import Pace, framed, jpeg
 from corporeal.errors import CorporealError, MissingExtraError
+
+PORTS = range(8790, 8800)
+"""Where recorders publish unless they are told otherwise: the first of these that is free."""
+PICTURES = "/pictures"
+_OWN_PAGES = re.compile(r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")
+# What a client may leave unread before pictures are spared it.
+_MOST_UNREAD = 1 << 20
 
 
 class Broadcast:
@@ -23,6 +38,8 @@ class Broadcast:
         self.host, self.port = host, port
         self._latest = "{}"
         self._clients: set[Any] = set()
+        self._watchers: set[Any] = set()
+        self._pace = Pace()
         self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
         self._failure: OSError | None = None
@@ -30,18 +47,24 @@ class Broadcast:
         self._thread.start()
         self._ready.wait(10)
         if self._failure is not None:
-            raise CorporealError(
-                f"health port {port}: {self._failure.strerror or self._failure}. Choose another."
-            )
+            raise PortError(port, self._failure)
 
     def publish(self, health: Health) -> None:
         """Send to everyone, from any thread."""
         self._latest = json.dumps(health.to_json())
         self._loop.call_soon_threadsafe(self._send)
 
+    def show(self, stream: str, picture: Any) -> None:
+        """Send a small copy of a camera's picture, if anyone looks and it is time for one."""
+        if not self._watchers or not self._pace.is_due(stream):
+            return
+        message = framed({"stream": stream}, jpeg(picture))
+        self._loop.call_soon_threadsafe(self._send_picture, message)
+
     def close(self) -> None:
-        """End the server."""
-        self._loop.call_soon_threadsafe(self._stop.set)
+        """End the server; a second time does nothing."""
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join(timeout=5)
 
     def __enter__(self) -> Self:
@@ -60,6 +83,11 @@ class Broadcast:
 
         broadcast(self._clients, self._latest)
 
+    def _send_picture(self, message: bytes) -> None:
+        from websockets.asyncio.server import broadcast
+
+        broadcast({each for each in self._watchers if _unread(each) < _MOST_UNREAD}, message)
+
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
         self._loop.run_until_complete(self._serve())
@@ -68,20 +96,58 @@ class Broadcast:
     async def _serve(self) -> None:
         from websockets.asyncio.server import serve
 
-        async def greet(client: Any) -> None:
-            self._clients.add(client)
-            try:
-                await client.send(self._latest)
-                await client.wait_closed()
-            finally:
-                self._clients.discard(client)
-
         self._stop = asyncio.Event()
         try:
-            async with serve(greet, self.host, self.port, close_timeout=1) as server:
+            async with serve(
+                self._greet,
+                self.host,
+                self.port,
+                close_timeout=1,
+                origins=[None, _OWN_PAGES],
+                max_size=4096,
+            ) as server:
                 self.port = next(iter(server.sockets)).getsockname()[1]
                 self._ready.set()
                 await self._stop.wait()
         except OSError as error:
             self._failure = error
             self._ready.set()
+
+    async def _greet(self, client: Any) -> None:
+        self._clients.add(client)
+        if client.request is not None and client.request.path == PICTURES:
+            self._watchers.add(client)
+        try:
+            await client.send(self._latest)
+            await client.wait_closed()
+        finally:
+            self._clients.discard(client)
+            self._watchers.discard(client)
+
+
+class PortError(CorporealError):
+    """A port cannot be listened on."""
+
+    def __init__(self, port: int, error: OSError) -> None:
+        self.is_taken = error.errno == errno.EADDRINUSE
+        super().__init__(f"health port {port}: {error.strerror or error}. Choose another.")
+
+
+def open_broadcast() -> Broadcast | None:
+    """A broadcast where Studio looks for it; None where that is not possible.
+
+    Nobody asked for it, so that nothing of it may keep a recording from its start.
+    """
+    for port in PORTS:
+        try:
+            return Broadcast(port)
+        except PortError as error:
+            if not error.is_taken:
+                return None
+        except MissingExtraError:
+            return None
+    return None
+
+
+def _unread(client: Any) -> int:
+    return int(client.transport.get_write_buffer_size())

@@ -38,6 +38,7 @@ class StreamHealth:
     refused: int
     reason: str
     skew_ms: float | None
+    kind: str = "array"
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,7 @@ class _Gauge:
             refused=self.refused,
             reason=self.reason,
             skew_ms=skew,
+            kind=self.stream.kind,
         )
 
     def _rate(self, now_ns: int) -> float:

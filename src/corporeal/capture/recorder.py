@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import queue
 import threading
 import time
@@ -26,6 +27,7 @@ from corporeal.episode.worker import Worker
 from corporeal.errors import CorporealError
 from corporeal.schema.schema import Schema
 
+_log = logging.getLogger("corporeal.capture")
 _HEALTH_EVERY_S = 0.25
 State = Literal["idle", "recording", "post-roll", "ended"]
 
@@ -54,6 +56,7 @@ class Recorder:
         *,
         trigger: Trigger | None = None,
         on_health: Callable[[Health], None] | None = None,
+        on_picture: Callable[[str, Any], None] | None = None,
     ) -> None:
         self.rig: Rig = driver.describe(options)
         self.settings = settings
@@ -62,7 +65,7 @@ class Recorder:
         self._driver, self._options = driver, options
         self._schema = _resolved(self.rig)
         self._trigger = trigger or Automatic(at_once=driver.is_live)
-        self._on_health = on_health
+        self._on_health, self._on_picture = on_health, on_picture
         self._clock = HostClock()
         _make_folder(settings.out)
         self._monitor = HealthMonitor(self._schema, settings.out)
@@ -209,6 +212,7 @@ class Recorder:
     def _pack_slowly(self, stream: str, source_ns: int, arrival_ns: int, held: Any) -> None:
         try:
             payload = self._packers[stream].pack(held)
+            self._show_picture(stream, held)
         finally:
             self._intake.give_back(stream, held)
         self._keep(Packed(stream, source_ns, arrival_ns, payload))
@@ -290,6 +294,16 @@ class Recorder:
             used = [self.settings.out / f"{name}{suffix}" for suffix in (".h5", SUFFIX)]
             if not any(path.exists() for path in used):
                 return name
+
+    def _show_picture(self, stream: str, picture: Any) -> None:
+        if self._on_picture is None:
+            return
+        # A view that fails must not cost the picture that it shows.
+        try:
+            self._on_picture(stream, picture)
+        except Exception as error:  # It may be anything: it is somebody else's code.
+            _log.warning("pictures of %s are not shown: %s", stream, _words(error))
+            self._on_picture = None
 
     def _show_health(self, *, now: bool = False) -> None:
         moment = time.monotonic()

@@ -167,7 +167,11 @@ def actor_of_token(connection: Connection, token: str) -> Actor:
     """Whose token it is; raises PermissionDeniedError without repeating the token."""
     if not _SECRET.fullmatch(token):
         raise PermissionDeniedError(f"token, got something else; expected {PREFIX} and 43 letters.")
-    digest = _digest(token)
+    return actor_of_digest(connection, _digest(token))
+
+
+def actor_of_digest(connection: Connection, digest: str) -> Actor:
+    """Whose token has this hash, as a session remembers it; raises PermissionDeniedError."""
     query = select(TOKEN, ACCOUNT.c.role, ACCOUNT.c.disabled).join(
         ACCOUNT, ACCOUNT.c.name == TOKEN.c.account
     )
@@ -198,8 +202,8 @@ def current_actor(
     Everyone else may look. A server asks for tokens alone: `actor_of_token`.
     """
     around = os.environ if environment is None else environment
-    user = _system_user()
-    if not connection.execute(select(ACCOUNT.c.name).limit(1)).first():
+    user = system_user()
+    if not has_accounts(connection):
         return Actor(user, "admin")
     if named is None and (token := around.get(TOKEN_VARIABLE)):
         return actor_of_token(connection, token.strip())
@@ -211,7 +215,8 @@ def current_actor(
     return Actor(user, "viewer", guest=True)
 
 
-def _system_user() -> str:
+def system_user() -> str:
+    """The user of the operating system, as the audit log may have it."""
     try:
         name = getpass.getuser()
     except (OSError, KeyError, ImportError):
@@ -223,6 +228,16 @@ def _check_owner(by: Actor, name: str) -> None:
     """People may make and end tokens of their own; for others it takes an admin."""
     if by.guest or by.name != name:
         require(by, "account")
+
+
+def has_accounts(connection: Connection) -> bool:
+    """Whether anybody has to say who they are."""
+    return connection.execute(select(ACCOUNT.c.name).limit(1)).first() is not None
+
+
+def digest_of_token(token: str) -> str:
+    """What the catalogue has instead of a token."""
+    return _digest(token)
 
 
 def _digest(secret: str) -> str:

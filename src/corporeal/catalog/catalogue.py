@@ -26,6 +26,10 @@ _NAMES = {
 _Row = TypeVar("_Row")
 
 
+class UnknownEpisodeError(CatalogError):
+    """No episode has this id."""
+
+
 @dataclass(frozen=True)
 class Entry:
     """Everything the catalogue keeps of one episode.
@@ -135,8 +139,10 @@ def _states(connection: Connection, ids: Sequence[str]) -> dict[str, State]:
     return found
 
 
-def _unknown(name: str) -> CatalogError:
-    return CatalogError(f"episode {name!r} is not in the catalogue. List them with: corporeal ls.")
+def _unknown(name: str) -> UnknownEpisodeError:
+    return UnknownEpisodeError(
+        f"episode {name[:120]!r} is not in the catalogue. List them with: corporeal ls."
+    )
 
 
 def _present(connection: Connection, entries: Sequence[Entry]) -> set[str]:

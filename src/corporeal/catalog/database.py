@@ -11,7 +11,13 @@ from typing import Any, Self
 
 from sqlalchemy import Connection, Engine, create_engine, event, func, select, text
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DBAPIError,
+    NoSuchModuleError,
+    OperationalError,
+    SQLAlchemyError,
+)
 
 from corporeal.errors import CorporealError, MissingExtraError
 
@@ -25,6 +31,10 @@ _PARAMETER = re.compile(r"([?&][a-z]*pass(?:word|wd)=)(?!\*{3})[^&]+", re.IGNORE
 
 class CatalogError(CorporealError):
     """The catalogue cannot be reached, or refuses what was asked."""
+
+
+class UnreachableError(CatalogError):
+    """The catalogue or the store does not answer now; what was asked may be fine."""
 
 
 class Database:
@@ -78,7 +88,7 @@ class Database:
     def _require_file(self) -> None:
         """SQLite makes a file that is missing, which hides a wrong address."""
         if self.is_sqlite and not Path(str(self.url.database)).is_file():
-            raise CatalogError(
+            raise UnreachableError(
                 f"catalogue {self.url.database} does not exist. Bring the file back, or make a "
                 "workspace with: corporeal init."
             )
@@ -103,6 +113,9 @@ class Database:
         """What a driver says in pages, in one sentence and without a password."""
         try:
             yield
+        except OperationalError as error:
+            reason = str(error.orig).strip().splitlines()[0]
+            raise UnreachableError(f"catalogue {self.shown}: {reason}.") from error
         except DBAPIError as error:
             reason = str(error.orig).strip().splitlines()[0]
             raise CatalogError(f"catalogue {self.shown}: {reason}.") from error

@@ -22,11 +22,11 @@ from sqlalchemy import (
 
 from corporeal.catalog.audit import now
 from corporeal.catalog.database import CatalogError, Database
-from corporeal.catalog.tables import HEAD, METADATA, TOKEN
+from corporeal.catalog.tables import HEAD, METADATA, SHARE, TOKEN
 
 BLOCK = 20_000
 """Rows that are in memory at once."""
-SECRET = (TOKEN,)
+SECRET = (SHARE, TOKEN)
 """Tables that stay at home."""
 VIEWS = "views.sql"
 FACTS = "snapshot.json"

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from corporeal.catalog.database import CatalogError
+from corporeal.catalog.database import CatalogError, UnreachableError
 from corporeal.registry import plugins
 
 PACKAGE = "corporeal.catalog.stores"
@@ -26,6 +26,10 @@ _RANGE = 16 << 20
 
 class StoreError(CatalogError):
     """An object cannot be stored, found or trusted."""
+
+
+class UnreachableStoreError(StoreError, UnreachableError):
+    """The store does not answer now; its objects may be fine."""
 
 
 @dataclass(frozen=True)

@@ -97,6 +97,8 @@ FINDING = Table(
     Column("limit", Float),
     Column("message", _Text, nullable=False),
     Column("frames", _Json, nullable=False),
+    # What it is drawn from: small lists of numbers by name; none where a check gave none.
+    Column("evidence", _Json),
     # Not severity before episode: SQLite would then read all findings of a check per episode.
     Index("ix_finding_check_episode_severity", "check", "episode", "severity"),
 )
@@ -227,3 +229,65 @@ METRIC = Table(
     Index("ix_metric_name_at", "name", "at"),
 )
 """Figures of batches and releases over time."""
+
+VIEW = Table(
+    "view",
+    METADATA,
+    Column("number", _Number, primary_key=True, autoincrement=True),
+    Column("owner", _Text, nullable=False),
+    Column("name", _Text, nullable=False),
+    Column("shared", Boolean, nullable=False),
+    Column("condition", _Text, nullable=False),
+    Column("settings", _Json, nullable=False),
+    Column("created_at", _Text, nullable=False),
+    UniqueConstraint("owner", "name"),
+)
+"""Saved views of the list of episodes; a shared one is seen by all."""
+
+SHARE = Table(
+    "share",
+    METADATA,
+    Column("hash", _Text, primary_key=True),
+    Column("label", _Text, nullable=False),
+    Column("address", _Text, nullable=False),
+    Column("episodes", _Json, nullable=False),
+    Column("created_by", _Text, nullable=False),
+    Column("created_at", _Text, nullable=False),
+    Column("expires_at", _Text),
+    Column("revoked_at", _Text),
+)
+"""Links that show some episodes to whoever has them, by the SHA-256 of their secret."""
+
+REVIEW = Table(
+    "review",
+    METADATA,
+    Column("name", _Text, primary_key=True),
+    Column("condition", _Text, nullable=False),
+    Column("settings", _Json, nullable=False),
+    Column("created_by", _Text, nullable=False),
+    Column("created_at", _Text, nullable=False),
+    Column("closed_at", _Text),
+)
+"""A sample of episodes that people look at; `settings` holds share, seed, acceptance number."""
+
+REVIEW_ITEM = Table(
+    "review_item",
+    METADATA,
+    Column("review", ForeignKey("review.name"), primary_key=True),
+    Column("episode", ForeignKey("episode.id"), primary_key=True, index=True),
+    Column("place", Integer, nullable=False),
+    Column("stratum", _Text, nullable=False),
+    # Why it is here: drawn, or a neighbour of one that was rejected.
+    Column("because", _Text, nullable=False),
+    Column("taken_by", _Text),
+    Column("taken_at", _Text),
+    Column("decision", _Text),
+    Column("why", _Text),
+    Column("decided_by", _Text),
+    Column("decided_at", _Text),
+    Column("seconds", Float),
+    # Counts the changes of this row, so that two people are told of each other.
+    Column("version", Integer, nullable=False, default=0),
+    Index("ix_review_item_review_place", "review", "place"),
+)
+"""One episode of a review and what was decided; open while `decision` is missing."""

@@ -11,9 +11,13 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
+import numpy as np
+from numpy.typing import NDArray
+
 from corporeal.catalog.catalogue import Entry
 from corporeal.catalog.database import CatalogError
 from corporeal.episode.episode import Episode
+from corporeal.quality.finding import MAX_EVIDENCE, Finding
 from corporeal.quality.inspection import EpisodeReport
 from corporeal.quality.policy import Policy
 from corporeal.quality.scoring.total import EpisodeScore
@@ -26,6 +30,8 @@ CONTENT = "content_hash"
 LEFT_OUT = "left_out"
 """The field that names what was too large for the row."""
 MAX_TEXT, MAX_NAME, MAX_RANGES, MAX_SENSORS = 2000, 120, 1000, 64
+MAX_CURVES = 8
+"""Lists of numbers that are kept as evidence of one finding; of each, MAX_EVIDENCE numbers."""
 _KIND = re.compile(r"[a-z][a-z0-9_]{0,31}")
 NOTHING = ("", "none", "unknown")
 """Words that people write where there is nothing to name."""
@@ -77,7 +83,7 @@ def judged(
     return replace(
         entry,
         facts={**entry.facts, **found},
-        findings=[_finding(each.to_json()) for each in report.findings],
+        findings=[_finding(each) for each in report.findings],
         scores=[
             {"part": part.name, "value": number(part.score), "weight": number(part.weight)}
             for part in parts
@@ -217,7 +223,8 @@ def _is_uuid(said: str) -> bool:
         return False
 
 
-def _finding(said: Mapping[str, Any]) -> dict[str, Any]:
+def _finding(finding: Finding) -> dict[str, Any]:
+    said = finding.to_json()
     return {
         "check": said["check"],
         "severity": said["severity"],
@@ -226,7 +233,27 @@ def _finding(said: Mapping[str, Any]) -> dict[str, Any]:
         "limit": said["limit"],
         "message": text(said["message"], MAX_TEXT) or "",
         "frames": said["frames"][:MAX_RANGES],
+        "evidence": evidence_of(finding),
     }
+
+
+def evidence_of(finding: Finding) -> dict[str, list[float | None]] | None:
+    """What the finding is drawn from, six digits of each number; None where there is nothing.
+
+    Lists that are too long are thinned alike, so that those of one length stay of one length.
+    """
+    kept = {}
+    for name, values in list(finding.evidence.items())[:MAX_CURVES]:
+        flat = np.ravel(np.asarray(values, np.float64))
+        if flat.size:
+            kept[_clean(str(name))[:MAX_NAME]] = _thinned(flat)
+    return kept or None
+
+
+def _thinned(values: NDArray[np.float64]) -> list[float | None]:
+    step = -(-values.size // MAX_EVIDENCE)
+    return [float(f"{each:.6g}") if math.isfinite(each) else None
+            for each in values[::step].tolist()]  # fmt: skip
 
 
 def bounded(metadata: Mapping[str, Any]) -> dict[str, Any]:

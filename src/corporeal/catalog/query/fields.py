@@ -49,7 +49,8 @@ _SHOWN_PARTS = {
     "samples": "samples.<stream>",
     "document": "document.<kind>",
 }
-_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_-]*)*")
+# A number is a place in a list, from 0 on: metadata.variation.things.0.colour
+_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(\.([A-Za-z_][A-Za-z0-9_-]*|[0-9]{1,4}))*")
 _PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
 
 SIGNS: dict[FieldKind, tuple[str, ...]] = {

@@ -78,11 +78,11 @@ def json_number(path: str) -> ColumnElement[Any]:
 
 
 def _located(path: str) -> tuple[ColumnElement[Any], ...]:
-    """The metadata and a path of plain keys, in the writing of either database."""
+    """The metadata and a path of plain keys and counts, in the writing of either database."""
     keys = path.split(".")
     return (
         EPISODE.c.metadata,
-        literal("$" + "".join(f'."{key}"' for key in keys), Text),
+        literal("$" + "".join(f"[{k}]" if k.isdigit() else f'."{k}"' for k in keys), Text),
         literal("{" + ",".join(f'"{key}"' for key in keys) + "}", Text),
     )
 

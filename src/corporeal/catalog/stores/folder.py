@@ -73,7 +73,7 @@ class FolderStore:
         try:
             with os.fdopen(handle, "wb") as file:
                 _copy(source, file.fileno(), digest)
-            target = self._path(digest)
+            target = self.path(digest)
             _make_folders(target.parent, self.root)
             try:
                 os.link(partial, target)
@@ -87,7 +87,7 @@ class FolderStore:
 
     def has(self, digest: str) -> int | None:
         """The size of an object; None when it is not there."""
-        path = self._path(digest)
+        path = self.path(digest)
         with _explained(path):
             return path.stat().st_size if path.is_file() and not path.is_symlink() else None
 
@@ -101,7 +101,7 @@ class FolderStore:
     def read(self, digest: str, start: int, count: int) -> bytes:
         """Some bytes of an object."""
         check_span(digest, start, count)
-        path = self._path(digest)
+        path = self.path(digest)
         try:
             handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
         except FileNotFoundError:
@@ -119,7 +119,7 @@ class FolderStore:
 
     def erase(self, digest: str) -> None:
         """Remove an object."""
-        path = self._path(digest)
+        path = self.path(digest)
         with _explained(path), contextlib.suppress(FileNotFoundError):
             path.unlink()
             _sync(path.parent)
@@ -139,7 +139,8 @@ class FolderStore:
             with tempfile.TemporaryDirectory(dir=self.root, prefix=".try-") as name:
                 return Abilities(write_once=False, create_only=_links_once(Path(name)))
 
-    def _path(self, digest: str) -> Path:
+    def path(self, digest: str) -> Path:
+        """Where an object lies, whether it is there or not."""
         name = check_digest(digest)
         return self.root / name[:2] / name[2:4] / name
 

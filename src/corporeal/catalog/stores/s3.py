@@ -19,6 +19,7 @@ from corporeal.catalog.store import (
     Abilities,
     StoreError,
     StoreKind,
+    UnreachableStoreError,
     blocks_of,
     check_digest,
     check_span,
@@ -195,7 +196,7 @@ class ObjectStore:
                 raise beyond from None
             code = re.search(r"<Code>(\w+)</Code>", text)
             reason = code[1] if code else f"status {status[1]}" if status else "it does not answer"
-            raise StoreError(
+            raise UnreachableStoreError(
                 f"store {self.url}: {reason}. Look at the endpoint, the bucket and the keys in the "
                 "environment (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY)."
             ) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -91,6 +92,13 @@ def demo(
         f"corporeal record --driver sim --task reach --episodes 3 --out {out}",
     ):
         screen.print(f"  {line}", soft_wrap=True)
+    screen.print(f"\nsee it all: [bold]{_program()} studio {out} --open[/bold]", soft_wrap=True)
+
+
+def _program() -> str:
+    """This program as it was called, so that its name can be copied."""
+    called = Path(sys.argv[0])
+    return str(called) if called.name == "corporeal" and called.exists() else "corporeal"
 
 
 def _catalogue(paths: list[Path], out: Path) -> str | None:

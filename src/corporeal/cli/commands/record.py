@@ -49,7 +49,8 @@ def record(
         list[str] | None, typer.Option("--meta", help="A metadata field, NAME=VALUE.")
     ] = None,
     health_port: Annotated[
-        int | None, typer.Option(min=0, max=65535, help="Publish health on this WebSocket port.")
+        int | None,
+        typer.Option(min=0, max=65535, help="Port to publish health on; else one of 8790 to 8799."),
     ] = None,
     list_drivers: Annotated[bool, typer.Option("--list-drivers", help="List the sources.")] = False,
     as_json: AsJson = False,
@@ -92,6 +93,7 @@ def record(
             settings,
             trigger=_trigger(trigger, chosen, options),
             on_health=view.show,
+            on_picture=view.show_picture,
         )
         _stop_on_interrupt(recorder, stack)
         paths = recorder.run()
@@ -99,16 +101,17 @@ def record(
 
 
 class _View:
-    """Shows the health on the terminal, as a file and, if asked for, on a port."""
+    """Shows the health on the terminal, as a file and on a port, where Studio finds it."""
 
     def __init__(self, stack: ExitStack, out: Path, port: int | None, *, quiet: bool) -> None:
         self._file = out / "health.json"
         self._live = None if quiet else stack.enter_context(Live(console=stderr(), transient=True))
-        self._broadcast = None
-        if port is not None:
-            from corporeal.capture.broadcast import Broadcast
+        from corporeal.capture.broadcast import Broadcast, open_broadcast
 
-            self._broadcast = stack.enter_context(Broadcast(port))
+        # Unless told where, it publishes where Studio looks, or not at all.
+        self._broadcast = open_broadcast() if port is None else Broadcast(port)
+        if self._broadcast is not None:
+            stack.enter_context(self._broadcast)
 
     def show(self, health: Health) -> None:
         """Everywhere at once."""
@@ -119,6 +122,11 @@ class _View:
             self._broadcast.publish(health)
         if self._live is not None:
             self._live.update(_page(health))
+
+    def show_picture(self, stream: str, picture: Any) -> None:
+        """What a camera sees, for whoever looks."""
+        if self._broadcast is not None:
+            self._broadcast.show(stream, picture)
 
 
 def _page(health: Health) -> Group:

@@ -1,0 +1,1 @@
+"""How fast Studio is, measured in a real browser."""

@@ -1,0 +1,187 @@
+"""How the episodes of a query are spread: how many of each task, operator, check, score, day."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any
+
+from sqlalchemy import (
+    Connection,
+    FromClause,
+    Select,
+    case,
+    func,
+    literal,
+    select,
+    true,
+    union_all,
+)
+
+from corporeal.catalog.query.condition import condition_sql
+from corporeal.catalog.query.refinement import TEXTS, chosen, range_of, without
+from corporeal.catalog.query.search import is_few
+from corporeal.catalog.query.spelling import DAY_NS
+from corporeal.catalog.query.tree import Condition
+from corporeal.catalog.tables import EPISODE, FINDING
+
+MOST_VALUES = 40
+SCORE_BINS = 10
+MOST_BARS = 60
+"""Bars of the histogram of days; where there are more days, a bar is several of them."""
+_MOST_DAYS = 20_000
+_FEW = 100_000
+_CHECK = "finding"
+
+
+@dataclass(frozen=True)
+class FacetValue:
+    """A value, None where it is unknown, and how many episodes have it."""
+
+    value: str | None
+    count: int
+    chosen: bool
+
+
+@dataclass(frozen=True)
+class Facet:
+    """The most frequent values of a field; `more`: there are others."""
+
+    name: str
+    values: tuple[FacetValue, ...]
+    more: bool
+
+
+@dataclass(frozen=True)
+class Bar:
+    """Episodes from `low` to before `high`: scores, or days as ISO dates."""
+
+    low: str
+    high: str
+    count: int
+
+
+@dataclass(frozen=True)
+class Facets:
+    """Facets and histograms; the own condition of each is left out of its own counts."""
+
+    facets: tuple[Facet, ...]
+    scores: tuple[Bar, ...]
+    days: tuple[Bar, ...]
+
+
+def facets(connection: Connection, condition: Condition | None) -> Facets:
+    """Count the episodes of a condition by all facets.
+
+    A facet in which something is chosen counts what the rest of the query finds, so that its other
+    values tell what choosing them would bring.
+    """
+    names = (*TEXTS, _CHECK)
+    apart = [name for name in names if chosen(condition, name)]
+    together = [name for name in names if name not in apart]
+    ranged = [name for name in ("score", "recorded") if range_of(condition, name)]
+    shared = [name for name in ("score", "recorded") if name not in ranged]
+    rows = _counted(connection, condition, [*together, *shared])
+    for name in [*apart, *ranged]:
+        rows |= _counted(connection, without(condition, name), [name])
+    return Facets(
+        tuple(_facet(name, rows[name], chosen(condition, name)) for name in names),
+        _score_bars(rows["score"]),
+        _day_bars(rows["recorded"]),
+    )
+
+
+Rows = list[tuple[Any, int]]
+
+
+def _counted(
+    connection: Connection, condition: Condition | None, names: Iterable[str]
+) -> dict[str, Rows]:
+    """Values and counts by facet, the frequent ones first."""
+    wanted = list(names)
+    counted: dict[str, Rows] = {name: [] for name in wanted}
+    found: FromClause = EPISODE
+    if condition is not None:
+        few = partial(is_few, connection, _FEW)
+        columns = [EPISODE.c[name] for name in ("id", *TEXTS, "score", "recorded_ns")]
+        matching = select(*columns).where(condition_sql(condition, few=few))
+        # Looked for once: rows of episodes are wide, and there are many facets.
+        found = matching.cte("found").prefix_with("MATERIALIZED")
+    for names_ in _lots(wanted, together=condition is not None):
+        parts = [_count_sql(name, found, is_all=condition is None) for name in names_]
+        both = union_all(*(select(part.subquery()) for part in parts))
+        for name, value, count in connection.execute(both):
+            counted[name].append((value, int(count)))
+    for rows in counted.values():
+        rows.sort(key=lambda row: (-row[1], row[0] is None, str(row[0])))
+    return counted
+
+
+def _lots(names: list[str], *, together: bool) -> list[list[str]]:
+    """Numbers and texts are of different types, which PostgreSQL does not put into one column."""
+    texts = [name for name in names if name not in ("score", "recorded")]
+    numbers = [name for name in names if name in ("score", "recorded")]
+    lots = [lot for lot in (texts, numbers) if lot]
+    return lots if together else [[name] for name in names]
+
+
+def _count_sql(name: str, found: FromClause, *, is_all: bool) -> Select[Any]:
+    if name == _CHECK:
+        number = func.count(FINDING.c.episode.distinct())
+        counted = select(literal(name).label("facet"), FINDING.c.check, number.label("number"))
+        among = true() if is_all else FINDING.c.episode.in_(select(found.c.id))
+        counted = counted.where(among).group_by(FINDING.c.check)
+        return counted.order_by(number.desc(), FINDING.c.check).limit(MOST_VALUES + 1)
+    value: Any
+    if name == "score":
+        # A ladder, as the two databases do not round alike.
+        steps = [(found.c.score < (place + 1) / SCORE_BINS, place) for place in range(SCORE_BINS)]
+        value = case((found.c.score.is_(None), None), *steps, else_=SCORE_BINS - 1)
+    elif name == "recorded":
+        value = found.c.recorded_ns // DAY_NS
+    else:
+        value = found.c[name]
+    number = func.count()
+    counted = select(literal(name).label("facet"), value.label("value"), number.label("number"))
+    counted = counted.select_from(found).group_by(value)
+    most = _MOST_DAYS if name in ("score", "recorded") else MOST_VALUES + 1
+    return counted.order_by(number.desc(), value).limit(most)
+
+
+def _facet(name: str, rows: Rows, picked: frozenset[str | None]) -> Facet:
+    shown = [FacetValue(value, count, value in picked) for value, count in rows[:MOST_VALUES]]
+    # What was chosen is always there to be taken back, found or not.
+    there = {each.value for each in shown}
+    missing = sorted(picked - there, key=str)
+    shown += [FacetValue(value, dict(rows).get(value, 0), True) for value in missing]
+    return Facet(name, tuple(shown), len(rows) > MOST_VALUES)
+
+
+def _score_bars(rows: Rows) -> tuple[Bar, ...]:
+    counts = {place: count for place, count in rows if place is not None}
+    return tuple(
+        Bar(f"{place / SCORE_BINS:g}", f"{(place + 1) / SCORE_BINS:g}", counts.get(place, 0))
+        for place in range(SCORE_BINS)
+    )
+
+
+def _day_bars(rows: Rows) -> tuple[Bar, ...]:
+    counts = {int(day): count for day, count in rows if day is not None}
+    if not counts:
+        return ()
+    first, last = min(counts), max(counts)
+    width = -(-(last - first + 1) // MOST_BARS)
+    bars = [0] * (-(-(last - first + 1) // width))
+    for day, count in counts.items():
+        bars[(day - first) // width] += count
+    return tuple(
+        Bar(_day(first + place * width), _day(first + (place + 1) * width), count)
+        for place, count in enumerate(bars)
+    )
+
+
+def _day(number: int) -> str:
+    start = datetime(1970, 1, 1, tzinfo=UTC)
+    return (start + timedelta(days=max(0, min(number, 106_000)))).date().isoformat()

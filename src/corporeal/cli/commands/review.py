@@ -1,0 +1,207 @@
+"""`corporeal review`: people look at a sample, and its outcome says something of the whole lot."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from corporeal.cli.command import Command, group
+from corporeal.cli.output import AsJson, console, print_json
+from corporeal.cli.workspaces import WorkspaceOption, entered
+
+if TYPE_CHECKING:
+    from corporeal.operations.review.queue import Item
+    from corporeal.operations.review.review import Progress, Review
+
+app = group("Draw samples for people to look at, decide, and judge the lot.")
+Name = Annotated[str, typer.Argument(help="The name of the review.")]
+_COLOURS = {"accepted": "green", "not accepted": "red"}
+
+
+@app.command("create")
+def create(
+    name: Annotated[str, typer.Argument(help="Small letters, digits, points and dashes.")],
+    query: Annotated[
+        str | None,
+        typer.Argument(help="As for corporeal ls; by default all accepted and quarantined."),
+    ] = None,
+    share: Annotated[float, typer.Option(help="How much of the lot to look at.")] = 0.12,
+    limit: Annotated[
+        float | None,
+        typer.Option(help="Draw as many as prove that no more than this share is bad."),
+    ] = None,
+    confidence: Annotated[float, typer.Option(help="How sure that is to be.")] = 0.95,
+    seed: Annotated[int, typer.Option(min=0, help="Another seed, another draw.")] = 0,
+    all_quarantined: Annotated[
+        bool, typer.Option("--all-quarantined", help="Look at every quarantined one, too.")
+    ] = False,
+    workspace: WorkspaceOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Draw a sample by operator, station, hour and variant, and say what it will prove.
+
+    Example: [bold]corporeal review create monday 'batch = monday' --share 0.12[/bold]
+    """
+    from corporeal.operations.review.review import Wanted, create_review, progress_of
+
+    wanted = Wanted(share, limit, confidence, seed, all_quarantined)
+    with entered(workspace, "judge") as (place, actor), place.database.write() as connection:
+        made = create_review(connection, name, query, wanted, by=actor)
+        progress = progress_of(connection, made)
+        root = place.root
+    if as_json:
+        print_json(_plain(made, progress))
+        return
+    by = " x ".join(made.settings["by"]) or "chance alone"
+    console().print(f"[bold]{made.name}[/bold]: {progress.items} episodes, drawn by {by}")
+    console().print(Text(made.plan.words))
+    console().print(f"next: corporeal studio {root} and open Review", soft_wrap=True)
+
+
+@app.command("list")
+def list_all(workspace: WorkspaceOption = None, as_json: AsJson = False) -> None:
+    """List all reviews and how far they are.
+
+    Example: [bold]corporeal review list[/bold]
+    """
+    from corporeal.operations.review.review import progress_of, reviews
+
+    with entered(workspace, "read") as (place, _), place.database.read() as connection:
+        found = [(each, progress_of(connection, each)) for each in reviews(connection)]
+    if as_json:
+        print_json([_plain(*each) for each in found])
+        return
+    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
+    for title in ("review", "decided", "rejected", "lot", "at most bad", "", "condition"):
+        table.add_column(title, overflow="fold")
+    for review, progress in found:
+        bound = progress.lot.most_bad
+        table.add_row(
+            review.name, f"{progress.decided} of {progress.items}", str(progress.rejected),
+            Text(progress.lot.state, style=_COLOURS.get(progress.lot.state, "")),
+            "-" if bound is None else f"{100 * bound:.1f} %",
+            "closed" if review.closed_at else "", review.condition,
+        )  # fmt: skip
+    console().print(table if found else "no review yet; next: corporeal review create NAME")
+
+
+@app.command("show")
+def show(name: Name, workspace: WorkspaceOption = None, as_json: AsJson = False) -> None:
+    """Show the progress of a review, every decision, and the verdict on the lot.
+
+    Example: [bold]corporeal review show monday[/bold]
+    """
+    from corporeal.operations.review.queue import items_of
+    from corporeal.operations.review.review import progress_of, review_of
+
+    with entered(workspace, "read") as (place, _), place.database.read() as connection:
+        review = review_of(connection, name)
+        progress = progress_of(connection, review)
+        items = items_of(connection, review)
+    if as_json:
+        print_json(_plain(review, progress) | {"episodes": [asdict(each) for each in items]})
+        return
+    page = console()
+    page.print(f"[bold]{review.name}[/bold]: {progress.decided} of {progress.items} decided, "
+               f"{progress.rejected} rejected, {progress.neighbours} pulled in as neighbours "
+               "(not counted for the lot)")  # fmt: skip
+    page.print(Text(f"plan: {progress.plan.words}"))
+    page.print(Text(progress.lot.words, style=_COLOURS.get(progress.lot.state, "")))
+    page.print(_decisions(items))
+    if progress.decided < progress.items:
+        page.print("next: corporeal studio and open Review, or corporeal review decide")
+    elif review.closed_at is None:
+        page.print(f"next: corporeal review close {review.name}")
+
+
+@app.command("decide")
+def decide_one(
+    name: Name,
+    episode: Annotated[str, typer.Argument(help="The id of the episode, or how it begins.")],
+    decision: Annotated[str, typer.Argument(help="accept, reject or undo.")],
+    why: Annotated[
+        str | None,
+        typer.Option(help="For reject: fall, task not done, wrong label, camera, sync, privacy, "
+                     "other; words may follow behind a colon."),
+    ] = None,
+    workspace: WorkspaceOption = None,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Accept or reject an episode of a review, or take that back.
+
+    Example: [bold]corporeal review decide monday 01a1e091 reject --why 'camera: covered'[/bold]
+    """
+    from corporeal.operations.review.decision import Choice, decide, undo
+    from corporeal.operations.review.queue import begins_with
+    from corporeal.operations.review.review import review_of
+
+    verb = _verb(decision)
+    reason, _, words = (why or "").partition(":")
+    with entered(workspace, "annotate") as (place, actor), place.database.write() as connection:
+        review = review_of(connection, name)
+        item = begins_with(connection, review, episode)
+        if verb == "undo":
+            outcome = undo(connection, review, item.episode, by=actor)
+        else:
+            why_not = (reason.strip(), words.strip()) if verb == "reject" else (None, "")
+            choice = Choice(verb, *why_not)
+            outcome = decide(connection, review, item.episode, choice, by=actor)
+    if as_json:
+        print_json(asdict(outcome))
+        return
+    console().print(f"{outcome.item.episode}: {decision}, now {outcome.state}")
+    if outcome.pulled:
+        console().print(f"{len(outcome.pulled)} neighbours pulled in, next in the queue")
+    if outcome.note:
+        console().print(Text(f"note: {outcome.note}", style="yellow"))
+
+
+@app.command("close")
+def close(name: Name, workspace: WorkspaceOption = None, as_json: AsJson = False) -> None:
+    """End a review; decisions that wait for a lead take effect.
+
+    Example: [bold]corporeal review close monday[/bold]
+    """
+    from corporeal.operations.review.decision import close_review
+    from corporeal.operations.review.review import review_of
+
+    with entered(workspace, "judge") as (place, actor), place.database.write() as connection:
+        closed, progress = close_review(connection, review_of(connection, name), by=actor)
+    if as_json:
+        print_json(_plain(closed, progress))
+        return
+    console().print(f"{closed.name} is closed: {progress.lot.words}")
+
+
+def _verb(decision: str) -> Any:
+    from corporeal.errors import UnknownNameError
+
+    known = ("accept", "reject", "undo")
+    if decision not in known:
+        raise UnknownNameError("decision", decision[:40], known)
+    return decision
+
+
+def _plain(review: Review, progress: Progress) -> dict[str, Any]:
+    said = asdict(progress)
+    said["plan"]["words"] = progress.plan.words
+    return asdict(review) | {"progress": said}
+
+
+def _decisions(items: list[Item]) -> Table:
+    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
+    for title in ("episode", "decision", "why", "by", "because"):
+        table.add_column(title, overflow="fold")
+    for each in items:
+        colour = {"accept": "green", "reject": "red"}.get(each.decision or "", "dim")
+        because = f"{each.because} ({each.stratum})" if each.stratum else each.because
+        table.add_row(each.episode, Text(each.decision or "open", style=colour), each.why or "",
+                      each.decided_by or "", because)  # fmt: skip
+    return table
+
+
+COMMAND = Command(app, panel="Workspace")

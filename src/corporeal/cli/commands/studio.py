@@ -1,0 +1,69 @@
+"""`corporeal studio`: see a workspace in the browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from corporeal.cli.command import Command
+from corporeal.cli.output import AsJson, console, print_json
+
+
+def studio(
+    workspace: Annotated[
+        Path | None,
+        typer.Argument(help="The workspace; by default the one here, or $CORPOREAL_WORKSPACE."),
+    ] = None,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 8700,
+    recorder: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Show the health of the recorder at HOST:PORT; by default of all on this machine."
+        ),
+    ] = None,
+    name: Annotated[
+        list[str] | None,
+        typer.Option(help="A name that Studio may be opened by, such as that of a proxy."),
+    ] = None,
+    read_only: Annotated[bool, typer.Option(help="Nothing can be changed.")] = False,
+    open_browser: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Look at every episode of a workspace, its streams and its verdicts, in the browser.
+
+    Stays until Ctrl-C. It listens on this machine alone unless --host says otherwise; for others
+    to reach it, the workspace needs accounts: corporeal account add.
+
+    Example: [bold]corporeal studio demo --open[/bold]
+    """
+    import webbrowser
+
+    from corporeal.catalog.workspace import open_workspace
+    from corporeal.studio.server import serve
+    from corporeal.studio.settings import Settings
+
+    settings = Settings(
+        host=host,
+        port=port,
+        read_only=read_only,
+        recorders=tuple(recorder or ()),
+        names=tuple(name or ()),
+    )
+
+    with open_workspace(workspace) as opened:
+
+        def ready(address: str) -> None:
+            if as_json:
+                print_json({"address": address, "workspace": str(opened.root)})
+            else:
+                console().print(f"Studio: [bold]{address}[/bold]  (Ctrl-C ends it)")
+            if open_browser:
+                webbrowser.open(address)
+
+        serve(opened, settings, on_ready=ready)
+
+
+COMMAND = Command(studio, panel="Look")

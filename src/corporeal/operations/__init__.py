@@ -1,0 +1,1 @@
+"""How collection is run: what people review, how much is made, what it costs."""

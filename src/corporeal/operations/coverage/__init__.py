@@ -1,0 +1,1 @@
+"""Which combinations have been recorded, and which are missing."""

@@ -1,0 +1,168 @@
+"""What episodes are laid out along: a column, something in the metadata, a factor of a protocol."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from corporeal.catalog.query.fields import field_of
+from corporeal.catalog.query.tree import And, Comparison, Condition, Known, Or
+from corporeal.catalog.tables import DOCUMENT, EPISODE, GOVERNS
+from corporeal.errors import CorporealError
+from corporeal.operations.scope import Scope
+from corporeal.protocol.coverage import Factor
+from corporeal.protocol.protocol import Protocol
+
+NOTED = "metadata."
+_COLUMNS = ("task", "operator", "station", "robot", "environment", "mode", "calibration")
+_SAMPLE = 200
+_MOST_PROTOCOLS = 50
+# Positions count x ahead of the robot and y to its left.
+_SIDES = {"0": ("ahead", "behind"), "1": ("left", "right")}
+GRID_M = 0.2
+"""How wide the bands are in which positions are counted."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """`fields` are named as in the query language; more than one are said together.
+
+    With a `step` they are numbers and counted in bands of that width. `levels` are those that a
+    protocol plans, whether or not anybody has recorded them, and `shares` how much of each. With
+    `either` the first field that is known counts.
+    """
+
+    name: str
+    fields: tuple[str, ...]
+    step: float | None = None
+    levels: tuple[str, ...] = ()
+    shares: tuple[float, ...] = ()
+    either: bool = False
+
+    def words(self, values: Sequence[Any]) -> str | None:
+        """A level as people read it; None where a part of it is unknown."""
+        if any(value is None for value in values):
+            return None
+        if self.step is None:
+            return " ".join(str(value) for value in values)
+        sides = [_SIDES.get(name[-1], (name, name)) for name in self.fields]
+        return ", ".join(
+            _band_words(int(value), self.step, *side)
+            for value, side in zip(values, sides, strict=True)
+        )
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether the query language can ask for it; it cannot count into lists."""
+        return all(field_of(name) is not None for name in self.fields)
+
+    def condition(self, values: Sequence[Any]) -> Condition | None:
+        """The query that finds the episodes of a level; None where there can be none."""
+        if not self.is_asked:
+            return None
+        if self.either:
+            parts = [self._clause(name, values[0]) for name in self.fields]
+            if values[0] is None:
+                return parts[0] if len(parts) == 1 else And(tuple(parts))
+            return parts[0] if len(parts) == 1 else Or(tuple(parts))
+        parts = [self._clause(name, value) for name, value in zip(self.fields, values, strict=True)]
+        return parts[0] if len(parts) == 1 else And(tuple(parts))
+
+    def _clause(self, name: str, value: Any) -> Condition:
+        if value is None:
+            return Known(name, False)
+        if self.step is None:
+            return Comparison(name, "=", str(value))
+        low, high = (round(float(value) + more, 9) * self.step for more in (0, 1))
+        return And((
+            Comparison(name, ">=", round(low, 6)), Comparison(name, "<", round(high, 6))
+        ))  # fmt: skip
+
+
+def _band_words(band: int, step: float, above: str, below: str) -> str:
+    near, far = (band, band + 1) if band >= 0 else (-band - 1, -band)
+    side = above if band >= 0 else below
+    return f"{100 * near * step:.0f}-{100 * far * step:.0f} cm {side}"
+
+
+def axes(connection: Connection, scope: Scope) -> dict[str, Axis]:
+    """Every axis that the newest episodes in scope can be laid out along, by name."""
+    rows = connection.execute(
+        select(EPISODE)
+        .where(scope.where)
+        .order_by(EPISODE.c.recorded_ns.desc(), EPISODE.c.id)
+        .limit(_SAMPLE)
+    ).mappings().all()  # fmt: skip
+    found = {
+        name: Axis(name, (name,)) for name in _COLUMNS
+        if any(row[name] is not None for row in rows)
+    }  # fmt: skip
+    metadata = [row["metadata"] for row in rows if isinstance(row["metadata"], Mapping)]
+    for axis in (*_stated(metadata), *_planned(connection)):
+        found[axis.name] = axis
+    return found
+
+
+def _stated(metadata: Sequence[Mapping[str, Any]]) -> Iterator[Axis]:
+    """Objects, poses and the like, wherever the metadata has them."""
+    thing = "metadata.variation.things.0"
+    for axis in (
+        Axis("object", (f"{thing}.colour", f"{thing}.shape")),
+        Axis("object", ("metadata.object",)),
+        Axis("pose", (f"{thing}.position.0", f"{thing}.position.1"), step=GRID_M),
+        Axis("pose", ("metadata.pose",)),
+        *(
+            Axis(name, (f"{where}.{name}",))
+            for where in ("metadata.variation", "metadata")
+            for name in ("hand", "approach", "style", "lighting", "surface")
+        ),
+    ):
+        kind: Any = str if axis.step is None else (int, float)
+        paths = [name.removeprefix(NOTED) for name in axis.fields]
+        if any(all(isinstance(_at(each, path), kind) for path in paths) for each in metadata):
+            yield axis
+
+
+def _at(metadata: Any, path: str) -> Any:
+    here = metadata
+    for step in path.split("."):
+        if isinstance(here, Mapping):
+            here = here.get(step)
+        elif isinstance(here, Sequence) and not isinstance(here, str) and step.isdigit():
+            here = here[int(step)] if int(step) < len(here) else None
+        else:
+            return None
+    return None if isinstance(here, float) and not math.isfinite(here) else here
+
+
+def _planned(connection: Connection) -> Iterator[Axis]:
+    """The factors of the protocols that stand behind episodes."""
+    behind = select(GOVERNS.c.document).where(GOVERNS.c.kind == "protocol").distinct()
+    texts = connection.execute(
+        select(DOCUMENT.c.text).where(DOCUMENT.c.kind == "protocol", DOCUMENT.c.hash.in_(behind))
+        .order_by(DOCUMENT.c.name, DOCUMENT.c.version).limit(_MOST_PROTOCOLS)
+    ).scalars()  # fmt: skip
+    for text in texts:
+        try:
+            factors = Protocol.parse(text, suffix=".json").factors
+        except CorporealError:
+            continue  # Written by another version: its factors cannot be known here.
+        for factor in factors:
+            names = _fields(factor)
+            if all(field_of(name) is not None for name in names):
+                yield Axis(
+                    factor.name, names, levels=factor.levels, either=len(names) > 1,
+                    shares=tuple(factor.planned(level) for level in factor.levels),
+                )  # fmt: skip
+
+
+def _fields(factor: Factor) -> tuple[str, ...]:
+    if factor.field is not None:
+        return (f"metadata.{factor.field}",)
+    if factor.name in _COLUMNS:
+        return (factor.name,)
+    return (f"metadata.{factor.name}", f"metadata.variation.{factor.name}")

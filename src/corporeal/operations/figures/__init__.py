@@ -1,0 +1,1 @@
+"""Figures of collection: how good, how much, at what cost."""

@@ -1,0 +1,1 @@
+"""Samples that people look at, and what they prove."""

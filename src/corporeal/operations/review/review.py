@@ -1,0 +1,262 @@
+"""Reviews: a sample of episodes that people look at, and what it says of all of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, and_, func, insert, select, update
+
+from corporeal.catalog.audit import Change, now, record
+from corporeal.catalog.database import CatalogError
+from corporeal.catalog.permission import Actor, require
+from corporeal.catalog.tables import EPISODE, REVIEW, REVIEW_ITEM
+from corporeal.errors import CorporealError, UnknownNameError
+from corporeal.operations.review.acceptance_sampling import (
+    CONFIDENCE,
+    LotVerdict,
+    Plan,
+    Stratum,
+    judge_lot,
+    make_plan,
+    sample_size,
+)
+from corporeal.operations.review.lot import count_lot, lot_condition, read_lot
+from corporeal.operations.review.sample import SHARE, Candidate, Sample, candidate_of, draw, size_of
+
+DRAWN, QUARANTINED, NEIGHBOUR = "drawn", "quarantined", "neighbour of "
+"""Why an episode is in a review."""
+MOST = 10_000
+"""Episodes of one review; more is the work of months."""
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_BLOCK = 2000
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """How a review is drawn: a share of the lot, or more where a limit is to be proved."""
+
+    share: float = SHARE
+    limit: float | None = None
+    confidence: float = CONFIDENCE
+    seed: int = 0
+    all_quarantined: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 < self.share <= 1:
+            raise CorporealError(f"share, got {self.share:g}; expected more than 0, at most 1.")
+        if self.limit is not None and not 0 < self.limit < 1:
+            raise CorporealError(f"limit, got {self.limit:g}; expected between 0 and 1.")
+        if not 0.5 <= self.confidence < 1:
+            raise CorporealError(f"confidence, got {self.confidence:g}; expected 0.5 to below 1.")
+
+
+@dataclass(frozen=True)
+class Review:
+    """A review as the catalogue has it."""
+
+    name: str
+    condition: str
+    settings: Mapping[str, Any]
+    created_by: str
+    created_at: str
+    closed_at: str | None
+
+    @property
+    def plan(self) -> Plan:
+        """What was planned."""
+        names = ("lot", "sample", "accept", "proves", "confidence", "limit", "enough")
+        return Plan(**{name: self.settings[name] for name in names})
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a review is; only episodes that were drawn by chance count for the lot."""
+
+    items: int
+    decided: int
+    accepted: int
+    rejected: int
+    neighbours: int
+    seconds: float
+    plan: Plan
+    lot: LotVerdict
+
+
+def preview(connection: Connection, query: str | None, wanted: Wanted) -> Plan:
+    """What a review would prove, before it is made."""
+    found = lot_condition(query)
+    if wanted.all_quarantined:
+        found = and_(found, EPISODE.c.state != "quarantined")
+    lot = count_lot(connection, found)
+    return make_plan(lot, _size(lot, wanted), limit=wanted.limit, confidence=wanted.confidence)
+
+
+def create_review(
+    connection: Connection, name: str, query: str | None, wanted: Wanted, *, by: Actor
+) -> Review:
+    """Draw a sample and put it in a queue, inside a transaction."""
+    require(by, "judge")
+    _check_name(connection, name)
+    rows = read_lot(connection, lot_condition(query))
+    always = [row for row in rows if wanted.all_quarantined and row["state"] == "quarantined"]
+    rest = [row for row in rows if not (wanted.all_quarantined and row["state"] == "quarantined")]
+    if not rows:
+        raise CatalogError(
+            f"review {name}: no episode is left to look at; expected some not yet reviewed. "
+            "Try another query: corporeal ls shows what it finds."
+        )
+    sample, plan = _drawn([candidate_of(row) for row in rest], wanted)
+    if len(sample.drawn) + len(always) > MOST:
+        raise CatalogError(
+            f"review {name}, got {len(sample.drawn) + len(always)} episodes; expected {MOST} at "
+            "most. Take a smaller share, or a narrower query."
+        )
+    made = _insert_review(connection, name, query, wanted, plan, sample, by)
+    listed = [(str(row["id"]), QUARANTINED, QUARANTINED) for row in always]
+    listed += [(episode, stratum, DRAWN) for episode, stratum in sample.drawn]
+    rows_in = [
+        {"review": name, "episode": episode, "place": place, "stratum": stratum,
+         "because": because, "version": 0}
+        for place, (episode, stratum, because) in enumerate(listed)
+    ]  # fmt: skip
+    for first in range(0, len(rows_in), _BLOCK):
+        connection.execute(insert(REVIEW_ITEM), rows_in[first : first + _BLOCK])
+    return made
+
+
+def review_of(connection: Connection, name: str) -> Review:
+    """The review of this name; raises UnknownNameError with the list of them."""
+    row = connection.execute(select(REVIEW).where(REVIEW.c.name == name)).mappings().first()
+    if row is None:
+        names = connection.execute(select(REVIEW.c.name).order_by(REVIEW.c.name).limit(50))
+        raise UnknownNameError("review", name[:80], names.scalars())
+    return Review(**row)
+
+
+def reviews(connection: Connection) -> list[Review]:
+    """All reviews, the newest first."""
+    query = select(REVIEW).order_by(REVIEW.c.created_at.desc(), REVIEW.c.name)
+    return [Review(**row) for row in connection.execute(query).mappings()]
+
+
+def progress_of(connection: Connection, review: Review) -> Progress:
+    """How far a review is and what it says of the lot."""
+    kind, decision = REVIEW_ITEM.c.because, REVIEW_ITEM.c.decision
+    gone = (EPISODE.c.state == "erased") & decision.is_(None)
+    query = (
+        select(REVIEW_ITEM.c.stratum, kind.like(f"{NEIGHBOUR}%").label("near"),
+               (kind == DRAWN).label("drawn"), decision, gone.label("gone"),
+               func.count().label("items"), func.sum(REVIEW_ITEM.c.seconds).label("seconds"))
+        .join(EPISODE, EPISODE.c.id == REVIEW_ITEM.c.episode)
+        .where(REVIEW_ITEM.c.review == review.name)
+        .group_by(REVIEW_ITEM.c.stratum, "near", "drawn", decision, "gone")
+    )  # fmt: skip
+    rows = [row for row in connection.execute(query).mappings() if not row["gone"]]
+    strata = _strata(review, [row for row in rows if row["drawn"]])
+    plan = review.plan
+    left = sum(each.drawn for each in strata)
+    if left < plan.sample:  # Erased episodes can no longer be looked at.
+        plan = make_plan(plan.lot, left, limit=plan.limit, confidence=plan.confidence,
+                         strata=strata)  # fmt: skip
+
+    def count(**asked: Any) -> int:
+        return sum(row["items"] for row in rows if all(row[k] == v for k, v in asked.items()))
+
+    accepted, rejected = count(decision="accept"), count(decision="reject")
+    return Progress(
+        items=count(),
+        decided=accepted + rejected,
+        accepted=accepted,
+        rejected=rejected,
+        neighbours=count(near=True),
+        seconds=float(sum(row["seconds"] or 0 for row in rows)),
+        plan=plan,
+        lot=judge_lot(plan, strata),
+    )
+
+
+def close_row(
+    connection: Connection, review: Review, *, by: Actor, details: Mapping[str, Any]
+) -> Review:
+    """Write that a review is at its end, inside a transaction."""
+    stamp = now()
+    connection.execute(update(REVIEW).where(REVIEW.c.name == review.name).values(closed_at=stamp))
+    record(connection, [
+        Change(by.name, "review closed", f"review:{review.name}", details=details)
+    ], at=stamp)  # fmt: skip
+    return replace(review, closed_at=stamp)
+
+
+def _size(lot: int, wanted: Wanted) -> int:
+    size = size_of(lot, wanted.share)
+    if wanted.limit is None:
+        return size
+    return max(size, sample_size(lot, wanted.limit, confidence=wanted.confidence))
+
+
+def _drawn(candidates: Sequence[Candidate], wanted: Wanted) -> tuple[Sample, Plan]:
+    """The sample and its plan; a little more is drawn until uneven strata prove the limit, too."""
+    size = _size(len(candidates), wanted)
+    while True:
+        sample = draw(candidates, size, seed=wanted.seed)
+        plan = make_plan(len(candidates), len(sample.drawn), limit=wanted.limit,
+                         confidence=wanted.confidence, strata=sample.strata)  # fmt: skip
+        if plan.accept is not None or size >= len(candidates):
+            return sample, plan
+        size += max(1, size // 50)
+
+
+def _insert_review(
+    connection: Connection, name: str, query: str | None, wanted: Wanted, plan: Plan,
+    sample: Sample, by: Actor,
+) -> Review:  # fmt: skip
+    settings = {
+        "share": wanted.share, "seed": wanted.seed, "all_quarantined": wanted.all_quarantined,
+        "lot": plan.lot, "sample": plan.sample, "accept": plan.accept, "proves": plan.proves,
+        "confidence": plan.confidence, "limit": plan.limit, "enough": plan.enough,
+        "by": list(sample.by),
+        "strata": {each.name: [each.lot, each.drawn] for each in sample.strata},
+    }  # fmt: skip
+    stamp = now()
+    made = Review(name, (query or "").strip(), settings, by.name, stamp, None)
+    connection.execute(insert(REVIEW).values(
+        name=name, condition=made.condition, settings=settings, created_by=by.name,
+        created_at=stamp,
+    ))  # fmt: skip
+    details = {key: value for key, value in settings.items() if key != "strata"}
+    record(connection, [
+        Change(by.name, "review created", f"review:{name}",
+               details={"condition": made.condition, **details})
+    ], at=stamp)  # fmt: skip
+    return made
+
+
+def _strata(review: Review, rows: Sequence[RowMapping]) -> list[Stratum]:
+    """The strata with what was decided; erased episodes are no longer counted as drawn."""
+    drawn: dict[str, int] = {}
+    decided: dict[str, int] = {}
+    rejected: dict[str, int] = {}
+    for row in rows:
+        name, items = row["stratum"], row["items"]
+        drawn[name] = drawn.get(name, 0) + items
+        if row["decision"] is not None:
+            decided[name] = decided.get(name, 0) + items
+        if row["decision"] == "reject":
+            rejected[name] = rejected.get(name, 0) + items
+    return [
+        Stratum(name, lot, drawn.get(name, 0), decided.get(name, 0), rejected.get(name, 0))
+        for name, (lot, _) in review.settings["strata"].items()
+    ]
+
+
+def _check_name(connection: Connection, name: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise CatalogError(
+            f"review name, got {name[:80]!r}; expected up to 64 small letters, digits, points, "
+            "dashes and underscores."
+        )
+    if connection.execute(select(REVIEW.c.name).where(REVIEW.c.name == name)).first():
+        raise CatalogError(f"review {name!r} exists already. Choose another name.")

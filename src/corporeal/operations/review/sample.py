@@ -1,0 +1,126 @@
+"""Draws episodes to look at: by operator, station, hour and variant, the same for the same seed."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from corporeal.errors import CorporealError
+from corporeal.operations.review.acceptance_sampling import Stratum
+
+FACTORS = ("operator", "station", "hour", "variant")
+SHARE = 0.12
+_LONGEST, _MOST_PARTS = 60, 4
+UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An episode of the lot, with the levels that it is drawn by."""
+
+    id: str
+    levels: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The drawn episodes with the name of their stratum, and what they were drawn by."""
+
+    drawn: tuple[tuple[str, str], ...]
+    strata: tuple[Stratum, ...]
+    by: tuple[str, ...]
+
+
+def candidate_of(row: Mapping[str, Any]) -> Candidate:
+    """The levels of an episode; `row` has columns of the catalogue, `variant` and `variation`."""
+    hour = UNKNOWN
+    if row["recorded_ns"] is not None:
+        hour = f"{datetime.fromtimestamp(row['recorded_ns'] / 1e9, UTC):%H} h"
+    levels = (row["operator"] or UNKNOWN, row["station"] or UNKNOWN, hour, variant_of(row))
+    return Candidate(str(row["id"]), levels)
+
+
+def variant_of(row: Mapping[str, Any]) -> str:
+    """The task and what was varied in it in words; measures such as a height make no variant."""
+    said = row.get("variant")
+    if isinstance(said, str) and said:
+        return said[:_LONGEST]
+    varied = row.get("variation")
+    words = [
+        value for _, value in sorted(varied.items()) if isinstance(value, str) and value
+    ] if isinstance(varied, Mapping) else []  # fmt: skip
+    return " ".join([row["task"] or UNKNOWN, *words[:_MOST_PARTS]])[:_LONGEST]
+
+
+def size_of(lot: int, share: float) -> int:
+    """How many a share of the lot is, rounded up."""
+    if not 0 < share <= 1:
+        raise CorporealError(f"share, got {share:g}; expected more than 0 and at most 1.")
+    return min(lot, math.ceil(lot * share - 1e-9))
+
+
+def draw(candidates: Sequence[Candidate], size: int, *, seed: int = 0) -> Sample:
+    """Draw `size` episodes, at least one of every stratum.
+
+    Where there are more strata than episodes to draw, the finest factor no longer parts them; the
+    draw still spreads over its levels.
+    """
+    size = min(size, len(candidates))
+    depth = len(FACTORS)
+    groups = _grouped(candidates, depth)
+    while len(groups) > max(size, 1):
+        depth -= 1
+        groups = _grouped(candidates, depth)
+    chance = random.Random(f"corporeal review {seed}")
+    counts = allocate({name: len(each) for name, each in groups.items()}, size, chance)
+    strata, drawn = [], []
+    for name in sorted(groups):
+        members = groups[name]
+        strata.append(Stratum(name, len(members), counts[name]))
+        drawn += [(each.id, name) for each in _spread(members, counts[name], chance)]
+    # In a random order, so that half of a review says something of the whole.
+    chance.shuffle(drawn)
+    return Sample(tuple(drawn), tuple(strata), FACTORS[:depth])
+
+
+def allocate(sizes: Mapping[str, int], total: int, chance: random.Random) -> dict[str, int]:
+    """Shares of `total` in proportion to sizes, by the largest remainder, one at least."""
+    whole = sum(sizes.values())
+    if not whole or not total:
+        return dict.fromkeys(sizes, 0)
+    quotas = {name: total * size / whole for name, size in sorted(sizes.items())}
+    counts = {name: math.floor(quota + 1e-9) for name, quota in quotas.items()}
+    lot = {name: chance.random() for name in quotas}
+    by_rest = sorted(quotas, key=lambda name: (counts[name] - quotas[name], lot[name]))
+    for name in by_rest[: total - sum(counts.values())]:
+        counts[name] += 1
+    for name in [each for each in quotas if not counts[each]]:
+        rich = [each for each in quotas if counts[each] > 1]
+        if not rich:
+            break
+        richest = max(rich, key=lambda each: (counts[each] - quotas[each], counts[each]))
+        counts[richest] -= 1
+        counts[name] = 1
+    return counts
+
+
+def _grouped(candidates: Sequence[Candidate], depth: int) -> dict[str, list[Candidate]]:
+    groups: dict[str, list[Candidate]] = {}
+    for each in candidates:
+        groups.setdefault(" · ".join(each.levels[:depth]) or "all", []).append(each)
+    return groups
+
+
+def _spread(members: Sequence[Candidate], count: int, chance: random.Random) -> list[Candidate]:
+    """Every k-th of the members in the order of their levels, from a random one on."""
+    if not count:
+        return []
+    order = {each.id: chance.random() for each in sorted(members, key=lambda each: each.id)}
+    ranked = sorted(members, key=lambda each: (each.levels, order[each.id]))
+    step = len(ranked) / count
+    start = chance.random() * step
+    return [ranked[min(int(start + place * step), len(ranked) - 1)] for place in range(count)]

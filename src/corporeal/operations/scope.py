@@ -1,0 +1,84 @@
+"""Which episodes a figure is about: a query, a span of days, and nothing that is erased."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+from sqlalchemy import ColumnElement, Connection, and_, select
+
+from corporeal.catalog.database import CatalogError
+from corporeal.catalog.query.condition import condition_sql
+from corporeal.catalog.query.grammar import parse
+from corporeal.catalog.query.spelling import DAY_NS, spell
+from corporeal.catalog.query.tree import (
+    And,
+    Comparison,
+    Condition,
+    Date,
+    Known,
+    Within,
+)
+from corporeal.catalog.tables import EPISODE
+
+MOST_DAYS = 36_500
+_ERASED = Comparison("state", "!=", "erased")
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The episodes that are counted; `parts` are conditions that all hold."""
+
+    parts: tuple[Condition, ...] = ()
+    now_ns: int = field(default_factory=time.time_ns)
+    has_erased: bool = False
+
+    @property
+    def where(self) -> ColumnElement[bool]:
+        """The scope as SQL over the table of episodes."""
+        inside = [condition_sql(part, now_ns=self.now_ns) for part in self.parts]
+        return and_(EPISODE.c.state != "erased", *inside)
+
+    def query(self, *more: Condition) -> str:
+        """What `corporeal ls` is asked for the episodes in scope of which `more` holds too.
+
+        Erased episodes are only excluded in words where there are any: most queries stay short.
+        """
+        parts = [*self.parts, *more, *([_ERASED] if self.has_erased else [])]
+        flat = [piece for part in parts for piece in _pieces(part)]
+        once = tuple(dict.fromkeys(flat))
+        if not once:
+            return ""
+        return spell(once[0] if len(once) == 1 else And(once))
+
+
+def read_scope(connection: Connection, query: str = "", days: int | None = None) -> Scope:
+    """The scope that a query and a number of days state; raises QueryError for a wrong query."""
+    parts: list[Condition] = [parse(query)] if query.strip() else []
+    if days is not None:
+        if not 1 <= days <= MOST_DAYS:
+            raise CatalogError(f"days, got {days}; expected 1 to {MOST_DAYS}.")
+        parts.append(Within("recorded", days, "days"))
+    gone = select(EPISODE.c.id).where(EPISODE.c.state == "erased").limit(1)
+    return Scope(tuple(parts), has_erased=connection.execute(gone).first() is not None)
+
+
+def equals(name: str, value: str | None) -> Condition:
+    """`field = value`, or `field is unknown`."""
+    return Known(name, False) if value is None else Comparison(name, "=", value)
+
+
+def on_days(first: int, count: int = 1) -> tuple[Condition, ...]:
+    """Recorded on `count` days (UTC) from a day, counted from 1970, on."""
+    begin = _day(first)
+    if count == 1:
+        return (Comparison("recorded", "=", begin),)
+    return (Comparison("recorded", ">=", begin), Comparison("recorded", "<", _day(first + count)))
+
+
+def _day(number: int) -> Date:
+    return Date(number * DAY_NS, (number + 1) * DAY_NS)
+
+
+def _pieces(condition: Condition) -> tuple[Condition, ...]:
+    return condition.parts if isinstance(condition, And) else (condition,)

@@ -1,0 +1,1 @@
+"""Studio: the web application in which people see every episode, stream and verdict."""

@@ -1,0 +1,88 @@
+"""Who has logged in: a signed cookie that outlives the server and ends with its token.
+
+The cookie holds the hash of the token, until when it is good, and a signature by a key in the
+workspace: not the token itself, since browsers send a cookie to every port of a machine. The
+catalogue is asked at each request, so that a token that is revoked ends its sessions at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import secrets
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+FILE = ".studio-key"
+DAYS = 14
+_BYTES = 32
+
+
+@dataclass(frozen=True)
+class SessionKey:
+    """Signs sessions of one workspace; made by `session_key`."""
+
+    secret: bytes
+
+    @property
+    def cookie(self) -> str:
+        """The cookie's name; two Studios on one machine do not log each other out."""
+        return f"studio_{hashlib.sha256(b'name' + self.secret).hexdigest()[:8]}"
+
+    @property
+    def share_cookie(self) -> str:
+        """The name of the cookie of those who came by a link."""
+        return f"{self.cookie}_share"
+
+    def sign(self, digest: str, *, days: float = DAYS, now_s: float | None = None) -> str:
+        """What the cookie holds for a token's hash."""
+        until = int((time.time() if now_s is None else now_s) + days * 86400)
+        said = f"{digest}.{until}"
+        return f"{said}.{self._signature(said)}"
+
+    def read(self, cookie: str) -> str | None:
+        """The hash of the token in a cookie that is ours and still good."""
+        said, _, signature = cookie.rpartition(".")
+        if not cookie.isascii() or not hmac.compare_digest(self._signature(said), signature):
+            return None
+        digest, _, until = said.partition(".")
+        return digest if int(until) > time.time() else None
+
+    def _signature(self, said: str) -> str:
+        return hmac.new(self.secret, said.encode(), hashlib.sha256).hexdigest()
+
+
+def session_key(root: Path) -> SessionKey:
+    """The key of the workspace, made when it is first asked for and readable by its owner alone.
+
+    In a folder that cannot be written to, the key lasts as long as the server.
+    """
+    path, fresh = root / FILE, secrets.token_bytes(_BYTES)
+    if (found := _stored(path)) is None:
+        with suppress(OSError):
+            _store(path, fresh)
+        found = _stored(path)
+    return SessionKey(found or fresh)
+
+
+def _stored(path: Path) -> bytes | None:
+    try:
+        found = path.read_bytes()
+    except OSError:
+        return None
+    return found if len(found) == _BYTES else None
+
+
+def _store(path: Path, key: bytes) -> None:
+    """Written beside and linked: of two servers that start at once, both take the first key."""
+    draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(key)
+        os.link(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)

@@ -1,0 +1,1 @@
+"""The figure of a robot and what stands around it."""

@@ -1,0 +1,1 @@
+"""Pictures and files of episodes on their way to the browser."""

@@ -1,0 +1,173 @@
+"""What the page is told of reviews, and what it sends."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from pydantic import BaseModel, Field
+from sqlalchemy import Connection
+
+from corporeal.operations.review.acceptance_sampling import CONFIDENCE, Plan
+from corporeal.operations.review.decision import Outcome, Verb
+from corporeal.operations.review.queue import Item
+from corporeal.operations.review.review import Progress, Review, progress_of
+from corporeal.operations.review.sample import SHARE
+
+
+class PlanFacts(BaseModel):
+    """What a sample will prove."""
+
+    lot: int
+    sample: int
+    accept: int | None
+    proves: float
+    confidence: float
+    limit: float | None
+    enough: int | None
+    words: str
+
+
+class LotFacts(BaseModel):
+    """What the decisions say of the lot."""
+
+    state: str
+    decided: int
+    rejected: int
+    share: float | None
+    most_bad: float | None
+    words: str
+
+
+class ReviewFacts(BaseModel):
+    """A review and how far it is."""
+
+    name: str
+    condition: str
+    created_by: str
+    created_at: str
+    closed_at: str | None
+    by: list[str]
+    seed: int
+    items: int
+    decided: int
+    accepted: int
+    rejected: int
+    neighbours: int
+    seconds: float
+    plan: PlanFacts
+    lot: LotFacts
+
+
+class ItemFacts(BaseModel):
+    """One episode of a review."""
+
+    review: str
+    episode: str
+    place: int
+    stratum: str
+    because: str
+    taken_by: str | None
+    taken_at: str | None
+    decision: str | None
+    why: str | None
+    decided_by: str | None
+    decided_at: str | None
+    seconds: float | None
+    version: int
+
+
+class ReviewItems(BaseModel):
+    """A review with its episodes."""
+
+    review: ReviewFacts
+    items: list[ItemFacts]
+
+
+class TurnFacts(BaseModel):
+    """What to look at now; `after` can be fetched ahead, the first of `recent` taken back."""
+
+    review: ReviewFacts
+    item: ItemFacts | None
+    after: str | None
+    recent: list[ItemFacts]
+    others: int
+    reasons: list[str]
+
+
+class Decided(BaseModel):
+    """What a decision did."""
+
+    review: ReviewFacts
+    item: ItemFacts
+    state: str
+    pulled: list[str]
+    releases: list[str]
+    note: str | None
+    again: bool
+
+
+class NewReview(BaseModel):
+    """What a review is made of."""
+
+    name: str = Field(max_length=64)
+    query: str = Field("", max_length=2000)
+    share: float = Field(SHARE, gt=0, le=1)
+    limit: float | None = Field(None, gt=0, lt=1)
+    confidence: float = Field(CONFIDENCE, ge=0.5, lt=1)
+    seed: int = Field(0, ge=0, le=2**31)
+    all_quarantined: bool = False
+
+
+class Decision(BaseModel):
+    """A decision on its way; `key` is the same each time it is sent."""
+
+    decision: Verb
+    reason: str | None = Field(None, max_length=40)
+    text: str = Field("", max_length=500)
+    seconds: float | None = Field(None, ge=0, le=1e6, allow_inf_nan=False)
+    key: str = Field(min_length=8, max_length=64)
+    version: int = Field(ge=0, le=2**31)
+
+
+def plan_facts(plan: Plan) -> PlanFacts:
+    """A plan, with its sentence."""
+    return PlanFacts(**asdict(plan), words=plan.words)
+
+
+def item_facts(item: Item) -> ItemFacts:
+    """An episode of a review."""
+    return ItemFacts(**asdict(item))
+
+
+def review_facts(review: Review, progress: Progress) -> ReviewFacts:
+    """A review and how far it is."""
+    counts: dict[str, Any] = {
+        name: getattr(progress, name)
+        for name in ("items", "decided", "accepted", "rejected", "neighbours", "seconds")
+    }
+    return ReviewFacts(
+        name=review.name,
+        condition=review.condition,
+        created_by=review.created_by,
+        created_at=review.created_at,
+        closed_at=review.closed_at,
+        by=list(review.settings["by"]),
+        seed=review.settings["seed"],
+        plan=plan_facts(progress.plan),
+        lot=LotFacts(**asdict(progress.lot)),
+        **counts,
+    )
+
+
+def decided_facts(connection: Connection, review: Review, outcome: Outcome) -> Decided:
+    """What a decision did, and how far the review is now."""
+    return Decided(
+        review=review_facts(review, progress_of(connection, review)),
+        item=item_facts(outcome.item),
+        state=outcome.state,
+        pulled=list(outcome.pulled),
+        releases=list(outcome.releases),
+        note=outcome.note,
+        again=outcome.again,
+    )

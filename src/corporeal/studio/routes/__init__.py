@@ -1,0 +1,1 @@
+"""What Studio answers to, one file per subject."""

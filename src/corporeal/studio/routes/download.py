@@ -1,0 +1,133 @@
+"""Episodes as files: as recorded, and converted for Rerun and Foxglove."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, HTTPException, Query, Response
+from fastapi.responses import FileResponse, StreamingResponse
+from pydantic import BaseModel
+
+from corporeal.catalog.store import Store, not_there
+from corporeal.catalog.stores.folder import FolderStore
+from corporeal.studio.playback.byte_range import ByteRange, RangeError, asked_range
+from corporeal.studio.playback.download_cache import DownloadCache, Format, State
+from corporeal.studio.studio import Shared, Studio
+from corporeal.studio.visitor import Exporter
+
+ROUTER = APIRouter(tags=["download"])
+_BLOCK = 1 << 20
+_MEDIA = {"h5": "application/x-hdf5", "rrd": "application/octet-stream",
+          "mcap": "application/octet-stream"}  # fmt: skip
+_FILES: dict[str, Any] = {"content": {"application/octet-stream": {}}}
+_caches: dict[str, DownloadCache] = {}
+_lock = threading.Lock()
+
+
+class Conversion(BaseModel):
+    """How far a conversion is: missing, working, ready or failed, and why it failed."""
+
+    format: Format
+    state: State
+    bytes: int | None
+    reason: str | None
+
+
+@ROUTER.head("/episodes/{episode_id}/file", include_in_schema=False)
+@ROUTER.get("/episodes/{episode_id}/file", response_class=Response,
+            responses={200: _FILES, 206: {}})  # fmt: skip
+def recorded_file(
+    episode_id: str,
+    studio: Shared,
+    _: Exporter,
+    wanted: Annotated[str | None, Header(alias="Range", max_length=200)] = None,
+) -> Response:
+    """The episode file as it was recorded, or the bytes of it that the Range header names."""
+    row = studio.shelf.row(episode_id)
+    digest, store = str(row["hash"]), studio.workspace.store
+    size = store.has(digest)
+    if size is None:
+        raise not_there(digest)
+    name = _name(str(row["file"]), "h5")
+    headers = {"ETag": f'"{digest}"', "Accept-Ranges": "bytes"}
+    if isinstance(store, FolderStore):
+        return FileResponse(store.path(digest), headers=headers, media_type=_MEDIA["h5"],
+                            filename=name)  # fmt: skip
+    try:
+        part = asked_range(wanted, size)
+    except RangeError as error:
+        raise HTTPException(416, str(error), {"Content-Range": f"bytes */{size}"}) from None
+    span = part or ByteRange(0, size, size)
+    headers |= {"Content-Length": str(span.stop - span.first),
+                "Content-Disposition": f'attachment; filename="{name}"'}  # fmt: skip
+    if part is not None:
+        headers["Content-Range"] = part.content_range
+    return StreamingResponse(_blocks(store, digest, span), 206 if part else 200, headers,
+                             media_type=_MEDIA["h5"])  # fmt: skip
+
+
+def _blocks(store: Store, digest: str, span: ByteRange) -> Iterator[bytes]:
+    for first in range(span.first, span.stop, _BLOCK):
+        yield store.read(digest, first, min(_BLOCK, span.stop - first))
+
+
+# A viewer tells what a file is by the end of its address, so each has one that ends so.
+@ROUTER.head("/episodes/{episode_id}/rrd", include_in_schema=False)
+@ROUTER.head("/episodes/{episode_id}/episode.rrd", include_in_schema=False)
+@ROUTER.get("/episodes/{episode_id}/episode.rrd", include_in_schema=False)
+@ROUTER.get("/episodes/{episode_id}/rrd", response_class=FileResponse, responses={200: _FILES})
+def rerun_file(episode_id: str, studio: Shared, _: Exporter) -> FileResponse:
+    """The episode for Rerun; converted first if need be, which takes some seconds."""
+    return _converted(studio, episode_id, "rrd")
+
+
+@ROUTER.head("/episodes/{episode_id}/mcap", include_in_schema=False)
+@ROUTER.head("/episodes/{episode_id}/episode.mcap", include_in_schema=False)
+@ROUTER.get("/episodes/{episode_id}/episode.mcap", include_in_schema=False)
+@ROUTER.get("/episodes/{episode_id}/mcap", response_class=FileResponse, responses={200: _FILES})
+def foxglove_file(episode_id: str, studio: Shared, _: Exporter) -> FileResponse:
+    """The episode for Foxglove and ROS 2; converted first if need be."""
+    return _converted(studio, episode_id, "mcap")
+
+
+def _converted(studio: Studio, episode_id: str, format_name: Format) -> FileResponse:
+    row = studio.shelf.row(episode_id)
+    path = cache_of(studio).file(str(row["hash"]), format_name)
+    return FileResponse(path, headers={"ETag": f'"{path.name}"'}, media_type=_MEDIA[format_name],
+                        filename=_name(str(row["file"]), format_name))  # fmt: skip
+
+
+@ROUTER.get("/episodes/{episode_id}/conversion")
+def conversion(
+    episode_id: str, studio: Shared, _: Exporter, format_name: Annotated[Format, Query(alias="to")]
+) -> Conversion:
+    """How far a conversion is."""
+    digest = str(studio.shelf.row(episode_id)["hash"])
+    found = cache_of(studio).standing(digest, format_name)
+    return Conversion(format=format_name, **found.__dict__)
+
+
+@ROUTER.post("/episodes/{episode_id}/conversion")
+def start_conversion(
+    episode_id: str, studio: Shared, _: Exporter, format_name: Annotated[Format, Query(alias="to")]
+) -> Conversion:
+    """Begin to convert, unless that is done or under way."""
+    digest = str(studio.shelf.row(episode_id)["hash"])
+    found = cache_of(studio).start(digest, format_name)
+    return Conversion(format=format_name, **found.__dict__)
+
+
+def cache_of(studio: Studio) -> DownloadCache:
+    """The converted files of a workspace: one cache, whoever asks."""
+    key = str(studio.workspace.root.resolve())
+    with _lock:
+        return _caches.setdefault(key, DownloadCache(studio.workspace))
+
+
+def _name(file: str, suffix: str) -> str:
+    """The name that the browser saves under: that of the recording, in plain letters."""
+    stem = re.sub(r"[^A-Za-z0-9._-]+", "_", file.removesuffix(".h5"))[:120].strip("._")
+    return f"{stem or 'episode'}.{suffix}"

@@ -1,0 +1,288 @@
+"""One episode: what it is, what its streams are, what was found and how it scored."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+from fastapi import APIRouter
+from numpy.typing import NDArray
+from pydantic import BaseModel
+from sqlalchemy import select
+
+from corporeal.catalog.audit import events_of
+from corporeal.catalog.tables import DOCUMENT, FINDING, GOVERNS, MEMBER, SCORE
+from corporeal.episode.episode import Episode
+from corporeal.episode.streams import StreamReader
+from corporeal.errors import UnknownNameError
+from corporeal.studio.studio import Shared
+from corporeal.studio.visitor import Reader
+from corporeal.units import SECOND_NS
+
+ROUTER = APIRouter(tags=["episode"])
+_MOST_MARKS = 10_000
+_MOST_EVENTS = 200
+
+
+class StreamFacts(BaseModel):
+    """One stream; stamps are nanoseconds since the episode's epoch."""
+
+    path: str
+    group: str
+    name: str
+    kind: str
+    dtype: str
+    shape: list[int]
+    rate_hz: float | None
+    unit: str | list[str]
+    frame: str | None
+    components: list[str] | None
+    placement: str
+    description: str | None
+    samples: int
+    first_ns: int | None
+    last_ns: int | None
+    measured_hz: float | None
+    gaps: int | None
+    longest_gap_ns: int | None
+
+
+class Span(BaseModel):
+    """Samples `first` to `stop` (not included) of a stream, and when they are."""
+
+    first: int
+    stop: int
+    start_ns: int
+    end_ns: int
+
+
+class FoundFact(BaseModel):
+    """A finding, with the moments it concerns."""
+
+    number: int
+    check: str
+    severity: str
+    stream: str | None
+    value: float | None
+    limit: float | None
+    message: str
+    spans: list[Span]
+    evidence: dict[str, Any] | None
+
+
+class LaneItem(BaseModel):
+    """Something in a lane of the timeline: a moment (both times the same), or a while."""
+
+    label: str
+    detail: str
+    start_ns: int
+    end_ns: int
+
+
+class Lane(BaseModel):
+    """One lane of the timeline."""
+
+    name: str
+    items: list[LaneItem]
+
+
+class ScorePart(BaseModel):
+    """A part of the score, 0 to 1, and its share of all weights."""
+
+    part: str
+    value: float | None
+    weight: float | None
+
+
+class EpisodeFacts(BaseModel):
+    """All that the page needs before it asks for samples."""
+
+    id: str
+    epoch_ns: str
+    start_ns: int
+    end_ns: int
+    row: dict[str, Any]
+    metadata: dict[str, Any]
+    streams: list[StreamFacts]
+    findings: list[FoundFact]
+    scores: list[ScorePart]
+    lanes: list[Lane]
+    releases: list[str]
+
+
+class DocumentFacts(BaseModel):
+    """A document that stands behind an episode; `hash` is that of its text."""
+
+    kind: str
+    name: str
+    version: str
+    hash: str
+
+
+class StateChange(BaseModel):
+    """A step in the life of an episode, from the audit log."""
+
+    at: str
+    who: str
+    what: str
+    state: str | None
+    why: str | None
+
+
+class History(BaseModel):
+    """What stands behind an episode, and what happened to it, the oldest first."""
+
+    documents: list[DocumentFacts]
+    changes: list[StateChange]
+
+
+@ROUTER.get("/episodes/{episode_id}")
+def episode_facts(episode_id: str, studio: Shared, _: Reader) -> EpisodeFacts:
+    """Everything about one episode but its samples."""
+    row = studio.shelf.row(episode_id)
+    with studio.workspace.database.read() as connection:
+        found = connection.execute(
+            select(FINDING).where(FINDING.c.episode == episode_id).order_by(FINDING.c.number)
+        ).mappings().all()  # fmt: skip
+        scores = connection.execute(
+            select(SCORE).where(SCORE.c.episode == episode_id).order_by(SCORE.c.part)
+        ).mappings().all()  # fmt: skip
+        members = connection.execute(
+            select(MEMBER.c.name, MEMBER.c.version).where(MEMBER.c.episode == episode_id)
+        ).all()
+    with studio.shelf.episode(episode_id) as episode:
+        start_ns, end_ns = episode.span_ns
+        return EpisodeFacts(
+            id=episode_id,
+            epoch_ns=str(episode.epoch_ns),
+            start_ns=start_ns,
+            end_ns=end_ns,
+            row={name: value for name, value in row.items() if name != "metadata"},
+            metadata=episode.metadata,
+            streams=[_stream(episode[path]) for path in episode],
+            findings=[_finding(dict(each), episode) for each in found],
+            scores=[
+                ScorePart(**{k: each[k] for k in ("part", "value", "weight")}) for each in scores
+            ],
+            lanes=lanes_of(episode),
+            releases=[f"{name}@{version}" for name, version in members],
+        )
+
+
+@ROUTER.get("/episodes/{episode_id}/history")
+def history(episode_id: str, studio: Shared, _: Reader) -> History:
+    """The documents of an episode and its way from state to state."""
+    studio.shelf.row(episode_id)
+    columns = (DOCUMENT.c.hash, DOCUMENT.c.name, DOCUMENT.c.version, GOVERNS.c.kind)
+    query = select(*columns).join(GOVERNS, GOVERNS.c.document == DOCUMENT.c.hash)
+    with studio.workspace.database.read() as connection:
+        found = connection.execute(
+            query.where(GOVERNS.c.episode == episode_id).order_by(GOVERNS.c.kind)
+        ).mappings().all()  # fmt: skip
+        events = list(events_of(connection, f"episode:{episode_id}"))[-_MOST_EVENTS:]
+    return History(
+        documents=[DocumentFacts(**each) for each in found],
+        changes=[
+            StateChange(at=each["at"], who=each["who"], what=each["what"], why=each["why"],
+                        state=each["details"].get("to") or each["details"].get("state"))
+            for each in events
+        ],
+    )  # fmt: skip
+
+
+def _stream(reader: StreamReader) -> StreamFacts:
+    spec = reader.spec
+    stamps = reader.time_ns
+    return StreamFacts(
+        path=spec.path,
+        group=spec.group,
+        name=spec.name,
+        kind=spec.kind,
+        dtype=spec.dtype,
+        shape=[int(size) for size in spec.shape],
+        rate_hz=spec.rate_hz,
+        unit=spec.unit if isinstance(spec.unit, str) else list(spec.unit),
+        frame=spec.frame,
+        components=list(spec.components) if isinstance(spec.components, tuple) else None,
+        placement=spec.placement,
+        description=spec.description,
+        samples=len(reader),
+        first_ns=int(stamps[0]) if len(stamps) else None,
+        last_ns=int(stamps[-1]) if len(stamps) else None,
+        **_rhythm(stamps, spec.rate_hz),
+    )
+
+
+def _rhythm(stamps: NDArray[np.int64], rate_hz: float | None) -> dict[str, Any]:
+    """The rate that a stream really has, and how often a sample or more is missing."""
+    if len(stamps) < 2:
+        return {"measured_hz": None, "gaps": None, "longest_gap_ns": None}
+    steps = np.diff(stamps)
+    span = int(stamps[-1] - stamps[0])
+    return {
+        "measured_hz": (len(stamps) - 1) * SECOND_NS / span if span > 0 else None,
+        "gaps": int(np.count_nonzero(steps > 1.5 * SECOND_NS / rate_hz)) if rate_hz else None,
+        "longest_gap_ns": int(steps.max()),
+    }
+
+
+def _finding(row: dict[str, Any], episode: Episode) -> FoundFact:
+    spans = []
+    path = row["stream"]
+    if path in episode and len(episode[path]):
+        stamps = episode[path].time_ns
+        for first, stop in row["frames"] or []:
+            low, high = (min(max(int(each), 0), len(stamps) - 1) for each in (first, stop - 1))
+            spans.append(Span(first=low, stop=high + 1, start_ns=int(stamps[low]),
+                              end_ns=int(stamps[high])))  # fmt: skip
+    return FoundFact(
+        **{name: row[name] for name in ("number", "check", "severity", "stream", "value",
+                                        "limit", "message", "evidence")},
+        spans=spans,
+    )  # fmt: skip
+
+
+def lanes_of(episode: Episode) -> list[Lane]:
+    """A lane for each text stream: events as they were logged, other texts while they hold."""
+    lanes = []
+    _, end_ns = episode.span_ns
+    for path in episode:
+        reader = episode[path]
+        if reader.spec.kind != "text" or not len(reader):
+            continue
+        texts = [str(each) for each in reader[:_MOST_MARKS]]
+        stamps = reader.time_ns.tolist()
+        items = []
+        for place, text in enumerate(texts):
+            event = _event(text)
+            after = stamps[place + 1] if place + 1 < len(stamps) else end_ns
+            items.append(LaneItem(
+                label=event[0] if event else text[:400],
+                detail=event[1] if event else "",
+                start_ns=stamps[place],
+                end_ns=stamps[place] if event else max(after, stamps[place]),
+            ))  # fmt: skip
+        lanes.append(Lane(name=reader.spec.name, items=items))
+    return lanes
+
+
+def _event(text: str) -> tuple[str, str] | None:
+    """The name and detail of {"event": ..., "detail": ...}; None for any other text."""
+    if not text.startswith("{"):
+        return None
+    try:
+        said = json.loads(text)
+    except ValueError:
+        return None
+    if not isinstance(said, dict) or not isinstance(said.get("event"), str):
+        return None
+    return said["event"][:400], str(said.get("detail") or "")[:400]
+
+
+def stream_of(episode: Episode, path: str, *kinds: str) -> StreamReader:
+    """The stream of this path and one of these kinds; raises UnknownNameError for any other."""
+    known = [each for each in episode if episode[each].spec.kind in kinds]
+    if path not in known:
+        raise UnknownNameError("stream", path[:120], known)
+    return episode[path]

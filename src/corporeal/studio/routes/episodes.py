@@ -1,0 +1,225 @@
+"""The list of episodes: pages of rows, landmarks to jump by, facets, help with the query."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel
+
+from corporeal.catalog.query import facets as faceting
+from corporeal.catalog.query import listing, refinement
+from corporeal.catalog.query.completion import complete
+from corporeal.catalog.query.landmarks import landmarks
+from corporeal.catalog.query.spelling import spell
+from corporeal.catalog.query.words import LONGEST
+from corporeal.studio.episode_row import Row, shown_rows
+from corporeal.studio.studio import Shared
+from corporeal.studio.visitor import Reader
+
+ROUTER = APIRouter(tags=["episodes"])
+STEP = 100
+"""Rows of a page, and from one landmark to the next."""
+_MOST_COUNTED = 1_000_000
+_MOST_RELAXED = 8
+
+Asked = Annotated[str, Query(alias="query", max_length=LONGEST)]
+Ordered = Annotated[str, Query(alias="order", max_length=40)]
+
+
+class Rows(BaseModel):
+    """Rows in order; `after` asks for those that follow, null at the end."""
+
+    rows: list[Row]
+    after: str | None
+
+
+class Count(BaseModel):
+    """How many episodes a query finds; with `more` at least so many."""
+
+    count: int
+    more: bool
+
+
+class Marks(BaseModel):
+    """How many there are, and the last id of each full page of `step` rows."""
+
+    total: int
+    step: int
+    ids: list[str]
+
+
+class FacetValue(BaseModel):
+    """A value, null where it is unknown, and how many episodes have it."""
+
+    value: str | None
+    count: int
+    chosen: bool
+
+
+class Facet(BaseModel):
+    """The most frequent values of a field; `more`: there are others."""
+
+    name: str
+    values: list[FacetValue]
+    more: bool
+
+
+class Bar(BaseModel):
+    """Episodes from `low` to before `high`."""
+
+    low: str
+    high: str
+    count: int
+
+
+class FacetsFound(BaseModel):
+    """What the episodes of a query have in common; `total` is of the workspace."""
+
+    facets: list[Facet]
+    scores: list[Bar]
+    days: list[Bar]
+    total: int
+
+
+class Suggestion(BaseModel):
+    """A text to put in, what it is, and a word about it."""
+
+    text: str
+    kind: Literal["field", "sign", "value", "keyword"]
+    detail: str
+
+
+class Suggestions(BaseModel):
+    """What could stand from character `start` to `end` (counted from 0) of the query."""
+
+    start: int
+    end: int
+    items: list[Suggestion]
+
+
+class Refined(BaseModel):
+    """A query, changed by a click."""
+
+    query: str
+
+
+class Relaxation(BaseModel):
+    """A part of a query, the query without it, and how many episodes that finds."""
+
+    part: str
+    query: str
+    count: int
+
+
+@ROUTER.get("/episodes")
+def list_episodes(
+    studio: Shared,
+    _: Reader,
+    query: Asked = "",
+    order: Ordered = "-recorded",
+    after: Annotated[str | None, Query(max_length=500)] = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = STEP,
+) -> Rows:
+    """One page of the episodes that a query finds, each with its gravest finding."""
+    with studio.workspace.database.read() as connection:
+        found = listing.page(
+            connection, refinement.read(query), order=order, limit=limit, after=after
+        )
+        return Rows(rows=shown_rows(connection, found.rows), after=found.after)
+
+
+@ROUTER.get("/listing/count")
+def count_episodes(
+    studio: Shared,
+    _: Reader,
+    query: Asked = "",
+    up_to: Annotated[int, Query(ge=1, le=_MOST_COUNTED)] = _MOST_COUNTED,
+) -> Count:
+    """How many episodes a query finds, counted up to a bound."""
+    with studio.workspace.database.read() as connection:
+        number = listing.count(connection, refinement.read(query), up_to=up_to)
+    return Count(count=number, more=number == up_to)
+
+
+@ROUTER.get("/listing/landmarks")
+def list_landmarks(
+    studio: Shared, _: Reader, query: Asked = "", order: Ordered = "-recorded"
+) -> Marks:
+    """Every hundredth id: with one as `after`, a page in the middle comes as fast as the first."""
+    with studio.workspace.database.read() as connection:
+        found = landmarks(connection, refinement.read(query), order=order, step=STEP)
+    return Marks(total=found.total, step=found.step, ids=list(found.ids))
+
+
+@ROUTER.get("/listing/facets")
+def count_facets(studio: Shared, _: Reader, query: Asked = "") -> FacetsFound:
+    """How the episodes that a query finds are spread over tasks, people, verdicts and days."""
+    with studio.workspace.database.read() as connection:
+        found = faceting.facets(connection, refinement.read(query))
+        total = listing.count(connection)
+    return FacetsFound(
+        facets=[
+            Facet(name=facet.name, more=facet.more,
+                  values=[FacetValue(**vars(value)) for value in facet.values])
+            for facet in found.facets
+        ],
+        scores=[Bar(**vars(bar)) for bar in found.scores],
+        days=[Bar(**vars(bar)) for bar in found.days],
+        total=total,
+    )  # fmt: skip
+
+
+@ROUTER.get("/listing/suggestions")
+def suggest(
+    studio: Shared,
+    _: Reader,
+    query: Asked = "",
+    cursor: Annotated[int | None, Query(ge=0, le=LONGEST)] = None,
+) -> Suggestions:
+    """What could be written at the cursor: fields, signs, values that are there."""
+    with studio.workspace.database.read() as connection:
+        found = complete(connection, query, len(query) if cursor is None else cursor)
+    return Suggestions(
+        start=found.start,
+        end=found.end,
+        items=[Suggestion(text=i.text, kind=i.kind, detail=i.detail) for i in found.items],
+    )
+
+
+@ROUTER.get("/listing/refined")
+def refine(
+    _: Reader,
+    facet: Annotated[str, Query(max_length=80)],
+    query: Asked = "",
+    value: Annotated[str | None, Query(max_length=1000)] = None,
+    span: Annotated[str | None, Query(max_length=200)] = None,
+    clear: bool = False,
+) -> Refined:
+    """The query with a value of a facet more or less, or with another span of a number or date.
+
+    Without `value` and `span` the value is "unknown"; `clear` takes the facet out.
+    """
+    before = refinement.read(query)
+    if clear:
+        after = refinement.without(before, facet)
+    elif span is not None:
+        after = refinement.bounded(before, facet, span)
+    else:
+        after = refinement.toggled(before, facet, value)
+    return Refined(query="" if after is None else spell(after))
+
+
+@ROUTER.get("/listing/relaxed")
+def relax(studio: Shared, _: Reader, query: Asked = "") -> list[Relaxation]:
+    """What to leave out of a query that finds nothing: the parts without which there is most."""
+    condition = refinement.read(query)
+    if condition is None:
+        return []
+    found = []
+    with studio.workspace.database.read() as connection:
+        for part, rest in refinement.relaxed(condition)[:_MOST_RELAXED]:
+            number = listing.count(connection, rest, up_to=_MOST_COUNTED)
+            text = "" if rest is None else spell(rest)
+            found.append(Relaxation(part=spell(part), query=text, count=number))
+    return sorted(found, key=lambda each: -each.count)

@@ -1,0 +1,69 @@
+"""One picture, decoded by the server: the exact frame, for notebooks and simple pages."""
+
+from __future__ import annotations
+
+import io
+from typing import Annotated, Literal
+
+import numpy as np
+from fastapi import APIRouter, HTTPException, Query, Response
+from numpy.typing import NDArray
+from PIL import Image
+
+from corporeal.episode.streams import StreamReader
+from corporeal.studio.playback.depth_colour import coloured
+from corporeal.studio.routes.episode import stream_of
+from corporeal.studio.routes.movie import KEPT, StreamPath
+from corporeal.studio.studio import Shared
+from corporeal.studio.visitor import Reader
+
+ROUTER = APIRouter(tags=["movie"])
+MOST_FRAMES = 1 << 40
+_QUALITY = 90
+FrameNumber = Annotated[int, Query(ge=0, le=MOST_FRAMES, description="from 0 on")]
+
+
+@ROUTER.get(
+    "/episodes/{episode_id}/picture",
+    response_class=Response,
+    responses={200: {"content": {"image/jpeg": {}, "image/png": {}}}},
+)
+def picture(
+    episode_id: str,
+    stream: StreamPath,
+    frame: FrameNumber,
+    studio: Shared,
+    _: Reader,
+    width: Annotated[int | None, Query(ge=16, le=4096)] = None,
+    format: Annotated[Literal["jpeg", "png"], Query()] = "jpeg",  # noqa: A002 - a name in addresses
+) -> Response:
+    """The picture with this number, never enlarged; depth is coloured by its own range."""
+    with studio.shelf.episode(episode_id) as episode:
+        camera = stream_of(episode, stream, "video", "depth")
+        check_frame(camera, frame)
+        shown, time_ns = camera[frame], int(camera.time_ns[frame])
+        is_depth = camera.spec.kind == "depth"
+    headers = {"Cache-Control": KEPT, "X-Frame": str(frame), "X-Time-Ns": str(time_ns)}
+    body = _encoded(coloured(shown) if is_depth else shown, width, format)
+    return Response(body, media_type=f"image/{format}", headers=headers)
+
+
+def check_frame(camera: StreamReader, frame: int) -> None:
+    """Refuse a number that the stream does not have."""
+    if frame >= len(camera):
+        raise HTTPException(
+            404, f"frame {frame}; {camera.spec.path} has {len(camera)}, counted from 0."
+        )
+
+
+def _encoded(shown: NDArray[np.uint8], width: int | None, kind: str) -> bytes:
+    image = Image.fromarray(shown)
+    if width is not None and width < image.width:
+        height = max(1, round(image.height * width / image.width))
+        image = image.resize((width, height), Image.Resampling.BOX)
+    file = io.BytesIO()
+    if kind == "png":
+        image.save(file, "PNG", compress_level=1)
+    else:
+        image.save(file, "JPEG", quality=_QUALITY)
+    return file.getvalue()

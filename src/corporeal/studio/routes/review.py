@@ -1,0 +1,187 @@
+"""The manual review: samples of episodes, their queue, and what people decide."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Depends, HTTPException, Query
+from sqlalchemy import Connection
+
+from corporeal.catalog.permission import Actor
+from corporeal.operations.review.decision import (
+    REASONS,
+    Choice,
+    ReviewConflictError,
+    close_review,
+    decide,
+    undo,
+)
+from corporeal.operations.review.queue import (
+    held_by_others,
+    items_about,
+    items_of,
+    recent_decisions,
+    skip,
+    take_next,
+)
+from corporeal.operations.review.review import (
+    Wanted,
+    create_review,
+    preview,
+    progress_of,
+    review_of,
+    reviews,
+)
+from corporeal.operations.review.sample import SHARE
+from corporeal.studio.review_facts import (
+    Decided,
+    Decision,
+    ItemFacts,
+    NewReview,
+    PlanFacts,
+    ReviewFacts,
+    ReviewItems,
+    TurnFacts,
+    decided_facts,
+    item_facts,
+    plan_facts,
+    review_facts,
+)
+from corporeal.studio.studio import Shared
+from corporeal.studio.visitor import Judge, Reader, allowed
+
+ROUTER = APIRouter(tags=["review"])
+Reviewer = Annotated[Actor, Depends(allowed("annotate"))]
+_MOST_AVOIDED = 50
+_ID = re.compile(r"[0-9a-f-]{1,64}")
+
+
+@ROUTER.get("/reviews")
+def list_reviews(studio: Shared, _: Reader) -> list[ReviewFacts]:
+    """All reviews, the newest first."""
+    with studio.workspace.database.read() as connection:
+        return [
+            review_facts(each, progress_of(connection, each)) for each in reviews(connection)[:200]
+        ]
+
+
+@ROUTER.get("/reviews/preview")
+def preview_review(
+    studio: Shared,
+    _: Reader,
+    query: Annotated[str, Query(max_length=2000)] = "",
+    share: Annotated[float, Query(gt=0, le=1)] = SHARE,
+    limit: Annotated[float | None, Query(gt=0, lt=1)] = None,
+    all_quarantined: bool = False,
+) -> PlanFacts:
+    """What a review would prove, before it is made."""
+    wanted = Wanted(share, limit, all_quarantined=all_quarantined)
+    with studio.workspace.database.read() as connection:
+        return plan_facts(preview(connection, query, wanted))
+
+
+@ROUTER.post("/reviews", status_code=201)
+def make_review(studio: Shared, actor: Judge, asked: NewReview) -> ReviewFacts:
+    """Draw a sample."""
+    wanted = Wanted(asked.share, asked.limit, asked.confidence, asked.seed, asked.all_quarantined)
+    with _writing(studio) as connection:
+        made = create_review(connection, asked.name, asked.query, wanted, by=actor)
+        return review_facts(made, progress_of(connection, made))
+
+
+@ROUTER.get("/reviews/{name}")
+def one_review(name: str, studio: Shared, _: Reader) -> ReviewItems:
+    """A review and its episodes, at most a thousand of them."""
+    with studio.workspace.database.read() as connection:
+        review = review_of(connection, name)
+        return ReviewItems(
+            review=review_facts(review, progress_of(connection, review)),
+            items=[item_facts(each) for each in items_of(connection, review)],
+        )
+
+
+@ROUTER.post("/reviews/{name}/next")
+def next_item(
+    name: str,
+    studio: Shared,
+    actor: Reviewer,
+    avoid: Annotated[list[str], Body(embed=True, max_length=_MOST_AVOIDED)],
+) -> TurnFacts:
+    """Take the next episode; `avoid` are those whose decision is on its way."""
+    asked = [each for each in avoid if _ID.fullmatch(each)]
+    with _writing(studio) as connection:
+        review = review_of(connection, name)
+        turn = take_next(connection, review, by=actor, avoid=asked)
+        return TurnFacts(
+            review=review_facts(review, progress_of(connection, review)),
+            item=item_facts(turn.item) if turn.item else None,
+            after=turn.after,
+            recent=[item_facts(each) for each in recent_decisions(connection, review, by=actor)],
+            others=held_by_others(connection, review, by=actor),
+            reasons=list(REASONS),
+        )
+
+
+@ROUTER.post("/reviews/{name}/items/{episode_id}/decision")
+def decide_item(
+    name: str, episode_id: str, studio: Shared, actor: Reviewer, asked: Decision
+) -> Decided:
+    """Accept or reject; the same key twice is one decision."""
+    with _writing(studio) as connection:
+        review = review_of(connection, name)
+        choice = Choice(**asked.model_dump())
+        return decided_facts(
+            connection, review, decide(connection, review, episode_id, choice, by=actor)
+        )
+
+
+@ROUTER.post("/reviews/{name}/items/{episode_id}/undo")
+def undo_item(
+    name: str,
+    episode_id: str,
+    studio: Shared,
+    actor: Reviewer,
+    key: Annotated[str, Body(embed=True, min_length=8, max_length=64)],
+) -> Decided:
+    """Take a decision back."""
+    with _writing(studio) as connection:
+        review = review_of(connection, name)
+        return decided_facts(
+            connection, review, undo(connection, review, episode_id, by=actor, key=key)
+        )
+
+
+@ROUTER.post("/reviews/{name}/items/{episode_id}/skip", status_code=204)
+def skip_item(name: str, episode_id: str, studio: Shared, actor: Reviewer) -> None:
+    """Put an episode at the end of the queue."""
+    with _writing(studio) as connection:
+        skip(connection, review_of(connection, name), episode_id, by=actor)
+
+
+@ROUTER.post("/reviews/{name}/close")
+def close(name: str, studio: Shared, actor: Judge) -> ReviewFacts:
+    """End a review; decisions that wait for a lead take effect."""
+    with _writing(studio) as connection:
+        return review_facts(*close_review(connection, review_of(connection, name), by=actor))
+
+
+@ROUTER.get("/episodes/{episode_id}/reviews")
+def reviews_of_episode(episode_id: str, studio: Shared, _: Reader) -> list[ItemFacts]:
+    """Whether an episode was reviewed, by whom, and why it was rejected."""
+    with studio.workspace.database.read() as connection:
+        return [item_facts(each) for each in items_about(connection, episode_id)]
+
+
+@contextmanager
+def _writing(studio: Shared) -> Iterator[Connection]:
+    """A transaction; a Studio that only shows does not begin one."""
+    if studio.settings.read_only:
+        raise HTTPException(403, "This Studio only shows; start it without --read-only to review.")
+    try:
+        with studio.workspace.database.write() as connection:
+            yield connection
+    except ReviewConflictError as error:
+        raise HTTPException(409, str(error)) from None

@@ -1,0 +1,190 @@
+"""The robot of an episode as the page draws it: links, joints, and what moves them."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from pydantic import BaseModel
+
+from corporeal.embodiment.embodiment import Embodiment, Frame, Joint, Shape, Standing
+from corporeal.embodiment.joint_map import outward_joints, standing_positions
+from corporeal.episode.episode import Episode
+from corporeal.errors import DocumentError, EpisodeError, UnknownNameError
+from corporeal.studio.figure.drive import (
+    COMMANDED,
+    MEASURED,
+    Drive,
+    Opening,
+    Track,
+    find_drive,
+    find_openings,
+    find_tracks,
+)
+from corporeal.studio.figure.surroundings import Surroundings, surroundings
+from corporeal.studio.studio import Shared
+from corporeal.studio.visitor import Reader
+
+ROUTER = APIRouter(tags=["robot"])
+_SCANNERS = ("lidar", "mid360", "laser", "livox", "velodyne", "scanner")
+_MOST_LINKS = 400
+
+
+class LinkFacts(BaseModel):
+    """A rigid body: its shapes, its mass in kg and its centre of mass in its own frame, m."""
+
+    name: str
+    shapes: list[Shape]
+    mass: float | None
+    com: tuple[float, float, float] | None
+
+
+class Cloud(BaseModel):
+    """A stream of scans, and where its sensor sits: in the pose (xyz, rpy) on a link."""
+
+    stream: str
+    samples: int
+    link: str | None
+    xyz: tuple[float, float, float]
+    rpy: tuple[float, float, float]
+
+
+class RobotModel(BaseModel):
+    """The kinematic tree; `joints` go outwards from the base, `rest` is how it stands."""
+
+    name: str
+    maker: str | None
+    base: str
+    floating: bool
+    links: list[LinkFacts]
+    joints: list[Joint]
+    frames: list[Frame]
+    groups: dict[str, list[str]]
+    end_effectors: dict[str, str]
+    feet: dict[str, str]
+    standing: Standing | None
+    rest: dict[str, float]
+
+
+class RobotFacts(BaseModel):
+    """All that the scene needs; `missing` says in sentences what cannot be shown, and why."""
+
+    model: RobotModel | None
+    measured: Drive | None
+    commanded: Drive | None
+    base: Track | None
+    objects: list[Track]
+    grippers: list[Opening]
+    clouds: list[Cloud]
+    surroundings: Surroundings
+    missing: list[str]
+
+
+@ROUTER.get("/episodes/{episode_id}/robot")
+def robot(episode_id: str, studio: Shared, _: Reader) -> RobotFacts:
+    """The robot, the streams that move it, and what stands around it."""
+    with studio.shelf.episode(episode_id) as episode:
+        missing: list[str] = []
+        embodiment = _embodiment(episode, missing)
+        base, objects = find_tracks(episode)
+        measured = commanded = None
+        grippers: list[Opening] = []
+        if embodiment is not None:
+            measured = find_drive(episode, embodiment, "observations", MEASURED, missing)
+            commanded = find_drive(episode, embodiment, "actions", COMMANDED, missing)
+            grippers = find_openings(episode, embodiment)
+            if base is None and embodiment.floating:
+                missing.append("No pose of the base was recorded: the robot is drawn standing.")
+        return RobotFacts(
+            model=None if embodiment is None else _model(embodiment),
+            measured=measured,
+            commanded=commanded,
+            base=base,
+            objects=objects,
+            grippers=grippers,
+            clouds=_clouds(episode, embodiment, missing),
+            surroundings=surroundings(episode.metadata, [each.stream for each in objects]),
+            missing=missing,
+        )
+
+
+def _embodiment(episode: Episode, missing: list[str]) -> Embodiment | None:
+    """The robot's document; None, with the reason in `missing`, where it cannot be drawn."""
+    try:
+        found = episode.embodiment
+    except UnknownNameError:
+        missing.append(
+            "This episode does not say which robot it was recorded with. "
+            "Import it again with --robot and a name of corporeal robots."
+        )
+        return None
+    except (DocumentError, EpisodeError) as error:
+        missing.append(f"The robot's description cannot be read: {error}")
+        return None
+    if len(found.links) > _MOST_LINKS:
+        missing.append(f"{found.name} has {len(found.links)} links; up to {_MOST_LINKS} are drawn.")
+        return None
+    if not found.joints:
+        missing.append(
+            f"{found.name} has no joints in this episode's description of it. "
+            "Import it again with --robot."
+        )
+        return None
+    return found
+
+
+def _model(robot: Embodiment) -> RobotModel:
+    posture = dict(zip(robot.joint_names, standing_positions(robot).tolist(), strict=True))
+    return RobotModel(
+        name=robot.name,
+        maker=robot.maker,
+        base=robot.base,
+        floating=robot.floating,
+        links=[
+            LinkFacts(
+                name=link.name,
+                shapes=list(link.collision),
+                mass=None if link.inertia is None else link.inertia.mass,
+                com=None if link.inertia is None else link.inertia.com,
+            )
+            for link in robot.links
+        ],
+        joints=outward_joints(robot),
+        frames=list(robot.frames),
+        groups={name: list(members) for name, members in robot.groups.items()},
+        end_effectors=robot.end_effectors,
+        feet=robot.feet,
+        standing=robot.standing,
+        rest=posture,
+    )
+
+
+def _clouds(episode: Episode, robot: Embodiment | None, missing: list[str]) -> list[Cloud]:
+    found = []
+    for path in episode:
+        reader = episode[path]
+        if reader.spec.kind != "points" or not len(reader):
+            continue
+        link, place = _seat(reader.spec.frame, robot)
+        if place is None and reader.spec.frame != "world":
+            missing.append(
+                f"{path} is in the frame {reader.spec.frame}, which the robot's description "
+                f"does not have: it is drawn {f'level at {link}' if link else 'as it is'}."
+            )
+        frame = robot and next((each for each in robot.frames if each.name == link), None)
+        # Where only the place of a scanner is known, its axes are taken to be those of its link.
+        found.append(Cloud(
+            stream=path, samples=len(reader),
+            link=frame.link if frame else link,
+            xyz=frame.xyz if frame else (0.0, 0.0, 0.0),
+            rpy=frame.rpy if frame and place else (0.0, 0.0, 0.0),
+        ))  # fmt: skip
+    return found
+
+
+def _seat(name: str | None, robot: Embodiment | None) -> tuple[str | None, str | None]:
+    """The link or frame a sensor is drawn on; once more where it is the one that it names."""
+    if robot is None or name == "world":
+        return None, None
+    known = [*(frame.name for frame in robot.frames), *(link.name for link in robot.links)]
+    if name in known:
+        return name, name
+    return next((each for word in _SCANNERS for each in known if word in each), robot.base), None

@@ -1,0 +1,93 @@
+"""Who looks, at which workspace, and what they may do; logging in and out."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request, Response
+from pydantic import BaseModel, Field
+
+from corporeal import __version__
+from corporeal.catalog.accounts import actor_of_token, digest_of_token, has_accounts
+from corporeal.catalog.permission import PERMISSIONS, Actor, PermissionDeniedError, may
+from corporeal.studio.access.login_session import DAYS
+from corporeal.studio.problem import NotLoggedInError
+from corporeal.studio.studio import Shared, Studio
+from corporeal.studio.visitor import Visitor, visitor
+
+ROUTER = APIRouter(tags=["session"])
+
+
+class Session(BaseModel):
+    """The first thing that the page asks for.
+
+    `episodes` is all that a visitor by a link may see, and null for everyone else.
+    """
+
+    workspace: str
+    version: str
+    name: str
+    role: str
+    guest: bool
+    read_only: bool
+    may: list[str]
+    accounts: bool
+    episodes: list[str] | None
+
+
+class Login(BaseModel):
+    """A token of an account."""
+
+    token: str = Field(min_length=1, max_length=200)
+
+
+@ROUTER.get("/session")
+def session(studio: Shared, found: Annotated[Visitor, Depends(visitor)]) -> Session:
+    """Who is asking, and what they may do."""
+    return _session(studio, found.actor, found.episodes)
+
+
+@ROUTER.post("/login")
+def login(given: Login, request: Request, response: Response, studio: Shared) -> Session:
+    """Make a session of a token: the browser keeps it in a cookie that no script can read."""
+    token = given.token.strip()
+    try:
+        with studio.workspace.database.read() as connection:
+            actor = actor_of_token(connection, token)
+    except PermissionDeniedError as error:
+        raise NotLoggedInError(str(error)) from None
+    response.set_cookie(
+        studio.key.cookie,
+        studio.key.sign(digest_of_token(token)),
+        max_age=DAYS * 86400,
+        httponly=True,
+        samesite="strict",
+        secure=request.url.scheme == "https",
+    )
+    return _session(studio, actor, None)
+
+
+@ROUTER.post("/logout", status_code=204)
+def logout(studio: Shared, response: Response) -> None:
+    """Forget who looks, and the links that they followed."""
+    for name in (studio.key.cookie, studio.key.share_cookie):
+        response.delete_cookie(name, httponly=True, samesite="strict")
+
+
+def _has_accounts(studio: Studio) -> bool:
+    with studio.workspace.database.read() as connection:
+        return has_accounts(connection)
+
+
+def _session(studio: Studio, actor: Actor, episodes: frozenset[str] | None) -> Session:
+    return Session(
+        workspace=studio.workspace.name,
+        version=__version__,
+        name=actor.name,
+        role=actor.role,
+        guest=actor.guest,
+        read_only=studio.settings.read_only,
+        accounts=_has_accounts(studio),
+        may=[action for action in PERMISSIONS if may(actor, action)],
+        episodes=None if episodes is None else sorted(episodes),
+    )

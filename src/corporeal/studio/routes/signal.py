@@ -1,0 +1,191 @@
+"""Signals as plots need them: samples where they fit, their extremes where they do not."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+from fastapi import APIRouter, Query, Response
+from numpy.typing import NDArray
+from pydantic import BaseModel
+
+from corporeal.errors import CorporealError
+from corporeal.studio.binary import packed
+from corporeal.studio.routes.episode import stream_of
+from corporeal.studio.signal.byte_cache import ByteCache
+from corporeal.studio.signal.envelope import Blocks, merge
+from corporeal.studio.signal.pyramid import Pyramid, build, read_blocks
+from corporeal.studio.signal.signal_columns import (
+    Column,
+    columns_of,
+    read_columns,
+    rows_within,
+    value_type,
+)
+from corporeal.studio.signal.stamps import Stamps, read_stamps
+from corporeal.studio.studio import Shared, Studio
+from corporeal.studio.visitor import Reader
+
+ROUTER = APIRouter(tags=["signal"])
+MOST_POINTS = 20_000
+MOST_COLUMNS = 64
+MOST_VALUES = 400_000
+"""Of one answer: points times columns."""
+_MOST_READ = 1 << 24
+"""Values that are read for one answer; more come from the pyramid."""
+_PIECE_BYTES = 1 << 24
+_FAR_NS = 1 << 62
+
+# By the hash of the file: what it holds never changes, whoever asks.
+_STAMPS: ByteCache[Stamps] = ByteCache(1 << 30)
+_PYRAMIDS: ByteCache[Pyramid] = ByteCache(1 << 29)
+
+StreamPath = Annotated[str, Query(max_length=300, description="group/name, of kind array")]
+Moment = Annotated[int, Query(ge=-_FAR_NS, le=_FAR_NS)]
+
+
+class SampleFacts(BaseModel):
+    """The sample that holds at a time: the last one not after it. Index -1: there is none yet."""
+
+    stream: str
+    index: int
+    time_ns: int | None
+    age_ns: int | None
+    columns: list[str]
+    units: list[str]
+    values: list[float | None]
+
+
+@dataclass(frozen=True)
+class Signal:
+    """A stream, ready to be read; each read takes the episode for itself only for a moment."""
+
+    studio: Studio
+    episode_id: str
+    key: tuple[str, str]
+    path: str
+    columns: tuple[Column, ...]
+    stamps: Stamps
+    itemsize: int
+    piece: int
+
+    def read(self, first: int, stop: int) -> NDArray[np.floating[Any]]:
+        """Samples as (n, columns), a piece of the file at a time."""
+        parts = []
+        for begin in range(first, max(stop, first + 1), self.piece):
+            with self.studio.shelf.episode(self.episode_id) as episode:
+                reader = stream_of(episode, self.path, "array")
+                parts.append(read_columns(reader, begin, min(begin + self.piece, stop)))
+        return np.concatenate(parts) if len(parts) > 1 else parts[0]
+
+    @property
+    def pyramid(self) -> Pyramid:
+        """Built when it is first asked for."""
+        return _PYRAMIDS.get(self.key, lambda: build(
+            self.stamps, self.read, columns=len(self.columns),
+            itemsize=self.itemsize, rows=self.piece,
+        ))  # fmt: skip
+
+
+@ROUTER.get("/episodes/{episode_id}/signal", response_class=Response)
+def signal(
+    episode_id: str, studio: Shared, _: Reader, stream: StreamPath,
+    columns: Annotated[str, Query(max_length=400, pattern=r"^(\d{1,4}(,\d{1,4})*)?$")] = "",
+    start_ns: Moment = -_FAR_NS, end_ns: Moment = _FAR_NS,
+    points: Annotated[int, Query(ge=2, le=MOST_POINTS)] = 2000,
+) -> Response:  # fmt: skip
+    """A span of a stream as packed arrays, with what a line drawn through them must know.
+
+    `mode` samples: time_ns (n), values (columns, n). `mode` envelope: time_ns, end_ns (n), low,
+    high and nan (columns, n). `gap` (n) marks what comes after a hole.
+    """
+    if end_ns < start_ns:
+        raise CorporealError(f"end_ns, got {end_ns}; expected no less than start_ns {start_ns}.")
+    found = _open(studio, episode_id, stream)
+    chosen = _chosen(columns, found.columns)
+    points = min(points, max(2, MOST_VALUES // len(chosen)))
+    shown, is_whole = _shown(found, chosen, start_ns, end_ns, points)
+    arrays: dict[str, NDArray[Any]] = {"time_ns": shown.start_ns, "gap": shown.gap_ns > 0}
+    if is_whole:
+        arrays["values"] = shown.low.T
+    else:
+        arrays |= {"end_ns": shown.end_ns, "low": shown.low.T, "high": shown.high.T,
+                   "nan": shown.has_nan.T}  # fmt: skip
+    return packed(
+        arrays,
+        mode="samples" if is_whole else "envelope",
+        stream=stream,
+        columns=[found.columns[place].name for place in chosen],
+        units=[found.columns[place].unit for place in chosen],
+        numbers=chosen,
+        samples=len(found.stamps),
+        backward=found.stamps.backward,
+        repeated=found.stamps.repeated,
+        gap_ns=found.stamps.gap_ns,
+    )
+
+
+@ROUTER.get("/episodes/{episode_id}/sample")
+def sample(
+    episode_id: str, studio: Shared, _: Reader, stream: StreamPath, time_ns: Moment
+) -> SampleFacts:
+    """The values of a stream at one time."""
+    found = _open(studio, episode_id, stream)
+    index = found.stamps.last_before(time_ns)
+    values = found.read(index, index + 1)[0].tolist() if index >= 0 else []
+    at_ns = int(found.stamps.time_ns[index]) if index >= 0 else None
+    return SampleFacts(
+        stream=stream,
+        index=index,
+        time_ns=at_ns,
+        age_ns=None if at_ns is None else time_ns - at_ns,
+        columns=[column.name for column in found.columns],
+        units=[column.unit for column in found.columns],
+        values=[value if math.isfinite(value) else None for value in values],
+    )
+
+
+def _open(studio: Studio, episode_id: str, path: str) -> Signal:
+    digest = str(studio.shelf.row(episode_id)["hash"])
+    with studio.shelf.episode(episode_id) as episode:
+        reader = stream_of(episode, path, "array")
+        spec = reader.spec
+        stamps = _STAMPS.get((digest, path), lambda: read_stamps(reader.time_ns, spec.rate_hz))
+    return Signal(studio, episode_id, (digest, path), path, columns_of(spec), stamps,
+                  np.dtype(value_type(spec)).itemsize, rows_within(spec, _PIECE_BYTES))  # fmt: skip
+
+
+def _chosen(columns: str, known: tuple[Column, ...]) -> list[int]:
+    """The columns that are asked for, the first `MOST_COLUMNS` if none are named."""
+    if not columns:
+        return list(range(min(len(known), MOST_COLUMNS)))
+    chosen = [int(each) for each in columns.split(",")]
+    if len(chosen) > MOST_COLUMNS or max(chosen) >= len(known):
+        raise CorporealError(
+            f"columns, got {columns[:80]!r}; expected at most {MOST_COLUMNS} numbers "
+            f"from 0 to {len(known) - 1}."
+        )
+    return chosen
+
+
+def _shown(
+    found: Signal, chosen: list[int], start_ns: int, end_ns: int, points: int
+) -> tuple[Blocks, bool]:
+    """What to draw, and whether it is every sample of the span."""
+    time_ns = found.stamps.time_ns
+    first = max(int(np.searchsorted(time_ns, start_ns, side="left")) - 1, 0)
+    stop = min(int(np.searchsorted(time_ns, end_ns, side="right")) + 1, len(time_ns))
+    count = stop - first
+    per = max(1, math.ceil(count / points))
+    if per > 1 and count * len(found.columns) > _MOST_READ:
+        level, begin, end = found.pyramid.level(start_ns, end_ns, points)
+        runs = level.part(begin, end, chosen)
+        per = math.ceil(len(runs) / points)
+        return merge(runs, per, most_breaks=points), False
+
+    def read(begin: int, end: int) -> NDArray[np.floating[Any]]:
+        return found.read(begin, end)[:, chosen]
+
+    return read_blocks(found.stamps, read, (first, stop), per=per, rows=found.piece), per <= 1

@@ -1,0 +1,146 @@
+"""Saved views: a query with its order and look, under a name, for oneself or for all."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Path
+from pydantic import BaseModel, Field, field_validator
+from sqlalchemy import Connection, and_, delete, func, insert, or_, select, update
+
+from corporeal.catalog.audit import now
+from corporeal.catalog.bounds import check_text
+from corporeal.catalog.database import CatalogError
+from corporeal.catalog.permission import Actor, PermissionDeniedError, may
+from corporeal.catalog.query.order import read_order
+from corporeal.catalog.query.refinement import read
+from corporeal.catalog.query.words import LONGEST
+from corporeal.catalog.tables import VIEW
+from corporeal.errors import UnknownNameError
+from corporeal.studio.studio import Shared
+from corporeal.studio.visitor import Reader
+
+ROUTER = APIRouter(tags=["views"])
+MOST_VIEWS = 100
+"""Of one person."""
+_LARGEST = (1 << 63) - 1
+
+
+class Look(BaseModel):
+    """How a view is shown."""
+
+    order: str = Field("-recorded", max_length=40)
+    layout: Literal["table", "grid"] = "table"
+    columns: list[Annotated[str, Field(max_length=40)]] | None = Field(None, max_length=40)
+
+
+class ViewToSave(BaseModel):
+    """A view under a name of yours; one that is there already is replaced."""
+
+    name: str = Field(min_length=1, max_length=80)
+    query: str = Field("", max_length=LONGEST)
+    shared: bool = False
+    look: Look = Look()
+
+    @field_validator("name")
+    @classmethod
+    def _is_plain(cls, name: str) -> str:
+        if not name.strip() or not name.isprintable():
+            raise ValueError("expected plain text")
+        return name.strip()
+
+
+class View(BaseModel):
+    """A saved view; `mine` ones can be changed."""
+
+    number: int
+    name: str
+    owner: str
+    mine: bool
+    shared: bool
+    query: str
+    look: Look
+
+
+@ROUTER.get("/views")
+def list_views(studio: Shared, actor: Reader) -> list[View]:
+    """Your views and those that are shared, by name."""
+    seen = or_(VIEW.c.owner == actor.name, VIEW.c.shared.is_(True))
+    with studio.workspace.database.read() as connection:
+        rows = connection.execute(select(VIEW).where(seen).order_by(VIEW.c.name, VIEW.c.number))
+        return [_view(dict(row), actor) for row in rows.mappings()]
+
+
+@ROUTER.post("/views")
+def save_view(view: ViewToSave, studio: Shared, actor: Reader) -> View:
+    """Save a view; a query that is wrong is refused with the place."""
+    _check_change(actor)
+    if view.shared and not may(actor, "ingest"):
+        raise PermissionDeniedError(
+            f"to share a view, got {actor.name!r} with role {actor.role}; expected operator or "
+            "more. Save it for yourself."
+        )
+    read(view.query)
+    read_order(view.look.order)
+    for text in (view.name, view.query):
+        check_text(text, "view")
+    with studio.workspace.database.write() as connection:
+        return _view(_put(connection, view, actor), actor)
+
+
+@ROUTER.delete("/views/{number}", status_code=204)
+def delete_view(
+    number: Annotated[int, Path(ge=0, le=_LARGEST)], studio: Shared, actor: Reader
+) -> None:
+    """Delete a view of yours; an admin may delete any that is shared."""
+    _check_change(actor)
+    with studio.workspace.database.write() as connection:
+        seen = or_(VIEW.c.owner == actor.name, VIEW.c.shared.is_(True))
+        row = connection.execute(select(VIEW).where(VIEW.c.number == number, seen)).first()
+        if row is None:
+            raise UnknownNameError("view", str(number), _own_numbers(connection, actor))
+        if row.owner != actor.name and not may(actor, "account"):
+            raise PermissionDeniedError(
+                f"to delete the view {row.name!r}, got {actor.name!r}; expected {row.owner!r}, "
+                "whose view it is, or an admin."
+            )
+        connection.execute(delete(VIEW).where(VIEW.c.number == number))
+
+
+def _check_change(actor: Actor) -> None:
+    if actor.guest:
+        raise PermissionDeniedError("to save views, got a guest; expected an account. Log in.")
+
+
+def _put(connection: Connection, view: ViewToSave, actor: Actor) -> dict[str, Any]:
+    own = and_(VIEW.c.owner == actor.name, VIEW.c.name == view.name)
+    values = {
+        "shared": view.shared, "condition": view.query, "settings": view.look.model_dump(),
+    }  # fmt: skip
+    changed = connection.execute(update(VIEW).where(own).values(**values))
+    if not changed.rowcount:
+        mine = select(func.count()).where(VIEW.c.owner == actor.name)
+        if connection.execute(mine).scalar_one() >= MOST_VIEWS:
+            raise CatalogError(
+                f"views, got more than {MOST_VIEWS} of {actor.name!r}. Delete one first."
+            )
+        fresh = {"owner": actor.name, "name": view.name, "created_at": now(), **values}
+        connection.execute(insert(VIEW), [fresh])
+    return dict(connection.execute(select(VIEW).where(own)).mappings().one())
+
+
+def _own_numbers(connection: Connection, actor: Actor) -> list[str]:
+    own = select(VIEW.c.number).where(VIEW.c.owner == actor.name).limit(20)
+    return [str(number) for number in connection.execute(own).scalars()]
+
+
+def _view(row: dict[str, Any], actor: Actor) -> View:
+    return View(
+        number=row["number"],
+        name=row["name"],
+        owner=row["owner"],
+        mine=row["owner"] == actor.name,
+        shared=row["shared"],
+        query=row["condition"],
+        look=Look.model_validate(row["settings"]),
+    )

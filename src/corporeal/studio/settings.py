@@ -1,0 +1,46 @@
+"""What a Studio is started with."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+PORT = 8700
+PAGE_VARIABLE = "CORPOREAL_STUDIO_PAGE"
+"""A folder with a page that was built elsewhere, for those who work on it."""
+_HERE = ("localhost", "127.0.0.1", "::1")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """`page` holds the built front end; `recorders` are addresses that publish their health.
+
+    `names` are names that this machine is called by, besides its own and its numbers; without
+    `recorders`, those of this machine are looked for.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = PORT
+    read_only: bool = False
+    recorders: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    page: Path = Path(os.environ.get(PAGE_VARIABLE, Path(__file__).parent / "page"))
+    open_episodes: int = 16
+    most_body_bytes: int = 2 << 20
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine can reach it."""
+        return is_loopback(self.host)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address or name means this machine alone."""
+    if host.lower() in _HERE:
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

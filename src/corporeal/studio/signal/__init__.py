@@ -1,0 +1,1 @@
+"""Signals on their way to a plot: searched, thinned, kept at hand."""

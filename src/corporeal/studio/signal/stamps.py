@@ -1,0 +1,76 @@
+"""When the samples of a stream were taken, as a line that can be searched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corporeal.units import SECOND_NS
+
+GAP_PERIODS = 1.5
+"""A longer wait than this is drawn as a hole."""
+_PIECE = 1 << 20
+_MOST_LOOKED_AT = 1 << 16
+
+
+@dataclass(frozen=True)
+class Stamps:
+    """Stamps that never fall: one that went backwards stands at the latest before it.
+
+    So samples keep the order in which they were recorded, and a search finds them; `backward`
+    and `repeated` count the stamps that broke the rule. `gap_ns` is the longest wait that is no
+    gap, 0 for a stream without a rate.
+    """
+
+    time_ns: NDArray[np.int64]
+    backward: int
+    repeated: int
+    gap_ns: int
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        return self.time_ns.nbytes
+
+    def __len__(self) -> int:
+        return len(self.time_ns)
+
+    def last_before(self, time_ns: int) -> int:
+        """The number of the last sample that is not after this time; -1 before the first."""
+        return int(np.searchsorted(self.time_ns, time_ns, side="right")) - 1
+
+    def gaps(self, first: int, stop: int) -> NDArray[np.int64]:
+        """For each sample the time since the one before where it is a gap, else 0."""
+        begin = max(first - 1, 0)
+        waits = np.diff(self.time_ns[begin:stop])
+        if first == 0:
+            waits = np.concatenate([np.zeros(min(stop, 1), np.int64), waits])
+        if not self.gap_ns:
+            return np.zeros(len(waits), np.int64)
+        return np.where(waits > self.gap_ns, waits, 0)
+
+
+def read_stamps(given: NDArray[np.int64], rate_hz: float | None) -> Stamps:
+    """Stamps as a stream has them, looked through in pieces."""
+    backward = repeated = 0
+    latest = given[0] if len(given) else np.int64(0)
+    for first in range(0, len(given), _PIECE):
+        piece = given[max(first - 1, 0) : first + _PIECE]
+        highest = np.maximum.accumulate(np.maximum(piece, latest))
+        backward += int((piece[1:] < highest[:-1]).sum())
+        repeated += int((piece[1:] == piece[:-1]).sum())
+        latest = highest[-1]
+    rising = np.maximum.accumulate(given) if backward else given
+    return Stamps(rising, backward, repeated, _longest_wait_ns(rising, rate_hz))
+
+
+def _longest_wait_ns(rising: NDArray[np.int64], rate_hz: float | None) -> int:
+    """By the stated rate, or by the real one where that is slower: else all would be gaps."""
+    if rate_hz is None or len(rising) < 2:
+        return 0
+    step = max(1, len(rising) // _MOST_LOOKED_AT)
+    places = np.arange(1, len(rising), step)
+    usual = float(np.median(rising[places] - rising[places - 1]))
+    return round(GAP_PERIODS * max(SECOND_NS / rate_hz, usual))

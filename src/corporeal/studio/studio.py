@@ -1,0 +1,46 @@
+"""What all requests share: the workspace, the settings, the episodes at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends
+from starlette.requests import HTTPConnection
+
+from corporeal.catalog.workspace import Workspace
+from corporeal.studio.access.login_session import SessionKey, session_key
+from corporeal.studio.live_relay import LiveRelay
+from corporeal.studio.settings import Settings
+from corporeal.studio.shelf import Shelf
+
+
+@dataclass(frozen=True)
+class Studio:
+    """An open Studio; made by `open_studio`."""
+
+    workspace: Workspace
+    settings: Settings
+    shelf: Shelf
+    key: SessionKey
+    live: LiveRelay
+
+
+@contextmanager
+def open_studio(workspace: Workspace, settings: Settings) -> Iterator[Studio]:
+    """Everything that requests share, closed at the end of the block; the workspace stays open."""
+    with Shelf(workspace, most=settings.open_episodes) as shelf:
+        key, live = session_key(workspace.root), LiveRelay(settings.recorders)
+        yield Studio(workspace, settings, shelf, key, live)
+
+
+def _studio(connection: HTTPConnection) -> Studio:
+    found = connection.app.state.studio
+    assert isinstance(found, Studio)
+    return found
+
+
+Shared = Annotated[Studio, Depends(_studio)]
+"""How a route asks for it: `def list_episodes(studio: Shared)`."""

@@ -1,0 +1,111 @@
+"""The list of episodes in a real browser: by mouse, by keyboard, with mistakes, there and back."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.catalog.entries import entry
+from tests.studio.conftest import SmallWorkspace
+
+from corporeal.catalog.catalogue import add
+from corporeal.catalog.workspace import Workspace
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
+
+
+def _count(page: Page, text: str) -> None:
+    page.locator(".list-bar-count", has_text=re.compile(f"^{text}$")).wait_for()
+
+
+def test_a_newcomer_finds_the_fall_opens_it_and_comes_back(
+    page: Page, address: str, small_workspace: SmallWorkspace
+) -> None:
+    page.goto(address)
+    _count(page, "3 episodes")
+    page.get_by_role("button", name=re.compile("Failure: fall")).click()
+    _count(page, "1 episode")
+    assert page.get_by_role("combobox", name="Query").input_value() == "failure = fall"
+    assert page.get_by_role("checkbox", name="Failure fall, 1").is_checked()
+    page.get_by_role("link", name=re.compile("Open reach")).click()
+    page.wait_for_url(re.compile(small_workspace.episodes[1]))
+    page.go_back()
+    _count(page, "1 episode")
+    page.get_by_role("checkbox", name="Failure fall, 1").uncheck()
+    _count(page, "3 episodes")
+    page.go_back()
+    _count(page, "1 episode")
+
+
+def test_a_wrong_query_says_where_and_what_it_would_be(page: Page, address: str) -> None:
+    page.goto(address)
+    _count(page, "3 episodes")
+    page.keyboard.press("/")
+    page.keyboard.type("taks = reach")
+    page.keyboard.press("Enter")
+    said = page.get_by_role("alert")
+    said.filter(has_text="at character 1").wait_for()
+    assert "did you mean task?" in said.inner_text()
+    _count(page, "3 episodes")
+    page.get_by_role("button", name="Clear the query").click()
+    page.keyboard.type("oper")
+    offered = page.get_by_role("listbox", name="Suggestions")
+    offered.get_by_text("operator").wait_for()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.keyboard.type("= ")
+    offered.get_by_text("op1").wait_for()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    # What can be read is shown without being asked for.
+    _count(page, "1 episode")
+
+
+def test_the_keyboard_alone_walks_selects_compares_and_returns_to_the_same_row(
+    page: Page, address: str, workspace: Workspace
+) -> None:
+    with workspace.database.write() as connection:
+        add(connection, [entry(number) for number in range(400)], who="tester")
+    page.goto(f"{address}/?query=robot+%3D+g1&order=file")
+    page.locator("#row-0 time").wait_for()
+    page.locator(".list-bar-count", has_text=re.compile(r"^40\d episodes")).wait_for()
+    page.keyboard.press("End")
+    page.keyboard.press("Home")
+    for _ in range(8):
+        page.keyboard.press("PageDown")
+    page.keyboard.press("j")
+    current = page.locator(".episode-table-row.current")
+    current.locator("time").wait_for()
+    place = current.get_attribute("id")
+    page.keyboard.press("x")
+    page.keyboard.press("k")
+    page.keyboard.press("x")
+    page.get_by_text("2 selected").wait_for()
+    page.keyboard.press("j")
+    page.locator(f"#{place}.current").wait_for()
+    scroll = _scroll(page)
+    assert scroll > 3000
+    page.keyboard.press("c")
+    page.wait_for_url(re.compile(r"/compare\?a=.+&b=.+"))
+    page.go_back()
+    page.locator(f"#{place}.current time").wait_for()
+    assert abs(_scroll(page) - scroll) < 2
+    page.keyboard.press("v")
+    page.locator(".episode-tile.current").first.wait_for()
+    assert "view=grid" in page.url
+
+
+def test_an_empty_list_says_what_to_do(page: Page, address: str) -> None:
+    page.goto(f"{address}/?query=failure+%3D+fall+and+operator+%3D+zoe")
+    page.get_by_text("No episode matches").wait_for()
+    page.get_by_role("button", name=re.compile("without operator = zoe")).click()
+    _count(page, "1 episode")
+
+
+def _scroll(page: Page) -> float:
+    return float(page.evaluate("document.querySelector('[role=grid]').scrollTop"))

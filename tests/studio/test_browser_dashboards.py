@@ -1,0 +1,85 @@
+"""Dashboards in a real browser: questions, answers, keys, and the episodes behind a mark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.operations.made_up import fill, laboratory
+
+from corporeal.catalog.workspace import Workspace, make_workspace
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Iterator[Workspace]:
+    """A made-up laboratory instead of three episodes."""
+    with make_workspace(tmp_path / "laboratory") as made:
+        fill(made.database, laboratory())
+        yield made
+
+
+def _open(page: Page, address: str) -> None:
+    from playwright.sync_api import expect
+
+    page.goto(address)
+    page.wait_for_selector(".chart-card")
+    expect(page.locator(".chart-card[aria-busy=true]")).to_have_count(0, timeout=20_000)
+
+
+def test_every_chart_answers_and_a_mark_opens_its_episodes(page: Page, address: str) -> None:
+    from playwright.sync_api import expect
+
+    _open(page, f"{address}/dashboards")
+    expect(page.locator(".chart-failed")).to_have_count(0)
+    assert page.locator(".chart-answer").count() == page.locator(".chart-card").count()
+    for kind in (".curve", ".bar", ".heat-cell", ".plain-table", ".figure-value"):
+        assert page.locator(kind).count() > 0, kind
+    page.locator("#station_failures a.mark").first.focus()
+    page.keyboard.press("ArrowRight")
+    detail = page.locator(".chart-tip").inner_text()
+    assert "episode" in detail
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/?query=*")
+    assert "station+%3D" in page.url or "station%20%3D" in page.url
+
+
+def test_a_scope_and_a_choice_are_in_the_address(page: Page, address: str) -> None:
+    from playwright.sync_api import expect
+
+    _open(page, f"{address}/dashboards")
+    page.keyboard.press("/")
+    page.keyboard.type("station = st3")
+    page.keyboard.press("Enter")
+    expect(page.locator("#station_failures .label")).to_have_text(["st3"])
+    page.select_option("#coverage_objects-rows", "operator")
+    expect(page.locator("#coverage_objects .heat-corner")).to_contain_text("operator")
+    _open(page, page.url)
+    expect(page.locator("#station_failures .label")).to_have_text(["st3"])
+    expect(page.locator("#coverage_objects .heat-corner")).to_contain_text("operator")
+
+
+def test_a_wrong_query_is_told_in_every_card_and_can_be_mended(page: Page, address: str) -> None:
+    from playwright.sync_api import expect
+
+    _open(page, f"{address}/dashboards?query=station+station")
+    expect(page.locator("#cost .chart-failed")).to_contain_text("character 9")
+    page.get_by_role("button", name="Clear").click()
+    expect(page.locator("#cost .figure-value").first).to_be_visible()
+
+
+def test_every_chart_can_be_read_as_a_table_on_a_phone(page: Page, address: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    _open(page, f"{address}/dashboards")
+    wide = page.evaluate("document.documentElement.scrollWidth")
+    assert wide <= 390
+    page.locator("#quality_over_time").get_by_role("button", name="Table").click()
+    rows = page.locator("#quality_over_time tbody tr")
+    assert rows.count() == 15
+    assert "b00" in rows.first.inner_text()

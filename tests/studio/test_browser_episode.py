@@ -1,0 +1,136 @@
+"""The page of an episode in a real browser: a newcomer finds the fall; all works by keyboard."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import pytest
+from tests.studio.conftest import SmallWorkspace
+from tests.studio.small_workspace import write_episode
+
+from corporeal.catalog.ingestion.ingest import ingest
+from corporeal.catalog.query.listing import every
+from corporeal.catalog.workspace import make_workspace
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
+
+
+@pytest.fixture(scope="module")
+def fallen(tmp_path_factory: pytest.TempPathFactory) -> SmallWorkspace:
+    """A good episode, and one that bumps into something and falls at 3 s."""
+    folder = tmp_path_factory.mktemp("fallen")
+    good = {"operator": "ann", "task": "reach", "outcome": {"success": True}}
+    bad = {"operator": "ben", "task": "reach", "outcome": {"success": False, "failure": "fall"}}
+    files = [
+        write_episode(folder / "good.h5", seed=1, metadata=good),
+        write_episode(folder / "fall.h5", seed=2, metadata=bad, events=(
+            (0.5, "start"), (2.5, "contact"), (3.0, "fall"), (3.5, "end"))),
+    ]  # fmt: skip
+    with make_workspace(folder / "workspace") as workspace:
+        ingest(workspace, files, who="tester", on="serial")
+        with workspace.database.read() as connection:
+            names = [str(row["id"]) for row in every(connection, order="recorded")]
+    return SmallWorkspace(folder / "workspace", names)
+
+
+@pytest.fixture
+def small_workspace(fallen: SmallWorkspace) -> SmallWorkspace:
+    """The workspace that `address` serves; nothing here changes it."""
+    return fallen
+
+
+def test_a_newcomer_finds_the_fall_and_what_led_to_it(
+    page: Page, address: str, fallen: SmallWorkspace
+) -> None:
+    from playwright.sync_api import expect
+
+    page.goto(f"{address}/episodes/{fallen.episodes[1]}")
+    happened = page.get_by_role("region", name="What happened")
+    expect(happened).to_contain_text("the robot fell at 0:03.0, after contact at 0:02.5")
+    happened.get_by_role("button", name="Go to the fall").click()
+    page.wait_for_url("**t=3000000000**")
+    finding = page.get_by_role("listitem").filter(has_text="outcome_agrees").first
+    expect(finding).to_contain_text("Why it matters")
+    page.get_by_role("tab", name="score").click()
+    expect(page.get_by_role("tabpanel")).to_contain_text("episodes of reach")
+    page.get_by_role("tab", name="lineage").click()
+    expect(page.get_by_role("link", name="operator ben")).to_be_visible()
+
+
+def test_the_keyboard_moves_through_the_page(
+    page: Page, address: str, fallen: SmallWorkspace
+) -> None:
+    from playwright.sync_api import expect
+
+    good, bad = fallen.episodes
+    page.goto(f"{address}/episodes/{bad}")
+    panel = page.get_by_role("complementary", name="What is known")
+    expect(panel).to_be_visible()
+    page.keyboard.press("i")
+    expect(panel).to_have_count(0)
+    page.keyboard.press("i")
+    expect(panel).to_be_visible()
+    bar = page.get_by_role("separator", name="Height of the views")
+    before = int(bar.get_attribute("aria-valuenow") or 0)
+    bar.focus()
+    page.keyboard.press("ArrowDown")
+    expect(bar).to_have_attribute("aria-valuenow", str(before + 2))
+    page.reload()
+    expect(bar).to_have_attribute("aria-valuenow", str(before + 2))
+    tab = page.get_by_role("tab", name="findings")
+    tab.focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("tab", name="score")).to_be_focused()
+    expect(page.get_by_role("button", name="The next episode")).to_be_enabled()
+    page.keyboard.press("PageDown")
+    page.wait_for_url(f"**/episodes/{good}")
+    expect(page.get_by_role("tab", name="findings")).to_be_visible()
+    page.keyboard.press("c")
+    page.get_by_role("link", name="fall.h5").click()
+    expect(page.get_by_role("heading", name="Compare")).to_be_visible()
+
+
+def test_two_episodes_are_compared_and_taken_elsewhere(
+    page: Page, address: str, fallen: SmallWorkspace
+) -> None:
+    from playwright.sync_api import expect
+
+    good, bad = fallen.episodes
+    page.goto(f"{address}/compare?a={good}&b={bad}")
+    expect(page.get_by_role("row", name="failure").filter(has_text="fall")).to_be_visible()
+    page.get_by_role("button", name="Phase").click()
+    page.wait_for_url("**align=phase**")
+    expect(page.get_by_role("button", name="Phase")).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_role("img", name="of both").first).to_be_visible()
+    page.goto(f"{address}/episodes/{good}")
+    page.get_by_role("button", name="Open in").click()
+    below = f"{address}/api/episodes/{good}"
+    remote = quote(f"{below}/episode.mcap", safe="")
+    expect(page.get_by_role("link", name="Open in Foxglove")).to_have_attribute(
+        "href", f"foxglove://open?ds=remote-file&ds.url={remote}"
+    )
+    expect(page.get_by_role("dialog")).to_contain_text(f'rerun "{below}/episode.rrd"')
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download .mcap").click()
+    assert download.value.suggested_filename == "good.mcap"
+
+
+def test_a_phone_scrolls_down_and_never_sideways(
+    browser: Browser, address: str, fallen: SmallWorkspace
+) -> None:
+    context = browser.new_context(viewport={"width": 390, "height": 844})
+    page = context.new_page()
+    good, bad = fallen.episodes
+    for path in (f"/episodes/{bad}", f"/compare?a={good}&b={bad}"):
+        page.goto(address + path)
+        page.get_by_role("button", name="Play").wait_for()
+        page.wait_for_timeout(500)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
+        foot = page.locator("footer").bounding_box()
+        assert foot is not None
+        assert abs(foot["y"] + foot["height"] - 844) < 2, path
+    context.close()

@@ -1,0 +1,192 @@
+"""Ten episodes are reviewed in a real browser, by keyboard alone, over a server that dies."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from time import monotonic, sleep
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.studio.small_workspace import write_episode
+
+from corporeal.catalog.audit import verify
+from corporeal.catalog.catalogue import episode as episode_row
+from corporeal.catalog.catalogue import move
+from corporeal.catalog.ingestion.ingest import ingest
+from corporeal.catalog.permission import Actor
+from corporeal.catalog.query.listing import every
+from corporeal.catalog.workspace import make_workspace, open_workspace
+from corporeal.operations.review.queue import items_of, neighbours
+from corporeal.operations.review.review import Wanted, create_review, progress_of, review_of
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
+EPISODES, DRAWN = 12, 8
+
+
+class StudioProcess:
+    """A Studio in a process of its own, which a test may kill and start again."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        with closing(socket.socket()) as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.address = f"http://127.0.0.1:{self.port}"
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "corporeal", "studio", str(self.root), "--port", str(self.port)],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        until = monotonic() + 90
+        while monotonic() < until:
+            try:
+                with urllib.request.urlopen(f"{self.address}/api/session", timeout=5):
+                    return
+            except OSError:  # It does not listen yet, or not answer yet.
+                sleep(0.1)
+        raise AssertionError("Studio did not start")
+
+    def kill(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait(timeout=20)
+            self.process = None
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Twelve episodes of a second, one minute apart in one session, and a review of eight."""
+    folder = tmp_path_factory.mktemp("review")
+    files = [
+        write_episode(folder / f"{number}.h5", seed=number, duration_s=1.0, events=(),
+                      metadata={"operator": "op0", "station": "st1", "session": "s1",
+                                "task": "reach"})
+        for number in range(EPISODES)
+    ]  # fmt: skip
+    with make_workspace(folder / "lab") as workspace:
+        ingest(workspace, files, who="tester", on="serial", check=False)
+        with workspace.database.write() as connection:
+            ids = [str(row["id"]) for row in every(connection, order="recorded")]
+            move(connection, ids, "accepted", who="tester", why="looked at by hand")
+            wanted = Wanted(share=DRAWN / EPISODES)
+            create_review(connection, "ten", None, wanted, by=Actor("tester", "lead"))
+    return folder / "lab"
+
+
+@pytest.fixture(scope="module")
+def studio(lab: Path) -> Iterator[StudioProcess]:
+    made = StudioProcess(lab)
+    made.start()
+    yield made
+    made.kill()
+
+
+def _shown(page: Page, *, other_than: str = "") -> str:
+    """The id of the episode on the screen, once it is another one than before."""
+    page.wait_for_selector(f".workplace:not([data-episode='{other_than}'])", timeout=30_000)
+    return str(page.locator(".workplace").get_attribute("data-episode"))
+
+
+def _accept(page: Page, episode: str) -> str:
+    page.keyboard.press("a")
+    return _shown(page, other_than=episode)
+
+
+def test_on_a_phone_the_buttons_lie_under_the_thumb(studio: StudioProcess, page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{studio.address}/review")
+    page.get_by_role("button", name="New review").click()
+    page.get_by_label("Which episodes").fill("state is known and score is known")
+    page.get_by_text("No episode that nobody has reviewed").wait_for(timeout=10_000)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.goto(f"{studio.address}/review/ten")
+    _shown(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    for name in ("Accept", "Reject"):
+        box = page.get_by_role("button", name=name).bounding_box()
+        assert box is not None
+        assert box["height"] >= 48
+        assert box["y"] + box["height"] <= 844
+
+
+def test_ten_episodes_by_keyboard_over_a_server_that_is_killed(
+    studio: StudioProcess, page: Page
+) -> None:
+    page.goto(f"{studio.address}/review/ten")
+    episode = _shown(page)
+    seen = [episode]
+    page.wait_for_selector("[data-frame]:not([data-frame='-1'])", timeout=30_000)
+    fast = page.get_by_role("button", name="2 times as fast")
+    assert fast.get_attribute("aria-pressed") == "true"
+    for _ in range(3):
+        seen.append(_accept(page, seen[-1]))
+
+    # A rejection: the digit chooses, words are added, Enter sends.
+    rejected = seen[-1]
+    page.keyboard.press("r")
+    page.keyboard.press("4")
+    for _ in range(2):
+        page.keyboard.press("Tab")
+    page.keyboard.type("a hand 12")
+    page.reload()
+    assert _shown(page) == rejected, "the same episode after the window was opened anew"
+    page.keyboard.press("r")
+    dialog = page.get_by_role("dialog")
+    assert dialog.get_by_role("radio", name="camera").is_checked()
+    assert dialog.get_by_role("textbox").input_value() == "a hand 12"
+    page.keyboard.press("Enter")
+    seen.append(_shown(page, other_than=rejected))
+    page.get_by_text("pulled in, next in the queue").wait_for()
+
+    # The server dies with a decision on its way.
+    studio.kill()
+    page.keyboard.press("a")
+    page.get_by_text("1 decision waits for the server").wait_for(timeout=20_000)
+    studio.start()
+    seen.append(_shown(page, other_than=seen[-1]))
+    page.get_by_text("waits for the server").wait_for(state="hidden", timeout=20_000)
+
+    # Taken back, and decided anew.
+    page.keyboard.press("u")
+    again = _shown(page, other_than=seen[-1])
+    assert again == seen[-2]
+    seen[-1] = _accept(page, again)
+    while len(seen) < 11 and page.locator(".workplace").count():
+        page.keyboard.press("a")
+        page.wait_for_selector(
+            f".results, .workplace:not([data-episode='{seen[-1]}'])", timeout=30_000
+        )
+        if page.locator(".results").count():
+            break
+        seen.append(_shown(page))
+    assert len(set(seen)) == len(seen)
+    assert len(seen) >= 10
+    _check_catalogue(studio.root, rejected, seen)
+
+
+def _check_catalogue(root: Path, rejected: str, seen: list[str]) -> None:
+    with open_workspace(root) as workspace, workspace.database.read() as connection:
+        review = review_of(connection, "ten")
+        found = {each.episode: each for each in items_of(connection, review)}
+        progress = progress_of(connection, review)
+        near = neighbours(connection, episode_row(connection, rejected))
+        assert not list(verify(connection))
+    decided = {name for name, each in found.items() if each.decision}
+    assert set(seen[:-1]) <= decided
+    assert len(decided) >= 10
+    assert (found[rejected].decision, found[rejected].why) == ("reject", "camera: a hand 12")
+    assert progress.rejected == 1
+    assert progress.neighbours >= 1
+    assert seen[4] == next(each for each in near if each not in seen[:3]), "a neighbour comes next"
+    assert all((each.seconds or 0) > 0 for each in found.values() if each.decision)

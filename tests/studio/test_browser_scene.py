@@ -1,0 +1,122 @@
+"""The robot in a real browser: the right sample, at the right place, drawn only when it must be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from tests.studio.conftest import SmallWorkspace
+
+from corporeal.catalog.catalogue import episode as episode_row
+from corporeal.catalog.stores.folder import FolderStore
+from corporeal.catalog.workspace import Workspace
+from corporeal.embodiment.kinematics import Kinematics
+from corporeal.episode.episode import Episode
+from corporeal.geometry import Array
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
+
+PLACES = ("left_palm", "right_palm", "left_sole", "right_sole", "torso_link")
+CANVAS = ".scene canvas"
+
+
+def _file(workspace: Workspace, name: str) -> Path:
+    assert isinstance(workspace.store, FolderStore)
+    with workspace.database.read() as connection:
+        return workspace.store.path(str(episode_row(connection, name)["hash"]))
+
+
+def _row(episode: Episode, path: str, time_ns: int) -> tuple[int, Array]:
+    """The sample that is shown at a time, and its number."""
+    number = int(np.searchsorted(episode[path].time_ns, time_ns, "right")) - 1
+    return number, np.asarray(episode[path][number], np.float64)[None]
+
+
+def _places(page: Page, *, ghost: bool = False) -> Array:
+    asked = (
+        "([names, ghost]) => names.map((name) => window.__studioScene.linkPosition(name, ghost))"
+    )
+    return np.array(page.evaluate(asked, [list(PLACES), ghost]), np.float64)
+
+
+def _seek(page: Page, time_ns: int) -> None:
+    page.evaluate("(time) => window.__studioScene.seek(time)", time_ns)
+    page.wait_for_selector(f'{CANVAS}[data-time-ns="{time_ns}"]', state="attached")
+
+
+def test_hands_and_feet_are_where_the_kinematics_has_them(
+    page: Page, address: str, small_workspace: SmallWorkspace, workspace: Workspace
+) -> None:
+    name = small_workspace.episodes[0]
+    page.goto(f"{address}/episodes/{name}?t=1000000000")
+    page.wait_for_selector(f'{CANVAS}[data-frame]:not([data-frame="-2"])', state="attached")
+    rng = np.random.default_rng(11)
+    with Episode.open(_file(workspace, name)) as episode:
+        kinematics = Kinematics(episode.embodiment)
+        names = dict(zip(PLACES, PLACES, strict=True))
+        for time_ns in rng.integers(10**8, 39 * 10**8, 8).tolist():
+            _seek(page, time_ns)
+            frame, q = _row(episode, "observations/joint_position", time_ns)
+            asked, target = _row(episode, "actions/joint_position_target", time_ns)
+            _, base = _row(episode, "debug/base_pose", time_ns)
+            page.wait_for_selector(
+                f'{CANVAS}[data-frame="{frame}"][data-ghost-frame="{asked}"]', state="attached"
+            )
+            measured = kinematics.place_poses(names, q, base).positions[0]
+            commanded = kinematics.place_poses(names, target, base).positions[0]
+            np.testing.assert_allclose(_places(page), measured, atol=1e-3)
+            np.testing.assert_allclose(_places(page, ghost=True), commanded, atol=1e-3)
+            assert np.abs(measured - commanded).max() > 1e-4, "the ghost differs"
+
+
+def test_keys_change_the_picture_and_nothing_is_drawn_while_nothing_changes(
+    page: Page, address: str, small_workspace: SmallWorkspace
+) -> None:
+    page.goto(f"{address}/episodes/{small_workspace.episodes[0]}?t=1000000000")
+    page.wait_for_selector(f'{CANVAS}[data-frame]:not([data-frame="-2"])', state="attached")
+    page.wait_for_function("() => window.__studioScene.drawn() > 0")
+    page.wait_for_timeout(1500)
+    before = page.evaluate("() => window.__studioScene.drawn()")
+    page.wait_for_timeout(600)
+    assert page.evaluate("() => window.__studioScene.drawn()") == before
+    for key in ("h", "v"):
+        page.keyboard.press(key)
+        page.wait_for_function("(n) => window.__studioScene.drawn() > n", arg=before)
+        page.wait_for_timeout(300)
+        before = page.evaluate("() => window.__studioScene.drawn()")
+    page.get_by_text("Show", exact=True).click()
+    assert not page.get_by_label("Ghost of the command").is_checked()
+    page.locator(CANVAS).focus()
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_function("(n) => window.__studioScene.drawn() > n", arg=before)
+    assert page.locator(CANVAS).get_attribute("data-time-ns") == "1000000000", (
+        "arrows turn the view"
+    )
+
+
+def test_tactile_maps_show_the_sample_of_the_moment(
+    page: Page, address: str, small_workspace: SmallWorkspace, workspace: Workspace
+) -> None:
+    name, time_ns = small_workspace.episodes[0], 2_000_000_000
+    with Episode.open(_file(workspace, name)) as episode:
+        stream = next(path for path in episode if path.endswith("tactile"))
+        frame, _ = _row(episode, stream, time_ns)
+    page.goto(f"{address}/episodes/{name}?t={time_ns}")
+    page.wait_for_selector(f'canvas[data-stream="{stream}"][data-frame="{frame}"]')
+
+
+def test_without_webgl_a_sentence_stands_in_its_place(
+    page: Page, address: str, small_workspace: SmallWorkspace
+) -> None:
+    page.add_init_script(
+        "const make = HTMLCanvasElement.prototype.getContext;"
+        "HTMLCanvasElement.prototype.getContext = function (kind, ...rest) {"
+        "  return kind.startsWith('webgl') ? null : make.call(this, kind, ...rest); };"
+    )
+    page.goto(f"{address}/episodes/{small_workspace.episodes[0]}")
+    page.get_by_text("This browser does not draw in 3-D").wait_for()

@@ -1,0 +1,63 @@
+// Two episodes side by side; the same names as in `corporeal.studio.routes.comparison`.
+import { getJson } from "./client";
+import { below } from "./episode";
+
+export const ALIGNMENTS = ["time", "start", "phase", "motion"] as const;
+export type Alignment = (typeof ALIGNMENTS)[number];
+
+export interface Difference {
+  name: string;
+  a: unknown;
+  b: unknown;
+  same: boolean;
+}
+
+export interface Comparison {
+  a: string;
+  b: string;
+  align: Alignment;
+  ways: { align: Alignment; possible: boolean; reason: string | null }[];
+  time_a: number[];
+  time_b: number[];
+  facts: Difference[];
+  scores: Difference[];
+  findings: { check: string; severity: string; a: number; b: number }[];
+}
+
+export interface Peer {
+  id: string;
+  file: string;
+  task: string | null;
+  operator: string | null;
+  verdict: string | null;
+  score: number | null;
+  success: boolean | null;
+  recorded_ns: number | null;
+}
+
+export function getComparison(a: string, b: string, align: Alignment, signal?: AbortSignal): Promise<Comparison> {
+  return getJson<Comparison>("/comparison", { a, b, align }, signal);
+}
+
+export function getPeers(id: string, q: string, signal?: AbortSignal): Promise<Peer[]> {
+  return getJson<Peer[]>(below(id, "peers"), { q }, signal);
+}
+
+/** The moment of B for a moment of A: straight between the points, both clocks alike outside. */
+export function mapTime(timeA: number[], timeB: number[], timeNs: number): number {
+  const last = timeA.length - 1;
+  if (last < 0) return timeNs;
+  const first = [timeA[0] as number, timeB[0] as number] as const;
+  if (timeNs <= first[0]) return first[1] + timeNs - first[0];
+  const end = [timeA[last] as number, timeB[last] as number] as const;
+  if (timeNs >= end[0]) return end[1] + timeNs - end[0];
+  let low = 0;
+  let high = last;
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if ((timeA[middle] as number) <= timeNs) low = middle;
+    else high = middle;
+  }
+  const [a0, a1, b0, b1] = [timeA[low], timeA[high], timeB[low], timeB[high]] as [number, number, number, number];
+  return Math.round(b0 + ((timeNs - a0) / Math.max(1, a1 - a0)) * (b1 - b0));
+}

@@ -1,0 +1,51 @@
+import { createContext, useContext } from "react";
+import { getJson } from "./client";
+import { early } from "./early";
+
+export interface Session {
+  workspace: string;
+  version: string;
+  name: string;
+  role: string;
+  guest: boolean;
+  read_only: boolean;
+  may: string[];
+  /** Whether people have to log in here at all. */
+  accounts: boolean;
+  /** All that a visitor by a share link may see; null for everyone else. */
+  episodes: string[] | null;
+}
+
+export const sessionKey = "session";
+
+export function fetchSession(): Promise<Session> {
+  return getJson<Session>("/session");
+}
+
+export function getSession(): Promise<Session> {
+  return early(sessionKey, fetchSession);
+}
+
+const nobody: Session = {
+  workspace: "",
+  version: "",
+  name: "",
+  role: "viewer",
+  guest: true,
+  read_only: true,
+  may: [],
+  accounts: false,
+  episodes: null,
+};
+
+export const SessionContext = createContext<Session>(nobody);
+
+export function useSession(): Session {
+  return useContext(SessionContext);
+}
+
+/** Whether the visitor may do this, on a Studio that lets anything be changed at all. */
+export function useMay(action: string): boolean {
+  const session = useSession();
+  return session.may.includes(action) && (action === "read" || !session.read_only);
+}

@@ -1,0 +1,180 @@
+import { type ComponentType, lazy, Suspense, useEffect, useState } from "react";
+import { sendJson } from "./api/client";
+import { getSession, type Session, SessionContext } from "./api/session";
+import { useAnswer } from "./api/use_answer";
+import { Away } from "./parts/away";
+import { ErrorBoundary } from "./parts/error_boundary";
+import { HelpDialog } from "./parts/help_dialog";
+import { Link } from "./parts/link";
+import { Notice, Waiting } from "./parts/notice";
+import { go, useAddress } from "./parts/router";
+import { useShortcuts } from "./parts/shortcuts";
+import { ThemeButton } from "./parts/theme_button";
+import { Browse } from "./pages/browse/browse";
+
+// A page is fetched when it is first opened; the list of episodes comes with the frame.
+const EpisodePage = lazy(() => import("./pages/episode/episode_page"));
+const ComparePage = lazy(() => import("./pages/compare/compare_page"));
+const Dashboards = lazy(() => import("./pages/dashboards/dashboards"));
+const Live = lazy(() => import("./pages/live/live"));
+const Review = lazy(() => import("./pages/review/review"));
+const Login = lazy(() => import("./pages/login/login"));
+
+const sections: { path: string; title: string }[] = [
+  { path: "/", title: "Episodes" },
+  { path: "/review", title: "Review" },
+  { path: "/dashboards", title: "Dashboards" },
+  { path: "/live", title: "Live" },
+];
+
+const pages: [RegExp, ComponentType<{ address: URL }>][] = [
+  [/^\/$/, Browse],
+  [/^\/episodes\/[^/]+$/, EpisodePage],
+  [/^\/compare$/, ComparePage],
+  [/^\/dashboards/, Dashboards],
+  [/^\/live/, Live],
+  [/^\/review/, Review],
+];
+
+export function App() {
+  return (
+    <ErrorBoundary of="app">
+      <Frame />
+    </ErrorBoundary>
+  );
+}
+
+function Frame() {
+  const address = useAddress();
+  const [wantsLogin, setWantsLogin] = useState(false);
+  const session = useAnswer(getSession, [wantsLogin]);
+  const [help, setHelp] = useState(false);
+  useEffect(() => {
+    const ask = () => setWantsLogin(true);
+    window.addEventListener("studio:login", ask);
+    return () => window.removeEventListener("studio:login", ask);
+  }, []);
+  useShortcuts("Everywhere", [
+    { keys: ["?"], does: "List the keys that work here", run: () => setHelp(true) },
+    ...sections.map(({ path, title }, place) => ({
+      keys: [`Alt+${place + 1}`],
+      does: `Go to ${title}`,
+      run: () => go(path),
+    })),
+  ]);
+  if (wantsLogin || address.pathname === "/login") {
+    return (
+      <Suspense fallback={<Waiting />}>
+        <Login
+          why={address.searchParams.get("why")}
+          onDone={() => {
+            setWantsLogin(false);
+            session.again();
+            if (address.pathname === "/login") go("/", { replace: true });
+          }}
+        />
+      </Suspense>
+    );
+  }
+  return (
+    <div className="frame">
+      <a className="skip" href="#main">
+        Skip to the content
+      </a>
+      <Top session={session.value} pathname={address.pathname} onHelp={() => setHelp(true)} />
+      <Away />
+      <main id="main" tabIndex={-1}>
+        {session.error && !session.value ? (
+          <Notice error={session.error} again={session.again} />
+        ) : !session.value ? (
+          <Waiting />
+        ) : (
+          <SessionContext value={session.value}>
+            <ErrorBoundary of={address.pathname}>
+              <Suspense fallback={<Waiting />}>
+                <Page address={address} session={session.value} />
+              </Suspense>
+            </ErrorBoundary>
+          </SessionContext>
+        )}
+      </main>
+      {help && <HelpDialog onClose={() => setHelp(false)} />}
+    </div>
+  );
+}
+
+function Page({ address, session }: { address: URL; session: Session }) {
+  const Found = pages.find(([pattern]) => pattern.test(address.pathname))?.[1];
+  if (session.episodes && !/^\/(episodes\/|compare)/.test(address.pathname)) {
+    return <SharedEpisodes episodes={session.episodes} />;
+  }
+  if (!Found) return <Notice error={new Error(`${address.pathname} is no page of Studio.`)} />;
+  return <Found address={address} />;
+}
+
+/** What a visitor by a link sees instead of everything else. */
+function SharedEpisodes({ episodes }: { episodes: string[] }) {
+  return (
+    <div className="notice">
+      <h2>Shared with you</h2>
+      <ul>
+        {episodes.map((id) => (
+          <li key={id}>
+            <Link href={`/episodes/${encodeURIComponent(id)}`}>{id}</Link>
+          </li>
+        ))}
+      </ul>
+      <p>
+        To see more, <Link href="/login">log in</Link>.
+      </p>
+    </div>
+  );
+}
+
+function Top({ session, pathname, onHelp }: { session: Session | null; pathname: string; onHelp: () => void }) {
+  return (
+    <header className="top">
+      <Link href="/" className="brand">
+        <span aria-hidden>◈</span> Corporeal <b>{session?.workspace}</b>
+      </Link>
+      {session && !session.episodes && (
+        <nav aria-label="Sections">
+          {sections.map(({ path, title }) => (
+            <Link key={path} href={path} aria-current={isAt(pathname, path) ? "page" : undefined}>
+              {title}
+            </Link>
+          ))}
+        </nav>
+      )}
+      <span className="who">
+        {session?.read_only && <span className="chip">read-only</span>}
+        {session && <Who session={session} />}
+        <button type="button" className="quiet" onClick={onHelp} aria-label="Keys">
+          ?
+        </button>
+        <ThemeButton />
+      </span>
+    </header>
+  );
+}
+
+/** The visitor's name; where there are accounts, the way in or out. */
+function Who({ session }: { session: Session }) {
+  if (session.guest) return <Link href="/login">Log in</Link>;
+  const leave = () => void sendJson("POST", "/logout").then(() => window.location.assign("/"));
+  return (
+    <>
+      <span title={`role: ${session.role}`}>{session.name}</span>
+      {session.accounts && (
+        <button type="button" className="quiet" onClick={leave}>
+          Log out
+        </button>
+      )}
+    </>
+  );
+}
+
+function isAt(pathname: string, path: string): boolean {
+  if (path === "/") return pathname === "/" || pathname.startsWith("/episodes") || pathname === "/compare";
+  return pathname.startsWith(path);
+}

@@ -1,0 +1,39 @@
+// What the first page surely needs, asked for while the browser still reads the rest of the script.
+import { askEarly } from "./api/early";
+import { type EpisodeFacts, episodeKey, fetchEpisode } from "./api/episode";
+import { fetchPackets, packetsKey } from "./api/movie";
+import { fetchSession, sessionKey } from "./api/session";
+
+function startEpisode(id: string): void {
+  // The page itself shows what goes wrong with either.
+  import("./pages/episode/episode_page").catch(() => undefined);
+  askEarly(episodeKey(id), () => fetchEpisode(id)).then(startCameras, () => undefined);
+}
+
+function startCameras({ id, streams }: EpisodeFacts): void {
+  for (const { path, kind, samples } of streams) {
+    if (kind === "video" && samples > 0) void askEarly(packetsKey(id, path), () => fetchPackets(id, path)).catch(() => undefined);
+  }
+}
+
+/** From a list people go to an episode: its page comes while they look. */
+function preparePage(): void {
+  import("./pages/episode/episode_page").catch(() => undefined);
+}
+
+/** The episode that an address names; null where it names none. */
+function episodeIn(pathname: string): string | null {
+  const id = /^\/episodes\/([^/]+)$/.exec(pathname)?.[1];
+  try {
+    return id ? decodeURIComponent(id) : null;
+  } catch {
+    // No name of anything; the page says so.
+    return null;
+  }
+}
+
+const { pathname } = window.location;
+const id = episodeIn(pathname);
+void askEarly(sessionKey, fetchSession).catch(() => undefined);
+if (id) startEpisode(id);
+else if (pathname === "/") window.addEventListener("load", () => setTimeout(preparePage, 1500), { once: true });

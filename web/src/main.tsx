@@ -1,0 +1,8 @@
+import "./early_start";
+import { createRoot } from "react-dom/client";
+import { App } from "./app";
+import "./styles/tokens.css";
+import "./styles/frame.css";
+
+const root = document.getElementById("root");
+if (root) createRoot(root).render(<App />);

@@ -1,0 +1,81 @@
+// The columns of the table: what each shows, how wide it is, and the field it can be ordered by.
+import type { ReactNode } from "react";
+import type { ListedEpisode } from "../../api/episodes";
+import { VerdictChip } from "../../parts/notice";
+import { ScoreBar } from "./score_bar";
+import { Thumbnail } from "./thumbnail";
+import { durationText, outcomeText, tellingMoment, timeText } from "./wording";
+
+export interface Column {
+  name: string;
+  title: string;
+  width: string;
+  order?: string;
+  align?: "right";
+  show: (row: ListedEpisode) => ReactNode;
+}
+
+export const columns: Column[] = [
+  { name: "picture", title: "Picture", width: "62px", show: (row) => <Thumbnail id={row.id} width={160} at={tellingMoment(row)} /> },
+  {
+    name: "recorded",
+    title: "Recorded (UTC)",
+    width: "132px",
+    order: "recorded",
+    show: (row) => <time>{timeText(row.recorded_ns)}</time>,
+  },
+  { name: "task", title: "Task", width: "minmax(90px, 0.7fr)", order: "task", show: (row) => <b>{row.task}</b> },
+  {
+    name: "instruction",
+    title: "Instruction",
+    width: "minmax(100px, 1fr)",
+    order: "instruction",
+    show: (row) => row.instruction,
+  },
+  { name: "operator", title: "Operator", width: "minmax(68px, 0.4fr)", order: "operator", show: (row) => row.operator },
+  { name: "station", title: "Station", width: "minmax(64px, 0.3fr)", order: "station", show: (row) => row.station },
+  {
+    name: "duration",
+    title: "Length",
+    width: "62px",
+    order: "duration_s",
+    align: "right",
+    show: (row) => <span className="num">{durationText(row.duration_s)}</span>,
+  },
+  { name: "outcome", title: "Outcome", width: "minmax(78px, 0.5fr)", order: "failure", show: outcome },
+  {
+    name: "verdict",
+    title: "Verdict",
+    width: "104px",
+    order: "verdict",
+    show: (row) => <VerdictChip verdict={row.verdict} />,
+  },
+  { name: "score", title: "Score", width: "88px", order: "score", show: (row) => <ScoreBar score={row.score} /> },
+  { name: "finding", title: "Top finding", width: "minmax(160px, 2fr)", show: finding },
+  { name: "state", title: "State", width: "88px", order: "state", show: (row) => row.state },
+  { name: "robot", title: "Robot", width: "80px", order: "robot", show: (row) => row.robot },
+  { name: "batch", title: "Batch", width: "minmax(90px, 0.4fr)", order: "batch", show: (row) => row.batch },
+  { name: "session", title: "Session", width: "minmax(90px, 0.4fr)", order: "session", show: (row) => row.session },
+  { name: "file", title: "File", width: "minmax(120px, 0.8fr)", order: "file", show: (row) => row.file },
+];
+
+const rare = new Set(["station", "state", "robot", "batch", "session", "file"]);
+
+export const usualColumns = columns.map((column) => column.name).filter((name) => !rare.has(name));
+
+function outcome(row: ListedEpisode): ReactNode {
+  const isBad = row.failure !== null || row.success === false;
+  return <span className={isBad ? "episode-table-bad" : undefined}>{outcomeText(row)}</span>;
+}
+
+function finding(row: ListedEpisode): ReactNode {
+  if (!row.finding) return <span className="muted">nothing found</span>;
+  const { check, severity, message, of } = row.finding;
+  return (
+    <span className="episode-table-finding" title={message}>
+      <span className={`chip ${severity}`}>{check.replaceAll("_", " ")}</span>
+      {of > 1 && <span className="muted num"> +{of - 1}</span>}
+      <span className="episode-table-message">{message}</span>
+    </span>
+  );
+}

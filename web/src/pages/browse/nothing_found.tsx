@@ -1,0 +1,72 @@
+import { getRelaxed } from "../../api/episodes";
+import { useAnswer } from "../../api/use_answer";
+import { useSession } from "../../api/session";
+import "./nothing_found.css";
+import { countText } from "./wording";
+
+/** A workspace without episodes tells how to fill it. */
+export function EmptyWorkspace() {
+  const { workspace } = useSession();
+  return (
+    <div className="nothing-found">
+      <h2>No episodes in {workspace} yet</h2>
+      <p>Put recordings in from a terminal, then come back:</p>
+      <pre>
+        <code>{"corporeal ingest recordings/*.h5"}</code>
+      </pre>
+      <p>
+        Recordings of another format are converted first: <code>corporeal import --help</code>. To see Studio with
+        made-up ones: <code>corporeal demo</code>.
+      </p>
+    </div>
+  );
+}
+
+/** A query without a match tells which part of it to leave out. */
+export function NoMatch({ query, onQuery }: { query: string; onQuery: (query: string) => void }) {
+  const parts = useAnswer((signal) => getRelaxed(query, signal), [query]);
+  const useful = parts.value?.filter((each) => each.count > 0) ?? [];
+  return (
+    <div className="nothing-found">
+      <h2>No episode matches</h2>
+      {useful.length > 0 && (
+        <>
+          <p>Leave out one part:</p>
+          <ul>
+            {useful.map((each) => (
+              <li key={each.part}>
+                <button type="button" onClick={() => onQuery(each.query)}>
+                  <span>
+                    without <code>{each.part}</code>
+                  </span>
+                  <span className="num muted">{countText(each.count)}</span>
+                </button>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      <button type="button" className="primary" onClick={() => onQuery("")}>
+        Show all episodes
+      </button>
+    </div>
+  );
+}
+
+/** A link with a query that cannot be read: the line above says where it is wrong. */
+export function UnreadableQuery({ onQuery, onHelp }: { onQuery: (query: string) => void; onHelp: () => void }) {
+  return (
+    <div className="nothing-found">
+      <h2>This query cannot be read</h2>
+      <p>The line below it says where. Change it there, look at examples, or begin anew.</p>
+      <p>
+        <button type="button" onClick={onHelp}>
+          Examples
+        </button>{" "}
+        <button type="button" className="primary" onClick={() => onQuery("")}>
+          Show all episodes
+        </button>
+      </p>
+    </div>
+  );
+}

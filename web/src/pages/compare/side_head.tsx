@@ -1,0 +1,24 @@
+import type { EpisodeFacts } from "../../api/episode";
+import { Link } from "../../parts/link";
+import { VerdictChip } from "../../parts/notice";
+import "./side_head.css";
+
+/** Which of the two it is, and a way to take another. */
+export function SideHead({ letter, episode, other }: { letter: "A" | "B"; episode: EpisodeFacts; other: string }) {
+  const { row } = episode;
+  return (
+    <header className={`side-head side-head-${letter.toLowerCase()}`}>
+      <b aria-hidden>{letter}</b>
+      <Link href={`/episodes/${encodeURIComponent(episode.id)}`}>{row.file}</Link>
+      <VerdictChip verdict={row.verdict} />
+      <span className="muted">{[row.operator, row.failure].filter(Boolean).join(" · ")}</span>
+      <Link
+        className="side-head-other"
+        href={`/compare?a=${encodeURIComponent(other)}`}
+        title="Keep the other one, choose this one anew"
+      >
+        another…
+      </Link>
+    </header>
+  );
+}

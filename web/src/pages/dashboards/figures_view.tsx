@@ -1,0 +1,19 @@
+import { browseAddress, type Figures } from "../../api/dashboards";
+
+/** Big numbers, each with what it is made of. */
+export function FiguresView({ figures }: { figures: Figures }) {
+  return (
+    <dl className="figures">
+      {figures.figures.map((each) => {
+        const href = browseAddress(each.query);
+        return (
+          <div key={each.label}>
+            <dt>{each.label}</dt>
+            <dd className="figure-value num">{href ? <a href={href}>{each.value}</a> : each.value}</dd>
+            <dd className="muted">{each.detail}</dd>
+          </div>
+        );
+      })}
+    </dl>
+  );
+}

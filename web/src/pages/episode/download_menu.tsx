@@ -1,0 +1,75 @@
+import { useState } from "react";
+import type { EpisodeFacts } from "../../api/episode";
+import { below } from "../../api/episode";
+import { Dialog } from "../../parts/dialog";
+import "./download_menu.css";
+import { OtherTool } from "./other_tool";
+import { bytesText } from "./wording";
+
+const rerunWords =
+  "Give this command where Rerun is installed (pip install rerun-sdk): it fetches the recording from this Studio " +
+  "and opens it. Or download the .rrd and open it there; do so where Studio asks for a log-in.";
+const foxgloveWords =
+  "Asks the Foxglove app of this computer to fetch the recording from this Studio. If nothing happens or Foxglove " +
+  "may not fetch it, download the .mcap and drag it into Foxglove: that always works.";
+
+/** The episode as a file, and in the tools that others use. */
+export function DownloadMenu({ episode }: { episode: EpisodeFacts }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <button
+        type="button"
+        className="quiet"
+        aria-haspopup="dialog"
+        title="Download, or open in Rerun or Foxglove"
+        onClick={() => setOpen(true)}
+      >
+        ⤓<span className="episode-head-long"> Open in…</span>
+      </button>
+      {isOpen && (
+        <Dialog title="Open elsewhere" onClose={() => setOpen(false)}>
+          <DownloadList episode={episode} />
+        </Dialog>
+      )}
+    </>
+  );
+}
+
+function DownloadList({ episode }: { episode: EpisodeFacts }) {
+  const from = `${window.location.origin}/api${below(episode.id, "")}`;
+  const { row } = episode;
+  const mcap = `${from}episode.mcap`;
+  return (
+    <ul className="downloads">
+      <OtherTool
+        id={episode.id}
+        format="rrd"
+        title="Rerun"
+        open={null}
+        command={`rerun "${from}episode.rrd"`}
+        words={rerunWords}
+      />
+      <OtherTool
+        id={episode.id}
+        format="mcap"
+        title="Foxglove"
+        open={`foxglove://open?ds=remote-file&ds.url=${encodeURIComponent(mcap)}`}
+        command={null}
+        words={foxgloveWords}
+      />
+      <li>
+        <h3>The episode file</h3>
+        <p className="muted">
+          As it was recorded: {row.file}, {bytesText(row.bytes)}. Any HDF5 library reads it, and so does every command of
+          Corporeal.
+        </p>
+        <p className="downloads-way">
+          <a className="button" href={`/api${below(episode.id, "file")}`} download>
+            Download .h5
+          </a>
+        </p>
+      </li>
+    </ul>
+  );
+}

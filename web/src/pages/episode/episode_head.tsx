@@ -1,0 +1,100 @@
+import { useMemo } from "react";
+import type { EpisodeFacts } from "../../api/episode";
+import { useSession } from "../../api/session";
+import { Link } from "../../parts/link";
+import { VerdictChip } from "../../parts/notice";
+import { go } from "../../parts/router";
+import { useShortcuts } from "../../parts/shortcuts";
+import type { Clock } from "../../player/clock";
+import { DownloadMenu } from "./download_menu";
+import "./episode_head.css";
+import { lastList, listAddress, useNeighbours } from "./neighbours";
+import { ShareButton } from "./share_button";
+
+export interface EpisodeHeadProps {
+  episode: EpisodeFacts;
+  clock: Clock;
+  /** Whether there is time to look for the episodes beside this one. */
+  isReady: boolean;
+  isSideOpen: boolean;
+  onSide: () => void;
+}
+
+/** Where one is, what the episode is, and what can be done with it. */
+export function EpisodeHead({ episode, clock, isReady, isSideOpen, onSide }: EpisodeHeadProps) {
+  const list = useMemo(lastList, []);
+  const home = listAddress(list);
+  const session = useSession();
+  // Who came by a link sees no list: there is nothing beside the episode.
+  const { before, after, place } = useNeighbours(list, episode.id, isReady && session.episodes === null);
+  const open = (id: string | null) => id && go(`/episodes/${encodeURIComponent(id)}`);
+  useShortcuts("Episode", [
+    { keys: ["PageUp", "Shift+ArrowUp"], does: "The episode before in the list", run: () => open(before) },
+    { keys: ["PageDown", "Shift+ArrowDown"], does: "The next episode of the list", run: () => open(after) },
+    { keys: ["c"], does: "Compare with another episode", run: () => go(`/compare?a=${encodeURIComponent(episode.id)}`) },
+    { keys: ["u"], does: "Back to the list", run: () => go(home) },
+  ]);
+  const mayExport = session.may.includes("export");
+  const { row } = episode;
+  return (
+    <header className="episode-head">
+      <nav aria-label="Episodes">
+        <Link href={home}>‹ Episodes</Link>
+        {(before || after) && (
+          <span className="episode-head-step">
+            <button
+              type="button"
+              className="quiet"
+              disabled={!before}
+              aria-label="The episode before"
+              title="The episode before (Page up)"
+              onClick={() => open(before)}
+            >
+              ↑
+            </button>
+            {place >= 0 && (
+              <span className="num muted">
+                {place + 1} / {list.ids.length}
+              </span>
+            )}
+            <button
+              type="button"
+              className="quiet"
+              disabled={!after}
+              aria-label="The next episode"
+              title="The next episode (Page down)"
+              onClick={() => open(after)}
+            >
+              ↓
+            </button>
+          </span>
+        )}
+      </nav>
+      <h1 title={row.file}>{row.task?.replaceAll("_", " ") ?? row.file}</h1>
+      <VerdictChip verdict={row.verdict} />
+      <span className="episode-head-words muted">{row.instruction}</span>
+      <span className="episode-head-tools">
+        <Link
+          className="button quiet"
+          href={`/compare?a=${encodeURIComponent(episode.id)}`}
+          title="Compare with another episode (C)"
+        >
+          ⇆<span className="episode-head-long"> Compare with…</span>
+        </Link>
+        {mayExport && <DownloadMenu episode={episode} />}
+        <ShareButton episode={episode} clock={clock} />
+        <button
+          type="button"
+          className="quiet episode-head-side"
+          aria-pressed={isSideOpen}
+          aria-label="Details"
+          title="What is known (I)"
+          onClick={onSide}
+        >
+          <b aria-hidden>i</b>
+          <span className="episode-head-long">Details</span>
+        </button>
+      </span>
+    </header>
+  );
+}

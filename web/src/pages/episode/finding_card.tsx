@@ -1,0 +1,99 @@
+import { useEffect, useRef, useState } from "react";
+import type { FindingFacts } from "../../api/episode";
+import { type Clock, clockText } from "../../player/clock";
+import { CheckWords } from "./check_words";
+import { EvidenceChart } from "./evidence_chart";
+import "./finding_card.css";
+import { selectFinding } from "./finding_choice";
+import { momentText } from "./wording";
+
+export interface FindingCardProps {
+  finding: FindingFacts;
+  clock: Clock;
+  isChosen: boolean;
+}
+
+const words = { fail: "fails", quarantine: "needs a look", note: "note" };
+
+/** One finding: what, where, how much against which limit; opened, also what it was seen by. */
+export function FindingCard({ finding, clock, isChosen }: FindingCardProps) {
+  const [isOpen, setOpen] = useState(isChosen);
+  const element = useRef<HTMLLIElement>(null);
+  useEffect(() => {
+    if (!isChosen) return;
+    setOpen(true);
+    element.current?.scrollIntoView({ block: "nearest" });
+  }, [isChosen]);
+  const first = finding.spans[0];
+  return (
+    <li ref={element} className={`finding finding-${finding.severity}`} aria-current={isChosen || undefined}>
+      <div className="finding-head">
+        <button
+          type="button"
+          className="quiet finding-name"
+          aria-expanded={isOpen}
+          title={isOpen ? "Close" : "Show the evidence, and what to do"}
+          onClick={() => setOpen(!isOpen)}
+        >
+          <span aria-hidden>{isOpen ? "▾" : "▸"}</span> <code>{finding.check}</code>
+        </button>
+        <span className={`chip ${finding.severity}`}>{words[finding.severity]}</span>
+        {first && (
+          <button
+            type="button"
+            className="finding-jump num"
+            title="Go to this moment"
+            onClick={() => selectFinding(finding.number)}
+          >
+            {momentText(first.start_ns)}
+            <span aria-hidden> ↦</span>
+          </button>
+        )}
+      </div>
+      <p>{finding.message}</p>
+      {finding.value !== null && finding.limit !== null && (
+        <p className="finding-numbers num">
+          {shown(finding.value)} <span className="muted">against a limit of</span> {shown(finding.limit)}
+        </p>
+      )}
+      {isOpen && (
+        <div className="finding-more">
+          <Moments finding={finding} clock={clock} />
+          <EvidenceChart finding={finding} clock={clock} />
+          <CheckWords name={finding.check} />
+        </div>
+      )}
+    </li>
+  );
+}
+
+const MOST_MOMENTS = 12;
+
+/** Where else it was seen, if more than once. */
+function Moments({ finding, clock }: { finding: FindingFacts; clock: Clock }) {
+  if (finding.spans.length < 2) return null;
+  return (
+    <p className="finding-moments num">
+      {finding.spans.slice(0, MOST_MOMENTS).map((span) => (
+        <button
+          key={span.first}
+          type="button"
+          className="quiet"
+          onClick={() => {
+            clock.pause();
+            clock.seek(span.start_ns);
+          }}
+        >
+          {clockText(span.start_ns, 2)}
+        </button>
+      ))}
+      {finding.spans.length > MOST_MOMENTS && <span className="muted">and {finding.spans.length - MOST_MOMENTS} more</span>}
+    </p>
+  );
+}
+
+function shown(value: number): string {
+  return Math.abs(value) >= 1e5 || (value !== 0 && Math.abs(value) < 1e-3)
+    ? value.toExponential(2)
+    : String(Number(value.toPrecision(4)));
+}

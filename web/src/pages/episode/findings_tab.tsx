@@ -1,0 +1,46 @@
+import type { EpisodeFacts, FindingFacts } from "../../api/episode";
+import type { Clock } from "../../player/clock";
+import { FindingCard } from "./finding_card";
+import "./findings_tab.css";
+import { byWeight, count, isIncident, storyOf } from "./story";
+
+export interface FindingsTabProps {
+  episode: EpisodeFacts;
+  clock: Clock;
+  chosen: number | null;
+}
+
+/** The verdict in words, then every finding, the gravest first; notes are folded. */
+export function FindingsTab({ episode, clock, chosen }: FindingsTabProps) {
+  const story = storyOf(episode);
+  const sorted = byWeight(episode.findings);
+  const grave = sorted.filter(({ severity }) => severity !== "note");
+  const notes = sorted.filter(({ severity }) => severity === "note");
+  const card = (finding: FindingFacts) => (
+    <FindingCard key={finding.number} finding={finding} clock={clock} isChosen={finding.number === chosen} />
+  );
+  return (
+    <div className="findings">
+      {/* What went wrong stands at the top of the page already. */}
+      {!isIncident(episode) && (
+        <p className={`findings-verdict findings-${story.tone}`}>
+          <b>{story.verdict}</b>: {story.cause}
+        </p>
+      )}
+      {sorted.length === 0 && (
+        <p className="muted">
+          {episode.row.verdict === null
+            ? "No check has run yet. Run: corporeal ingest with its file, or corporeal check."
+            : "Every check passed."}
+        </p>
+      )}
+      <ul>{grave.map(card)}</ul>
+      {notes.length > 0 && (
+        <details open={grave.length === 0 || notes.some(({ number }) => number === chosen)}>
+          <summary>{count(notes.length, "note")}, which do not count against it</summary>
+          <ul>{notes.map(card)}</ul>
+        </details>
+      )}
+    </div>
+  );
+}

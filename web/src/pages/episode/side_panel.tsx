@@ -1,0 +1,69 @@
+import { type KeyboardEvent, useEffect, useState } from "react";
+import type { EpisodeFacts } from "../../api/episode";
+import { keepInAddress, useAddress } from "../../parts/router";
+import type { Clock } from "../../player/clock";
+import { FactsTab } from "./facts_tab";
+import { useChosenFinding } from "./finding_choice";
+import { FindingsTab } from "./findings_tab";
+import { LineageTab } from "./lineage_tab";
+import { ScoreTab } from "./score_tab";
+import "./side_panel.css";
+
+export interface SidePanelProps {
+  episode: EpisodeFacts;
+  clock: Clock;
+}
+
+const tabs = ["findings", "score", "facts", "lineage"] as const;
+type Tab = (typeof tabs)[number];
+
+/** What is known of an episode, in four parts. */
+export function SidePanel({ episode, clock }: SidePanelProps) {
+  const said = useAddress().searchParams.get("tab");
+  const [tab, setTab] = useState<Tab>(tabs.find((each) => each === said) ?? "findings");
+  const chosen = useChosenFinding(episode.findings, clock);
+  useEffect(() => {
+    if (chosen !== null) setTab("findings");
+  }, [chosen]);
+  const show = (next: Tab) => {
+    setTab(next);
+    keepInAddress({ tab: next === "findings" ? null : next });
+  };
+  const step = (event: KeyboardEvent) => {
+    const move = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!move) return;
+    const next = tabs[(tabs.indexOf(tab) + move + tabs.length) % tabs.length] as Tab;
+    show(next);
+    document.getElementById(`side-tab-${next}`)?.focus();
+  };
+  const counts: Partial<Record<Tab, string>> = {
+    findings: String(episode.findings.length),
+    score: episode.row.score === null ? "" : episode.row.score.toFixed(2),
+  };
+  return (
+    <div className="side-panel">
+      <div role="tablist" aria-label="What is known" data-own-arrows onKeyDown={step}>
+        {tabs.map((each) => (
+          <button
+            key={each}
+            id={`side-tab-${each}`}
+            type="button"
+            role="tab"
+            aria-selected={tab === each}
+            aria-controls="side-panel-body"
+            tabIndex={tab === each ? 0 : -1}
+            onClick={() => show(each)}
+          >
+            {each} {counts[each] && <span className="num side-panel-count">{counts[each]}</span>}
+          </button>
+        ))}
+      </div>
+      <div id="side-panel-body" className="side-panel-body" role="tabpanel" aria-labelledby={`side-tab-${tab}`}>
+        {tab === "findings" && <FindingsTab episode={episode} clock={clock} chosen={chosen} />}
+        {tab === "score" && <ScoreTab episode={episode} />}
+        {tab === "facts" && <FactsTab episode={episode} />}
+        {tab === "lineage" && <LineageTab episode={episode} />}
+      </div>
+    </div>
+  );
+}

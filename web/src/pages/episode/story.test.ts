@@ -1,0 +1,58 @@
+import { expect, test } from "vitest";
+import type { EpisodeFacts, FindingFacts } from "../../api/episode";
+import { byWeight, failureMoment, storyOf } from "./story";
+
+function finding(number: number, more: Partial<FindingFacts>): FindingFacts {
+  const plain = { number, check: "c", stream: null, value: null, limit: null, message: "m", spans: [], evidence: null };
+  return { ...plain, severity: "note", ...more };
+}
+
+function at(startNs: number): FindingFacts["spans"] {
+  return [{ first: 0, stop: 1, start_ns: startNs, end_ns: startNs }];
+}
+
+function episode(row: Partial<EpisodeFacts["row"]>, more: Partial<EpisodeFacts> = {}): EpisodeFacts {
+  const whole = { verdict: "failed", success: null, failure: null, ...row } as EpisodeFacts["row"];
+  const empty = { metadata: {}, streams: [], findings: [], scores: [], lanes: [], releases: [] };
+  return { id: "x", epoch_ns: "0", start_ns: 0, end_ns: 1e10, row: whole, ...empty, ...more };
+}
+
+const events = {
+  name: "outcome",
+  items: [
+    { label: "start", detail: "", start_ns: 0, end_ns: 0 },
+    { label: "contact", detail: "robot against furniture", start_ns: 3.4e9, end_ns: 3.4e9 },
+    { label: "fall", detail: "", start_ns: 4.2e9, end_ns: 4.2e9 },
+    { label: "end", detail: "", start_ns: 4.3e9, end_ns: 4.3e9 },
+  ],
+};
+
+test("the gravest come first, then the earliest; those of no moment last", () => {
+  const sorted = byWeight([
+    finding(1, { severity: "note", spans: at(0) }),
+    finding(2, { severity: "fail" }),
+    finding(3, { severity: "fail", spans: at(5) }),
+    finding(4, { severity: "quarantine" }),
+  ]);
+  expect(sorted.map(({ number }) => number)).toEqual([3, 2, 4, 1]);
+});
+
+test("a fall is told with its moment and what went before it", () => {
+  const told = storyOf(episode({ success: false, failure: "fall" }, { lanes: [events] }));
+  expect(told.moment).toEqual({ timeNs: 4.2e9, name: "the fall" });
+  expect(told.cause).toContain("the robot fell at 0:04.2");
+  expect(told.cause).toContain("contact (robot against furniture) at 0:03.4");
+});
+
+test("without an event, the check that saw the fall tells its moment", () => {
+  const fell = finding(7, { check: "stays_upright", severity: "fail", spans: at(4.1e9) });
+  const said = finding(6, { check: "outcome_agrees", severity: "fail" });
+  const one = episode({ success: false, failure: "fall" }, { findings: [said, fell] });
+  expect(failureMoment(one)?.timeNs).toBe(4.1e9);
+  expect(storyOf(one).finding?.number).toBe(7);
+});
+
+test("an episode against which nothing speaks says so", () => {
+  const told = storyOf(episode({ verdict: "accepted", success: true }));
+  expect([told.tone, told.verdict, told.moment]).toEqual(["good", "accepted", null]);
+});

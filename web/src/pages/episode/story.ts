@@ -1,0 +1,114 @@
+// An episode's outcome in one sentence, and the moment it turns on: what a newcomer looks for.
+import type { EpisodeFacts, FindingFacts, Severity } from "../../api/episode";
+import { momentText } from "./wording";
+
+export interface Story {
+  tone: "good" | "warn" | "bad" | "note";
+  /** "failed", "passed", ... */
+  verdict: string;
+  /** Why, as one sentence. */
+  cause: string;
+  /** The moment it turns on, and what it is called ("the fall"). */
+  moment: { timeNs: number; name: string } | null;
+  finding: FindingFacts | null;
+}
+
+const weight: Record<Severity, number> = { fail: 0, quarantine: 1, note: 2 };
+
+/** Findings as people want them: the gravest first, then by time; those of no moment last. */
+export function byWeight(findings: FindingFacts[]): FindingFacts[] {
+  return [...findings].sort(
+    (a, b) => weight[a.severity] - weight[b.severity] || momentOf(a) - momentOf(b) || a.number - b.number,
+  );
+}
+
+function momentOf(finding: FindingFacts): number {
+  return finding.spans[0]?.start_ns ?? Number.POSITIVE_INFINITY;
+}
+
+const ends = new Set(["start", "end", "success", "begin", "stop"]);
+
+/** When a failure such as "fall" happened: the event of that name, or what a check saw of it. */
+export function failureMoment(episode: EpisodeFacts): { timeNs: number; name: string } | null {
+  const mode = episode.row.failure?.trim().toLowerCase();
+  if (!mode) return null;
+  for (const lane of episode.lanes) {
+    const found = lane.items.find(({ label, detail }) => {
+      const said = label.toLowerCase();
+      return !ends.has(said) && (said.includes(mode) || mode.includes(said) || detail.toLowerCase() === mode);
+    });
+    if (found) return { timeNs: found.start_ns, name: `the ${mode}` };
+  }
+  const seen = witness(episode, mode);
+  return seen ? { timeNs: momentOf(seen), name: `the ${mode}` } : null;
+}
+
+/** The finding that saw this failure happen. */
+function witness(episode: EpisodeFacts, mode: string): FindingFacts | null {
+  return byWeight(episode.findings).find(({ check, spans }) => spans.length > 0 && isOf(check, mode)) ?? null;
+}
+
+/** Whether a check looks at what this way of failing is made of. */
+function isOf(check: string, mode: string): boolean {
+  if (check.includes(mode)) return true;
+  return /fall|fell|tip/.test(mode) && ["stays_upright", "base_height", "protocol_end_state"].includes(check);
+}
+
+const words: Record<string, [Story["tone"], string]> = {
+  accepted: ["good", "accepted"],
+  quarantined: ["warn", "quarantined"],
+  failed: ["bad", "failed"],
+};
+
+/** Whether something speaks against the episode that a visitor must see at once. */
+export function isIncident({ row }: EpisodeFacts): boolean {
+  return row.success === false || row.verdict === "failed" || row.verdict === "quarantined";
+}
+
+export function storyOf(episode: EpisodeFacts): Story {
+  const { row } = episode;
+  const [tone, verdict] = words[row.verdict ?? ""] ?? ["note", "not checked"];
+  const gravest = byWeight(episode.findings).find(({ severity }) => severity !== "note") ?? null;
+  const moment = failureMoment(episode);
+  if (row.failure || row.success === false) {
+    const seen = row.failure ? witness(episode, row.failure.toLowerCase()) : null;
+    const finding = seen ?? episode.findings.find(({ check }) => check === "outcome_agrees") ?? gravest;
+    return { tone, verdict, cause: failureSentence(episode, moment), moment: moment ?? placeOf(finding), finding };
+  }
+  if (!gravest) {
+    const notes = episode.findings.length;
+    const well = `nothing speaks against it${notes ? `; ${count(notes, "note")}` : ""}.`;
+    const cause = row.verdict === null ? "no check has looked at it yet." : well;
+    return { tone, verdict, cause, moment: null, finding: null };
+  }
+  return { tone, verdict, cause: gravest.message, moment: placeOf(gravest), finding: gravest };
+}
+
+function placeOf(finding: FindingFacts | null): Story["moment"] {
+  const first = finding?.spans[0];
+  return first ? { timeNs: first.start_ns, name: "the moment" } : null;
+}
+
+function failureSentence(episode: EpisodeFacts, moment: Story["moment"]): string {
+  const mode = episode.row.failure?.trim();
+  const fell = mode !== undefined && /^(fall|fell|falls)$/i.test(mode);
+  const what = !mode ? "the task was not done" : fell ? "the robot fell" : `the task failed: ${mode.replaceAll("_", " ")}`;
+  if (!moment) return `${what}.`;
+  return `${what} at ${momentText(moment.timeNs)}${before(episode, moment.timeNs)}.`;
+}
+
+/** What was logged last before the moment: as near to a cause as a recording comes. */
+function before(episode: EpisodeFacts, timeNs: number): string {
+  const earlier = episode.lanes
+    .flatMap(({ items }) => items)
+    .filter(({ label, start_ns, end_ns }) => start_ns === end_ns && start_ns < timeNs && !ends.has(label.toLowerCase()))
+    .sort((a, b) => a.start_ns - b.start_ns);
+  const first = earlier.find(({ label }) => label === earlier[earlier.length - 1]?.label);
+  if (!first) return "";
+  const detail = first.detail ? ` (${first.detail})` : "";
+  return `, after ${first.label.replaceAll("_", " ")}${detail} at ${momentText(first.start_ns)}`;
+}
+
+export function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+}

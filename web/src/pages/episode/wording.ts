@@ -1,0 +1,30 @@
+// Numbers as people read them.
+import { clockText } from "../../player/clock";
+
+/** A moment to the nearest tenth of a second: 4.196 s is 0:04.2. */
+export function momentText(timeNs: number): string {
+  return clockText(Math.round(timeNs / 1e8) * 1e8, 1);
+}
+
+export function bytesText(bytes: number): string {
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  let value = bytes;
+  let place = 0;
+  while (value >= 1000 && place < units.length - 1) {
+    value /= 1000;
+    place += 1;
+  }
+  return `${place === 0 ? value : value.toPrecision(3)} ${units[place]}`;
+}
+
+/** Unix nanoseconds as date and time of day, in the time zone of the browser. */
+export function dateText(ns: number | null): string | null {
+  if (ns === null) return null;
+  return new Date(ns / 1e6).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "medium" });
+}
+
+export function durationText(seconds: number | null): string | null {
+  if (seconds === null) return null;
+  if (seconds < 60) return `${seconds.toFixed(1)} s`;
+  return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
+}

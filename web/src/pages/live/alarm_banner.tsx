@@ -1,0 +1,86 @@
+import { useEffect, useState } from "react";
+import { type Alarm, withoutNumbers } from "./health";
+import { useSiren } from "./use_siren";
+
+/** Everything that is wrong, where nobody can miss it: red, in the title of the window, and heard. */
+export function AlarmBanner({ alarms }: { alarms: Alarm[] }) {
+  const [heard, setHeard] = useState<ReadonlySet<string>>(new Set());
+  const loud = alarms.filter((alarm) => alarm.isLoud);
+  const fresh = loud.filter((alarm) => !heard.has(alarm.key));
+  const sound = useSiren(fresh.length > 0);
+  useTitle(loud[0]?.sentence);
+  const keys = loud.map((alarm) => alarm.key).join("\n");
+  useEffect(() => {
+    // An alarm that has ended and comes again is a new one.
+    setHeard((before) => new Set([...before].filter((key) => keys.split("\n").includes(key))));
+  }, [keys]);
+  if (!alarms.length) return <SoundButton {...sound} />;
+  return (
+    <div className="alarm">
+      {loud.length > 0 && (
+        <div className="alarm-loud">
+          <p className="alarm-spoken" role="alert">
+            {[...new Set(loud.map((alarm) => withoutNumbers(alarm.sentence)))].join(". ")}
+          </p>
+          <ul aria-live="off">
+            {loud.map((alarm) => (
+              <li key={alarm.key}>
+                <strong>{alarm.sentence}.</strong>
+                <span>{alarm.todo}</span>
+              </li>
+            ))}
+          </ul>
+          <div className="alarm-buttons">
+            {fresh.length > 0 && !sound.isMuted && (
+              <button type="button" onClick={() => setHeard(new Set(loud.map((alarm) => alarm.key)))}>
+                {sound.isAllowed ? "I have heard it" : "Seen"}
+              </button>
+            )}
+            <SoundButton {...sound} />
+          </div>
+        </div>
+      )}
+      {alarms.length > loud.length && (
+        <ul className="alarm-quiet" role="status">
+          {alarms
+            .filter((alarm) => !alarm.isLoud)
+            .map((alarm) => (
+              <li key={alarm.key}>
+                {alarm.sentence}. <span className="muted">{alarm.todo}</span>
+              </li>
+            ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+function SoundButton({ isMuted, isAllowed, setMuted }: ReturnType<typeof useSiren>) {
+  const said = isMuted ? "Sound is off" : isAllowed ? "Sound is on" : "Click anywhere to allow sound";
+  return (
+    <button type="button" className="alarm-sound" aria-pressed={isMuted} onClick={() => setMuted(!isMuted)} title={said}>
+      {isMuted ? "Turn the sound on" : isAllowed ? "Mute" : "Sound waits for a click"}
+    </button>
+  );
+}
+
+/** The title of the window flashes, so that it is seen among other windows. */
+function useTitle(sentence: string | undefined): void {
+  useEffect(() => {
+    const usual = "Live · Corporeal Studio";
+    document.title = usual;
+    if (!sentence) return;
+    let isOn = true;
+    const flash = () => {
+      document.title = isOn ? `⚠ ${sentence}` : "██ ALARM ██";
+      isOn = !isOn;
+    };
+    flash();
+    const timer = setInterval(flash, 1000);
+    return () => {
+      clearInterval(timer);
+      document.title = usual;
+    };
+    // The sentence changes with every number in it; the flashing does not begin anew.
+  }, [sentence?.replace(/[\d.,]+/g, "#")]);
+}

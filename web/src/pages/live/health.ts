@@ -1,0 +1,108 @@
+// What recorders say of themselves; the same names as in `corporeal.capture.health`.
+
+export type StreamState = "waiting" | "good" | "slow" | "silent";
+
+export interface StreamHealth {
+  path: string;
+  /** Recorders of earlier versions do not say it. */
+  kind?: string;
+  state: StreamState;
+  samples: number;
+  rate_hz: number;
+  nominal_hz: number | null;
+  age_s: number | null;
+  late: number;
+  refused: number;
+  reason: string;
+  skew_ms: number | null;
+}
+
+export interface Health {
+  time_ns: number;
+  state: string;
+  episode: string;
+  episodes: number;
+  elapsed_s: number;
+  streams: StreamHealth[];
+  waiting_bytes: number;
+  written_bytes: number;
+  slowest_sync_s: number;
+  disk_free_bytes: number;
+  alarms: string[];
+}
+
+export interface Recorder {
+  address: string;
+  status: "searching" | "connected" | "gone";
+  sentence: string;
+  health: Health | null;
+  /** The rate of each stream in the last half minute, the newest last. */
+  history: Record<string, number[]>;
+  /** What each camera sees, as addresses of pictures. */
+  pictures: Record<string, string>;
+}
+
+export interface Alarm {
+  /** The same while the alarm goes on, whatever its numbers. */
+  key: string;
+  sentence: string;
+  /** What is lost right now is loud; what can wait is told. */
+  isLoud: boolean;
+  todo: string;
+}
+
+const todoStream =
+  "Stop the demonstration: what is recorded now lacks this stream. It is taken up again by itself when it comes back.";
+const todoDisk = "Free space, or end the recorder and start it again with --out on another disk.";
+const todoGone =
+  "Look at the terminal in which it runs. What it recorded is safe: after a crash, run corporeal recover on its folder.";
+const todoOther = "The samples that came are recorded; see the table for which stream and why.";
+
+function keyOf(address: string, sentence: string): string {
+  return `${address} ${sentence.replace(/[\d.,]+/g, "#")}`;
+}
+
+function isDead(stream: StreamHealth, sentence: string): boolean {
+  return sentence.startsWith(`${stream.path} `) && (stream.state === "silent" || stream.state === "waiting");
+}
+
+/** Everything that is wrong with a recorder, what is loud first. */
+export function alarmsOf(recorder: Recorder): Alarm[] {
+  const { address, health, status } = recorder;
+  if (status === "gone") {
+    if (health?.state === "ended") return [];
+    return [{ key: `${address} gone`, sentence: recorder.sentence, isLoud: true, todo: todoGone }];
+  }
+  const found = (health?.alarms ?? []).map((sentence): Alarm => {
+    const key = keyOf(address, sentence);
+    if (health?.streams.some((stream) => isDead(stream, sentence))) return { key, sentence, isLoud: true, todo: todoStream };
+    if (sentence.includes("left on the disk")) return { key, sentence, isLoud: true, todo: todoDisk };
+    return { key, sentence, isLoud: false, todo: todoOther };
+  });
+  return found.sort((a, b) => Number(b.isLoud) - Number(a.isLoud));
+}
+
+/** A sentence without the numbers in it, which change all the time. */
+export function withoutNumbers(sentence: string): string {
+  return sentence.replace(/ (for )?[\d.,]+ s\b/g, "").replace(/[\d.,]+/g, "some");
+}
+
+export function bytesText(bytes: number): string {
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  let value = bytes;
+  let place = 0;
+  while (value >= 1000 && place < units.length - 1) {
+    value /= 1000;
+    place += 1;
+  }
+  return `${value >= 100 || place === 0 ? value.toFixed(0) : value.toFixed(1)} ${units[place]}`;
+}
+
+/** 75 s is 1:15. */
+export function elapsedText(seconds: number): string {
+  const whole = Math.floor(seconds);
+  const hours = Math.floor(whole / 3600);
+  const minutes = Math.floor(whole / 60) % 60;
+  const rest = String(whole % 60).padStart(2, "0");
+  return hours ? `${hours}:${String(minutes).padStart(2, "0")}:${rest}` : `${minutes}:${rest}`;
+}

@@ -1,0 +1,87 @@
+import { alarmsOf, bytesText, elapsedText, type Health, type Recorder } from "./health";
+import { StreamTable } from "./stream_table";
+
+/** One recorder: what it does, how its streams do, what its cameras see. */
+export function RecorderCard({ recorder }: { recorder: Recorder }) {
+  const { health, status } = recorder;
+  const isGone = status !== "connected";
+  const isBad = alarmsOf(recorder).some((alarm) => alarm.isLoud);
+  return (
+    <section className={`recorder card ${isBad ? "recorder-bad" : ""}`} aria-label={`Recorder ${recorder.address}`}>
+      <header>
+        <h2>
+          <State recorder={recorder} /> {health?.episode || recorder.address}
+        </h2>
+        {health?.episode && <span className="muted mono">{recorder.address}</span>}
+      </header>
+      {isGone && <p className="recorder-gone">{recorder.sentence || `Looking for a recorder at ${recorder.address}.`}</p>}
+      {status === "searching" && (
+        <p className="muted">
+          Start it with <code>corporeal record --health-port {recorder.address.split(":").pop()}</code>; it appears here within a few
+          seconds.
+        </p>
+      )}
+      {health && (
+        <div className={isGone ? "recorder-old" : undefined}>
+          <Facts health={health} />
+          <Pictures recorder={recorder} />
+          <StreamTable recorder={recorder} />
+        </div>
+      )}
+    </section>
+  );
+}
+
+function State({ recorder }: { recorder: Recorder }) {
+  const { health, status } = recorder;
+  if (health?.state === "ended") return <span className="chip">ended</span>;
+  if (status !== "connected") return <span className="chip fail">{status === "gone" ? "gone" : "not there"}</span>;
+  const isRecording = health?.state === "recording";
+  return <span className={isRecording ? "chip recorder-on" : "chip"}>{isRecording ? "● recording" : (health?.state ?? "starting")}</span>;
+}
+
+function Facts({ health }: { health: Health }) {
+  const isFull = health.disk_free_bytes < 2 ** 31;
+  const facts: [string, string, boolean][] = [
+    ["Running for", elapsedText(health.elapsed_s), false],
+    ["Episodes done", String(health.episodes), false],
+    ["Disk left", bytesText(health.disk_free_bytes), isFull],
+    ["Waiting in buffers", bytesText(health.waiting_bytes), health.waiting_bytes > 256e6],
+    ["Written, this episode", bytesText(health.written_bytes), false],
+    ["Slowest sync", `${(health.slowest_sync_s * 1000).toFixed(0)} ms`, health.slowest_sync_s > 1],
+  ];
+  return (
+    <dl className="recorder-facts">
+      {facts.map(([name, value, isBad]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd className={isBad ? "num live-bad" : "num"}>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Pictures({ recorder }: { recorder: Recorder }) {
+  const cameras = (recorder.health?.streams ?? []).filter(
+    ({ path, kind }) => kind === "video" || kind === "depth" || path in recorder.pictures,
+  );
+  if (!cameras.length) return null;
+  return (
+    <ul className="recorder-pictures" aria-label="Cameras">
+      {cameras.map(({ path, state }) => (
+        <li key={path} className={state === "silent" ? "picture-dead" : undefined}>
+          {recorder.pictures[path] ? (
+            <img src={recorder.pictures[path]} alt={`What ${path} sees`} />
+          ) : (
+            <span className="picture-none">no picture</span>
+          )}
+          <span>
+            {path.split("/").pop()}
+            {state === "silent" && " · dead"}
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}

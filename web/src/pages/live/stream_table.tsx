@@ -1,0 +1,92 @@
+import type { Recorder, StreamHealth } from "./health";
+import { Sparkline } from "./sparkline";
+
+const words: Record<StreamHealth["state"], string> = {
+  good: "good",
+  slow: "slow",
+  silent: "dead",
+  waiting: "waiting",
+};
+
+/** Every stream of a recorder: is it there, is it fast enough, what was lost. */
+export function StreamTable({ recorder }: { recorder: Recorder }) {
+  // What is dead comes first: the table may be longer than the screen.
+  const streams = [...(recorder.health?.streams ?? [])].sort(
+    (a, b) => Number(b.state === "silent") - Number(a.state === "silent"),
+  );
+  return (
+    <div className="stream-table-scroll">
+      <table className="stream-table">
+        <thead>
+          <tr>
+            <th scope="col">Stream</th>
+            <th scope="col">State</th>
+            <th scope="col">Rate, of what it should be</th>
+            <th scope="col">Last 30 s</th>
+            <th scope="col" className="right">Age</th>
+            <th scope="col" className="right">Missed</th>
+            <th scope="col" className="right">Refused</th>
+            <th scope="col" className="right" title="How much later than the middle of all streams its samples arrive">
+              Skew
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {streams.map((stream) => (
+            <Row key={stream.path} stream={stream} values={recorder.history[stream.path] ?? []} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Row({ stream, values }: { stream: StreamHealth; values: number[] }) {
+  return (
+    <tr className={`stream-${stream.state}`}>
+      <th scope="row">{stream.path}</th>
+      <td>
+        <span className={`chip live-${stream.state}`}>{words[stream.state]}</span>
+      </td>
+      <td>
+        <Rate stream={stream} />
+      </td>
+      <td>
+        <Sparkline values={values} nominal={stream.nominal_hz} />
+      </td>
+      <td className="num right">{stream.age_s === null ? "never" : ageText(stream.age_s)}</td>
+      <td className={stream.late ? "num right live-warn" : "num right"}>{stream.late.toLocaleString("en")}</td>
+      <td className={stream.refused ? "num right live-bad" : "num right"} title={stream.reason || undefined}>
+        {stream.refused.toLocaleString("en")}
+        {stream.reason && <small>{stream.reason}</small>}
+      </td>
+      <td className="num right">{stream.skew_ms === null ? "" : `${stream.skew_ms.toFixed(1)} ms`}</td>
+    </tr>
+  );
+}
+
+function Rate({ stream }: { stream: StreamHealth }) {
+  if (!stream.nominal_hz) return <span className="muted">when something happens</span>;
+  const rate = stream.state === "silent" ? 0 : stream.rate_hz;
+  const part = Math.min(rate / stream.nominal_hz, 1);
+  return (
+    <span className="live-rate">
+      <meter
+        min={0}
+        max={1}
+        low={0.8}
+        high={0.8}
+        optimum={1}
+        value={part}
+        aria-label={`${Math.round(part * 100)} % of the rate it should have`}
+      />
+      <span className="num">
+        {rate.toFixed(rate < 100 ? 1 : 0)} / {stream.nominal_hz.toFixed(0)} Hz
+      </span>
+    </span>
+  );
+}
+
+function ageText(seconds: number): string {
+  return seconds < 1 ? `${Math.round(seconds * 1000)} ms` : `${seconds.toFixed(1)} s`;
+}

@@ -1,0 +1,129 @@
+import type { EpisodeFacts, FindingFacts } from "../../api/episode";
+import type { Decided, ReviewItem, Turn } from "../../api/review";
+import { Link } from "../../parts/link";
+import { type Clock, clockText } from "../../player/clock";
+import "./item_panel.css";
+import { becauseOf, lotChip, plural, sentence, shortId } from "./words";
+
+export interface ItemPanelProps {
+  turn: Turn;
+  item: ReviewItem;
+  episode: EpisodeFacts;
+  clock: Clock;
+  last: Decided | null;
+  undo: () => void;
+}
+
+/** Why this episode is here, what was found in it, and what the review says so far. */
+export function ItemPanel({ turn, item, episode, clock, last, undo }: ItemPanelProps) {
+  const because = becauseOf(item);
+  const { row } = episode;
+  return (
+    <div className="item-panel">
+      {last && <LastDecision last={last} undo={undo} />}
+      <section>
+        <h2>Why this one</h2>
+        <p>
+          <b>{because.title}</b>
+          {because.episode && (
+            <>
+              {" "}
+              <Link href={`/episodes/${because.episode}`} target="_blank">
+                {shortId(because.episode)}
+              </Link>
+            </>
+          )}
+        </p>
+        <p className="muted">{because.detail}</p>
+        <p className="muted">
+          {[row.operator, row.station, row.session].filter(Boolean).join(" · ")} ·{" "}
+          <Link href={`/episodes/${episode.id}`} target="_blank">
+            open it whole
+          </Link>
+        </p>
+      </section>
+      <section>
+        <h2>Findings</h2>
+        {episode.findings.length ? (
+          <ul className="item-findings">
+            {episode.findings.map((finding) => (
+              <FindingLine key={finding.number} finding={finding} clock={clock} />
+            ))}
+          </ul>
+        ) : (
+          <p className="muted">The checks found nothing. Look for what they cannot see.</p>
+        )}
+      </section>
+      <section>
+        <h2>What it says of all {turn.review.plan.lot} episodes</h2>
+        <p>
+          <span className={`chip ${lotChip(turn.review.lot.state)}`}>{turn.review.lot.state}</span>
+        </p>
+        <p>{sentence(turn.review.lot.words)}</p>
+        <p className="muted">Plan: {turn.review.plan.words}.</p>
+        {turn.review.neighbours > 0 && (
+          <p className="muted">{plural(turn.review.neighbours, "neighbour")} pulled in; they do not count for the lot.</p>
+        )}
+        {turn.others > 0 && <p className="muted">{plural(turn.others, "episode")} with other reviewers just now.</p>}
+      </section>
+      {turn.recent.length > 0 && <Recent items={turn.recent} />}
+    </div>
+  );
+}
+
+function LastDecision({ last, undo }: { last: Decided; undo: () => void }) {
+  const { item, pulled, note } = last;
+  if (!item.decision) return null;
+  return (
+    <section className="item-last" role="status">
+      <p>
+        <b>{item.decision === "accept" ? "Accepted" : "Rejected"}</b> {shortId(item.episode)}
+        {item.why && `: ${item.why}`}. It is {last.state} now.{" "}
+        <button type="button" className="quiet" onClick={undo}>
+          Undo
+        </button>
+      </p>
+      {pulled.length > 0 && <p>{plural(pulled.length, "neighbour")} pulled in, next in the queue.</p>}
+      {note && <p>Note: {note}.</p>}
+    </section>
+  );
+}
+
+function FindingLine({ finding, clock }: { finding: FindingFacts; clock: Clock }) {
+  const moment = finding.spans[0]?.start_ns;
+  const show = () => {
+    if (moment === undefined) return;
+    clock.pause();
+    clock.seek(moment);
+  };
+  return (
+    <li>
+      <button type="button" className="quiet item-finding" onClick={show} disabled={moment === undefined}>
+        <span className={`chip ${finding.severity}`}>{finding.severity}</span>
+        <span className="item-message" title={finding.message}>
+          <b>{finding.check}</b> {finding.message}
+        </span>
+        {moment !== undefined && <time>{clockText(moment, 1)}</time>}
+      </button>
+    </li>
+  );
+}
+
+function Recent({ items }: { items: ReviewItem[] }) {
+  return (
+    <section>
+      <h2>Decided by you</h2>
+      <ol className="item-recent">
+        {items.map((item) => (
+          <li key={item.episode}>
+            <span className={`chip ${item.decision === "accept" ? "accepted" : "failed"}`}>{item.decision}ed</span>
+            <Link href={`/episodes/${item.episode}`} target="_blank" className="mono">
+              {shortId(item.episode)}
+            </Link>
+            <span className="muted">{item.why}</span>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}

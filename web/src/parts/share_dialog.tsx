@@ -1,0 +1,131 @@
+import { type FormEvent, useState } from "react";
+import { useMay } from "../api/session";
+import { endShare, listShares, makeShare } from "../api/share";
+import { useAnswer } from "../api/use_answer";
+import { Dialog } from "./dialog";
+import { ShareList } from "./share_list";
+import "./share_dialog.css";
+
+interface Props {
+  episodes: string[];
+  /** Where the link leads: a path of Studio with the exact moment, such as /episodes/ID?t=1200000000. */
+  address: string;
+  onClose: () => void;
+}
+
+const spans: [number, string][] = [
+  [1, "one day"],
+  [14, "two weeks"],
+  [90, "three months"],
+  [366, "one year"],
+];
+
+/** Shows this moment to others: to those who may log in, or to whoever has the link. */
+export function ShareDialog({ episodes, address, onClose }: Props) {
+  const mayShare = useMay("export");
+  return (
+    <Dialog title="Share this moment" onClose={onClose}>
+      <div className="share">
+        <section>
+          <h3>With those who can open Studio</h3>
+          <p className="muted">The address of this page leads to this very moment.</p>
+          <CopyLine label="Address of this moment" text={window.location.origin + address} />
+        </section>
+        {mayShare ? (
+          <GuestLinks episodes={episodes} address={address} />
+        ) : (
+          <p className="muted">To share it with others, ask an admin for the role operator, on a Studio that is not read-only.</p>
+        )}
+      </div>
+    </Dialog>
+  );
+}
+
+function GuestLinks({ episodes, address }: { episodes: string[]; address: string }) {
+  const [label, setLabel] = useState("");
+  const [days, setDays] = useState(14);
+  const [link, setLink] = useState<string | null>(null);
+  const [error, setError] = useState<string | null>(null);
+  const there = useAnswer((signal) => listShares(episodes[0] ?? "", signal), [episodes[0]]);
+  const attempt = async (work: () => Promise<void>) => {
+    try {
+      setError(null);
+      await work();
+    } catch (failure) {
+      setError(failure instanceof Error ? failure.message : String(failure));
+    }
+    there.again();
+  };
+  const make = (event: FormEvent) => {
+    event.preventDefault();
+    void attempt(async () => {
+      const made = await makeShare({ episodes, address, label, days });
+      setLink(window.location.origin + made.path);
+    });
+  };
+  return (
+    <section>
+      <h3>With whoever has a link</h3>
+      <p className="muted">
+        The link shows {episodes.length === 1 ? "this episode" : `these ${episodes.length} episodes`} and nothing else, without a
+        log-in; nothing can be changed with it.
+      </p>
+      <form className="share-form" onSubmit={make}>
+        <label>
+          For whom or what
+          <input value={label} maxLength={120} placeholder="Camera supplier" onChange={(event) => setLabel(event.target.value)} />
+        </label>
+        <label>
+          Good for
+          <select value={days} onChange={(event) => setDays(Number(event.target.value))}>
+            {spans.map(([count, name]) => (
+              <option key={count} value={count}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+        <button type="submit" className="primary">
+          Make a link
+        </button>
+      </form>
+      {error && (
+        <p className="share-error" role="alert">
+          {error}
+        </p>
+      )}
+      {link && (
+        <>
+          <CopyLine label="New link" text={link} />
+          <p className="muted" role="status">
+            Copy it now: it is shown this once. Studio keeps only its hash.
+          </p>
+        </>
+      )}
+      <ShareList shares={there.value ?? []} onEnd={(id) => void attempt(() => endShare(id))} />
+    </section>
+  );
+}
+
+/** A line of text and a button that copies it; without a clipboard it can be selected. */
+function CopyLine({ label, text }: { label: string; text: string }) {
+  const [copied, setCopied] = useState(false);
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      setCopied(true);
+      setTimeout(() => setCopied(false), 2000);
+    } catch {
+      // Browsers have no clipboard for pages without TLS from other machines: the text stays selected.
+      document.querySelector<HTMLInputElement>(".share-line input:focus")?.select();
+    }
+  };
+  return (
+    <div className="share-line">
+      <input readOnly aria-label={label} value={text} onFocus={(event) => event.target.select()} />
+      <button type="button" onClick={() => void copy()}>
+        {copied ? "Copied" : "Copy"}
+      </button>
+    </div>
+  );
+}

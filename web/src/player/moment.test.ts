@@ -1,0 +1,41 @@
+import { expect, it } from "vitest";
+import { captionOf } from "./caption";
+import { bestGrid } from "./camera_grid";
+import { clockText } from "./clock";
+import { frameOf, momentOf } from "./moment";
+
+it("a time is understood as people write it", () => {
+  expect(momentOf("12.345")).toBe(12_345_000_000);
+  expect(momentOf(" 1:02,5 ")).toBe(62_500_000_000);
+  expect(momentOf("1:00:00")).toBe(3600e9);
+  expect(momentOf("-0:01.2")).toBe(-1_200_000_000);
+  expect(momentOf("7 s")).toBe(7e9);
+  for (const wrong of ["", "x", "1:2:3:4", "1e9", "--1"]) expect(momentOf(wrong)).toBeNull();
+});
+
+it("a time that is shown can be typed back", () => {
+  for (const time of [0, 1e6, 59_999e6, 61_001e6, 3_725_250e6, -1_200e6]) expect(momentOf(clockText(time))).toBe(time);
+});
+
+it("a frame is a whole number", () => {
+  expect([frameOf("12"), frameOf("#7"), frameOf("1.5"), frameOf("-1"), frameOf("")]).toEqual([12, 7, null, null, null]);
+});
+
+it("a caption tells the frame, and how old it is when it should have been replaced", () => {
+  const stamps = [1e9, 1.033e9, 3e9];
+  const of = (shown: number, timeNs: number) => captionOf(stamps, { shown, timeNs, rateHz: 30 });
+  expect(of(-1, 5e8)).toBe("not yet: first picture in 0.5 s");
+  expect(of(0, 1.03e9)).toBe("0 / 2");
+  expect(of(1, 1.1e9)).toBe("1 / 2 · 67 ms old");
+  expect(of(1, 2.033e9)).toBe("1 / 2 · no picture for 1.0 s");
+  expect(of(0, 2.033e9)).toBe("0 / 2 · 1033 ms late");
+  expect(captionOf([], { shown: -1, timeNs: 0, rateHz: 30 })).toBe("no picture at all");
+});
+
+it("pictures are as large as the box allows", () => {
+  expect(bestGrid(1, 900, 300, 4 / 3)).toEqual({ columns: 1, rows: 1 });
+  expect(bestGrid(4, 1200, 300, 4 / 3)).toEqual({ columns: 4, rows: 1 });
+  expect(bestGrid(4, 800, 600, 4 / 3)).toEqual({ columns: 2, rows: 2 });
+  expect(bestGrid(8, 1600, 600, 4 / 3)).toEqual({ columns: 4, rows: 2 });
+  expect(bestGrid(3, 300, 900, 4 / 3)).toEqual({ columns: 1, rows: 3 });
+});

@@ -1,0 +1,20 @@
+// What people type to jump: "1:02.5", "12.5", "12.5 s".
+
+const pattern = /^\s*(-?)\s*(?:(?:(\d{1,3}):)?(\d{1,3}):)?(\d{1,6}(?:[.,]\d{1,9})?)\s*s?\s*$/;
+
+/** Nanoseconds; null for what is no time. */
+export function momentOf(text: string): number | null {
+  const found = pattern.exec(text);
+  if (!found) return null;
+  const [, sign, hours = "0", minutes = "0", seconds = "0"] = found;
+  const [whole = "0", rest = ""] = seconds.replace(",", ".").split(".");
+  // Whole numbers all the way: 12.345 s is exactly 12345000000 ns.
+  const ns = (Number(hours) * 3600 + Number(minutes) * 60 + Number(whole)) * 1e9 + Number(rest.padEnd(9, "0"));
+  return sign ? -ns : ns;
+}
+
+/** A frame's number, such as "120" or "#120"; null for anything else. */
+export function frameOf(text: string): number | null {
+  const found = /^\s*#?\s*(\d{1,9})\s*$/.exec(text);
+  return found ? Number(found[1]) : null;
+}

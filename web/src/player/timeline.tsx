@@ -1,0 +1,93 @@
+import { useMemo, useRef, useState } from "react";
+import type { EpisodeFacts, FindingFacts } from "../api/episode";
+import { useShortcuts } from "../parts/shortcuts";
+import { useInks } from "../plots/inks";
+import { selectFinding, useSelectedFinding } from "../plots/selection";
+import { windowOf } from "../plots/window";
+import type { Clock } from "./clock";
+import "./timeline.css";
+import { TimelineAxis } from "./timeline_axis";
+import { TimelineFindings, TimelineThroughout } from "./timeline_findings";
+import { TimelineLane } from "./timeline_lane";
+import { TimelinePlayhead } from "./timeline_playhead";
+import { findingBars, moments, neighbour, wholeFindings } from "./timeline_rows";
+import { type Tip, TimelineTip } from "./timeline_tip";
+import { useScrub } from "./timeline_scrub";
+
+export interface TimelineProps {
+  episode: EpisodeFacts;
+  clock: Clock;
+}
+
+/** The whole episode as one line: what was found, what happened, where the clock stands. */
+export function Timeline({ episode, clock }: TimelineProps) {
+  const view = windowOf(clock);
+  const inks = useInks();
+  const selected = useSelectedFinding();
+  const track = useRef<HTMLDivElement>(null);
+  const [tip, setTip] = useState<Tip | null>(null);
+  const { bars, rows } = useMemo(() => findingBars(episode), [episode]);
+  const throughout = useMemo(() => wholeFindings(episode), [episode]);
+  const scrub = useScrub(track, clock, setTip);
+  const choose = (finding: FindingFacts, startNs: number | null) => {
+    selectFinding(finding.number);
+    if (startNs !== null) {
+      clock.pause();
+      clock.seek(startNs);
+    }
+  };
+  useTimelineKeys(episode, clock, choose);
+  return (
+    <div className="timeline" role="group" aria-label="Timeline">
+      <div className="timeline-track" ref={track} {...scrub}>
+        <TimelineAxis view={view} inks={inks} />
+        {rows > 0 && (
+          <div className="timeline-row">
+            <span className="timeline-name">Findings</span>
+            <TimelineFindings bars={bars} rows={rows} selected={selected} onChoose={choose} onTip={setTip} />
+          </div>
+        )}
+        {throughout.length > 0 && (
+          <div className="timeline-row">
+            <span className="timeline-name">Throughout</span>
+            <TimelineThroughout findings={throughout} selected={selected} onChoose={choose} onTip={setTip} />
+          </div>
+        )}
+        {!episode.findings.length && (
+          <div className="timeline-row">
+            <span className="timeline-name">Findings</span>
+            <p className="timeline-none">{episode.row.verdict ? "Nothing was found." : "This episode was not checked."}</p>
+          </div>
+        )}
+        {episode.lanes.map((lane) => (
+          <TimelineLane key={lane.name} lane={lane} startNs={clock.startNs} endNs={clock.endNs} onTip={setTip} />
+        ))}
+        <TimelinePlayhead clock={clock} view={view} findings={episode.findings} />
+        <TimelineTip tip={tip} track={track} />
+      </div>
+    </div>
+  );
+}
+
+function useTimelineKeys(episode: EpisodeFacts, clock: Clock, choose: (finding: FindingFacts, startNs: number) => void): void {
+  const found = useMemo(() => {
+    const starts = episode.findings.flatMap((finding) => finding.spans.map((span) => ({ finding, at: span.start_ns })));
+    const events = moments(episode.lanes.flatMap((lane) => lane.items.map((item) => item.start_ns)));
+    return { starts, times: moments(starts.map((each) => each.at)), events };
+  }, [episode]);
+  const toFinding = (direction: 1 | -1) => {
+    const at = neighbour(found.times, clock.timeNs, direction);
+    const next = found.starts.find((each) => each.at === at);
+    if (next) choose(next.finding, next.at);
+  };
+  const toEvent = (direction: 1 | -1) => {
+    const at = neighbour(found.events, clock.timeNs, direction);
+    if (at !== null) clock.seek(at);
+  };
+  useShortcuts("Timeline", [
+    { keys: ["n"], does: "Next finding", run: () => toFinding(1) },
+    { keys: ["Shift+n", "p"], does: "Finding before", run: () => toFinding(-1) },
+    { keys: ["e"], does: "Next event", run: () => toEvent(1) },
+    { keys: ["Shift+e"], does: "Event before", run: () => toEvent(-1) },
+  ]);
+}

@@ -1,0 +1,102 @@
+import type { KeyboardEvent, ReactNode, SyntheticEvent } from "react";
+import type { StreamFacts } from "../api/episode";
+import "./view_tile.css";
+import type { Frames } from "./use_frames";
+
+export interface TileControls {
+  /** The digit that chooses it; null beyond 9. */
+  digit: number | null;
+  isChosen: boolean;
+  isLarge: boolean;
+  onChoose: () => void;
+  onLarge: () => void;
+  onHide: () => void;
+}
+
+export interface ViewTileProps extends TileControls {
+  stream: StreamFacts;
+  frames: Frames;
+  isWaiting: boolean;
+  children?: ReactNode;
+  onPoint?: (x: number, y: number) => void;
+  onLeave?: () => void;
+}
+
+/** One picture on the dark stage, with its name, its frame, and what is wrong with it. */
+export function ViewTile(props: ViewTileProps) {
+  const { stream, frames, isWaiting, isChosen, isLarge, digit, children } = props;
+  const kind = stream.kind === "depth" ? "depth" : "camera";
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== "Enter" || event.target !== event.currentTarget) return;
+    event.preventDefault();
+    props.onChoose();
+    props.onLarge();
+  };
+  return (
+    <figure
+      className={`view-tile${isChosen ? " view-tile-chosen" : ""}`}
+      tabIndex={0}
+      aria-label={`${kind} ${stream.path}${isChosen ? ", chosen for stepping" : ""}`}
+      data-tile={stream.path}
+      onKeyDown={onKeyDown}
+      onClick={props.onChoose}
+      onDoubleClick={props.onLarge}
+    >
+      <canvas
+        ref={frames.canvas}
+        role="img"
+        aria-label={`Picture of ${stream.path}`}
+        data-stream={stream.path}
+        data-frame="-1"
+        onPointerMove={(event) => point(event.currentTarget, event.clientX, event.clientY, props.onPoint)}
+        onPointerLeave={props.onLeave}
+      />
+      <figcaption className="view-tile-caption">
+        {digit !== null && <kbd aria-hidden>{digit}</kbd>}
+        <b title={stream.path}>{stream.name}</b>
+        <span className="num" ref={frames.caption}>
+          {isWaiting ? "loading…" : ""}
+        </span>
+      </figcaption>
+      {/* A click on a button is no click on the picture, which would choose the camera. */}
+      <span className="view-tile-buttons" onClick={stay} onDoubleClick={stay}>
+        <button
+          type="button"
+          aria-label={isLarge ? `Show all cameras` : `Enlarge ${stream.name}`}
+          title={isLarge ? "Show all (f)" : "Enlarge (f)"}
+          onClick={props.onLarge}
+        >
+          {isLarge ? "⤡" : "⤢"}
+        </button>
+        {!isLarge && (
+          <button type="button" aria-label={`Hide ${stream.name}`} title="Hide" onClick={props.onHide}>
+            ×
+          </button>
+        )}
+      </span>
+      {children}
+      {frames.error && (
+        <div className="view-tile-error" role="alert" onDoubleClick={stay}>
+          <p>{frames.error.message}</p>
+          <button type="button" onClick={frames.again}>
+            Try again
+          </button>
+        </div>
+      )}
+    </figure>
+  );
+}
+
+function stay(event: SyntheticEvent): void {
+  event.stopPropagation();
+}
+
+/** Shares of width and height at which the pointer is in the picture, which may not fill its canvas' box. */
+function point(canvas: HTMLCanvasElement, clientX: number, clientY: number, tell?: (x: number, y: number) => void) {
+  if (!tell || !canvas.width) return;
+  const box = canvas.getBoundingClientRect();
+  const scale = Math.min(box.width / canvas.width, box.height / canvas.height);
+  const x = (clientX - box.left - (box.width - canvas.width * scale) / 2) / (canvas.width * scale);
+  const y = (clientY - box.top - (box.height - canvas.height * scale) / 2) / (canvas.height * scale);
+  tell(x, y);
+}

@@ -1,0 +1,137 @@
+import { useEffect, useMemo, useRef, useState } from "react";
+import type { EpisodeFacts } from "../api/episode";
+import type { Clock } from "../player/clock";
+import { columnUnits, groupsOf } from "./column_groups";
+import { GUTTER, type Inks } from "./draw";
+import { findingsOf, firstGroup, limitsOf, marksOf } from "./evidence";
+import { listenToGestures } from "./gestures";
+import { Legend } from "./legend";
+import { Painter } from "./painter";
+import type { Panel } from "./panels";
+import "./plot.css";
+import { PlotCursors } from "./plot_cursors";
+import type { ViewWindow } from "./window";
+
+export interface PlotProps {
+  episode: EpisodeFacts;
+  clock: Clock;
+  view: ViewWindow;
+  panel: Panel;
+  inks: Inks;
+  selected: number | null;
+  onRemove: () => void;
+}
+
+/** One stream over time, with what it was told, what was found, and its values now. */
+export function Plot({ episode, clock, view, panel, inks, selected, onRemove }: PlotProps) {
+  const { stream, commanded } = panel;
+  const groups = useMemo(() => groupsOf(stream), [stream]);
+  const findings = useMemo(() => findingsOf(panel, episode), [panel, episode]);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const area = useRef<HTMLDivElement>(null);
+  const painter = useRef<Painter | null>(null);
+  const [turn, setTurn] = useState(0);
+  const [chosen, setChosen] = useState<string | null>(null);
+  const [hidden, setHidden] = useState<ReadonlySet<number>>(new Set());
+  const [span, setSpan] = useState<[number, number] | null>(null);
+
+  useEffect(() => {
+    if (!canvas.current) return;
+    const made = new Painter(canvas.current, episode, panel, view, () => setTurn((n) => n + 1));
+    painter.current = made;
+    setTurn((n) => n + 1);
+    return () => made.close();
+  }, [episode, panel, view]);
+  useEffect(() => {
+    if (!area.current) return;
+    const onChosen = (from: number | null, to: number | null) => setSpan(from === null || to === null ? null : [from, to]);
+    return listenToGestures({ area: area.current, clock, view, gutter: GUTTER, onChosen });
+  }, [clock, view]);
+
+  const whole = painter.current?.measured.whole ?? null;
+  const usual = useMemo(() => firstGroup(groups, panel, findings, whole), [groups, panel, findings, whole]);
+  const group = groups.find((each) => each.name === chosen) ?? usual;
+  const unit = columnUnits(stream)[group.columns[0] ?? 0] ?? "1";
+  useEffect(() => {
+    const columns = group.columns.map((column, ink) => ({ column, ink })).filter((each) => !hidden.has(each.column));
+    const marks = marksOf(findings, selected);
+    painter.current?.show({ columns, showsCommands: commanded !== null, marks, limits: limitsOf(findings), inks });
+  }, [group, hidden, findings, selected, inks, commanded, turn]);
+
+  const toggle = (column: number, alone: boolean) => {
+    const next = new Set(alone ? group.columns : hidden);
+    if (alone || next.has(column)) next.delete(column);
+    else next.add(column);
+    setHidden(next);
+  };
+  const error = painter.current?.error;
+  const lines = group.columns.length - group.columns.filter((each) => hidden.has(each)).length;
+  return (
+    <figure className="plot" data-stream={stream.path} data-mode={whole ? whole.facts.mode : "waiting"}>
+      <figcaption className="plot-head">
+        <h3 title={stream.description ?? stream.path}>
+          {stream.name.replaceAll("_", " ")} <span className="muted">{unit === "1" ? "" : unit}</span>
+        </h3>
+        {groups.length > 1 && (
+          <select
+            aria-label={`Part of ${stream.name}`}
+            value={group.name}
+            onChange={(event) => {
+              setChosen(event.target.value);
+              setHidden(new Set());
+            }}
+          >
+            {groups.map((each) => (
+              <option key={each.name} value={each.name}>
+                {each.name} ({each.columns.length})
+              </option>
+            ))}
+          </select>
+        )}
+        <PlotNotes trace={whole} />
+        <button type="button" className="quiet plot-remove" aria-label={`Take ${stream.name} away`} title="Take this plot away" onClick={onRemove}>
+          ×
+        </button>
+      </figcaption>
+      <div className="plot-area" ref={area}>
+        <canvas ref={canvas} role="img" aria-label={`${stream.name}, ${group.name}: ${lines} lines over time`} />
+        <PlotCursors clock={clock} view={view} />
+        {span && <div className="plot-chosen" style={{ left: GUTTER + span[0], width: span[1] - span[0] }} />}
+        {!whole && !error && <p className="plot-wait">Reading…</p>}
+        {error && (
+          <p className="plot-wait" role="alert">
+            {error.message}{" "}
+            <button type="button" onClick={() => painter.current?.retry()}>
+              Try again
+            </button>
+          </p>
+        )}
+      </div>
+      <Legend
+        painter={painter}
+        columns={group.columns}
+        group={group.name}
+        hidden={hidden}
+        hasCommands={commanded !== null}
+        clock={clock}
+        view={view}
+        onToggle={toggle}
+        stream={stream}
+        turn={turn}
+      />
+    </figure>
+  );
+}
+
+/** What is wrong with the stamps, which no line can show. */
+function PlotNotes({ trace }: { trace: Painter["measured"]["whole"] }) {
+  if (!trace) return null;
+  const { backward, samples } = trace.facts;
+  if (!samples) return <span className="plot-note">no samples</span>;
+  if (!backward) return null;
+  return (
+    <span className="plot-note" title="They are drawn at the latest time before them, in the order in which they were recorded.">
+      {backward} stamps go backwards
+    </span>
+  );
+}

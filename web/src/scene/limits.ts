@@ -1,0 +1,24 @@
+// Joints near or beyond the end of their range.
+import type { JointFacts } from "../api/robot";
+import type { Figure } from "./figure";
+
+/** How a joint stands to its limits: within 1 % of its range of one, beyond it, or fine. */
+export function atLimit(joint: Pick<JointFacts, "lower" | "upper">, value: number): "warn" | "bad" | null {
+  const { lower, upper } = joint;
+  const range = lower !== null && upper !== null ? upper - lower : Math.PI;
+  const near = 0.01 * range;
+  const past = 0.001 * range;
+  const over = Math.max(lower === null ? -Infinity : lower - value, upper === null ? -Infinity : value - upper);
+  if (over > past) return "bad";
+  return over > -near ? "warn" : null;
+}
+
+/** The links whose joint is at a limit. */
+export function tintOf(figure: Figure): Map<string, "warn" | "bad"> {
+  const found = new Map<string, "warn" | "bad">();
+  for (const joint of figure.joints.values()) {
+    const state = atLimit(joint.facts, joint.value);
+    if (state) found.set(joint.facts.child, state);
+  }
+  return found;
+}

@@ -1,0 +1,68 @@
+// Materials of the robot, of its ghost, and of points.
+import { Color, type Material, MeshBasicMaterial, MeshStandardMaterial, ShaderMaterial } from "three";
+import type { Palette } from "./palette";
+
+export interface Looks {
+  plain: MeshStandardMaterial;
+  warn: MeshStandardMaterial;
+  bad: MeshStandardMaterial;
+  chosen: MeshStandardMaterial;
+  /** The first only fills the depth, so that the ghost's own limbs do not show through it. */
+  ghost: [Material, ShaderMaterial];
+}
+
+function body(tint: Color | null, glow = 0): MeshStandardMaterial {
+  const material = new MeshStandardMaterial({ vertexColors: true, roughness: 0.5, metalness: 0.12 });
+  if (tint) {
+    material.color.copy(tint);
+    material.emissive.copy(tint);
+    material.emissiveIntensity = glow;
+  }
+  return material;
+}
+
+const ghostVertex = `
+varying vec3 facing;
+varying vec3 toEye;
+void main() {
+  vec4 seen = modelViewMatrix * vec4(position, 1.0);
+  facing = normalize(normalMatrix * normal);
+  toEye = normalize(-seen.xyz);
+  gl_Position = projectionMatrix * seen;
+}`;
+
+const ghostFragment = `
+uniform vec3 tone;
+varying vec3 facing;
+varying vec3 toEye;
+void main() {
+  float rim = 1.0 - abs(dot(normalize(facing), normalize(toEye)));
+  gl_FragColor = vec4(tone, 0.2 + 0.6 * pow(rim, 1.8));
+  #include <colorspace_fragment>
+}`;
+
+export function makeLooks(palette: Palette): Looks {
+  // A ghost in the very place of the robot lies behind it, and is not seen.
+  const behind = { polygonOffset: true, polygonOffsetFactor: 4, polygonOffsetUnits: 8 };
+  return {
+    plain: body(null),
+    warn: body(palette.warn, 0.35),
+    bad: body(palette.bad, 0.5),
+    chosen: body(palette.ghost, 0.25),
+    ghost: [
+      new MeshBasicMaterial({ colorWrite: false, ...behind }),
+      new ShaderMaterial({
+        vertexShader: ghostVertex,
+        fragmentShader: ghostFragment,
+        uniforms: { tone: { value: palette.ghost.clone() } },
+        transparent: true,
+        depthWrite: false,
+        ...behind,
+      }),
+    ],
+  };
+}
+
+export function disposeLooks(looks: Looks): void {
+  for (const each of [looks.plain, looks.warn, looks.bad, looks.chosen, ...looks.ghost]) each.dispose();
+}

@@ -1,0 +1,61 @@
+import { useState } from "react";
+import { useShortcuts } from "../parts/shortcuts";
+import { SceneMenu, type Toggle } from "./scene_menu";
+import type { Show, Shown } from "./show";
+import type { Stage } from "./stage";
+import { lookFrom, type View, VIEWS } from "./viewpoint";
+
+interface SceneToolsProps {
+  show: Show;
+  stage: Stage;
+  shown: Shown;
+  onShown: (shown: Shown) => void;
+}
+
+function fill(stage: Stage): void {
+  const panel = stage.canvas.closest("figure");
+  // A browser may refuse, and then nothing is lost.
+  if (document.fullscreenElement) document.exitFullscreen().catch(() => undefined);
+  else panel?.requestFullscreen?.().catch(() => undefined);
+}
+
+function toggles(show: Show): Toggle[] {
+  const { facts } = show;
+  return [
+    { name: "ghost", label: "Ghost of the command", key: "h", does: "Ghost of the commanded pose", has: show.ghost !== null },
+    { name: "trails", label: "Trails of hands and head", key: "Shift+t", does: "Where hands and head went in the last second", has: facts.model !== null },
+    { name: "points", label: "Point cloud", key: "Shift+p", does: "Point cloud", has: facts.clouds.length > 0 },
+    { name: "limits", label: "Joints at their limit", key: "Shift+l", does: "Colour of joints at their limit", has: facts.measured !== null },
+    { name: "balance", label: "Centre of mass", key: "Shift+b", does: "Centre of mass", has: facts.model !== null },
+    { name: "follow", label: "Follow the robot", key: "Shift+f", does: "Camera that goes along with the robot", has: facts.base !== null },
+  ].filter((each): each is Toggle & { has: true } => each.has);
+}
+
+/** What is shown, and from where one looks. */
+export function SceneTools({ show, stage, shown, onShown }: SceneToolsProps) {
+  const [view, setView] = useState<View>("corner");
+  const list = toggles(show);
+  const flip = (name: keyof Shown) => onShown({ ...shown, [name]: !shown[name] });
+  const look = (wanted: View) => {
+    setView(wanted);
+    lookFrom(stage, wanted, show.centre, show.height);
+  };
+  const next = VIEWS[(VIEWS.indexOf(view) + 1) % VIEWS.length] as View;
+  useShortcuts("Robot", [
+    ...list.map(({ name, key, does }) => ({ keys: [key], does: `Show or hide: ${does}`, run: () => flip(name) })),
+    { keys: ["v"], does: "Look from the corner, the front, the side, the top", run: () => look(next) },
+    { keys: ["Shift+v"], does: "Put the camera back", run: () => look(view) },
+    { keys: ["Shift+x"], does: "Let the robot fill the screen, or not", run: () => fill(stage) },
+  ]);
+  return (
+    <div className="scene-tools" role="toolbar" aria-label="Robot view">
+      <button type="button" title={`Look from the ${next} (v)`} onClick={() => look(next)}>
+        {view}
+      </button>
+      <SceneMenu toggles={list} shown={shown} onFlip={flip} />
+      <button type="button" aria-label="Fill the screen" title="Fill the screen (Shift+x)" onClick={() => fill(stage)}>
+        ⤢
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,242 @@
+// Everything of one episode that is in the picture, and how it follows the clock.
+import { Box3, type BufferGeometry, type Material, Mesh, Vector3 } from "three";
+import type { RobotFacts } from "../api/robot";
+import type { Clock } from "../player/clock";
+import { Balance } from "./balance";
+import { linkGeometries } from "./body";
+import { Cloud } from "./cloud";
+import { Figure } from "./figure";
+import { Grippers, palms } from "./grippers";
+import { tintOf } from "./limits";
+import { disposeLooks, type Looks, makeLooks } from "./looks";
+import { MotionTrack, type Sample } from "./motion_track";
+import { onStage } from "./palette";
+import { Recall, type Tracks } from "./recall";
+import { Room } from "./room";
+import type { Stage } from "./stage";
+import { Trails } from "./trails";
+
+export interface Shown {
+  ghost: boolean;
+  trails: boolean;
+  points: boolean;
+  limits: boolean;
+  balance: boolean;
+  follow: boolean;
+}
+
+export const FIRST_SHOWN: Shown = { ghost: true, trails: false, points: true, limits: true, balance: false, follow: true };
+
+export class Show {
+  readonly figure: Figure | null;
+  readonly ghost: Figure | null;
+  readonly clouds: Cloud[];
+  shown: Shown = FIRST_SHOWN;
+  /** The link under the pointer, if any. */
+  chosen: string | null = null;
+  /** Milliseconds of script that it last took to follow the clock. */
+  refreshMs = 0;
+  private readonly looks: Looks;
+  private readonly geometries = new Map<string, BufferGeometry>();
+  private readonly tracks: Tracks;
+  private readonly objects: { track: MotionTrack; shown: number }[];
+  private readonly room: Room;
+  private readonly trails: Trails | null = null;
+  private readonly balance: Balance;
+  private readonly grippers: Grippers | null = null;
+  private readonly frames = { measured: -2, commanded: -2, base: -2 };
+  private readonly stood = new Vector3();
+  /** Of the robot at rest. */
+  private readonly bounds = new Box3();
+  private readonly unsubscribe: () => void;
+
+  constructor(
+    id: string,
+    readonly facts: RobotFacts,
+    private readonly stage: Stage,
+    readonly clock: Clock,
+  ) {
+    const track = (of: { stream: string; rate_hz: number | null; width: number } | null) =>
+      of && new MotionTrack(id, of.stream, of.rate_hz, of.width, this.refresh, clock.endNs);
+    this.tracks = { measured: track(facts.measured), commanded: track(facts.commanded), base: track(facts.base) };
+    this.objects = facts.objects.map((each) => ({ track: track(each) as MotionTrack, shown: -2 }));
+    this.looks = makeLooks(stage.palette);
+    this.room = new Room(facts, stage.palette);
+    this.balance = new Balance(stage.palette.ink);
+    this.figure = facts.model && new Figure(facts.model);
+    this.ghost = facts.model && facts.commanded && facts.measured ? new Figure(facts.model) : null;
+    const recall = facts.model && new Recall(facts.model, facts, this.tracks);
+    const places = Object.values(facts.model?.end_effectors ?? {});
+    if (recall && places.length) this.trails = new Trails(recall, places, clock.startNs, ["--line-2", "--line-6", "--line-5"].map(onStage));
+    const colours = { low: onStage("--line-9"), high: onStage("--line-6") };
+    this.clouds = facts.clouds.map((each) => new Cloud(id, each, recall, this.refresh, colours, stage.fineness));
+    if (this.figure) {
+      this.stood.copy(this.figure.root.position);
+      this.dress(this.figure);
+      this.bounds.setFromObject(this.figure.root);
+      this.grippers = new Grippers(id, facts.grippers, this.figure, this.looks, stage.palette, clock.endNs, this.refresh);
+    }
+    this.enter();
+    this.unsubscribe = clock.subscribe(this.refresh);
+  }
+
+  /** Show what is switched on, as it is now. */
+  show(shown: Shown): void {
+    this.shown = shown;
+    this.refresh();
+    this.tint();
+    this.stage.moved();
+  }
+
+  choose(link: string | null): void {
+    if (link === this.chosen) return;
+    this.chosen = link;
+    this.tint();
+    this.stage.invalidate();
+  }
+
+  /** How much must be in the picture, m; objects alone need some room as well. */
+  get height(): number {
+    const { max, min } = this.bounds;
+    if (!this.figure) return 1.2;
+    if (this.figure.model.floating) return Math.max(max.z, 0.5);
+    return Math.max(max.z - min.z, 0.8 * (max.y - min.y), 0.4);
+  }
+
+  /** What the camera looks at: the middle of the robot, lower while it lies on the floor. */
+  get centre(): Vector3 {
+    if (!this.figure) return new Vector3(0, 0, 0.5);
+    if (!this.figure.model.floating) return this.bounds.getCenter(new Vector3());
+    const { x, y, z } = this.figure.root.position;
+    const sunk = z - (this.facts.model?.standing?.height ?? z);
+    return new Vector3(x, y, 0.5 * this.height + 0.5 * sunk);
+  }
+
+  get error(): Error | null {
+    return this.tracks.measured?.error ?? this.tracks.base?.error ?? null;
+  }
+
+  dispose(): void {
+    this.unsubscribe();
+    for (const track of Object.values(this.tracks) as (MotionTrack | null)[]) track?.close();
+    for (const { track } of this.objects) track.close();
+    for (const each of [this.room, this.balance, this.trails, this.grippers, ...this.clouds]) each?.dispose();
+    for (const geometry of this.geometries.values()) geometry.dispose();
+    disposeLooks(this.looks);
+  }
+
+  private dress(figure: Figure): void {
+    const found = linkGeometries(figure.model, this.stage.palette, palms(figure.model, this.facts.grippers));
+    for (const [name, geometry] of found) this.geometries.set(name, geometry);
+    figure.dress(found, [this.looks.plain], (mesh) => {
+      mesh.castShadow = true;
+      mesh.receiveShadow = true;
+    });
+    this.ghost?.dress(found, this.looks.ghost, (mesh) => {
+      mesh.renderOrder = mesh.material === this.looks.ghost[0] ? 2 : 3;
+    });
+  }
+
+  private enter(): void {
+    const { world } = this.stage;
+    world.add(this.room.group, this.balance.group, ...this.clouds.map((cloud) => cloud.points));
+    if (this.trails) world.add(this.trails.group);
+    if (this.figure) world.add(this.figure.root);
+    if (this.ghost) world.add(this.ghost.root);
+  }
+
+  private refresh = (): void => {
+    const begin = performance.now();
+    this.followClock(this.clock.timeNs);
+    this.refreshMs = performance.now() - begin;
+  };
+
+  private followClock(time: number): void {
+    let moved = this.moveFigure(time);
+    moved = this.moveObjects(time) || moved;
+    moved = (this.grippers?.update(time) ?? false) || moved;
+    const scanned = this.shown.points && this.clouds.map((cloud) => cloud.update(time)).includes(true);
+    for (const cloud of this.clouds) cloud.points.visible = this.shown.points && cloud.shown >= 0;
+    if (this.trails) {
+      this.trails.group.visible = this.shown.trails;
+      if (this.shown.trails) this.trails.update(time);
+    }
+    this.balance.group.visible = this.shown.balance && this.figure !== null;
+    if (this.balance.group.visible && this.figure) this.balance.update(this.figure);
+    if (moved) this.tint();
+    if (moved) this.stage.moved();
+    else if (scanned || this.shown.trails) this.stage.invalidate();
+    this.tell(time);
+  }
+
+  private moveFigure(time: number): boolean {
+    if (!this.figure) return false;
+    const joints = this.take(this.tracks.measured, "measured", time);
+    const base = this.take(this.tracks.base, "base", time);
+    const asked = this.take(this.tracks.commanded, "commanded", time);
+    if (joints && joints.frame < 0) this.figure.rest();
+    else if (joints && this.facts.measured) this.figure.pose(this.facts.measured, joints.values);
+    if (base && base.frame < 0) this.figure.home();
+    else if (base && this.facts.base) this.figure.place(this.facts.base, base.values);
+    if (this.ghost) {
+      if (asked && this.facts.commanded && asked.frame >= 0) this.ghost.pose(this.facts.commanded, asked.values);
+      this.ghost.root.visible = this.shown.ghost && this.frames.commanded >= 0;
+      this.ghost.root.position.copy(this.figure.root.position);
+      this.ghost.root.quaternion.copy(this.figure.root.quaternion);
+    }
+    if (base) this.follow();
+    return Boolean(joints ?? base ?? asked);
+  }
+
+  /** The sample at a time, if it is another one than before. */
+  private take(track: MotionTrack | null, name: keyof Show["frames"], time: number): Sample | null {
+    const sample = track?.at(time) ?? null;
+    if (!sample || sample.frame === this.frames[name]) return null;
+    this.frames[name] = sample.frame;
+    return sample;
+  }
+
+  private moveObjects(time: number): boolean {
+    let changed = false;
+    this.objects.forEach((each, place) => {
+      const sample = each.track.at(time);
+      const facts = this.facts.objects[place];
+      if (!sample || !facts || sample.frame === each.shown) return;
+      each.shown = sample.frame;
+      if (sample.frame >= 0) changed = this.room.place(facts, sample.values) || changed;
+    });
+    return changed;
+  }
+
+  private follow(): void {
+    if (!this.figure) return;
+    const { x, y, z } = this.figure.root.position;
+    // Half way down with a robot that falls: it stays in the picture, and its fall is still seen.
+    const by = new Vector3(x - this.stood.x, y - this.stood.y, 0.5 * (z - this.stood.z));
+    if (this.shown.follow) this.stage.shift(by);
+    this.stood.set(x, y, z);
+    this.stage.aim(x, y);
+  }
+
+  private tint(): void {
+    if (!this.figure) return;
+    const tints = this.shown.limits ? tintOf(this.figure) : new Map<string, "warn" | "bad">();
+    for (const mesh of this.figure.meshes) {
+      mesh.material = this.looks[mesh.name === this.chosen ? "chosen" : (tints.get(mesh.name) ?? "plain")] as Material;
+    }
+  }
+
+  /** What is in the picture, for people who test and for machines that read the page. */
+  private tell(time: number): void {
+    const { dataset } = this.stage.canvas;
+    dataset.timeNs = String(time);
+    dataset.frame = String(this.frames.measured);
+    dataset.ghostFrame = String(this.frames.commanded);
+    if (this.clouds[0]) dataset.scan = String(this.clouds[0].shown);
+  }
+
+  /** Meshes to point at. */
+  get targets(): Mesh[] {
+    return this.figure?.meshes ?? [];
+  }
+}

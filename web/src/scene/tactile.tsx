@@ -1,0 +1,57 @@
+import { useEffect, useRef } from "react";
+import type { EpisodeFacts } from "../api/episode";
+import { getTactile, type TactileMap } from "../api/tactile";
+import { useAnswer } from "../api/use_answer";
+import type { Clock } from "../player/clock";
+import { HeatMap } from "./heat_map";
+import { heatTable, unitText } from "./heat_scale";
+import "./tactile.css";
+
+export interface TactileProps {
+  episode: EpisodeFacts;
+  clock: Clock;
+}
+
+/** The tactile maps of an episode, on one scale; nothing at all where there are none. */
+export function Tactile({ episode, clock }: TactileProps) {
+  const answer = useAnswer((signal) => getTactile(episode.id, signal), [episode.id]);
+  if (answer.error) return <p className="tactile tactile-trouble">The tactile maps cannot be read: {answer.error.message}</p>;
+  const maps = onOneScale(answer.value ?? []);
+  if (!maps.length) return null;
+  return (
+    <section className="tactile" aria-label="Tactile maps">
+      <div className="tactile-maps">
+        {maps.map((map) => (
+          <HeatMap key={map.stream} id={episode.id} map={map} clock={clock} />
+        ))}
+      </div>
+      <Legend map={maps[0] as TactileMap} />
+    </section>
+  );
+}
+
+/** Hands are compared with each other: maps of one unit share the wider range. */
+function onOneScale(maps: TactileMap[]): TactileMap[] {
+  return maps.map((map) => {
+    const alike = maps.filter((other) => other.unit === map.unit);
+    return { ...map, low: Math.min(...alike.map((each) => each.low)), high: Math.max(...alike.map((each) => each.high)) };
+  });
+}
+
+function Legend({ map }: { map: TactileMap }) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  useEffect(() => {
+    const pen = canvas.current?.getContext("2d");
+    if (!pen) return;
+    const picture = pen.createImageData(256, 1);
+    picture.data.set(heatTable());
+    pen.putImageData(picture, 0, 0);
+  }, []);
+  return (
+    <div className="tactile-legend num">
+      <span>{unitText(map.low, map.unit)}</span>
+      <canvas ref={canvas} width={256} height={1} aria-hidden="true" />
+      <span>{unitText(map.high, map.unit)}</span>
+    </div>
+  );
+}

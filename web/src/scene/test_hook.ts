@@ -1,0 +1,45 @@
+// What tests and the bench may ask a scene: where its links are, and what a picture costs.
+import type { Show } from "./show";
+import type { Stage } from "./stage";
+
+export interface SceneHook {
+  linkPosition: (name: string, ghost?: boolean) => number[] | null;
+  seek: (timeNs: number) => void;
+  play: (rate: number) => void;
+  /** Milliseconds of script for the last picture: following the clock, and drawing. */
+  drawnMs: () => number;
+  refreshMs: () => number;
+  drawn: () => number;
+  drawCalls: () => number;
+  error: () => string | null;
+}
+
+declare global {
+  interface Window {
+    __studioScene?: SceneHook;
+  }
+}
+
+/** Make a scene known; the function returned takes that back. */
+export function publish(stage: Stage, show: Show): () => void {
+  const hook: SceneHook = {
+    linkPosition: (name, ghost = false) => {
+      const pose = (ghost ? show.ghost : show.figure)?.poseOf(name);
+      return pose ? pose.elements.slice(12, 15) : null;
+    },
+    seek: (timeNs) => show.clock.seek(timeNs),
+    play: (rate) => {
+      show.clock.setRate(rate);
+      show.clock.play();
+    },
+    drawnMs: () => stage.drawnMs,
+    refreshMs: () => show.refreshMs,
+    drawn: () => stage.drawn,
+    drawCalls: () => stage.drawCalls,
+    error: () => show.error?.message ?? null,
+  };
+  window.__studioScene = hook;
+  return () => {
+    if (window.__studioScene === hook) delete window.__studioScene;
+  };
+}
