@@ -23,7 +23,7 @@ DIRECTION = (
     ("episode",),
     ("testing",),
     ("simulation",),
-    ("capture", "quality", "exchange"),
+    ("capture", "quality", "annotation", "exchange"),
     ("catalog",),
     ("operations",),
     ("studio",),

@@ -10,11 +10,8 @@ import argparse
 import json
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +21,7 @@ from rich.table import Table
 
 from bench.catalog import entries
 from bench.episode.report import machine
+from bench.studio.serving import served
 from corporeal.catalog.catalogue import add
 from corporeal.catalog.workspace import make_workspace
 
@@ -61,23 +59,6 @@ def fill(root: Path, episodes: int) -> None:
         for group in entries(episodes):
             with workspace.database.write() as connection:
                 add(connection, group, who="bench")
-
-
-@contextmanager
-def served(root: Path) -> Iterator[str]:
-    """Studio in a process of its own; its address."""
-    command = [sys.executable, "-m", "corporeal", "studio", str(root), "--port", "0", "--json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:
-        try:
-            assert run.stdout is not None
-            said = ""
-            for line in run.stdout:
-                said += line
-                if line.startswith("}") or line.rstrip().endswith("}"):
-                    break
-            yield str(json.loads(said)["address"])
-        finally:
-            run.terminate()
 
 
 def opened(page: Page, address: str) -> float:

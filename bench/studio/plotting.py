@@ -12,12 +12,9 @@ import argparse
 import json
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,6 +26,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.episode.report import machine
+from bench.studio.serving import served
 from corporeal.catalog.ingestion.ingest import ingest
 from corporeal.catalog.query.listing import every
 from corporeal.catalog.workspace import make_workspace
@@ -87,14 +85,14 @@ def main() -> int:
         streams = [Stream(name=name, group="observations", rate_hz=RATE_HZ, shape=(6,), unit="N",
                           components=_COLUMNS) for name in _STREAMS]  # fmt: skip
         name = _make(Path(folder) / "page", streams, asked.samples)
-        with _server(Path(folder) / "page" / "lab") as address:
+        with served(Path(folder) / "page" / "lab") as address:
             figures |= _in_browser(f"{address}/episodes/{name}", asked.seconds)
         if asked.hours:
             long = Stream(name="long", group="observations", rate_hz=RATE_HZ,
                           shape=(asked.columns,))  # fmt: skip
             samples = round(asked.hours * 3600 * RATE_HZ)
             name = _make(Path(folder) / "long", [long], samples)
-            with _server(Path(folder) / "long" / "lab") as address:
+            with served(Path(folder) / "long" / "lab") as address:
                 figures |= _long(f"{address}/api/episodes/{name}", asked.hours)
     reached = {name: figures[name] >= aim for name, aim in TARGETS.items()}
     _show(figures, asked.samples * len(_COLUMNS) * len(_STREAMS))
@@ -133,23 +131,6 @@ def _values(numbers: NDArray[np.int64], width: int) -> NDArray[np.float32]:
     column = np.arange(1, width + 1)
     waves = np.sin(time_s * column / 40) * 20 + np.sin(time_s * 31 * column)
     return (waves + random.normal(size=(len(numbers), width))).astype(np.float32)
-
-
-@contextmanager
-def _server(workspace: Path) -> Iterator[str]:
-    """A Studio in a process of its own."""
-    command = [sys.executable, "-m", "corporeal", "studio", str(workspace), "--port", "0", "--json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        said = ""
-        for line in process.stdout:
-            said += line
-            if line.rstrip().endswith("}"):
-                break
-        try:
-            yield str(json.loads(said)["address"])
-        finally:
-            process.terminate()
 
 
 def _in_browser(address: str, seconds: float) -> dict[str, float]:

@@ -12,11 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
-import subprocess
-import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -26,6 +22,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.episode.report import machine
+from bench.studio.serving import served
 from corporeal.catalog.ingestion.ingest import ingest
 from corporeal.catalog.workspace import make_workspace
 from corporeal.embodiment.library import open_robot
@@ -74,7 +71,7 @@ def main() -> int:
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="bench-scene-") as folder:
         name = _make(Path(folder), asked.seconds + 2, asked.points)
-        with _server(Path(folder) / "lab") as address:
+        with served(Path(folder) / "lab") as address:
             figures = measure(f"{address}/episodes/{name}", asked.seconds)
     is_reached = figures["script_ms_p50"] <= TARGET_MS
     _show(figures)
@@ -105,23 +102,6 @@ def _make(folder: Path, seconds: float, points: int) -> str:
     with make_workspace(folder / "lab") as workspace:
         taken = ingest(workspace, [path], who="bench", check=False, on="serial")
     return str(taken.outcomes[0].id)
-
-
-@contextmanager
-def _server(workspace: Path) -> Iterator[str]:
-    """A Studio in a process of its own."""
-    command = [sys.executable, "-m", "corporeal", "studio", str(workspace), "--port", "0", "--json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        said = ""
-        for line in process.stdout:
-            said += line
-            if line.rstrip().endswith("}"):
-                break
-        try:
-            yield str(json.loads(said)["address"])
-        finally:
-            process.terminate()
 
 
 def measure(address: str, seconds: float) -> dict[str, Any]:

@@ -12,11 +12,8 @@ import argparse
 import json
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.episode.report import machine
+from bench.studio.serving import served
 from corporeal.catalog.ingestion.ingest import ingest
 from corporeal.catalog.query.listing import every
 from corporeal.catalog.workspace import make_workspace
@@ -38,8 +36,10 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 TARGETS = {"first_picture_ms": 1000.0, "seek_p95_ms": 100.0}
-_FLAGS = ("--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader",
-          "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist")  # fmt: skip
+# As where there is no graphics card: the page is put together by processor, and 3-D emulated. To
+# have the emulated card put the page together as well takes longer than everything else.
+_FLAGS = ("--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--ignore-gpu-blocklist",
+          "--enable-unsafe-swiftshader", "--disable-gpu-compositing")  # fmt: skip
 # Notes when each canvas is drawn, by the number that it carries.
 _WATCH = """
 window.drawn = {};
@@ -99,7 +99,7 @@ def main() -> int:
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="bench-seeking-") as folder:
         name, stamps = _make(Path(folder), asked.seconds)
-        with _server(Path(folder) / "lab") as address:
+        with served(Path(folder) / "lab") as address:
             figures = measure(f"{address}/episodes/{name}", stamps, asked)
     reached = {name: figures[name] <= aim for name, aim in TARGETS.items()}
     _show(figures)
@@ -135,23 +135,6 @@ def _make(folder: Path, seconds: float) -> tuple[str, dict[str, Any]]:
         with workspace.database.read() as connection:
             (row,) = every(connection)
     return str(row["id"]), stamps
-
-
-@contextmanager
-def _server(workspace: Path) -> Iterator[str]:
-    """A Studio in a process of its own."""
-    command = [sys.executable, "-m", "corporeal", "studio", str(workspace), "--port", "0", "--json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        said = ""
-        for line in process.stdout:
-            said += line
-            if line.startswith("}") or line.rstrip().endswith("}"):
-                break
-        try:
-            yield str(json.loads(said)["address"])
-        finally:
-            process.terminate()
 
 
 def measure(page: str, stamps: dict[str, Any], asked: argparse.Namespace) -> dict[str, Any]:

@@ -20,11 +20,10 @@ from corporeal.registry import plugins
 from corporeal.testing import Workload
 
 COMMANDS = [
-    "account", "audit", "check", "checks", "convert", "delete", "demo", "document", "export",
-    "failures", "import_", "info", "ingest", "init", "learn", "lineage", "ls", "merge", "migrate",
-    "plot", "record", "recover", "release", "review", "robot", "score", "select", "smoke_train",
-    "snapshot", "split",
-    "studio", "sync_test", "verify", "watch",
+    "account", "annotate", "audit", "check", "checks", "convert", "delete", "demo", "document",
+    "export", "failures", "import_", "info", "ingest", "init", "learn", "lineage", "ls", "merge",
+    "migrate", "plot", "record", "recover", "release", "review", "robot", "score", "select",
+    "smoke_train", "snapshot", "split", "studio", "sync_test", "verify", "watch",
 ]  # fmt: skip
 
 
@@ -66,12 +65,15 @@ def test_every_command_explains_itself(command: str) -> None:
     result = _run(command, "--help")
     assert result.exit_code == 0
     groups = {
+        "annotate": ["taxonomy", "propose", "gold", "queue", "status", "agreement", "accept",
+                     "return", "history", "requeue", "export"],
         "account": ["add", "list", "token", "revoke"],
         "audit": ["verify", "log"],
         "document": ["check", "show", "diff"],
         "release": ["create", "list", "verify", "diff", "card"],
+        "review": ["create", "list", "show", "decide", "close"],
         "robot": ["list", "show", "diff"],
-    }
+    }  # fmt: skip
     for path in [[command, inner] for inner in groups.get(command, [])] or [[command]]:
         page = _run(*path, "--help").stdout
         assert "Example" in page

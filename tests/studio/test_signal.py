@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,7 @@ from corporeal.episode.writer import EpisodeWriter
 from corporeal.schema.schema import Schema
 from corporeal.schema.stream import Stream
 from corporeal.studio.routes import signal
+from corporeal.studio.signal import pyramid
 
 JOINTS = "observations/joint_position"
 
@@ -233,3 +236,36 @@ def test_a_long_stream_comes_from_its_pyramid_within_bounded_memory(
     assert found["high"].max() == whole["high"].max()
     assert found["low"].min() == whole["low"].min()
     assert peak < 16e6
+
+
+def test_a_very_long_stream_is_shown_coarsely_until_all_of_it_is_looked_through(
+    client: TestClient, small_workspace: SmallWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    episode = small_workspace.episodes[0]
+    whole = ask(client, episode, stream=JOINTS, points=50)[1]
+    monkeypatch.setattr(signal, "_MOST_READ", 100)
+    monkeypatch.setattr(signal, "_PATIENCE_S", 0.0)
+    monkeypatch.setattr(signal, "_PYRAMIDS", type(signal._PYRAMIDS)(1 << 20))
+    may_build = threading.Event()
+    build = pyramid.build
+
+    def slow(*given: Any, **named: Any) -> Any:
+        assert may_build.wait(20)
+        return build(*given, **named)
+
+    monkeypatch.setattr(signal, "build", slow)
+    answer = client.get(f"/api/episodes/{episode}/signal", params={"stream": JOINTS, "points": 50})
+    head, found = unpack(answer.content)
+    assert head["coarse"]
+    assert head["mode"] == "envelope"
+    assert answer.headers["cache-control"] == "no-store"
+    assert found["low"].min() >= whole["low"].min()
+    assert found["high"].max() <= whole["high"].max()
+    assert (np.diff(found["time_ns"]) > 0).all()
+    may_build.set()
+    until = time.monotonic() + 20
+    while head["coarse"] and time.monotonic() < until:
+        time.sleep(0.01)
+        head, found = ask(client, episode, stream=JOINTS, points=50)
+    assert not head["coarse"]
+    assert found["high"].max() == whole["high"].max()

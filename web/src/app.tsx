@@ -17,11 +17,14 @@ const EpisodePage = lazy(() => import("./pages/episode/episode_page"));
 const ComparePage = lazy(() => import("./pages/compare/compare_page"));
 const Dashboards = lazy(() => import("./pages/dashboards/dashboards"));
 const Live = lazy(() => import("./pages/live/live"));
+const Labels = lazy(() => import("./pages/labels/labels"));
 const Review = lazy(() => import("./pages/review/review"));
+const AnnotatePage = lazy(() => import("./pages/annotate/annotate_page"));
 const Login = lazy(() => import("./pages/login/login"));
 
 const sections: { path: string; title: string }[] = [
   { path: "/", title: "Episodes" },
+  { path: "/labels", title: "Labels" },
   { path: "/review", title: "Review" },
   { path: "/dashboards", title: "Dashboards" },
   { path: "/live", title: "Live" },
@@ -33,7 +36,9 @@ const pages: [RegExp, ComponentType<{ address: URL }>][] = [
   [/^\/compare$/, ComparePage],
   [/^\/dashboards/, Dashboards],
   [/^\/live/, Live],
+  [/^\/labels/, Labels],
   [/^\/review/, Review],
+  [/^\/annotate\/[^/]+$/, AnnotatePage],
 ];
 
 export function App() {
@@ -176,5 +181,6 @@ function Who({ session }: { session: Session }) {
 
 function isAt(pathname: string, path: string): boolean {
   if (path === "/") return pathname === "/" || pathname.startsWith("/episodes") || pathname === "/compare";
+  if (path === "/labels" && pathname.startsWith("/annotate")) return true;
   return pathname.startsWith(path);
 }

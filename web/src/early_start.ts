@@ -5,9 +5,9 @@ import { fetchPackets, packetsKey } from "./api/movie";
 import { fetchSession, sessionKey } from "./api/session";
 
 function startEpisode(id: string): void {
-  // The page itself shows what goes wrong with either.
-  import("./pages/episode/episode_page").catch(() => undefined);
+  // Before the scripts: a browser asks for six things at a time. The page shows what goes wrong.
   askEarly(episodeKey(id), () => fetchEpisode(id)).then(startCameras, () => undefined);
+  import("./pages/episode/episode_page").catch(() => undefined);
 }
 
 function startCameras({ id, streams }: EpisodeFacts): void {

@@ -13,7 +13,17 @@ from sqlalchemy import Connection, Table, delete, func, insert, literal_column, 
 from corporeal.catalog.audit import GENESIS, Head, head, verify
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.store import Store, verify_store
-from corporeal.catalog.tables import EPISODE, EVENT, FINDING, HEAD, METADATA, METRIC
+from corporeal.catalog.tables import (
+    EPISODE,
+    EVENT,
+    FINDING,
+    HEAD,
+    LABEL_COMMENT,
+    METADATA,
+    METRIC,
+    QUALIFICATION,
+    VIEW,
+)
 from corporeal.catalog.workspace import Workspace
 
 _BLOCK = 5000
@@ -178,7 +188,7 @@ def _blocks(origin: Connection, table: Table) -> Iterator[list[dict[str, Any]]]:
 
 def _count_on(connection: Connection) -> None:
     """PostgreSQL counts up by itself; it has to know where the copied rows end."""
-    for table in (FINDING, METRIC):
+    for table in (FINDING, LABEL_COMMENT, METRIC, QUALIFICATION, VIEW):
         counter = func.pg_get_serial_sequence(table.name, "number")
         last = select(func.max(table.c.number)).scalar_subquery()
         # The third argument says whether the number was given out already.

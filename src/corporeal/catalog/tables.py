@@ -291,3 +291,88 @@ REVIEW_ITEM = Table(
     Index("ix_review_item_review_place", "review", "place"),
 )
 """One episode of a review and what was decided; open while `decision` is missing."""
+
+LABEL_TASK = Table(
+    "label_task",
+    METADATA,
+    Column("id", _Text, primary_key=True),
+    Column("episode", ForeignKey("episode.id"), nullable=False, index=True),
+    # annotate, qualify, adjudicate, correct
+    Column("kind", _Text, nullable=False),
+    Column("queue", _Text, nullable=False),
+    Column("taxonomy", ForeignKey("document.hash"), nullable=False, index=True),
+    # open, working, submitted, returned, done, dropped
+    Column("state", _Text, nullable=False),
+    Column("assigned_to", _Text, index=True),
+    # Tasks of one pair are the same episode, given to two people who do not see each other.
+    Column("pair", _Text, index=True),
+    Column("priority", Integer, nullable=False),
+    # Where it began: the proposal, or nothing for those who work without one.
+    Column("start", _Json, nullable=False),
+    Column("content", _Json, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("seconds", Float, nullable=False),
+    Column("settings", _Json, nullable=False),
+    Column("created_by", _Text, nullable=False),
+    Column("created_at", _Text, nullable=False),
+    Column("changed_at", _Text, nullable=False),
+    Index("ix_label_task_queue_state_priority", "queue", "state", "priority"),
+)
+"""One person's work on the labels of one episode; `content` is `start` after all its edits."""
+
+LABEL_EDIT = Table(
+    "label_edit",
+    METADATA,
+    Column("task", ForeignKey("label_task.id"), primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("edit", _Text, nullable=False),
+    Column("who", _Text, nullable=False),
+    Column("at", _Text, nullable=False),
+    Column("action", _Text, nullable=False),
+    Column("steps", _Json, nullable=False),
+    UniqueConstraint("task", "edit"),
+    sqlite_with_rowid=False,
+)
+"""Every edit as it was made; version n of a task is its start and the first n edits."""
+
+LABELS = Table(
+    "labels",
+    METADATA,
+    Column("episode", ForeignKey("episode.id"), primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("taxonomy", ForeignKey("document.hash"), nullable=False, index=True),
+    Column("task", ForeignKey("label_task.id")),
+    Column("content", _Json, nullable=False),
+    Column("hash", _Text, nullable=False),
+    Column("who", _Text, nullable=False),
+    Column("at", _Text, nullable=False),
+    # None while it holds; else why it does not any more, such as a changed rule.
+    Column("stale", _Text),
+    sqlite_with_rowid=False,
+)
+"""Labels that count, every version of them; the highest number is the one in force."""
+
+LABEL_COMMENT = Table(
+    "label_comment",
+    METADATA,
+    Column("number", _Number, primary_key=True, autoincrement=True),
+    Column("episode", ForeignKey("episode.id"), nullable=False, index=True),
+    Column("task", ForeignKey("label_task.id")),
+    Column("time_ns", BigInteger),
+    Column("who", _Text, nullable=False),
+    Column("at", _Text, nullable=False),
+    Column("text", _Text, nullable=False),
+    Column("resolved_at", _Text),
+)
+
+QUALIFICATION = Table(
+    "qualification",
+    METADATA,
+    Column("number", _Number, primary_key=True, autoincrement=True),
+    Column("account", _Text, nullable=False, index=True),
+    Column("taxonomy", ForeignKey("document.hash"), nullable=False),
+    Column("passed", Boolean, nullable=False),
+    Column("at", _Text, nullable=False),
+    Column("figures", _Json, nullable=False),
+)
+"""Who was measured against gold labels of a taxonomy, and how well they did."""

@@ -15,6 +15,7 @@ from PIL import Image
 
 from corporeal.embodiment.embodiment import Embodiment
 from corporeal.episode.episode import Episode
+from corporeal.episode.label_track import FIELD, LabelTrack, Lane, labels_in
 from corporeal.episode.streams import VideoReader
 from corporeal.errors import EpisodeError
 from corporeal.schema.stream import Stream
@@ -210,6 +211,8 @@ class Recording:
     """Why the recording is not complete; None when it is."""
     regridded: bool = False
     """The stamps were made from a frame number, so lost frames do not show in them."""
+    labels: LabelTrack | None = None
+    """What people said of it; None when nobody has."""
 
     def named(self, name: str) -> str | None:
         """The label of the signal in this role, such as joint_position."""
@@ -230,18 +233,23 @@ def recording_of(episode: Episode, *, index: int = 0, robot: Embodiment | None =
     documents = episode.documents
     own = episode.embodiment if "embodiment" in documents else None
     has_schema = "schema" in documents
+    metadata = episode.metadata
+    labels = labels_in(metadata, where=str(episode.path))
+    if labels is not None:
+        metadata = {name: value for name, value in metadata.items() if name != FIELD}
     return Recording(
         id=episode.id,
         source=episode.path,
         index=index,
         signals=signals,
         embodiment=robot or own,
-        metadata=episode.metadata,
+        metadata=metadata,
         missing_streams=episode.missing_streams if has_schema else (),
         missing_metadata=episode.missing_metadata if has_schema else (),
         documents=documents,
         epoch_ns=episode.epoch_ns,
         recovered=episode.recovered,
+        labels=labels,
     )
 
 
@@ -261,3 +269,5 @@ class Dataset:
     statistics: Mapping[str, Statistics] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
     defects: tuple[Defect, ...] = ()
+    lanes: Callable[[], tuple[Lane, ...]] = tuple
+    """The lanes of all its episodes' labels; none where it has no labels."""

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from corporeal.episode.label_track import united
 from corporeal.episode.recording import Dataset, Recording
 from corporeal.errors import CorporealError, EpisodeError, WriteError
 from corporeal.exchange.beside.writing import held, write_companion, write_side
@@ -117,6 +118,7 @@ def _order(
         layout = loose_table(first, plan, number=0).layout
     else:
         layout = layout_of(first, plan)
+        layout = replace(layout, lanes=united([dataset.lanes(), layout.lanes]))
     head = Head(name=out.name, plan=plan, layout=layout, robot=first.embodiment)
     work = out.with_name(f"{out.name}.partial")
     order = Order(opener, format_name, head, None, wanted, work)

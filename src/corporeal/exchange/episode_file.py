@@ -22,6 +22,7 @@ from corporeal.errors import EpisodeError
 from corporeal.exchange.carried_documents import carried_documents, is_named, schema_of
 from corporeal.exchange.foreign_stream import stream_name
 from corporeal.exchange.json_values import json_values
+from corporeal.exchange.label_columns import labelled_metadata
 from corporeal.schema.stream import Stream
 
 BLOCK_BYTES = 8 << 20
@@ -85,7 +86,7 @@ def write_recording(
             f"{recording.source}: episode {recording.index} has no sample, so there is nothing to "
             "write. Leave it out."
         )
-    metadata = dict(json_values(recording.metadata))
+    metadata = dict(json_values(labelled_metadata(recording)))
     if not own:
         metadata |= _origin(recording, lanes, problems, source_format)
     with EpisodeWriter(

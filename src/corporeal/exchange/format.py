@@ -21,7 +21,7 @@ PACKAGE = "corporeal.exchange.formats"
 
 Loss = Literal[
     "rates", "stamps", "names", "units", "instructions", "precision", "pictures", "columns",
-    "cameras", "robot", "modes", "outcome",
+    "cameras", "robot", "modes", "outcome", "labels",
 ]  # fmt: skip
 LOSSES: Mapping[Loss, str] = {
     "rates": "every stream is sampled at the rate of the rows",
@@ -36,6 +36,7 @@ LOSSES: Mapping[Loss, str] = {
     "robot": "the robot is not named",
     "modes": "mode labels are not kept",
     "outcome": "whether the task succeeded is not kept",
+    "labels": "labels hold for whole rows, without attributes",
 }
 """What a table may lose in a format, in words."""
 

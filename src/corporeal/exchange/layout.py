@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from corporeal.episode.label_track import Lane
 from corporeal.episode.recording import Recording, Signal
 from corporeal.errors import EpisodeError, UnknownNameError
 from corporeal.exchange.plan import Plan
 from corporeal.schema.stream import Stream
 
 STATE, ACTION, IMAGES, MODE = "observation.state", "action", "observation.images.", "mode"
+LABELS = "labels."
+"""What the keys of lanes of labels begin with."""
 _STATES = ("joint_position", "state")
 _ACTIONS = ("joint_position_target", "action", "actions")
 
@@ -87,6 +90,8 @@ class Layout:
     rate_hz: float
     mode: bool = False
     """Whether every row says which mode the robot is in (the hierarchical view)."""
+    lanes: tuple[Lane, ...] = ()
+    """Lanes of which every row says the label that holds."""
 
 
 def layout_of(recording: Recording, plan: Plan) -> Layout:
@@ -119,7 +124,8 @@ def layout_of(recording: Recording, plan: Plan) -> Layout:
     if ACTION in columns:
         columns[ACTION] = columns.pop(ACTION)  # The last one, as people expect it.
     rate_hz = plan.rate_hz or natural_rate_hz(columns, cameras)
-    return Layout(columns, cameras, rate_hz, mode=plan.view == "hierarchical")
+    lanes = recording.labels.used_lanes if recording.labels is not None else ()
+    return Layout(columns, cameras, rate_hz, mode=plan.view == "hierarchical", lanes=lanes)
 
 
 def natural_rate_hz(columns: Mapping[str, ColumnSpec], cameras: Mapping[str, CameraSpec]) -> float:

@@ -11,9 +11,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from corporeal import __version__
 from corporeal.embodiment.embodiment import Embodiment
+from corporeal.episode.label_track import LabelTrack, Lane
 from corporeal.episode.recording import ArraySignal, Signal
 from corporeal.errors import EpisodeError, WriteError
 from corporeal.exchange.format import Head
+from corporeal.exchange.label_columns import lane_key
 from corporeal.exchange.layout import ColumnSpec, Layout
 from corporeal.exchange.table import Table
 from corporeal.exchange.training.mode import MODES
@@ -37,6 +39,7 @@ class EpisodeNote(_Said):
     success: bool | None = None
     instructions: tuple[str, ...] = ()
     changes: tuple[tuple[int, int], ...] = ()
+    labels: LabelTrack | None = None
 
     def metadata(self) -> dict[str, Any]:
         """What a recording says of itself."""
@@ -69,6 +72,7 @@ class Note(_Said):
     columns: dict[str, Stream]
     cameras: dict[str, dict[str, Any]]
     episodes: tuple[EpisodeNote, ...]
+    lanes: tuple[Lane, ...] = Field(default=(), max_length=256)
 
     def column(self, label: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Stream | None:
         """What is noted of a column, if its rows are of this shape and type."""
@@ -121,6 +125,7 @@ def note_of(head: Head, episodes: Iterable[Mapping[str, Any]], label: Label) -> 
         if key in named
     }
     robot = head.robot
+    lanes = {"lanes": [lane.model_dump(mode="json") for lane in layout.lanes]}
     return {
         "version": 1,
         "written_by": f"corporeal {__version__}",
@@ -130,11 +135,13 @@ def note_of(head: Head, episodes: Iterable[Mapping[str, Any]], label: Label) -> 
         "cameras": cameras,
         "episodes": [{key: facts[key] for key in EpisodeNote.model_fields if key in facts}
                      for facts in episodes],
+        **(lanes if layout.lanes else {}),
     }  # fmt: skip
 
 
 def episode_facts(table: Table) -> dict[str, Any]:
     """What `EpisodeNote` says of a table, as JSON."""
+    labels = table.recording.labels
     edges = [0, *(np.flatnonzero(np.diff(table.instruction)) + 1).tolist()]
     return {
         "id": table.recording.id,
@@ -142,6 +149,7 @@ def episode_facts(table: Table) -> dict[str, Any]:
         "success": table.success,
         "instructions": list(table.instructions),
         "changes": [[row, int(table.instruction[row])] for row in edges],
+        **({"labels": labels.to_json()} if labels is not None else {}),
     }
 
 
@@ -172,6 +180,7 @@ def mode_stream(layout: Layout) -> Stream:
 def check_labels(layout: Layout, label: Label, taken: Sequence[str] = ()) -> None:
     """Refuse a layout in which two columns or cameras would have one place in the format."""
     keys = [*layout.columns, *layout.cameras, *([MODE] if layout.mode else [])]
+    keys += map(lane_key, layout.lanes)
     places: dict[str, str] = dict.fromkeys(taken, "what every dataset of this format has")
     for key in keys:
         place = label(key)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from corporeal.embodiment.embodiment import Embodiment
+from corporeal.episode.label_track import united
 from corporeal.episode.recording import Dataset, Defect, Recording
 from corporeal.exchange.format import open_dataset
 
@@ -39,4 +40,5 @@ def joined(parts: Sequence[Dataset]) -> Dataset:
         episodes=tuple(range(len(places))),
         open=open_numbered,
         defects=tuple(moved(part, defect) for part in parts for defect in part.defects),
+        lanes=lambda: united(part.lanes() for part in parts),
     )

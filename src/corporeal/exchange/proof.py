@@ -63,7 +63,10 @@ def prove(exported: Exported, *, python: str | None = None) -> Proof:
                 evidence.extend(by_its_library(exported, source, writer, found))
             except UnsuitedError as error:
                 missing = f"{error} ({consumer.install})"
-    return Proof(tuple(evidence), writer.loses, missing)
+    # What is lost of labels is said only where there are some.
+    said = exported.head.layout.lanes
+    loses = tuple(loss for loss in writer.loses if said or loss != "labels")
+    return Proof(tuple(evidence), loses, missing)
 
 
 def _streams(exported: Exported, source: Dataset, result: Dataset) -> Evidence:

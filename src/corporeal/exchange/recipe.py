@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from corporeal.episode.label_track import LabelTrack
 from corporeal.episode.recording import Dataset, Footage, Recording, Signal, Stills
 from corporeal.errors import EpisodeError
 from corporeal.schema.document import Document, Name, Part
@@ -87,7 +88,37 @@ def apply(recipe: Recipe, recording: Recording) -> Recording:
     metadata = dict(recording.metadata)
     if recipe.instruction is not None:
         metadata["instruction"] = recipe.instruction
-    return replace(recording, signals=signals, metadata=metadata)
+    labels = _labels(recipe, recording, steps, signals)
+    return replace(recording, signals=signals, metadata=metadata, labels=labels)
+
+
+def _labels(
+    recipe: Recipe,
+    recording: Recording,
+    steps: Mapping[str, Step],
+    signals: Mapping[str, Signal],
+) -> LabelTrack | None:
+    """The labels, moved and renamed with the stream on whose stamps their boundaries lie."""
+    labels = recording.labels
+    if labels is None:
+        return None
+    if recipe.instruction is not None:
+        others = (text for text in labels.instructions if text != recipe.instruction)
+        given = (recipe.instruction, *others)
+        labels = labels.model_copy(update={"instructions": given})
+    for label, step in steps.items():
+        if recording.signals[label].spec.path == labels.reference and label in signals:
+            late = round(step.late_ms * _MILLISECOND_NS)
+            spans = tuple(
+                each.model_copy(
+                    update={"start_ns": each.start_ns - late, "end_ns": each.end_ns - late}
+                )
+                for each in labels.spans
+            )
+            moved = {"reference": signals[label].spec.path, "spans": spans}
+            labels = labels.model_copy(update=moved)
+            break
+    return labels
 
 
 def _changed(signal: Signal, step: Step) -> Signal:

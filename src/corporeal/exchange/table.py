@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.episode.alignment import align_to
+from corporeal.episode.label_track import NOTHING
 from corporeal.episode.recording import Footage, Recording, Signal, Stills
 from corporeal.errors import EpisodeError
 from corporeal.exchange.grid import Times, grid_of, picture_numbers
@@ -48,7 +49,8 @@ class Table:
 
     `number` is the episode's place in the new dataset, `time_ns` the capture time of every row,
     `instructions` the texts and `instruction` the one in force in each row. `filled` counts, by
-    column, rows that repeat an earlier value because the stream has a gap there.
+    column, rows that repeat an earlier value because the stream has a gap there. `labels` has, by
+    lane, the place of each row's label in the lane, or -1.
     """
 
     recording: Recording
@@ -60,6 +62,7 @@ class Table:
     instruction: NDArray[np.int64]
     normaliser: Normaliser | None = None
     mode: NDArray[np.int64] | None = None
+    labels: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     _signals: Mapping[str, tuple[Signal, tuple[int, ...] | None]] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -77,7 +80,10 @@ class Table:
 
     @property
     def success(self) -> bool | None:
-        """Whether the task was done; None when nobody said."""
+        """Whether the task was done, as people labelled it or else as recorded; None: unknown."""
+        labels = self.recording.labels
+        if labels is not None and labels.success is not None:
+            return labels.success
         outcome = self.recording.metadata.get("outcome")
         said = outcome.get("success") if isinstance(outcome, Mapping) else None
         said = self.recording.metadata.get("success") if said is None else said
@@ -174,6 +180,7 @@ def table_of(
         instruction=instruction,
         normaliser=normaliser,
         mode=_modes(recording, grid) if layout.mode else None,
+        labels=_labels(recording, layout, grid, cameras),
         _signals=signals,
     )
 
@@ -207,7 +214,21 @@ def _camera(spec: CameraSpec, signal: Signal, grid: Times, rate_hz: float) -> Ca
 
 
 def _instructions(recording: Recording, grid: Times) -> tuple[tuple[str, ...], NDArray[np.int64]]:
-    """The texts of an episode, and which of them is in force in each row."""
+    """The texts of an episode, and which of them is in force in each row.
+
+    What people said of the episode goes before what was recorded: a single text that they did not
+    keep gives way to their first. Their other wordings come last, in force in no row.
+    """
+    texts, in_force = _recorded_instructions(recording, grid)
+    given = recording.labels.instructions if recording.labels is not None else ()
+    if given and len(texts) == 1 and texts[0] not in given:
+        texts = given[:1]
+    return (*texts, *(text for text in dict.fromkeys(given) if text not in texts)), in_force
+
+
+def _recorded_instructions(
+    recording: Recording, grid: Times
+) -> tuple[tuple[str, ...], NDArray[np.int64]]:
     label = recording.named("instruction")
     signal = recording.signals[label] if label is not None else None
     if signal is not None and signal.spec.kind == "text" and len(signal):
@@ -218,3 +239,23 @@ def _instructions(recording: Recording, grid: Times) -> tuple[tuple[str, ...], N
         return texts, places[in_force].astype(np.int64)
     stated = recording.metadata.get("instruction") or recording.metadata.get("task") or ""
     return (str(stated),), np.zeros(len(grid), np.int64)
+
+
+def _labels(
+    recording: Recording, layout: Layout, grid: Times, cameras: Mapping[str, Camera]
+) -> dict[str, NDArray[np.int64]]:
+    """The label of every row, by lane.
+
+    A row has the label of the picture it shows: its own time may be a little before the stamp on
+    which a boundary lies.
+    """
+    said = recording.labels
+    if said is None:
+        return {lane.name: np.full(len(grid), NOTHING, np.int64) for lane in layout.lanes}
+    shown = [
+        camera.signal.time_ns[camera.numbers]
+        for camera in cameras.values()
+        if camera.spec.stream.path == said.reference
+    ]
+    times = shown[0] if shown else grid
+    return {lane.name: said.rows(lane, times) for lane in layout.lanes}

@@ -4,46 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.episode.recording import Footage, Recording, Signal, Stills
+from corporeal.episode.signal_part import SignalPart
 from corporeal.quality.assessment import Assessment
 from corporeal.quality.finding import Finding
-from corporeal.schema.stream import Stream
 from corporeal.units import SECOND_NS
 
 LONGEST_S = 1200.0
 PIECE_S = 300.0
 _MOST_SPANS = 1000
-
-
-@dataclass(frozen=True, eq=False)
-class SignalPart:
-    """Samples `first` to `stop` of a signal."""
-
-    whole: Signal
-    first: int
-    stop: int
-
-    @property
-    def spec(self) -> Stream:
-        """The stream's own description."""
-        return self.whole.spec
-
-    @cached_property
-    def time_ns(self) -> NDArray[np.int64]:
-        """Stamps of the part."""
-        return self.whole.time_ns[self.first : self.stop]
-
-    def __len__(self) -> int:
-        return self.stop - self.first
-
-    def __getitem__(self, selection: Any) -> Any:
-        return self.whole[self.first : self.stop][selection]
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,7 @@ PACKAGE = "corporeal.studio.charts"
 
 Section = Literal[
     "Quality", "People and stations", "Coverage", "Failures", "Throughput and cost",
-    "Calibration", "Compliance", "Alerts",
+    "Calibration", "Annotation", "Compliance", "Alerts",
 ]  # fmt: skip
 SECTIONS: tuple[Section, ...] = get_args(Section)
 Tone = Literal["plain", "good", "warn", "bad", "quiet"]

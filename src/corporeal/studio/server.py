@@ -24,6 +24,7 @@ def serve(
 
         from corporeal.studio.application import create_application
         from corporeal.studio.studio import open_studio
+        from corporeal.studio.warming import warming
     except ModuleNotFoundError as error:
         raise MissingExtraError(error.name or "fastapi", "server") from None
     _refuse_strangers(workspace, settings)
@@ -40,7 +41,8 @@ def serve(
         )
         if on_ready is not None:
             on_ready(f"http://{shown}:{port}")
-        uvicorn.Server(config).run(sockets=[listener])
+        with warming(workspace):
+            uvicorn.Server(config).run(sockets=[listener])
 
 
 def _refuse_strangers(workspace: Workspace, settings: Settings) -> None:

@@ -12,6 +12,8 @@ export interface SignalFacts {
   backward: number;
   repeated: number;
   gap_ns: number;
+  /** Only a glimpse: all samples are still being looked through. */
+  coarse: boolean;
 }
 
 /** A span of a stream; for samples `low` and `high` are the same arrays. Keys are column numbers. */

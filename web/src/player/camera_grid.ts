@@ -19,3 +19,10 @@ export function bestGrid(count: number, width: number, height: number, aspect: n
   }
   return best;
 }
+
+/** Where a picture stands across half columns, in the words of CSS: the last row in the middle. */
+export function cellColumn(place: number, count: number, columns: number): string {
+  const left = count % columns;
+  const isFirstOfLast = left > 0 && place === count - left;
+  return isFirstOfLast ? `${columns - left + 1} / span 2` : "span 2";
+}

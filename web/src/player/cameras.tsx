@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useState } from "react";
 import type { EpisodeFacts, StreamFacts } from "../api/episode";
 import { useShortcuts } from "../parts/shortcuts";
-import { bestGrid } from "./camera_grid";
+import { bestGrid, cellColumn } from "./camera_grid";
 import { CameraTile } from "./camera_tile";
 import "./cameras.css";
 import type { Clock } from "./clock";
@@ -56,7 +56,8 @@ export function Cameras({ episode, clock, setsSteps = true }: CamerasProps) {
       <div
         className="cameras-grid"
         style={{
-          gridTemplateColumns: `repeat(${grid.columns}, minmax(0, 1fr))`,
+          // Half columns, so that a last row that is not full stands in the middle.
+          gridTemplateColumns: `repeat(${2 * grid.columns}, minmax(0, 1fr))`,
           gridAutoRows: isTall ? `minmax(0, 1fr)` : `${Math.round(width / grid.columns / aspect)}px`,
         }}
       >
@@ -64,7 +65,12 @@ export function Cameras({ episode, clock, setsSteps = true }: CamerasProps) {
           const Tile = stream.kind === "depth" ? DepthTile : CameraTile;
           const isShown = shown.includes(stream);
           return (
-            <div key={stream.path} className="cameras-cell" hidden={!isShown}>
+            <div
+              key={stream.path}
+              className="cameras-cell"
+              style={{ gridColumn: cellColumn(shown.indexOf(stream), shown.length, grid.columns) }}
+              hidden={!isShown}
+            >
               <Tile
                 episode={episode}
                 stream={stream}

@@ -11,6 +11,8 @@ const mostOutstanding = 12;
 const patienceMs = 80;
 /** Prefetched while playing, in blocks of about half a second. */
 const blocksAhead = 2;
+/** Who stands still for so long may step on from there; who drags will not. */
+const restMs = 200;
 
 export interface DecoderListener extends FrameListener<VideoFrame> {
   /** This movie cannot be decoded here. */
@@ -51,6 +53,7 @@ export class MovieDecoder implements FrameSource {
   private next = -1;
   private failures = 0;
   private patience = 0;
+  private rest = 0;
 
   constructor(
     private readonly packets: Packets,
@@ -61,6 +64,7 @@ export class MovieDecoder implements FrameSource {
   want(frames: number[], isPlaying: boolean): void {
     this.wanted = frames;
     this.isPlaying = isPlaying;
+    clearTimeout(this.rest);
     for (const [number, picture] of this.ready) {
       if (frames.includes(number)) continue;
       this.ready.delete(number);
@@ -83,6 +87,7 @@ export class MovieDecoder implements FrameSource {
   close(): void {
     this.isClosed = true;
     clearTimeout(this.patience);
+    clearTimeout(this.rest);
     this.chunks.close();
     for (const picture of this.ready.values()) picture.close();
     this.ready.clear();
@@ -119,13 +124,21 @@ export class MovieDecoder implements FrameSource {
         }
         if (this.isClosed) return;
       }
-      const now = this.wanted[0];
-      if (now !== undefined) this.chunks.prefetch(now, { before: this.isPlaying ? 0 : 1, after: blocksAhead });
+      this.lookAhead();
     } catch (reason) {
       if (!this.isClosed) this.listener.fail(asError(reason));
     } finally {
       this.isBusy = false;
     }
+  }
+
+  /** Have the neighbours at hand: at once while playing, after a rest while not. */
+  private lookAhead(): void {
+    const now = this.wanted[0];
+    if (now === undefined) return;
+    clearTimeout(this.rest);
+    if (this.isPlaying) this.chunks.prefetch(now, { before: 0, after: blocksAhead });
+    else this.rest = window.setTimeout(() => this.chunks.prefetch(now, { before: 1, after: 1 }), restMs);
   }
 
   /** Hand a frame, and those it builds upon, to the decoder; false when they are not in memory. */

@@ -110,11 +110,23 @@ function drawDepth(canvas: HTMLCanvasElement, frame: DepthFrame, [near, far]: [n
     canvas.width = frame.width;
     canvas.height = frame.height;
   }
-  const context = canvas.getContext("2d");
+  // Written by the processor alone, so that is where the picture stays.
+  const context = canvas.getContext("2d", { willReadFrequently: true });
   if (!context) return;
-  const image = context.createImageData(frame.width, frame.height);
+  const image = imageOf(canvas, frame);
   colourDepth(frame.counts, new Uint32Array(image.data.buffer), near, far);
   context.putImageData(image, 0, 0);
+}
+
+const images = new WeakMap<HTMLCanvasElement, ImageData>();
+
+/** The same memory for every picture of a canvas. */
+function imageOf(canvas: HTMLCanvasElement, { width, height }: DepthFrame): ImageData {
+  const known = images.get(canvas);
+  if (known?.width === width && known.height === height) return known;
+  const made = new ImageData(width, height);
+  images.set(canvas, made);
+  return made;
 }
 
 /** The distance under the pointer, in words; nothing outside of the picture. */

@@ -65,7 +65,7 @@ export function TimelinePlayhead({ clock, view, findings }: { clock: Clock; view
         aria-valuemin={Math.round(clock.startNs / 1e6)}
         aria-valuemax={Math.round(clock.endNs / 1e6)}
         aria-valuenow={Math.round(clock.timeNs / 1e6)}
-        aria-valuetext={clockText(clock.timeNs)}
+        aria-valuetext={spoken(clock.timeNs, findings)}
         onKeyDown={press}
       />
     </div>

@@ -4,6 +4,9 @@ import { getTrace, type Trace } from "../api/signal";
 
 const POINTS = 4096;
 const MOST_COLUMNS = 64;
+const RESTS_MS = 40;
+/** After a glimpse of a very long stream, until the rest of it is looked at. */
+const AGAIN_MS = 300;
 
 export interface Span {
   startNs: number;
@@ -12,7 +15,7 @@ export interface Span {
 
 /** Whether a trace shows a span as finely as it can be asked for. */
 export function isFine(trace: Trace | null, span: Span): boolean {
-  if (!trace || trace.startNs > span.startNs || trace.endNs < span.endNs) return false;
+  if (!trace || trace.facts.coarse || trace.startNs > span.startNs || trace.endNs < span.endNs) return false;
   return trace.isSamples || trace.endNs - trace.startNs <= 3.5 * (span.endNs - span.startNs);
 }
 
@@ -79,14 +82,20 @@ export class SignalLoader {
     const missing = !hasAll(this.whole, this.columns);
     const span = this.wanted;
     if (missing) void this.fetch(this.all, true);
+    else if (this.whole?.facts.coarse) this.later(() => void this.fetch(this.all, true), AGAIN_MS);
     else if (span && !isFine(this.whole, span) && !isFine(this.detail, span)) {
-      clearTimeout(this.timer);
       // A wheel turns many times a second: ask for where it stops, or passes by slowly.
-      this.timer = window.setTimeout(() => {
-        const latest = this.wanted;
-        if (latest && !this.control && !this.isClosed) void this.fetch(askedSpan(latest, this.all), false);
-      }, 40);
+      this.later(() => {
+        if (this.wanted) void this.fetch(askedSpan(this.wanted, this.all), false);
+      }, RESTS_MS);
     }
+  }
+
+  private later(ask: () => void, waitMs: number): void {
+    clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => {
+      if (!this.control && !this.isClosed) ask();
+    }, waitMs);
   }
 
   private async fetch(span: Span, isWhole: boolean): Promise<void> {

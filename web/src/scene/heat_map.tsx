@@ -11,17 +11,24 @@ interface HeatMapProps {
 }
 
 const table = heatTable();
+const readEveryMs = 100;
 
 /** One tactile map: a picture element per taxel, drawn again only when another sample is due. */
 export function HeatMap({ id, map, clock }: HeatMapProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const readout = useRef<HTMLSpanElement>(null);
   useEffect(() => {
-    const pen = canvas.current?.getContext("2d");
+    const pen = canvas.current?.getContext("2d", { willReadFrequently: true });
     if (!pen) return;
     const picture = pen.createImageData(map.width, map.height);
     const sizes = new Float32Array(map.width * map.height);
     let shown = -2;
+    let said = 0;
+    let later = 0;
+    const tell = (found: Readout) => {
+      said = performance.now();
+      if (readout.current) readout.current.textContent = shown < 0 ? "not yet" : readingOf(found, map.unit);
+    };
     const draw = () => {
       const sample = track.at(clock.timeNs);
       if (!sample || sample.frame === shown) return;
@@ -33,12 +40,15 @@ export function HeatMap({ id, map, clock }: HeatMapProps) {
       });
       pen.putImageData(picture, 0, 0);
       if (canvas.current) canvas.current.dataset.frame = String(shown);
-      if (readout.current) readout.current.textContent = shown < 0 ? "not yet" : said(found, map.unit);
+      // Nobody reads faster, and a text that changes makes the page lay itself out.
+      clearTimeout(later);
+      later = window.setTimeout(() => tell(found), clock.isPlaying ? readEveryMs - (performance.now() - said) : 0);
     };
     const track = new MotionTrack(id, map.stream, map.rate_hz, map.width * map.height * map.depth, draw, clock.endNs);
     const stop = clock.subscribe(draw);
     return () => {
       stop();
+      clearTimeout(later);
       track.close();
     };
   }, [id, map, clock]);
@@ -62,6 +72,6 @@ export function HeatMap({ id, map, clock }: HeatMapProps) {
 }
 
 /** Pressures do not add up to anything; forces do. */
-function said({ peak, sum }: Readout, unit: string): string {
+function readingOf({ peak, sum }: Readout, unit: string): string {
   return unit === "N" ? `${unitText(sum, unit)} in all, peak ${unitText(peak, unit)}` : `peak ${unitText(peak, unit)}`;
 }

@@ -1,18 +1,21 @@
 // Materials of the robot, of its ghost, and of points.
-import { Color, type Material, MeshBasicMaterial, MeshStandardMaterial, ShaderMaterial } from "three";
+import { Color, type Material, MeshBasicMaterial, MeshLambertMaterial, MeshStandardMaterial, ShaderMaterial } from "three";
 import type { Palette } from "./palette";
 
 export interface Looks {
-  plain: MeshStandardMaterial;
-  warn: MeshStandardMaterial;
-  bad: MeshStandardMaterial;
-  chosen: MeshStandardMaterial;
+  plain: Material;
+  warn: Material;
+  bad: Material;
+  chosen: Material;
   /** The first only fills the depth, so that the ghost's own limbs do not show through it. */
   ghost: [Material, ShaderMaterial];
 }
 
-function body(tint: Color | null, glow = 0): MeshStandardMaterial {
-  const material = new MeshStandardMaterial({ vertexColors: true, roughness: 0.5, metalness: 0.12 });
+/** Shining shells cost a processor twice what dull ones do. */
+function body(isFrugal: boolean, tint: Color | null, glow = 0): Material {
+  const material = isFrugal
+    ? new MeshLambertMaterial({ vertexColors: true })
+    : new MeshStandardMaterial({ vertexColors: true, roughness: 0.5, metalness: 0.12 });
   if (tint) {
     material.color.copy(tint);
     material.emissive.copy(tint);
@@ -41,14 +44,14 @@ void main() {
   #include <colorspace_fragment>
 }`;
 
-export function makeLooks(palette: Palette): Looks {
+export function makeLooks(palette: Palette, isFrugal = false): Looks {
   // A ghost in the very place of the robot lies behind it, and is not seen.
   const behind = { polygonOffset: true, polygonOffsetFactor: 4, polygonOffsetUnits: 8 };
   return {
-    plain: body(null),
-    warn: body(palette.warn, 0.35),
-    bad: body(palette.bad, 0.5),
-    chosen: body(palette.ghost, 0.25),
+    plain: body(isFrugal, null),
+    warn: body(isFrugal, palette.warn, 0.35),
+    bad: body(isFrugal, palette.bad, 0.5),
+    chosen: body(isFrugal, palette.ghost, 0.25),
     ghost: [
       new MeshBasicMaterial({ colorWrite: false, ...behind }),
       new ShaderMaterial({

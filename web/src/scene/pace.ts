@@ -1,6 +1,7 @@
 // How often a picture may be drawn: a slow graphics card, or none, must not hold up the page.
 
 const quickMs = 25;
+const longestRestMs = 500;
 
 /** Whether pictures are worked out by the processor; asked once, as it costs a context. */
 let software: boolean | null = null;
@@ -16,13 +17,16 @@ export function isSoftware(): boolean {
   return software;
 }
 
-/** Lets the next picture wait until the last one is done, and then as long as it took. */
+/** Lets the next picture wait until the last one is done, and then `rests` times as long as it took. */
 export class Pace {
   private fence: WebGLSync | null = null;
   private begun = 0;
   private rest = 0;
 
-  constructor(private readonly gl: WebGL2RenderingContext) {}
+  constructor(
+    private readonly gl: WebGL2RenderingContext,
+    private readonly rests = 1,
+  ) {}
 
   /** A picture was handed to the card. */
   drawn(): void {
@@ -41,7 +45,7 @@ export class Pace {
       if (state === this.gl.TIMEOUT_EXPIRED && now - this.begun < 3000) return false;
       const took = now - this.begun;
       this.drop();
-      this.rest = took > quickMs ? now + Math.min(took, 500) : 0;
+      this.rest = took > quickMs ? now + Math.min(this.rests * took, longestRestMs) : 0;
     }
     return now >= this.rest;
   }

@@ -60,7 +60,7 @@ export class Show {
       of && new MotionTrack(id, of.stream, of.rate_hz, of.width, this.refresh, clock.endNs);
     this.tracks = { measured: track(facts.measured), commanded: track(facts.commanded), base: track(facts.base) };
     this.objects = facts.objects.map((each) => ({ track: track(each) as MotionTrack, shown: -2 }));
-    this.looks = makeLooks(stage.palette);
+    this.looks = makeLooks(stage.palette, stage.isFrugal);
     this.room = new Room(facts, stage.palette);
     this.balance = new Balance(stage.palette.ink);
     this.figure = facts.model && new Figure(facts.model);

@@ -1,6 +1,7 @@
 // The stage: one WebGL picture with light, floor and camera, drawn only when something changed.
 import {
   ACESFilmicToneMapping,
+  BasicShadowMap,
   DirectionalLight,
   HemisphereLight,
   PCFShadowMap,
@@ -15,6 +16,9 @@ import { isSoftware, Pace } from "./pace";
 import { type Palette, readPalette } from "./palette";
 
 const finest = 2;
+/** Without a graphics card the page stands still while a picture is made: cameras go first, and most of the time is theirs. */
+const frugalDelayMs = 60;
+const frugalRests = 4;
 
 export class Stage {
   readonly world = new World();
@@ -29,22 +33,23 @@ export class Stage {
   private readonly renderer: WebGLRenderer;
   private readonly pace: Pace;
   /** Without a graphics card: fewer and coarser pictures. */
-  private readonly isFrugal: boolean;
+  readonly isFrugal: boolean;
   private readonly sun = new DirectionalLight(0xffffff, 2.6);
   private readonly sky = new HemisphereLight(0xffffff, 0x000000, 1.5);
   private readonly rim = new DirectionalLight(0xffffff, 1.3);
   private readonly sizes: ResizeObserver;
   private readonly sight: IntersectionObserver;
   private frame = 0;
+  private delay = 0;
   private isSeen = true;
 
   constructor(private readonly parent: HTMLElement) {
     this.isFrugal = isSoftware();
     this.renderer = new WebGLRenderer({ antialias: !this.isFrugal, alpha: false, powerPreference: "low-power" });
-    this.pace = new Pace(this.renderer.getContext() as WebGL2RenderingContext);
+    this.pace = new Pace(this.renderer.getContext() as WebGL2RenderingContext, this.isFrugal ? frugalRests : 1);
     this.canvas = this.renderer.domElement;
     this.renderer.shadowMap.enabled = true;
-    this.renderer.shadowMap.type = PCFShadowMap;
+    this.renderer.shadowMap.type = this.isFrugal ? BasicShadowMap : PCFShadowMap;
     this.renderer.shadowMap.autoUpdate = false;
     this.renderer.toneMapping = ACESFilmicToneMapping;
     this.renderer.toneMappingExposure = 1.05;
@@ -74,7 +79,9 @@ export class Stage {
 
   /** Draw once more, soon; asked for many times, it is done once. */
   invalidate = (): void => {
-    if (!this.frame) this.frame = requestAnimationFrame(this.draw);
+    if (this.frame || this.delay) return;
+    if (this.isFrugal) this.delay = window.setTimeout(this.nextFrame, frugalDelayMs);
+    else this.nextFrame();
   };
 
   /** Something moved that casts a shadow. */
@@ -107,6 +114,7 @@ export class Stage {
 
   dispose(): void {
     cancelAnimationFrame(this.frame);
+    clearTimeout(this.delay);
     this.frame = -1;
     this.sizes.disconnect();
     this.sight.disconnect();
@@ -150,6 +158,11 @@ export class Stage {
     this.camera.updateProjectionMatrix();
     this.moved();
   }
+
+  private nextFrame = (): void => {
+    this.delay = 0;
+    this.frame = requestAnimationFrame(this.draw);
+  };
 
   private draw = (): void => {
     this.frame = 0;

@@ -11,6 +11,7 @@ import yaml
 
 from corporeal.catalog.card.escaping import code, one_line, plain, table
 from corporeal.catalog.card.facts import CardFacts
+from corporeal.catalog.card.labels import agreement_words, labels_table, labels_words
 from corporeal.catalog.card.licences import address, hub_name
 from corporeal.catalog.card.parts import UNKNOWN
 from corporeal.catalog.card.remarks import biases, limitations
@@ -55,6 +56,7 @@ def render_card(facts: CardFacts, *, pictures: Collection[str] = (), folder: str
         _tasks(facts),
         *_section("Quality", [_quality(facts), seen.get("scores.png"), seen.get("durations.png"),
                               seen.get("outcomes.png"), _failures(facts)]),
+        *_section("Labels", [labels_words(facts), labels_table(facts), agreement_words(facts)]),
         *_section("Splits", [_splits(facts), _representativeness(facts)]),
         *_section("How it was recorded", [_recording(facts), seen.get("operators.png")]),
         *_section("Streams", [_streams(facts)]),

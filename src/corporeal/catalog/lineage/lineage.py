@@ -10,6 +10,13 @@ from sqlalchemy import Connection, Select, func, select
 
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.lineage.graph import Edge, Graph, Node
+from corporeal.catalog.lineage.labels import (
+    LABEL_KINDS,
+    label_nodes,
+    label_parents,
+    label_task_nodes,
+    labels_behind,
+)
 from corporeal.catalog.tables import DOCUMENT, EDGE, EPISODE, GOVERNS, MEMBER, RELEASE
 
 MOST = 12
@@ -89,6 +96,9 @@ def _parents(connection: Connection, name: str, most: int) -> list[_Step]:
         rows = connection.execute(query.order_by(GOVERNS.c.kind)).all()
         governs = (Edge(name, f"document:{row.document}", row.kind) for row in rows)
         steps.append(_Step(tuple(governs)))
+        steps.append(_Step(tuple(labels_behind(connection, own))))
+    elif kind in LABEL_KINDS:
+        steps.append(_Step(tuple(label_parents(connection, kind, own))))
     elif kind == "release":
         steps.append(_members(connection, name, most))
     return [step for step in steps if step.edges]
@@ -155,7 +165,9 @@ def _nodes(connection: Connection, names: Sequence[str]) -> dict[str, Node]:
         kind, _, own = name.partition(":")
         by_kind.setdefault(kind, []).append(own)
     found: dict[str, Node] = {}
-    for kind, read in (("episode", _episodes), ("release", _releases), ("document", _documents)):
+    readers = (("episode", _episodes), ("release", _releases), ("document", _documents),
+               ("labels", label_nodes), ("label_task", label_task_nodes))  # fmt: skip
+    for kind, read in readers:
         found |= {each.id: each for each in read(connection, by_kind.get(kind, []))}
     return found
 

@@ -5,12 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 import corporeal
+from corporeal.annotation.taxonomy import Taxonomy
 from corporeal.catalog.audit import now
 from corporeal.catalog.database import CatalogError
+from corporeal.catalog.release.label_bundle import (
+    POLICIES,
+    LabelBundle,
+    LabelPolicy,
+    collect_labels,
+)
+from corporeal.catalog.release.label_summary import summarise_labels
 from corporeal.catalog.release.layout import change_between, layout_of
-from corporeal.catalog.release.manifest import DocumentHead, Manifest, Member, Retention
+from corporeal.catalog.release.manifest import (
+    DocumentHead,
+    LabelsHead,
+    Manifest,
+    Member,
+    Retention,
+)
 from corporeal.catalog.release.publication import publish
 from corporeal.catalog.release.reading import Release, find_release, list_releases, load_release
 from corporeal.catalog.release.representativeness import (
@@ -47,6 +62,7 @@ class Wish:
     notes: str | None
     negatives: bool
     retain_until: datetime | None
+    labels: LabelPolicy = "included"
 
     @property
     def properties(self) -> tuple[str, ...]:
@@ -62,6 +78,8 @@ class Draft:
     manifest: Manifest
     representativeness: Representativeness
     left_out: Mapping[str, int]
+    labels: LabelBundle | None = None
+    label_facts: Mapping[str, Any] | None = None
 
 
 def create_release(
@@ -81,6 +99,7 @@ def create_release(
     retain_until: datetime | None = None,
     objects: bool = True,
     deep: bool = False,
+    labels: LabelPolicy = "included",
     on_draft: Callable[[Draft], None] = lambda _: None,
 ) -> Release:
     """Make an immutable release of the episodes that meet a condition.
@@ -88,7 +107,8 @@ def create_release(
     Accepted and annotated episodes are taken, and those released before; failed ones only with
     `negatives`, into a split of that name. Without a `version` the smallest one is given that
     says what changed since the last release. With `objects` the store must have every file, with
-    `deep` every episode must open and be like the others of its robot. `on_draft` hears of the
+    `deep` every episode must open and be like the others of its robot. Labels in force are
+    `included`, or `required` of every episode, or `none` of them is taken. `on_draft` hears of the
     release before anything is written, and can still stop it by raising. Killed at any moment
     there is the whole release, or none; when two make the same version, one of them is told so
     with a CatalogError. `retain_until` is kept by stores with object lock; others are only told
@@ -106,12 +126,20 @@ def create_release(
         notes,
         negatives,
         retain_until,
+        labels,
     )
     draft = draft_release(workspace, wish, where)
     if objects or deep:
         require_readable(workspace, draft.manifest, deep=deep)
     on_draft(draft)
-    publish(workspace, draft.manifest, draft.representativeness, draft.left_out)
+    publish(
+        workspace,
+        draft.manifest,
+        draft.representativeness,
+        draft.left_out,
+        labels=draft.labels,
+        label_facts=draft.label_facts,
+    )
     reference = draft.manifest.reference
     if draft.manifest.retention is not None and draft.manifest.retention.write_once:
         hold_release(workspace, reference, who=who)
@@ -126,12 +154,15 @@ def draft_release(workspace: Workspace, wish: Wish, where: Where) -> Draft:
         chosen = select_episodes(
             connection, where, properties=wish.properties, negatives=wish.negatives
         )
-    if not chosen.candidates:
-        raise CatalogError(_nothing_chosen(chosen))
+        if not chosen.candidates:
+            raise CatalogError(_nothing_chosen(chosen))
+        rows = [each.row for each in chosen.candidates]
+        bundle = collect_labels(connection, rows, wish.labels)
+        told = summarise_labels(connection, bundle, wish.labels)
     _check_properties(wish, chosen.candidates)
     splits = _splits(wish, chosen.candidates)
     alike = _compared(wish, chosen.candidates, splits)
-    manifest = _manifest(wish, chosen, splits, alike, last)
+    manifest = _labelled(_manifest(wish, chosen, splits, alike, last), bundle, wish.labels)
     change = change_between(last, manifest)
     latest = Version.parse(last.version) if last is not None else None
     given = decide_version(wish.version, latest, change)
@@ -139,7 +170,33 @@ def draft_release(workspace: Workspace, wish: Wish, where: Where) -> Draft:
     manifest = manifest.model_copy(
         update={"version": str(given), "change": change, "retention": retention}
     )
-    return Draft(manifest, alike, chosen.left_out)
+    return Draft(manifest, alike, chosen.left_out, bundle, told)
+
+
+def _labelled(manifest: Manifest, bundle: LabelBundle | None, policy: LabelPolicy) -> Manifest:
+    """The manifest with the labels that go into the release, and the taxonomies behind them."""
+    if bundle is None or policy == "none":
+        return manifest
+    members = []
+    for each in manifest.episodes:
+        found = bundle.episodes.get(each.id)
+        if found is not None:
+            documents = {**each.documents, Taxonomy.kind: found.taxonomy}
+            each = each.model_copy(update={"labels": found.hash, "documents": documents})
+        members.append(each)
+    heads = {
+        name: DocumentHead(kind=Taxonomy.kind, name=each.name, version=each.version)
+        for name, each in bundle.taxonomies.items()
+    }
+    head = LabelsHead(object=bundle.hash, bytes=len(bundle.text), policy=policy,
+                      episodes=len(bundle.episodes))  # fmt: skip
+    return manifest.model_copy(
+        update={
+            "episodes": tuple(members),
+            "documents": manifest.documents | heads,
+            "labels": head,
+        }
+    )
 
 
 def _check(wish: Wish) -> None:
@@ -154,6 +211,8 @@ def _check(wish: Wish) -> None:
         raise CatalogError(
             f"retention, got {until.isoformat()}; expected a date to come, with a time zone."
         )
+    if wish.labels not in POLICIES:
+        raise CatalogError(f"labels, got {wish.labels!r}; expected one of: {', '.join(POLICIES)}.")
 
 
 def _last(workspace: Workspace, name: str) -> Manifest | None:

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from corporeal.catalog.release.label_bundle import LabelBundle, load_labels
+from corporeal.catalog.release.label_change import label_changes
 from corporeal.catalog.release.layout import layout_changes
 from corporeal.catalog.release.likeness import compare_categories, compare_numbers
 from corporeal.catalog.release.manifest import Manifest, Member
@@ -53,7 +55,7 @@ class Difference:
     removed: tuple[str, ...]
     moved: tuple[Moved, ...]
     changed: tuple[str, ...]
-    """Episodes of which another file, verdict, score or document is listed, with what."""
+    """Episodes of which another file, verdict, score, document or label is listed, with what."""
     settings: tuple[str, ...]
     shifts: tuple[Shift, ...]
 
@@ -69,11 +71,18 @@ class Difference:
 
 def diff_releases(workspace: Workspace, old: str, new: str) -> Difference:
     """What changed from release `old` to release `new`, which may have other names."""
-    return difference(load_release(workspace, old), load_release(workspace, new))
+    manifests = [load_release(workspace, reference) for reference in (old, new)]
+    bundles = [load_labels(workspace.store, manifest) for manifest in manifests]
+    return difference(*manifests, labels=(bundles[0], bundles[1]))
 
 
-def difference(old: Manifest, new: Manifest) -> Difference:
-    """What changed from one manifest to another."""
+def difference(
+    old: Manifest,
+    new: Manifest,
+    *,
+    labels: tuple[LabelBundle | None, LabelBundle | None] = (None, None),
+) -> Difference:
+    """What changed from one manifest to another; with their `labels`, also what in those."""
     before = {each.id: each for each in old.episodes}
     after = {each.id: each for each in new.episodes}
     both = sorted(before.keys() & after.keys())
@@ -90,7 +99,8 @@ def difference(old: Manifest, new: Manifest) -> Difference:
         moved=tuple(Moved(name, before[name].split, after[name].split) for name in both
                     if before[name].split != after[name].split),
         changed=tuple(f"{name}: {', '.join(told)}" for name in both
-                      if (told := _changes(before[name], after[name], old, new))),
+                      if (told := [*_changes(before[name], after[name], old, new),
+                                   *_label_words(before[name], after[name], labels)])),
         settings=tuple(_settings(old, new)),
         shifts=tuple(_shifts(old.episodes, new.episodes)),
     )  # fmt: skip
@@ -109,6 +119,14 @@ def _changes(old: Member, new: Member, before: Manifest, after: Manifest) -> lis
         if was != now:
             told.append(f"{kind} {_named(was, before)} is now {_named(now, after)}")
     return told
+
+
+def _label_words(
+    old: Member, new: Member, labels: tuple[LabelBundle | None, LabelBundle | None]
+) -> tuple[str, ...]:
+    if old.labels == new.labels:
+        return ()
+    return label_changes(old.id, *labels) or ("other labels",)
 
 
 def _named(digest: str | None, manifest: Manifest) -> str:

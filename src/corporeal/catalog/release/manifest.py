@@ -44,6 +44,8 @@ class Member(_Part):
     duration_s: float | None
     documents: dict[str, str]
     """Hashes of the documents behind it, by kind."""
+    labels: str | None = None
+    """The hash of its labels; None when it has none in this release."""
 
 
 class DocumentHead(_Part):
@@ -82,6 +84,16 @@ class Retention(_Part):
     write_once: bool
 
 
+class LabelsHead(_Part):
+    """Where the labels of a release are, and of how many episodes there are some."""
+
+    object: str
+    """The hash of the text with all labels and their taxonomies: its name in the store."""
+    bytes: int
+    policy: Literal["required", "included"]
+    episodes: int
+
+
 class Manifest(_Part):
     """Everything in a release; `episodes` are in the order of their ids."""
 
@@ -107,6 +119,7 @@ class Manifest(_Part):
     retention: Retention | None
     representativeness: dict[str, Any]
     episodes: tuple[Member, ...]
+    labels: LabelsHead | None = None
 
     @property
     def reference(self) -> str:
@@ -117,6 +130,10 @@ class Manifest(_Part):
     def text(self) -> bytes:
         """The one text that stands for this content: JSON with sorted keys."""
         values = self.model_dump(mode="json")
+        # Left out where there are none, so that releases from before labels keep their hash.
+        for part in (values, *values["episodes"]):
+            if part["labels"] is None:
+                del part["labels"]
         said = json.dumps(values, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
         return said.encode()
 
@@ -142,20 +159,25 @@ def store_manifest(store: Store, manifest: Manifest, *, retain_until: datetime |
 
 def load_manifest(store: Store, digest: str) -> Manifest:
     """The manifest with this hash, checked against it; raises CatalogError when it is not there."""
+    return parse_manifest(object_text(store, digest, "the manifest"), source=digest)
+
+
+def object_text(store: Store, digest: str, what: str) -> bytes:
+    """The bytes of an object that is read at once, checked against its hash."""
     size = store.has(digest)
     if size is None:
         raise CatalogError(
-            f"the manifest {digest} is not in the store {store.url}. Restore it from a backup."
+            f"{what} {digest} is not in the store {store.url}. Restore it from a backup."
         )
     if size > _LARGEST:
-        raise CatalogError(f"the manifest {digest} has {size} bytes; expected at most {_LARGEST}.")
+        raise CatalogError(f"{what} {digest} has {size} bytes; expected at most {_LARGEST}.")
     text = b"".join(blocks_of(store, digest, size))
     if "sha256:" + hashlib.sha256(text).hexdigest() != digest:
         raise CatalogError(
-            f"the manifest {digest} was changed: its bytes do not match its hash. "
+            f"{what} {digest} was changed: its bytes do not match its hash. "
             "Restore it from a backup."
         )
-    return parse_manifest(text, source=digest)
+    return text
 
 
 def parse_manifest(text: bytes, *, source: str = "manifest") -> Manifest:

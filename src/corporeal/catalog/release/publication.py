@@ -12,6 +12,7 @@ from sqlalchemy.exc import IntegrityError
 
 from corporeal.catalog.audit import Change, record
 from corporeal.catalog.database import CatalogError
+from corporeal.catalog.release.label_bundle import LabelBundle, store_labels
 from corporeal.catalog.release.manifest import Manifest, store_manifest
 from corporeal.catalog.release.representativeness import Representativeness
 from corporeal.catalog.state import State, check_change
@@ -27,13 +28,18 @@ def publish(
     manifest: Manifest,
     alike: Representativeness,
     left_out: Mapping[str, int],
+    *,
+    labels: LabelBundle | None = None,
+    label_facts: Mapping[str, Any] | None = None,
 ) -> None:
-    """Record the release and store its manifest.
+    """Record the release and store its labels and its manifest.
 
     The manifest is stored inside the transaction, after the version is ours and before anything
     can be seen: a release that is there always has one, and a lost race leaves none behind.
     """
     facts = _facts(manifest, alike, left_out)
+    if label_facts is not None:
+        facts["labels"] = dict(label_facts)
     # Spelled and hashed once and now: while it is written, everybody else waits.
     digest = manifest.hash
     with workspace.database.write() as connection:
@@ -41,6 +47,8 @@ def publish(
         _add_members(connection, manifest)
         _require_unchanged(connection, manifest)
         changes = list(_move(connection, manifest))
+        if labels is not None:
+            store_labels(workspace.store, labels, retain_until=_held_until(manifest))
         store_manifest(workspace.store, manifest, retain_until=_held_until(manifest))
         # Last, since everybody who writes waits for the end of the log from here on.
         record(connection, [*changes, _event(manifest)], at=manifest.created_at)

@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import select
 
 from corporeal.catalog.database import CatalogError
+from corporeal.catalog.release.label_bundle import LabelBundle, load_labels
 from corporeal.catalog.release.local_copy import LocalCopies
 from corporeal.catalog.release.manifest import Manifest, Member, load_manifest
 from corporeal.catalog.release.version import Version, split_reference
@@ -18,6 +19,7 @@ from corporeal.catalog.tables import RELEASE
 from corporeal.catalog.workspace import Workspace, open_workspace
 from corporeal.embodiment.embodiment import Embodiment
 from corporeal.episode.episode import Episode
+from corporeal.episode.label_track import Lane, united
 from corporeal.episode.recording import Dataset, Recording, recording_of
 from corporeal.errors import EpisodeError
 from corporeal.exchange.formats.episodes import Shelf
@@ -95,21 +97,24 @@ def release_dataset(
     """The episodes of a release, or of some of its splits, opened one at a time.
 
     Files of a folder store are read where they lie; others are fetched into the workspace's cache,
-    checked on the way. The metadata of every recording says its `release` and its `split`.
+    checked on the way. The metadata of every recording says its `release` and its `split`; labels
+    that the release has are those of the recordings.
     """
     manifest = load_release(workspace, reference)
     members = _of_splits(manifest, splits)
+    labels = load_labels(workspace.store, manifest)
     copies = LocalCopies(workspace.store, workspace.root / "cache" / "episodes")
     return Dataset(
         source=workspace.root / "releases" / manifest.reference,
         format="release",
         episodes=tuple(range(len(members))),
-        open=partial(_open, _Source(manifest.reference, members, copies, robot)),
+        open=partial(_open, _Source(manifest.reference, members, copies, robot, labels)),
         facts={
             "release": manifest.reference,
             "licence": manifest.licence,
             "splits": _numbers(members),
         },
+        lanes=partial(_lanes, members, labels),
     )
 
 
@@ -145,6 +150,7 @@ class _Source:
     members: tuple[Member, ...]
     copies: LocalCopies
     robot: Embodiment | None
+    labels: LabelBundle | None = None
     shelf: Shelf = field(default_factory=Shelf)
 
 
@@ -183,4 +189,13 @@ def _open(source: _Source, number: int) -> Recording:
     said: dict[str, Any] = {"release": source.reference, "split": member.split}
     if member.negative:
         said["negative"] = True
-    return replace(recording, metadata={**recording.metadata, **said})
+    track = source.labels.track(member.id) if source.labels is not None else None
+    return replace(
+        recording, metadata={**recording.metadata, **said}, labels=track or recording.labels
+    )
+
+
+def _lanes(members: tuple[Member, ...], labels: LabelBundle | None) -> tuple[Lane, ...]:
+    """The lanes in which something is said of any of these episodes."""
+    tracks = (labels.track(each.id) for each in members) if labels is not None else ()
+    return united(track.used_lanes for track in tracks if track is not None)

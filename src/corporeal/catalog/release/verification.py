@@ -11,6 +11,7 @@ from sqlalchemy import Connection, and_, select
 
 from corporeal.catalog.audit import chain_hash, events_of
 from corporeal.catalog.database import CatalogError
+from corporeal.catalog.release.label_bundle import load_labels
 from corporeal.catalog.release.local_copy import LocalCopies
 from corporeal.catalog.release.manifest import Manifest, Member, load_manifest
 from corporeal.catalog.release.reading import Release, find_release
@@ -20,7 +21,7 @@ from corporeal.catalog.release.validation import (
     unreadable_episodes,
 )
 from corporeal.catalog.store import verify_store
-from corporeal.catalog.tables import DOCUMENT, EPISODE, MEMBER
+from corporeal.catalog.tables import DOCUMENT, EPISODE, LABELS, MEMBER
 from corporeal.catalog.workspace import Workspace
 
 _BLOCK = 500
@@ -102,6 +103,7 @@ def verify_release(
             *_head_problems(release, manifest),
             *_row_problems(rows, manifest),
             *_document_problems(connection, manifest),
+            *_label_problems(connection, workspace, manifest),
             *_event_problems(connection, release),
         ]
     gone = {name for name, row in rows.items() if row["state"] == "erased"}
@@ -172,6 +174,29 @@ def _document_problems(connection: Connection, manifest: Manifest) -> Iterator[P
                 yield Problem(f"document:{digest}", "is not in the catalogue")
             elif "sha256:" + hashlib.sha256(texts[digest].encode()).hexdigest() != digest:
                 yield Problem(f"document:{digest}", "its text does not match its hash")
+
+
+def _label_problems(
+    connection: Connection, workspace: Workspace, manifest: Manifest
+) -> Iterator[Problem]:
+    """The labels are whole, and every one of them is a version that the catalogue still has."""
+    try:
+        bundle = load_labels(workspace.store, manifest)
+    except CatalogError as error:
+        yield Problem(f"release:{manifest.reference}", str(error).rstrip("."))
+        return
+    listed = sorted(bundle.episodes.items()) if bundle is not None else []
+    for first in range(0, len(listed), _BLOCK):
+        part = dict(listed[first : first + _BLOCK])
+        query = select(LABELS.c.episode, LABELS.c.number, LABELS.c.hash).where(
+            LABELS.c.episode.in_(part)
+        )
+        known = {(row.episode, row.number): row.hash for row in connection.execute(query)}
+        for name, labelled in part.items():
+            if (there := known.get((name, labelled.number))) != labelled.hash:
+                told = "other ones" if there is not None else "none"
+                message = f"the catalogue has {told} for version {labelled.number} of its labels"
+                yield Problem(f"episode:{name}", message)
 
 
 def _event_problems(connection: Connection, release: Release) -> Iterator[Problem]:

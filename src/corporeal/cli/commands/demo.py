@@ -22,6 +22,7 @@ from corporeal.errors import EpisodeError
 
 if TYPE_CHECKING:
     from corporeal.capture.health import Health
+    from corporeal.catalog.workspace import Workspace
     from corporeal.exchange.conversion import Exported
     from corporeal.exchange.proof import Proof
     from corporeal.quality.inspection import Report
@@ -39,8 +40,8 @@ def demo(
     """Record a simulated Unitree G1 at pick and place, judge the episodes, release the good ones.
 
     One more is recorded with a camera that is 80 ms late, as a check of the checks. The folder
-    becomes a workspace: episodes are ingested, the accepted ones released, and the release
-    exported as a LeRobot dataset and Rerun recordings.
+    becomes a workspace: episodes are ingested, the accepted ones labelled and released, and the
+    release exported as a LeRobot dataset and Rerun recordings.
 
     Example: [bold]corporeal demo --out demo[/bold]
     """
@@ -112,11 +113,24 @@ def _catalogue(paths: list[Path], out: Path) -> str | None:
         done = ingest(workspace, paths, who="demo", batch="demo")
         if not done.count("accepted"):
             return None
+        _label(workspace)
         release = create_release(
             workspace, "demo", who="demo", licence="CC0-1.0",
             where="batch = demo", notes="Simulated; made by corporeal demo.",
         )  # fmt: skip
         return release.reference
+
+
+def _label(workspace: Workspace) -> None:
+    """Propose labels for the accepted episodes, and confirm them."""
+    from corporeal.catalog.permission import Actor
+    from corporeal.catalog.query.listing import every
+    from corporeal.cli.demo_labels import label
+
+    with workspace.database.read() as connection:
+        rows = list(every(connection, "batch = demo and state = accepted"))
+    files = {str(row["id"]): workspace.root / str(row["file"]) for row in rows}
+    label(workspace, files, by=Actor("demo", "lead"))
 
 
 def _export(reference: str, out: Path) -> list[tuple[Exported, Proof | None]]:

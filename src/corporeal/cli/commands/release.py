@@ -17,6 +17,7 @@ from corporeal.cli.workspaces import WorkspaceOption, entered
 from corporeal.errors import CorporealError
 
 if TYPE_CHECKING:
+    from corporeal.catalog.release.label_bundle import LabelPolicy
     from corporeal.catalog.release.reading import Release
 
 app = group("Make releases, compare, verify and describe them.")
@@ -46,6 +47,10 @@ def create(
     negatives: Annotated[
         bool, typer.Option("--negatives", help="Add failed episodes, in a split of their own.")
     ] = False,
+    labels: Annotated[
+        str,
+        typer.Option(help="required of every episode, included where there are some, or none."),
+    ] = "included",
     seed: Annotated[int, typer.Option(min=0, help="Another seed, another draw.")] = 0,
     retain_days: Annotated[
         int | None,
@@ -77,6 +82,7 @@ def create(
                 notes=notes,
                 negatives=negatives,
                 retain_until=_until(retain_days),
+                labels=policy_of(labels),
             )
         root = place.root
         track_release(place, made, track)
@@ -85,6 +91,16 @@ def create(
         return
     show(made)
     console().print(f"next: corporeal export {made.reference} --workspace {root} --out dataset")
+
+
+def policy_of(text: str) -> LabelPolicy:
+    """What is asked of labels, checked."""
+    from corporeal.catalog.release.label_bundle import POLICIES
+
+    for policy in POLICIES:
+        if text == policy:
+            return policy
+    raise CorporealError(f"labels, got {text!r}; expected one of: {', '.join(POLICIES)}.")
 
 
 def _until(days: int | None) -> datetime | None:
@@ -126,6 +142,10 @@ def show(made: Release) -> None:
             page.print(f"held by the store until {until}")
         else:
             page.print(f"to be kept until {until}; this store cannot see to that", style="yellow")
+    labels = made.facts.get("labels")
+    if isinstance(labels, dict):
+        under = ", ".join(map(str, labels["taxonomies"]))
+        page.print(f"labels of {labels['episodes']} episodes ({under})")
     left = {why: number for why, number in dict(made.facts.get("left_out") or {}).items() if number}
     if left:
         said = ", ".join(f"{number} {why}" for why, number in left.items())

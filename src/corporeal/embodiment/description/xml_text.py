@@ -30,8 +30,11 @@ def read_bytes(path: Path) -> bytes:
     return raw
 
 
-def parse_xml(raw: bytes, *, source: str) -> Element:
-    """The root element; refuses document types, entities and nesting beyond `MAX_DEPTH`."""
+def parse_xml(raw: bytes, *, source: str, texts: bool = False) -> Element:
+    """The root element; refuses document types, entities and nesting beyond `MAX_DEPTH`.
+
+    What stands between tags is kept with `texts` alone: robots say everything in attributes.
+    """
     builder = TreeBuilder()
     parser = expat.ParserCreate()
     parser.buffer_text = True
@@ -61,6 +64,8 @@ def parse_xml(raw: bytes, *, source: str) -> Element:
 
     parser.StartElementHandler = start
     parser.EndElementHandler = end
+    if texts:
+        parser.CharacterDataHandler = builder.data
     parser.StartDoctypeDeclHandler = refuse
     parser.EntityDeclHandler = refuse
     try:

@@ -156,6 +156,7 @@ def _open(dataset: Dataset, view: View, index: int) -> Recording:
         epoch_ns=side.epoch_ns,
         recovered=side.recovered,
         regridded=False,
+        labels=side.labels or rows.labels,
     )
 
 

@@ -88,7 +88,7 @@ def write_side(table: Table, path: Path, *, held: Collection[str]) -> bool:
         for signal in recording.signals.values()
         if len(signal) and signal.spec.path not in in_rows and not _is_held(signal, table, held)
     }
-    if not kept and recording.regridded:
+    if not kept and recording.regridded and recording.labels is None:
         return False
     kept |= {mark.spec.path: mark for mark in _marks(table)}
     metadata = dict(recording.metadata)

@@ -28,6 +28,8 @@ def differences(wanted: Recording, got: Recording) -> Iterator[str]:
         if signal.spec.kind == "video" and len(there[path]) < len(signal) and _is_told(label, got):
             continue
         yield from (f"{where}, {path}: {each}" for each in _of_signal(signal, there[path]))
+    if wanted.labels != got.labels:
+        yield f"{where} has other labels"
     robots = [each.embodiment.hash if each.embodiment else None for each in (wanted, got)]
     if robots[0] != robots[1]:
         yield f"{where} has another robot"

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from corporeal.episode.label_track import NOTHING
 from corporeal.episode.recording import Dataset, Recording
 from corporeal.exchange.comparison.evidence import EPISODES, ROWS, Evidence, Tally, spread
 from corporeal.exchange.comparison.likeness import MAX_DIFFERENCE, difference
@@ -21,7 +22,7 @@ def by_our_reader(
 ) -> Iterator[Evidence]:
     """All episodes and all numbers; pictures of some rows of some episodes."""
     by = "corporeal"
-    bounds, values, texts, outcomes, pictures = (Tally() for _ in range(5))
+    bounds, values, texts, outcomes, pictures, labels = (Tally() for _ in range(6))
     count = len(exported.pieces)
     if len(result.episodes) != count:
         bounds.wrong.append(f"{len(result.episodes)} episodes instead of {count}")
@@ -33,6 +34,7 @@ def by_our_reader(
         if not _compare_lengths(table, got, bounds):
             continue
         _compare_rows(table, got, writer, values)
+        _compare_labels(table, got, labels)
         if number in looked_at:
             _compare_pictures(table, got, writer, pictures)
     yield bounds.evidence("episode boundaries", by, "episode")
@@ -41,6 +43,8 @@ def by_our_reader(
         yield texts.evidence("instructions", by, "episode")
     if "outcome" not in writer.loses and outcomes.compared:
         yield outcomes.evidence("outcomes", by, "episode")
+    if exported.head.layout.lanes:
+        yield labels.evidence("labels", by, "row")
     if exported.head.layout.cameras and "cameras" not in writer.loses:
         yield pictures.evidence("pictures", by, "picture")
     if result.statistics:
@@ -75,6 +79,19 @@ def _compare_rows(table: Table, got: Recording, writer: Writer, values: Tally) -
             if error > MAX_DIFFERENCE:
                 values.wrong.append(f"{where} differs in {label} by {error:.3g}")
         first = stop
+
+
+def _compare_labels(table: Table, got: Recording, labels: Tally) -> None:
+    """The labels themselves where the format keeps them whole, else those of its rows."""
+    wanted, there = table.recording.labels, got.labels
+    stamps = next(signal.time_ns for signal in got.signals.values() if signal.spec.kind != "text")
+    for lane in table.layout.lanes:
+        labels.compared += len(table)
+        if wanted is not None and there is not None and wanted.spans == there.spans:
+            continue
+        rows = there.rows(lane, stamps) if there is not None else np.full(len(stamps), NOTHING)
+        if not np.array_equal(rows, table.labels[lane.name]):
+            labels.wrong.append(f"episode {table.number} has other labels in {lane.name}")
 
 
 def _compare_texts(

@@ -32,7 +32,8 @@ from corporeal.exchange.hdf5.signals import (
     signals_of,
 )
 from corporeal.exchange.hdf5.writing import MAX_LANGUAGE, write_note, write_table
-from corporeal.exchange.layout import ACTION, IMAGES, STATE
+from corporeal.exchange.label_columns import lanes_among
+from corporeal.exchange.layout import ACTION, IMAGES, LABELS, STATE
 from corporeal.exchange.note import (
     NAME,
     TIMES,
@@ -66,11 +67,14 @@ def recognises(path: Path) -> bool:
 def read(path: Path, *, robot: Embodiment | None = None, rate_hz: float | None = None) -> Dataset:
     """The episodes in order of the numbers in their names; files of others state no rate."""
     files = _files(path) if path.is_dir() else [path]
+    opener = partial(_open, files, robot, rate_hz)
+    numbers = tuple(range(len(files)))
     return Dataset(
         source=path,
         format="aloha",
-        episodes=tuple(range(len(files))),
-        open=partial(_open, files, robot, rate_hz),
+        episodes=numbers,
+        open=opener,
+        lanes=partial(lanes_among, opener, numbers),
     )
 
 
@@ -135,6 +139,8 @@ def label(key: str) -> str | None:
     if key.startswith(IMAGES):
         return f"observations/images/{key.removeprefix(IMAGES)}"
     group, _, name = key.partition(".")
+    if key.startswith(LABELS):
+        return f"labels/{name}"
     return f"observations/{name}" if group == "observation" else f"{group}_{name}"
 
 

@@ -19,6 +19,7 @@ from corporeal.errors import EpisodeError, WriteError
 from corporeal.exchange.episode_file import write_recording
 from corporeal.exchange.format import Format, Head, Piece, Writer, formats
 from corporeal.exchange.hdf5.file import is_hdf5, root_attribute
+from corporeal.exchange.label_columns import lanes_among
 from corporeal.exchange.placing import place_file
 from corporeal.exchange.plan import Plan
 from corporeal.exchange.table import Table
@@ -38,12 +39,14 @@ def recognises(path: Path) -> bool:
 def read(path: Path, *, robot: Embodiment | None = None) -> Dataset:
     """The episodes in order of their names; a damaged one is listed, and opening it raises."""
     files = _files(path) if path.is_dir() else [path]
-    shelf = Shelf()
+    opener = partial(_open, files, Shelf(), robot)
+    numbers = tuple(range(len(files)))
     return Dataset(
         source=path,
         format="episodes",
-        episodes=tuple(range(len(files))),
-        open=partial(_open, files, shelf, robot),
+        episodes=numbers,
+        open=opener,
+        lanes=partial(lanes_among, opener, numbers),
     )
 
 

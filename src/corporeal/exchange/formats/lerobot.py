@@ -12,6 +12,7 @@ from corporeal.exchange.lerobot.bookkeeping import complaints
 from corporeal.exchange.lerobot.files import Files
 from corporeal.exchange.lerobot.footage import Cameras
 from corporeal.exchange.lerobot.info import read_info
+from corporeal.exchange.lerobot.labels import lane_columns
 from corporeal.exchange.lerobot.listing import read_listing
 from corporeal.exchange.lerobot.reader import Reader
 from corporeal.exchange.lerobot.robot import find_robot, read_modality
@@ -33,12 +34,14 @@ def read(path: Path, *, robot: Embodiment | None = None) -> Dataset:
     found = tuple(complaints(files, present))
     told = frozenset(each.told for each in found if each.told is not None)
     modality = read_modality(path)
+    lanes = lane_columns(info)
     reader = Reader(
         files=files,
         cameras=Cameras(files, told),
         robot=robot or find_robot(info, modality),
         modality=modality,
         told=told,
+        lanes=lanes,
     )
     return Dataset(
         source=path,
@@ -48,6 +51,7 @@ def read(path: Path, *, robot: Embodiment | None = None) -> Dataset:
         statistics=read_statistics(path),
         facts=dict(info.raw),
         defects=tuple(each.defect for each in found),
+        lanes=lambda: tuple(each.lane for each in lanes),
     )
 
 

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from corporeal.embodiment.embodiment import Embodiment
+from corporeal.episode.label_track import FIELD, labels_in
 from corporeal.episode.recording import Dataset, Recording
 from corporeal.errors import CorporealError, EpisodeError
 from corporeal.exchange.format import Consumer, Format, Head, Piece, Writer
+from corporeal.exchange.label_columns import lanes_among
 from corporeal.exchange.mcap_messages.description import RECORD, Description, stream_of
 from corporeal.exchange.mcap_messages.episode_log import write_log
 from corporeal.exchange.mcap_messages.log_reader import open_log
@@ -45,11 +47,14 @@ def recognises(path: Path) -> bool:
 def read(path: Path, *, robot: Embodiment | None = None) -> Dataset:
     """The episodes in order of their names; a damaged one is listed, and opening it raises."""
     files = _files(path)
+    opener = partial(_open, files, robot)
+    numbers = tuple(range(len(files)))
     return Dataset(
         source=path,
         format="mcap",
-        episodes=tuple(range(len(files))),
-        open=partial(_open, files, robot),
+        episodes=numbers,
+        open=opener,
+        lanes=partial(lanes_among, opener, numbers),
     )
 
 
@@ -93,19 +98,22 @@ def _open(files: list[Path], robot: Embodiment | None, index: int) -> Recording:
         topic.label: signal_of(log, topic, stream_of(topic, where=str(path)), content.offset_ns)
         for topic in content.topics
     }
+    labels = labels_in(content.metadata, where=str(path))
+    hidden = () if labels is None else (FIELD,)
     return Recording(
         id=content.id,
         source=path,
         index=index,
         signals=signals,
         embodiment=robot,
-        metadata=content.metadata,
+        metadata={name: each for name, each in content.metadata.items() if name not in hidden},
         missing_streams=content.missing_streams,
         missing_metadata=content.missing_metadata,
         documents=documents,
         epoch_ns=content.epoch_ns,
         recovered=content.recovered,
         regridded=content.regridded,
+        labels=labels,
     )
 
 

@@ -47,6 +47,7 @@ def read(path: Path, *, robot: Embodiment | None = None, rate_hz: float | None =
         episodes=tuple(range(len(reader.places))),
         open=reader.open,
         facts=info,
+        lanes=lambda: (meaning.lanes or ()) if meaning is not None else (),
         defects=tuple(split_defects(info, files, len(reader.places))),
     )
 

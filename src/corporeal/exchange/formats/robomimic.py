@@ -29,7 +29,7 @@ from corporeal.exchange.hdf5.file import (
 )
 from corporeal.exchange.hdf5.signals import length_defects, noted_recording, signals_of
 from corporeal.exchange.hdf5.writing import MAX_LANGUAGE, write_note, write_table
-from corporeal.exchange.layout import ACTION, IMAGES
+from corporeal.exchange.layout import ACTION, IMAGES, LABELS
 from corporeal.exchange.note import (
     NAME,
     TIMES,
@@ -45,7 +45,8 @@ FILE = "dataset.hdf5"
 RATE_HZ = 20.0
 _PIECE, _DEMO = "demo.hdf5", "demo"
 # The simulator's own state and the marks of a step are not measurements of the robot.
-_LEFT_OUT = ("states", "rewards", "dones", "next_obs/", "initial_state", "interventions", TIMES)
+_LEFT_OUT = ("states", "rewards", "dones", "next_obs/", "initial_state", "interventions", TIMES,
+             "labels/")  # fmt: skip
 # What robomimic takes for a gym environment: nothing is made of it before somebody asks for one.
 _GYM = 2
 
@@ -85,6 +86,7 @@ def read(path: Path, *, robot: Embodiment | None = None) -> Dataset:
         episodes=tuple(by_number),
         open=partial(_open, path, by_number, robot, facts, note),
         facts=facts,
+        lanes=lambda: note.lanes if note is not None else (),
     )
 
 
@@ -148,6 +150,8 @@ def label(key: str) -> str | None:
     if key == ACTION:
         return "actions"
     group, _, name = key.partition(".")
+    if key.startswith(LABELS):
+        return f"labels/{name}"
     return f"obs/{name}" if group == "observation" else f"{group}_{name}"
 
 

@@ -29,6 +29,7 @@ from corporeal.exchange.foreign_stream import (
     storable,
 )
 from corporeal.exchange.format import Consumer, Format, Writer
+from corporeal.exchange.label_columns import lane_key
 from corporeal.exchange.note import NAME, TIMES, Note, read_note
 from corporeal.exchange.zarr2.store import (
     FolderStore,
@@ -73,6 +74,7 @@ def read(path: Path, *, robot: Embodiment | None = None) -> Dataset:
         episodes=tuple(range(len(ends))),
         open=partial(_open, path, arrays, ends, note, robot),
         facts=facts,
+        lanes=lambda: note.lanes if note is not None else (),
     )
 
 
@@ -91,8 +93,9 @@ def _open(
     rate_hz = note.rate_hz if note is not None else _rate_hz(stamps)
     times = even_stamps(stop - first, rate_hz) if stamps is None else stamps
     signals: dict[str, Signal] = {}
+    labelled = {label(lane_key(lane)) for lane in note.lanes} if note is not None else set()
     for name, array in arrays.items():
-        if name in (TIMES, "timestamp") and stamps is not None:
+        if name in labelled or (name in (TIMES, "timestamp") and stamps is not None):
             continue
         signal = _signal(name, array, first, times, rate_hz, note, robot)
         if signal is not None:
@@ -109,6 +112,7 @@ def _open(
         metadata={"fps": rate_hz, **(said.metadata() if said is not None else {})},
         epoch_ns=said.epoch_ns if said is not None else 0,
         regridded=stamps is None,
+        labels=said.labels if said is not None else None,
     )
 
 

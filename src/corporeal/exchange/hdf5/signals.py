@@ -112,6 +112,7 @@ def noted_recording(
         defects=tuple(defects),
         epoch_ns=said.epoch_ns,
         regridded=times is None,
+        labels=said.labels,
     )
 
 

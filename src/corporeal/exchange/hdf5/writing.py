@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from corporeal.episode.attributes import write_attribute
+from corporeal.exchange.label_columns import lane_key
 from corporeal.exchange.movie.pictures import pictures_of
 from corporeal.exchange.note import MODE, NAME, TIMES, Label
 from corporeal.exchange.table import Table
@@ -39,6 +41,12 @@ def write_table(group: Any, table: Table, label: Label) -> None:
     place = label(MODE)
     if table.mode is not None and place is not None:
         group.create_dataset(place, data=table.mode.reshape(-1, 1))
+    for lane in table.layout.lanes:
+        place = label(lane_key(lane))
+        if place is not None:
+            rows = group.create_dataset(place, data=table.labels[lane.name])
+            write_attribute(rows, "labels", lane.labels)
+            write_attribute(rows, "meaning", "places in labels; -1 where nothing is said")
 
 
 def _require_room(path: Path, table: Table, label: Label) -> None:

@@ -16,8 +16,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from corporeal.exchange.format import Head, Piece
+from corporeal.exchange.layout import LABELS
 from corporeal.exchange.lerobot.features import (
     MODE,
+    SUBTASK,
     Column,
     ListName,
     columns_of,
@@ -26,10 +28,11 @@ from corporeal.exchange.lerobot.features import (
     whole_rate,
 )
 from corporeal.exchange.lerobot.files import BOOKKEEPING
+from corporeal.exchange.lerobot.labels import subtasks
 from corporeal.exchange.lerobot.row_file import batches, placed
 
 CHUNK_FILES = 1000
-_FEW_VALUES = (MODE, "episode_index", "task_index")
+_FEW_VALUES = (MODE, SUBTASK, "episode_index", "task_index")
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +73,11 @@ class Assembly:
         return [self.task_numbers[text] for text in self.texts(self.pieces[number])]
 
     @cached_property
+    def subtasks(self) -> tuple[str, ...]:
+        """The labels of the main lane by their numbers; none without labels."""
+        return subtasks(self.head.layout.lanes)
+
+    @cached_property
     def knows_outcomes(self) -> bool:
         """Whether it is known of any episode that it succeeded or failed."""
         return any(piece.facts.get("success") is not None for piece in self.pieces)
@@ -87,7 +95,7 @@ class Assembly:
 
     def writer(self, sink: Any) -> Any:
         """A Parquet writer for rows."""
-        few = [key for key in _FEW_VALUES if key in self.schema.names]
+        few = [key for key in self.schema.names if key in _FEW_VALUES or key.startswith(LABELS)]
         return pq.ParquetWriter(
             sink,
             self.schema,

@@ -17,6 +17,7 @@ from corporeal.exchange.lerobot.assembly import (
     write_json,
     write_json_lines,
 )
+from corporeal.exchange.lerobot.features import SUBTASK
 from corporeal.exchange.lerobot.summaries import as_lists, episode_statistics, total_statistics
 
 _DATA = "data/chunk-{episode_chunk:03d}/episode_{episode_index:06d}.parquet"
@@ -42,6 +43,10 @@ def write_v21(assembly: Assembly, out: Path, *, total_cameras: bool = True) -> N
     write_json_lines(meta / "episodes_stats.jsonl", _statistics(assembly))
     tasks = enumerate(assembly.tasks)
     write_json_lines(meta / "tasks.jsonl", ({"task_index": n, "task": text} for n, text in tasks))
+    if assembly.subtasks:
+        listed = enumerate(assembly.subtasks)
+        lines = ({SUBTASK: number, "subtask": text} for number, text in listed)
+        write_json_lines(meta / "subtasks.jsonl", lines)
     total = as_lists(total_statistics(assembly, cameras=total_cameras))
     write_json(meta / "stats.json", total)
     count = len(assembly.pieces)

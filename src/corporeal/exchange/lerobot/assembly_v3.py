@@ -21,6 +21,7 @@ from corporeal.exchange.lerobot.assembly import (
     write_json,
 )
 from corporeal.exchange.lerobot.episode_table import EpisodeRow, Stretch, write_episode_table
+from corporeal.exchange.lerobot.labels import write_subtasks
 from corporeal.exchange.lerobot.summaries import as_lists, episode_statistics, total_statistics
 from corporeal.exchange.movie.writing import can_join, join_movies
 
@@ -59,6 +60,8 @@ def assemble_v3(
     write_episode_table(out / "meta", rows, outcomes=assembly.knows_outcomes)
     write_json(out / "meta" / "stats.json", as_lists(total_statistics(assembly)))
     _write_tasks(out / "meta" / "tasks.parquet", assembly.tasks)
+    if assembly.subtasks:
+        write_subtasks(out / "meta" / "subtasks.parquet", assembly.subtasks)
     info = assembly.head_entries("v3.0")
     info |= {"data_files_size_in_mb": DATA_MB, "video_files_size_in_mb": VIDEO_MB,
              "data_path": _DATA, "video_path": _VIDEO if clips else None}  # fmt: skip

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from corporeal.episode.label_track import Lane
 from corporeal.exchange.format import Head
+from corporeal.exchange.label_columns import lane_key, main_lane
 from corporeal.exchange.lerobot.files import BOOKKEEPING
 
-MODE = "mode"
+MODE, SUBTASK = "mode", "subtask_index"
 MAX_AXES = 5
 
 ListName = Literal["List", "Sequence"]
@@ -31,6 +33,8 @@ class Column:
     given: tuple[int, ...]
     names: tuple[str, ...] | None = None
     units: tuple[str, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """What info.json says of it besides, which LeRobot does not look at."""
 
     @property
     def is_scalar(self) -> bool:
@@ -76,7 +80,7 @@ class Column:
             stated["unit"] = self.units[0] if alike else list(self.units)
         if self.given != self.shape:
             stated |= {"names": None, "original_shape": list(self.given), "original_names": names}
-        return stated
+        return {**stated, **self.facts}
 
 
 def nested(values: NDArray[Any]) -> Any:
@@ -101,9 +105,22 @@ def columns_of(head: Head, *, flat: bool = False) -> tuple[Column, ...]:
         columns.append(Column(key, dtype, shape, given, spec.names, units))
     if head.layout.mode:
         columns.append(Column(MODE, "int64", (1,), (1,)))
+    columns += _label_columns(head.layout.lanes)
     for key in BOOKKEEPING:
         columns.append(Column(key, "float32" if key == "timestamp" else "int64", (1,), (1,)))
     return tuple(columns)
+
+
+def _label_columns(lanes: Sequence[Lane]) -> Iterator[Column]:
+    """The columns of labels: the main lane under the name that LeRobot has, then the others."""
+    main = main_lane(lanes)
+    for lane in lanes:
+        if lane is main:
+            facts = {"lane": lane.name, "tiles": lane.tiles}
+            yield Column(SUBTASK, "int64", (1,), (1,), facts=facts)
+        else:
+            facts = {"labels": list(lane.labels), "tiles": lane.tiles}
+            yield Column(lane_key(lane), "int64", (1,), (1,), facts=facts)
 
 
 def schema_of(columns: Sequence[Column], list_name: ListName) -> Any:

@@ -17,6 +17,7 @@ from corporeal.exchange.foreign_stream import array_stream, picture_stream, stor
 from corporeal.exchange.lerobot.files import BOOKKEEPING, Columns, Files
 from corporeal.exchange.lerobot.footage import RATE_TOLERANCE, Cameras, picture_size
 from corporeal.exchange.lerobot.info import Feature
+from corporeal.exchange.lerobot.labels import LaneColumn, track_of
 from corporeal.exchange.lerobot.listing import Entry
 from corporeal.exchange.lerobot.robot import Joints, Parts, joints_of
 from corporeal.exchange.lerobot.rows import (
@@ -43,6 +44,7 @@ class Reader:
     robot: Embodiment | None
     modality: Mapping[str, Parts] = field(default_factory=dict)
     told: frozenset[tuple[str, str]] = frozenset()
+    lanes: tuple[LaneColumn, ...] = ()
     _joints: dict[str, Joints | None] = field(default_factory=dict)
     _specs: dict[tuple[Any, ...], Stream] = field(default_factory=dict)
     _starts: dict[int, int] = field(default_factory=dict)
@@ -79,6 +81,7 @@ class Reader:
             claims=listing.claims.of(index),
             defects=tuple(more),
             regridded=True,
+            labels=track_of(self.lanes, columns, time_ns),
         )
 
     def _arrays(
@@ -89,6 +92,8 @@ class Reader:
             if values is None or feature.key in BOOKKEEPING or feature.key.startswith(_MARKS):
                 continue
             if feature.key.endswith("_index") or 0 in values.shape[1:]:
+                continue
+            if any(feature.key == each.key for each in self.lanes):
                 continue
             shape = feature.given_shape
             if shape is not None and values.shape[1:] == feature.shape:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from corporeal.exchange.lerobot.features import MODE, Column
 from corporeal.exchange.lerobot.files import BOOKKEEPING
+from corporeal.exchange.lerobot.labels import label_values
 from corporeal.exchange.table import BLOCK_ROWS, Table
 
 NAME = "rows.arrow"
@@ -43,7 +44,7 @@ def _own(table: Table, first: int, stop: int) -> dict[str, NDArray[Any]]:
     own["task_index"] = table.instruction[first:stop]
     if table.mode is not None:
         own[MODE] = table.mode[first:stop]
-    return own
+    return own | label_values(table, first, stop)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from corporeal.exchange.movie.pictures import Histogram
 from corporeal.exchange.movie.writing import write_movie
 from corporeal.exchange.table import Table
 
-LOSES: tuple[Loss, ...] = ("rates", "stamps", "precision", "pictures")
+LOSES: tuple[Loss, ...] = ("rates", "stamps", "precision", "pictures", "labels")
 
 
 def write_piece(table: Table, folder: Path, head: Head, *, flat: bool = False) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from corporeal.episode.recording import Recording
 from corporeal.errors import EpisodeError
+from corporeal.exchange.label_columns import labelled_metadata
 from corporeal.schema.stream import Stream
 
 RECORD = "corporeal"
@@ -71,7 +72,7 @@ class Description:
             source=recording.source.name,
             epoch_ns=recording.epoch_ns,
             offset_ns=offset_ns,
-            metadata=dict(recording.metadata),
+            metadata=dict(labelled_metadata(recording)),
             missing_streams=recording.missing_streams,
             missing_metadata=recording.missing_metadata,
             recovered=recording.recovered,

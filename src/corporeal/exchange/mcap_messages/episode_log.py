@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from corporeal.episode.recording import Recording, Signal
 from corporeal.exchange.mcap_messages.description import RECORD, Description, Topic
+from corporeal.exchange.mcap_messages.label_topic import label_topics
 from corporeal.exchange.mcap_messages.log_writer import Batch, LogWriter
 from corporeal.exchange.mcap_messages.media import DEPTH, MediaForm, media_form
 from corporeal.exchange.mcap_messages.message_type import definition
@@ -53,6 +54,7 @@ def write_log(
         _describe(log, recording, tracks, offset_ns, instruction)
         queues = [_batches(log, track, offset_ns) for track in tracks]
         queues += _scene(log, recording, offset_ns, tracks)
+        queues += label_topics(log, recording.labels, offset_ns)
         for batch in heapq.merge(*queues, key=lambda batch: int(batch.time_ns[0])):
             log.add(batch)
         log.finish()

@@ -11,6 +11,7 @@ from corporeal.episode.recording import Signal
 from corporeal.errors import WriteError
 from corporeal.exchange.posture import Posture, posture_of
 from corporeal.exchange.rerun_scene.images import add_camera, add_depth, add_map, map_span
+from corporeal.exchange.rerun_scene.labels import add_labels, label_places, label_plots
 from corporeal.exchange.rerun_scene.panels import ABOUT, EVENTS, Contents, panels
 from corporeal.exchange.rerun_scene.plots import Plot, add_lines, plots_of
 from corporeal.exchange.rerun_scene.robot import (
@@ -67,7 +68,8 @@ def _fill(scene: Scene, table: Table, signals: Sequence[Signal]) -> None:
     has_joints = any(signal.spec.name in ("joint_position", "state") for signal in signals)
     posture = posture_of(table.recording) if has_joints else None
     plots = plots_of([each for each in signals if places[each.spec.path][0] == "number"], robot)
-    blueprint = panels(_contents(places.values(), plots, posture))
+    plots += label_plots(table)
+    blueprint = panels(_contents((*places.values(), *label_places(table)), plots, posture))
     scene.stream.send_blueprint(blueprint, make_active=True, make_default=True)
     scene.fix(ABOUT, rr.TextDocument(_about(table), media_type="text/markdown"))
     if posture is not None and robot is not None:
@@ -76,6 +78,7 @@ def _fill(scene: Scene, table: Table, signals: Sequence[Signal]) -> None:
     for plot in plots:
         for lines in plot.lines:
             add_lines(scene, lines)
+    add_labels(scene, table)
     _add_maps(scene, [each for each in signals if places[each.spec.path][0] == "map"])
     for signal in sorted(signals, key=lambda signal: _ORDER.index(signal.spec.kind)):
         _add(scene, signal, *places[signal.spec.path])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corporeal.episode.label_track import LabelTrack
 from corporeal.episode.recording import ArraySignal
+from corporeal.errors import EpisodeError
 from corporeal.exchange.rlds.features import STEPS, Leaf
 from corporeal.exchange.rlds.known_sets import KnownSet
 from corporeal.exchange.rlds.names import TEXTS, is_text
@@ -18,7 +21,10 @@ from corporeal.schema.stream import Stream
 
 EPISODE = "episode_metadata/"
 ID, SUCCESS, IS_JUDGED = "episode_id", "success", "success_known"
+VARIANTS, TRACK = "instructions", "labels"
+"""Texts of an episode with labels: all wordings as JSON, and the labels themselves."""
 _LONGEST = 4096
+_LARGEST_TRACK = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -72,6 +78,17 @@ def instruction_signal(
     places = [0, *(n for n in range(1, len(texts)) if texts[n] != texts[n - 1])]
     spec = Stream(name="instruction", group="observations", kind="text", dtype="uint8")
     return ArraySignal(spec, stamps[places], [texts[place] for place in places])
+
+
+def labels_of(example: Mapping[str, Values], where: str) -> LabelTrack | None:
+    """The labels of an episode that Corporeal wrote; EpisodeError when they make no sense."""
+    values = example.get(f"{EPISODE}{TRACK}", [])
+    if len(values) != 1 or not isinstance(values[0], bytes) or len(values[0]) > _LARGEST_TRACK:
+        return None
+    try:
+        return LabelTrack.from_json(json.loads(values[0]), where=where)
+    except (ValueError, RecursionError):
+        raise EpisodeError(f"{where}: its labels are not JSON. Replace the file.") from None
 
 
 def _main_texts(example: Mapping[str, Values]) -> list[str]:

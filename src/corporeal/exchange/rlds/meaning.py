@@ -13,6 +13,7 @@ from typing import Literal
 from pydantic import Field, ValidationError
 
 from corporeal.embodiment.embodiment import Embodiment
+from corporeal.episode.label_track import Lane
 from corporeal.errors import EpisodeError
 from corporeal.exchange.format import Head
 from corporeal.exchange.json_text import read_json
@@ -45,6 +46,7 @@ class Meaning(Part):
     cameras: dict[str, CameraMeaning]
     modes: tuple[str, ...] = ()
     robot: Embodiment | None = None
+    lanes: tuple[Lane, ...] | None = None
 
 
 def meaning_of(head: Head) -> Meaning:
@@ -60,6 +62,7 @@ def meaning_of(head: Head) -> Meaning:
         cameras={label(key): _camera(camera) for key, camera in layout.cameras.items()},
         modes=MODES if layout.mode else (),
         robot=head.robot,
+        lanes=layout.lanes or None,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from corporeal.exchange.layout import ACTION, IMAGES
+from corporeal.exchange.layout import ACTION, IMAGES, LABELS
 
 INSTRUCTION, TIME, MODE = "language_instruction", "time_ns", "mode"
 TEXTS = ("language_instruction", "natural_language_instruction", "instruction")
@@ -21,6 +21,8 @@ def label(key: str) -> str:
         camera = key.removeprefix(IMAGES)
         return f"observation/{camera if 'image' in camera else f'image_{camera}'}"
     group, _, name = key.partition(".")
+    if key.startswith(LABELS):
+        return f"labels/{name}"
     if group == ACTION:
         return f"action_dict/{name}" if name else ACTION
     return f"observation/{name.replace('.', '_')}"

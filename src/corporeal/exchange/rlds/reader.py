@@ -13,7 +13,12 @@ from corporeal.embodiment.embodiment import Embodiment
 from corporeal.episode.recording import ArraySignal, Defect, Recording, Signal
 from corporeal.errors import EpisodeError
 from corporeal.exchange.foreign_stream import array_stream, even_stamps, storable
-from corporeal.exchange.rlds.episode_facts import facts_of, instruction_signal
+from corporeal.exchange.rlds.episode_facts import (
+    TRACK,
+    facts_of,
+    instruction_signal,
+    labels_of,
+)
 from corporeal.exchange.rlds.features import STEPS, Leaf
 from corporeal.exchange.rlds.known_sets import KnownSet
 from corporeal.exchange.rlds.meaning import Meaning
@@ -64,6 +69,9 @@ class Reader:
         rate: dict[str, Any] = {"fps": self.rate_hz}
         if self.meaning is None:
             rate["rate_assumed"] = True
+        is_labelled = self.meaning is not None and self.meaning.lanes is not None
+        if is_labelled:
+            facts.metadata.pop(TRACK, None)
         return Recording(
             id=facts.id if self.meaning and facts.id else f"{self.name}_{index:06d}",
             source=place.path,
@@ -73,6 +81,7 @@ class Reader:
             metadata=rate | facts.metadata,
             defects=tuple(defects),
             regridded=stamps is None or _is_even(stamps, self.rate_hz),
+            labels=labels_of(example, str(place.path)) if is_labelled else None,
         )
 
     def _signal(

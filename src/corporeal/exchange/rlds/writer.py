@@ -20,8 +20,16 @@ from PIL import Image
 from corporeal.episode.recording import Stills
 from corporeal.errors import WriteError
 from corporeal.exchange.format import Head, Piece
+from corporeal.exchange.label_columns import lane_key, words
 from corporeal.exchange.movie.pictures import pictures_of
-from corporeal.exchange.rlds.episode_facts import EPISODE, ID, IS_JUDGED, SUCCESS
+from corporeal.exchange.rlds.episode_facts import (
+    EPISODE,
+    ID,
+    IS_JUDGED,
+    SUCCESS,
+    TRACK,
+    VARIANTS,
+)
 from corporeal.exchange.rlds.features import FILE, STEPS, Leaf, features_json
 from corporeal.exchange.rlds.listing import INFO
 from corporeal.exchange.rlds.meaning import meaning_of, write_meaning
@@ -95,6 +103,9 @@ def _write_marks(example: ExampleWriter, table: Table) -> None:
     example.blobs(f"{STEPS}{INSTRUCTION}", (texts[place] for place in table.instruction.tolist()))
     if table.mode is not None:
         example.numbers(f"{STEPS}{MODE}", table.mode)
+    for lane in table.layout.lanes:
+        texts = [text.encode() for text in words(lane, table.labels[lane.name])]
+        example.blobs(f"{STEPS}{label(lane_key(lane))}", texts)
 
 
 def _write_facts(example: ExampleWriter, table: Table, head: Head) -> None:
@@ -104,6 +115,9 @@ def _write_facts(example: ExampleWriter, table: Table, head: Head) -> None:
         "file_path": recording.source.name,
         "robot": head.robot.name if head.robot is not None else "",
     }
+    if table.layout.lanes:
+        labels = recording.labels.to_json() if recording.labels is not None else {}
+        texts |= {VARIANTS: json.dumps(table.instructions), TRACK: json.dumps(labels)}
     for name, text in texts.items():
         example.blobs(f"{EPISODE}{name}", [text.encode()])
     flags = {SUCCESS: bool(table.success), IS_JUDGED: table.success is not None}
@@ -139,6 +153,9 @@ def step_leaves(head: Head) -> dict[str, Leaf]:
     if layout.mode:
         told = ", ".join(f"{number}: {mode}" for number, mode in enumerate(MODES))
         leaves[MODE] = Leaf("tensor", (), "int64", description=f"What the robot does. {told}.")
+    for lane in layout.lanes:
+        told = f"One of: {', '.join(lane.labels[:_TOLD])}; empty where nothing is said."
+        leaves[label(lane_key(lane))] = Leaf("text", description=told)
     return leaves
 
 
@@ -154,7 +171,7 @@ def _column_leaf(stream: Stream) -> Leaf:
     return Leaf("tensor", shape, stream.dtype, description=told)
 
 
-def _episode_leaves() -> dict[str, Leaf]:
+def _episode_leaves(head: Head) -> dict[str, Leaf]:
     flag = Leaf("tensor", (), "bool")
     leaves = {
         ID: Leaf("text"),
@@ -164,6 +181,9 @@ def _episode_leaves() -> dict[str, Leaf]:
         IS_JUDGED: Leaf("tensor", (), "bool", description="Whether anybody judged the success."),
         "rate_hz": Leaf("tensor", (), "float32"),
     }
+    if head.layout.lanes:
+        leaves[VARIANTS] = Leaf("text", description="All wordings of the instruction, as JSON.")
+        leaves[TRACK] = Leaf("text", description="Segments with times and attributes, as JSON.")
     return {f"{EPISODE}{name}": leaf for name, leaf in leaves.items()}
 
 
@@ -179,7 +199,7 @@ def assemble(pieces: Sequence[Piece], out: Path, head: Head) -> None:
                     shutil.copyfileobj(record, shard, _COPY)
     total = sum(int(piece.facts["record_bytes"]) for piece in pieces)
     _write_json(out / INFO, _info(name, [len(group) for group in groups], total, head))
-    _write_json(out / FILE, features_json(step_leaves(head), _episode_leaves()))
+    _write_json(out / FILE, features_json(step_leaves(head), _episode_leaves(head)))
     write_meaning(out, meaning_of(head))
 
 

@@ -45,11 +45,12 @@ class Rows:
     instructions: tuple[str, ...]
     instruction: NDArray[np.int64]
     mode: NDArray[np.int64] | None
+    labels: Mapping[str, NDArray[np.int64]]
 
     @property
     def nbytes(self) -> int:
         """The memory that it takes, about."""
-        arrays = [*self.columns.values(), self.instruction]
+        arrays = [*self.columns.values(), self.instruction, *self.labels.values()]
         for movie in self.movies.values():
             arrays += [movie.numbers, movie.packets.start, movie.packets.size]
         return sum(array.nbytes for array in arrays)
@@ -77,6 +78,7 @@ def read_rows(
             instructions=table.instructions,
             instruction=table.instruction,
             mode=table.mode,
+            labels=table.labels,
         )
 
 

@@ -18,8 +18,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from corporeal.episode.label_track import NOTHING, Lane, united
 from corporeal.episode.recording import Dataset
 from corporeal.errors import CorporealError, EpisodeError, MissingExtraError, UnknownNameError
+from corporeal.exchange.label_columns import lane_key, main_lane
 from corporeal.exchange.layout import ACTION
 from corporeal.exchange.table import Table, table_of
 from corporeal.exchange.training.joint_order import joint_order
@@ -147,7 +149,7 @@ class EpisodeDataset:
         }
         if rows.mode is not None:
             item["mode"] = np.array(rows.mode[row])
-        return item
+        return item | self._labels(rows, row)
 
     def sampler(
         self, generator: Any = None, *, even: bool = False, num_samples: int | None = None
@@ -187,15 +189,18 @@ class EpisodeDataset:
 
     def _entries(self, datasets: Sequence[Dataset]) -> Iterator[Entry]:
         first, tasks = 0, dict[str, None]()
+        lanes: list[tuple[Lane, ...]] = []
         for dataset in datasets:
             for number in dataset.episodes:
                 recording = dataset.open(number)
                 table = table_of(recording, replace(self.layout, mode=False), number=number)
                 self._check_pictures(table)
                 tasks |= dict.fromkeys(table.instructions)
+                lanes.append(recording.labels.used_lanes if recording.labels is not None else ())
                 yield Entry(recording.source, recording.id, first, len(table), table.success)
                 first += len(table)
         self.tasks = tuple(tasks)
+        self.layout = replace(self.layout, lanes=united(lanes))
 
     def _check_pictures(self, table: Table) -> None:
         if self._tolerance_s is None:
@@ -244,6 +249,17 @@ class EpisodeDataset:
             else:
                 item[key] = values[past] if self.history > 1 else values[row].copy()
         item["action_is_pad"] = ahead >= length
+        return item
+
+    def _labels(self, rows: Rows, row: int) -> Item:
+        """The label that holds, by lane; the main lane under the names that LeRobot has for it."""
+        item: Item = {}
+        main = main_lane(self.layout.lanes)
+        for lane in self.layout.lanes:
+            number = int(rows.labels[lane.name][row])
+            item["subtask_index" if lane is main else lane_key(lane)] = np.array(number)
+            if lane is main:
+                item["subtask"] = lane.labels[number] if number != NOTHING else ""
         return item
 
     def _pictures(self, rows: Rows, key: str, past: NDArray[np.int64]) -> NDArray[Any]:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.exchange.format import Head, Piece
+from corporeal.exchange.label_columns import lane_key
 from corporeal.exchange.layout import IMAGES
 from corporeal.exchange.movie.pictures import pictures_of
 from corporeal.exchange.note import MODE, NAME, TIMES, check_labels, episode_facts, note_of
@@ -39,6 +40,8 @@ def write_piece(table: Table, folder: Path, _: Head) -> Mapping[str, Any]:
     np.save(folder / _COLUMNS / f"{TIMES}.npy", table.time_ns)
     if table.mode is not None:
         np.save(folder / _COLUMNS / f"{label(MODE)}.npy", table.mode.reshape(-1, 1))
+    for lane in table.layout.lanes:
+        np.save(folder / _COLUMNS / f"{label(lane_key(lane))}.npy", table.labels[lane.name])
     pack = packer()
     for key, camera in table.cameras.items():
         target = folder / _CAMERAS / label(key)

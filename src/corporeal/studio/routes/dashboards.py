@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections import OrderedDict
 from typing import Annotated, Any
-from weakref import WeakKeyDictionary
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel
+from sqlalchemy import Connection
 
-from corporeal.catalog.audit import head
-from corporeal.catalog.database import CatalogError, Database
+from corporeal.catalog.database import CatalogError
 from corporeal.catalog.workspace import read_settings
 from corporeal.errors import UnknownNameError
-from corporeal.operations.scope import MOST_DAYS, read_scope
+from corporeal.operations.scope import MOST_DAYS, Scope, read_scope
 from corporeal.studio.chart import Choice, Payload, Section, charts
+from corporeal.studio.kept_answers import KeptAnswers
 from corporeal.studio.studio import Shared, Studio
 from corporeal.studio.visitor import Reader
 
 ROUTER = APIRouter(tags=["dashboards"])
-_KEEP_S = 30.0
-_MOST_KEPT = 200
 _LONGEST_QUERY = 4000
 _MOST_SETTINGS = 8
-
-Key = tuple[str, str, int | None, tuple[str, ...]]
 
 
 class ChartFacts(BaseModel):
@@ -53,31 +47,7 @@ class ChartAnswer(BaseModel):
     took_ms: int
 
 
-class Kept:
-    """The last answers, good while the audit log does not grow and for half a minute at most."""
-
-    def __init__(self) -> None:
-        self._answers: OrderedDict[Key, tuple[int, float, ChartAnswer]] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def find(self, key: Key, number: int) -> ChartAnswer | None:
-        """The answer to the same question about the same catalogue."""
-        with self._lock:
-            found = self._answers.get(key)
-            if found is None or found[0] != number or time.monotonic() - found[1] > _KEEP_S:
-                return None
-            return found[2]
-
-    def keep(self, key: Key, number: int, answer: ChartAnswer) -> None:
-        """Remember an answer, and forget the oldest."""
-        with self._lock:
-            self._answers[key] = (number, time.monotonic(), answer)
-            self._answers.move_to_end(key)
-            while len(self._answers) > _MOST_KEPT:
-                self._answers.popitem(last=False)
-
-
-_KEPT: WeakKeyDictionary[Database, Kept] = WeakKeyDictionary()
+_KEPT: KeptAnswers[ChartAnswer] = KeptAnswers()
 
 
 @ROUTER.get("/dashboards")
@@ -102,17 +72,21 @@ def draw_chart(
     if chart not in charts():
         raise UnknownNameError("chart", chart[:80], list(charts()))
     given = tuple(sorted(set or ()))
-    key: Key = (chart, query.strip(), days, given)
-    kept = _KEPT.setdefault(studio.workspace.database, Kept())
-    with studio.workspace.database.read() as connection:
-        number = head(connection).number
-        found = kept.find(key, number)
-        if found is not None:
-            return found
-        began = time.perf_counter()
+
+    def answer(connection: Connection) -> ChartAnswer:
         scope = read_scope(connection, query, days)
-        drawing = charts()[chart].answer(connection, scope, _settings(studio, chart, given))
-    answer = ChartAnswer(
+        return _drawn(connection, chart, scope, _settings(studio, chart, given))
+
+    key = (chart, query.strip(), days, given)
+    return _KEPT.get(studio.workspace.database, key, answer)
+
+
+def _drawn(
+    connection: Connection, chart: str, scope: Scope, settings: dict[str, Any]
+) -> ChartAnswer:
+    began = time.perf_counter()
+    drawing = charts()[chart].answer(connection, scope, settings)
+    return ChartAnswer(
         id=chart,
         title=charts()[chart].title,
         section=charts()[chart].section,
@@ -124,8 +98,6 @@ def draw_chart(
         query=scope.query(),
         took_ms=round(1000 * (time.perf_counter() - began)),
     )
-    kept.keep(key, number, answer)
-    return answer
 
 
 def _settings(studio: Studio, chart: str, given: tuple[str, ...]) -> dict[str, Any]:

@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 from sqlalchemy import select
 
+from corporeal.annotation.annotation import Annotation, Segment
+from corporeal.annotation.taxonomy import LabelLane, Taxonomy
 from corporeal.catalog.audit import events_of
+from corporeal.catalog.labelling.kept_taxonomy import kept_taxonomy
+from corporeal.catalog.labelling.labels import labels_of
+from corporeal.catalog.labelling.task_row import EDITABLE, tasks
+from corporeal.catalog.permission import may
 from corporeal.catalog.tables import DOCUMENT, FINDING, GOVERNS, MEMBER, SCORE
 from corporeal.episode.episode import Episode
 from corporeal.episode.streams import StreamReader
@@ -138,7 +144,7 @@ class History(BaseModel):
 
 
 @ROUTER.get("/episodes/{episode_id}")
-def episode_facts(episode_id: str, studio: Shared, _: Reader) -> EpisodeFacts:
+def episode_facts(episode_id: str, studio: Shared, actor: Reader) -> EpisodeFacts:
     """Everything about one episode but its samples."""
     row = studio.shelf.row(episode_id)
     with studio.workspace.database.read() as connection:
@@ -151,6 +157,12 @@ def episode_facts(episode_id: str, studio: Shared, _: Reader) -> EpisodeFacts:
         members = connection.execute(
             select(MEMBER.c.name, MEMBER.c.version).where(MEMBER.c.episode == episode_id)
         ).all()
+        # Whoever is asked for labels of this episode must not copy those that it has.
+        is_asked = tasks(connection, episode=episode_id, assigned_to=actor.name, limit=50)
+        is_blind = any(each.state in EDITABLE for each in is_asked) and not may(actor, "judge")
+        held = None if is_blind else labels_of(connection, episode_id)
+        said = held.annotation if held is not None else Annotation()
+        taxonomy = kept_taxonomy(connection, held.taxonomy) if held is not None else None
     with studio.shelf.episode(episode_id) as episode:
         start_ns, end_ns = episode.span_ns
         return EpisodeFacts(
@@ -165,7 +177,7 @@ def episode_facts(episode_id: str, studio: Shared, _: Reader) -> EpisodeFacts:
             scores=[
                 ScorePart(**{k: each[k] for k in ("part", "value", "weight")}) for each in scores
             ],
-            lanes=lanes_of(episode),
+            lanes=[*label_lanes(said, taxonomy), *lanes_of(episode)],
             releases=[f"{name}@{version}" for name, version in members],
         )
 
@@ -240,6 +252,36 @@ def _finding(row: dict[str, Any], episode: Episode) -> FoundFact:
         **{name: row[name] for name in ("number", "check", "severity", "stream", "value",
                                         "limit", "message", "evidence")},
         spans=spans,
+    )  # fmt: skip
+
+
+def label_lanes(annotation: Annotation, taxonomy: Taxonomy | None) -> list[Lane]:
+    """Labels as lanes: titles and order from the taxonomy, lanes without labels left out."""
+    known = {lane.name: lane for lane in taxonomy.lanes} if taxonomy else {}
+    names = [*known, *(each.lane for each in annotation.segments if each.lane not in known)]
+    lanes = []
+    for name in dict.fromkeys(names):
+        found = annotation.in_lane(name)
+        if found:
+            title = known[name].title if name in known else name
+            lanes.append(
+                Lane(name=title, items=[_labelled(each, known.get(name)) for each in found])
+            )
+    return lanes
+
+
+def _labelled(segment: Segment, lane: LabelLane | None) -> LaneItem:
+    labels = lane.labels if lane is not None else ()
+    label = next((each for each in labels if each.name == segment.label), None)
+    said = [f"{name.replace('_', ' ')}: {value}" for name, value in segment.attributes.items()
+            if value is not None]  # fmt: skip
+    if not segment.confirmed:
+        said.append("proposed, not confirmed")
+    if not said and label is not None:
+        said.append(label.definition)
+    return LaneItem(
+        label=segment.label.replace("_", " "), detail=", ".join(said)[:400],
+        start_ns=segment.start_ns, end_ns=segment.end_ns,
     )  # fmt: skip
 
 

@@ -6,14 +6,17 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel
+from sqlalchemy import Connection
 
 from corporeal.catalog.query import facets as faceting
 from corporeal.catalog.query import listing, refinement
 from corporeal.catalog.query.completion import complete
 from corporeal.catalog.query.landmarks import landmarks
 from corporeal.catalog.query.spelling import spell
+from corporeal.catalog.query.tree import Condition
 from corporeal.catalog.query.words import LONGEST
 from corporeal.studio.episode_row import Row, shown_rows
+from corporeal.studio.kept_answers import KeptAnswers
 from corporeal.studio.studio import Shared
 from corporeal.studio.visitor import Reader
 
@@ -112,6 +115,10 @@ class Relaxation(BaseModel):
     count: int
 
 
+_MARKS: KeptAnswers[Marks] = KeptAnswers()
+_FACETS: KeptAnswers[FacetsFound] = KeptAnswers()
+
+
 @ROUTER.get("/episodes")
 def list_episodes(
     studio: Shared,
@@ -147,17 +154,27 @@ def list_landmarks(
     studio: Shared, _: Reader, query: Asked = "", order: Ordered = "-recorded"
 ) -> Marks:
     """Every hundredth id: with one as `after`, a page in the middle comes as fast as the first."""
-    with studio.workspace.database.read() as connection:
-        found = landmarks(connection, refinement.read(query), order=order, step=STEP)
-    return Marks(total=found.total, step=found.step, ids=list(found.ids))
+    condition = refinement.read(query)
+
+    def walk(connection: Connection) -> Marks:
+        found = landmarks(connection, condition, order=order, step=STEP)
+        return Marks(total=found.total, step=found.step, ids=list(found.ids))
+
+    return _MARKS.get(studio.workspace.database, (query, order), walk)
 
 
 @ROUTER.get("/listing/facets")
 def count_facets(studio: Shared, _: Reader, query: Asked = "") -> FacetsFound:
     """How the episodes that a query finds are spread over tasks, people, verdicts and days."""
-    with studio.workspace.database.read() as connection:
-        found = faceting.facets(connection, refinement.read(query))
-        total = listing.count(connection)
+    condition = refinement.read(query)
+    return _FACETS.get(
+        studio.workspace.database, query, lambda connection: _facets(connection, condition)
+    )
+
+
+def _facets(connection: Connection, condition: Condition | None) -> FacetsFound:
+    found = faceting.facets(connection, condition)
+    total = listing.count(connection)
     return FacetsFound(
         facets=[
             Facet(name=facet.name, more=facet.more,

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from fastapi import APIRouter, Query, Response
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
+from corporeal.catalog.stores.folder import FolderStore
 from corporeal.errors import CorporealError
 from corporeal.studio.binary import packed
 from corporeal.studio.routes.episode import stream_of
 from corporeal.studio.signal.byte_cache import ByteCache
 from corporeal.studio.signal.envelope import Blocks, merge
+from corporeal.studio.signal.glimpse import glimpse
 from corporeal.studio.signal.pyramid import Pyramid, build, read_blocks
 from corporeal.studio.signal.signal_columns import (
     Column,
@@ -37,6 +39,7 @@ _MOST_READ = 1 << 24
 """Values that are read for one answer; more come from the pyramid."""
 _PIECE_BYTES = 1 << 24
 _FAR_NS = 1 << 62
+_PATIENCE_S = 0.3
 
 # By the hash of the file: what it holds never changes, whoever asks.
 _STAMPS: ByteCache[Stamps] = ByteCache(1 << 30)
@@ -81,12 +84,17 @@ class Signal:
         return np.concatenate(parts) if len(parts) > 1 else parts[0]
 
     @property
-    def pyramid(self) -> Pyramid:
-        """Built when it is first asked for."""
-        return _PYRAMIDS.get(self.key, lambda: build(
-            self.stamps, self.read, columns=len(self.columns),
-            itemsize=self.itemsize, rows=self.piece,
-        ))  # fmt: skip
+    def pyramid(self) -> Pyramid | None:
+        """Begun when it is first asked for; None while it takes longer than people like to wait."""
+
+        def make() -> Pyramid:
+            return build(self.stamps, self.read, columns=len(self.columns),
+                         itemsize=self.itemsize, rows=self.piece)  # fmt: skip
+
+        # From a store far away, some hundred places take as long as all of them.
+        if not isinstance(self.studio.workspace.store, FolderStore):
+            return _PYRAMIDS.get(self.key, make)
+        return _PYRAMIDS.soon(self.key, make, wait_s=_PATIENCE_S)
 
 
 @ROUTER.get("/episodes/{episode_id}/signal", response_class=Response)
@@ -99,23 +107,26 @@ def signal(
     """A span of a stream as packed arrays, with what a line drawn through them must know.
 
     `mode` samples: time_ns (n), values (columns, n). `mode` envelope: time_ns, end_ns (n), low,
-    high and nan (columns, n). `gap` (n) marks what comes after a hole.
+    high and nan (columns, n). `gap` (n) marks what comes after a hole. With `coarse` it is only
+    a glimpse, until the extremes of all samples are known: ask again a little later.
     """
     if end_ns < start_ns:
         raise CorporealError(f"end_ns, got {end_ns}; expected no less than start_ns {start_ns}.")
     found = _open(studio, episode_id, stream)
     chosen = _chosen(columns, found.columns)
     points = min(points, max(2, MOST_VALUES // len(chosen)))
-    shown, is_whole = _shown(found, chosen, start_ns, end_ns, points)
+    shown, kind = _shown(found, chosen, start_ns, end_ns, points)
     arrays: dict[str, NDArray[Any]] = {"time_ns": shown.start_ns, "gap": shown.gap_ns > 0}
-    if is_whole:
+    if kind == "samples":
         arrays["values"] = shown.low.T
     else:
         arrays |= {"end_ns": shown.end_ns, "low": shown.low.T, "high": shown.high.T,
                    "nan": shown.has_nan.T}  # fmt: skip
     return packed(
         arrays,
-        mode="samples" if is_whole else "envelope",
+        keep=kind != "glimpse",
+        mode="samples" if kind == "samples" else "envelope",
+        coarse=kind == "glimpse",
         stream=stream,
         columns=[found.columns[place].name for place in chosen],
         units=[found.columns[place].unit for place in chosen],
@@ -172,20 +183,24 @@ def _chosen(columns: str, known: tuple[Column, ...]) -> list[int]:
 
 def _shown(
     found: Signal, chosen: list[int], start_ns: int, end_ns: int, points: int
-) -> tuple[Blocks, bool]:
-    """What to draw, and whether it is every sample of the span."""
+) -> tuple[Blocks, Literal["samples", "envelope", "glimpse"]]:
+    """What to draw, and whether it is every sample of the span, the extremes of all, or of some."""
+
+    def read(begin: int, end: int) -> NDArray[np.floating[Any]]:
+        return found.read(begin, end)[:, chosen]
+
     time_ns = found.stamps.time_ns
     first = max(int(np.searchsorted(time_ns, start_ns, side="left")) - 1, 0)
     stop = min(int(np.searchsorted(time_ns, end_ns, side="right")) + 1, len(time_ns))
     count = stop - first
     per = max(1, math.ceil(count / points))
     if per > 1 and count * len(found.columns) > _MOST_READ:
-        level, begin, end = found.pyramid.level(start_ns, end_ns, points)
+        pyramid = found.pyramid
+        if pyramid is None:
+            return glimpse(found.stamps, read, (first, stop)), "glimpse"
+        level, begin, end = pyramid.level(start_ns, end_ns, points)
         runs = level.part(begin, end, chosen)
         per = math.ceil(len(runs) / points)
-        return merge(runs, per, most_breaks=points), False
-
-    def read(begin: int, end: int) -> NDArray[np.floating[Any]]:
-        return found.read(begin, end)[:, chosen]
-
-    return read_blocks(found.stamps, read, (first, stop), per=per, rows=found.piece), per <= 1
+        return merge(runs, per, most_breaks=points), "envelope"
+    blocks = read_blocks(found.stamps, read, (first, stop), per=per, rows=found.piece)
+    return blocks, "samples" if per <= 1 else "envelope"

@@ -5,7 +5,12 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Generic, Protocol, TypeVar
+
+# Few at a time, so that what somebody waits for has a processor left.
+_MAKERS = ThreadPoolExecutor(max_workers=1, thread_name_prefix="studio-make")
+_MOST_BEGUN = 16
 
 
 class Sized(Protocol):
@@ -26,6 +31,7 @@ class ByteCache(Generic[T]):
         self._most = most_bytes
         self._kept: OrderedDict[Hashable, T] = OrderedDict()
         self._making: dict[Hashable, threading.Lock] = {}
+        self._begun: dict[Hashable, Future[T]] = {}
         self._lock = threading.Lock()
 
     @property
@@ -52,6 +58,31 @@ class ByteCache(Generic[T]):
             finally:
                 with self._lock:
                     self._making.pop(key, None)
+
+    def soon(self, key: Hashable, make: Callable[[], T], *, wait_s: float) -> T | None:
+        """The same, if it is there within this time; else None, and it is made meanwhile.
+
+        Raises what `make` raises, as long as somebody waits.
+        """
+        found = self._find(key)
+        if found is not None:
+            return found
+        with self._lock:
+            work = self._begun.get(key)
+            if work is None:
+                if len(self._begun) >= _MOST_BEGUN:
+                    return None
+                work = self._begun[key] = _MAKERS.submit(self._begin, key, make)
+        if not wait([work], timeout=wait_s).done:
+            return None
+        return work.result()
+
+    def _begin(self, key: Hashable, make: Callable[[], T]) -> T:
+        try:
+            return self.get(key, make)
+        finally:
+            with self._lock:
+                self._begun.pop(key, None)
 
     def _find(self, key: Hashable) -> T | None:
         with self._lock:

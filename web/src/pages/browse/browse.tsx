@@ -4,6 +4,7 @@ import { StudioError } from "../../api/client";
 import { getFacets, type Layout, type ListedEpisode, type Refinement, refine } from "../../api/episodes";
 import { useAnswer } from "../../api/use_answer";
 import { Notice } from "../../parts/notice";
+import { lastListKey } from "../../parts/last_list";
 import { go } from "../../parts/router";
 import "./browse.css";
 import { columns, usualColumns } from "./columns";
@@ -39,6 +40,8 @@ export function Browse({ address }: { address: URL }) {
   const { list, begin, turn, refresh } = useRowList(query, order);
   const placeKey = JSON.stringify([list.query, list.order, layout]);
   const facets = useAnswer((signal) => begin.then(() => getFacets(query, signal)), [query, turn]);
+  // The page of an episode steps through the list that one came from.
+  useEffect(() => sessionStorage.setItem(lastListKey, JSON.stringify({ query, order })), [query, order]);
   const [open, setOpen] = useState<Open>(null);
   const [shown, setShown] = useColumns();
   const [selected, setSelected] = useState<ReadonlyMap<string, ListedEpisode>>(new Map());

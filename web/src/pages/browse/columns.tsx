@@ -63,6 +63,23 @@ const rare = new Set(["station", "state", "robot", "batch", "session", "file"]);
 
 export const usualColumns = columns.map((column) => column.name).filter((name) => !rare.has(name));
 
+/** What gives way first in a window too narrow for all. */
+const givesWay = ["instruction", "duration", "operator", "outcome"];
+const gapPx = 10;
+const besidesPx = 62;
+
+/** The usual columns that fit beside each other; those that somebody has chosen stay, and are scrolled to. */
+export function fitting(shown: Column[], widthPx: number): Column[] {
+  if (shown.map(({ name }) => name).join() !== usualColumns.join()) return shown;
+  let kept = shown;
+  for (const name of givesWay) {
+    const needed = kept.reduce((sum, { width }) => sum + Number(/\d+/.exec(width)?.[0] ?? 0) + gapPx, besidesPx);
+    if (needed <= widthPx) return kept;
+    kept = kept.filter((column) => column.name !== name);
+  }
+  return kept;
+}
+
 function outcome(row: ListedEpisode): ReactNode {
   const isBad = row.failure !== null || row.success === false;
   return <span className={isBad ? "episode-table-bad" : undefined}>{outcomeText(row)}</span>;

@@ -1,7 +1,7 @@
 // A list of any length: only what is in view exists.
 import { type RefObject, useEffect, useImperativeHandle, useLayoutEffect, useRef } from "react";
 import type { Layout, ListedEpisode } from "../../api/episodes";
-import type { Column } from "./columns";
+import { type Column, fitting } from "./columns";
 import "./episode_list.css";
 import { NarrowRow, TableHead, TableRow } from "./episode_table";
 import { EpisodeTile } from "./episode_tile";
@@ -39,11 +39,12 @@ interface Props {
   control: RefObject<ListControl | null>;
 }
 
-export function EpisodeList({ list, layout, columns, placeKey, current, control, ...rest }: Props) {
+export function EpisodeList({ list, layout, columns: chosen, placeKey, current, control, ...rest }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
   const view = useViewport(scroller);
   const isNarrow = view.width < narrow;
   const isGrid = layout === "grid";
+  const columns = view.width ? fitting(chosen, view.width) : chosen;
   const perLine = isGrid ? Math.max(isNarrow ? 2 : 1, Math.floor((view.width - 24 + gap) / (tileWidth + gap))) : 1;
   const tile = (view.width - 24 - gap * (perLine - 1)) / perLine;
   const line = isGrid ? Math.round((tile - 16) * 0.75) + tileText + gap : isNarrow ? narrowHeight : rowHeight;

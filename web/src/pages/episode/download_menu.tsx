@@ -10,8 +10,8 @@ const rerunWords =
   "Give this command where Rerun is installed (pip install rerun-sdk): it fetches the recording from this Studio " +
   "and opens it. Or download the .rrd and open it there; do so where Studio asks for a log-in.";
 const foxgloveWords =
-  "Asks the Foxglove app of this computer to fetch the recording from this Studio. If nothing happens or Foxglove " +
-  "may not fetch it, download the .mcap and drag it into Foxglove: that always works.";
+  "Download the .mcap and drag it into Foxglove, or open it there as a local file. Foxglove cannot fetch it by itself: " +
+  "Studio gives recordings to no other site or program of the browser, so that none can read them behind your back.";
 
 /** The episode as a file, and in the tools that others use. */
 export function DownloadMenu({ episode }: { episode: EpisodeFacts }) {
@@ -39,14 +39,12 @@ export function DownloadMenu({ episode }: { episode: EpisodeFacts }) {
 function DownloadList({ episode }: { episode: EpisodeFacts }) {
   const from = `${window.location.origin}/api${below(episode.id, "")}`;
   const { row } = episode;
-  const mcap = `${from}episode.mcap`;
   return (
     <ul className="downloads">
       <OtherTool
         id={episode.id}
         format="rrd"
         title="Rerun"
-        open={null}
         command={`rerun "${from}episode.rrd"`}
         words={rerunWords}
       />
@@ -54,7 +52,6 @@ function DownloadList({ episode }: { episode: EpisodeFacts }) {
         id={episode.id}
         format="mcap"
         title="Foxglove"
-        open={`foxglove://open?ds=remote-file&ds.url=${encodeURIComponent(mcap)}`}
         command={null}
         words={foxgloveWords}
       />

@@ -69,7 +69,7 @@ function OpenEpisode({ episode, address }: { episode: EpisodeFacts; address: URL
         )}
         {isOpen && (
           <aside className="episode-side" aria-label="What is known">
-            <SidePanel episode={episode} clock={clock} />
+            <SidePanel episode={episode} clock={clock} isReady={hasPicture} />
           </aside>
         )}
       </div>

@@ -1,6 +1,7 @@
 // The list that the visitor came from, and the episodes beside this one in it.
 import { getJson } from "../../api/client";
 import { useAnswer } from "../../api/use_answer";
+import { lastListKey } from "../../parts/last_list";
 
 export interface LastList {
   query: string;
@@ -16,13 +17,12 @@ export interface Neighbours {
   place: number;
 }
 
-const KEY = "studio.list";
 const usualOrder = "-recorded";
 
 /** As the page of the list leaves it in the session; the whole list for those who came by a link. */
 export function lastList(): LastList {
   try {
-    const said: unknown = JSON.parse(sessionStorage.getItem(KEY) ?? "null");
+    const said: unknown = JSON.parse(sessionStorage.getItem(lastListKey) ?? "null");
     const { query, order, ids } = (said && typeof said === "object" ? said : {}) as Record<string, unknown>;
     return {
       query: typeof query === "string" ? query : "",

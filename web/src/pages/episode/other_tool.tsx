@@ -8,8 +8,7 @@ export interface OtherToolProps {
   id: string;
   format: OtherFormat;
   title: string;
-  /** A link that starts the tool, or a command that does. */
-  open: string | null;
+  /** What starts the tool with the recording, where something does. */
   command: string | null;
   words: string;
 }
@@ -17,7 +16,7 @@ export interface OtherToolProps {
 const AGAIN_MS = 500;
 
 /** One tool: the episode is converted when its window is opened, so that the click that follows is quick. */
-export function OtherTool({ id, format, title, open, command, words }: OtherToolProps) {
+export function OtherTool({ id, format, title, command, words }: OtherToolProps) {
   const [standing, setStanding] = useState<Conversion | null>(null);
   const [error, setError] = useState<string | null>(null);
   const [copied, setCopied] = useState(false);
@@ -51,11 +50,6 @@ export function OtherTool({ id, format, title, open, command, words }: OtherTool
         <p role="alert">{problem}</p>
       ) : (
         <p className="downloads-way">
-          {open && (
-            <a className="button" href={open}>
-              Open in {title}
-            </a>
-          )}
           {command && <code>{command}</code>}
           {command && (
             <button type="button" onClick={() => void navigator.clipboard?.writeText(command).then(() => setCopied(true))}>

@@ -1,7 +1,9 @@
 import { type KeyboardEvent, useEffect, useState } from "react";
 import type { EpisodeFacts } from "../../api/episode";
+import { useSession } from "../../api/session";
 import { keepInAddress, useAddress } from "../../parts/router";
 import type { Clock } from "../../player/clock";
+import { ReviewedLine } from "../review/reviewed_line";
 import { FactsTab } from "./facts_tab";
 import { useChosenFinding } from "./finding_choice";
 import { FindingsTab } from "./findings_tab";
@@ -12,15 +14,18 @@ import "./side_panel.css";
 export interface SidePanelProps {
   episode: EpisodeFacts;
   clock: Clock;
+  /** Whether there is time for what is not seen at first sight. */
+  isReady: boolean;
 }
 
 const tabs = ["findings", "score", "facts", "lineage"] as const;
 type Tab = (typeof tabs)[number];
 
 /** What is known of an episode, in four parts. */
-export function SidePanel({ episode, clock }: SidePanelProps) {
+export function SidePanel({ episode, clock, isReady: hasTime }: SidePanelProps) {
   const said = useAddress().searchParams.get("tab");
   const [tab, setTab] = useState<Tab>(tabs.find((each) => each === said) ?? "findings");
+  const isReady = useSession().episodes === null && hasTime;
   const chosen = useChosenFinding(episode.findings, clock);
   useEffect(() => {
     if (chosen !== null) setTab("findings");
@@ -58,6 +63,11 @@ export function SidePanel({ episode, clock }: SidePanelProps) {
           </button>
         ))}
       </div>
+      {isReady && (
+        <div className="side-panel-reviews">
+          <ReviewedLine episode={episode.id} />
+        </div>
+      )}
       <div id="side-panel-body" className="side-panel-body" role="tabpanel" aria-labelledby={`side-tab-${tab}`}>
         {tab === "findings" && <FindingsTab episode={episode} clock={clock} chosen={chosen} />}
         {tab === "score" && <ScoreTab episode={episode} />}

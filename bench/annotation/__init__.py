@@ -1,0 +1,1 @@
+"""How good the proposals are, and how much work they save, on episodes whose truth is known."""

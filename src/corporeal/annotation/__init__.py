@@ -1,0 +1,1 @@
+"""Labels: what they mean, where their boundaries lie, who agrees, and what a machine proposes."""

@@ -1,0 +1,1 @@
+"""How far two annotations of one episode agree."""

@@ -1,0 +1,1 @@
+"""Detectors of physical events, one file each."""

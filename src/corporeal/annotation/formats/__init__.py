@@ -1,0 +1,1 @@
+"""Files of labels, one format each: functions to read and write, and what is lost."""

@@ -1,0 +1,1 @@
+"""Ways to propose an annotation, one file each."""

@@ -1,0 +1,1 @@
+"""Ready taxonomies, one file each."""

@@ -1,0 +1,1 @@
+"""Labels in the catalogue: tasks, every edit, agreement, and the labels that count."""

@@ -1,0 +1,195 @@
+"""Finds what the commands of annotation work on: taxonomies, episodes, and their proposals."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from corporeal.cli.output import stderr
+from corporeal.errors import CorporealError, UnknownNameError
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from corporeal.annotation.annotation import Annotation
+    from corporeal.annotation.proposal import Example
+    from corporeal.annotation.taxonomy import Taxonomy
+    from corporeal.catalog.labelling.frames import Frames
+    from corporeal.catalog.workspace import Workspace
+
+_ID = re.compile(r"[0-9a-f]{4,8}(-[0-9a-f-]*)?")
+_MOST = 100_000
+
+
+@dataclass
+class Proposed:
+    """What was proposed of episodes; `silent` are those of which nothing was, with the reason."""
+
+    starts: dict[str, Annotation] = field(default_factory=dict)
+    frames: dict[str, Frames] = field(default_factory=dict)
+    silent: dict[str, str] = field(default_factory=dict)
+
+
+def find_taxonomy(connection: Connection | None, name: str) -> Taxonomy:
+    """A taxonomy by file, as name@version of one that was used here, or a ready one by name."""
+    from corporeal.annotation.library import open_taxonomy
+    from corporeal.catalog.labelling.kept_taxonomy import kept_taxonomies
+
+    if connection is not None and "@" in name:
+        kept = kept_taxonomies(connection)
+        held = {each.reference: each for each in kept}
+        if sum(each.reference == name for each in kept) > 1:
+            raise CorporealError(
+                f"taxonomy, got {name}, of which several were used here with other content; "
+                "expected one. Give the file, and a new version to every change."
+            )
+        if name in held:
+            return held[name]
+        # The ready one of this version may simply not have been used yet.
+        ready = name.partition("@")[0]
+        try:
+            found = open_taxonomy(ready)
+        except UnknownNameError:
+            raise UnknownNameError("taxonomy", name, held) from None
+        if found.reference == name:
+            return found
+        raise UnknownNameError("taxonomy", name, {*held, found.reference})
+    return open_taxonomy(Path(name) if name.endswith((".yaml", ".yml", ".toml", ".json")) else name)
+
+
+def used_taxonomy(connection: Connection, name: str | None) -> Taxonomy:
+    """The taxonomy of this name, or without one the newest that was used here."""
+    from corporeal.catalog.labelling.kept_taxonomy import kept_taxonomies
+
+    if name is not None:
+        return find_taxonomy(connection, name)
+    held = kept_taxonomies(connection)
+    if not held:
+        raise CorporealError(
+            "nothing is annotated in this workspace yet. Begin with: corporeal annotate propose."
+        )
+    return held[-1]
+
+
+def find_episodes(connection: Connection, wanted: Sequence[str]) -> list[Mapping[str, Any]]:
+    """Rows of episodes: by how their ids begin, or all that one query finds."""
+    from corporeal.catalog.query.listing import every
+
+    if wanted and all(_ID.fullmatch(each) for each in wanted):
+        return [_begins_with(connection, each) for each in wanted]
+    if len(wanted) > 1:
+        raise CorporealError(
+            f"episodes, got {len(wanted)} words that are no ids; expected ids, or one query in "
+            "quotes."
+        )
+    found = list(every(connection, wanted[0] if wanted else None))
+    if len(found) > _MOST:
+        raise CorporealError(f"episodes, got {len(found)}; expected {_MOST} at most at once.")
+    return [row for row in found if row["state"] != "erased"]
+
+
+def labelled_examples(
+    connection: Connection, taxonomy: Taxonomy, rows: Sequence[Mapping[str, Any]], *, most: int
+) -> dict[str, Annotation]:
+    """Labels that hold of other episodes of the same tasks, by the hash of their episodes."""
+    from corporeal.catalog.catalogue import episode
+    from corporeal.catalog.labelling.labels import labelled_under, labels_in_force
+
+    if not most:
+        return {}
+    asked, tasks = {str(row["id"]) for row in rows}, {row["task"] for row in rows}
+    names = [name for name in labelled_under(connection, taxonomy.hash) if name not in asked]
+    found: dict[str, Annotation] = {}
+    for name, labels in labels_in_force(connection, names).items():
+        row = episode(connection, name)
+        if labels.stale is None and not labels.is_machine and row["task"] in tasks:
+            found[str(row["hash"])] = labels.annotation
+        if len(found) == most:
+            break
+    return found
+
+
+def propose_all(
+    place: Workspace,
+    rows: Sequence[Mapping[str, Any]],
+    taxonomy: Taxonomy,
+    *,
+    using: Sequence[str] = ("events",),
+    examples: Mapping[str, Annotation] | None = None,
+) -> Proposed:
+    """Proposals for episodes, opened one after the other where they lie.
+
+    An episode that cannot be read or of which nothing can be said gets none, and the reason.
+    `examples` are annotations to learn from, by the hash of their episodes.
+    """
+    made = Proposed()
+    with ExitStack() as stack:
+        shown = list(_examples(place, stack, examples or {}))
+        for number, row in enumerate(rows, 1):
+            stderr().print(f"{number} of {len(rows)}: {row['id']}")
+            try:
+                _propose(place, row, taxonomy, using, shown, made)
+            except CorporealError as error:
+                made.silent[str(row["id"])] = str(error)
+    return made
+
+
+def _propose(
+    place: Workspace, row: Mapping[str, Any], taxonomy: Taxonomy, using: Sequence[str],
+    examples: Sequence[Example], made: Proposed,
+) -> None:  # fmt: skip
+    import numpy as np
+
+    from corporeal.annotation.proposal import propose
+    from corporeal.annotation.reference import reference_stream
+    from corporeal.catalog.labelling.frames import Frames
+    from corporeal.catalog.remote_episode import open_remote
+    from corporeal.episode.recording import recording_of
+
+    name = str(row["id"])
+    with open_remote(place.store, str(row["hash"])) as episode:
+        recording = recording_of(episode)
+        stream = reference_stream(recording)
+        if stream is None:
+            made.silent[name] = "no stream has frames to count by."
+            return
+        made.frames[name] = Frames(stream, np.asarray(recording.signals[stream].time_ns, np.int64))
+        said = propose(recording, taxonomy, task=row["task"], examples=examples, using=using)
+    if said is None:
+        made.silent[name] = "the signals say nothing."
+    else:
+        made.starts[name] = said
+
+
+def _examples(
+    place: Workspace, stack: ExitStack, given: Mapping[str, Annotation]
+) -> Iterator[Example]:
+    from corporeal.annotation.proposal import Example
+    from corporeal.catalog.remote_episode import open_remote
+    from corporeal.episode.recording import recording_of
+
+    for digest, annotation in given.items():
+        episode = stack.enter_context(open_remote(place.store, digest))
+        yield Example(recording_of(episode), annotation)
+
+
+def _begins_with(connection: Connection, begin: str) -> Mapping[str, Any]:
+    from sqlalchemy import select
+
+    from corporeal.catalog.tables import EPISODE
+
+    query = select(EPISODE).where(
+        EPISODE.c.id.startswith(begin, autoescape=True), EPISODE.c.state != "erased"
+    )
+    found = [dict(row) for row in connection.execute(query.limit(2)).mappings()]
+    if len(found) != 1:
+        number = "several episodes" if found else "no episode"
+        raise CorporealError(
+            f"episode, got {begin[:80]!r}, with which {number} here begin; expected one. List "
+            "them with: corporeal ls."
+        )
+    return found[0]

@@ -1,0 +1,263 @@
+"""`corporeal annotate`: labels proposed, asked of people, agreed upon, and brought out."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from corporeal.cli.command import Command, group
+from corporeal.cli.label_decisions import accept, give_back, history, requeue
+from corporeal.cli.label_export import export
+from corporeal.cli.label_import import bring_in
+from corporeal.cli.output import AsJson, console, print_json
+from corporeal.cli.workspaces import WorkspaceOption, entered
+
+app = group("Propose labels, ask people, see how far they agree, and bring labels out.")
+TaxonomyName = Annotated[
+    str, typer.Option("--taxonomy", "-t", help="A ready one, a file, or name@version.")
+]
+SomeTaxonomy = Annotated[
+    str | None,
+    typer.Option("--taxonomy", "-t", help="name@version or a file; by default the newest used."),
+]
+Episodes = Annotated[
+    list[str] | None,
+    typer.Argument(help="Ids of episodes (or how they begin), or one query as for corporeal ls."),
+]
+QueueName = Annotated[str, typer.Option("--queue", "-q", help="The queue that people work on.")]
+
+
+@app.command("taxonomy")
+def show_taxonomy(
+    name: Annotated[str, typer.Argument(help="A ready taxonomy by name, or a file.")],
+    diff: Annotated[str | None, typer.Option(help="A newer version: what does it touch?")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show lanes, labels and the rules that decide each boundary; or what a new version touches.
+
+    Example: [bold]corporeal annotate taxonomy manipulation --diff mine.yaml[/bold]
+    """
+    from corporeal.annotation.impact import impact
+    from corporeal.cli.annotating import find_taxonomy
+    from corporeal.cli.label_tables import plain_impact, print_impact, print_taxonomy
+
+    found = find_taxonomy(None, name)
+    if diff is not None:
+        other = find_taxonomy(None, diff)
+        touched = impact(found, other)
+        if as_json:
+            print_json({"before": found.reference, "after": other.reference,
+                        **plain_impact(touched)})  # fmt: skip
+        else:
+            print_impact(found, other, touched)
+    elif as_json:
+        print_json({"hash": found.hash, **found.model_dump(mode="json", exclude_none=True)})
+    else:
+        print_taxonomy(found)
+
+
+@app.command("propose")
+def propose(
+    wanted: Episodes = None,
+    queue: QueueName = "labels",
+    taxonomy: TaxonomyName = "manipulation",
+    using: Annotated[
+        str, typer.Option(help="Proposers, with commas between; `none` begins empty.")
+    ] = "events",
+    learn_from: Annotated[
+        int, typer.Option(min=0, max=50, help="Annotated episodes to show to the proposers.")
+    ] = 0,
+    double: Annotated[float, typer.Option(help="Share that two people do, unseen.")] = 0.1,
+    blind: Annotated[float, typer.Option(help="Share that begins without the proposal.")] = 0.1,
+    seed: Annotated[int, typer.Option(min=0, help="Another seed, other shares.")] = 0,
+    qualified: Annotated[
+        bool, typer.Option("--qualified", help="Only for people who have passed on gold.")
+    ] = False,
+    review: Annotated[bool, typer.Option(help="A lead looks at what is submitted.")] = True,
+    again: Annotated[bool, typer.Option("--again", help="Also what has good labels.")] = False,
+    workspace: WorkspaceOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find events in the signals, propose labels from them, and make tasks for people.
+
+    Example: [bold]corporeal annotate propose 'task = pick_place' --queue monday[/bold]
+    """
+    from corporeal.catalog.labelling.creation import check_plan, create_tasks, wanting
+    from corporeal.cli.annotating import (
+        Proposed,
+        find_episodes,
+        find_taxonomy,
+        labelled_examples,
+        propose_all,
+    )
+
+    check_plan(queue, double, blind)
+    with entered(workspace, "judge") as (place, actor):
+        with place.database.read() as connection:
+            document = find_taxonomy(connection, taxonomy)
+            asked = find_episodes(connection, wanted or [])
+            names = wanting(connection, [str(row["id"]) for row in asked], document, again=again)
+            rows = [row for row in asked if str(row["id"]) in set(names)]
+            shown = labelled_examples(connection, document, rows, most=learn_from)
+        words = tuple(each.strip() for each in using.split(",") if each.strip() != "none")
+        made = propose_all(place, rows, document, using=words, examples=shown) if words else (
+            Proposed()
+        )  # fmt: skip
+        with place.database.write() as connection:
+            tasks = create_tasks(
+                connection, names, document, queue=queue, by=actor,
+                double_share=double, blind_share=blind, starts=made.starts, frames=made.frames,
+                seed=seed, again=again, needs_qualification=qualified, review=review,
+            )  # fmt: skip
+        root = place.root
+    pairs = len({each.pair for each in tasks if each.pair})
+    told = {
+        "queue": queue, "taxonomy": document.reference, "episodes": len(asked),
+        "proposed": len(made.starts), "tasks": len(tasks), "doubled": pairs,
+        "without_proposal": sum(each.is_blind for each in tasks), "silent": made.silent,
+    }  # fmt: skip
+    if as_json:
+        print_json(told)
+        return
+    console().print(
+        f"[bold]{queue}[/bold]: {len(tasks)} tasks for "
+        f"{len({each.episode for each in tasks})} of {len(asked)} episodes, {len(made.starts)} "
+        f"proposed under {document.reference}; {pairs} are asked of two people, "
+        f"{told['without_proposal']} begin without the proposal"
+    )
+    for name, why in made.silent.items():
+        console().print(Text(f"{name}: no proposal: {why}", style="yellow"))
+    console().print(f"next: corporeal studio {root} and open Labels", soft_wrap=True)
+
+
+@app.command("gold")
+def gold(
+    wanted: Episodes = None,
+    queue: QueueName = "qualify",
+    taxonomy: SomeTaxonomy = None,
+    workspace: WorkspaceOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make labels in force the gold by which a queue measures annotators.
+
+    Example: [bold]corporeal annotate gold 'task = reach and state = annotated'[/bold]
+    """
+    from corporeal.catalog.labelling.tasks import create_tasks
+    from corporeal.cli.annotating import find_episodes, used_taxonomy
+
+    with entered(workspace, "judge") as (place, actor), place.database.write() as connection:
+        document = used_taxonomy(connection, taxonomy)
+        names = [str(row["id"]) for row in find_episodes(connection, wanted or [])]
+        made = create_tasks(connection, names, document, queue=queue, by=actor, kind="qualify")
+    if as_json:
+        print_json({"queue": queue, "taxonomy": document.reference, "gold": len(made)})
+        return
+    console().print(f"[bold]{queue}[/bold]: {len(made)} gold episodes under {document.reference}")
+    console().print("next: annotators open this queue in Studio; then corporeal annotate status")
+
+
+@app.command("queue")
+def show_queue(
+    name: Annotated[str | None, typer.Argument(help="One queue; by default all.")] = None,
+    workspace: WorkspaceOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the queues and how far they are, or the tasks of one.
+
+    Example: [bold]corporeal annotate queue monday[/bold]
+    """
+    from corporeal.catalog.labelling.progress import queues
+    from corporeal.catalog.labelling.tasks import tasks
+    from corporeal.cli.label_tables import print_queues
+
+    with entered(workspace, "read") as (place, _), place.database.read() as connection:
+        found = queues(connection, queue=name)
+        held = tasks(connection, queue=name) if name is not None else []
+    if as_json:
+        listed = [{key: value for key, value in asdict(each).items()
+                   if key not in ("start", "content", "settings")} for each in held]  # fmt: skip
+        print_json({"queues": [asdict(each) for each in found], "tasks": listed})
+        return
+    if not found:
+        console().print("no tasks; next: corporeal annotate propose QUERY")
+        return
+    print_queues(found, held)
+
+
+@app.command("status")
+def status(
+    wanted: Episodes = None,
+    taxonomy: SomeTaxonomy = None,
+    people_only: Annotated[
+        bool, typer.Option("--people-only", help="What only a machine said does not count.")
+    ] = False,
+    workspace: WorkspaceOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say which episodes have labels that hold, what the others lack, and who has qualified.
+
+    Exits with 1 when an episode lacks something.
+    Example: [bold]corporeal annotate status 'task = pick_place'[/bold]
+    """
+    from corporeal.catalog.labelling.coverage import coverage_of
+    from corporeal.catalog.labelling.kept_taxonomy import kept_taxonomies
+    from corporeal.catalog.labelling.qualification import qualifications
+    from corporeal.cli.annotating import find_episodes, find_taxonomy
+    from corporeal.cli.label_tables import print_coverage
+
+    with entered(workspace, "read") as (place, _), place.database.read() as connection:
+        asked = None if taxonomy is None else find_taxonomy(connection, taxonomy)
+        rows = find_episodes(connection, wanted or [])
+        found = coverage_of(connection, rows, taxonomy=asked, people_only=people_only)
+        names = {each.hash: each.reference for each in kept_taxonomies(connection)}
+        passed = qualifications(connection)
+    people = [{"account": each.account, "taxonomy": names.get(each.taxonomy, each.taxonomy),
+               "passed": each.passed, "at": each.at} for each in passed]  # fmt: skip
+    if as_json:
+        print_json(found.to_json() | {"qualifications": people})
+    else:
+        print_coverage(found, people)
+    if found.missing:
+        raise typer.Exit(1)
+
+
+@app.command("agreement")
+def agreement(
+    taxonomy: SomeTaxonomy = None,
+    queue: Annotated[str | None, typer.Option("--queue", "-q", help="Only this queue.")] = None,
+    since: Annotated[str | None, typer.Option(help="Only since this day, as 2026-01-31.")] = None,
+    annotator: Annotated[str | None, typer.Option(help="Only pairs with this person.")] = None,
+    workspace: WorkspaceOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show how far people agree: the three gates, each person's bias, and unclear rules.
+
+    Exits with 1 when a gate is not passed.
+    Example: [bold]corporeal annotate agreement --queue monday[/bold]
+    """
+    from corporeal.catalog.labelling.agreement import agreement_of
+    from corporeal.cli.annotating import used_taxonomy
+    from corporeal.cli.label_tables import print_agreement
+
+    with entered(workspace, "judge") as (place, _), place.database.read() as connection:
+        document = used_taxonomy(connection, taxonomy)
+        found = agreement_of(connection, document, since=since, queue=queue, annotator=annotator)
+    if as_json:
+        print_json(found.to_json())
+    else:
+        print_agreement(found)
+    if found.summary.episodes and found.summary.failed:
+        raise typer.Exit(1)
+
+
+app.command("accept")(accept)
+app.command("return")(give_back)
+app.command("history")(history)
+app.command("requeue")(requeue)
+app.command("export")(export)
+app.command("import")(bring_in)
+
+COMMAND = Command(app, panel="Workspace")

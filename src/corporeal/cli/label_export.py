@@ -1,0 +1,105 @@
+"""Brings labels in force out of the catalogue, as files that other programs read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.text import Text
+
+from corporeal.cli.output import AsJson, console, print_json
+from corporeal.cli.workspaces import WorkspaceOption, entered
+from corporeal.errors import CorporealError
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from corporeal.annotation.label_file import EpisodeLabels, LabelFormat
+    from corporeal.catalog.labelling.labels import Labels
+
+
+def export(
+    wanted: Annotated[
+        list[str] | None,
+        typer.Argument(help="Ids of episodes (or how they begin), or one query; by default all."),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="The new file; a folder for one file each.")
+    ] = Path("labels.csv"),
+    format_name: Annotated[
+        str | None, typer.Option("--format", "-f", help="csv, elan or json; else by the ending.")
+    ] = None,
+    stale: Annotated[
+        bool, typer.Option("--stale", help="Also labels that do not hold any more.")
+    ] = False,
+    workspace: WorkspaceOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write labels in force as CSV, for ELAN, or as JSON with nothing left out.
+
+    Example: [bold]corporeal annotate export 'task = reach' --out reach.csv[/bold]
+    """
+    from corporeal.annotation.label_file import format_of
+    from corporeal.catalog.labelling.labels import labels_in_force
+    from corporeal.cli.annotating import find_episodes
+
+    chosen = format_of(out, format_name)
+    with entered(workspace, "export") as (place, _), place.database.read() as connection:
+        names = [str(row["id"]) for row in find_episodes(connection, wanted or [])]
+        held = labels_in_force(connection, names)
+        kept = [held[name] for name in names if name in held
+                and (stale or held[name].stale is None)]  # fmt: skip
+        if not kept:
+            raise CorporealError(
+                f"labels, got none for {len(names)} episodes; expected some in force. See: "
+                "corporeal annotate status."
+            )
+        labels = _labels(connection, kept)
+    files = _write(out, labels, chosen, format_name)
+    left = [name for name in names if name not in {each.episode for each in kept}]
+    if as_json:
+        print_json({"files": [str(each) for each in files], "episodes": len(labels),
+                    "without_labels": left, "loses": list(chosen.loses)})  # fmt: skip
+        return
+    console().print(f"labels of {len(labels)} episodes as {chosen.title}: {out}")
+    for sentence in chosen.loses:
+        console().print(Text(f"not in it: {sentence}"))
+    if left:
+        console().print(f"{len(left)} episodes have no labels in force: corporeal annotate status")
+
+
+def _labels(connection: Connection, held: Sequence[Labels]) -> list[EpisodeLabels]:
+    from corporeal.annotation.label_file import EpisodeLabels
+    from corporeal.catalog.labelling.task_row import frames_about
+
+    frames = frames_about(connection, [each.episode for each in held])
+    stamps = {name: each.stamps for name, each in frames.items()}
+    return [EpisodeLabels(each.episode, each.annotation, stamps.get(each.episode))
+            for each in held]  # fmt: skip
+
+
+def _write(
+    out: Path, labels: Iterable[EpisodeLabels], chosen: LabelFormat, format_name: str | None
+) -> list[Path]:
+    """One file, or where a format holds one episode only, one for each in a folder."""
+    from corporeal.annotation.label_file import write_label_file
+
+    given = list(labels)
+    if chosen.many or (len(given) == 1 and out.suffix == chosen.suffix):
+        write_label_file(out, given, format_name=format_name)
+        return [out]
+    if out.suffix:
+        raise CorporealError(
+            f"{out}: got {len(given)} episodes; expected one, since a file of {chosen.title} holds "
+            "no more. Name a folder: --out labels --format elan."
+        )
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CorporealError(f"{out}: cannot be made: {error.strerror}.") from None
+    files = [out / f"{each.episode}{chosen.suffix}" for each in given]
+    for path, each in zip(files, given, strict=True):
+        write_label_file(path, [each], format_name=format_name)
+    return files

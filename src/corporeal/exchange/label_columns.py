@@ -1,0 +1,53 @@
+"""Labels of rows: how lanes stand in a table, and how a dataset's lanes are found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corporeal.episode.label_track import FIELD, NOTHING, Lane, united
+from corporeal.episode.recording import Recording
+from corporeal.errors import CorporealError
+from corporeal.exchange.layout import LABELS
+
+Numbers = NDArray[np.int64]
+
+
+def lane_key(lane: Lane) -> str:
+    """The key of a lane beside those of columns and cameras."""
+    return f"{LABELS}{lane.name}"
+
+
+def main_lane(lanes: Sequence[Lane]) -> Lane | None:
+    """What others call subtasks or phases: the first lane without gaps, else the first."""
+    return next((lane for lane in lanes if lane.tiles), lanes[0] if lanes else None)
+
+
+def words(lane: Lane, numbers: Numbers) -> list[str]:
+    """The label of every row as text; empty where the lane says nothing."""
+    return [lane.labels[number] if number != NOTHING else "" for number in numbers.tolist()]
+
+
+def labelled_metadata(recording: Recording) -> Mapping[str, Any]:
+    """What a recording says of itself, its labels among it."""
+    if recording.labels is None:
+        return recording.metadata
+    return {**recording.metadata, FIELD: recording.labels.to_json()}
+
+
+def lanes_among(
+    open_recording: Callable[[int], Recording], numbers: Sequence[int]
+) -> tuple[Lane, ...]:
+    """The lanes of all recordings, for formats that say it only in each of them."""
+    found = []
+    for number in numbers:
+        try:
+            labels = open_recording(number).labels
+        except CorporealError:
+            continue
+        if labels is not None:
+            found.append(labels.used_lanes)
+    return united(found)

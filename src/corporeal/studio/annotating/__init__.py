@@ -1,0 +1,1 @@
+"""What Studio makes of one annotation at work: its task, its frames, its comments."""

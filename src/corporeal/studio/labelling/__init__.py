@@ -1,0 +1,1 @@
+"""What Studio makes of queues, pairs and their disagreements."""

@@ -1,0 +1,218 @@
+"""Adjudications as the page is told of them: both versions, and a question for every card."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel
+
+from corporeal.annotation.agreement.comparison import NOTHING
+from corporeal.annotation.annotation import Annotation
+from corporeal.annotation.reference import end_ns
+from corporeal.annotation.taxonomy import Taxonomy
+from corporeal.catalog.labelling.task_row import LabelTask
+from corporeal.studio.labelling.cards import Card, Side, definition_of, rule_of
+from corporeal.studio.routes.episode import Lane, label_lanes
+
+
+class SideFacts(BaseModel):
+    """What one of two people said."""
+
+    label: str
+    definition: str
+    time_ns: int
+    frame: int
+
+
+class DecisionFacts(BaseModel):
+    """What was decided, by whom."""
+
+    choice: Literal["first", "second", "other"]
+    frame: int | None
+    label: str | None
+    by: str
+    at: str
+
+
+class CardFacts(BaseModel):
+    """One question; `events` are the events that the rule goes by, the surest first."""
+
+    id: str
+    kind: str
+    lane: str
+    lane_title: str
+    rule: str
+    rule_text: str | None
+    question: str
+    first: SideFacts
+    second: SideFacts
+    frames: int
+    start_ns: int
+    end_ns: int
+    choices: list[str]
+    events: list[str]
+    decided: DecisionFacts | None
+
+
+class PairFacts(BaseModel):
+    """A pair in a list."""
+
+    pair: str
+    episode: str
+    episode_task: str | None
+    queue: str
+    taxonomy: str
+    state: Literal["open", "done"]
+    cards: int
+    decided: int
+    changed_at: str
+
+
+class AdjudicationFacts(BaseModel):
+    """A pair with everything there is to decide; names are told when it is over."""
+
+    facts: PairFacts
+    reference: str
+    start_ns: int
+    end_ns: int
+    frames: int
+    names: tuple[str, str] | None
+    first: list[Lane]
+    second: list[Lane]
+    result: list[Lane]
+    cards: list[CardFacts]
+
+
+def pair_facts(
+    held: LabelTask, cards: Sequence[Card], about: str | None, reference: str = ""
+) -> PairFacts:
+    """A pair as lists show it."""
+    return PairFacts(
+        pair=str(held.settings["of"]),
+        episode=held.episode,
+        episode_task=about,
+        queue=held.queue,
+        taxonomy=reference,
+        state="done" if held.state == "done" else "open",
+        cards=len(cards),
+        decided=sum(each.resolved is not None for each in cards),
+        changed_at=held.changed_at,
+    )
+
+
+def adjudication_facts(
+    held: LabelTask,
+    first: LabelTask,
+    second: LabelTask,
+    cards: Sequence[Card],
+    taxonomy: Taxonomy,
+    stamps: NDArray[np.int64],
+    about: str | None,
+) -> AdjudicationFacts:
+    """A pair with everything there is to decide."""
+    is_over = held.state == "done"
+    return AdjudicationFacts(
+        facts=pair_facts(held, cards, about, taxonomy.reference),
+        reference=first.annotation.reference,
+        start_ns=int(stamps[0]),
+        end_ns=end_ns(stamps),
+        frames=len(stamps),
+        # Whoever decides should not know whose word it is.
+        names=(first.assigned_to or "", second.assigned_to or "") if is_over else None,
+        first=_disputed(first.annotation, cards, taxonomy),
+        second=_disputed(second.annotation, cards, taxonomy),
+        result=_disputed(held.annotation, cards, taxonomy),
+        cards=[_card(each, taxonomy) for each in cards],
+    )
+
+
+def _disputed(said: Annotation, cards: Sequence[Card], taxonomy: Taxonomy) -> list[Lane]:
+    """The lanes about which the two differ, and the first one for orientation."""
+    names = {each.lane for each in cards} | {taxonomy.lanes[0].name}
+    kept = tuple(each for each in said.segments if each.lane in names)
+    return label_lanes(said.model_copy(update={"segments": kept}), taxonomy)
+
+
+def _card(card: Card, taxonomy: Taxonomy) -> CardFacts:
+    lane = taxonomy.lane(card.lane)
+    rule = rule_of(taxonomy, card.lane, card.rule) if card.kind == "boundary" else None
+    return CardFacts(
+        id=card.id,
+        kind=card.kind,
+        lane=card.lane,
+        lane_title=lane.title if lane else "The whole episode",
+        rule=card.rule,
+        rule_text=rule.text if rule else None,
+        question=_question(card),
+        first=_side(card.first, card, taxonomy),
+        second=_side(card.second, card, taxonomy),
+        frames=card.frames,
+        start_ns=card.start_ns,
+        end_ns=card.end_ns,
+        choices=_choices(card, taxonomy),
+        events=list(rule.events) if rule else [],
+        decided=_decided(card),
+    )
+
+
+def _side(side: Side, card: Card, taxonomy: Taxonomy) -> SideFacts:
+    definition = definition_of(taxonomy.lane(card.lane), side.label)
+    if card.kind in ("attribute", "outcome"):
+        named = (*taxonomy.grasp_types, *taxonomy.failure_modes, *taxonomy.discrepancies)
+        definition = next((each.definition for each in named if each.name == side.label), "")
+    return SideFacts(
+        label=side.label, definition=definition, time_ns=side.time_ns, frame=side.frame
+    )
+
+
+def _question(card: Card) -> str:
+    name, _, edge = card.rule.partition(".")
+    spoken = name.replace("_", " ")
+    match card.kind:
+        case "boundary":
+            return f"In which frame does {spoken} {'begin' if edge == 'starts' else 'end'}?"
+        case "label":
+            return "What happens here?"
+        case "missing":
+            said = card.second.label if card.first.label == NOTHING else card.first.label
+            return f"Is there {said.replace('_', ' ')} here?"
+        case "attribute":
+            return f"Which {spoken} is it?"
+        case "outcome":
+            return "How did it end?" if name == "outcome" else f"Which {spoken} is it?"
+
+
+def _choices(card: Card, taxonomy: Taxonomy) -> list[str]:
+    """What else could be said, besides what the two have said."""
+    lane = taxonomy.lane(card.lane)
+    listed = {
+        "grasp_type": [each.name for each in taxonomy.grasp_types],
+        "object": [each.name for each in taxonomy.objects],
+        "failure_mode": [each.name for each in taxonomy.failure_modes],
+        "discrepancy": [each.name for each in taxonomy.discrepancies],
+        "hand": ["left", "right", "both"],
+        "outcome": ["success", "failure"],
+    }
+    names: list[str] = []
+    if card.kind in ("label", "missing") and lane is not None:
+        names = [each.name for each in lane.labels] + ([] if lane.tiles else [NOTHING])
+    elif card.kind in ("attribute", "outcome"):
+        names = listed.get(card.rule, [])
+    return [each for each in names if each not in (card.first.label, card.second.label)]
+
+
+def _decided(card: Card) -> DecisionFacts | None:
+    told = card.resolved
+    if not told:
+        return None
+    kind, _, value = str(told.get("note", "")).partition(" ")
+    return DecisionFacts(
+        choice=told["choice"],
+        frame=int(value) if kind == "frame" and value.isdecimal() else None,
+        label=value if kind == "label" else None,
+        by=str(told["by"]),
+        at=str(told["at"]),
+    )

@@ -1,0 +1,200 @@
+"""One label task at work: what it holds, every edit of it, and handing it in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated
+
+import numpy as np
+from fastapi import APIRouter, HTTPException, Path, Response
+from fastapi.responses import JSONResponse
+from sqlalchemy import Connection
+
+from corporeal.annotation.reference import end_ns, reference_stream
+from corporeal.catalog.database import CatalogError
+from corporeal.catalog.labelling.comments import (
+    Comment,
+    add_comment,
+    comments,
+    resolve_comment,
+)
+from corporeal.catalog.labelling.edits import StaleEditError, edits_of, save_edits
+from corporeal.catalog.labelling.frames import Frames
+from corporeal.catalog.labelling.kept_taxonomy import kept_taxonomy
+from corporeal.catalog.labelling.submission import IncompleteError, unready
+from corporeal.catalog.labelling.task_row import (
+    LabelTask,
+    TaskStateError,
+    UnknownTaskError,
+    frames_of,
+    may_see,
+    require_owner,
+    task,
+)
+from corporeal.catalog.labelling.tasks import add_seconds, submit
+from corporeal.catalog.permission import Actor, PermissionDeniedError
+from corporeal.episode.recording import recording_of
+from corporeal.studio.annotating.task_facts import (
+    CommentFacts,
+    MadeEdit,
+    Missing,
+    NewComment,
+    NewEdits,
+    SavedFacts,
+    Seconds,
+    Stale,
+    Submitted,
+    TaskFacts,
+    task_facts,
+    why_returned,
+)
+from corporeal.studio.routes.events import Annotator
+from corporeal.studio.studio import Shared, Studio
+
+ROUTER = APIRouter(tags=["annotation"])
+TaskId = Annotated[str, Path(max_length=80)]
+_MOST_SHOWN_EDITS = 200_000
+
+
+@ROUTER.get("/label-tasks/{task_id}")
+def one_task(task_id: TaskId, studio: Shared, actor: Annotator) -> TaskFacts:
+    """A task with its taxonomy and all its edits; nothing of who else labels the episode."""
+    with studio.workspace.database.read() as connection:
+        held = _seen(connection, task_id, actor)
+        taxonomy = kept_taxonomy(connection, held.taxonomy)
+        made = [
+            MadeEdit(**dict(each.edit), who=each.who, at=each.at)
+            for each in edits_of(connection, held.id, limit=_MOST_SHOWN_EDITS)
+        ]
+        frames = frames_of(connection, held.id)
+        returned = why_returned(connection, held)
+    frames = frames or _read_frames(studio, held)
+    return task_facts(
+        held, by=actor, taxonomy=taxonomy, edits=made, reference=frames.stream,
+        end_ns=end_ns(frames.stamps) if len(frames.stamps) else 0, returned=returned,
+    )  # fmt: skip
+
+
+@ROUTER.post("/label-tasks/{task_id}/edits", response_model=SavedFacts)
+def save(task_id: TaskId, studio: Shared, actor: Annotator, new: NewEdits) -> SavedFacts | Response:
+    """Save edits in order, each once; a 409 also has `version`, `since` and `who` came between."""
+    try:
+        with _writing(studio) as connection:
+            _seen(connection, task_id, actor)
+            saved = save_edits(
+                connection, task_id, new.edits, base_version=new.base_version, by=actor
+            )
+    except StaleEditError as error:
+        stale = Stale(error=str(error), version=error.version, since=error.since, who=error.who)
+        return JSONResponse(stale.model_dump(mode="json"), 409, {"Cache-Control": "no-store"})
+    return SavedFacts(version=saved.version, content=saved.content)
+
+
+@ROUTER.get("/label-tasks/{task_id}/missing")
+def missing(task_id: TaskId, studio: Shared, actor: Annotator) -> Missing:
+    """What the task lacks before it can be handed in."""
+    with studio.workspace.database.read() as connection:
+        held = _seen(connection, task_id, actor)
+        return Missing(version=held.version, missing=list(unready(connection, held)))
+
+
+@ROUTER.post("/label-tasks/{task_id}/submit")
+def hand_in(task_id: TaskId, studio: Shared, actor: Annotator) -> Submitted:
+    """Hand a task in; one that lacks something stays, with what it lacks."""
+    try:
+        with _writing(studio) as connection:
+            _seen(connection, task_id, actor)
+            submit(connection, task_id, by=actor)
+    except IncompleteError as error:
+        return Submitted(submitted=False, missing=list(error.complaints))
+    return Submitted(submitted=True, missing=[])
+
+
+@ROUTER.post("/label-tasks/{task_id}/seconds")
+def spend(task_id: TaskId, studio: Shared, actor: Annotator, spent: Seconds) -> Seconds:
+    """Add time at work, as the page has measured it."""
+    with _writing(studio) as connection:
+        require_owner(_seen(connection, task_id, actor), actor)
+        add_seconds(connection, task_id, spent.seconds, by=actor)
+    return spent
+
+
+@ROUTER.get("/label-tasks/{task_id}/comments")
+def list_comments(task_id: TaskId, studio: Shared, actor: Annotator) -> list[CommentFacts]:
+    """Remarks on a task, the oldest first."""
+    with studio.workspace.database.read() as connection:
+        held = _seen(connection, task_id, actor)
+        said = comments(connection, held.episode, by=actor)
+        # Where two people work apart, a remark on the whole would tell one what the other saw.
+        alone = held.pair is None
+        return [_shown(each) for each in said if each.task == task_id or (alone and not each.task)]
+
+
+@ROUTER.post("/label-tasks/{task_id}/comments", status_code=201)
+def comment(task_id: TaskId, studio: Shared, actor: Annotator, new: NewComment) -> CommentFacts:
+    """Leave a remark, at a moment or on the whole."""
+    with _writing(studio) as connection:
+        held = _seen(connection, task_id, actor)
+        made = add_comment(
+            connection, held.episode, new.text, by=actor, task_id=held.id, time_ns=new.time_ns
+        )
+        return _shown(made)
+
+
+@ROUTER.post("/label-tasks/{task_id}/comments/{number}/resolve")
+def resolve(
+    task_id: TaskId,
+    number: Annotated[int, Path(ge=1, le=1 << 40)],
+    studio: Shared,
+    actor: Annotator,
+) -> CommentFacts:
+    """Say that a remark was dealt with."""
+    with _writing(studio) as connection:
+        held = _seen(connection, task_id, actor)
+        if all(each.number != number for each in comments(connection, held.episode, by=actor)):
+            raise CatalogError(f"comment {number} is not one of task {task_id}.")
+        return _shown(resolve_comment(connection, number, by=actor))
+
+
+def _seen(connection: Connection, task_id: str, actor: Actor) -> LabelTask:
+    """The task, for somebody who may see what is said in it."""
+    try:
+        held = task(connection, task_id)
+    except UnknownTaskError as error:
+        raise HTTPException(404, str(error)) from None
+    if not may_see(connection, held, actor):
+        raise PermissionDeniedError(
+            "This task is somebody else's, and two people who label one episode do not see each "
+            "other's work. Take a task of your own from the queue."
+        )
+    return held
+
+
+def _read_frames(studio: Studio, held: LabelTask) -> Frames:
+    """The frames of the episode itself, for tasks that did not note them."""
+    with studio.shelf.episode(held.episode) as episode:
+        wanted = held.annotation.reference or held.begun_with.reference
+        stream = wanted if wanted in episode else reference_stream(recording_of(episode))
+        if stream is None:
+            return Frames("", np.zeros(0, np.int64))
+        return Frames(stream, np.asarray(episode[stream].time_ns, np.int64))
+
+
+def _shown(held: Comment) -> CommentFacts:
+    return CommentFacts(
+        number=held.number, time_ns=held.time_ns, who=held.who, at=held.at, text=held.text,
+        resolved=held.resolved_at is not None,
+    )  # fmt: skip
+
+
+@contextmanager
+def _writing(studio: Studio) -> Iterator[Connection]:
+    """A transaction; a Studio that only shows does not begin one."""
+    if studio.settings.read_only:
+        raise HTTPException(403, "This Studio only shows; start it without --read-only to label.")
+    try:
+        with studio.workspace.database.write() as connection:
+            yield connection
+    except TaskStateError as error:
+        raise HTTPException(409, str(error)) from None

@@ -1,0 +1,123 @@
+"""What annotators have submitted: looked at by a lead, accepted or given back; their comments."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Body, HTTPException, Path, Query
+
+from corporeal.catalog.labelling.comments import resolve_comment
+from corporeal.catalog.labelling.kept_taxonomy import kept_taxonomy
+from corporeal.catalog.labelling.submission import unready
+from corporeal.catalog.labelling.tasks import (
+    UnknownTaskError,
+    accept,
+    assign,
+    give_back,
+    may_see,
+    task,
+)
+from corporeal.catalog.permission import PermissionDeniedError
+from corporeal.catalog.tables import LABEL_TASK
+from corporeal.studio.labelling.facts import CommentFacts, TaskFacts, TaskPreview
+from corporeal.studio.labelling.lists import one_task, open_comments, task_facts
+from corporeal.studio.routes.episode import label_lanes
+from corporeal.studio.routes.label_queues import writing
+from corporeal.studio.studio import Shared
+from corporeal.studio.visitor import Judge
+
+ROUTER = APIRouter(tags=["labels"])
+_LONGEST = 2000
+_UNSEEN = (
+    "This task is one of a pair that you take part in: you see the other one when both are "
+    "submitted."
+)
+
+
+@ROUTER.get("/labels/tasks")
+def list_tasks(
+    studio: Shared,
+    actor: Judge,
+    state: Literal["open", "working", "submitted", "returned", "done", "dropped"] | None = None,
+    queue: Annotated[str | None, Query(max_length=64)] = None,
+) -> list[TaskFacts]:
+    """Tasks that people label in, those that changed last first, a thousand at most."""
+    where = [LABEL_TASK.c.kind != "adjudicate"]
+    if state is not None:
+        where.append(LABEL_TASK.c.state == state)
+    if queue is not None:
+        where.append(LABEL_TASK.c.queue == queue)
+    with studio.workspace.database.read() as connection:
+        return task_facts(connection, *where, by=actor)
+
+
+@ROUTER.get("/labels/tasks/{task_id}")
+def preview_task(task_id: str, studio: Shared, actor: Judge) -> TaskPreview:
+    """What was said in a task, and what it lacks."""
+    with studio.workspace.database.read() as connection:
+        try:
+            held = task(connection, task_id)
+        except UnknownTaskError as error:
+            raise HTTPException(404, str(error)) from None
+        if not may_see(connection, held, actor):
+            raise PermissionDeniedError(_UNSEEN)
+        said, taxonomy = held.annotation, kept_taxonomy(connection, held.taxonomy)
+        return TaskPreview(
+            task=one_task(connection, task_id, by=actor),
+            lanes=label_lanes(said, taxonomy),
+            outcome=said.outcome,
+            failure_mode=said.failure_mode,
+            instructions=[each.text for each in said.instructions],
+            complaints=list(unready(connection, held)),
+            reference=said.reference,
+        )
+
+
+@ROUTER.post("/labels/tasks/{task_id}/accept")
+def accept_task(task_id: str, studio: Shared, actor: Judge) -> TaskFacts:
+    """Let what was submitted count."""
+    with writing(studio) as connection:
+        accept(connection, task_id, by=actor)
+        return one_task(connection, task_id, by=actor)
+
+
+@ROUTER.post("/labels/tasks/{task_id}/return")
+def return_task(
+    task_id: str,
+    studio: Shared,
+    actor: Judge,
+    why: Annotated[str, Body(embed=True, min_length=1, max_length=_LONGEST)],
+) -> TaskFacts:
+    """Give a task back to whoever made it, with a reason."""
+    with writing(studio) as connection:
+        give_back(connection, task_id, why, by=actor)
+        return one_task(connection, task_id, by=actor)
+
+
+@ROUTER.post("/labels/tasks/{task_id}/assign")
+def assign_task(
+    task_id: str,
+    studio: Shared,
+    actor: Judge,
+    to: Annotated[str | None, Body(embed=True, max_length=64)],
+) -> TaskFacts:
+    """Give a task to somebody; null gives it to whoever comes next."""
+    with writing(studio) as connection:
+        assign(connection, task_id, to or None, by=actor)
+        return one_task(connection, task_id, by=actor)
+
+
+@ROUTER.get("/labels/comments")
+def list_comments(studio: Shared, _: Judge) -> list[CommentFacts]:
+    """Comments that nobody has answered."""
+    with studio.workspace.database.read() as connection:
+        return open_comments(connection)
+
+
+@ROUTER.post("/labels/comments/{number}/resolve", status_code=204)
+def answer_comment(
+    number: Annotated[int, Path(ge=0, le=1 << 60)], studio: Shared, actor: Judge
+) -> None:
+    """Mark a comment as answered."""
+    with writing(studio) as connection:
+        resolve_comment(connection, number, by=actor)

@@ -1,0 +1,21 @@
+import { type RefObject, useEffect } from "react";
+import { GUTTER } from "../../plots/draw";
+import { timeAt, type ViewWindow } from "../../plots/window";
+
+/** The wheel zooms where the pointer is, and moves the window with Shift; as on the plots. */
+export function useWheelZoom(area: RefObject<HTMLElement | null>, view: ViewWindow): void {
+  useEffect(() => {
+    const element = area.current;
+    if (!element) return;
+    const turn = (event: WheelEvent) => {
+      const { left, width } = element.getBoundingClientRect();
+      const inner = width - GUTTER;
+      event.preventDefault();
+      const across = event.shiftKey ? event.deltaY || event.deltaX : event.deltaX;
+      if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) view.pan((across / inner) * view.spanNs);
+      else view.zoom(timeAt(event.clientX - left - GUTTER, view.startNs, view.endNs, inner), Math.exp(Math.min(Math.max(event.deltaY, -200), 200) * 0.0022));
+    };
+    element.addEventListener("wheel", turn, { passive: false });
+    return () => element.removeEventListener("wheel", turn);
+  }, [area, view]);
+}

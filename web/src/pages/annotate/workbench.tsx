@@ -1,0 +1,146 @@
+import { useEffect, useRef, useState } from "react";
+import { flushSync } from "react-dom";
+import { submitTask } from "../../api/annotation";
+import { Cameras } from "../../player/cameras";
+import { Signals } from "../../plots/signals";
+import { accept } from "./actions";
+import { askedOf, saidBefore } from "./attributes";
+import { BenchHead } from "./bench_head";
+import { BenchTransport } from "./bench_transport";
+import { useComments } from "./comments";
+import { ConflictDialog } from "./conflict_dialog";
+import { Filmstrip } from "./filmstrip";
+import { HandedIn } from "./handed_in";
+import { choicesOf, labelOf } from "./label_keys";
+import { Lanes } from "./lanes";
+import { useMissing } from "./missing";
+import { say } from "./segments";
+import { Side, type Tab } from "./side";
+import { SignalsMarks } from "./signals_marks";
+import { type Bench, type BenchParts, useBench } from "./use_bench";
+import { useBenchKeys } from "./use_bench_keys";
+import "./workbench.css";
+
+/** The page an annotator works in: pictures, signals, lanes, and what is said of them. */
+export function Workbench(parts: BenchParts) {
+  const bench = useBench(parts);
+  const { task, clock, episode, segment, canEdit } = bench;
+  const [tab, setTab] = useState<Tab>(task.kind === "correct" ? "corrections" : "label");
+  const [asked, setAsked] = useState<string | null>(null);
+  const missing = useMissing(bench);
+  const comments = useComments(task.id);
+  const handIn = useHandIn(bench, missing.again);
+  useEffect(() => setAsked(null), [segment?.id]);
+  useEffect(() => {
+    if (segment) setTab("label");
+  }, [segment?.id]);
+  useFirstBoundary(bench);
+  useBenchKeys({
+    bench,
+    answer: (place) => answer(bench, asked, place, () => setAsked(null)),
+    onInstruction: () => openField(setTab, "episode", "bench-new-instruction"),
+    onComment: () => openField(setTab, "comments", "bench-new-comment"),
+    onHandIn: handIn.run,
+  });
+  return (
+    <div className="bench" onMouseDown={keepFocus} onKeyDown={leaveField}>
+      <BenchHead bench={bench} isHandingIn={handIn.isRunning} onHandIn={handIn.run} />
+      {task.closed && <p className="bench-bar">{task.closed}</p>}
+      {task.returned && (
+        <p className="bench-bar" role="status">
+          Given back: {task.returned}
+        </p>
+      )}
+      {handIn.said && (
+        <p className="bench-bar" role="alert">
+          {handIn.said}
+        </p>
+      )}
+      <ConflictDialog bench={bench} />
+      {handIn.isDone && <HandedIn bench={bench} />}
+      <div className="bench-middle">
+        <div className="bench-main">
+          <section className="bench-cameras" aria-label="Pictures">
+            <Cameras episode={episode} clock={clock} setsSteps={false} />
+          </section>
+          <Filmstrip bench={bench} />
+          <BenchTransport bench={bench} />
+          <Lanes bench={bench} />
+          <section className="bench-signals" aria-label="Signals">
+            <div className="bench-plots">
+              <Signals episode={episode} clock={clock} />
+            </div>
+            <SignalsMarks bench={bench} />
+          </section>
+        </div>
+        <Side bench={bench} tab={tab} onTab={setTab} asked={asked} onAsk={setAsked} missing={canEdit ? (missing.value?.missing ?? null) : null} comments={comments} />
+      </div>
+    </div>
+  );
+}
+
+/** A click on a button leaves the keys with the page: Enter goes on accepting. */
+function keepFocus(event: React.MouseEvent): void {
+  if (!(event.target instanceof Element) || !event.target.closest("button")) return;
+  event.preventDefault();
+  if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
+}
+
+/** Escape gives the keys back to the page. */
+function leaveField(event: React.KeyboardEvent): void {
+  if (event.key === "Escape" && event.target instanceof HTMLElement && event.target.matches("input, textarea, select")) event.target.blur();
+}
+
+/** The field is there before the next key: what is typed at once goes into it. */
+function openField(setTab: (tab: Tab) => void, tab: Tab, id: string): void {
+  flushSync(() => setTab(tab));
+  document.getElementById(id)?.focus();
+}
+
+/** Where there are proposals, work begins at the first that nobody has confirmed. */
+function useFirstBoundary(bench: Bench): void {
+  const begun = useRef(false);
+  useEffect(() => {
+    if (begun.current) return;
+    begun.current = true;
+    if (bench.canEdit && bench.stops.some((each) => !each.confirmed)) accept(bench);
+  }, []);
+}
+
+function answer(bench: Bench, asked: string | null, place: number, onSaid: () => void): boolean {
+  const { segment, taxonomy } = bench;
+  const names = (segment && labelOf(taxonomy, segment.lane, segment.label)?.attributes) ?? [];
+  const name = askedOf(bench, names, asked);
+  if (!segment || !name) return false;
+  const choice = choicesOf(taxonomy, name)[place]?.name ?? (choicesOf(taxonomy, name).length ? undefined : saidBefore(bench, name)[place]);
+  if (choice === undefined) return false;
+  onSaid();
+  return bench.do("say", say(segment, name, choice));
+}
+
+/** Everything is saved first; what is missing keeps the task here. */
+function useHandIn(bench: Bench, onMissing: () => void) {
+  const [isRunning, setRunning] = useState(false);
+  const [said, setSaid] = useState<string | null>(null);
+  const [isDone, setDone] = useState(false);
+  const run = async () => {
+    if (isRunning || !bench.canEdit) return;
+    setRunning(true);
+    try {
+      await bench.book.flush();
+      if (bench.book.state.waiting) {
+        setSaid("Some edits are not saved yet. It can be handed in as soon as the server has them.");
+        return;
+      }
+      const { submitted, missing } = await submitTask(bench.task.id);
+      onMissing();
+      if (submitted) setDone(true);
+      else setSaid(`Not handed in: ${missing[0] ?? ""}${missing.length > 1 ? ` And ${missing.length - 1} more, listed on the right.` : ""}`);
+    } catch (error) {
+      setSaid(error instanceof Error ? error.message : String(error));
+    } finally {
+      setRunning(false);
+    }
+  };
+  return { run: () => void run(), isRunning, said, isDone };
+}
