@@ -16,7 +16,8 @@ if ! { command -v npm >/dev/null 2>&1 && new_enough node; }; then
 fi
 cd web
 if [ ! -e node_modules/.ready ] || [ package-lock.json -nt node_modules/.ready ]; then
-  npm ci --silent --no-audit --no-fund
+  # Not `npm ci`: it wants the lock file to name the binaries of every other platform as well.
+  npm install --no-save --silent --no-audit --no-fund
   touch node_modules/.ready
 fi
 npm run --silent build -- --logLevel warn

@@ -9,11 +9,6 @@ import os
 import random
 import shutil
 import signal
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +18,7 @@ from PIL import Image
 from tests.studio.conftest import SmallWorkspace
 from tests.studio.labelled import FRAMES, LEAD, frames, make_task, proposal
 from tests.studio.small_workspace import burnt_number
+from tests.studio.studio_process import StudioProcess
 
 from corporeal.annotation.annotation import Annotation, Segment
 from corporeal.annotation.edit import Edit
@@ -235,39 +231,6 @@ def test_somebody_elses_edits_are_shown_with_their_name_and_mine_go_on_top(
     assert held_now["p3"].label == "walk"
 
 
-class _Studio:
-    """A real `corporeal studio`, to be killed and started again at the same address."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = int(free.getsockname()[1])
-        self.address = f"http://127.0.0.1:{self.port}"
-        self.process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        program = "from corporeal.cli.program import main; main()"
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", program, "studio", str(self.root), "--port", str(self.port)],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ},
-        )  # fmt: skip
-        until = time.monotonic() + 30
-        while time.monotonic() < until:
-            try:
-                urllib.request.urlopen(f"{self.address}/api/session", timeout=1).close()
-            except OSError:
-                time.sleep(0.1)
-            else:
-                return
-        raise AssertionError("the server did not start")
-
-    def kill(self) -> None:
-        assert self.process is not None
-        self.process.kill()
-        self.process.wait()
-
-
 def _typed(page: Page, dice: random.Random, count: int, expected: list[str]) -> None:
     """Write instructions and mark moments at random; `expected` collects what was typed."""
     for _ in range(count):
@@ -287,7 +250,7 @@ def test_nothing_typed_is_lost_when_server_and_browser_are_killed(
 
     with open_workspace(small_workspace.root) as workspace:
         task = make_task(workspace, proposal(workspace))
-    studio, dice, expected = _Studio(small_workspace.root), random.Random(8), list[str]()
+    studio, dice, expected = StudioProcess(small_workspace.root), random.Random(8), list[str]()
     studio.start()
     kind, profile = browser.browser_type, tmp_path / "profile"
     program = shutil.which("chromium") or shutil.which("google-chrome")

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import socket
-import subprocess
-import sys
-import urllib.request
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
-from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.studio.small_workspace import write_episode
+from tests.studio.studio_process import StudioProcess
 
 from corporeal.catalog.audit import verify
 from corporeal.catalog.catalogue import episode as episode_row
@@ -30,38 +25,6 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 EPISODES, DRAWN = 12, 8
-
-
-class StudioProcess:
-    """A Studio in a process of its own, which a test may kill and start again."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        with closing(socket.socket()) as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        self.address = f"http://127.0.0.1:{self.port}"
-        self.process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "corporeal", "studio", str(self.root), "--port", str(self.port)],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
-        until = monotonic() + 90
-        while monotonic() < until:
-            try:
-                with urllib.request.urlopen(f"{self.address}/api/session", timeout=5):
-                    return
-            except OSError:  # It does not listen yet, or not answer yet.
-                sleep(0.1)
-        raise AssertionError("Studio did not start")
-
-    def kill(self) -> None:
-        if self.process is not None:
-            self.process.kill()
-            self.process.wait(timeout=20)
-            self.process = None
 
 
 @pytest.fixture(scope="module")
