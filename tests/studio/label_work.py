@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic, sleep
 from typing import Any
@@ -80,16 +80,21 @@ def label_all(
     by: Actor,
     *,
     at: tuple[int, int] = HERE,
+    like: Sequence[Segment] | None = None,
     outcome: str = "success",
 ) -> LabelTask:
-    """Say that the arm rests, reaches and rests, and submit it; all inside a transaction."""
+    """Say that the arm rests, reaches and rests, and submit it; all inside a transaction.
+
+    `like` are phases to be put in instead.
+    """
     frames = frames_of(connection, held.id)
     assert frames is not None
     stamps = frames.stamps.tolist()
     edges = [stamps[0], stamps[at[0]], stamps[at[1]], end_ns(frames.stamps)]
     steps: list[Step] = [Drop(drop=each.id) for each in held.annotation.segments]
     steps += [Drop(drop=each.id) for each in held.annotation.instructions]
-    steps += [Put(put=each) for each in phases(edges)]
+    made = phases(edges) if like is None else like
+    steps += [Put(put=each.model_copy(update={"confirmed": True})) for each in made]
     steps += [
         Put(put=Instruction(id="says", text="reach the target")),
         Set(set={"outcome": outcome, "failure_mode": "timeout" if outcome == "failure" else None,

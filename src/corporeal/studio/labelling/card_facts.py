@@ -15,7 +15,7 @@ from corporeal.annotation.reference import end_ns
 from corporeal.annotation.taxonomy import Taxonomy
 from corporeal.catalog.labelling.task_row import LabelTask
 from corporeal.studio.labelling.cards import Card, Side, definition_of, rule_of
-from corporeal.studio.routes.episode import Lane, label_lanes
+from corporeal.studio.lanes import Lane, label_lanes
 
 
 class SideFacts(BaseModel):

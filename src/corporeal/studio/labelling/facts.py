@@ -10,7 +10,7 @@ from corporeal.annotation.agreement.comparison import Summary
 from corporeal.catalog.labelling.qualification import Qualification
 from corporeal.studio.labelling.making import Progress
 from corporeal.studio.labelling.order import LEAST_DOUBLE
-from corporeal.studio.routes.episode import Lane
+from corporeal.studio.lanes import Lane
 
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 QueueName = Annotated[str, Field(min_length=1, max_length=64)]

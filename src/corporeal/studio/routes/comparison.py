@@ -25,7 +25,7 @@ from corporeal.studio.alignment_map import (
     by_phase,
     shifted,
 )
-from corporeal.studio.routes.episode import lanes_of
+from corporeal.studio.lanes import lanes_of
 from corporeal.studio.studio import Shared, Studio
 from corporeal.studio.visitor import Reader, Visitor, visitor
 

@@ -7,8 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 
 from corporeal.studio.binary import packed
+from corporeal.studio.named_stream import stream_of
 from corporeal.studio.playback.depth_colour import metres_per_unit, percentiles
-from corporeal.studio.routes.episode import stream_of
 from corporeal.studio.routes.movie import StreamPath
 from corporeal.studio.routes.picture import FrameNumber, check_frame
 from corporeal.studio.studio import Shared

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 from sqlalchemy import select
 
-from corporeal.annotation.annotation import Annotation, Segment
-from corporeal.annotation.taxonomy import LabelLane, Taxonomy
+from corporeal.annotation.annotation import Annotation
 from corporeal.catalog.audit import events_of
 from corporeal.catalog.labelling.kept_taxonomy import kept_taxonomy
 from corporeal.catalog.labelling.labels import labels_of
@@ -21,13 +19,12 @@ from corporeal.catalog.permission import may
 from corporeal.catalog.tables import DOCUMENT, FINDING, GOVERNS, MEMBER, SCORE
 from corporeal.episode.episode import Episode
 from corporeal.episode.streams import StreamReader
-from corporeal.errors import UnknownNameError
+from corporeal.studio.lanes import Lane, label_lanes, lanes_of
 from corporeal.studio.studio import Shared
 from corporeal.studio.visitor import Reader
 from corporeal.units import SECOND_NS
 
 ROUTER = APIRouter(tags=["episode"])
-_MOST_MARKS = 10_000
 _MOST_EVENTS = 200
 
 
@@ -75,22 +72,6 @@ class FoundFact(BaseModel):
     message: str
     spans: list[Span]
     evidence: dict[str, Any] | None
-
-
-class LaneItem(BaseModel):
-    """Something in a lane of the timeline: a moment (both times the same), or a while."""
-
-    label: str
-    detail: str
-    start_ns: int
-    end_ns: int
-
-
-class Lane(BaseModel):
-    """One lane of the timeline."""
-
-    name: str
-    items: list[LaneItem]
 
 
 class ScorePart(BaseModel):
@@ -253,78 +234,3 @@ def _finding(row: dict[str, Any], episode: Episode) -> FoundFact:
                                         "limit", "message", "evidence")},
         spans=spans,
     )  # fmt: skip
-
-
-def label_lanes(annotation: Annotation, taxonomy: Taxonomy | None) -> list[Lane]:
-    """Labels as lanes: titles and order from the taxonomy, lanes without labels left out."""
-    known = {lane.name: lane for lane in taxonomy.lanes} if taxonomy else {}
-    names = [*known, *(each.lane for each in annotation.segments if each.lane not in known)]
-    lanes = []
-    for name in dict.fromkeys(names):
-        found = annotation.in_lane(name)
-        if found:
-            title = known[name].title if name in known else name
-            lanes.append(
-                Lane(name=title, items=[_labelled(each, known.get(name)) for each in found])
-            )
-    return lanes
-
-
-def _labelled(segment: Segment, lane: LabelLane | None) -> LaneItem:
-    labels = lane.labels if lane is not None else ()
-    label = next((each for each in labels if each.name == segment.label), None)
-    said = [f"{name.replace('_', ' ')}: {value}" for name, value in segment.attributes.items()
-            if value is not None]  # fmt: skip
-    if not segment.confirmed:
-        said.append("proposed, not confirmed")
-    if not said and label is not None:
-        said.append(label.definition)
-    return LaneItem(
-        label=segment.label.replace("_", " "), detail=", ".join(said)[:400],
-        start_ns=segment.start_ns, end_ns=segment.end_ns,
-    )  # fmt: skip
-
-
-def lanes_of(episode: Episode) -> list[Lane]:
-    """A lane for each text stream: events as they were logged, other texts while they hold."""
-    lanes = []
-    _, end_ns = episode.span_ns
-    for path in episode:
-        reader = episode[path]
-        if reader.spec.kind != "text" or not len(reader):
-            continue
-        texts = [str(each) for each in reader[:_MOST_MARKS]]
-        stamps = reader.time_ns.tolist()
-        items = []
-        for place, text in enumerate(texts):
-            event = _event(text)
-            after = stamps[place + 1] if place + 1 < len(stamps) else end_ns
-            items.append(LaneItem(
-                label=event[0] if event else text[:400],
-                detail=event[1] if event else "",
-                start_ns=stamps[place],
-                end_ns=stamps[place] if event else max(after, stamps[place]),
-            ))  # fmt: skip
-        lanes.append(Lane(name=reader.spec.name, items=items))
-    return lanes
-
-
-def _event(text: str) -> tuple[str, str] | None:
-    """The name and detail of {"event": ..., "detail": ...}; None for any other text."""
-    if not text.startswith("{"):
-        return None
-    try:
-        said = json.loads(text)
-    except ValueError:
-        return None
-    if not isinstance(said, dict) or not isinstance(said.get("event"), str):
-        return None
-    return said["event"][:400], str(said.get("detail") or "")[:400]
-
-
-def stream_of(episode: Episode, path: str, *kinds: str) -> StreamReader:
-    """The stream of this path and one of these kinds; raises UnknownNameError for any other."""
-    known = [each for each in episode if episode[each].spec.kind in kinds]
-    if path not in known:
-        raise UnknownNameError("stream", path[:120], known)
-    return episode[path]

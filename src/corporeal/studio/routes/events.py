@@ -12,7 +12,7 @@ from corporeal.annotation.event import PhysicalEvent, detect
 from corporeal.catalog.permission import Actor
 from corporeal.episode.recording import recording_of
 from corporeal.studio.annotating.filmstrip import MOST_PICTURES, filmstrip
-from corporeal.studio.routes.episode import stream_of
+from corporeal.studio.named_stream import stream_of
 from corporeal.studio.routes.movie import KEPT, StreamPath
 from corporeal.studio.routes.picture import FrameNumber, check_frame
 from corporeal.studio.signal.byte_cache import ByteCache

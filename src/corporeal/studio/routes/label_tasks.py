@@ -21,7 +21,7 @@ from corporeal.catalog.permission import PermissionDeniedError
 from corporeal.catalog.tables import LABEL_TASK
 from corporeal.studio.labelling.facts import CommentFacts, TaskFacts, TaskPreview
 from corporeal.studio.labelling.lists import one_task, open_comments, task_facts
-from corporeal.studio.routes.episode import label_lanes
+from corporeal.studio.lanes import label_lanes
 from corporeal.studio.routes.label_queues import writing
 from corporeal.studio.studio import Shared
 from corporeal.studio.visitor import Judge

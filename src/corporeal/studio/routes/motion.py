@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Response
 
 from corporeal.errors import CorporealError
 from corporeal.studio.binary import packed
-from corporeal.studio.routes.episode import stream_of
+from corporeal.studio.named_stream import stream_of
 from corporeal.studio.signal.window import samples_between
 from corporeal.studio.studio import Shared
 from corporeal.studio.visitor import Reader

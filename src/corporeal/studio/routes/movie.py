@@ -12,9 +12,9 @@ from fastapi.responses import StreamingResponse
 
 from corporeal.episode.streams import VideoReader
 from corporeal.studio.binary import packed
+from corporeal.studio.named_stream import stream_of
 from corporeal.studio.playback.byte_range import ByteRange, RangeError, asked_range
 from corporeal.studio.playback.codec_string import codec_string
-from corporeal.studio.routes.episode import stream_of
 from corporeal.studio.studio import Shared, Studio
 from corporeal.studio.visitor import Reader
 

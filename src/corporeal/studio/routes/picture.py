@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from corporeal.episode.streams import StreamReader
+from corporeal.studio.named_stream import stream_of
 from corporeal.studio.playback.depth_colour import coloured
-from corporeal.studio.routes.episode import stream_of
 from corporeal.studio.routes.movie import KEPT, StreamPath
 from corporeal.studio.studio import Shared
 from corporeal.studio.visitor import Reader

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from corporeal.episode.streams import StreamReader
 from corporeal.errors import CorporealError, UnknownNameError
 from corporeal.studio.binary import packed
-from corporeal.studio.routes.episode import stream_of
+from corporeal.studio.named_stream import stream_of
 from corporeal.studio.studio import Shared
 from corporeal.studio.visitor import Reader
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from corporeal.catalog.stores.folder import FolderStore
 from corporeal.errors import CorporealError
 from corporeal.studio.binary import packed
-from corporeal.studio.routes.episode import stream_of
+from corporeal.studio.named_stream import stream_of
 from corporeal.studio.signal.byte_cache import ByteCache
 from corporeal.studio.signal.envelope import Blocks, merge
 from corporeal.studio.signal.glimpse import glimpse

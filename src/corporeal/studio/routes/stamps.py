@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 
 from corporeal.studio.binary import packed
-from corporeal.studio.routes.episode import stream_of
+from corporeal.studio.named_stream import stream_of
 from corporeal.studio.studio import Shared
 from corporeal.studio.visitor import Reader
 

@@ -1,0 +1,96 @@
+"""Lanes of the timeline: labels in force, and what was logged while the episode was recorded."""
+
+from __future__ import annotations
+
+import json
+
+from pydantic import BaseModel
+
+from corporeal.annotation.annotation import Annotation, Segment
+from corporeal.annotation.taxonomy import LabelLane, Taxonomy
+from corporeal.episode.episode import Episode
+
+_MOST_MARKS = 10_000
+
+
+class LaneItem(BaseModel):
+    """Something in a lane of the timeline: a moment (both times the same), or a while."""
+
+    label: str
+    detail: str
+    start_ns: int
+    end_ns: int
+
+
+class Lane(BaseModel):
+    """One lane of the timeline."""
+
+    name: str
+    items: list[LaneItem]
+
+
+def label_lanes(annotation: Annotation, taxonomy: Taxonomy | None) -> list[Lane]:
+    """Labels as lanes: titles and order from the taxonomy, lanes without labels left out."""
+    known = {lane.name: lane for lane in taxonomy.lanes} if taxonomy else {}
+    names = [*known, *(each.lane for each in annotation.segments if each.lane not in known)]
+    lanes = []
+    for name in dict.fromkeys(names):
+        found = annotation.in_lane(name)
+        if found:
+            title = known[name].title if name in known else name
+            lanes.append(
+                Lane(name=title, items=[_labelled(each, known.get(name)) for each in found])
+            )
+    return lanes
+
+
+def _labelled(segment: Segment, lane: LabelLane | None) -> LaneItem:
+    labels = lane.labels if lane is not None else ()
+    label = next((each for each in labels if each.name == segment.label), None)
+    said = [f"{name.replace('_', ' ')}: {value}" for name, value in segment.attributes.items()
+            if value is not None]  # fmt: skip
+    if not segment.confirmed:
+        said.append("proposed, not confirmed")
+    if not said and label is not None:
+        said.append(label.definition)
+    return LaneItem(
+        label=segment.label.replace("_", " "), detail=", ".join(said)[:400],
+        start_ns=segment.start_ns, end_ns=segment.end_ns,
+    )  # fmt: skip
+
+
+def lanes_of(episode: Episode) -> list[Lane]:
+    """A lane for each text stream: events as they were logged, other texts while they hold."""
+    lanes = []
+    _, end_ns = episode.span_ns
+    for path in episode:
+        reader = episode[path]
+        if reader.spec.kind != "text" or not len(reader):
+            continue
+        texts = [str(each) for each in reader[:_MOST_MARKS]]
+        stamps = reader.time_ns.tolist()
+        items = []
+        for place, text in enumerate(texts):
+            event = _event(text)
+            after = stamps[place + 1] if place + 1 < len(stamps) else end_ns
+            items.append(LaneItem(
+                label=event[0] if event else text[:400],
+                detail=event[1] if event else "",
+                start_ns=stamps[place],
+                end_ns=stamps[place] if event else max(after, stamps[place]),
+            ))  # fmt: skip
+        lanes.append(Lane(name=reader.spec.name, items=items))
+    return lanes
+
+
+def _event(text: str) -> tuple[str, str] | None:
+    """The name and detail of {"event": ..., "detail": ...}; None for any other text."""
+    if not text.startswith("{"):
+        return None
+    try:
+        said = json.loads(text)
+    except ValueError:
+        return None
+    if not isinstance(said, dict) or not isinstance(said.get("event"), str):
+        return None
+    return said["event"][:400], str(said.get("detail") or "")[:400]
