@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 TARGET_MS = 1000.0
+FLUID_MS = 33.0
+"""A picture of the screen while it scrolls: 30 a second."""
 _FLAGS = ("--no-sandbox", "--disable-background-networking", "--no-first-run")
 _ROWS = "[role=grid] .episode-table-row time"
 
@@ -147,9 +149,10 @@ def _report(episodes: int, figures: dict[str, list[float]], out: Path) -> bool:
         shown.add_column(head)
     reached: dict[str, bool] = {}
     for name, spent in figures.items():
-        reached[name] = statistics.median(spent) <= TARGET_MS
+        aim = FLUID_MS if "scrolling" in name else TARGET_MS
+        reached[name] = statistics.median(spent) <= aim
         shown.add_row(name, f"{statistics.median(spent):.0f} ms", f"{max(spent):.0f} ms",
-                      f"<= {TARGET_MS:.0f} ms")  # fmt: skip
+                      f"<= {aim:.0f} ms")  # fmt: skip
     Console(width=None if sys.stdout.isatty() else 120).print(shown)
     out.parent.mkdir(parents=True, exist_ok=True)
     document: dict[str, Any] = {

@@ -264,7 +264,7 @@ def test_nothing_typed_is_lost_when_server_and_browser_are_killed(
 
     context = fresh()
     try:
-        for number in range(3):
+        for number in range(2):
             page = context.pages[0]
             _open(page, studio.address, task)
             _typed(page, dice, 4, expected)
