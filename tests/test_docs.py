@@ -28,7 +28,7 @@ NOT_GOOD = re.compile(r"\s+# exits with ([12])$")
 pytestmark = pytest.mark.xdist_group("docs")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder in which `make demo` was run and a reader wrote a schema of their own."""
     folder = tmp_path_factory.mktemp("reader")
