@@ -57,8 +57,9 @@ new MutationObserver(records => {
 }).observe(document, {subtree: true, attributes: true, attributeFilter: ['data-frame']});
 """
 _SEEK = """async ({moment, cameras, depth}) => {
-    const frame = stream => Number(document.querySelector(`canvas[data-stream="${stream}"]`).dataset.frame);
-    const all = wanted => Object.entries(wanted).every(([stream, number]) => frame(stream) === number);
+    const shown = stream => document.querySelector(`canvas[data-stream="${stream}"]`).dataset.frame;
+    const all = wanted => Object.entries(wanted).every(
+        ([stream, number]) => Number(shown(stream)) === number);
     const begin = performance.now();
     const found = {};
     const note = now => {
@@ -81,7 +82,7 @@ _SEEK = """async ({moment, cameras, depth}) => {
     });
     window.waiting = null;
     return found;
-}"""  # noqa: E501
+}"""
 
 
 def main() -> int:

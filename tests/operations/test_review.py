@@ -236,7 +236,7 @@ def test_two_reviewers_at_once_never_get_the_same_episode(
                 seen[by.name].append(item.episode)
                 choice = CAMERA if len(seen[by.name]) == 3 else ACCEPT
                 _decide(database, review, item.episode, choice, by)
-        except BaseException as error:
+        except BaseException as error:  # A thread's error is nobody's, unless it is carried out.
             errors.append(error)
 
     threads = [threading.Thread(target=work, args=(by,)) for by in (ADA, BO)]

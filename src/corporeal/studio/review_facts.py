@@ -59,38 +59,20 @@ class ReviewFacts(BaseModel):
     lot: LotFacts
 
 
-class ItemFacts(BaseModel):
-    """One episode of a review."""
-
-    review: str
-    episode: str
-    place: int
-    stratum: str
-    because: str
-    taken_by: str | None
-    taken_at: str | None
-    decision: str | None
-    why: str | None
-    decided_by: str | None
-    decided_at: str | None
-    seconds: float | None
-    version: int
-
-
 class ReviewItems(BaseModel):
     """A review with its episodes."""
 
     review: ReviewFacts
-    items: list[ItemFacts]
+    items: list[Item]
 
 
 class TurnFacts(BaseModel):
     """What to look at now; `after` can be fetched ahead, the first of `recent` taken back."""
 
     review: ReviewFacts
-    item: ItemFacts | None
+    item: Item | None
     after: str | None
-    recent: list[ItemFacts]
+    recent: list[Item]
     others: int
     reasons: list[str]
 
@@ -99,7 +81,7 @@ class Decided(BaseModel):
     """What a decision did."""
 
     review: ReviewFacts
-    item: ItemFacts
+    item: Item
     state: str
     pulled: list[str]
     releases: list[str]
@@ -135,11 +117,6 @@ def plan_facts(plan: Plan) -> PlanFacts:
     return PlanFacts(**asdict(plan), words=plan.words)
 
 
-def item_facts(item: Item) -> ItemFacts:
-    """An episode of a review."""
-    return ItemFacts(**asdict(item))
-
-
 def review_facts(review: Review, progress: Progress) -> ReviewFacts:
     """A review and how far it is."""
     counts: dict[str, Any] = {
@@ -164,7 +141,7 @@ def decided_facts(connection: Connection, review: Review, outcome: Outcome) -> D
     """What a decision did, and how far the review is now."""
     return Decided(
         review=review_facts(review, progress_of(connection, review)),
-        item=item_facts(outcome.item),
+        item=outcome.item,
         state=outcome.state,
         pulled=list(outcome.pulled),
         releases=list(outcome.releases),

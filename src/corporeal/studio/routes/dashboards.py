@@ -66,12 +66,12 @@ def draw_chart(
     _: Reader,
     query: Annotated[str, Query(max_length=_LONGEST_QUERY)] = "",
     days: Annotated[int | None, Query(ge=1, le=MOST_DAYS)] = None,
-    set: Annotated[list[str] | None, Query(max_length=_MOST_SETTINGS)] = None,  # noqa: A002
+    changed: Annotated[list[str] | None, Query(alias="set", max_length=_MOST_SETTINGS)] = None,
 ) -> ChartAnswer:
     """One chart; `set=name:value` changes its settings, `query` and `days` what it is about."""
     if chart not in charts():
         raise UnknownNameError("chart", chart[:80], list(charts()))
-    given = tuple(sorted(set or ()))
+    given = tuple(sorted(changed or ()))
 
     def answer(connection: Connection) -> ChartAnswer:
         scope = read_scope(connection, query, days)

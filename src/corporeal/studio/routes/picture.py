@@ -35,7 +35,7 @@ def picture(
     studio: Shared,
     _: Reader,
     width: Annotated[int | None, Query(ge=16, le=4096)] = None,
-    format: Annotated[Literal["jpeg", "png"], Query()] = "jpeg",  # noqa: A002 - a name in addresses
+    kind: Annotated[Literal["jpeg", "png"], Query(alias="format")] = "jpeg",
 ) -> Response:
     """The picture with this number, never enlarged; depth is coloured by its own range."""
     with studio.shelf.episode(episode_id) as episode:
@@ -44,8 +44,8 @@ def picture(
         shown, time_ns = camera[frame], int(camera.time_ns[frame])
         is_depth = camera.spec.kind == "depth"
     headers = {"Cache-Control": KEPT, "X-Frame": str(frame), "X-Time-Ns": str(time_ns)}
-    body = _encoded(coloured(shown) if is_depth else shown, width, format)
-    return Response(body, media_type=f"image/{format}", headers=headers)
+    body = _encoded(coloured(shown) if is_depth else shown, width, kind)
+    return Response(body, media_type=f"image/{kind}", headers=headers)
 
 
 def check_frame(camera: StreamReader, frame: int) -> None:

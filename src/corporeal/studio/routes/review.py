@@ -20,6 +20,7 @@ from corporeal.operations.review.decision import (
     undo,
 )
 from corporeal.operations.review.queue import (
+    Item,
     held_by_others,
     items_about,
     items_of,
@@ -39,14 +40,12 @@ from corporeal.operations.review.sample import SHARE
 from corporeal.studio.review_facts import (
     Decided,
     Decision,
-    ItemFacts,
     NewReview,
     PlanFacts,
     ReviewFacts,
     ReviewItems,
     TurnFacts,
     decided_facts,
-    item_facts,
     plan_facts,
     review_facts,
 )
@@ -99,7 +98,7 @@ def one_review(name: str, studio: Shared, _: Reader) -> ReviewItems:
         review = review_of(connection, name)
         return ReviewItems(
             review=review_facts(review, progress_of(connection, review)),
-            items=[item_facts(each) for each in items_of(connection, review)],
+            items=list(items_of(connection, review)),
         )
 
 
@@ -117,9 +116,9 @@ def next_item(
         turn = take_next(connection, review, by=actor, avoid=asked)
         return TurnFacts(
             review=review_facts(review, progress_of(connection, review)),
-            item=item_facts(turn.item) if turn.item else None,
+            item=turn.item,
             after=turn.after,
-            recent=[item_facts(each) for each in recent_decisions(connection, review, by=actor)],
+            recent=list(recent_decisions(connection, review, by=actor)),
             others=held_by_others(connection, review, by=actor),
             reasons=list(REASONS),
         )
@@ -169,10 +168,10 @@ def close(name: str, studio: Shared, actor: Judge) -> ReviewFacts:
 
 
 @ROUTER.get("/episodes/{episode_id}/reviews")
-def reviews_of_episode(episode_id: str, studio: Shared, _: Reader) -> list[ItemFacts]:
+def reviews_of_episode(episode_id: str, studio: Shared, _: Reader) -> list[Item]:
     """Whether an episode was reviewed, by whom, and why it was rejected."""
     with studio.workspace.database.read() as connection:
-        return [item_facts(each) for each in items_about(connection, episode_id)]
+        return list(items_about(connection, episode_id))
 
 
 @contextmanager
