@@ -221,8 +221,7 @@ def test_somebody_elses_edits_are_shown_with_their_name_and_mine_go_on_top(
         save_edits(connection, task, [theirs], base_version=0, by=LEAD)
     page.keyboard.press("Enter")
     dialog = page.get_by_role("dialog")
-    dialog.wait_for()
-    assert LEAD.name in dialog.inner_text()
+    dialog.get_by_text(LEAD.name).first.wait_for()
     page.get_by_role("button", name="put mine on top").click()
     _saved(page)
     with workspace.database.read() as connection:
@@ -369,5 +368,5 @@ def test_on_a_phone_it_says_so_and_shows_what_was_said(
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(f"{address}/annotate/{task}")
     page.get_by_text("Labelling needs a screen").wait_for()
-    assert page.get_by_text("retreat").is_visible()
+    page.get_by_text("retreat").wait_for()
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 390

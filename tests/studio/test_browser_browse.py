@@ -25,12 +25,14 @@ def _count(page: Page, text: str) -> None:
 def test_a_newcomer_finds_the_fall_opens_it_and_comes_back(
     page: Page, address: str, small_workspace: SmallWorkspace
 ) -> None:
+    from playwright.sync_api import expect
+
     page.goto(address)
     _count(page, "3 episodes")
     page.get_by_role("button", name=re.compile("Failure: fall")).click()
     _count(page, "1 episode")
-    assert page.get_by_role("combobox", name="Query").input_value() == "failure = fall"
-    assert page.get_by_role("checkbox", name="Failure fall, 1").is_checked()
+    expect(page.get_by_role("combobox", name="Query")).to_have_value("failure = fall")
+    expect(page.get_by_role("checkbox", name="Failure fall, 1")).to_be_checked()
     page.get_by_role("link", name=re.compile("Open reach")).click()
     page.wait_for_url(re.compile(small_workspace.episodes[1]))
     page.go_back()
@@ -48,8 +50,7 @@ def test_a_wrong_query_says_where_and_what_it_would_be(page: Page, address: str)
     page.keyboard.type("taks = reach")
     page.keyboard.press("Enter")
     said = page.get_by_role("alert")
-    said.filter(has_text="at character 1").wait_for()
-    assert "did you mean task?" in said.inner_text()
+    said.filter(has_text="at character 1").filter(has_text="did you mean task?").wait_for()
     _count(page, "3 episodes")
     page.get_by_role("button", name="Clear the query").click()
     page.keyboard.type("oper")
@@ -97,7 +98,7 @@ def test_the_keyboard_alone_walks_selects_compares_and_returns_to_the_same_row(
     assert abs(_scroll(page) - scroll) < 2
     page.keyboard.press("v")
     page.locator(".episode-tile.current").first.wait_for()
-    assert "view=grid" in page.url
+    page.wait_for_url("**view=grid**")
 
 
 def test_an_empty_list_says_what_to_do(page: Page, address: str) -> None:

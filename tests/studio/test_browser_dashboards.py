@@ -43,8 +43,7 @@ def test_every_chart_answers_and_a_mark_opens_its_episodes(page: Page, address: 
         assert page.locator(kind).count() > 0, kind
     page.locator("#station_failures a.mark").first.focus()
     page.keyboard.press("ArrowRight")
-    detail = page.locator(".chart-tip").inner_text()
-    assert "episode" in detail
+    expect(page.locator(".chart-tip")).to_contain_text("episode")
     page.keyboard.press("Enter")
     page.wait_for_url("**/?query=*")
     assert "station+%3D" in page.url or "station%20%3D" in page.url
@@ -75,11 +74,13 @@ def test_a_wrong_query_is_told_in_every_card_and_can_be_mended(page: Page, addre
 
 
 def test_every_chart_can_be_read_as_a_table_on_a_phone(page: Page, address: str) -> None:
+    from playwright.sync_api import expect
+
     page.set_viewport_size({"width": 390, "height": 844})
     _open(page, f"{address}/dashboards")
     wide = page.evaluate("document.documentElement.scrollWidth")
     assert wide <= 390
     page.locator("#quality_over_time").get_by_role("button", name="Table").click()
     rows = page.locator("#quality_over_time tbody tr")
-    assert rows.count() == 15
-    assert "b00" in rows.first.inner_text()
+    expect(rows).to_have_count(15)
+    expect(rows.first).to_contain_text("b00")

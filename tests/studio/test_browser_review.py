@@ -86,12 +86,14 @@ def test_on_a_phone_the_buttons_lie_under_the_thumb(studio: StudioProcess, page:
 def test_ten_episodes_by_keyboard_over_a_server_that_is_killed(
     studio: StudioProcess, page: Page
 ) -> None:
+    from playwright.sync_api import expect
+
     page.goto(f"{studio.address}/review/ten")
     episode = _shown(page)
     seen = [episode]
     page.wait_for_selector("[data-frame]:not([data-frame='-1'])", timeout=30_000)
     fast = page.get_by_role("button", name="2 times as fast")
-    assert fast.get_attribute("aria-pressed") == "true"
+    expect(fast).to_have_attribute("aria-pressed", "true")
     for _ in range(3):
         seen.append(_accept(page, seen[-1]))
 
@@ -106,8 +108,8 @@ def test_ten_episodes_by_keyboard_over_a_server_that_is_killed(
     assert _shown(page) == rejected, "the same episode after the window was opened anew"
     page.keyboard.press("r")
     dialog = page.get_by_role("dialog")
-    assert dialog.get_by_role("radio", name="camera").is_checked()
-    assert dialog.get_by_role("textbox").input_value() == "a hand 12"
+    expect(dialog.get_by_role("radio", name="camera")).to_be_checked()
+    expect(dialog.get_by_role("textbox")).to_have_value("a hand 12")
     page.keyboard.press("Enter")
     seen.append(_shown(page, other_than=rejected))
     page.get_by_text("pulled in, next in the queue").wait_for()

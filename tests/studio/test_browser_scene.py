@@ -77,6 +77,8 @@ def test_hands_and_feet_are_where_the_kinematics_has_them(
 def test_keys_change_the_picture_and_nothing_is_drawn_while_nothing_changes(
     page: Page, address: str, small_workspace: SmallWorkspace
 ) -> None:
+    from playwright.sync_api import expect
+
     page.goto(f"{address}/episodes/{small_workspace.episodes[0]}?t=1000000000")
     page.wait_for_selector(f'{CANVAS}[data-frame]:not([data-frame="-2"])', state="attached")
     page.wait_for_function("() => window.__studioScene.drawn() > 0")
@@ -90,7 +92,7 @@ def test_keys_change_the_picture_and_nothing_is_drawn_while_nothing_changes(
         page.wait_for_timeout(300)
         before = page.evaluate("() => window.__studioScene.drawn()")
     page.get_by_text("Show", exact=True).click()
-    assert not page.get_by_label("Ghost of the command").is_checked()
+    expect(page.get_by_label("Ghost of the command")).not_to_be_checked()
     page.locator(CANVAS).focus()
     page.keyboard.press("ArrowLeft")
     page.wait_for_function("(n) => window.__studioScene.drawn() > n", arg=before)

@@ -223,7 +223,7 @@ def test_the_page_shows_a_real_recorder_and_is_loud_when_its_camera_dies(
         page.get_by_alt_text("What observations/head_right sees").wait_for(timeout=20_000)
         alarm = page.get_by_role("alert").filter(has_text=f"{CAMERA} is silent")
         alarm.wait_for(state="attached", timeout=30_000)
-        assert page.locator(".alarm-loud").is_visible()
+        page.locator(".alarm-loud").wait_for()
         page.wait_for_function("document.title.includes('head_left')", timeout=5000)
         page.locator(".alarm-sound").click()
         page.get_by_role("button", name="Turn the sound on").wait_for()
