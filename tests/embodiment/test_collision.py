@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corporeal.embodiment import collision
-from corporeal.embodiment.broad_phase import segment_distance
+from corporeal.embodiment.broad_phase import nearest_on_segments, segment_distance
 from corporeal.embodiment.collision import CollisionModel, adjacent_pairs
 from corporeal.embodiment.embodiment import Embodiment, Standing
 from corporeal.embodiment.joint_map import standing_positions
@@ -184,3 +184,99 @@ def test_the_solvers_outlive_the_shapes_that_made_them(humanoid: Embodiment) -> 
     clutter = [coal.Box(9, 9, 9) for _ in range(200)]
     np.testing.assert_array_equal(model.distances(q).minimum_m, first)
     assert len(clutter) == 200
+
+
+def test_shapes_near_each_other_are_those_that_coal_finds(
+    robot: Embodiment, positions_of: PositionsOf
+) -> None:
+    model, q = CollisionModel(robot), positions_of(robot, 60)
+    reach_m = 0.02
+    near = model.near(q, reach_m)
+    names = model.kinematics.names
+    found: dict[tuple[int, tuple[str, str]], float] = {}
+    for frame, (a, b), distance in zip(near.frame, near.links, near.distance, strict=True):
+        key = int(frame), (names[a], names[b])
+        found[key] = min(distance, found.get(key, np.inf))
+    for frame, nearest in enumerate(_every_distance(model, q)):
+        for pair, distance in nearest.items():
+            if abs(distance - reach_m) > COAL_M:
+                assert ((frame, pair) in found) == (distance < reach_m)
+            if (frame, pair) in found:
+                assert found[frame, pair] == pytest.approx(distance, abs=COAL_M)
+
+
+def test_nearest_points_lie_apart_along_the_normal_by_the_distance(
+    robot: Embodiment, positions_of: PositionsOf
+) -> None:
+    near = CollisionModel(robot).near(positions_of(robot, 60), 0.03)
+    assert len(near.frame)
+    np.testing.assert_allclose(np.linalg.norm(near.normal, axis=1), 1, atol=1e-6)
+    between = near.points[:, 0] - near.points[:, 1]
+    np.testing.assert_allclose(between, near.distance[:, None] * near.normal, atol=1e-5)
+
+
+def test_moving_one_shape_along_the_normal_changes_the_distance_by_as_much(
+    humanoid: Embodiment, positions_of: PositionsOf
+) -> None:
+    # The normal is how far the distance changes: what a solver that pushes links apart relies on.
+    model = CollisionModel(humanoid)
+    q = positions_of(humanoid, 200)
+    near = model.near(q, 0.03)
+    step, checked = 1e-5, 0
+    poses = [model.kinematics.transforms(q + step * each) for each in np.eye(q.shape[1])]
+    here = model.kinematics.transforms(q)
+    one = [np.flatnonzero((near.frame == f) & (near.distance > 0.002)) for f in range(40)]
+    for row in (rows[0] for rows in one if len(rows) == 1):
+        frame, links = near.frame[row], near.links[row]
+        for column, moved in enumerate(poses):
+            shift = []
+            for side in range(2):
+                pose, after = here[links[side], ..., frame], moved[links[side], ..., frame]
+                on_link = pose[:, :3].T @ (near.points[row, side] - pose[:, 3])
+                shift.append(after[:, :3] @ on_link + after[:, 3] - near.points[row, side])
+            expected = near.normal[row] @ (shift[0] - shift[1])
+            again = model.near(q[frame : frame + 1] + step * np.eye(q.shape[1])[column], 0.04)
+            same = (again.links == links).all(axis=1)
+            change = again.distance[same].min() - near.distance[row]
+            assert change == pytest.approx(expected, abs=0.05 * step)
+        checked += 1
+    assert checked >= 5
+
+
+def test_a_negative_reach_finds_only_what_is_deeper(humanoid: Embodiment) -> None:
+    q = np.tile(standing_positions(humanoid), (2, 1))
+    columns = [humanoid.joint_names.index(f"left_{j}_joint") for j in ("shoulder_roll", "elbow")]
+    q[1, columns] = (-1.2, 0.0)
+    model = CollisionModel(humanoid)
+    assert set(model.near(q, -0.004).frame) == {1}
+    assert model.near(q, -0.004).distance.max() < -0.004
+    assert len(model.near(q[:1], 0.0).frame) == 0
+
+
+def test_nothing_is_near_where_there_are_no_shapes_and_no_frames(humanoid: Embodiment) -> None:
+    links = tuple(link.model_copy(update={"collision": ()}) for link in humanoid.links)
+    bare = CollisionModel(humanoid.model_copy(update={"links": links}))
+    q = standing_positions(humanoid)[None]
+    assert len(bare.near(q, 1.0).frame) == 0
+    assert len(CollisionModel(humanoid).near(q[:0], 1.0).frame) == 0
+
+
+@settings(max_examples=100, deadline=None)
+@given(VECTOR, VECTOR, VECTOR, VECTOR)
+def test_the_nearest_points_lie_on_their_segments_and_no_step_brings_them_nearer(
+    centre_a: Array, half_a: Array, centre_b: Array, half_b: Array
+) -> None:
+    given_ = [v[:, None] for v in (centre_a, half_a, centre_b, half_b)]
+    first, second = (each[:, 0] for each in nearest_on_segments(*given_))
+    steps = np.linspace(-1, 1, 21)[:, None]
+    distance = float(np.linalg.norm(first - second))
+    for point, centre, half, other in (
+        (first, centre_a, half_a, second),
+        (second, centre_b, half_b, first),
+    ):
+        length = half @ half
+        share = float((point - centre) @ half / length) if length > 0 else 0.0
+        np.testing.assert_allclose(centre + share * half, point, atol=1e-9)
+        assert abs(share) <= 1 + 1e-9
+        along = np.linalg.norm(centre + steps * half - other, axis=1)
+        assert along.min() >= distance - 1e-9

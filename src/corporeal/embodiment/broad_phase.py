@@ -99,6 +99,16 @@ def near_pairs(shapes: Shapes, pairs: Indices, located: Array, reach_m: float | 
 
 def segment_distance(centre_a: Array, half_a: Array, centre_b: Array, half_b: Array) -> Array:
     """Distances (n,) of segments, each given by its centre and half its length (3, n)."""
+    first, second = nearest_on_segments(centre_a, half_a, centre_b, half_b)
+    between = first - second
+    distance: Array = np.sqrt((between * between).sum(0))
+    return distance
+
+
+def nearest_on_segments(
+    centre_a: Array, half_a: Array, centre_b: Array, half_b: Array
+) -> tuple[Array, Array]:
+    """The points (3, n) on two segments each that are nearest to the other."""
     apart = centre_a - centre_b
     aa, bb, ab = (half_a * half_a).sum(0), (half_b * half_b).sum(0), (half_a * half_b).sum(0)
     ca, cb = (half_a * apart).sum(0), (half_b * apart).sum(0)
@@ -109,9 +119,7 @@ def segment_distance(centre_a: Array, half_a: Array, centre_b: Array, half_b: Ar
     s = np.clip(np.where(skew, ab * cb - ca * bb, 0.0) / np.where(skew, crossing, 1.0), -1, 1)
     t = np.clip((ab * s + cb) / safe_b, -1, 1)
     s = np.clip((ab * t - ca) / safe_a, -1, 1)
-    between = apart + half_a * s - half_b * t
-    distance: Array = np.sqrt((between * between).sum(0))
-    return distance
+    return centre_a + half_a * s, centre_b + half_b * t
 
 
 def _hull(shape: Shape) -> tuple[Array, float, float]:

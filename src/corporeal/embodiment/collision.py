@@ -11,7 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from corporeal.embodiment.broad_phase import Candidates, Indices, Shapes, near_pairs, shapes_of
+from corporeal.embodiment.broad_phase import (
+    Candidates,
+    Indices,
+    Shapes,
+    near_pairs,
+    nearest_on_segments,
+    shapes_of,
+)
 from corporeal.embodiment.embodiment import Embodiment
 from corporeal.embodiment.joint_map import standing_positions
 from corporeal.embodiment.kinematics import Kinematics
@@ -54,6 +61,22 @@ class Collisions:
 
     def __len__(self) -> int:
         return len(self.links)
+
+
+@dataclass(frozen=True, eq=False)
+class Nearby:
+    """Pairs of shapes that are near each other, n of them, in the axes of the base.
+
+    `links` (n, 2) are numbers of links; `points` (n, 2, 3) lie on both surfaces where they are
+    nearest; `normal` (n, 3) shows from the second shape to the first; `distance` (n,) is negative
+    where they overlap.
+    """
+
+    frame: Indices
+    links: Indices
+    points: Array
+    normal: Array
+    distance: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,6 +155,52 @@ class CollisionModel:
             tuple(self.pairs[pair] for _, pair in keys),
             np.array([deepest[key] for key in keys], np.float64),
         )
+
+    def near(self, q: ArrayLike, reach_m: float) -> Nearby:
+        """All pairs of shapes nearer than `reach_m` in joints (T, J), and where they are."""
+        poses = self.kinematics.transforms(self.kinematics.checked(q))
+        located = self._shapes.located(poses)
+        near = near_pairs(self._shapes, self._tested.shapes, located, reach_m)
+        pairs = self._tested.shapes[near.pair]
+        ends = [located[side, :, :, near.frame].T for side in pairs.T]
+        first, second = nearest_on_segments(ends[0][0], ends[0][1], ends[1][0], ends[1][1])
+        normal = first - second
+        length = np.sqrt((normal * normal).sum(0))
+        normal = (normal / np.where(length > 1e-9, length, 1.0)).T
+        distance = near.bound.copy()
+        radii = self._shapes.radii[pairs]
+        points = np.stack([first.T - normal * radii[:, :1], second.T + normal * radii[:, 1:]], 1)
+        for one, row in self._witnesses(poses, near).items():
+            distance[one], points[one], normal[one] = row
+        kept = distance < reach_m
+        return Nearby(
+            near.frame[kept],
+            self._shapes.link[pairs[kept]],
+            points[kept],
+            normal[kept],
+            distance[kept],
+        )
+
+    def _witnesses(self, poses: Array, near: Candidates) -> dict[int, tuple[float, Array, Array]]:
+        """Distance, points (2, 3) and normal (3,) of those that are not capsules, by coal."""
+        coal = import_coal()
+        request, result = coal.DistanceRequest(), coal.DistanceResult()
+        here = coal.Transform3s()
+        doubtful = np.flatnonzero(~near.exact)
+        pairs = self._tested.shapes[near.pair[doubtful]]
+        rotations, offsets = _relative(self._shapes, poses, pairs, near.frame[doubtful])
+        links = poses[self._shapes.link[pairs[:, 0]], :, :, near.frame[doubtful]]
+        places = self._shapes.places[pairs[:, 0]]
+        turns = links[:, :, :3] @ places[:, :, :3]
+        origins = (links[:, :, :3] @ places[:, :, 3:] + links[:, :, 3:])[..., 0]
+        found: dict[int, tuple[float, Array, Array]] = {}
+        for row, one in enumerate(doubtful.tolist()):
+            result.clear()
+            there = coal.Transform3s(rotations[row], offsets[row])
+            gap = self._tested.solvers[near.pair[one]](here, there, request, result)
+            at = np.stack([result.getNearestPoint1(), result.getNearestPoint2()])
+            found[one] = gap, at @ turns[row].T + origins[row], -(turns[row] @ result.normal)
+        return found
 
     @cached_property
     def _possible(self) -> tuple[LinkPair, ...]:

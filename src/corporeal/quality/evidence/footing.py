@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import median_filter
 
-from corporeal.embodiment.embodiment import Shape
-from corporeal.embodiment.kinematics import placement_of
+from corporeal.embodiment.shape_reach import lowest_point
 from corporeal.quality.evidence.base_order import world_poses
 from corporeal.quality.evidence.mounting import ancestors, foot_links, mount_of
 from corporeal.quality.finding import NotAssessed, spans
@@ -96,26 +95,6 @@ def ankle_tracks(subject: Subject) -> dict[str, Track]:
     return found
 
 
-def reach_down(shapes: tuple[Shape, ...], position: Array, rotation: Array) -> Array:
-    """Height (T,) of the lowest point of shapes on a link at `position` and `rotation`."""
-    heights = []
-    for shape in shapes:
-        placement = placement_of(shape)
-        centre = position[:, 2] + rotation[:, 2] @ placement[:, 3]
-        down = np.abs(rotation[:, 2] @ placement[:, :3])
-        size = np.array(shape.size)
-        if shape.type == "box":
-            extent = down @ (size / 2)
-        elif shape.type == "sphere":
-            extent = np.full(len(down), size[0])
-        else:
-            side = 1.0 if shape.type == "capsule" else np.sqrt(np.maximum(1 - down[:, 2] ** 2, 0))
-            extent = size[1] / 2 * down[:, 2] + size[0] * side
-        heights.append(centre - extent)
-    lowest: Array = np.min(heights, axis=0)
-    return lowest
-
-
 def _footing(subject: Subject) -> Footing:
     posture = subject.posture
     if posture.base is None:
@@ -131,7 +110,8 @@ def _footing(subject: Subject) -> Footing:
         centres.append(position + rotation @ placement[:, 3])
         turns.append(rotation @ placement[:, :3])
         if shapes[link]:
-            lowest.append(reach_down(shapes[link], position, rotation))
+            row = np.concatenate([rotation[:, 2].T, position[:, 2][None]])
+            lowest.append(np.min([lowest_point(shape, row) for shape in shapes[link]], axis=0))
         else:
             lowest.append(centres[-1][:, 2])
     lower = np.min(lowest, axis=0)
