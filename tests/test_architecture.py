@@ -23,7 +23,7 @@ DIRECTION = (
     ("episode",),
     ("testing",),
     ("simulation",),
-    ("capture", "quality", "annotation", "exchange"),
+    ("capture", "retargeting", "quality", "annotation", "exchange"),
     ("catalog",),
     ("operations",),
     ("studio",),

@@ -114,9 +114,13 @@ def _models() -> tuple[type[Document], ...]:
     from corporeal.protocol.protocol import Protocol
     from corporeal.quality.policy import Policy
     from corporeal.quality.scoring.weights import Weighting
+    from corporeal.retargeting.goal.robot_map import RetargetingMap
+    from corporeal.retargeting.marker.marker_set import MarkerSet
+    from corporeal.retargeting.skeleton.skeleton_map import SkeletonMap
     from corporeal.schema.schema import Schema
 
-    return Schema, Embodiment, Protocol, Policy, Weighting
+    motion = (RetargetingMap, SkeletonMap, MarkerSet)
+    return Schema, Embodiment, Protocol, Policy, Weighting, *motion
 
 
 def _ready(name: str) -> Document:

@@ -1,0 +1,264 @@
+"""`corporeal retarget`: human motion becomes an episode of a robot."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from corporeal.cli.command import Command
+from corporeal.cli.export_options import CORES, Jobs, On
+from corporeal.cli.output import AsJson, print_json
+from corporeal.cli.retargeted_clips import run_clips, show_clips
+from corporeal.errors import CorporealError, UnknownNameError
+
+if TYPE_CHECKING:
+    from corporeal.embodiment.embodiment import Embodiment
+    from corporeal.retargeting.job.clip_files import ClipFile
+    from corporeal.retargeting.job.clip_job import ClipJob
+    from corporeal.retargeting.reader import Hints
+
+_HINTS = "What the file does not say"
+_BESIDE = "Beside the episode"
+_KNOWN = "What the episode says of itself"
+
+
+def retarget(
+    clips: Annotated[
+        list[Path] | None, typer.Argument(help="BVH, AMC, C3D, CSV, NPZ, NPY, JSON; or folders.")
+    ] = None,
+    robot: Annotated[
+        str, typer.Option(help="The robot: a ready name, or its URDF, MJCF or document.")
+    ] = "g1",
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The episode; a folder for many clips.")
+    ] = None,
+    policy: Annotated[
+        str, typer.Option(help="Frames out of reach: clip, interpolate, split or reject.")
+    ] = "clip",
+    cutoff: Annotated[
+        float, typer.Option(min=0, help="Low-pass without delay, Hz; 0 for none.")
+    ] = 5.0,
+    rate: Annotated[
+        float | None, typer.Option(min=1, max=1000, help="Frames per second of the result.")
+    ] = None,
+    mapping: Annotated[
+        Path | None, typer.Option("--map", help="A retargeting map for a robot of your own.")
+    ] = None,
+    draft_map: Annotated[
+        bool, typer.Option("--draft-map", help="Print a map of the robot to start from.")
+    ] = False,
+    kind: Annotated[
+        str | None, typer.Option("--format", help="The clip's format.", rich_help_panel=_HINTS)
+    ] = None,
+    skeleton: Annotated[
+        str | None,
+        typer.Option(help="A skeleton or marker set, ready or yours.", rich_help_panel=_HINTS),
+    ] = None,
+    unit: Annotated[
+        str | None, typer.Option(help="m, cm, mm or in.", rich_help_panel=_HINTS)
+    ] = None,
+    up: Annotated[
+        str | None, typer.Option(help="x, y, z, -x, -y or -z.", rich_help_panel=_HINTS)
+    ] = None,
+    clip_rate: Annotated[
+        float | None,
+        typer.Option(min=1, max=2000, help="Samples per second.", rich_help_panel=_HINTS),
+    ] = None,
+    bones: Annotated[
+        Path | None, typer.Option(help="The ASF of an AMC.", rich_help_panel=_HINTS)
+    ] = None,
+    person: Annotated[
+        str | None, typer.Option(help="Whom to follow of several.", rich_help_panel=_HINTS)
+    ] = None,
+    preview: Annotated[
+        Path | None,
+        typer.Option(help="Both: .mp4, .png or .rrd; a folder for many.", rich_help_panel=_BESIDE),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(help="Figures: .png, .svg or .pdf; or a folder.", rich_help_panel=_BESIDE),
+    ] = None,
+    track: Annotated[
+        bool,
+        typer.Option("--track", help="Try it in physics.", rich_help_panel=_BESIDE),
+    ] = False,
+    tracker: Annotated[
+        Path | None,
+        typer.Option(help="With this ONNX network (and --track).", rich_help_panel=_BESIDE),
+    ] = None,
+    operator: Annotated[
+        str | None, typer.Option(help="Who retargets it.", rich_help_panel=_KNOWN)
+    ] = None,
+    demonstrator: Annotated[
+        str | None, typer.Option(help="Who moved.", rich_help_panel=_KNOWN)
+    ] = None,
+    consent: Annotated[
+        str | None,
+        typer.Option(help="That of the demonstrator: its record.", rich_help_panel=_KNOWN),
+    ] = None,
+    task: Annotated[
+        str | None, typer.Option(help="The clip's name if none.", rich_help_panel=_KNOWN)
+    ] = None,
+    meta: Annotated[
+        list[str] | None,
+        typer.Option(help="Another metadata field, NAME=VALUE.", rich_help_panel=_KNOWN),
+    ] = None,
+    on: On = "processes",
+    jobs: Jobs = CORES,
+    as_json: AsJson = False,
+) -> None:
+    """Turn human motion into a robot's: feet hold, limits hold, nothing collides.
+
+    The result is an ordinary episode; [bold]corporeal check[/bold] judges it by the usual gates.
+    Of many clips, those that are there already are kept; interrupted, it goes on. Exit 0 when
+    every clip gave an episode, 1 when one gave none or its solve did not come to an end, 2 when
+    the one clip or an option is no good.
+
+    Example: [bold]corporeal retarget walk.bvh --robot g1 --out walk.h5 --preview walk.mp4[/bold]
+    """
+    from corporeal.embodiment.library import open_robot
+    from corporeal.retargeting.goal.robot_map import open_map, robot_map
+    from corporeal.retargeting.job.clip_files import find_clips
+    from corporeal.retargeting.job.clip_job import ClipJob
+    from corporeal.retargeting.reader import Hints
+    from corporeal.retargeting.settings import POLICIES, Settings
+    from corporeal.runner import runner_of
+
+    model = open_robot(robot)
+    if draft_map:
+        _print_draft(model, as_json=as_json)
+        return
+    chosen = next((name for name in POLICIES if name == policy), None)
+    if chosen is None:
+        raise UnknownNameError("policy", policy, POLICIES)
+    if out is None:
+        raise CorporealError("no --out; name the episode to write, or a folder for many clips.")
+    hints = Hints(skeleton, unit, up, clip_rate, bones, person)
+    _check_hints(hints, kind)
+    runner_of(on)
+    document = None if mapping is None else open_map(mapping)
+    # Mistakes in the map are found before any clip is read.
+    robot_map(model, document)
+    known = {"operator": operator, "demonstrator": demonstrator, "consent": consent, "task": task}
+    like = ClipJob(
+        clip=Path(),
+        episode=out,
+        robot=model,
+        mapping=document,
+        hints=hints,
+        kind=kind,
+        settings=Settings(cutoff_hz=cutoff or None, rate_hz=rate, policy=chosen),
+        preview=preview,
+        report=report,
+        tracked=track or tracker is not None,
+        tracker=tracker,
+        facts=_facts(known, meta),
+    )
+    files = find_clips(clips or [], kind=kind)
+    many = len(files) > 1 or any(path.is_dir() for path in clips or [])
+    to_do = _jobs_of(files, like, many=many)
+    for job in to_do:
+        job.check()
+    if like.tracked:
+        _check_physics(model, tracker)
+    outcomes, refused = run_clips(to_do, on, jobs)
+    if as_json:
+        print_json({
+            "clips": [each.to_json() for each in outcomes],
+            "refused": {str(clip): str(error) for clip, error in refused.items()},
+        })  # fmt: skip
+    elif outcomes or len(files) > 1:
+        show_clips(outcomes, refused)
+    if len(files) == 1 and refused:
+        raise next(iter(refused.values()))
+    raise typer.Exit(0 if not refused and all(each.good for each in outcomes) else 1)
+
+
+def _print_draft(robot: Embodiment, *, as_json: bool) -> None:
+    """The map of a robot as a document, to be looked over and given back with --map."""
+    import yaml
+
+    from corporeal.retargeting.goal.robot_map import draft_map
+
+    told = draft_map(robot).model_dump(mode="json", exclude_none=True)
+    if as_json:
+        print_json(told)
+    else:
+        typer.echo(yaml.safe_dump(told, sort_keys=False), nl=False)
+
+
+def _jobs_of(clips: list[ClipFile], like: ClipJob, *, many: bool) -> list[ClipJob]:
+    """A job for every clip, with the files of `like` placed for it."""
+    from corporeal.retargeting.job.clip_job import PAGES
+    from corporeal.retargeting.preview.writing import SUFFIXES
+
+    return [
+        replace(
+            like,
+            clip=clip.path,
+            episode=_placed(like.episode, clip, (".h5",), many=many),
+            preview=like.preview and _placed(like.preview, clip, SUFFIXES, many=many),
+            report=like.report and _placed(like.report, clip, PAGES, many=many),
+        )
+        for clip in clips
+    ]
+
+
+def _placed(target: Path, clip: ClipFile, suffixes: tuple[str, ...], *, many: bool) -> Path:
+    """The file for one clip: the target itself, or in it and named after the clip.
+
+    The first suffix is that of files whose names nobody gives.
+    """
+    if not many and not target.is_dir():
+        if target.suffix.lower() not in suffixes:
+            raise CorporealError(
+                f"{target}: got a name ending in {target.suffix!r}; expected one of "
+                f"{', '.join(suffixes)}, or a folder that is there."
+            )
+        return target
+    if target.suffix.lower() in suffixes or target.is_file():
+        raise CorporealError(f"{target}: is one file; expected a folder for many clips.")
+    return target / clip.name.with_name(clip.name.name + suffixes[0])
+
+
+def _check_hints(hints: Hints, kind: str | None) -> None:
+    """Raise an error that lists the valid ones for a word that no reader knows."""
+    from corporeal.retargeting.cleaning.standard_axes import AXES, METRES
+    from corporeal.retargeting.reader import readers
+
+    for what, word, known in (
+        ("--format", kind, readers()),
+        ("--unit", hints.unit, METRES),
+        ("--up", hints.up, AXES),
+    ):
+        if word is not None and word not in known:
+            raise UnknownNameError(what, word, known)
+    if hints.bones is not None and not hints.bones.is_file():
+        raise CorporealError(f"{hints.bones}: no such file; expected the ASF of an AMC.")
+
+
+def _check_physics(robot: Embodiment, tracker: Path | None) -> None:
+    """Raise an error where a motion could not be tried in physics, before any is made."""
+    from corporeal.embodiment.mujoco_model import import_mujoco
+    from corporeal.retargeting.tracking.tracker import open_policy
+
+    import_mujoco()
+    if tracker is not None:
+        open_policy(tracker, robot)
+
+
+def _facts(named: dict[str, str | None], pairs: list[str] | None) -> dict[str, str]:
+    """What is known of the take, by name."""
+    facts = {name: value for name, value in named.items() if value}
+    for text in pairs or []:
+        name, sign, value = text.partition("=")
+        if not sign or not name:
+            raise CorporealError(f"--meta, got {text!r}; expected NAME=VALUE.")
+        facts[name] = value
+    return facts
+
+
+COMMAND = Command(retarget, panel="Sources")

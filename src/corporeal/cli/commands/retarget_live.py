@@ -1,0 +1,137 @@
+"""`corporeal retarget-live`: a person moves, a robot follows, both are seen side by side."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from contextlib import nullcontext
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.live import Live
+from rich.table import Table
+
+from corporeal.cli.command import Command
+from corporeal.cli.output import AsJson, console, print_json, stderr
+from corporeal.errors import CorporealError
+
+if TYPE_CHECKING:
+    from corporeal.retargeting.live.session import LiveStatus, LiveSummary
+
+
+def retarget_live(
+    robot: Annotated[
+        str, typer.Option(help="The robot: a ready name, or its URDF, MJCF or document.")
+    ] = "g1",
+    listen: Annotated[
+        str, typer.Option(help="Where poses come in: udp://, ws:// or natnet://HOST:PORT.")
+    ] = "udp://127.0.0.1:9870",
+    send: Annotated[
+        str | None, typer.Option(help="Where joint targets go: udp://HOST:PORT.")
+    ] = None,
+    view: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Port of the page with person and robot.")
+    ] = None,
+    record: Annotated[Path | None, typer.Option(help="Keep the session as this episode.")] = None,
+    operator: Annotated[
+        str | None, typer.Option(help="Who runs it; stored in the episode.")
+    ] = None,
+    seconds: Annotated[float | None, typer.Option(min=0.1, help="Stop after so long.")] = None,
+    play: Annotated[
+        Path | None, typer.Option(help="Send this clip to itself, over and over, to try it out.")
+    ] = None,
+    recover: Annotated[
+        Path | None, typer.Option(help="Make the episode of a session that was cut off (*.live).")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Follow a stream of poses with a robot until Ctrl-C; every latency is measured.
+
+    Exit 1 when not one pose was followed.
+
+    Example: [bold]corporeal retarget-live --listen udp://127.0.0.1:9870 --view 8791[/bold]
+    """
+    from corporeal.embodiment.library import open_robot
+    from corporeal.retargeting.live.live_episode import episode_of_live
+    from corporeal.retargeting.live.player import playing
+    from corporeal.retargeting.live.session import LiveSettings, run_live
+
+    model = open_robot(robot)
+    facts = {} if operator is None else {"operator": operator}
+    if recover is not None:
+        target = record or recover.with_suffix("")
+        _tell_recovered(episode_of_live(recover, target, model, facts), as_json)
+        return
+    if record is not None and record.exists():
+        raise CorporealError(f"{record}: is there already. Name another --record.")
+    stop = threading.Event()
+    before = signal.signal(signal.SIGINT, lambda *_: stop.set())
+    settings = LiveSettings(model, listen, send, view, record=record, seconds=seconds)
+    try:
+        with (
+            playing(play, listen) if play is not None else nullcontext(),
+            Live(console=stderr(), transient=True, auto_refresh=False) as page,
+        ):
+            summary = run_live(
+                settings,
+                stop=stop,
+                report=lambda status: page.update(_page(status), refresh=True),
+            )
+    finally:
+        signal.signal(signal.SIGINT, before)
+    episode = None
+    if summary.frames_at is not None and summary.frames:
+        episode = episode_of_live(summary.frames_at, Path(str(record)), model, facts)
+    if as_json:
+        told = asdict(summary)
+        del told["frames_at"]
+        print_json({**told, "episode": None if episode is None else str(episode)})
+    else:
+        _show(summary, episode)
+    raise typer.Exit(0 if summary.frames else 1)
+
+
+def _tell_recovered(episode: Path, as_json: bool) -> None:
+    if as_json:
+        print_json({"episode": str(episode)})
+    else:
+        console().print(f"recovered {episode}\nnext: corporeal check {episode}")
+
+
+def _page(status: LiveStatus) -> Table:
+    """What is on the terminal while it runs."""
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_row("listening", status.listening)
+    if status.page is not None:
+        table.add_row("look at", f"[bold]{status.page}[/bold]")
+    if status.waiting:
+        table.add_row("waiting", status.waiting)
+    table.add_row("frames", f"{status.frames} at {status.rate_hz:.0f} Hz")
+    total = status.latency.total_ms
+    table.add_row("latency", f"{total.p50:.1f} ms, 95 % within {total.p95:.1f} ms")
+    if status.stale:
+        table.add_row("[bold red]silent[/bold red]", "no pose comes; the last target is held")
+    table.add_row("", "Ctrl-C ends it")
+    return table
+
+
+def _show(summary: LiveSummary, episode: Path | None) -> None:
+    page = console()
+    total = summary.latency.total_ms
+    page.print(f"{summary.frames} poses in {summary.duration_s:.1f} s ({summary.rate_hz:.0f} Hz)")
+    if summary.frames:
+        most = f"95 % within {total.p95:.1f} ms, worst {total.worst:.1f} ms"
+        page.print(f"latency {total.p50:.1f} ms, {most}")
+        share = 100 * summary.infeasible / summary.frames
+        page.print(f"{summary.infeasible} frames ({share:.1f} %) with a hand or foot out of reach")
+    else:
+        page.print("not one pose was followed; is the sender's address this one?", style="yellow")
+    for note in summary.notes:
+        page.print(f"  {note}", style="dim")
+    if episode is not None:
+        page.print(f"\nnext: corporeal check {episode}")
+
+
+COMMAND = Command(retarget_live, panel="Sources")

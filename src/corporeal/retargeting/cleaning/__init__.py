@@ -1,0 +1,1 @@
+"""Human motion in metres, upright, without gaps, outliers and noise."""

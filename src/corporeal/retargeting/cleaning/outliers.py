@@ -1,0 +1,239 @@
+"""Samples that a body cannot have had: spikes, impossible bones, sides mistaken for each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import maximum_filter1d, median_filter
+
+from corporeal.geometry import Array, normalise
+from corporeal.retargeting.cleaning.bones import BONES, LOOSE, bone_lengths, usual_lengths
+from corporeal.retargeting.cleaning.resampling import bridge
+from corporeal.retargeting.motion import POINTS, SIDES
+
+Mask = NDArray[np.bool_]
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+_WINDOW_S = 0.06
+_FASTEST_M_S2 = 60.0
+_SPIKE_SIGMAS = 5.0
+_BONE_SIGMAS = 6.0
+_BONE_M, _BONE_PART = 0.05, 0.2
+_LOOSE_M = 0.15
+_USUAL_M = 0.15
+_RIGID_M = 0.004
+_OPPOSED = -0.5
+_PASSES = 2
+_WORST_PER_FRAME = 4
+_GROUPS = (("hip", "knee", "ankle", "heel", "toe"), ("shoulder", "elbow", "wrist", "hand"))
+
+
+@dataclass(frozen=True, eq=False)
+class Outliers:
+    """`wrong` (T, P) marks samples to throw away; `swapped` (T, 2) frames of [legs, arms]."""
+
+    wrong: Mask
+    swapped: Mask
+
+
+def noise(positions: Array, known: Mask) -> Array:
+    """The standard deviation (P,) of each point's noise along one axis, in metres.
+
+    From third differences, in which slow motion vanishes and white noise adds up; 0 for a point
+    with too few samples in a row.
+    """
+    third = np.diff(np.where(known[..., None], positions, np.nan), n=3, axis=0)
+    found = np.zeros(positions.shape[1])
+    for point in range(positions.shape[1]):
+        steps = third[:, point]
+        steps = np.abs(steps[np.isfinite(steps[:, 0])])
+        if len(steps) >= 8:
+            found[point] = 1.4826 * np.median(steps) / np.sqrt(20.0)
+    return found
+
+
+def find_outliers(positions: Array, known: Mask, rate_hz: float, sigma: Array) -> Outliers:
+    """Which of the known samples are wrong; `sigma` (P,) is the noise of each point.
+
+    Frames of swapped limbs are judged as they are after swapping back.
+    """
+    window = _window(rate_hz)
+    away, middle = _away(positions, known, window)
+    swapped = _swapped_limbs(positions, known, middle, sigma)
+    mended, start = swap_back(positions, swapped), swap_back(known, swapped)
+    if np.any(swapped):
+        away, _ = _away(mended, start, window)
+    good = start
+    rigid = _on_rigid_bones(mended, start)
+    # Where every other sample is missing, the window is twice as long.
+    half_s = (window // 2) / rate_hz / np.maximum(start.mean(axis=0), 0.1)
+    for _ in range(_PASSES):
+        spikes = _spikes(mended, good, away, half_s, sigma) & ~rigid
+        good = good & ~spikes
+        again = np.any(spikes, axis=0)
+        if not np.any(again):
+            break
+        away[:, again] = _away(mended[:, again], good[:, again], window)[0]
+    good = good & ~_impossible_bones(mended, good, away, sigma)
+    return Outliers(start & ~good, swapped)
+
+
+def swap_back(samples: NDArray[Scalar], swapped: Mask) -> NDArray[Scalar]:
+    """Samples (T, P, ...) with left and right of the limbs exchanged in the marked frames."""
+    if not np.any(swapped):
+        return samples
+    mended = samples.copy()
+    for group, parts in enumerate(_GROUPS):
+        frames = np.flatnonzero(swapped[:, group])[:, None]
+        left, right = (_indices(side, parts) for side in SIDES)
+        mended[frames, left] = samples[frames, right]
+        mended[frames, right] = samples[frames, left]
+    return mended
+
+
+def _indices(side: str, parts: tuple[str, ...]) -> list[int]:
+    return [POINTS.index(f"{side}_{part}") for part in parts]
+
+
+def _window(rate_hz: float) -> int:
+    return int(np.clip(2 * round(_WINDOW_S * rate_hz / 2) + 1, 5, 7))
+
+
+def _away(positions: Array, known: Mask, window: int) -> tuple[Array, Array]:
+    """How far (T, P) each known sample is from the median of its known neighbours, and that.
+
+    Neighbours are counted in samples, not in time, so that a gap hides none of them.
+    """
+    middle = bridge(positions, known)
+    away = np.zeros(known.shape)
+    for point in np.flatnonzero(known.sum(axis=0) >= 3):
+        seen = slice(None) if known[:, point].all() else known[:, point]
+        path = positions[seen, point]
+        near = median_filter(path, size=(window, 1), mode="mirror")
+        middle[seen, point] = near
+        away[seen, point] = np.linalg.norm(path - near, axis=1)
+    return away, middle
+
+
+def _spikes(positions: Array, known: Mask, away: Array, half_s: Array, sigma: Array) -> Mask:
+    """Known samples too far `away` from the median of their neighbours, and not by a smooth way."""
+    # A tenth of the samples may be wrong, so the rest says what is usual for this point.
+    usual = np.array(
+        [
+            np.quantile(each[seen], 0.9) if seen.any() else 0.0
+            for each, seen in zip(away.T, known.T, strict=True)
+        ]
+    )
+    real = np.minimum(0.5 * _FASTEST_M_S2 * half_s**2, _USUAL_M) + 4 * sigma
+    allowed = np.maximum.reduce([_SPIKE_SIGMAS * sigma, real, np.minimum(3 * usual, _USUAL_M)])
+    suspected = known & (away > allowed)
+    if len(positions) < 5 or not np.any(suspected):
+        return np.asarray(suspected)
+    # The fourth difference is small along any real path, however fast, if it is sampled well.
+    fourth = np.zeros_like(away)
+    seen_only = np.where(known[..., None], positions, np.nan)
+    fourth[2:-2] = np.linalg.norm(np.diff(seen_only, n=4, axis=0), axis=2) / 6
+    # At the ends of the clip a spike has a smaller part in the difference.
+    fourth[0], fourth[1], fourth[-2], fourth[-1] = (
+        6 * fourth[2], 1.5 * fourth[2], 1.5 * fourth[-3], 6 * fourth[-3]
+    )  # fmt: skip
+    rough = maximum_filter1d(np.where(np.isfinite(fourth), fourth, np.inf), 5, axis=0)
+    return np.asarray(suspected & (rough > 0.3 * away))
+
+
+def _on_rigid_bones(positions: Array, known: Mask) -> Mask:
+    """Samples (T, P) on a bone that has the length that it always has, to within millimetres.
+
+    Motion solved on a skeleton is like that: what looks like a spike in it is a quick movement.
+    """
+    lengths = bone_lengths(np.where(known[..., None], positions, np.nan))
+    off = np.abs(lengths - usual_lengths(lengths))
+    steady = 1.4826 * usual_lengths(off) < 0.5 * _RIGID_M
+    held = np.zeros(known.shape, dtype=bool)
+    held[:, BONES[:, 1]] = (off < _RIGID_M) & steady
+    return held
+
+
+def _impossible_bones(positions: Array, known: Mask, away: Array, sigma: Array) -> Mask:
+    """The fewest samples whose loss leaves no bone far from its usual length."""
+    wrong = np.zeros_like(known)
+    points = np.where(known[..., None], positions, np.nan)
+    lengths = bone_lengths(points)
+    usual = usual_lengths(lengths)
+    off = np.abs(lengths - usual)
+    spread = 1.4826 * usual_lengths(off)
+    noisy = _BONE_SIGMAS * np.hypot(sigma[BONES[:, 0]], sigma[BONES[:, 1]])
+    allowed = np.maximum.reduce(
+        [_BONE_SIGMAS * spread, noisy, _BONE_PART * usual, np.where(LOOSE, _LOOSE_M, _BONE_M)]
+    )
+    bad = off > allowed
+    frames = np.flatnonzero(np.any(bad, axis=1))
+    if not len(frames):
+        return wrong
+    restless = away[frames]
+    left = bad[frames]
+    for _ in range(_WORST_PER_FRAME):
+        count = np.zeros(restless.shape)
+        for bone, (upper, lower) in enumerate(BONES):
+            count[:, upper] += left[:, bone]
+            count[:, lower] += left[:, bone]
+        # Ties go to the outer end, unless the inner one moves more strangely.
+        blame = np.where(count > 0, count + 0.5 * restless / (restless + 0.05), 0.0)
+        blame[:, BONES[:, 1]] += np.where(count[:, BONES[:, 1]] > 0, 0.01, 0.0)
+        worst = np.argmax(blame, axis=1)
+        chosen = np.flatnonzero(blame[np.arange(len(frames)), worst] > 0)
+        wrong[frames[chosen], worst[chosen]] = True
+        touched = (BONES[:, 0] == worst[:, None]) | (BONES[:, 1] == worst[:, None])
+        left = left & ~touched
+    return wrong & known
+
+
+def _swapped_limbs(positions: Array, known: Mask, middle: Array, sigma: Array) -> Mask:
+    """Frames (T, 2) in which the left and right [legs, arms] stand in each other's place."""
+    swapped = np.zeros((len(positions), len(_GROUPS)), dtype=bool)
+    for group, parts in enumerate(_GROUPS):
+        left, right = (_indices(side, parts) for side in SIDES)
+        both = known[:, left] & known[:, right]
+        as_is, crossed = (
+            _distance2(positions, middle, left, here) + _distance2(positions, middle, right, there)
+            for here, there in ((left, right), (right, left))
+        )
+        count = np.maximum(both.sum(axis=1), 1)
+        as_is = np.where(both, as_is, 0.0).sum(axis=1) / count
+        crossed = np.where(both, crossed, 0.0).sum(axis=1) / count
+        far = np.maximum(0.1, 4 * float(np.max(sigma[left + right]))) ** 2
+        swapped[:, group] = (as_is > far) & (crossed < 0.2 * as_is) & (both.sum(axis=1) >= 2)
+    return swapped | _crossed_trunk(positions, known, sigma)
+
+
+def _crossed_trunk(positions: Array, known: Mask, sigma: Array) -> Mask:
+    """Frames (T, 2) in which hips and shoulders face opposite ways, at the end that turned over."""
+    crossed = np.zeros((len(positions), len(_GROUPS)), dtype=bool)
+    across, both = [], np.ones(len(positions), dtype=bool)
+    for part in ("hip", "shoulder"):
+        left, right = (POINTS.index(f"{side}_{part}") for side in SIDES)
+        apart = positions[:, left] - positions[:, right]
+        width = np.linalg.norm(apart, axis=1)
+        seen = known[:, left] & known[:, right]
+        usual = float(np.median(width[seen])) if np.any(seen) else 0.0
+        # A single wrong end turns the line between them too, but seldom keeps its length.
+        both &= seen & (np.abs(width - usual) < max(0.3 * usual, 3 * float(sigma[left])))
+        across.append(normalise(np.where(seen[:, None], apart, 0.0)))
+    cosine = np.einsum("ti,ti->t", *across)
+    opposed, agreed = both & (cosine < _OPPOSED), both & (cosine > 0)
+    # Rare, or it is no mistake of single frames and nobody can tell which end is wrong.
+    if not 0 < opposed.sum() < 0.5 * agreed.sum():
+        return crossed
+    frames, good = np.flatnonzero(opposed), np.flatnonzero(agreed)
+    before = good[np.maximum(np.searchsorted(good, frames) - 1, 0)]
+    kept = np.stack([np.einsum("ti,ti->t", each[frames], each[before]) for each in across], axis=1)
+    crossed[frames, np.argmin(kept, axis=1)] = True
+    return crossed
+
+
+def _distance2(positions: Array, middle: Array, points: list[int], places: list[int]) -> Array:
+    apart = positions[:, points] - middle[:, places]
+    return np.asarray(np.einsum("tpi,tpi->tp", apart, apart))

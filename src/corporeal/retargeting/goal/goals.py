@@ -1,0 +1,228 @@
+"""The person brought to the robot's size: limb directions stay, lengths become the robot's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from corporeal.geometry import Array, normalise
+from corporeal.retargeting.goal.body import Body, body_of, knuckles, middle
+from corporeal.retargeting.goal.contacts import Ground, ground_of
+from corporeal.retargeting.goal.robot_map import RobotMap
+from corporeal.retargeting.motion import SIDES, HumanMotion
+from corporeal.retargeting.result import ENDS, Goals
+
+# Legs are meant to end a little short of straight: a straight knee cannot follow smoothly.
+LEG_REACH = 0.985
+# What an ankle keeps in reserve, rad.
+SPARE_RAD = 0.03
+UP = np.array([0.0, 0.0, 1.0])
+
+
+@dataclass(frozen=True)
+class Scales:
+    """Robot over human lengths."""
+
+    leg: float
+    arm: float
+    trunk: float
+
+    def to_json(self) -> dict[str, float]:
+        """By name, rounded to what means something."""
+        return {name: round(value, 4) for name, value in vars(self).items()}
+
+
+def scales_of(body: Body, robot: RobotMap) -> Scales:
+    """How much smaller the robot is than the person, limb by limb."""
+    size = robot.lengths
+    return Scales(
+        leg=LEG_REACH * (size["thigh"] + size["shank"]) / body.leg,
+        arm=(size["upper_arm"] + size["forearm"]) / body.arm,
+        trunk=size["trunk"] / body.lengths["trunk"],
+    )
+
+
+def on_the_floor(motion: HumanMotion, ground: Ground) -> HumanMotion:
+    """The person moved so that the clip begins at x = y = 0 and stands at z = 0."""
+    start = motion.point("pelvis")[0]
+    # An ankle stands above its sole by what the toe is below it, or a usual 8 cm without toes.
+    lower = ground.toe if all(motion.has(f"{side}_toe") for side in SIDES) else ground.ankle - 0.08
+    shift = np.array([start[0], start[1], lower])
+    contacts = ground.touches.astype(np.float64)
+    return replace(motion, positions=motion.positions - shift, contacts=contacts)
+
+
+def goals_of(motion: HumanMotion, robot: RobotMap, body: Body | None = None) -> Goals:
+    """What the robot is to follow, for a clip that was cleaned and put on the floor."""
+    ground = ground_of(motion)
+    body = body or body_of(motion)
+    scales = scales_of(body, robot)
+    size = robot.lengths
+    pelvis_turn, chest_turn = trunk_turns(motion)
+    hips = middle(motion, "hip")
+    positions: dict[str, Array] = {}
+    # Heights are counted from where an ankle stands: soles of people and robots differ.
+    lift = size["sole"] - scales.leg * ground.ankle
+    positions["pelvis"] = hips * scales.leg + lift * UP
+    aside = flat(pelvis_turn[:, :, 1])
+    spare = (size["hip_width"] - scales.leg * np.linalg.norm(_across(motion, "hip"), axis=1)) / 2
+    turns = {"pelvis": pelvis_turn, "chest": chest_turn}
+    neck = positions["pelvis"] + size["trunk"] * normalise(middle(motion, "shoulder") - hips)
+    for side, sign in (("left", 1.0), ("right", -1.0)):
+        hip = positions["pelvis"] + sign * size["hip_width"] / 2 * pelvis_turn[:, :, 1]
+        thigh = normalise(motion.point(f"{side}_knee") - motion.point(f"{side}_hip"))
+        positions[f"{side}_knee"] = hip + size["thigh"] * thigh
+        ankle = motion.point(f"{side}_ankle") * scales.leg + lift * UP
+        ankle = ankle + sign * spare[:, None] * aside
+        turns[f"{side}_foot"] = foot_turn(motion, side, ground, pelvis_turn, robot.ankle_range)
+        positions[f"{side}_foot"] = ankle + turns[f"{side}_foot"] @ _ankle_to_sole(robot, side)
+        shoulder = neck + sign * size["shoulder_width"] / 2 * chest_turn[:, :, 1]
+        positions[f"{side}_shoulder"] = shoulder
+        own = motion.point(f"{side}_shoulder")
+        upper = normalise(motion.point(f"{side}_elbow") - own)
+        positions[f"{side}_elbow"] = shoulder + size["upper_arm"] * upper
+        hand = shoulder + scales.arm * (knuckles(motion, side) - own)
+        positions[f"{side}_hand"] = hand_goals(
+            side, knuckles(motion, side) - hips, hand, positions["pelvis"], pelvis_turn, robot, body
+        )
+    for name in ("head", "left_hand", "right_hand"):
+        if name in motion.turns:
+            turns[name] = motion.turns[name]
+    return Goals(positions, turns, ground.touches, confidence_of(motion), scales.to_json())
+
+
+def confidence_of(motion: HumanMotion) -> Array:
+    """How well the ENDS are known, (T, 4)."""
+    return np.stack([motion.seen(_witness(end)) for end in ENDS], axis=1)
+
+
+def trunk_turns(motion: HumanMotion) -> tuple[Array, Array]:
+    """Rotations (T, 3, 3) of pelvis and chest: the source's, or as their points say."""
+    up = middle(motion, "shoulder") - middle(motion, "hip")
+    pelvis = motion.turns.get("pelvis")
+    chest = motion.turns.get("chest")
+    if pelvis is None:
+        low = motion.point("spine") - middle(motion, "hip") if motion.has("spine") else up
+        pelvis = frame_of(_across(motion, "hip"), 0.5 * normalise(low) + 0.5 * normalise(up))
+    if chest is None:
+        chest = frame_of(_across(motion, "shoulder"), up)
+    return pelvis, chest
+
+
+def frame_of(left: Array, up: Array) -> Array:
+    """Rotations (T, 3, 3) with y along `left`, and z as near to `up` as that allows."""
+    y = normalise(left)
+    z = normalise(up - np.einsum("ti,ti->t", up, y)[:, None] * y)
+    turned: Array = np.stack([np.cross(y, z), y, z], axis=2)
+    return turned
+
+
+def flat(vectors: Array) -> Array:
+    """Unit vectors without their height."""
+    return normalise(vectors * [1.0, 1.0, 0.0])
+
+
+def foot_turn(
+    motion: HumanMotion,
+    side: str,
+    ground: Ground,
+    pelvis: Array,
+    reach: tuple[float, float],
+) -> Array:
+    """Rotations (T, 3, 3) of a foot: where it points, and how steep against when it stands flat.
+
+    It is as steep against the shank as an ankle of this `reach` can be, see `ankle_range`.
+    """
+    foot = SIDES.index(side)
+    ahead = pelvis[:, :, 0]
+    pitch = np.zeros(len(motion))
+    if motion.has(f"{side}_toe"):
+        rear = f"{side}_heel" if motion.has(f"{side}_heel") else f"{side}_ankle"
+        ahead = motion.point(f"{side}_toe") - motion.point(rear)
+        level = np.linalg.norm(ahead[:, :2], axis=1)
+        slope = np.arctan2(ahead[:, 2], level)
+        stands = ground.touches[:, foot].all(axis=1)
+        usual = np.median(slope[stands]) if stands.any() else np.quantile(slope, 0.9)
+        pitch = slope - usual
+    elif motion.turns.get(f"{side}_foot") is not None:
+        return motion.turns[f"{side}_foot"]
+    x = flat(np.where(np.linalg.norm(ahead[:, :2], axis=1)[:, None] > 0.02, ahead, pelvis[:, :, 0]))
+    y = np.cross(UP, x)
+    shank = normalise(motion.point(f"{side}_knee") - motion.point(f"{side}_ankle"))
+    tip = np.cos(pitch)[:, None] * x + np.sin(pitch)[:, None] * UP
+    dropped = -np.arcsin(np.clip(np.einsum("ti,ti->t", tip, shank), -1.0, 1.0))
+    pitch = pitch + dropped - np.clip(dropped, reach[0] + SPARE_RAD, reach[1] - SPARE_RAD)
+    tip = np.cos(pitch)[:, None] * x + np.sin(pitch)[:, None] * UP
+    turned: Array = np.stack([tip, y, np.cross(tip, y)], axis=2)
+    return turned
+
+
+def hand_goals(
+    side: str,
+    own: Array,
+    hand: Array,
+    hips: Array,
+    pelvis: Array,
+    robot: RobotMap,
+    body: Body,
+) -> Array:
+    """Hands (T, 3) with room for the robot's hips; `own` (T, 3) is the person's from the hips."""
+    sign = 1.0 if side == "left" else -1.0
+    beyond = sign * np.einsum("ti,ti->t", own, pelvis[:, :, 1])
+    scale = scales_of(body, robot).arm
+    room = robot.hand_room + scale * np.maximum(beyond - body.hand_room, 0.0)
+    beside = 1 - _falling(beyond / body.hand_room, 0.6, 0.95)
+    return beside_hips(hand, hips, pelvis, sign * room, beside, robot.lengths["trunk"])
+
+
+def beside_hips(
+    hand: Array, hips: Array, pelvis: Array, room: Array, beside: Array, trunk: float
+) -> Array:
+    """Hands (T, 3) that hang beside the hips, as far aside as the robot's own hips demand.
+
+    Robots have wide hips under narrow shoulders. `room` (T,) is the least distance from the
+    middle, to the left if positive, and `beside` (T,) how much the person's hand is at the side
+    at all; it counts fully beside the hips and not at all far ahead or above the waist.
+    """
+    ahead, aside, above = np.einsum("ti,tij->jt", hand - hips, pelvis)
+    near = _falling(np.abs(ahead), 0.7 * trunk, 1.2 * trunk) * _falling(above, 0.2 * trunk, trunk)
+    missing = np.maximum(np.abs(room) - np.sign(room) * aside, 0.0)
+    outwards = np.sign(room) * beside * near * missing
+    moved: Array = hand + outwards[:, None] * pelvis[:, :, 1]
+    return moved
+
+
+def _falling(values: Array, full: float, none: float) -> Array:
+    """1 up to `full`, 0 from `none` on, and smooth between."""
+    share = np.clip((none - values) / (none - full), 0.0, 1.0)
+    smooth: Array = share * share * (3 - 2 * share)
+    return smooth
+
+
+def _across(motion: HumanMotion, part: str) -> Array:
+    between: Array = motion.point(f"left_{part}") - motion.point(f"right_{part}")
+    return between
+
+
+def _ankle_to_sole(robot: RobotMap, side: str) -> Array:
+    """From the ankle to the sole of a robot in the axes of the sole."""
+    foot = SIDES.index(side)
+    link, place = robot.kinematics.place(robot.places[f"{side}_ankle"])
+    soles = robot.soles
+    if link == soles.link[foot]:
+        offset: Array = soles.turns[foot].T @ (soles.centre[foot] - place[:, 3])
+        return offset
+    poses = robot.kinematics.place_poses(
+        {"ankle": robot.places[f"{side}_ankle"], "sole": robot.robot.feet[side]},
+        np.zeros((1, len(robot.robot.joint_names))),
+    )
+    apart: Array = poses.position("sole")[0] - poses.position("ankle")[0]
+    turned: Array = poses.rotation("sole")[0].T @ apart
+    return turned
+
+
+def _witness(end: str) -> str:
+    """The point of the person that tells how well an end is known."""
+    side, part = end.split("_")
+    return f"{side}_{'wrist' if part == 'hand' else 'ankle'}"

@@ -1,0 +1,311 @@
+"""Which place of a robot corresponds to which point of a person: a short document, or drafted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from corporeal.embodiment.broad_phase import shapes_of
+from corporeal.embodiment.embodiment import Embodiment, Joint, Label, Vector
+from corporeal.embodiment.joint_map import outward_joints, standing_positions
+from corporeal.embodiment.kinematics import Kinematics
+from corporeal.errors import ModelError
+from corporeal.geometry import Array
+from corporeal.retargeting.goal.soles import Soles, soles_of
+from corporeal.retargeting.motion import SIDES
+from corporeal.schema.document import Document, Part
+
+# Air between a hanging hand and the hips, m.
+HAND_GAP_M = 0.012
+# Joints of a person, and the words in a robot's joint names that tell them.
+_WORDS = {
+    "hip": ("hip", "thigh"),
+    "knee": ("knee", "calf", "shin"),
+    "ankle": ("ankle", "foot"),
+    "shoulder": ("shoulder", "upper_arm", "upperarm"),
+    "elbow": ("elbow", "forearm"),
+}
+
+
+class HandAxes(Part):
+    """How a hand lies in the axes of its place: along the fingers, and out of its back."""
+
+    fingers: Vector
+    back: Vector
+
+
+class RetargetingMap(Document):
+    """The correspondence of one robot with a person; what is left out is found by names.
+
+    A place is a link or a frame whose origin is the centre of that joint.
+    """
+
+    kind: ClassVar[str] = "retargeting_map"
+
+    robot: Label = Field(description="the name of the embodiment")
+    places: dict[Label, Label] = Field(
+        default={}, description="left_hip, left_knee, left_ankle, left_shoulder, left_elbow ..."
+    )
+    chest: Label | None = Field(default=None, description="the link that carries the shoulders")
+    head: Label | None = Field(default=None, description="the link that turns as the head does")
+    hands: dict[Label, HandAxes] = Field(
+        default={}, description="left, right; without them wrists are left at rest"
+    )
+    weights: dict[Label, Annotated[float, Field(ge=0, le=100)]] = Field(
+        default={}, description="of a goal against the usual: {left_elbow: 0.5}"
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class RobotMap:
+    """A robot with the places that follow a person: everything resolved, ready for arrays.
+
+    `places` are links or frames by name of the point; `hands` the axes of a hand by side, where
+    they are known.
+    """
+
+    robot: Embodiment
+    places: Mapping[str, str]
+    chest: str
+    head: str | None
+    hands: Mapping[str, HandAxes]
+    weights: Mapping[str, float]
+
+    @cached_property
+    def kinematics(self) -> Kinematics:
+        """Forward kinematics of the robot."""
+        return Kinematics(self.robot)
+
+    @cached_property
+    def soles(self) -> Soles:
+        """The soles of the robot."""
+        return soles_of(self.robot)
+
+    @cached_property
+    def lengths(self) -> Mapping[str, float]:
+        """Lengths of the robot's segments in m, left and right averaged.
+
+        thigh, shank, sole (ankle above the ground), upper_arm, forearm (to the hand's place),
+        trunk (from between the hips to between the shoulders), hip_width and shoulder_width.
+        """
+        at = self._zero
+        both = {
+            "thigh": ("hip", "knee"),
+            "shank": ("knee", "ankle"),
+            "upper_arm": ("shoulder", "elbow"),
+            "forearm": ("elbow", "hand"),
+        }
+        found = {
+            name: float(np.mean([np.linalg.norm(at[f"{s}_{b}"] - at[f"{s}_{a}"]) for s in SIDES]))
+            for name, (a, b) in both.items()
+        }
+        found["sole"] = float(np.mean([at[f"{s}_ankle"][2] - at[f"{s}_foot"][2] for s in SIDES]))
+        for name, part in (("hip_width", "hip"), ("shoulder_width", "shoulder")):
+            found[name] = float(np.linalg.norm(at[f"left_{part}"] - at[f"right_{part}"]))
+        found["trunk"] = float(np.linalg.norm(self.trunk))
+        return found
+
+    @cached_property
+    def trunk(self) -> Array:
+        """From between the hips to between the shoulders at zero, in the axes of the base."""
+        at = self._zero
+        return (at["left_shoulder"] + at["right_shoulder"] - at["left_hip"] - at["right_hip"]) / 2
+
+    @cached_property
+    def hip_centre(self) -> Array:
+        """The point between the hips at zero, in the axes of the base."""
+        return (self._zero["left_hip"] + self._zero["right_hip"]) / 2
+
+    @cached_property
+    def ankle_range(self) -> tuple[float, float]:
+        """How far an ankle can lift and drop the toes against the shank, rad; drop is positive."""
+        zero = self.kinematics.link_poses(np.zeros((1, len(self.robot.joint_names))))
+        lift, drop = -np.inf, np.inf
+        for side in SIDES:
+            for joint in _chain(self.robot, self.robot.feet[side]):
+                across = float((zero.rotation(joint.child)[0] @ joint.axis)[1])
+                if not any(word in joint.name for word in _WORDS["ankle"]) or abs(across) < 0.9:
+                    continue
+                ends = sorted(
+                    (np.sign(across) * joint.lower, np.sign(across) * joint.upper)
+                    if joint.lower is not None and joint.upper is not None
+                    else (-np.inf, np.inf)
+                )
+                lift, drop = max(lift, ends[0]), min(drop, ends[1])
+        return lift, drop
+
+    @cached_property
+    def hand_room(self) -> float:
+        """How far aside of the middle a hand hangs without touching the hips, m."""
+        shapes = shapes_of(self.robot)
+        if not len(shapes.link):
+            return 0.0
+        standing = standing_positions(self.robot)[None]
+        located = shapes.located(self.kinematics.transforms(standing))[..., 0]
+        outer = np.abs(located[:, 1, 0]) + np.abs(located[:, 1, 1]) + shapes.radii
+        knees = {self.kinematics.place(self.places[f"{side}_knee"])[0] for side in SIDES}
+        above = [_chain(self.robot, self.places[f"{side}_knee"]) for side in SIDES]
+        legs = {self.kinematics.names.index(joint.child) for chain in above for joint in chain}
+        hips = np.isin(shapes.link, [*(legs - knees), self.kinematics.names.index(self.robot.base)])
+        hands = [self.kinematics.place(self.robot.end_effectors[f"{s}_hand"])[0] for s in SIDES]
+        thick = shapes.inner_radii[np.isin(shapes.link, hands)]
+        return float(outer[hips].max(initial=0.0) + thick.max(initial=0.0) + HAND_GAP_M)
+
+    @cached_property
+    def _zero(self) -> dict[str, Array]:
+        placed = {**self.places}
+        for side in SIDES:
+            placed[f"{side}_hand"] = self.robot.end_effectors[f"{side}_hand"]
+            placed[f"{side}_foot"] = self.robot.feet[side]
+        poses = self.kinematics.place_poses(placed, np.zeros((1, len(self.robot.joint_names))))
+        return {name: poses.position(name)[0] for name in placed}
+
+
+def robot_map(robot: Embodiment, document: RetargetingMap | None = None) -> RobotMap:
+    """The map of a robot: from its document, a built-in one, and its joint names for the rest."""
+    document = document or _built_in(robot.name)
+    if document is not None and document.robot != robot.name:
+        raise ModelError(
+            f"retargeting map {document.name!r} is for robot {document.robot!r}, got "
+            f"{robot.name!r}. Name the right robot or the right map."
+        )
+    absent = [f"{side}_hand" for side in SIDES if f"{side}_hand" not in robot.end_effectors]
+    if absent:
+        raise ModelError(
+            f"robot {robot.name!r} has no {absent[0]}; expected left_hand and right_hand under "
+            "end_effectors. Declare them in its document."
+        )
+    if lame := [side for side in SIDES if side not in robot.feet]:
+        raise ModelError(
+            f"robot {robot.name!r} has no {lame[0]} foot; expected left and right under feet. "
+            "Declare them in its document, or take a robot with legs."
+        )
+    stated = {} if document is None else document.places
+    places = {**_drafted(robot, stated), **stated}
+    chest = document.chest if document is not None else None
+    found = RobotMap(
+        robot,
+        places,
+        chest or _parent_of_shoulder(robot, places["left_shoulder"]),
+        None if document is None else document.head,
+        {} if document is None else document.hands,
+        {} if document is None else document.weights,
+    )
+    ends = [f"{side}_{end}" for side in SIDES for end in ("hand", "foot")]
+    for what, given, known in (
+        ("places", places, _points()),
+        ("weighs", found.weights, [*_points(), *ends]),
+        ("turns hand", found.hands, SIDES),
+    ):
+        wrong = [name for name in given if name not in known]
+        if wrong:
+            raise ModelError(
+                f"retargeting map of {robot.name!r} {what} {wrong[0]!r}; expected one of "
+                f"{', '.join(known)}."
+            )
+    for place in (*places.values(), found.chest, *([] if found.head is None else [found.head])):
+        found.kinematics.place(place)
+    return found
+
+
+def open_map(path: Path) -> RetargetingMap:
+    """The map in a file; raises DocumentError for one that is not valid."""
+    return RetargetingMap.load(path)
+
+
+def draft_map(robot: Embodiment) -> RetargetingMap:
+    """A map with everything that the joint names tell, to be looked over by a person."""
+    found = robot_map(robot)
+    return RetargetingMap(
+        document="retargeting_map",
+        name=robot.name,
+        version="1.0.0",
+        robot=robot.name,
+        places=dict(found.places),
+        chest=found.chest,
+        head=found.head,
+        hands=dict(found.hands),
+        weights=dict(found.weights),
+    )
+
+
+def _built_in(name: str) -> RetargetingMap | None:
+    entry = files("corporeal.retargeting").joinpath("maps", f"{name}.yaml")
+    if not entry.is_file():
+        return None
+    return RetargetingMap.parse(entry.read_text(encoding="utf-8"), source=f"{name}.yaml")
+
+
+def _points() -> list[str]:
+    """The points of a person that have a place on a robot."""
+    return [f"{side}_{part}" for side in SIDES for part in _WORDS]
+
+
+def _drafted(robot: Embodiment, given: Iterable[str]) -> dict[str, str]:
+    """Places by the names of the joints, for those that are not given."""
+    known = set(given)
+    found: dict[str, str] = {}
+    for point in (each for each in _points() if each not in known):
+        side, part = point.split("_", 1)
+        ends = (
+            robot.feet[side]
+            if part in ("hip", "knee", "ankle")
+            else (robot.end_effectors[f"{side}_hand"])
+        )
+        chain = _chain(robot, ends)
+        joints = [each for each in chain if any(word in each.name for word in _WORDS[part])]
+        if not joints:
+            raise ModelError(
+                f"robot {robot.name!r} has no joint whose name tells the {point}, got "
+                f"{', '.join(each.name for each in chain)}. Give its link under places in a "
+                "retargeting map."
+            )
+        if part in ("hip", "shoulder"):
+            found[point] = _where_axes_meet(robot, joints)
+        else:
+            found[point] = joints[-1 if part == "ankle" else 0].child
+    return found
+
+
+def _chain(robot: Embodiment, place: str) -> list[Joint]:
+    """The joints from the base to a place, outwards."""
+    link = Kinematics(robot).place(place)[0]
+    name = robot.links[link].name
+    above = {joint.child: joint for joint in robot.joints}
+    chain: list[Joint] = []
+    while name in above:
+        chain.append(above[name])
+        name = above[name].parent
+    return chain[::-1]
+
+
+def _where_axes_meet(robot: Embodiment, joints: list[Joint]) -> str:
+    """The link among those of a ball joint whose origin is nearest to where the axes meet."""
+    kinematics = Kinematics(robot)
+    poses = kinematics.link_poses(np.zeros((1, len(robot.joint_names))))
+    origins = np.array([poses.position(joint.child)[0] for joint in joints])
+    axes = np.array([poses.rotation(joint.child)[0] @ joint.axis for joint in joints])
+    across = np.eye(3) - axes[:, :, None] * axes[:, None, :]
+    # A little pull to the middle of the origins settles what parallel axes leave open.
+    meet = np.linalg.solve(
+        across.sum(axis=0) + 1e-3 * np.eye(3),
+        np.einsum("nij,nj->i", across, origins) + 1e-3 * origins.mean(axis=0),
+    )
+    nearest = int(np.argmin(np.linalg.norm(origins - meet, axis=1)))
+    return joints[nearest].child
+
+
+def _parent_of_shoulder(robot: Embodiment, shoulder: str) -> str:
+    """The link that carries the first joint of the arm."""
+    above = {joint.child: joint for joint in outward_joints(robot)}
+    link = robot.links[Kinematics(robot).place(shoulder)[0]].name
+    while link in above and any(word in above[link].name for word in _WORDS["shoulder"]):
+        link = above[link].parent
+    return link

@@ -1,0 +1,88 @@
+"""The soles of a robot: the points of its feet that stand on the ground."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corporeal.embodiment.embodiment import Embodiment, Shape
+from corporeal.embodiment.kinematics import Kinematics, placement_of
+from corporeal.embodiment.shape_reach import reach_along
+from corporeal.errors import ModelError
+from corporeal.geometry import Array
+from corporeal.retargeting.motion import SIDES
+
+# Half length and half width of a foot whose link has no shape.
+_HALF_LENGTH_M, _HALF_WIDTH_M = 0.1, 0.035
+
+
+@dataclass(frozen=True, eq=False)
+class Soles:
+    """Left and right sole, in the axes of the links (2,) that carry them.
+
+    `heel` and `toe` (2, 3) are the middles of the rear and front edge, `corners` (2, 4, 3) the
+    rear left, rear right, front left and front right ones, `centre` (2, 3) the named foot.
+    `turns` (2, 3, 3) are the axes of a sole: x to the toes, z up.
+    """
+
+    link: NDArray[np.int64]
+    heel: Array
+    toe: Array
+    corners: Array
+    centre: Array
+    turns: Array
+
+    @property
+    def length(self) -> float:
+        """From heel to toe, m."""
+        return float(np.linalg.norm(self.toe - self.heel, axis=1).mean())
+
+
+def soles_of(robot: Embodiment) -> Soles:
+    """The soles of a robot whose document declares a left and a right foot."""
+    absent = [side for side in SIDES if side not in robot.feet]
+    if absent:
+        raise ModelError(
+            f"robot {robot.name!r} has no {absent[0]} foot, got {sorted(robot.feet)}; expected "
+            "left and right. Declare them under feet in its document."
+        )
+    kinematics = Kinematics(robot)
+    links, places, corners = [], [], []
+    for side in SIDES:
+        link, place = kinematics.place(robot.feet[side])
+        links.append(link)
+        places.append(place)
+        corners.append(_corners(robot.links[link].collision, place))
+    found = np.array(corners)
+    placed = np.array(places)
+    return Soles(
+        np.array(links, np.int64),
+        found[:, :2].mean(axis=1),
+        found[:, 2:].mean(axis=1),
+        found,
+        placed[:, :, 3],
+        placed[:, :, :3],
+    )
+
+
+def _corners(shapes: tuple[Shape, ...], place: Array) -> Array:
+    """The corners (4, 3) of the rectangle on which the shapes stand, in link axes."""
+    low = np.array([-_HALF_LENGTH_M, -_HALF_WIDTH_M, 0.0])
+    high = np.array([_HALF_LENGTH_M, _HALF_WIDTH_M, 0.0])
+    if shapes:
+        bounds = np.array([_bounds(shape, place) for shape in shapes])
+        low, high = bounds[:, 0].min(axis=0), bounds[:, 1].max(axis=0)
+    flat = [(x, y, low[2]) for x in (low[0], high[0]) for y in (high[1], low[1])]
+    turned: Array = np.array(flat) @ place[:, :3].T + place[:, 3]
+    return turned
+
+
+def _bounds(shape: Shape, place: Array) -> Array:
+    """The least and the greatest coordinates (2, 3) of a shape in the axes of the sole."""
+    own = placement_of(shape)
+    turn = place[:, :3].T @ own[:, :3]
+    centre = place[:, :3].T @ (own[:, 3] - place[:, 3])
+    reach = reach_along(shape, turn.T)
+    return np.stack([centre - reach, centre + reach])

@@ -1,0 +1,1 @@
+"""One clip from its file to an episode, and many at once."""

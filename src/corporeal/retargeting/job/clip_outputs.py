@@ -1,0 +1,135 @@
+"""The episodes of one clip on disk: found again, and written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from corporeal.episode.episode import Episode
+from corporeal.episode.spool import HEADER, Lock, read_header, spool_folder
+from corporeal.errors import EpisodeError, WriteError
+from corporeal.retargeting.measure.metrics import Metrics
+from corporeal.retargeting.recording import MODE, write_episode
+from corporeal.retargeting.result import Retargeted
+
+
+@dataclass(frozen=True)
+class Finished:
+    """Episodes that an earlier run made of the same clip in the same way, and their metadata."""
+
+    episodes: tuple[Path, ...]
+    metadata: tuple[Mapping[str, Any], ...]
+
+
+def piece_path(episode: Path, number: int, count: int) -> Path:
+    """Where piece `number`, from 1, of a clip goes: the episode itself where there is only one."""
+    if count == 1:
+        return episode
+    return episode.with_name(f"{episode.stem}_{number}{episode.suffix}")
+
+
+def find_finished(episode: Path, mark: str) -> Finished | None:
+    """What is there of the episode, or None where some or all of it is still to be made.
+
+    Raises WriteError where another file has its place.
+    """
+    if os.path.lexists(episode):
+        return Finished((episode,), (_marked(episode, mark),))
+    first = piece_path(episode, 1, 2)
+    if not os.path.lexists(first):
+        return None
+    count = int(_marked(first, mark)["retargeting"]["settings"].get("pieces", 1))
+    paths = tuple(piece_path(episode, number + 1, count) for number in range(count))
+    if count < 2 or not all(path.exists() for path in paths):
+        return None
+    return Finished(paths, tuple(_marked(path, mark) for path in paths))
+
+
+def write_piece(
+    result: Retargeted,
+    path: Path,
+    *,
+    metrics: Metrics,
+    facts: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    source_sha256: str,
+) -> Path:
+    """Write one episode, or nothing; one with the same fingerprint that is there already stays."""
+    if os.path.lexists(path):
+        _marked(path, str(settings["fingerprint"]))
+        return path
+    _clear_leftover(path)
+    try:
+        return write_episode(
+            result, path, metrics=metrics, facts=facts, settings=settings,
+            source_sha256=source_sha256,
+        )  # fmt: skip
+    except WriteError as error:
+        if error.__cause__ is None:
+            raise
+        # The clip is still there, so that nothing is lost with the samples.
+        shutil.rmtree(spool_folder(path), ignore_errors=True)
+        why = str(error.__cause__).splitlines()[0]
+        raise WriteError(
+            f"{path}: cannot be written: {why}. Make room, and run it again."
+        ) from None
+
+
+def write_whole(path: Path, write: Callable[[Path], object]) -> None:
+    """Let `write` fill a file beside, and give it its name when it is whole."""
+    partial = path.with_name(f".{path.stem}.partial{path.suffix}")
+    make_folder(path)
+    try:
+        write(partial)
+        partial.replace(path)
+    except OSError as error:
+        raise WriteError(
+            f"{path}: cannot be written: {error.strerror or error}. Make room, or name another "
+            "place."
+        ) from None
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def make_folder(path: Path) -> None:
+    """Make the folder that a file is to be in; raises WriteError."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WriteError(f"{path}: cannot be written: {error.strerror}.") from None
+
+
+def _marked(path: Path, mark: str) -> Mapping[str, Any]:
+    """The metadata of an episode that bears this fingerprint; raises WriteError for others."""
+    try:
+        with Episode.open(path) as episode:
+            metadata = episode.metadata
+    except EpisodeError:
+        metadata = {}
+    told = metadata.get("retargeting")
+    settings = told.get("settings") if isinstance(told, Mapping) else None
+    if not isinstance(settings, Mapping) or settings.get("fingerprint") != mark:
+        raise WriteError(
+            f"{path}: is there already, and is not this clip with these settings. Name another "
+            "--out, or move it away."
+        )
+    return metadata
+
+
+def _clear_leftover(path: Path) -> None:
+    """Remove what a run that was killed left of this episode; that of others stays."""
+    folder = spool_folder(path)
+    if not folder.is_dir():
+        return
+    lock = Lock(folder)
+    try:
+        mine = not (folder / HEADER).exists()
+        mine = mine or read_header(folder).get("metadata", {}).get("mode") == MODE
+        if mine:
+            shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        lock.release()

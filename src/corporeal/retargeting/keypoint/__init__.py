@@ -1,0 +1,1 @@
+"""Points that a model estimated, and the body of SMPL."""

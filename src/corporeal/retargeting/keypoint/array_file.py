@@ -1,0 +1,92 @@
+"""Arrays from .npy and .npz files of strangers: no pickles, no size that the file does not have."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from corporeal.retargeting.motion import MotionError
+
+MAX_BYTES = 1 << 30
+# Beyond the numbers themselves: the header, which numpy keeps short.
+_HEADER_BYTES = 1 << 16
+
+
+def read_npy(path: Path) -> NDArray[Any]:
+    """The array of a .npy file."""
+    with path.open("rb") as file:
+        return _read(file, path.stat().st_size, str(path))
+
+
+def read_npz(path: Path, names: tuple[str, ...]) -> dict[str, NDArray[Any]]:
+    """Those of the named arrays that an .npz file has."""
+    found = {}
+    try:
+        with zipfile.ZipFile(path) as archive:
+            held = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+            for name in names:
+                if name in held:
+                    with archive.open(held[name]) as member:
+                        found[name] = _read(member, held[name].file_size, f"{path}: {name}")
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError) as error:
+        raise MotionError(f"{path}: not a whole npz file ({error}). Copy it again.") from None
+    return found
+
+
+def names_in_npz(path: Path) -> tuple[str, ...]:
+    """The names of the arrays in an .npz file; none where it is no such file."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return tuple(name.removesuffix(".npy") for name in archive.namelist())
+    except (zipfile.BadZipFile, OSError):
+        return ()
+
+
+def npy_shape(path: Path) -> tuple[int, ...]:
+    """The shape of the array in a .npy file, empty where it is no such file."""
+    try:
+        with path.open("rb") as file:
+            return _header(file)[0]
+    except (ValueError, OSError):
+        return ()
+
+
+def _read(file: IO[bytes], size: int, where: str) -> NDArray[Any]:
+    if size > MAX_BYTES:
+        raise MotionError(f"{where}: {size >> 20} MiB; expected at most {MAX_BYTES >> 20}. Cut it.")
+    try:
+        shape, fortran, dtype = _header(file)
+    except ValueError as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise MotionError(f"{where}: not a numpy array ({reason}). Save it again.") from None
+    if dtype.hasobject:
+        raise MotionError(
+            f"{where}: holds pickled objects, which are not opened. Save it as a plain array."
+        )
+    count = 1
+    for length in shape:
+        count *= length
+    wanted = count * dtype.itemsize
+    if not wanted <= size <= wanted + _HEADER_BYTES:
+        raise MotionError(
+            f"{where}: an array of {shape} is {wanted} bytes, got {size}. Copy the file again."
+        )
+    data = file.read(wanted)
+    if len(data) != wanted:
+        raise MotionError(f"{where}: ends after {len(data)} of {wanted} bytes. Copy it again.")
+    return np.frombuffer(data, dtype, count).reshape(shape, order="F" if fortran else "C")
+
+
+def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    version = npy.read_magic(file)
+    read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+    shape, fortran, dtype = read(file)
+    if any(length < 0 for length in shape):
+        raise ValueError("its shape is negative")
+    return shape, fortran, dtype

@@ -1,0 +1,183 @@
+"""Follows a person frame by frame: a few Gauss-Newton steps from the last pose, within limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from corporeal.embodiment.joint_map import standing_positions
+from corporeal.geometry import Array, quaternion_from_matrix
+from corporeal.retargeting.goal.robot_map import RobotMap
+from corporeal.retargeting.live.body_guard import BodyGuard
+from corporeal.retargeting.live.body_size import LiveSize, SizeEstimate
+from corporeal.retargeting.live.bounded_step import bounded_step
+from corporeal.retargeting.live.frame_goals import FrameGoals, GoalMaker
+from corporeal.retargeting.live.frame_tasks import FrameTasks
+from corporeal.retargeting.live.point_filter import PointFilter
+from corporeal.retargeting.live.pose_smoother import PoseSmoother
+from corporeal.retargeting.result import ENDS, FAR_M
+
+# Motors could do more; a live target that asks for it is a fault of the input.
+FASTEST_RAD_S = 12.0
+BASE_FASTEST = np.array([4.0, 4.0, 4.0, 8.0, 8.0, 8.0])
+# Kept inside, so that rounding never crosses a limit.
+_INSIDE = 1e-4
+_STEPS, _FIRST_STEPS = 3, 60
+_DAMPING, _POSTURE = 1e-4, 2e-4
+# Joints go on as they went, by this share of their pace, rather than jump for a goal.
+_CALM, _CARRIED = 0.15, 0.9
+_SMALL_RAD = 1e-3
+_TRUSTED = 0.3
+
+
+@dataclass(frozen=True, eq=False)
+class LivePose:
+    """One frame of the robot: `q` (J,), `base` (7,) x y z qw qx qy qz, `error_m` (4,) of the ENDS.
+
+    The error is that of the pose as it is sent, so that smoothing noisy points shows in it; `ok`
+    says whether the robot could reach all trusted goals within FAR_M.
+    """
+
+    q: Array
+    base: Array
+    error_m: Array
+    ok: bool
+
+
+class LiveSolver(Protocol):
+    """Whatever turns poses of a person into poses of a robot, one at a time."""
+
+    def step(
+        self, positions: Array, confidence: Array, turns: Mapping[str, Array], dt_s: float
+    ) -> LivePose | None:
+        """The robot's next pose, `dt_s` after the last; None while the person is not known."""
+        ...
+
+    def restart(self) -> None:
+        """Forget the person, for a sender that begins anew; the robot stays where it is."""
+        ...
+
+
+class FrameSolver:
+    """The live solver: cleans points, learns the person's size, and steps within the limits."""
+
+    def __init__(self, robot: RobotMap, *, size: LiveSize | None = None) -> None:
+        self.robot = robot
+        self._given = size
+        self._tasks = FrameTasks(robot)
+        self._guard = BodyGuard(robot, self._tasks)
+        joints = robot.robot.actuated
+        lower = np.array([-np.inf if j.lower is None else j.lower + _INSIDE for j in joints])
+        upper = np.array([np.inf if j.upper is None else j.upper - _INSIDE for j in joints])
+        middle = (np.maximum(lower, -1e9) + np.minimum(upper, 1e9)) / 2
+        self._lower, self._upper = np.minimum(lower, middle), np.maximum(upper, middle)
+        fastest = [FASTEST_RAD_S if j.velocity is None else j.velocity for j in joints]
+        self._fastest = np.minimum(fastest, FASTEST_RAD_S) * (1 - 1e-3)
+        self._rest = np.clip(standing_positions(robot.robot), self._lower, self._upper)
+        self._last: tuple[Array, Array, Array] | None = None
+        self._sent = (self._rest, np.zeros(3), np.eye(3))
+        self._pace = np.zeros(len(joints))
+        self._smoother = PoseSmoother()
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget the person; the robot goes on from where it is."""
+        self._points = PointFilter()
+        self._size = SizeEstimate()
+        self._goals = GoalMaker(self.robot)
+
+    @property
+    def size(self) -> LiveSize | None:
+        """The person's size, once it is known for good."""
+        return self._given or self._size.known
+
+    @property
+    def human(self) -> Array:
+        """The person's points (P, 3) as they were cleaned."""
+        return self._points.positions
+
+    def step(
+        self, positions: Array, confidence: Array, turns: Mapping[str, Array], dt_s: float
+    ) -> LivePose | None:
+        """The robot's next pose; raises MotionError for limbs that no person has."""
+        self._points.take(positions, confidence, dt_s)
+        if not self._points.is_whole:
+            return None
+        size = self._given or self._size.take(self._points.positions, dt_s)
+        goals = self._goals.make(self._points, turns, size, dt_s)
+        if self._last is None:
+            self._last = self._start(goals)
+            self._sent = self._last
+        before = self._last
+        self._last = self._follow(goals, before, dt_s, _STEPS)
+        self._pace = (self._last[0] - before[0]) / dt_s
+        self._sent = self._calmed(self._last, dt_s)
+        return self._posed(goals, self._last, self._sent)
+
+    def _calmed(self, pose: tuple[Array, Array, Array], dt_s: float) -> tuple[Array, Array, Array]:
+        """The pose as it is sent: smoothed, and no further from the last one than limits allow."""
+        q, origin, turn = self._smoother.take(pose, self._points.scatter_m, dt_s)
+        reach = self._fastest * dt_s
+        return np.clip(q, self._sent[0] - reach, self._sent[0] + reach), origin, turn
+
+    def _start(self, goals: FrameGoals) -> tuple[Array, Array, Array]:
+        """The first pose, from standing posture at the person's heading, without speed limits."""
+        turn = goals.turns["pelvis"]
+        origin = goals.positions["hips"] - turn @ self.robot.hip_centre
+        return self._follow(goals, (self._rest.copy(), origin, turn), None, _FIRST_STEPS)
+
+    def _follow(
+        self,
+        goals: FrameGoals,
+        last: tuple[Array, Array, Array],
+        dt_s: float | None,
+        steps: int,
+    ) -> tuple[Array, Array, Array]:
+        q, origin, turn = last
+        low, high = self._lower, self._upper
+        spare, calm = np.full(6, np.inf), 0.0
+        if dt_s is not None:
+            low = np.maximum(low, last[0] - self._fastest * dt_s)
+            high = np.minimum(high, last[0] + self._fastest * dt_s)
+            spare, calm = BASE_FASTEST * dt_s, _CALM
+        ahead = np.clip(last[0] + _CARRIED * self._pace * (dt_s or 0.0), low, high)
+        gone = np.zeros(6)
+        guarded = self._guard.look(q)
+        for count in range(steps):
+            # A start goes far, so that it has to look again on its way.
+            if count and count % _STEPS == 0:
+                guarded = self._guard.look(q)
+            normal, slope = self._tasks.normal_equations(q, origin, turn, goals)
+            guarded.add(q, normal, slope)
+            normal[np.diag_indices_from(normal)] += _DAMPING
+            joints = np.arange(6, 6 + len(q))
+            normal[joints, joints] += _POSTURE + calm
+            slope[6:] += _POSTURE * (self._rest - q) + calm * (ahead - q)
+            floor = np.concatenate([-spare - gone, low - q])
+            ceiling = np.concatenate([spare - gone, high - q])
+            change = bounded_step(normal, slope, floor, ceiling)
+            gone += change[:6]
+            q = np.clip(q + change[6:], low, high)
+            origin, turn = self._tasks.moved(origin, turn, change[:6])
+            if np.abs(change).max() < _SMALL_RAD:
+                break
+        return q, origin, turn
+
+    def _posed(
+        self,
+        goals: FrameGoals,
+        solved: tuple[Array, Array, Array],
+        sent: tuple[Array, Array, Array],
+    ) -> LivePose:
+        trusted = np.array([goals.trust[end] > _TRUSTED for end in ENDS])
+        reachable = self._errors(goals, solved)[trusted] <= FAR_M
+        base = np.concatenate([sent[1], quaternion_from_matrix(sent[2])])
+        return LivePose(sent[0].copy(), base, self._errors(goals, sent), bool(reachable.all()))
+
+    def _errors(self, goals: FrameGoals, pose: tuple[Array, Array, Array]) -> Array:
+        reached = self._tasks.places(*pose)
+        apart = [np.linalg.norm(reached[end] - goals.positions[end]) for end in ENDS]
+        return np.array(apart, np.float64)

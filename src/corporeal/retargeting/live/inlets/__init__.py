@@ -1,0 +1,1 @@
+"""Where live poses come from: one file per protocol."""

@@ -1,0 +1,117 @@
+"""How a motion stands on the ground: drift and hover of soles that stand, depth of what sinks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corporeal.embodiment.embodiment import Embodiment
+from corporeal.embodiment.shape_reach import lowest_point
+from corporeal.geometry import Array
+from corporeal.retargeting.goal.contacts import runs
+from corporeal.retargeting.goal.soles import Soles
+
+# Less than this below the ground is rounding, not a foot in the floor.
+SUNK_M = 0.001
+# A stance of one sample has nowhere to drift to.
+_SHORTEST = 2
+
+
+@dataclass(frozen=True)
+class Grounding:
+    """What the ground says of a motion, in metres.
+
+    A stance is an unbroken contact of one heel or toe; its drift is how far that point gets, over
+    the ground, from where the stance began. `hover_*` is the height of standing points above the
+    ground, over all their frames. `sole_depth_*` is how deep the deepest corner of a sole is below
+    the ground, `body_depth_*` the same of every shape that is no foot: the greatest, and the mean
+    over those frames that are deeper than SUNK_M, which `sunk_frames` counts.
+    """
+
+    stances: int
+    drift_mean_m: float
+    drift_max_m: float
+    hover_mean_m: float
+    hover_max_m: float
+    sole_depth_mean_m: float
+    sole_depth_max_m: float
+    body_depth_mean_m: float
+    body_depth_max_m: float
+    sunk_frames: int
+
+
+def measure_grounding(
+    robot: Embodiment, soles: Soles, poses: Array, contacts: NDArray[np.bool_]
+) -> Grounding:
+    """Grounding of links at `poses` (L, 3, 4, T) with `contacts` (T, 2, 2) of heels and toes."""
+    standing = sole_points(soles, poses)
+    drifts, heights = [], []
+    for side in range(2):
+        for part in range(2):
+            touches = contacts[:, side, part]
+            place = standing[:, side, part]
+            heights.append(place[touches, 2])
+            drifts += [
+                float(np.linalg.norm(place[first:stop, :2] - place[first, :2], axis=1).max())
+                for first, stop in runs(touches)
+                if stop - first >= _SHORTEST
+            ]
+    above = np.maximum(np.concatenate(heights), 0.0)
+    sole_depth = np.maximum(-corner_heights(soles, poses).min(axis=(1, 2)), 0.0)
+    body_depth = np.maximum(-lowest_of_body(robot, soles, poses), 0.0)
+    return Grounding(
+        stances=len(drifts),
+        drift_mean_m=float(np.mean(drifts)) if drifts else 0.0,
+        drift_max_m=max(drifts, default=0.0),
+        hover_mean_m=float(above.mean()) if above.size else 0.0,
+        hover_max_m=float(above.max(initial=0.0)),
+        sole_depth_mean_m=_mean_of_sunk(sole_depth),
+        sole_depth_max_m=float(sole_depth.max(initial=0.0)),
+        body_depth_mean_m=_mean_of_sunk(body_depth),
+        body_depth_max_m=float(body_depth.max(initial=0.0)),
+        sunk_frames=int(np.count_nonzero(np.maximum(sole_depth, body_depth) > SUNK_M)),
+    )
+
+
+def sole_points(soles: Soles, poses: Array) -> Array:
+    """Places (T, 2, 2, 3) in the world of [left, right] x [heel, toe]."""
+    points = np.stack([soles.heel, soles.toe], axis=1)
+    return _carried(points, poses[soles.link])
+
+
+def sole_corners(soles: Soles, poses: Array) -> Array:
+    """Places (T, 2, 4, 3) in the world of the corners of both soles."""
+    return _carried(soles.corners, poses[soles.link])
+
+
+def corner_heights(soles: Soles, poses: Array) -> Array:
+    """Heights (T, 2, 4) of the corners of both soles."""
+    rows = poses[soles.link, 2]
+    turned = np.einsum("fkt,fpk->tfp", rows[:, :3], soles.corners, optimize=True)
+    found: Array = turned + rows[:, 3].T[:, :, None]
+    return found
+
+
+def lowest_of_body(robot: Embodiment, soles: Soles, poses: Array) -> Array:
+    """Height (T,) of the lowest point of every shape that is not on a foot; infinite without."""
+    feet = set(soles.link.tolist())
+    lowest = np.full(poses.shape[-1], np.inf)
+    for number, link in enumerate(robot.links):
+        if number not in feet:
+            for shape in link.collision:
+                np.minimum(lowest, lowest_point(shape, poses[number, 2]), out=lowest)
+    return lowest
+
+
+def _carried(points: Array, links: Array) -> Array:
+    """Points (2, P, 3) on two links at (2, 3, 4, T), in the world as (T, 2, P, 3)."""
+    turned = np.einsum("fikt,fpk->tfpi", links[:, :, :3], points, optimize=True)
+    found: Array = turned + np.moveaxis(links[:, :, 3], -1, 0)[:, :, None]
+    return found
+
+
+def _mean_of_sunk(depth: Array) -> float:
+    sunk = depth > SUNK_M
+    return float(depth[sunk].mean()) if sunk.any() else 0.0

@@ -1,0 +1,191 @@
+"""How good a robot's motion is, whoever made it: errors, contacts, limits, collisions, jerk."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corporeal.embodiment.embodiment import Embodiment
+from corporeal.embodiment.kinematics import Kinematics, checked_base
+from corporeal.errors import ModelError
+from corporeal.geometry import Array
+from corporeal.retargeting.measure.contact_metrics import Grounding, measure_grounding
+from corporeal.retargeting.measure.effort import effort_violations, efforts_of
+from corporeal.retargeting.measure.robot_models import RobotModels, models_of
+from corporeal.retargeting.measure.smoothness import Smoothness, measure_smoothness
+from corporeal.retargeting.measure.violations import (
+    Violations,
+    position_violations,
+    speed_violations,
+)
+from corporeal.retargeting.result import ENDS, FAR_M, Goals, Retargeted
+
+# Links that overlap by less are counted as touching: shapes are rounder than the robot.
+OVERLAP_M = 0.005
+# A goal that is less sure than this is a guess, and no measure of the robot.
+SURE = 0.5
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Distances over all frames in which they are known, in metres."""
+
+    mean_m: float
+    p95_m: float
+    max_m: float
+
+
+@dataclass(frozen=True)
+class Overlaps:
+    """Frames in which links overlap by over OVERLAP_M, the greatest depth, and whose it is."""
+
+    frames: int = 0
+    worst_m: float = 0.0
+    pair: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """What is measured of T frames of a robot; lengths in metres, angles in radians.
+
+    `hand_error`, `foot_error` and `far_frames` (an end over FAR_M from its goal) are None without
+    goals, `effort` is None where the masses of the robot are not known. `base_path_m` is the way
+    of the base over the ground.
+    """
+
+    robot: str
+    frames: int
+    rate_hz: float
+    hand_error: Spread | None
+    foot_error: Spread | None
+    far_frames: int | None
+    grounding: Grounding
+    overlaps: Overlaps
+    position: Violations
+    speed: Violations
+    effort: Violations | None
+    smoothness: Smoothness
+    base_path_m: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, as a report or the metadata of an episode holds them."""
+        return asdict(self)
+
+
+def measure(
+    robot: Embodiment,
+    rate_hz: float,
+    q: Array,
+    base: Array,
+    *,
+    goals: Goals | None = None,
+    contacts: NDArray[np.bool_],
+) -> Metrics:
+    """Metrics of joints `q` (T, J) and base poses (T, 7); the ground is z = 0.
+
+    `contacts` (T, 2, 2) says which of [left, right] x [heel, toe] are meant to stand.
+    """
+    models = models_of(robot)
+    joints, root, touching = _checked(models.kinematics, q, base, contacts)
+    poses = models.kinematics.transforms(joints, root)
+    errors = None if goals is None else end_errors(models, poses, goals)
+    efforts = efforts_of(robot, rate_hz, joints, root, touching)
+    return Metrics(
+        robot=robot.name,
+        frames=len(joints),
+        rate_hz=float(rate_hz),
+        hand_error=None if errors is None else _spread(errors[:, :2]),
+        foot_error=None if errors is None else _spread(errors[:, 2:]),
+        far_frames=None if errors is None else int((errors > FAR_M).any(axis=1).sum()),
+        grounding=measure_grounding(robot, models.soles, poses, touching),
+        overlaps=_overlaps(models, joints),
+        position=position_violations(robot, joints),
+        speed=speed_violations(robot, rate_hz, joints),
+        effort=None if efforts is None else effort_violations(robot, efforts),
+        smoothness=measure_smoothness(robot, rate_hz, joints, root),
+        base_path_m=float(np.linalg.norm(np.diff(root[:, :2], axis=0), axis=1).sum()),
+    )
+
+
+def measure_result(result: Retargeted) -> Metrics:
+    """Metrics of a result of ours, against the goals it was to follow."""
+    return measure(
+        result.robot,
+        result.rate_hz,
+        result.q,
+        result.base,
+        goals=result.goals,
+        contacts=result.goals.contacts,
+    )
+
+
+def end_errors(models: RobotModels, poses: Array, goals: Goals) -> Array:
+    """Distances (T, 4) of the ENDS from their goals, NaN where a goal is not SURE or no end there.
+
+    A hand is the end effector of that name, a foot the middle of the sole that is declared as one.
+    """
+    errors = np.full((poses.shape[-1], len(ENDS)), np.nan)
+    for column, name in enumerate(ENDS):
+        place = _place(models, name)
+        if place is None or name not in goals.positions:
+            continue
+        link, point = place
+        where = np.einsum("ikt,k->ti", poses[link][:, :3], point) + poses[link][:, 3].T
+        known = goals.confidence[:, column] > SURE
+        errors[known, column] = np.linalg.norm(where - goals.positions[name], axis=1)[known]
+    return errors
+
+
+def _place(models: RobotModels, end: str) -> tuple[int, Array] | None:
+    side, _, part = end.partition("_")
+    if part == "foot":
+        number = ("left", "right").index(side)
+        return int(models.soles.link[number]), models.soles.centre[number]
+    if end not in models.robot.end_effectors:
+        return None
+    link, placement = models.kinematics.place(models.robot.end_effectors[end])
+    return link, placement[:, 3]
+
+
+def _checked(
+    kinematics: Kinematics, q: Array, base: Array, contacts: NDArray[np.bool_]
+) -> tuple[Array, Array, NDArray[np.bool_]]:
+    joints = kinematics.checked(q)
+    root = checked_base(base, len(joints))
+    touching = np.asarray(contacts, bool)
+    name = kinematics.embodiment.name
+    if root is None or not len(joints):
+        raise ModelError(f"a motion of robot {name!r} without frames; expected one or more.")
+    if not (np.isfinite(joints).all() and np.isfinite(root).all()):
+        raise ModelError(
+            f"a motion of robot {name!r} holds values that are not finite; expected none. "
+            "Fill or cut these frames first."
+        )
+    if touching.shape != (len(joints), 2, 2):
+        raise ModelError(
+            f"contacts do not fit {len(joints)} frames, got shape {touching.shape}; expected "
+            f"({len(joints)}, 2, 2). Give left and right, heel and toe for every frame."
+        )
+    return joints, root, touching
+
+
+def _spread(errors: Array) -> Spread | None:
+    known = errors[np.isfinite(errors)]
+    if not known.size:
+        return None
+    return Spread(float(known.mean()), float(np.quantile(known, 0.95)), float(known.max()))
+
+
+def _overlaps(models: RobotModels, q: Array) -> Overlaps:
+    found = models.collision.collisions(q, tolerance_m=OVERLAP_M)
+    if not len(found):
+        return Overlaps()
+    worst = int(found.depths_m.argmax())
+    return Overlaps(
+        frames=len(np.unique(found.frames)),
+        worst_m=float(found.depths_m[worst]),
+        pair=found.links[worst],
+    )

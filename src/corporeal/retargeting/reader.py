@@ -1,0 +1,67 @@
+"""What a reader of human motion is, and how a file finds its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from corporeal.errors import UnknownNameError
+from corporeal.registry import plugins
+from corporeal.retargeting.motion import HumanMotion, MotionError
+
+MAX_BYTES = 1 << 31
+
+
+@dataclass(frozen=True)
+class Hints:
+    """What a person says about a file that the file does not say itself; all may be left out.
+
+    `skeleton` is a built-in name or a document that maps names to anatomy; `unit` one of m, cm,
+    mm, in; `up` one of x, y, z, -x, -y, -z; `rate_hz` for files without one; `bones` the ASF of
+    an AMC; `person` the one to follow where a file holds several.
+    """
+
+    skeleton: str | None = None
+    unit: str | None = None
+    up: str | None = None
+    rate_hz: float | None = None
+    bones: Path | None = None
+    person: str | None = None
+
+
+@dataclass(frozen=True)
+class Reader:
+    """One kind of file: `recognises` looks at its beginning, `read` reads it whole."""
+
+    recognises: Callable[[Path], bool]
+    read: Callable[[Path, Hints], HumanMotion]
+    description: str
+
+
+@cache
+def readers() -> dict[str, Reader]:
+    """All readers by name: a file `readers/<name>.py` that ends in READER is all one needs."""
+    return plugins("corporeal.retargeting.readers", "READER", Reader)
+
+
+def read_motion(path: Path, hints: Hints | None = None, *, kind: str | None = None) -> HumanMotion:
+    """The motion in a file; raises MotionError with one sentence for one that holds none."""
+    if not path.is_file():
+        raise MotionError(f"{path}: no such file. Name a file of human motion.")
+    size = path.stat().st_size
+    if not size:
+        raise MotionError(f"{path}: is empty; expected human motion. Copy or export it again.")
+    if size > MAX_BYTES:
+        raise MotionError(f"{path}: {size >> 20} MiB; expected at most {MAX_BYTES >> 20}. Cut it.")
+    known = readers()
+    if kind is not None and kind not in known:
+        raise UnknownNameError("format of human motion", kind, known)
+    for name, reader in known.items():
+        if kind == name or (kind is None and reader.recognises(path)):
+            return reader.read(path, hints or Hints())
+    raise MotionError(
+        f"{path}: not a file of human motion that is known here, or cut off; expected one of "
+        f"{', '.join(known)}. Copy it again, or name its kind with --format."
+    )

@@ -1,0 +1,174 @@
+"""BVH, the common file of motion capture: a skeleton, then one line of angles per frame."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from corporeal.geometry import Array
+from corporeal.retargeting.motion import HumanMotion, MotionError
+from corporeal.retargeting.reader import Hints, Reader
+from corporeal.retargeting.skeleton.bvh_skeleton import parse_skeleton
+from corporeal.retargeting.skeleton.hierarchy import Hierarchy
+from corporeal.retargeting.skeleton.skeletal_motion import Clip, human_motion
+
+MAX_BYTES = 1 << 28
+MAX_NUMBERS = 60_000_000
+_HEAD_BYTES = 1 << 20
+# As older programs for Windows print it: 1.#QNAN, -1.#IND00.
+_NOT_A_NUMBER = re.compile(rb"-?1\.#[A-Za-z]+\d*")
+_MOTION = re.compile(rb"^[ \t]*MOTION\b[^\n]*$", re.IGNORECASE | re.MULTILINE)
+_FRAMES = re.compile(rb"\s*(?:number[ _]of[ _])?frames?[ \t]*:?[ \t]*(\d+)[^\n]*\n", re.IGNORECASE)
+_TIME = re.compile(rb"\s*frame[ _]?time[ \t]*:?[ \t]*([^\s]+)[^\n]*(?:\n|$)", re.IGNORECASE)
+
+
+def recognises(path: Path) -> bool:
+    """Whether the file begins with a HIERARCHY."""
+    with path.open("rb") as file:
+        beginning = file.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip()
+    return beginning[:9].upper() == b"HIERARCHY"
+
+
+def read(path: Path, hints: Hints) -> HumanMotion:
+    """The person in a BVH file."""
+    return human_motion(read_clip(path, hints), hints)
+
+
+def read_clip(path: Path, hints: Hints) -> Clip:
+    """The skeleton and the motion of a BVH file as they are, in its own unit and axes."""
+    if path.stat().st_size > MAX_BYTES:
+        raise MotionError(f"{path}: larger than {MAX_BYTES >> 20} MiB. Cut the clip into parts.")
+    data = path.read_bytes()
+    motion = _MOTION.search(data, 0, _HEAD_BYTES)
+    if motion is None:
+        raise MotionError(
+            f"{path}: has no line MOTION; expected a skeleton and then a motion. "
+            "The file was cut off or is no BVH: export it again."
+        )
+    head = data[: motion.start()].decode("utf-8-sig", errors="replace")
+    hierarchy, columns = parse_skeleton(path, head)
+    frames = _FRAMES.match(data, motion.end())
+    time = _TIME.match(data, frames.end()) if frames else None
+    if frames is None or time is None:
+        raise MotionError(
+            f"{path}: after MOTION, got no 'Frames: N' and 'Frame Time: S'; expected both, in "
+            "this order. Export it again."
+        )
+    declared = int(frames[1][:18])
+    if declared * columns > MAX_NUMBERS:
+        raise MotionError(
+            f"{path}: declares {declared} frames of {columns} numbers; expected at most "
+            f"{MAX_NUMBERS} numbers. Cut the clip into parts."
+        )
+    first_line = data.count(b"\n", 0, time.end()) + 1
+    table, notes = _table(path, data[time.end() :], columns, declared, first_line)
+    moved, about = _with_additions(hierarchy, table)
+    if _begins_at_rest(hierarchy, table):
+        table = table[1:]
+        about = (*about, "the first frame is a rest pose that a converter put there: left out")
+    return Clip(
+        path=path,
+        format="bvh",
+        hierarchy=moved,
+        table=table,
+        rate_hz=hints.rate_hz or _rate(path, time[1]),
+        notes=(*notes, *about),
+    )
+
+
+def _table(
+    path: Path, text: bytes, columns: int, declared: int, first_line: int
+) -> tuple[Array, tuple[str, ...]]:
+    """The numbers (T, C): as many frames as are there and whole."""
+    if b"#" in text:
+        text = _NOT_A_NUMBER.sub(b"nan", text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DeprecationWarning)
+        try:
+            numbers = np.fromstring(text, np.float64, sep=" ")
+        except (DeprecationWarning, ValueError):
+            numbers = None
+    if numbers is None or numbers.size % columns:
+        numbers = _whole_lines(path, text, columns, first_line)
+    found = numbers.size // columns
+    if not found:
+        raise MotionError(f"{path}: holds no whole frame of {columns} numbers. Export it again.")
+    if found < declared:
+        notes: tuple[str, ...] = (f"cut off: {found} of {declared} declared frames are there",)
+    else:
+        notes = (f"{found} frames, {declared} declared",) if found > declared else ()
+    return numbers.reshape(found, columns), notes
+
+
+def _whole_lines(path: Path, text: bytes, columns: int, first_line: int) -> Array:
+    """The frames up to where a file was cut off; any other line that is wrong is an error."""
+    lines = text.split(b"\n")
+    filled = [at for at, line in enumerate(lines) if line.strip()]
+    whole: list[bytes] = []
+    for at in filled:
+        words = lines[at].split()
+        fault = "" if len(words) == columns else f"{len(words)} numbers"
+        try:
+            np.array(words, np.float64)
+        except ValueError:
+            fault = "something that is no number"
+        if fault and at == filled[-1] and len(words) <= columns:
+            break
+        if fault:
+            raise MotionError(
+                f"{path}:{first_line + at}: got {fault}; expected {columns} numbers, one for each "
+                "channel. Mend or remove the line."
+            )
+        whole.append(lines[at])
+    return np.fromstring(b"\n".join(whole), np.float64, sep=" ")
+
+
+def _with_additions(hierarchy: Hierarchy, table: Array) -> tuple[Hierarchy, tuple[str, ...]]:
+    """Joints below the root whose positions are movements added to their offsets, marked so.
+
+    Most programs write a position in place of the offset; some write what is to be added to it.
+    """
+    joints = list(hierarchy.joints)
+    added = []
+    for index, joint in enumerate(joints):
+        if joint.parent < 0 or not joint.moves or not np.any(joint.offset):
+            continue
+        axes, columns = zip(*joint.moves, strict=True)
+        middle = np.nanmedian(table[:, columns], axis=0)
+        offset = joint.offset[list(axes)]
+        if np.linalg.norm(middle) < np.linalg.norm(middle - offset):
+            added.append(joint.name)
+            joints[index] = replace(joint, adds=True)
+    notes = (f"positions of {len(added)} joints are added to their offsets",) if added else ()
+    return Hierarchy(tuple(joints)), notes
+
+
+def _begins_at_rest(hierarchy: Hierarchy, table: Array) -> bool:
+    """Whether the first frame is nearly all zeros, and the second one a leap away from it."""
+    turned = [column for joint in hierarchy.joints for _, column in joint.turns]
+    if len(table) < 4 or np.mean(table[0, turned] == 0) < 0.6:
+        return False
+    steps = np.abs((np.diff(table[:64, turned], axis=0) + 180.0) % 360.0 - 180.0).max(axis=1)
+    return bool(steps[0] > 20.0 and steps[0] > 5.0 * np.nanmax(steps[1:]))
+
+
+def _rate(path: Path, text: bytes) -> float:
+    try:
+        seconds = float(text.replace(b",", b"."))
+    except ValueError:
+        seconds = 0.0
+    if not 1e-5 < seconds < 100:
+        raise MotionError(
+            f"{path}: got a frame time of {text.decode(errors='replace')}; expected seconds above "
+            "zero. Give the rate with --clip-rate."
+        )
+    # Frame times are written with few digits: 0.0083333 s means 120 Hz.
+    rate = 1.0 / seconds
+    return float(round(rate)) if abs(rate - round(rate)) < 5e-4 * rate else rate
+
+
+READER = Reader(recognises=recognises, read=read, description="BVH: a skeleton and its angles")

@@ -1,0 +1,81 @@
+"""What retargeting gives: the robot's motion, what it was to follow, and what it made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corporeal.embodiment.embodiment import Embodiment
+from corporeal.geometry import Array
+from corporeal.retargeting.motion import HumanMotion
+
+# The places whose distance from their targets is the result's error, in this order.
+ENDS = ("left_hand", "right_hand", "left_foot", "right_foot")
+FAR_M = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class Goals:
+    """The person's motion brought to the robot's size: what the robot is to follow.
+
+    `positions` are in the world, (T, 3) by name: the four ENDS, and pelvis, elbows, knees,
+    shoulders where there are any. A hand is the robot's end effector, a foot its sole.
+    `contacts` (T, 2, 2) says whether [left, right] x [heel, toe] stand on the ground, z = 0.
+    `confidence` (T, 4) is that of the ENDS. `scales` are robot over human lengths.
+    """
+
+    positions: Mapping[str, Array]
+    turns: Mapping[str, Array]
+    contacts: NDArray[np.bool_]
+    confidence: Array
+    scales: Mapping[str, float]
+
+    def part(self, first: int, stop: int) -> Goals:
+        """The frames from `first` up to, not including, `stop`."""
+        return replace(
+            self,
+            positions={name: at[first:stop] for name, at in self.positions.items()},
+            turns={name: turn[first:stop] for name, turn in self.turns.items()},
+            contacts=self.contacts[first:stop],
+            confidence=self.confidence[first:stop],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Retargeted:
+    """T frames of a robot: `q` (T, J) and `base` (T, 7), x y z qw qx qy qz, ground at z = 0.
+
+    `error_m` (T, 4) is the distance of the ENDS from their goals. `infeasible` (T,) marks frames
+    in which a known goal is over FAR_M away. `human` is the person as the robot follows it: moved
+    and turned as the robot's ground is, in the person's own size. `converged` is False when the
+    solve gave up before its steps became small; `notes` say what a reader of the result must know.
+    """
+
+    robot: Embodiment
+    rate_hz: float
+    q: Array
+    base: Array
+    human: HumanMotion
+    goals: Goals
+    error_m: Array
+    infeasible: NDArray[np.bool_]
+    converged: bool
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.q)
+
+    def part(self, first: int, stop: int) -> Retargeted:
+        """The frames from `first` up to, not including, `stop`."""
+        return replace(
+            self,
+            q=self.q[first:stop],
+            base=self.base[first:stop],
+            human=self.human.part(first, stop),
+            goals=self.goals.part(first, stop),
+            error_m=self.error_m[first:stop],
+            infeasible=self.infeasible[first:stop],
+        )

@@ -1,0 +1,1 @@
+"""Trees of bones: their poses, and which bone is which part of a body."""

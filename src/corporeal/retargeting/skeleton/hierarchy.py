@@ -1,0 +1,153 @@
+"""A tree of joints as motion files describe it, and where all its joints are in every frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from corporeal.geometry import Array
+
+# Frames worked on at a time: the matrices of a whole chain then stay in the processor's cache.
+_FRAMES = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """One joint, or the end of a chain, and the columns of the motion table that move it.
+
+    `offset` is from the parent, in the parent's axes. `turns` are pairs of an axis (0, 1, 2) and a
+    column of degrees, in the order in which their matrices multiply; `moves` pairs of an axis and
+    a column that stands in for that part of the offset, or is added to it where `adds`.
+    `axes` are those that the turns are about, where they are not the parent's own.
+    """
+
+    name: str
+    parent: int
+    offset: Array
+    turns: tuple[tuple[int, int], ...] = ()
+    moves: tuple[tuple[int, int], ...] = ()
+    adds: bool = False
+    axes: Array | None = None
+    is_end: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Posed:
+    """Positions (T, n, 3) and turns (T, m, 3, 3) of the joints that were asked for."""
+
+    positions: Array
+    turns: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Hierarchy:
+    """Joints, each after its parent; a root has the parent -1."""
+
+    joints: tuple[Joint, ...]
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The joints' names in order; the end of a chain is called `end of <joint>`."""
+        return tuple(joint.name for joint in self.joints)
+
+    @cached_property
+    def children(self) -> tuple[tuple[int, ...], ...]:
+        """The joints that hang on each joint."""
+        found: list[list[int]] = [[] for _ in self.joints]
+        for index, joint in enumerate(self.joints):
+            if joint.parent >= 0:
+                found[joint.parent].append(index)
+        return tuple(map(tuple, found))
+
+    @cached_property
+    def rest(self) -> Array:
+        """Positions (J, 3) of all joints where nothing is turned or moved."""
+        places = np.zeros((len(self.joints), 3))
+        for index, joint in enumerate(self.joints):
+            places[index] = joint.offset
+            if joint.parent >= 0:
+                places[index] += places[joint.parent]
+        return places
+
+    def ancestors(self, index: int) -> list[int]:
+        """The joint itself, its parent, and so on up to the root."""
+        chain = [index]
+        while self.joints[chain[-1]].parent >= 0:
+            chain.append(self.joints[chain[-1]].parent)
+        return chain
+
+    def descendants(self, index: int) -> list[int]:
+        """All joints below this one, nearest to the root first."""
+        inside = {index}
+        for each in range(index + 1, len(self.joints)):
+            if self.joints[each].parent in inside:
+                inside.add(each)
+        return sorted(inside - {index})
+
+    def meeting(self, first: int, second: int) -> int:
+        """The last joint that both hang on, -1 if there is none."""
+        above = set(self.ancestors(first))
+        return next((each for each in self.ancestors(second) if each in above), -1)
+
+    def pose(self, table: Array, places: Sequence[int], turned: Sequence[int] = ()) -> Posed:
+        """Where joints are, and how they are turned, in every row of a motion table (T, C)."""
+        walk = self._walk({*places, *turned})
+        positions = np.empty((len(table), len(places), 3))
+        turns = np.empty((len(table), len(turned), 3, 3))
+        for first in range(0, len(table), _FRAMES):
+            rows = slice(first, first + _FRAMES)
+            columns = np.ascontiguousarray(table[rows].T)
+            where: dict[int, Array] = {}
+            how: dict[int, Array] = {}
+            for index in walk:
+                self._step(index, columns, where, how)
+            for slot, index in enumerate(places):
+                positions[rows, slot] = where[index].T
+            for slot, index in enumerate(turned):
+                turns[rows, slot] = np.moveaxis(how[index], -1, 0)
+        return Posed(positions, turns)
+
+    def _walk(self, wanted: Iterable[int]) -> list[int]:
+        needed: set[int] = set()
+        for index in wanted:
+            needed.update(self.ancestors(index))
+        return sorted(needed)
+
+    def _step(
+        self, index: int, columns: Array, where: dict[int, Array], how: dict[int, Array]
+    ) -> None:
+        """Add one joint's position (3, T) and turn (3, 3, T) to those of its ancestors."""
+        joint = self.joints[index]
+        frames = columns.shape[1]
+        offset = np.repeat(joint.offset[:, None], frames, axis=1)
+        for axis, column in joint.moves:
+            offset[axis] = columns[column] + (joint.offset[axis] if joint.adds else 0.0)
+        if joint.parent < 0:
+            where[index] = offset
+            turn = np.repeat(np.eye(3)[:, :, None], frames, axis=2)
+        else:
+            parent = how[joint.parent]
+            where[index] = where[joint.parent] + np.einsum("ijt,jt->it", parent, offset)
+            if not joint.turns:
+                how[index] = parent
+                return
+            turn = parent.copy()
+        if joint.axes is not None:
+            turn = np.einsum("ijt,jk->ikt", turn, joint.axes)
+        for axis, column in joint.turns:
+            _turn_about(turn, axis, np.radians(columns[column]))
+        if joint.axes is not None:
+            turn = np.einsum("ijt,kj->ikt", turn, joint.axes)
+        how[index] = turn
+
+
+def _turn_about(turn: Array, axis: int, angle: Array) -> None:
+    """Multiply matrices (3, 3, T) from the right by turns about one axis, in place."""
+    first, second = (axis + 1) % 3, (axis + 2) % 3
+    cosine, sine = np.cos(angle), np.sin(angle)
+    a, b = turn[:, first].copy(), turn[:, second].copy()
+    turn[:, first] = cosine * a + sine * b
+    turn[:, second] = cosine * b - sine * a

@@ -1,0 +1,152 @@
+"""The skeleton document: which joints of somebody's skeleton stand for which points of a body."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal, Self
+
+import numpy as np
+from pydantic import BeforeValidator, Field, model_validator
+
+from corporeal.errors import UnknownNameError
+from corporeal.geometry import Array
+from corporeal.retargeting.motion import NEEDED, POINTS, SEGMENTS
+from corporeal.schema.document import Document, Part
+from corporeal.schema.markup import SUFFIXES
+
+_SKELETONS = Path(str(files("corporeal.retargeting") / "skeletons"))
+
+
+def _listed(value: object) -> object:
+    return (value,) if isinstance(value, str) else value
+
+
+Joints = Annotated[
+    tuple[Annotated[str, Field(max_length=200)], ...],
+    BeforeValidator(_listed),
+    Field(min_length=1, max_length=8),
+]
+
+
+class LostBone(Part):
+    """A bone that a converter left out: joints without an offset that should have one."""
+
+    joints: Joints
+    like: str = Field(description="the joint whose offset is taken, times `times`")
+    times: float = Field(default=1.0, gt=0, le=10)
+
+
+class SkeletonMap(Document):
+    """Which joints are which points; a point between joints names them all.
+
+    `end of X` is the end of the chain after joint X. Names may leave out a prefix that ends in a
+    colon, and their case, where that leaves one joint only. Points that the document does not
+    name are found by anatomy where they can be.
+    """
+
+    kind: ClassVar[str] = "skeleton"
+
+    points: Mapping[str, Joints] = Field(description="a point of the body to one or more joints")
+    segments: Mapping[str, str] = Field(
+        default={}, description="pelvis, chest, head, left_foot, ... to the joint that turns it"
+    )
+    lost_bones: tuple[LostBone, ...] = ()
+    unit: Literal["m", "cm", "mm", "in", "cmu"] | None = Field(
+        default=None, description="where it is always the same; found from the body otherwise"
+    )
+    up: Literal["x", "y", "z", "-x", "-y", "-z"] | None = None
+
+    @model_validator(mode="after")
+    def _speaks_of_a_body(self) -> Self:
+        for what, names, known in (
+            ("point", self.points, POINTS),
+            ("segment", self.segments, SEGMENTS),
+        ):
+            unknown = [name for name in names if name not in known]
+            if unknown:
+                raise ValueError(
+                    f"unknown {what} {unknown[0]!r}; expected one of {', '.join(known)}"
+                )
+        return self
+
+    @property
+    def joints(self) -> frozenset[str]:
+        """Every name that the document speaks of."""
+        named = {joint for joints in self.points.values() for joint in joints}
+        lost = {joint for bone in self.lost_bones for joint in (*bone.joints, bone.like)}
+        return frozenset(named | lost | set(self.segments.values()))
+
+    def found_in(self, names: Sequence[str]) -> dict[str, int] | None:
+        """The index of every joint the document names, or None if one of them is not there."""
+        places = _places(names)
+        indices = {joint: _place(places, joint) for joint in self.joints}
+        found = {joint: index for joint, index in indices.items() if index is not None}
+        return found if len(found) == len(indices) else None
+
+    def absent_from(self, names: Sequence[str]) -> tuple[str, ...]:
+        """The joints that the document names and the skeleton has not."""
+        places = _places(names)
+        return tuple(sorted(joint for joint in self.joints if _place(places, joint) is None))
+
+
+def missing_points(known: Iterable[str]) -> list[str]:
+    """The points that a body needs and `known` has not."""
+    there = {*known}
+    return [name for name in NEEDED if name not in there]
+
+
+def placed(points: Mapping[str, Sequence[int]], positions: Array) -> Array:
+    """Positions (T, P, 3) in the order of POINTS from those of joints (T, J, 3), by indices."""
+    result = np.full((len(positions), len(POINTS), 3), np.nan)
+    for name, indices in points.items():
+        result[:, POINTS.index(name)] = positions[:, list(indices)].mean(axis=1)
+    return result
+
+
+def _places(names: Sequence[str]) -> dict[str, int | None]:
+    """Indices by exact name, then by name without prefix and case where only one joint has it."""
+    loose: dict[str, int | None] = {}
+    for index, name in enumerate(names):
+        key = _bare(name)
+        loose[key] = None if key in loose else index
+    return {**loose, **{f"={name}": index for index, name in enumerate(names)}}
+
+
+def _place(places: Mapping[str, int | None], joint: str) -> int | None:
+    """The index of a joint among `_places`, exact names first."""
+    exact = places.get(f"={joint}")
+    return exact if exact is not None else places.get(_bare(joint))
+
+
+def _bare(name: str) -> str:
+    """A name without its prefix, in lower case: `end of mixamorig:Head` is `end of head`."""
+    end = "end of " if name.lower().startswith("end of ") else ""
+    return end + name[len(end) :].rpartition(":")[2].strip().lower()
+
+
+def skeleton_names() -> tuple[str, ...]:
+    """Names of the built-in documents: the files in `retargeting/skeletons`."""
+    return tuple(sorted(path.stem for path in _SKELETONS.glob("*.yaml")))
+
+
+def open_skeleton(name_or_path: str | Path) -> SkeletonMap:
+    """A built-in skeleton by name, or a skeleton document by path."""
+    if Path(name_or_path).suffix in SUFFIXES:
+        return SkeletonMap.load(name_or_path)
+    if str(name_or_path) not in skeleton_names():
+        raise UnknownNameError("skeleton", str(name_or_path), skeleton_names())
+    return _built_in(str(name_or_path))
+
+
+def known_skeleton(names: Sequence[str]) -> SkeletonMap | None:
+    """The built-in document that names most of these joints, and none that is not there."""
+    fitting = [each for each in map(_built_in, skeleton_names()) if each.found_in(names)]
+    return max(fitting, key=lambda each: len(each.joints), default=None)
+
+
+@cache
+def _built_in(name: str) -> SkeletonMap:
+    return SkeletonMap.load(_SKELETONS / f"{name}.yaml")

@@ -1,0 +1,241 @@
+"""Human motion to robot motion: goals, one solve over the clip, a low-pass, the contacts again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from corporeal.embodiment.collision import CollisionModel
+from corporeal.embodiment.embodiment import Embodiment
+from corporeal.geometry import Array, normalise, quaternion_from_matrix
+from corporeal.retargeting.cleaning.cleaning import clean
+from corporeal.retargeting.cleaning.floor_drift import steadied
+from corporeal.retargeting.cleaning.resampling import resample
+from corporeal.retargeting.goal.contacts import ground_of
+from corporeal.retargeting.goal.footholds import footholds_of, levelled
+from corporeal.retargeting.goal.goals import UP, confidence_of, goals_of, on_the_floor
+from corporeal.retargeting.goal.robot_map import RobotMap, robot_map
+from corporeal.retargeting.infeasible import doubting
+from corporeal.retargeting.motion import SIDES, HumanMotion, MotionError
+from corporeal.retargeting.result import ENDS, FAR_M, Goals, Retargeted
+from corporeal.retargeting.settings import Settings
+from corporeal.retargeting.solver.aims import Aim
+from corporeal.retargeting.solver.avoidance import Avoidance
+from corporeal.retargeting.solver.chain import BASE, Chain, Numbers, State
+from corporeal.retargeting.solver.clip_aims import ClipAims, picked
+from corporeal.retargeting.solver.clip_solver import ClipProblem, solve
+from corporeal.retargeting.solver.low_pass import low_passed, one_sided
+from corporeal.retargeting.solver.one_thread import one_thread
+from corporeal.retargeting.solver.windows import Window, joined, windows
+
+# Square roots of weights, per radian: of the resting posture, and of a smooth motion.
+REST, KEPT = 0.15, 6.0
+# Weights of accelerations, s2: what lets through some 6 Hz against the goals' own.
+SMOOTH_BASE, SMOOTH_JOINT = 0.02, 0.0035
+SETTLED_BASE, SETTLED = 0.03, 0.006
+# The first solve looks at about this many frames a second: the shape of a motion, not its detail.
+COARSE_HZ = 25.0
+# Steps of the three solves at most; they end before once nothing is gained.
+COARSE_STEPS, FINE_STEPS, SETTLE_STEPS = 30, 12, 14
+# Links are first pushed gently and early, so that a hand finds its way around, then firmly.
+SOFT, WIDE_M = 40.0, 0.015
+FIRM, NARROW_M = 120.0, 0.006
+# Links that are still deeper in each other than this are pushed harder, so many times.
+DEEP_M, PUSHES, HARDER = 0.004, 4, 3.0
+# Feet that rest at heights farther apart than this do not stand on one floor, m.
+UNEVEN_M = 0.25
+# A goal counts as known from this confidence on.
+KNOWN = 0.5
+
+Report = Callable[[str, float], None]
+
+
+def retarget(
+    motion: HumanMotion,
+    robot: Embodiment | RobotMap,
+    settings: Settings | None = None,
+    report: Report | None = None,
+) -> Retargeted:
+    """The robot's motion that follows a person's; raises MotionError for a clip that holds none.
+
+    `report` is told the stage and the share of it that is done.
+    """
+    settings = settings or Settings()
+    mapped = robot if isinstance(robot, RobotMap) else robot_map(robot)
+    with one_thread():
+        return _retargeted(motion, mapped, settings, report or (lambda *_: None))
+
+
+def _retargeted(
+    motion: HumanMotion, mapped: RobotMap, settings: Settings, report: Report
+) -> Retargeted:
+    if not len(motion):
+        raise MotionError(f"{motion.origin.path}: has no frames; expected one or more.")
+    if settings.cleaning:
+        motion = clean(motion)
+    if settings.rate_hz is not None and settings.rate_hz != motion.rate_hz:
+        motion = resample(motion, settings.rate_hz)
+    motion = steadied(motion, ground_of(motion))
+    ground = ground_of(motion)
+    if ground.rise > UNEVEN_M:
+        motion = motion.noting(
+            f"the feet rest at heights {ground.rise:.2f} m apart, as on stairs: the ground is "
+            "taken to be level, and only the lowest is stood on"
+        )
+    person = on_the_floor(motion, ground)
+    goals, lift = levelled(goals_of(person, mapped), mapped.soles, person.rate_hz)
+    raised = person.positions + (lift / goals.scales["leg"])[:, None, None] * UP
+    person = replace(person, positions=raised)
+    footholds = footholds_of(goals, mapped.soles, person.rate_hz)
+    goals = replace(goals, contacts=footholds.stands)
+    aims = ClipAims(Chain(mapped), person, goals, footholds)
+    work = _Work(aims, settings, report)
+    result = work.result(work.start())
+    if settings.policy == "interpolate" and result.infeasible.any():
+        person, bridged = doubting(person, result)
+        goals = replace(goals, confidence=confidence_of(person))
+        work = replace(work, aims=replace(aims, person=person, goals=goals))
+        result = work.result(State(result.base, result.q))
+        result = replace(result, notes=(*result.notes, bridged))
+    return result
+
+
+def error_of(chain: Chain, state: State, goals: Goals) -> Array:
+    """How far (T, 4) hands and feet are from their goals, m."""
+    robot = chain.robot.robot
+    places = [robot.end_effectors[end] for end in ENDS[:2]] + [robot.feet[side] for side in SIDES]
+    poses = chain.kinematics.place_poses(dict(zip(ENDS, places, strict=True)), state.q, state.base)
+    apart = [np.linalg.norm(poses.position(end) - goals.positions[end], axis=1) for end in ENDS]
+    return np.stack(apart, axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """One clip on one robot, solved window by window."""
+
+    aims: ClipAims
+    settings: Settings
+    report: Report
+
+    @cached_property
+    def collision(self) -> CollisionModel:
+        """The shapes of the robot."""
+        return CollisionModel(self.aims.chain.robot.robot)
+
+    def _avoidance(self, weight: float, margin_m: float) -> Avoidance | None:
+        """Links that are kept apart, or None where nobody asked for it."""
+        if not self.settings.avoid_self:
+            return None
+        return Avoidance(self.collision, weight, margin_m)
+
+    def result(self, start: State) -> Retargeted:
+        """The robot's motion, found from a start, and how far it is from its goals."""
+        state, converged = self._solved(start)
+        chain, goals, person = self.aims.chain, self.aims.goals, self.aims.person
+        error = error_of(chain, state, goals)
+        far = (error > FAR_M) & (goals.confidence > KNOWN)
+        return Retargeted(
+            robot=chain.robot.robot,
+            rate_hz=person.rate_hz,
+            q=state.q,
+            base=state.base,
+            human=person,
+            goals=goals,
+            error_m=error,
+            infeasible=far[:, 0] | far[:, 1] | far[:, 2] | far[:, 3],
+            converged=converged,
+            notes=person.origin.notes,
+        )
+
+    def _solved(self, start: State) -> tuple[State, bool]:
+        """The motion, and whether every solve came to an end."""
+        rate, frames = self.aims.person.rate_hz, len(self.aims.person)
+        following = self.aims.following()
+        found, converged = list[tuple[Window, State]](), True
+        cut = windows(frames)
+        for number, window in enumerate(cut):
+            inside = np.arange(window.first, window.stop)
+            part, ended = self._followed(
+                [picked(aim, inside) for aim in following], start.part(inside)
+            )
+            found.append((window, part))
+            converged &= ended
+            self.report("following the person", (number + 1) / len(cut))
+        state = joined(found, frames)
+        if self.settings.cutoff_hz is not None:
+            state = low_passed(state, rate, self.settings.cutoff_hz)
+        keeping, settled = self.aims.keeping(state), list[tuple[Window, State]]()
+        for number, window in enumerate(cut):
+            inside = np.arange(window.first, window.stop)
+            part, ended = self._settled(
+                [picked(aim, inside) for aim in keeping], state.part(inside)
+            )
+            settled.append((window, part))
+            converged &= ended
+            self.report("settling the feet", (number + 1) / len(cut))
+        return joined(settled, frames), converged
+
+    def start(self) -> State:
+        """The robot standing with the person's heading: where every frame begins."""
+        goals, robot = self.aims.goals, self.aims.chain.robot
+        turn = goals.turns["pelvis"]
+        place = goals.positions["pelvis"] - turn @ robot.hip_centre
+        base = np.concatenate([place, quaternion_from_matrix(turn)], axis=1)
+        return State(base, np.tile(self.aims.chain.standing, (len(base), 1)))
+
+    def _followed(self, aims: Sequence[Aim], start: State) -> tuple[State, bool]:
+        """First with few frames, then with all."""
+        rate, frames = self.aims.person.rate_hz, len(start)
+        stride = max(1, round(rate / COARSE_HZ))
+        some = np.unique(np.append(np.arange(0, frames, stride), frames - 1))
+        few = self._following([picked(aim, some) for aim in aims], rate / stride, len(some))
+        state, _ = solve(few, start.part(some), steps=COARSE_STEPS, tolerance=3e-3)
+        every = replace(
+            self._following(aims, rate, frames), avoidance=self._avoidance(SOFT, WIDE_M)
+        )
+        state, progress = solve(every, _filled(state, some, frames), steps=FINE_STEPS)
+        return state, progress.converged
+
+    def _following(self, aims: Sequence[Aim], rate_hz: float, frames: int) -> ClipProblem:
+        chain = self.aims.chain
+        smooth = np.full(chain.size, SMOOTH_JOINT)
+        smooth[:BASE] = SMOOTH_BASE
+        rest = np.tile(chain.standing[chain.columns], (frames, 1))
+        return ClipProblem(chain, rate_hz, aims, rest, np.full(len(chain.columns), REST), smooth)
+
+    def _settled(self, aims: Sequence[Aim], wanted: State) -> tuple[State, bool]:
+        """Close to a smooth motion, but with feet that hold, links apart, and no floor crossed."""
+        chain = self.aims.chain
+        smooth = np.full(chain.size, SETTLED)
+        smooth[:BASE] = SETTLED_BASE
+        problem = ClipProblem(
+            chain,
+            self.aims.person.rate_hz,
+            aims,
+            wanted.q[:, chain.columns],
+            np.full(len(chain.columns), KEPT),
+            smooth,
+            self._avoidance(FIRM, NARROW_M),
+        )
+        state, progress = solve(problem, wanted, steps=SETTLE_STEPS)
+        for _ in range(PUSHES):
+            avoidance = problem.avoidance
+            if avoidance is None or not len(self.collision.near(state.q, -DEEP_M).frame):
+                break
+            harder = replace(avoidance, weight=avoidance.weight * HARDER)
+            problem = replace(problem, avoidance=harder)
+            state, progress = solve(problem, state, steps=SETTLE_STEPS)
+        return state, progress.converged
+
+
+def _filled(state: State, known: Numbers, frames: int) -> State:
+    """A state of all frames from that of some, straight between them."""
+    if len(known) == frames:
+        return state
+    rows = np.concatenate([state.base[:, :3], one_sided(state.base[:, 3:]), state.q], axis=1)
+    where = np.arange(frames)
+    full = np.stack([np.interp(where, known, column) for column in rows.T], axis=1)
+    return State(np.concatenate([full[:, :3], normalise(full[:, 3:7])], axis=1), full[:, 7:])

@@ -1,0 +1,1 @@
+"""One least-squares solve over all frames of a clip."""

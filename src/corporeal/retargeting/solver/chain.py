@@ -1,0 +1,229 @@
+"""A floating robot with its derivatives over many frames at once: loops over joints, not frames."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corporeal.embodiment.joint_map import standing_positions
+from corporeal.embodiment.kinematics import Kinematics
+from corporeal.geometry import Array, normalise
+from corporeal.retargeting.goal.robot_map import RobotMap
+
+Numbers = NDArray[np.int64]
+# Unknowns of the base: its place, then a turn about the axes of the world.
+BASE = 6
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """T frames of a robot: `base` (T, 7) as x y z qw qx qy qz, `q` (T, J)."""
+
+    base: Array
+    q: Array
+
+    def __len__(self) -> int:
+        return len(self.q)
+
+    def part(self, frames: slice | Numbers) -> State:
+        """Some of the frames."""
+        return State(self.base[frames], self.q[frames])
+
+    def stepped(self, step: Array, columns: Numbers) -> State:
+        """The state after a step (T, 6 + columns) of its unknowns."""
+        base = np.concatenate(
+            [
+                self.base[:, :3] + step[:, :3],
+                normalise(quaternion_product(quaternion_of(step[:, 3:6]), self.base[:, 3:])),
+            ],
+            axis=1,
+        )
+        q = self.q.copy()
+        q[:, columns] += step[:, BASE:]
+        return replace(self, base=base, q=q)
+
+
+@dataclass(frozen=True, eq=False)
+class Posed:
+    """A state with all links in the world: what rows of derivatives are made from.
+
+    `links` is (L, 3, 4, T); `axes` and `origins` (T, N, 3) are those of the unknowns' joints.
+    """
+
+    links: Array
+    axes: Array
+    origins: Array
+    base: Array
+
+    def point(self, link: int, offset: Array) -> Array:
+        """Where (T, 3) a point of a link is."""
+        pose = self.links[link]
+        at: Array = np.einsum("ikt,k->ti", pose[:, :3], offset) + pose[:, 3].T
+        return at
+
+    def turn(self, link: int) -> Array:
+        """Rotations (T, 3, 3) of a link."""
+        return np.moveaxis(self.links[link][:, :3], -1, 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """One robot's joints as the unknowns of a solve; joints that move no goal are left alone."""
+
+    robot: RobotMap
+
+    @cached_property
+    def kinematics(self) -> Kinematics:
+        """The forward kinematics behind it."""
+        return self.robot.kinematics
+
+    @cached_property
+    def columns(self) -> Numbers:
+        """The columns of q that move a hand, a foot or the head: the unknowns after the base."""
+        places = [*self.robot.robot.end_effectors.values(), *self.robot.robot.feet.values()]
+        links = [self.kinematics.place(place)[0] for place in places]
+        moved = {int(self._moves[step][1]) for link in links for step in self._above[link]}
+        return np.array(sorted(moved), np.int64)
+
+    @property
+    def size(self) -> int:
+        """The number of unknowns in a frame."""
+        return BASE + len(self.columns)
+
+    @cached_property
+    def standing(self) -> Array:
+        """Joint positions (J,) of the robot when it stands."""
+        return standing_positions(self.robot.robot)
+
+    @cached_property
+    def limits(self) -> tuple[Array, Array]:
+        """Lower and upper limits (C,) of the unknown joints; infinite where none is stated."""
+        joints = [self.robot.robot.actuated[column] for column in self.columns]
+        lower = np.array([-np.inf if joint.lower is None else joint.lower for joint in joints])
+        upper = np.array([np.inf if joint.upper is None else joint.upper for joint in joints])
+        return lower, upper
+
+    @cached_property
+    def speeds(self) -> Array:
+        """Velocity limits (C,) of the unknown joints; infinite where none is stated."""
+        joints = [self.robot.robot.actuated[column] for column in self.columns]
+        return np.array([np.inf if joint.velocity is None else joint.velocity for joint in joints])
+
+    def posed(self, state: State) -> Posed:
+        """All links and joint axes of a state."""
+        links = self.kinematics.transforms(state.q, state.base)
+        child = [step.child for step in self.kinematics.steps]
+        axes = np.empty((len(state), len(child), 3))
+        for number, step in enumerate(self.kinematics.steps):
+            axes[:, number] = np.einsum("ikt,k->ti", links[step.child][:, :3], step.axis)
+        origins = np.ascontiguousarray(links[child, :, 3].transpose(2, 0, 1))
+        return Posed(links, axes, origins, state.base)
+
+    def point_rows(self, posed: Posed, link: int, at: Array, out: Array) -> None:
+        """Derivatives (T, 3, size) of a point `at` (T, 3) of a link, added into `out` (zeros)."""
+        out[:, [0, 1, 2], [0, 1, 2]] = 1.0
+        away = at - posed.base[:, :3]
+        # The turn of the base about the world's axes: e x away.
+        out[:, 0, 4], out[:, 0, 5] = away[:, 2], -away[:, 1]
+        out[:, 1, 3], out[:, 1, 5] = -away[:, 2], away[:, 0]
+        out[:, 2, 3], out[:, 2, 4] = away[:, 1], -away[:, 0]
+        steps, places, gains, sliding = self._columns_above[link]
+        if not len(steps):
+            return
+        axes = posed.axes[:, steps]
+        arm = at[:, None] - posed.origins[:, steps]
+        moved = np.empty(arm.shape)
+        np.multiply(axes[..., 1], arm[..., 2], out=moved[..., 0])
+        moved[..., 0] -= axes[..., 2] * arm[..., 1]
+        np.multiply(axes[..., 2], arm[..., 0], out=moved[..., 1])
+        moved[..., 1] -= axes[..., 0] * arm[..., 2]
+        np.multiply(axes[..., 0], arm[..., 1], out=moved[..., 2])
+        moved[..., 2] -= axes[..., 1] * arm[..., 0]
+        if sliding.any():
+            moved[:, sliding] = axes[:, sliding]
+        for number, place in enumerate(places):
+            out[:, :, place] += gains[number] * moved[:, number]
+
+    def turn_rows(self, posed: Posed, link: int, out: Array) -> None:
+        """Derivatives (T, 3, size) of the turn of a link about the world's axes, into `out`."""
+        out[:, [0, 1, 2], [3, 4, 5]] = 1.0
+        steps, places, gains, sliding = self._columns_above[link]
+        for number, (step, place) in enumerate(zip(steps, places, strict=True)):
+            if not sliding[number]:
+                out[:, :, place] += gains[number] * posed.axes[:, step]
+
+    @cached_property
+    def _moves(self) -> list[tuple[float, int]]:
+        """Gain and column of q of every step of the kinematics; column -1 where nothing moves."""
+        table = self.kinematics.joints
+        return [
+            (float(table.multiplier[step.joint]), int(table.column[step.joint]))
+            for step in self.kinematics.steps
+        ]
+
+    @cached_property
+    def _above(self) -> list[list[int]]:
+        """The steps that move each link, from the base outwards."""
+        found: list[list[int]] = [[] for _ in self.kinematics.names]
+        for number, step in enumerate(self.kinematics.steps):
+            own = [number] if self._moves[number][1] >= 0 else []
+            found[step.child] = [*found[step.parent], *own]
+        return found
+
+    @cached_property
+    def _columns_above(self) -> list[tuple[Numbers, list[int], Array, NDArray[np.bool_]]]:
+        """For each link: steps, their places among the unknowns, gains, and which slide."""
+        place = {int(column): BASE + number for number, column in enumerate(self.columns)}
+        found = []
+        for steps in self._above:
+            known = [step for step in steps if self._moves[step][1] in place]
+            found.append(
+                (
+                    np.array(known, np.int64),
+                    [place[self._moves[step][1]] for step in known],
+                    np.array([self._moves[step][0] for step in known]),
+                    np.array([self.kinematics.steps[step].prismatic for step in known], bool),
+                )
+            )
+        return found
+
+
+def quaternion_of(vectors: Array) -> Array:
+    """Quaternions (T, 4), w first, of turns given as vectors (T, 3) of axis times angle."""
+    half = np.linalg.norm(vectors, axis=1) / 2
+    share = np.sinc(half / np.pi) / 2
+    return np.concatenate([np.cos(half)[:, None], share[:, None] * vectors], axis=1)
+
+
+def vector_of(turns: Array) -> Array:
+    """Axis times angle (..., 3) of rotation matrices (..., 3, 3)."""
+    skew = np.stack(
+        [
+            turns[..., 2, 1] - turns[..., 1, 2],
+            turns[..., 0, 2] - turns[..., 2, 0],
+            turns[..., 1, 0] - turns[..., 0, 1],
+        ],
+        axis=-1,
+    )
+    twice = np.linalg.norm(skew, axis=-1)
+    trace = turns[..., 0, 0] + turns[..., 1, 1] + turns[..., 2, 2]
+    angle = np.arctan2(twice, trace - 1)
+    found: Array = skew * np.where(twice > 1e-9, angle / np.maximum(twice, 1e-9), 0.5)[..., None]
+    # At half a turn the sine is lost: the longest column of I + R lies along the axis.
+    half = (twice <= 1e-9) & (trace < 0)
+    if half.any():
+        columns = (turns[half] + np.eye(3)).swapaxes(-1, -2)
+        longest = np.linalg.norm(columns, axis=-1).argmax(axis=-1)
+        found[half] = np.pi * normalise(columns[np.arange(len(columns)), longest])
+    return found
+
+
+def quaternion_product(first: Array, second: Array) -> Array:
+    """The product (T, 4) of quaternions, w first: `second` turned by `first`."""
+    w, v = first[:, :1], first[:, 1:]
+    other_w, other = second[:, :1], second[:, 1:]
+    scalar = w * other_w - (v * other).sum(axis=1, keepdims=True)
+    return np.concatenate([scalar, w * other + other_w * v + np.cross(v, other)], axis=1)

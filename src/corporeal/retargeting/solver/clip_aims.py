@@ -1,0 +1,157 @@
+"""The aims of one clip: what follows the person, what stands, what keeps to a smooth motion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from corporeal.geometry import Array, matrix_from_quaternion
+from corporeal.retargeting.goal.footholds import Footholds
+from corporeal.retargeting.motion import SIDES, HumanMotion
+from corporeal.retargeting.result import Goals
+from corporeal.retargeting.solver.aims import Aim, FloorAim, LevelAim, PointAim, TurnAim
+from corporeal.retargeting.solver.chain import Chain, Numbers, State
+
+# Square roots of weights: per metre for places, per radian for turns.
+PELVIS, KNEE, SHOULDER, ELBOW, HAND, FOOT = 6.0, 8.0, 10.0, 8.0, 25.0, 20.0
+PELVIS_TURN, CHEST_TURN, HEAD_TURN, HAND_TURN, FOOT_TURN = 2.0, 3.0, 1.5, 0.6, 3.0
+HELD, LEVEL, BELOW = 400.0, 20.0, 400.0
+KEPT_PLACE, KEPT_TURN = 18.0, 12.0
+# Nothing is left without any pull: what is not seen is better guessed than free.
+LEAST_SEEN = 0.005
+
+
+@dataclass(frozen=True, eq=False)
+class ClipAims:
+    """One person on one robot, with the places where the feet stand."""
+
+    chain: Chain
+    person: HumanMotion
+    goals: Goals
+    footholds: Footholds
+
+    def following(self) -> list[Aim]:
+        """Everything that follows the person."""
+        goals, robot, feet = self.goals, self.chain.robot, self.footholds
+        base = self.chain.kinematics.names.index(robot.robot.base)
+        pelvis = goals.positions["pelvis"]
+        seen = {
+            name: self._seen(name, *more)
+            for name, *more in (
+                ("hip",), ("knee", "hip"), ("shoulder", "hip"), ("elbow", "shoulder"),
+                ("wrist", "elbow", "shoulder"), ("ankle",),
+            )
+        }  # fmt: skip
+        aims: list[Aim] = [
+            PointAim(base, robot.hip_centre, pelvis, _weights(PELVIS, seen["hip"].min(axis=1))),
+            TurnAim(base, np.eye(3), goals.turns["pelvis"], PELVIS_TURN * seen["hip"].min(axis=1)),
+        ]
+        chest, place = self.chain.kinematics.place(robot.chest)
+        aims.append(
+            TurnAim(
+                chest, place[:, :3], goals.turns["chest"], CHEST_TURN * seen["shoulder"].min(axis=1)
+            )
+        )
+        for side_number, side in enumerate(SIDES):
+            for part, weight, witness in (
+                ("knee", KNEE, "knee"),
+                ("shoulder", SHOULDER, "shoulder"),
+                ("elbow", ELBOW, "elbow"),
+            ):
+                name = f"{side}_{part}"
+                link, place = self.chain.kinematics.place(robot.places[name])
+                weight = weight * robot.weights.get(name, 1.0)
+                aims.append(
+                    PointAim(
+                        link,
+                        place[:, 3],
+                        goals.positions[name],
+                        _weights(weight, seen[witness][:, side_number]),
+                    )
+                )
+            aims += self._hand(side, seen["wrist"][:, side_number])
+            link = int(robot.soles.link[side_number])
+            weight = FOOT * robot.weights.get(f"{side}_foot", 1.0)
+            aims.append(
+                PointAim(
+                    link,
+                    robot.soles.centre[side_number],
+                    feet.centre[:, side_number],
+                    _weights(weight, seen["ankle"][:, side_number]),
+                )
+            )
+            aims.append(
+                TurnAim(
+                    link,
+                    robot.soles.turns[side_number],
+                    feet.turn[:, side_number],
+                    FOOT_TURN * seen["ankle"][:, side_number],
+                )
+            )
+        if robot.head is not None and "head" in goals.turns:
+            link, place = self.chain.kinematics.place(robot.head)
+            turn = np.full(len(self.person), HEAD_TURN)
+            aims.append(TurnAim(link, place[:, :3], goals.turns["head"], turn))
+        return [*aims, *self.standing()]
+
+    def keeping(self, wanted: State) -> list[Aim]:
+        """A base that stays with a smooth motion, and soles that stand."""
+        base = self.chain.kinematics.names.index(self.chain.robot.robot.base)
+        turns = matrix_from_quaternion(wanted.base[:, 3:])
+        place = np.full((len(wanted), 3), KEPT_PLACE)
+        return [
+            PointAim(base, np.zeros(3), wanted.base[:, :3], place),
+            TurnAim(base, np.eye(3), turns, np.full(len(wanted), KEPT_TURN)),
+            *self.standing(),
+        ]
+
+    def _hand(self, side: str, seen: Array) -> list[Aim]:
+        robot = self.chain.robot
+        name = f"{side}_hand"
+        link, place = self.chain.kinematics.place(robot.robot.end_effectors[name])
+        weight = HAND * robot.weights.get(name, 1.0)
+        goal = self.goals.positions[name]
+        aims: list[Aim] = [PointAim(link, place[:, 3], goal, _weights(weight, seen))]
+        if side in robot.hands and name in self.goals.turns:
+            axes = robot.hands[side]
+            fingers, back = np.array(axes.fingers), np.array(axes.back)
+            own = place[:, :3] @ np.stack([fingers, np.cross(back, fingers), back], axis=1)
+            aims.append(TurnAim(link, own, self.goals.turns[name], HAND_TURN * seen))
+        return aims
+
+    def standing(self) -> list[Aim]:
+        """Soles that stand, stand level, and are never below the ground."""
+        soles, feet = self.chain.robot.soles, self.footholds
+        aims: list[Aim] = []
+        for foot in range(2):
+            link = int(soles.link[foot])
+            for part, (own, goal) in enumerate(((soles.heel, feet.heel), (soles.toe, feet.toe))):
+                held = HELD * feet.stands[:, foot, part].astype(np.float64)
+                aims.append(PointAim(link, own[foot], goal[:, foot], np.tile(held[:, None], 3)))
+            stands = feet.stands[:, foot, 0] | feet.stands[:, foot, 1]
+            level = np.where(stands, LEVEL, 0.0)
+            aims.append(LevelAim(link, soles.turns[foot][:, 1], level))
+            aims.append(FloorAim(link, soles.corners[foot], BELOW))
+        return aims
+
+    def _seen(self, *parts: str) -> Array:
+        """The least confidence (T, 2) of points, left and right."""
+        sides = [
+            np.min([self.person.seen(f"{side}_{part}") for part in parts], axis=0) for side in SIDES
+        ]
+        least: Array = np.maximum(np.stack(sides, axis=1), LEAST_SEEN)
+        return least
+
+
+def picked(aim: Aim, frames: Numbers) -> Aim:
+    """The aim in some of the frames only."""
+    if isinstance(aim, FloorAim):
+        return aim
+    if isinstance(aim, LevelAim):
+        return replace(aim, weight=aim.weight[frames])
+    return replace(aim, goal=aim.goal[frames], weight=aim.weight[frames])
+
+
+def _weights(weight: float, seen: Array) -> Array:
+    return np.tile((weight * seen)[:, None], 3)

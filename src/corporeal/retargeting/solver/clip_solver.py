@@ -1,0 +1,239 @@
+"""One least-squares solve over all frames of a clip: Gauss-Newton on a matrix banded in time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import lapack
+
+from corporeal.errors import CorporealError
+from corporeal.geometry import Array, matrix_from_quaternion
+from corporeal.retargeting.solver.aims import Aim
+from corporeal.retargeting.solver.avoidance import Avoidance
+from corporeal.retargeting.solver.chain import BASE, Chain, State, vector_of
+
+# Frames whose derivatives are in memory together: they stay in the cache.
+BLOCK = 192
+# A step of one frame is no longer than this, rad or m: farther the derivatives do not hold.
+MAX_STEP = 0.6
+# What holds an unknown still: far above any weight, far below what upsets the factors.
+FROZEN = 1e12
+DAMPING = 1e-3
+# A solve that runs out of steps has come to its end if the last one gained less than this share.
+ENOUGH = 0.03
+
+
+class SolveError(CorporealError):
+    """A clip cannot be solved."""
+
+
+@dataclass(frozen=True, eq=False)
+class ClipProblem:
+    """What is to be small over T frames, and what must hold.
+
+    `aims` pull at places; `rest` (T, C) with `rest_weight` (C,) pulls at joint positions;
+    `smooth` (size,) weighs accelerations of the unknowns; `avoidance` keeps links apart.
+    Joint limits hold exactly, velocity limits as far as `speed_weight` can push.
+    """
+
+    chain: Chain
+    rate_hz: float
+    aims: Sequence[Aim]
+    rest: Array
+    rest_weight: Array
+    smooth: Array
+    avoidance: Avoidance | None = None
+    speed_weight: float = 30.0
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How a solve went: the cost after every step, and whether it came to an end."""
+
+    costs: tuple[float, ...]
+    converged: bool
+
+
+def solve(
+    problem: ClipProblem, state: State, *, steps: int, tolerance: float = 1e-3
+) -> tuple[State, Progress]:
+    """The state after at most `steps` Gauss-Newton steps, fewer once they gain little.
+
+    `tolerance` is the share of the cost that a step must gain for another to be tried.
+    """
+    chain = problem.chain
+    lower, upper = chain.limits
+    state = State(state.base, _within(state.q, chain, lower, upper))
+    damping, costs, converged = DAMPING, list[float](), False
+    matrix, slope, cost = _normal_equations(problem, state)
+    if not np.isfinite(cost):
+        raise SolveError(
+            "the clip cannot be solved: its goals are not finite. Fill what is not known first."
+        )
+    for _ in range(steps):
+        step = _solved(problem, state, matrix, slope, damping)
+        tried = state.stepped(step, chain.columns)
+        tried = State(tried.base, _within(tried.q, chain, lower, upper))
+        matrix_after, slope_after, after = _normal_equations(problem, tried)
+        # A step that gains next to nothing, up or down, is the end of the way.
+        little = abs(cost - after) < tolerance * max(cost, after)
+        if after > cost:
+            if little:
+                converged = True
+                break
+            damping = max(damping, 1e-2) * 30
+            continue
+        state, matrix, slope, cost = tried, matrix_after, slope_after, after
+        costs.append(cost)
+        damping = max(damping / 10, DAMPING)
+        if little:
+            converged = True
+            break
+    if not converged and len(costs) > 1:
+        converged = costs[-2] - costs[-1] < ENOUGH * costs[-2]
+    return state, Progress(tuple(costs), converged)
+
+
+def _within(q: Array, chain: Chain, lower: Array, upper: Array) -> Array:
+    bounded = q.copy()
+    bounded[:, chain.columns] = np.clip(q[:, chain.columns], lower, upper)
+    return bounded
+
+
+def _normal_equations(problem: ClipProblem, state: State) -> tuple[Array, Array, float]:
+    """Matrix (T, n, n), slope (T, n) and cost of everything that one frame decides alone."""
+    chain = problem.chain
+    frames, size = len(state), chain.size
+    matrix, slope = np.empty((frames, size, size)), np.empty((frames, size))
+    rows = sum(aim.rows for aim in problem.aims)
+    cost = 0.0
+    jacobian = np.empty((min(BLOCK, frames), rows, size))
+    residual = np.empty((min(BLOCK, frames), rows))
+    for start in range(0, frames, BLOCK):
+        span = slice(start, min(start + BLOCK, frames))
+        count = span.stop - start
+        posed = chain.posed(state.part(span))
+        here, rest = jacobian[:count], residual[:count]
+        here[:] = 0.0
+        rest[:] = 0.0
+        row = 0
+        for aim in problem.aims:
+            until = row + aim.rows
+            aim.fill(chain, posed, span, here[:, row:until], rest[:, row:until])
+            row = until
+        turned = here.swapaxes(1, 2)
+        np.matmul(turned, here, out=matrix[span])
+        slope[span] = np.matmul(turned, rest[:, :, None])[:, :, 0]
+        cost += float(np.vdot(rest, rest))
+    apart = (state.q[:, chain.columns] - problem.rest) * problem.rest_weight
+    slope[:, BASE:] += apart * problem.rest_weight
+    places = np.arange(BASE, size)
+    matrix[:, places, places] += problem.rest_weight**2
+    cost += float(np.vdot(apart, apart))
+    if problem.avoidance is not None:
+        cost += problem.avoidance.add(chain, state, matrix, slope)
+    pace, bend = _bends(problem, state)
+    cost += float(np.vdot(bend, bend))
+    # Without this a step that slows a joint down would look like a loss, and not be made.
+    excess = _too_fast(problem, pace) * (problem.speed_weight / problem.rate_hz)
+    cost += float(np.vdot(excess, excess))
+    return matrix, slope, cost
+
+
+def _bends(problem: ClipProblem, state: State) -> tuple[Array, Array]:
+    """Velocities (T-1, n) of the unknowns, and their weighted accelerations (T-2, n)."""
+    chain, rate = problem.chain, problem.rate_hz
+    if len(state) < 2:
+        return np.zeros((0, chain.size)), np.zeros((0, chain.size))
+    turns = matrix_from_quaternion(state.base[:, 3:])
+    pace = np.concatenate(
+        [
+            np.diff(state.base[:, :3], axis=0),
+            vector_of(turns[1:] @ turns[:-1].swapaxes(1, 2)),
+            np.diff(state.q[:, chain.columns], axis=0),
+        ],
+        axis=1,
+    )
+    pace *= rate
+    return pace, np.diff(pace, axis=0) * (rate * problem.smooth)
+
+
+def _solved(
+    problem: ClipProblem, state: State, matrix: Array, slope: Array, damping: float
+) -> Array:
+    """The Gauss-Newton step (T, n): factors of a band three frames wide."""
+    frames, size = slope.shape
+    width = 3 * size
+    band = np.zeros((frames, size, width))
+    for column in range(size):
+        band[:, column, : size - column] = matrix[:, column:, column]
+    band[:, :, 0] += damping + 1e-9
+    pull = slope.copy()
+    pace, bend = _bends(problem, state)
+    if frames > 2:
+        gain = (problem.rate_hz**2 * problem.smooth) ** 2
+        main = np.zeros((frames, 1))
+        main[:-2] += 1
+        main[1:-1] += 4
+        main[2:] += 1
+        beside = np.zeros((frames, 1))
+        beside[:-2] -= 2
+        beside[1:-1] -= 2
+        band[:, :, 0] += main * gain
+        band[:, :, size] += beside * gain
+        band[:-2, :, 2 * size] += gain
+        push = bend * (problem.rate_hz**2 * problem.smooth)
+        pull[:-2] += push
+        pull[1:-1] -= 2 * push
+        pull[2:] += push
+    if frames > 1:
+        _slow_down(problem, pace, band, pull)
+    _freeze(problem, state, band, pull)
+    packed = band.reshape(frames * size, width).T
+    _, step, failed = lapack.dpbsv(
+        packed, -pull.reshape(-1, 1), lower=1, overwrite_ab=1, overwrite_b=1
+    )
+    if failed:
+        raise SolveError(
+            f"the clip cannot be solved: no step at unknown {failed}. Report this clip."
+        )
+    found: Array = step.reshape(frames, size)
+    longest = np.abs(found).max(axis=1, keepdims=True)
+    found *= np.minimum(1.0, MAX_STEP / np.maximum(longest, 1e-12))
+    return found
+
+
+def _too_fast(problem: ClipProblem, pace: Array) -> Array:
+    """How much (T-1, C) joints are faster than they may be, a little early."""
+    limit = problem.chain.speeds * 0.98
+    speed = pace[:, BASE:]
+    over: Array = speed - np.clip(speed, -limit, limit)
+    return over
+
+
+def _slow_down(problem: ClipProblem, pace: Array, band: Array, pull: Array) -> None:
+    """Push back joints that are faster than they may be."""
+    size = problem.chain.size
+    over = _too_fast(problem, pace)
+    if not over.any():
+        return
+    gain = np.where(over != 0, problem.speed_weight**2, 0.0)
+    push = over * gain / problem.rate_hz
+    band[:-1, BASE:, 0] += gain
+    band[1:, BASE:, 0] += gain
+    band[:-1, BASE:, size] -= gain
+    pull[:-1, BASE:] -= push
+    pull[1:, BASE:] += push
+
+
+def _freeze(problem: ClipProblem, state: State, band: Array, pull: Array) -> None:
+    """Hold joints that are at a limit and pulled beyond it."""
+    lower, upper = problem.chain.limits
+    q = state.q[:, problem.chain.columns]
+    stuck = ((q <= lower + 1e-9) & (pull[:, BASE:] > 0)) | (
+        (q >= upper - 1e-9) & (pull[:, BASE:] < 0)
+    )
+    band[:, BASE:, 0] += np.where(stuck, FROZEN, 0.0)
+    pull[:, BASE:] = np.where(stuck, 0.0, pull[:, BASE:])

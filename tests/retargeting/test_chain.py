@@ -1,0 +1,193 @@
+"""Derivatives of points, turns and aims are what small steps of the robot show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from corporeal.embodiment.embodiment import Embodiment, Mimic
+from corporeal.embodiment.library import open_robot
+from corporeal.geometry import Array, matrix_from_quaternion, normalise
+from corporeal.retargeting.goal.robot_map import robot_map
+from corporeal.retargeting.solver.aims import Aim, FloorAim, LevelAim, PointAim, TurnAim
+from corporeal.retargeting.solver.chain import (
+    BASE,
+    Chain,
+    State,
+    quaternion_of,
+    quaternion_product,
+    vector_of,
+)
+from corporeal.retargeting.solver.clip_aims import picked
+
+STEP = 1e-6
+ROBOTS = ("g1", "walker_s2", "sliding")
+
+
+def sliding_robot() -> Embodiment:
+    """A G1 with an elbow that slides, a wrist that follows it, and a knee that follows a knee."""
+    g1 = open_robot("g1")
+    changed: dict[str, dict[str, Any]] = {
+        "left_elbow_joint": {"type": "prismatic", "lower": -0.1, "upper": 0.1},
+        "left_wrist_roll_joint": {"mimic": Mimic(joint="left_elbow_joint", multiplier=-3.0)},
+        "right_knee_joint": {"mimic": Mimic(joint="left_knee_joint", multiplier=0.5, offset=0.1)},
+    }
+    joints = tuple(joint.model_copy(update=changed.get(joint.name, {})) for joint in g1.joints)
+    return g1.model_copy(update={"joints": joints})
+
+
+@cache
+def chain_of(name: str) -> Chain:
+    """The chain of a robot by name."""
+    return Chain(robot_map(sliding_robot() if name == "sliding" else open_robot(name)))
+
+
+def somewhere(chain: Chain, frames: int = 5) -> State:
+    """Frames anywhere and any way up, with joints all over their limits."""
+    rng = np.random.default_rng(2)
+    base = rng.normal(size=(frames, 7))
+    base[:, 3:] = normalise(base[:, 3:])
+    q = np.tile(chain.standing, (frames, 1))
+    lower, upper = (np.clip(limit, -1.0, 1.0) for limit in chain.limits)
+    q[:, chain.columns] = rng.uniform(lower, upper, (frames, len(chain.columns)))
+    return State(base, q)
+
+
+def slopes(chain: Chain, state: State, value: Callable[[State], Array]) -> Array:
+    """Derivatives (T, ..., size) of a value (T, ...) by small steps of every unknown."""
+    found = []
+    for unknown in range(chain.size):
+        step = np.zeros((len(state), chain.size))
+        step[:, unknown] = STEP
+        ahead = value(state.stepped(step, chain.columns))
+        behind = value(state.stepped(-step, chain.columns))
+        found.append((ahead - behind) / (2 * STEP))
+    return np.stack(found, axis=-1)
+
+
+def filled(chain: Chain, aims: Sequence[Aim], state: State) -> tuple[Array, Array]:
+    """What aims write one after the other: derivatives and residuals."""
+    rows = sum(aim.rows for aim in aims)
+    jacobian, rest = np.zeros((len(state), rows, chain.size)), np.zeros((len(state), rows))
+    posed, row = chain.posed(state), 0
+    for aim in aims:
+        own = slice(row, row + aim.rows)
+        aim.fill(chain, posed, slice(0, len(state)), jacobian[:, own], rest[:, own])
+        row += aim.rows
+    return jacobian, rest
+
+
+def turned_a_little(turns: Array) -> Array:
+    """Turns (T, 3, 3) that are a hundredth of a degree away."""
+    rng = np.random.default_rng(3)
+    away = quaternion_of(rng.normal(size=(len(turns), 3)) * 1e-4)
+    return np.asarray(matrix_from_quaternion(away) @ turns)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("end", ["left_hand", "right"])
+def test_the_derivatives_of_all_aims_are_those_of_small_steps(name: str, end: str) -> None:
+    chain = chain_of(name)
+    robot = chain.robot.robot
+    state = somewhere(chain)
+    link, place = chain.kinematics.place({**robot.end_effectors, **robot.feet}[end])
+    rng = np.random.default_rng(1)
+    weight = rng.uniform(0.5, 3.0, (len(state), 3))
+    posed = chain.posed(state)
+    own = matrix_from_quaternion(normalise(rng.normal(size=4)))
+    near = turned_a_little(posed.turn(link) @ own)
+    aims: list[Aim] = [
+        PointAim(link, place[:, 3], rng.normal(size=(len(state), 3)), weight),
+        TurnAim(link, own, near, weight[:, 0]),
+        LevelAim(link, own[:, 1], weight[:, 0]),
+        FloorAim(link, rng.normal(size=(3, 3)), 2.0),
+    ]
+    jacobian, rest = filled(chain, aims, state)
+    shown = slopes(chain, state, lambda at: filled(chain, aims, at)[1])
+    np.testing.assert_allclose(jacobian, shown, atol=1e-3)
+    exact = [0, 1, 2, 6, 7, 8, 9]
+    np.testing.assert_allclose(jacobian[:, exact], shown[:, exact], atol=1e-6)
+    assert (np.abs(rest).max(axis=0) > 0).all()
+
+
+def test_joints_that_follow_another_are_no_unknowns_but_move_what_hangs_on_them() -> None:
+    chain = chain_of("sliding")
+    robot = chain.robot.robot
+    assert len(chain.columns) == len(robot.joint_names) == 27
+    knee = BASE + int(
+        np.flatnonzero(chain.columns == robot.joint_names.index("left_knee_joint"))[0]
+    )
+    state = somewhere(chain)
+    rows = np.zeros((len(state), 3, chain.size))
+    chain.turn_rows(chain.posed(state), int(chain.robot.soles.link[1]), rows)
+    np.testing.assert_allclose(np.linalg.norm(rows[:, :, knee], axis=1), 0.5)
+
+
+def test_joints_of_fingers_are_left_alone() -> None:
+    chain = chain_of("walker_s2")
+    moved = {chain.robot.robot.joint_names[column] for column in chain.columns}
+    left_alone = set(chain.robot.robot.joint_names) - moved
+    assert len(left_alone) > 10
+    assert not {name for name in left_alone if "wrist" in name or "knee" in name}
+    assert len(chain.speeds) == len(chain.limits[0]) == len(chain.columns)
+
+
+def test_a_floor_aim_writes_nothing_for_what_is_above_the_ground() -> None:
+    chain = chain_of("g1")
+    state = somewhere(chain)
+    state.base[:, 2] = 5.0
+    jacobian, rest = filled(chain, [FloorAim(3, np.zeros((2, 3)), 100.0)], state)
+    assert not jacobian.any()
+    assert not rest.any()
+
+
+def test_an_aim_picked_at_some_frames_is_the_aim_of_these_frames() -> None:
+    chain = chain_of("g1")
+    state = somewhere(chain)
+    frames = np.array([0, 3, 4])
+    rng = np.random.default_rng(4)
+    turns = matrix_from_quaternion(normalise(rng.normal(size=(len(state), 4))))
+    for aim in (
+        PointAim(5, rng.normal(size=3), rng.normal(size=(len(state), 3)), rng.random((5, 3))),
+        TurnAim(5, np.eye(3), turns, rng.random(5)),
+        LevelAim(5, np.array([0.0, 1.0, 0.0]), rng.random(5)),
+        FloorAim(5, rng.normal(size=(4, 3)), 3.0),
+    ):
+        whole, rest = filled(chain, [aim], state)
+        part, part_rest = filled(chain, [picked(aim, frames)], state.part(frames))
+        np.testing.assert_allclose(part, whole[frames], atol=1e-12)
+        np.testing.assert_allclose(part_rest, rest[frames], atol=1e-12)
+
+
+def test_a_step_moves_place_turn_and_joints_as_it_says() -> None:
+    chain = chain_of("g1")
+    state = somewhere(chain)
+    step = np.random.default_rng(6).normal(size=(len(state), chain.size)) * 0.3
+    after = state.stepped(step, chain.columns)
+    np.testing.assert_allclose(after.base[:, :3] - state.base[:, :3], step[:, :3], atol=1e-12)
+    np.testing.assert_allclose(after.q - state.q, step[:, BASE:], atol=1e-12)
+    before, now = (matrix_from_quaternion(each.base[:, 3:]) for each in (state, after))
+    np.testing.assert_allclose(vector_of(now @ before.swapaxes(1, 2)), step[:, 3:6], atol=1e-9)
+
+
+def test_turns_and_vectors_are_each_other_up_to_half_a_turn() -> None:
+    axis = normalise(np.random.default_rng(7).normal(size=(60, 3)))
+    angle = np.linspace(0.0, np.pi - 1e-3, 60)[:, None]
+    turns = matrix_from_quaternion(quaternion_of(axis * angle))
+    np.testing.assert_allclose(vector_of(turns), axis * angle, atol=1e-6)
+
+
+def test_half_a_turn_is_not_taken_for_none() -> None:
+    turns = np.stack([np.diag([-1.0, -1.0, 1.0]), np.diag([1.0, -1.0, -1.0])])
+    np.testing.assert_allclose(np.linalg.norm(vector_of(turns), axis=1), np.pi, atol=1e-6)
+
+
+def test_the_second_quaternion_of_a_product_is_turned_by_the_first() -> None:
+    first, second = normalise(np.random.default_rng(8).normal(size=(2, 9, 4)))
+    product = matrix_from_quaternion(quaternion_product(first, second))
+    expected = matrix_from_quaternion(first) @ matrix_from_quaternion(second)
+    np.testing.assert_allclose(product, expected, atol=1e-12)
