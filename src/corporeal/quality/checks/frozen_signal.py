@@ -16,6 +16,8 @@ from corporeal.quality.track import Array, Track
 from corporeal.units import SECOND_NS
 
 MIN_SAMPLES = 20
+# Nothing was measured in such an episode: joints that need not move are at rest to the last bit.
+COMPUTED = "retargeted mocap"
 # Only what a sensor measures trembles; commands, words and switches stand by nature.
 ONE_BY_ONE = ("joint_velocity", "joint_torque", "_imu", "_wrench", "base_pose")
 
@@ -31,6 +33,8 @@ def find(
     Why: a driver that repeats its last value hides that the sensor is dead.
     Fix: reject the frames; look at the cable, the bus and the driver's time-out.
     """
+    if subject.recording.metadata.get("mode") == COMPUTED:
+        raise NotAssessed("the motion was computed from a person's: no sensor trembles in it")
     looked = 0
     for label, signal in subject.recording.signals.items():
         if signal.spec.kind != "array" or signal.spec.group == "actions":
