@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from tests.studio.conftest import SmallWorkspace
+from tests.studio.test_person import streams_of
+from tests.studio.test_robot import take_in
 
 from corporeal.catalog.catalogue import episode as episode_row
 from corporeal.catalog.stores.folder import FolderStore
 from corporeal.catalog.workspace import Workspace
 from corporeal.embodiment.kinematics import Kinematics
+from corporeal.embodiment.library import open_robot
 from corporeal.episode.episode import Episode
 from corporeal.geometry import Array
+from corporeal.retargeting.motion import POINTS
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -99,6 +103,26 @@ def test_keys_change_the_picture_and_nothing_is_drawn_while_nothing_changes(
     assert page.locator(CANVAS).get_attribute("data-time-ns") == "1000000000", (
         "arrows turn the view"
     )
+
+
+def test_the_person_beside_the_robot_shows_the_sample_of_the_moment(
+    page: Page, address: str, workspace: Workspace, tmp_path: Path
+) -> None:
+    streams = {stream.name: (stream, values) for stream, values in streams_of(4.0).items()}
+    streams["human_confidence"][1][:, POINTS.index("left_heel")] = 0
+    name = take_in(workspace, tmp_path, dict(streams.values()), open_robot("g1"))
+    page.goto(f"{address}/episodes/{name}?t=0")
+    for frame, missed in ((7, []), (30, ["right_palm"])):
+        page.wait_for_function("() => window.__studioScene !== undefined")
+        _seek(page, frame * 10_000_000)
+        page.wait_for_selector(f'{CANVAS}[data-person-frame="{frame}"]', state="attached")
+        ask = "(name) => window.__studioScene.personPoint(name)"
+        at = streams["human_points"][1][frame, POINTS.index("right_hand")]
+        np.testing.assert_allclose(page.evaluate(ask, "right_hand"), at, atol=1e-6)
+        assert page.evaluate(ask, "left_heel") is None, "nobody saw it"
+        page.wait_for_function(
+            "(places) => window.__studioScene.missed().join() === places", arg=",".join(missed)
+        )
 
 
 def test_tactile_maps_show_the_sample_of_the_moment(

@@ -73,6 +73,28 @@ export interface TrackFacts {
   quaternion: [number, number, number, number];
 }
 
+/** Distances from goals, m; the place on the robot of each column. */
+export interface MissFacts {
+  stream: string;
+  rate_hz: number | null;
+  places: (string | null)[];
+}
+
+/** The person whose motion it was: drawn `scale` times as large, moved by `shift`, `aside` of the robot. */
+export interface PersonFacts {
+  stream: string;
+  rate_hz: number | null;
+  samples: number;
+  names: string[];
+  confidence: string | null;
+  misses: MissFacts | null;
+  scale: number;
+  shift: [number, number];
+  aside: [number, number];
+  heading_rad: number;
+  height: number;
+}
+
 export interface OpeningFacts {
   stream: string;
   place: string;
@@ -109,6 +131,7 @@ export interface RobotFacts {
   measured: DriveFacts | null;
   commanded: DriveFacts | null;
   base: TrackFacts | null;
+  person: PersonFacts | null;
   objects: TrackFacts[];
   grippers: OpeningFacts[];
   clouds: CloudFacts[];

@@ -14,6 +14,8 @@ export interface Palette {
   table: Color;
   target: Color;
   grid: Color;
+  person: Color;
+  missed: Color;
 }
 
 function token(name: string): Color {
@@ -44,6 +46,8 @@ export function readPalette(): Palette {
     table: between(0.12).lerp(token("--line-2"), 0.16),
     target: onStage("--good"),
     grid: between(0.5),
+    person: token("--person"),
+    missed: token("--alarm"),
   };
 }
 

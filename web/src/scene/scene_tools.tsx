@@ -22,6 +22,7 @@ function fill(stage: Stage): void {
 function toggles(show: Show): Toggle[] {
   const { facts } = show;
   return [
+    { name: "person", label: "Person", key: "Shift+m", does: "Person whose motion the robot makes", has: show.person !== null },
     { name: "ghost", label: "Ghost of the command", key: "h", does: "Ghost of the commanded pose", has: show.ghost !== null },
     { name: "trails", label: "Trails of hands and head", key: "Shift+t", does: "Where hands and head went in the last second", has: facts.model !== null },
     { name: "points", label: "Point cloud", key: "Shift+p", does: "Point cloud", has: facts.clouds.length > 0 },
@@ -38,7 +39,7 @@ export function SceneTools({ show, stage, shown, onShown }: SceneToolsProps) {
   const flip = (name: keyof Shown) => onShown({ ...shown, [name]: !shown[name] });
   const look = (wanted: View) => {
     setView(wanted);
-    lookFrom(stage, wanted, show.centre, show.height);
+    lookFrom(stage, wanted, show.frame);
   };
   const next = VIEWS[(VIEWS.indexOf(view) + 1) % VIEWS.length] as View;
   useShortcuts("Robot", [

@@ -11,12 +11,15 @@ import { tintOf } from "./limits";
 import { disposeLooks, type Looks, makeLooks } from "./looks";
 import { MotionTrack, type Sample } from "./motion_track";
 import { onStage } from "./palette";
+import { Person } from "./person";
 import { Recall, type Tracks } from "./recall";
 import { Room } from "./room";
 import type { Stage } from "./stage";
 import { Trails } from "./trails";
+import { type Frame, refit } from "./viewpoint";
 
 export interface Shown {
+  person: boolean;
   ghost: boolean;
   trails: boolean;
   points: boolean;
@@ -25,7 +28,7 @@ export interface Shown {
   follow: boolean;
 }
 
-export const FIRST_SHOWN: Shown = { ghost: true, trails: false, points: true, limits: true, balance: false, follow: true };
+export const FIRST_SHOWN: Shown = { person: true, ghost: true, trails: false, points: true, limits: true, balance: false, follow: true };
 
 export class Show {
   readonly figure: Figure | null;
@@ -44,6 +47,7 @@ export class Show {
   private readonly trails: Trails | null = null;
   private readonly balance: Balance;
   private readonly grippers: Grippers | null = null;
+  readonly person: Person | null;
   private readonly frames = { measured: -2, commanded: -2, base: -2 };
   private readonly stood = new Vector3();
   /** Of the robot at rest. */
@@ -63,6 +67,7 @@ export class Show {
     this.looks = makeLooks(stage.palette, stage.isFrugal);
     this.room = new Room(facts, stage.palette);
     this.balance = new Balance(stage.palette.ink);
+    this.person = facts.person && new Person(id, facts.person, stage.palette, clock.endNs, this.refresh);
     this.figure = facts.model && new Figure(facts.model);
     this.ghost = facts.model && facts.commanded && facts.measured ? new Figure(facts.model) : null;
     const recall = facts.model && new Recall(facts.model, facts, this.tracks);
@@ -82,8 +87,10 @@ export class Show {
 
   /** Show what is switched on, as it is now. */
   show(shown: Shown): void {
+    const isOther = this.person !== null && shown.person !== this.shown.person;
     this.shown = shown;
     this.refresh();
+    if (isOther) refit(this.stage, this.frame);
     this.tint();
     this.stage.moved();
   }
@@ -112,6 +119,19 @@ export class Show {
     return new Vector3(x, y, 0.5 * this.height + 0.5 * sunk);
   }
 
+  /** What must be in the picture: the robot, and the person beside it while they are shown. */
+  get frame(): Frame {
+    const { centre, height } = this;
+    const person = this.shown.person ? this.facts.person : null;
+    const turn = this.facts.person?.heading_rad ?? 0;
+    if (!person) return { centre, height, width: 0.8 * height, turn, near: 0 };
+    const [x, y] = person.aside;
+    const apart = Math.hypot(x, y);
+    const tall = Math.max(height, person.height);
+    centre.add(new Vector3(x / 2, y / 2, (tall - height) / 2));
+    return { centre, height: tall, width: 0.6 * tall + apart, turn, near: apart / 2 };
+  }
+
   get error(): Error | null {
     return this.tracks.measured?.error ?? this.tracks.base?.error ?? null;
   }
@@ -120,7 +140,7 @@ export class Show {
     this.unsubscribe();
     for (const track of Object.values(this.tracks) as (MotionTrack | null)[]) track?.close();
     for (const { track } of this.objects) track.close();
-    for (const each of [this.room, this.balance, this.trails, this.grippers, ...this.clouds]) each?.dispose();
+    for (const each of [this.room, this.balance, this.person, this.trails, this.grippers, ...this.clouds]) each?.dispose();
     for (const geometry of this.geometries.values()) geometry.dispose();
     disposeLooks(this.looks);
   }
@@ -141,6 +161,7 @@ export class Show {
     const { world } = this.stage;
     world.add(this.room.group, this.balance.group, ...this.clouds.map((cloud) => cloud.points));
     if (this.trails) world.add(this.trails.group);
+    if (this.person) world.add(this.person.group);
     if (this.figure) world.add(this.figure.root);
     if (this.ghost) world.add(this.ghost.root);
   }
@@ -155,6 +176,8 @@ export class Show {
     let moved = this.moveFigure(time);
     moved = this.moveObjects(time) || moved;
     moved = (this.grippers?.update(time) ?? false) || moved;
+    moved = (this.shown.person && this.person?.update(time, this.figure)) || moved;
+    if (this.person) this.person.group.visible = this.shown.person;
     const scanned = this.shown.points && this.clouds.map((cloud) => cloud.update(time)).includes(true);
     for (const cloud of this.clouds) cloud.points.visible = this.shown.points && cloud.shown >= 0;
     if (this.trails) {
@@ -215,7 +238,8 @@ export class Show {
     const by = new Vector3(x - this.stood.x, y - this.stood.y, 0.5 * (z - this.stood.z));
     if (this.shown.follow) this.stage.shift(by);
     this.stood.set(x, y, z);
-    this.stage.aim(x, y);
+    const [right, on] = (this.shown.person && this.facts.person?.aside) || [0, 0];
+    this.stage.aim(x + right / 2, y + on / 2);
   }
 
   private tint(): void {
@@ -232,6 +256,7 @@ export class Show {
     dataset.timeNs = String(time);
     dataset.frame = String(this.frames.measured);
     dataset.ghostFrame = String(this.frames.commanded);
+    if (this.person) dataset.personFrame = String(this.person.frame);
     if (this.clouds[0]) dataset.scan = String(this.clouds[0].shown);
   }
 

@@ -4,6 +4,10 @@ import type { Stage } from "./stage";
 
 export interface SceneHook {
   linkPosition: (name: string, ghost?: boolean) => number[] | null;
+  /** A point of the person in their own world: before they are put beside the robot. */
+  personPoint: (name: string) => number[] | null;
+  /** Places of the robot that are marked as too far from their goals. */
+  missed: () => string[];
   seek: (timeNs: number) => void;
   play: (rate: number) => void;
   /** Milliseconds of script for the last picture: following the clock, and drawing. */
@@ -27,6 +31,8 @@ export function publish(stage: Stage, show: Show): () => void {
       const pose = (ghost ? show.ghost : show.figure)?.poseOf(name);
       return pose ? pose.elements.slice(12, 15) : null;
     },
+    personPoint: (name) => show.person?.pointOf(name) ?? null,
+    missed: () => show.person?.missed ?? [],
     seek: (timeNs) => show.clock.seek(timeNs),
     play: (rate) => {
       show.clock.setRate(rate);

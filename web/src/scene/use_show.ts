@@ -71,7 +71,7 @@ function open(
   const pointer = new Pointer(stage, show, onHover, (link) => tellJoint(show, link));
   const unpublish = publish(stage, show);
   const stopTheme = onTheme(() => stage.repaint());
-  lookFrom(stage, "corner", show.centre, show.height);
+  lookFrom(stage, "corner", show.frame);
   onOpen({ show, stage });
   return () => {
     stopTheme();

@@ -12,6 +12,8 @@ const angles: Record<View, [number, number]> = {
   side: [-90, 82],
   top: [-0.5, 4],
 };
+/** Of two beside each other, one would hide the other from some sides. */
+const pairAngles: Record<View, [number, number]> = { ...angles, corner: [30, 78], side: [58, 76] };
 const rad = Math.PI / 180;
 const step = 8 * rad;
 
@@ -20,14 +22,36 @@ export function direction(azimuth: number, down: number): Vector3 {
   return new Vector3(Math.sin(down) * Math.cos(azimuth), Math.sin(down) * Math.sin(azimuth), Math.cos(down));
 }
 
-/** Look at a body `height` tall about its centre, so that all of it is in the picture. */
-export function lookFrom(stage: Stage, view: View, centre: Vector3, height: number): void {
-  const [azimuth, down] = angles[view];
-  const half = Math.tan((stage.camera.fov * rad) / 2);
-  const narrow = Math.min(stage.camera.aspect / 0.8, 1);
-  const far = (0.66 * height) / half / narrow;
-  stage.controls.target.copy(centre);
-  stage.camera.position.copy(stage.controls.target).addScaledVector(direction(azimuth * rad, down * rad), far);
+/** What must be in the picture: so tall and so wide about its centre, m; `turn` is where it looks, rad. */
+export interface Frame {
+  centre: Vector3;
+  height: number;
+  width: number;
+  turn: number;
+  /** How far before the centre somebody may stand, m: half of what is between two; 0 for one alone. */
+  near: number;
+}
+
+/** Look at a frame, so that all of it is in the picture. */
+export function lookFrom(stage: Stage, view: View, frame: Frame): void {
+  const [azimuth, down] = (frame.near > 0 ? pairAngles : angles)[view];
+  look(stage, direction(azimuth * rad + frame.turn, down * rad), frame);
+}
+
+/** Look at another frame from the side that one looks from. */
+export function refit(stage: Stage, frame: Frame): void {
+  look(stage, stage.camera.position.clone().sub(stage.controls.target).normalize(), frame);
+}
+
+/** How far the camera must be from a frame, for a picture `aspect` times as wide as it is high. */
+export function distance(frame: Pick<Frame, "height" | "width">, fov: number, aspect: number): number {
+  return (0.66 * Math.max(frame.height, frame.width / aspect)) / Math.tan((fov * rad) / 2);
+}
+
+function look(stage: Stage, from: Vector3, frame: Frame): void {
+  const far = distance(frame, stage.camera.fov, stage.camera.aspect) + frame.near;
+  stage.controls.target.copy(frame.centre);
+  stage.camera.position.copy(frame.centre).addScaledVector(from, far);
   stage.controls.update();
   stage.invalidate();
 }

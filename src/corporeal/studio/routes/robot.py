@@ -19,6 +19,7 @@ from corporeal.studio.figure.drive import (
     find_openings,
     find_tracks,
 )
+from corporeal.studio.figure.person import Person, find_person
 from corporeal.studio.figure.surroundings import Surroundings, surroundings
 from corporeal.studio.studio import Shared
 from corporeal.studio.visitor import Reader
@@ -71,6 +72,7 @@ class RobotFacts(BaseModel):
     measured: Drive | None
     commanded: Drive | None
     base: Track | None
+    person: Person | None
     objects: list[Track]
     grippers: list[Opening]
     clouds: list[Cloud]
@@ -98,6 +100,7 @@ def robot(episode_id: str, studio: Shared, _: Reader) -> RobotFacts:
             measured=measured,
             commanded=commanded,
             base=base,
+            person=find_person(episode, embodiment, base),
             objects=objects,
             grippers=grippers,
             clouds=_clouds(episode, embodiment, missing),
