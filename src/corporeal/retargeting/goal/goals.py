@@ -140,14 +140,14 @@ def foot_turn(
     if motion.has(f"{side}_toe"):
         rear = f"{side}_heel" if motion.has(f"{side}_heel") else f"{side}_ankle"
         ahead = motion.point(f"{side}_toe") - motion.point(rear)
-        level = np.linalg.norm(ahead[:, :2], axis=1)
-        slope = np.arctan2(ahead[:, 2], level)
+        along = np.einsum("ti,ti->t", ahead, _heading(ahead, pelvis[:, :, 0]))
+        slope = np.arctan2(ahead[:, 2], along)
         stands = ground.touches[:, foot].all(axis=1)
         usual = np.median(slope[stands]) if stands.any() else np.quantile(slope, 0.9)
         pitch = slope - usual
     elif motion.turns.get(f"{side}_foot") is not None:
         return motion.turns[f"{side}_foot"]
-    x = flat(np.where(np.linalg.norm(ahead[:, :2], axis=1)[:, None] > 0.02, ahead, pelvis[:, :, 0]))
+    x = _heading(ahead, pelvis[:, :, 0])
     y = np.cross(UP, x)
     shank = normalise(motion.point(f"{side}_knee") - motion.point(f"{side}_ankle"))
     tip = np.cos(pitch)[:, None] * x + np.sin(pitch)[:, None] * UP
@@ -156,6 +156,16 @@ def foot_turn(
     tip = np.cos(pitch)[:, None] * x + np.sin(pitch)[:, None] * UP
     turned: Array = np.stack([tip, y, np.cross(tip, y)], axis=2)
     return turned
+
+
+def _heading(ahead: Array, forward: Array) -> Array:
+    """Where a foot points over the ground, (T, 3): a steep one as the pelvis does.
+
+    The shadow of a foot that hangs down is short, and turns about with every centimetre of noise.
+    """
+    level = np.linalg.norm(ahead[:, :2], axis=1) / np.maximum(np.linalg.norm(ahead, axis=1), 1e-9)
+    steep = np.maximum(_falling(level, 0.3, 0.6), 1e-6)[:, None]
+    return flat((1 - steep) * flat(ahead) + steep * flat(forward))
 
 
 def hand_goals(
