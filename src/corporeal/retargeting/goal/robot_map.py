@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
@@ -13,25 +13,24 @@ import numpy as np
 from pydantic import Field
 
 from corporeal.embodiment.broad_phase import shapes_of
-from corporeal.embodiment.embodiment import Embodiment, Joint, Label, Vector
-from corporeal.embodiment.joint_map import outward_joints, standing_positions
+from corporeal.embodiment.embodiment import Embodiment, Label, Vector
+from corporeal.embodiment.joint_map import standing_positions
 from corporeal.embodiment.kinematics import Kinematics
 from corporeal.errors import ModelError
 from corporeal.geometry import Array
+from corporeal.retargeting.goal.drafted_places import (
+    WORDS,
+    carrier_of_arm,
+    chain_to,
+    drafted_places,
+    followed_points,
+)
 from corporeal.retargeting.goal.soles import Soles, soles_of
 from corporeal.retargeting.motion import SIDES
 from corporeal.schema.document import Document, Part
 
 # Air between a hanging hand and the hips, m.
 HAND_GAP_M = 0.012
-# Joints of a person, and the words in a robot's joint names that tell them.
-_WORDS = {
-    "hip": ("hip", "thigh"),
-    "knee": ("knee", "calf", "shin"),
-    "ankle": ("ankle", "foot"),
-    "shoulder": ("shoulder", "upper_arm", "upperarm"),
-    "elbow": ("elbow", "forearm"),
-}
 
 
 class HandAxes(Part):
@@ -129,9 +128,9 @@ class RobotMap:
         zero = self.kinematics.link_poses(np.zeros((1, len(self.robot.joint_names))))
         lift, drop = -np.inf, np.inf
         for side in SIDES:
-            for joint in _chain(self.robot, self.robot.feet[side]):
+            for joint in chain_to(self.robot, self.robot.feet[side]):
                 across = float((zero.rotation(joint.child)[0] @ joint.axis)[1])
-                if not any(word in joint.name for word in _WORDS["ankle"]) or abs(across) < 0.9:
+                if not any(word in joint.name for word in WORDS["ankle"]) or abs(across) < 0.9:
                     continue
                 ends = sorted(
                     (np.sign(across) * joint.lower, np.sign(across) * joint.upper)
@@ -151,7 +150,7 @@ class RobotMap:
         located = shapes.located(self.kinematics.transforms(standing))[..., 0]
         outer = np.abs(located[:, 1, 0]) + np.abs(located[:, 1, 1]) + shapes.radii
         knees = {self.kinematics.place(self.places[f"{side}_knee"])[0] for side in SIDES}
-        above = [_chain(self.robot, self.places[f"{side}_knee"]) for side in SIDES]
+        above = [chain_to(self.robot, self.places[f"{side}_knee"]) for side in SIDES]
         legs = {self.kinematics.names.index(joint.child) for chain in above for joint in chain}
         hips = np.isin(shapes.link, [*(legs - knees), self.kinematics.names.index(self.robot.base)])
         hands = [self.kinematics.place(self.robot.end_effectors[f"{s}_hand"])[0] for s in SIDES]
@@ -188,20 +187,20 @@ def robot_map(robot: Embodiment, document: RetargetingMap | None = None) -> Robo
             "Declare them in its document, or take a robot with legs."
         )
     stated = {} if document is None else document.places
-    places = {**_drafted(robot, stated), **stated}
+    places = {**drafted_places(robot, stated), **stated}
     chest = document.chest if document is not None else None
     found = RobotMap(
         robot,
         places,
-        chest or _parent_of_shoulder(robot, places["left_shoulder"]),
+        chest or carrier_of_arm(robot, places["left_shoulder"]),
         None if document is None else document.head,
         {} if document is None else document.hands,
         {} if document is None else document.weights,
     )
     ends = [f"{side}_{end}" for side in SIDES for end in ("hand", "foot")]
     for what, given, known in (
-        ("places", places, _points()),
-        ("weighs", found.weights, [*_points(), *ends]),
+        ("places", places, followed_points()),
+        ("weighs", found.weights, [*followed_points(), *ends]),
         ("turns hand", found.hands, SIDES),
     ):
         wrong = [name for name in given if name not in known]
@@ -241,71 +240,3 @@ def _built_in(name: str) -> RetargetingMap | None:
     if not entry.is_file():
         return None
     return RetargetingMap.parse(entry.read_text(encoding="utf-8"), source=f"{name}.yaml")
-
-
-def _points() -> list[str]:
-    """The points of a person that have a place on a robot."""
-    return [f"{side}_{part}" for side in SIDES for part in _WORDS]
-
-
-def _drafted(robot: Embodiment, given: Iterable[str]) -> dict[str, str]:
-    """Places by the names of the joints, for those that are not given."""
-    known = set(given)
-    found: dict[str, str] = {}
-    for point in (each for each in _points() if each not in known):
-        side, part = point.split("_", 1)
-        ends = (
-            robot.feet[side]
-            if part in ("hip", "knee", "ankle")
-            else (robot.end_effectors[f"{side}_hand"])
-        )
-        chain = _chain(robot, ends)
-        joints = [each for each in chain if any(word in each.name for word in _WORDS[part])]
-        if not joints:
-            raise ModelError(
-                f"robot {robot.name!r} has no joint whose name tells the {point}, got "
-                f"{', '.join(each.name for each in chain)}. Give its link under places in a "
-                "retargeting map."
-            )
-        if part in ("hip", "shoulder"):
-            found[point] = _where_axes_meet(robot, joints)
-        else:
-            found[point] = joints[-1 if part == "ankle" else 0].child
-    return found
-
-
-def _chain(robot: Embodiment, place: str) -> list[Joint]:
-    """The joints from the base to a place, outwards."""
-    link = Kinematics(robot).place(place)[0]
-    name = robot.links[link].name
-    above = {joint.child: joint for joint in robot.joints}
-    chain: list[Joint] = []
-    while name in above:
-        chain.append(above[name])
-        name = above[name].parent
-    return chain[::-1]
-
-
-def _where_axes_meet(robot: Embodiment, joints: list[Joint]) -> str:
-    """The link among those of a ball joint whose origin is nearest to where the axes meet."""
-    kinematics = Kinematics(robot)
-    poses = kinematics.link_poses(np.zeros((1, len(robot.joint_names))))
-    origins = np.array([poses.position(joint.child)[0] for joint in joints])
-    axes = np.array([poses.rotation(joint.child)[0] @ joint.axis for joint in joints])
-    across = np.eye(3) - axes[:, :, None] * axes[:, None, :]
-    # A little pull to the middle of the origins settles what parallel axes leave open.
-    meet = np.linalg.solve(
-        across.sum(axis=0) + 1e-3 * np.eye(3),
-        np.einsum("nij,nj->i", across, origins) + 1e-3 * origins.mean(axis=0),
-    )
-    nearest = int(np.argmin(np.linalg.norm(origins - meet, axis=1)))
-    return joints[nearest].child
-
-
-def _parent_of_shoulder(robot: Embodiment, shoulder: str) -> str:
-    """The link that carries the first joint of the arm."""
-    above = {joint.child: joint for joint in outward_joints(robot)}
-    link = robot.links[Kinematics(robot).place(shoulder)[0]].name
-    while link in above and any(word in above[link].name for word in _WORDS["shoulder"]):
-        link = above[link].parent
-    return link

@@ -8,6 +8,7 @@ import threading
 import time
 from http import HTTPStatus
 from importlib.resources import files
+from importlib.util import find_spec
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
@@ -45,10 +46,8 @@ class Viewer:
     """
 
     def __init__(self, robot: RobotMap, port: int, *, host: str = "127.0.0.1") -> None:
-        try:
-            import websockets  # noqa: F401
-        except ModuleNotFoundError:
-            raise MissingExtraError("websockets", "live") from None
+        if find_spec("websockets") is None:
+            raise MissingExtraError("websockets", "live")
         self._scene = _Scene(robot)
         self._page = files("corporeal.retargeting.live").joinpath("page.html").read_bytes()
         self.host, self.port = host, port
