@@ -39,7 +39,7 @@ SETTLED_BASE, SETTLED = 0.03, 0.006
 # The first solve looks at about this many frames a second: the shape of a motion, not its detail.
 COARSE_HZ = 25.0
 # Steps of the three solves at most; they end before once nothing is gained.
-COARSE_STEPS, FINE_STEPS, SETTLE_STEPS = 30, 12, 14
+COARSE_STEPS, FINE_STEPS, SETTLE_STEPS = 60, 30, 40
 # Links are first pushed gently and early, so that a hand finds its way around, then firmly.
 SOFT, WIDE_M = 40.0, 0.015
 FIRM, NARROW_M = 120.0, 0.006

@@ -39,41 +39,49 @@ class Footholds:
 
 def footholds_of(goals: Goals, soles: Soles, rate_hz: float) -> Footholds:
     """The places where the feet stand, from where the person's do."""
-    frames = len(goals.contacts)
-    stands = goals.contacts.copy()
-    centre, turn = np.empty((frames, 2, 3)), np.empty((frames, 2, 3, 3))
-    heel, toe = np.zeros((frames, 2, 3)), np.zeros((frames, 2, 3))
-    for foot, side in enumerate(SIDES):
-        at, axes = goals.positions[f"{side}_foot"], goals.turns[f"{side}_foot"]
-        edges = _edges(soles, foot)
-        yaw = np.unwrap(np.arctan2(axes[:, 1, 0], axes[:, 0, 0]))
-        raw = [at + axes @ edge for edge in edges]
-        moved, turned, lift = np.zeros((frames, 2)), np.zeros(frames), np.zeros(frames)
-        held, known = np.zeros(frames, bool), np.zeros(frames, bool)
-        for first, stop in _stances(stands[:, foot], at, yaw, rate_hz):
-            place, heading = _place(first, stop, stands[:, foot], at, yaw, raw, edges)
-            span = slice(first, stop)
-            held[span] = True
-            # A foot that rolls over its toes moves its middle: that is no error of the place.
-            flat = stands[span, foot, 0] & stands[span, foot, 1]
-            known[span] = flat if flat.any() else True
-            moved[span] = place - at[span, :2]
-            turned[span] = heading - yaw[span]
-            lift[span] = -np.minimum(raw[0][span, 2], raw[1][span, 2])
-            ahead = np.array([np.cos(heading), np.sin(heading)])
-            heel[span, foot, :2] = place + ahead * edges[0][0]
-            toe[span, foot, :2] = place + ahead * edges[1][0]
-        lifted = np.zeros(frames)
-        for first, stop in runs((stands[:, foot, 0] | stands[:, foot, 1]) & ~held):
-            lifted[first:stop] = LIFTED_M * np.sin(
-                np.pi * (np.arange(stop - first) + 1) / (stop - first + 1)
-            )
-        stands[~held, foot] = False
-        for value in (*moved.T, turned, lift):
-            _between(value, known)
-        centre[:, foot] = at + np.column_stack([moved, lift + lifted])
-        turn[:, foot] = _about_up(turned) @ axes
-    return Footholds(centre, turn, heel, toe, stands)
+    feet = [_foothold(goals, soles, foot, rate_hz) for foot in range(2)]
+    return Footholds(*(np.stack(parts, axis=1) for parts in zip(*feet, strict=True)))
+
+
+def _foothold(
+    goals: Goals, soles: Soles, foot: int, rate_hz: float
+) -> tuple[Array, Array, Array, Array, NDArray[np.bool_]]:
+    """Centre, turn, heel, toe and stands of one foot, as `Footholds` has them of both."""
+    side, touches = SIDES[foot], goals.contacts[:, foot]
+    at, axes = goals.positions[f"{side}_foot"], goals.turns[f"{side}_foot"]
+    frames, edges = len(at), _edges(soles, foot)
+    yaw = np.unwrap(np.arctan2(axes[:, 1, 0], axes[:, 0, 0]))
+    raw = [at + axes @ edge for edge in edges]
+    heel, toe = np.zeros((frames, 3)), np.zeros((frames, 3))
+    moved, turned, lift = np.zeros((frames, 2)), np.zeros(frames), np.zeros(frames)
+    held, known = np.zeros(frames, bool), np.zeros(frames, bool)
+    for first, stop in _stances(touches, at, yaw, rate_hz):
+        place, heading = _place(first, stop, touches, at, yaw, raw, edges)
+        span = slice(first, stop)
+        held[span] = True
+        # A foot that rolls over its toes moves its middle: that is no error of the place.
+        flat = touches[span, 0] & touches[span, 1]
+        known[span] = flat if flat.any() else True
+        moved[span] = place - at[span, :2]
+        turned[span] = heading - yaw[span]
+        lift[span] = -np.minimum(raw[0][span, 2], raw[1][span, 2])
+        ahead = np.array([np.cos(heading), np.sin(heading)])
+        heel[span, :2] = place + ahead * edges[0][0]
+        toe[span, :2] = place + ahead * edges[1][0]
+    for value in (*moved.T, turned, lift):
+        _between(value, known)
+    stepping = (touches[:, 0] | touches[:, 1]) & ~held
+    centre = at + np.column_stack([moved, lift + _bumps(stepping)])
+    return centre, _about_up(turned) @ axes, heel, toe, touches & held[:, None]
+
+
+def _bumps(stepping: NDArray[np.bool_]) -> Array:
+    """How high (T,) a foot is lifted on its way from one place to the next."""
+    height = np.zeros(len(stepping))
+    for first, stop in runs(stepping):
+        share = (np.arange(stop - first) + 1) / (stop - first + 1)
+        height[first:stop] = LIFTED_M * np.sin(np.pi * share)
+    return height
 
 
 def levelled(goals: Goals, soles: Soles, rate_hz: float) -> tuple[Goals, Array]:
