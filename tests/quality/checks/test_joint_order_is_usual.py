@@ -120,3 +120,12 @@ def wide_batch(spoil: Callable[[np.ndarray], np.ndarray]) -> Batch:
 def test_three_episodes_are_not_assessed() -> None:
     with pytest.raises(NotAssessed, match="fewer than 4"):
         list(CHECK.find(Batch(episodes()[:3])))
+
+
+def test_motions_of_people_each_another_are_not_held_against_each_other() -> None:
+    odd = with_odd(exchange(3, 5)).episodes
+    apart = [replace(each, task=f"clip {each.index}") for each in odd]
+    assert list(CHECK.find(Batch(tuple(apart)))), "many tasks of one robot share their rest pose"
+    computed = [replace(each, metadata={"mode": "retargeted mocap"}) for each in apart]
+    with pytest.raises(NotAssessed):
+        list(CHECK.find(Batch(tuple(computed))))

@@ -261,4 +261,4 @@ def _facts(named: dict[str, str | None], pairs: list[str] | None) -> dict[str, s
     return facts
 
 
-COMMAND = Command(retarget, panel="Sources")
+COMMAND = Command(retarget, panel="Retargeting")

@@ -134,4 +134,4 @@ def _show(summary: LiveSummary, episode: Path | None) -> None:
         page.print(f"\nnext: corporeal check {episode}")
 
 
-COMMAND = Command(retarget_live, panel="Sources")
+COMMAND = Command(retarget_live, panel="Retargeting")

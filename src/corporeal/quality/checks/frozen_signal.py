@@ -10,14 +10,13 @@ import numpy as np
 from corporeal.episode.recording import Signal
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.columns import around, listed, runs, thinned
+from corporeal.quality.evidence.origin import was_computed
 from corporeal.quality.finding import Finding, NotAssessed
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array, Track
 from corporeal.units import SECOND_NS
 
 MIN_SAMPLES = 20
-# Nothing was measured in such an episode: joints that need not move are at rest to the last bit.
-COMPUTED = "retargeted mocap"
 # Only what a sensor measures trembles; commands, words and switches stand by nature.
 ONE_BY_ONE = ("joint_velocity", "joint_torque", "_imu", "_wrench", "base_pose")
 
@@ -33,7 +32,8 @@ def find(
     Why: a driver that repeats its last value hides that the sensor is dead.
     Fix: reject the frames; look at the cable, the bus and the driver's time-out.
     """
-    if subject.recording.metadata.get("mode") == COMPUTED:
+    # Joints that need not move are at rest to the last bit there.
+    if was_computed(subject.recording.metadata):
         raise NotAssessed("the motion was computed from a person's: no sensor trembles in it")
     looked = 0
     for label, signal in subject.recording.signals.items():

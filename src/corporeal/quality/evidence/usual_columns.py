@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from corporeal.quality.batch import Synopsis
 from corporeal.quality.evidence.joint_evidence import DEGREES
+from corporeal.quality.evidence.origin import was_computed
 from corporeal.quality.track import Array
 
 Kind = Literal["exchanged", "flipped", "degrees"]
@@ -91,10 +92,11 @@ def postures(episodes: Sequence[Synopsis], *, least: int) -> Iterator[Postures]:
             groups.setdefault((episode.task, episode.names), []).append(episode)
     small = [key for key, members in groups.items() if len(members) < least]
     if small and len(small) == len(groups):
-        # Tasks with few episodes each are still done by one robot from one rest pose.
+        # Tasks with few episodes each are still done by one robot from one rest pose, unless they
+        # are motions of people, each another.
         groups = {(None, key[1]): [] for key in groups}
         for episode in episodes:
-            if (None, episode.names) in groups and episode.path is not None:
+            if (None, episode.names) in groups and not was_computed(episode.metadata):
                 groups[None, episode.names].append(episode)
     for (_, names), members in groups.items():
         whole = [each for each in members if each.path is not None and _finite(each.path)]
