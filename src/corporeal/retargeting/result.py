@@ -51,7 +51,8 @@ class Retargeted:
     `error_m` (T, 4) is the distance of the ENDS from their goals. `infeasible` (T,) marks frames
     in which a known goal is over FAR_M away. `human` is the person as the robot follows it: moved
     and turned as the robot's ground is, in the person's own size. `converged` is False when the
-    solve gave up before its steps became small; `notes` say what a reader of the result must know.
+    last solve gave up before its end, or the one before it did and left goals out of reach;
+    `notes` say what a reader of the result must know.
     """
 
     robot: Embodiment

@@ -133,7 +133,7 @@ class _Work:
 
     def result(self, start: State) -> Retargeted:
         """The robot's motion, found from a start, and how far it is from its goals."""
-        state, converged = self._solved(start)
+        state, followed, settled = self._solved(start)
         chain, goals, person = self.aims.chain, self.aims.goals, self.aims.person
         error = error_of(chain, state, goals)
         far = (error > FAR_M) & (goals.confidence > KNOWN)
@@ -146,37 +146,40 @@ class _Work:
             goals=goals,
             error_m=error,
             infeasible=far[:, 0] | far[:, 1] | far[:, 2] | far[:, 3],
-            converged=converged,
+            # Whoever has reached every goal need not have come to the end of the way.
+            converged=settled and (followed or not far.any()),
             notes=person.origin.notes,
         )
 
-    def _solved(self, start: State) -> tuple[State, bool]:
-        """The motion, and whether every solve came to an end."""
-        rate, frames = self.aims.person.rate_hz, len(self.aims.person)
-        following = self.aims.following()
-        found, converged = list[tuple[Window, State]](), True
-        cut = windows(frames)
-        for number, window in enumerate(cut):
-            inside = np.arange(window.first, window.stop)
-            part, ended = self._followed(
-                [picked(aim, inside) for aim in following], start.part(inside)
-            )
-            found.append((window, part))
-            converged &= ended
-            self.report("following the person", (number + 1) / len(cut))
-        state = joined(found, frames)
+    def _solved(self, start: State) -> tuple[State, bool, bool]:
+        """The motion, and whether following the person and settling came to an end."""
+        state, followed = self._in_pieces(
+            "following the person", self._followed, self.aims.following(), start
+        )
         if self.settings.cutoff_hz is not None:
-            state = low_passed(state, rate, self.settings.cutoff_hz)
-        keeping, settled = self.aims.keeping(state), list[tuple[Window, State]]()
+            state = low_passed(state, self.aims.person.rate_hz, self.settings.cutoff_hz)
+        state, settled = self._in_pieces(
+            "settling the feet", self._settled, self.aims.keeping(state), state
+        )
+        return state, followed, settled
+
+    def _in_pieces(
+        self,
+        stage: str,
+        solver: Callable[[Sequence[Aim], State], tuple[State, bool]],
+        aims: Sequence[Aim],
+        start: State,
+    ) -> tuple[State, bool]:
+        """A stage of the whole clip, window by window, and whether all of them came to an end."""
+        found, all_ended = list[tuple[Window, State]](), True
+        cut = windows(len(start))
         for number, window in enumerate(cut):
             inside = np.arange(window.first, window.stop)
-            part, ended = self._settled(
-                [picked(aim, inside) for aim in keeping], state.part(inside)
-            )
-            settled.append((window, part))
-            converged &= ended
-            self.report("settling the feet", (number + 1) / len(cut))
-        return joined(settled, frames), converged
+            part, ended = solver([picked(aim, inside) for aim in aims], start.part(inside))
+            found.append((window, part))
+            all_ended &= ended
+            self.report(stage, (number + 1) / len(cut))
+        return joined(found, len(start)), all_ended
 
     def start(self) -> State:
         """The robot standing with the person's heading: where every frame begins."""
