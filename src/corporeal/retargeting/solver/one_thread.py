@@ -10,10 +10,7 @@ from threadpoolctl import ThreadpoolController
 
 
 def one_thread() -> AbstractContextManager[Any]:
-    """While the block runs, BLAS works in the thread that calls it.
-
-    Matrices of 35 x 90 are multiplied four times as fast so, and other processes keep their core.
-    """
+    """While the block runs, BLAS works in the thread that calls it; other cores stay free."""
     found: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
     return found
 
