@@ -18,6 +18,7 @@ from corporeal.geometry import Array
 from corporeal.retargeting.goal.contacts import runs
 from corporeal.retargeting.measure.metrics import Metrics
 from corporeal.retargeting.result import ENDS, Retargeted
+from corporeal.retargeting.solver.low_pass import one_sided
 from corporeal.schema.library import open_schema
 from corporeal.schema.schema import Schema
 from corporeal.units import SECOND_NS
@@ -171,10 +172,8 @@ def file_sha256(path: Path) -> str:
 def _arrays(result: Retargeted) -> dict[str, Any]:
     q, human = result.q, result.human
     known = result.goals.confidence > 0
-    base = result.base.copy()
     # A quaternion and its negative are the same turn; a step between them looks like a leap.
-    flips = np.cumprod(np.where((base[1:, 3:] * base[:-1, 3:]).sum(axis=1) < 0, -1.0, 1.0))
-    base[1:, 3:] *= flips[:, None]
+    base = np.concatenate([result.base[:, :3], one_sided(result.base[:, 3:])], axis=1)
     return {
         "observations/joint_position": q.astype(np.float32),
         "observations/joint_velocity": _speeds(q, result.rate_hz).astype(np.float32),

@@ -15,6 +15,8 @@ from corporeal.retargeting.motion import HumanMotion
 # The places whose distance from their targets is the result's error, in this order.
 ENDS = ("left_hand", "right_hand", "left_foot", "right_foot")
 FAR_M = 0.05
+# A goal counts as known from above this confidence on.
+KNOWN = 0.5
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from corporeal.retargeting.goal.goals import UP, confidence_of, goals_of, on_the
 from corporeal.retargeting.goal.robot_map import RobotMap, robot_map
 from corporeal.retargeting.infeasible import doubting
 from corporeal.retargeting.motion import SIDES, HumanMotion, MotionError
-from corporeal.retargeting.result import ENDS, FAR_M, Goals, Retargeted
+from corporeal.retargeting.result import ENDS, FAR_M, KNOWN, Goals, Retargeted
 from corporeal.retargeting.settings import Settings
 from corporeal.retargeting.solver.aims import Aim
 from corporeal.retargeting.solver.avoidance import Avoidance
@@ -47,8 +47,6 @@ FIRM, NARROW_M = 120.0, 0.006
 DEEP_M, PUSHES, HARDER = 0.004, 4, 3.0
 # Feet that rest at heights farther apart than this do not stand on one floor, m.
 UNEVEN_M = 0.25
-# A goal counts as known from this confidence on.
-KNOWN = 0.5
 
 Report = Callable[[str, float], None]
 

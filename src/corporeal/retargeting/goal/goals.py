@@ -76,7 +76,7 @@ def goals_of(motion: HumanMotion, robot: RobotMap, body: Body | None = None) -> 
         ankle = motion.point(f"{side}_ankle") * scales.leg + lift * UP
         ankle = ankle + sign * spare[:, None] * aside
         turns[f"{side}_foot"] = foot_turn(motion, side, ground, pelvis_turn, robot.ankle_range)
-        positions[f"{side}_foot"] = ankle + turns[f"{side}_foot"] @ _ankle_to_sole(robot, side)
+        positions[f"{side}_foot"] = ankle + turns[f"{side}_foot"] @ ankle_to_sole(robot, side)
         shoulder = neck + sign * size["shoulder_width"] / 2 * chest_turn[:, :, 1]
         positions[f"{side}_shoulder"] = shoulder
         own = motion.point(f"{side}_shoulder")
@@ -215,14 +215,8 @@ def _across(motion: HumanMotion, part: str) -> Array:
     return between
 
 
-def _ankle_to_sole(robot: RobotMap, side: str) -> Array:
+def ankle_to_sole(robot: RobotMap, side: str) -> Array:
     """From the ankle to the sole of a robot in the axes of the sole."""
-    foot = SIDES.index(side)
-    link, place = robot.kinematics.place(robot.places[f"{side}_ankle"])
-    soles = robot.soles
-    if link == soles.link[foot]:
-        offset: Array = soles.turns[foot].T @ (soles.centre[foot] - place[:, 3])
-        return offset
     poses = robot.kinematics.place_poses(
         {"ankle": robot.places[f"{side}_ankle"], "sole": robot.robot.feet[side]},
         np.zeros((1, len(robot.robot.joint_names))),

@@ -9,7 +9,13 @@ import numpy as np
 
 from corporeal.geometry import Array
 from corporeal.retargeting.goal.body import HAND_SHARE, Body
-from corporeal.retargeting.goal.goals import SPARE_RAD, Scales, hand_goals, scales_of
+from corporeal.retargeting.goal.goals import (
+    SPARE_RAD,
+    Scales,
+    ankle_to_sole,
+    hand_goals,
+    scales_of,
+)
 from corporeal.retargeting.goal.robot_map import RobotMap
 from corporeal.retargeting.live.body_size import LiveSize
 from corporeal.retargeting.live.point_filter import PointFilter
@@ -44,7 +50,7 @@ class GoalMaker:
             side: (soles.corners[foot] - soles.centre[foot]) @ soles.turns[foot]
             for foot, side in enumerate(SIDES)
         }
-        self._sole_from_ankle = {side: _sole_from_ankle(robot, side) for side in SIDES}
+        self._sole_from_ankle = {side: ankle_to_sole(robot, side) for side in SIDES}
 
     def make(
         self, points: PointFilter, turns: Mapping[str, Array], size: LiveSize, dt_s: float
@@ -170,16 +176,6 @@ def _lifted(side: str, at: Mapping[str, Array], size: LiveSize) -> float:
     ankle = at[f"{side}_ankle"][2] - size.floor_m - size.ankle_m
     toe = at[f"{side}_toe"][2] - size.floor_m
     return float(max(ankle, toe)) if np.isfinite(toe) else float(ankle)
-
-
-def _sole_from_ankle(robot: RobotMap, side: str) -> Array:
-    """From the ankle to the sole of a robot, in the axes of the sole."""
-    poses = robot.kinematics.place_poses(
-        {"ankle": robot.places[f"{side}_ankle"], "sole": robot.robot.feet[side]},
-        np.zeros((1, len(robot.robot.joint_names))),
-    )
-    step = poses.position("sole")[0] - poses.position("ankle")[0]
-    return np.asarray(poses.rotation("sole")[0].T @ step)
 
 
 def _pitched(along: Array, down_rad: float) -> Array:

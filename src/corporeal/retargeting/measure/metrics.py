@@ -21,12 +21,10 @@ from corporeal.retargeting.measure.violations import (
     position_violations,
     speed_violations,
 )
-from corporeal.retargeting.result import ENDS, FAR_M, Goals, Retargeted
+from corporeal.retargeting.result import ENDS, FAR_M, KNOWN, Goals, Retargeted
 
 # Links that overlap by less are counted as touching: shapes are rounder than the robot.
 OVERLAP_M = 0.005
-# A goal that is less sure than this is a guess, and no measure of the robot.
-SURE = 0.5
 
 
 @dataclass(frozen=True)
@@ -123,7 +121,7 @@ def measure_result(result: Retargeted) -> Metrics:
 
 
 def end_errors(models: RobotModels, poses: Array, goals: Goals) -> Array:
-    """Distances (T, 4) of the ENDS from their goals, NaN where a goal is not SURE or no end there.
+    """Distances (T, 4) of the ENDS from their goals, NaN where a goal is not KNOWN or no end there.
 
     A hand is the end effector of that name, a foot the middle of the sole that is declared as one.
     """
@@ -134,7 +132,7 @@ def end_errors(models: RobotModels, poses: Array, goals: Goals) -> Array:
             continue
         link, point = place
         where = np.einsum("ikt,k->ti", poses[link][:, :3], point) + poses[link][:, 3].T
-        known = goals.confidence[:, column] > SURE
+        known = goals.confidence[:, column] > KNOWN
         errors[known, column] = np.linalg.norm(where - goals.positions[name], axis=1)[known]
     return errors
 

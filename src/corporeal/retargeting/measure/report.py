@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from corporeal.geometry import Array
 from corporeal.retargeting.measure.contact_metrics import sole_points
-from corporeal.retargeting.measure.metrics import OVERLAP_M, SURE, Metrics, Spread
+from corporeal.retargeting.measure.metrics import OVERLAP_M, Metrics, Spread
 from corporeal.retargeting.measure.robot_models import models_of
 from corporeal.retargeting.measure.smoothness import QUICK_HZ
 from corporeal.retargeting.measure.violations import Violations
-from corporeal.retargeting.result import ENDS, FAR_M, Retargeted
+from corporeal.retargeting.result import ENDS, FAR_M, KNOWN, Retargeted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -82,7 +82,7 @@ def plot_report(result: Retargeted, metrics: Metrics) -> Figure:
     for axis in left:
         _dress(axis, time_s)
     shown = _thin(len(result))
-    _errors(left[0], time_s[shown], result.error_m[shown], result.goals.confidence[shown] > SURE)
+    _errors(left[0], time_s[shown], result.error_m[shown], result.goals.confidence[shown] > KNOWN)
     _feet(left[1], time_s, result, shown)
     _self_distance(left[2], time_s[shown], result, shown)
     left[2].set_xlabel("seconds", color=_QUIET, fontsize=8)

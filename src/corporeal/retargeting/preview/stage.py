@@ -14,7 +14,7 @@ from corporeal.embodiment.kinematics import Kinematics, Poses
 from corporeal.geometry import Array, matrix_from_quaternion, slerp
 from corporeal.retargeting.motion import POINTS, MotionError
 from corporeal.retargeting.preview.bodies import completed, outline
-from corporeal.retargeting.result import ENDS, FAR_M, Retargeted
+from corporeal.retargeting.result import ENDS, FAR_M, KNOWN, Retargeted
 
 BLOCK = 256
 # Between the two bodies when they are nearest, and how far apart they may be put.
@@ -23,8 +23,6 @@ GAP_M, NEAREST_M, FARTHEST_M = 0.25, 1.0, 2.0
 APART_M = 0.35
 # A point farther from its own body than this was mismeasured, and the camera does not care.
 REACH_M = 2.0
-# A goal of less confidence than this is not held against the robot.
-KNOWN = 0.5
 TRAVEL_M = 0.7
 CALM_S = 0.6
 
