@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from tests.studio.real_browser import browser_open, program
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 PROJECT = Path(__file__).resolve().parents[1]
 
@@ -16,3 +22,13 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("real sample data is not here: ../shared/data does not exist")
     return folder
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """The system's Chromium; one for all tests of a process, which cannot have two."""
+    pytest.importorskip("playwright", reason="needs playwright")
+    if program() is None:
+        pytest.skip("no browser here: install Debian's package chromium")
+    with browser_open() as opened:
+        yield opened

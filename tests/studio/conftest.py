@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 import pytest
 import uvicorn
 from fastapi.testclient import TestClient
+from tests.studio.real_browser import new_page
 from tests.studio.small_workspace import make_small_workspace
+from tests.studio.waiting import SECONDS
 
 from corporeal.catalog.workspace import Workspace, open_workspace
 from corporeal.studio.application import create_application
@@ -22,12 +24,6 @@ from corporeal.studio.studio import open_studio
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
-
-_FLAGS = (
-    "--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader",
-    "--ignore-gpu-blocklist", "--disable-background-networking", "--disable-component-update",
-    "--disable-sync", "--no-first-run",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -81,39 +77,30 @@ def address(workspace: Workspace) -> Iterator[str]:
         )
         thread = threading.Thread(target=server.run, daemon=True)
         thread.start()
-        until = time.monotonic() + 20
+        until = time.monotonic() + SECONDS
         while not server.started and time.monotonic() < until:
             time.sleep(0.02)
         assert server.started
         port = server.servers[0].sockets[0].getsockname()[1]
         yield f"http://127.0.0.1:{port}"
         server.should_exit = True
-        thread.join(timeout=10)
+        thread.join(timeout=SECONDS)
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """The system's Chromium."""
-    from playwright.sync_api import sync_playwright
-
-    program = shutil.which("chromium") or shutil.which("google-chrome")
-    if program is None:
-        pytest.skip("no browser here: install Debian's package chromium")
+def browser(browser: Browser) -> Browser:
+    """The system's Chromium, where there is a page to look at."""
     if not (Settings().page / "index.html").is_file():
         pytest.skip("Studio's page was not built: run make page")
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=program, args=list(_FLAGS))
-        yield opened
-        opened.close()
+    return browser
 
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
-    """A fresh window of 1440 x 900; a script error or a refused request fails the test."""
-    context = browser.new_context(viewport={"width": 1440, "height": 900})
-    opened = context.new_page()
+    """A fresh window of 1440 x 900; a script error fails the test."""
+    opened = new_page(browser)
     errors: list[str] = []
     opened.on("pageerror", lambda error: errors.append(str(error)))
     yield opened
-    context.close()
+    opened.context.close()
     assert not errors, errors

@@ -8,6 +8,7 @@ import pytest
 from tests.studio.conftest import SmallWorkspace
 from tests.studio.label_work import People, label_all, make_people
 from tests.studio.labelled import FRAMES, frames, proposal
+from tests.studio.real_browser import new_page
 from tests.studio.studio_process import StudioProcess
 
 from corporeal.annotation.annotation import Annotation, Instruction
@@ -56,11 +57,11 @@ def _prepare(workspace: Workspace, people: People) -> None:
 
 
 def _log_in(browser: Browser, address: str, people: People, name: str) -> Page:
-    page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
+    page = new_page(browser)
     page.goto(f"{address}/labels")
     page.get_by_label("Token").fill(people.tokens[name])
     page.keyboard.press("Enter")
-    page.get_by_role("heading", name="My work").wait_for(timeout=20_000)
+    page.get_by_role("heading", name="My work").wait_for()
     return page
 
 
@@ -98,7 +99,7 @@ def _annotate(page: Page, studio: StudioProcess, *, nudges: int, kill: bool) -> 
         studio.start()
         page.reload()
     page.get_by_text("all 4 confirmed").wait_for()
-    page.wait_for_selector(".saved-note[data-state=saved]", timeout=20_000)
+    page.wait_for_selector(".saved-note[data-state=saved]")
     page.keyboard.press("Control+Enter")
     page.get_by_role("dialog", name="Handed in").wait_for()
     return taken
@@ -119,6 +120,7 @@ def test_from_the_test_to_the_release_over_a_server_that_is_killed(
             # Ann does three tasks and moves nothing; Ben does the twin of one, eight frames later.
             for name, count in (("ann", 3), ("ben", 1)):
                 page = _log_in(browser, studio.address, people, name)
+                page.get_by_role("button", name="Begin the test").wait_for()
                 expect(page.get_by_role("button", name="Next task")).to_have_count(0)
                 _qualify(page, workspace, people, name)
                 for number in range(count):
@@ -145,7 +147,7 @@ def _decide(browser: Browser, studio: StudioProcess, people: People) -> None:
     shown = [str(each.get_attribute("src")) for each in pictures.all()]
     (later,) = [place for place, each in enumerate(shown) if f"frame={FRAMES[1] + LATER}&" in each]
     lead.keyboard.press(str(later + 1))
-    expect(lead.locator(".adjudicate")).to_have_attribute("data-decided", "1")
+    lead.wait_for_selector(".adjudicate[data-decided='1'][aria-busy=false]")
     lead.get_by_role("heading", name="Everything is decided").wait_for()
     lead.keyboard.press("Enter")
     lead.get_by_role("link", name="See them on the episode").wait_for()
@@ -162,9 +164,11 @@ def _accept_the_rest(browser: Browser, studio: StudioProcess, people: People) ->
         expect(links).to_have_count(left)
         links.first.click()
         lead.get_by_role("button", name="Accept").wait_for()
+        here = lead.url
         with lead.expect_response(lambda answer: answer.url.endswith("/accept")) as answered:
             lead.keyboard.press("a")
         assert answered.value.ok
+        expect(lead).not_to_have_url(here)
     lead.context.close()
 
 

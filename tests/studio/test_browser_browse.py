@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.catalog.entries import entry
 from tests.studio.conftest import SmallWorkspace
+from tests.studio.waiting import comes_to
 
 from corporeal.catalog.catalogue import add
 from corporeal.catalog.workspace import Workspace
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
+# The page has noticed how far the list was scrolled, and will know it when one comes back.
+_IS_NOTED = """() => Object.entries(sessionStorage).some(([key, value]) =>
+    key.startsWith('studio.list ')
+    && JSON.parse(value).top === document.querySelector('[role=grid]').scrollTop)"""
 
 
 def _count(page: Page, text: str) -> None:
@@ -37,31 +42,43 @@ def test_a_newcomer_finds_the_fall_opens_it_and_comes_back(
     page.wait_for_url(re.compile(small_workspace.episodes[1]))
     page.go_back()
     _count(page, "1 episode")
-    page.get_by_role("checkbox", name="Failure fall, 1").uncheck()
+    # The server says what is left of the query: the box is not empty at once.
+    page.get_by_role("checkbox", name="Failure fall, 1").click()
     _count(page, "3 episodes")
+    expect(page.get_by_role("checkbox", name="Failure fall, 1")).not_to_be_checked()
     page.go_back()
     _count(page, "1 episode")
 
 
 def test_a_wrong_query_says_where_and_what_it_would_be(page: Page, address: str) -> None:
+    from playwright.sync_api import expect
+
     page.goto(address)
     _count(page, "3 episodes")
+    box = page.get_by_role("combobox", name="Query")
     page.keyboard.press("/")
+    expect(box).to_be_focused()
     page.keyboard.type("taks = reach")
     page.keyboard.press("Enter")
     said = page.get_by_role("alert")
     said.filter(has_text="at character 1").filter(has_text="did you mean task?").wait_for()
     _count(page, "3 episodes")
     page.get_by_role("button", name="Clear the query").click()
-    page.keyboard.type("oper")
-    offered = page.get_by_role("listbox", name="Suggestions")
-    offered.get_by_text("operator").wait_for()
+    expect(box).to_have_value("")
+    expect(box).to_be_focused()
+    # All letters at once: what is offered is for all of them, not for those that came first.
+    page.keyboard.insert_text("oper")
+    offered = page.get_by_role("listbox", name="Suggestions").get_by_role("option")
+    expect(offered).to_have_text([re.compile("^operator")])
     page.keyboard.press("ArrowDown")
+    expect(offered).to_have_attribute("aria-selected", "true")
     page.keyboard.press("Enter")
-    page.keyboard.type("= ")
-    offered.get_by_text("op1").wait_for()
+    expect(box).to_have_value("operator ")
+    page.keyboard.insert_text("= ")
+    expect(offered.nth(1)).to_have_text(re.compile("^op1"))
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
+    expect(offered.nth(1)).to_have_attribute("aria-selected", "true")
     page.keyboard.press("Enter")
     # What can be read is shown without being asked for.
     _count(page, "1 episode")
@@ -82,20 +99,24 @@ def test_the_keyboard_alone_walks_selects_compares_and_returns_to_the_same_row(
     page.keyboard.press("j")
     current = page.locator(".episode-table-row.current")
     current.locator("time").wait_for()
-    place = current.get_attribute("id")
+    number = int(str(current.get_attribute("id")).removeprefix("row-"))
     page.keyboard.press("x")
+    page.get_by_text("1 selected").wait_for()
     page.keyboard.press("k")
+    page.locator(f"#row-{number - 1}.current time").wait_for()
     page.keyboard.press("x")
     page.get_by_text("2 selected").wait_for()
     page.keyboard.press("j")
+    place = f"row-{number}"
     page.locator(f"#{place}.current").wait_for()
+    page.wait_for_function(_IS_NOTED)
     scroll = _scroll(page)
     assert scroll > 3000
     page.keyboard.press("c")
     page.wait_for_url(re.compile(r"/compare\?a=.+&b=.+"))
     page.go_back()
     page.locator(f"#{place}.current time").wait_for()
-    assert abs(_scroll(page) - scroll) < 2
+    comes_to(page, lambda: abs(_scroll(page) - scroll) < 2, wanted=True)
     page.keyboard.press("v")
     page.locator(".episode-tile.current").first.wait_for()
     page.wait_for_url("**view=grid**")

@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.studio.conftest import SmallWorkspace
+from tests.studio.real_browser import new_page
 from tests.studio.small_workspace import write_episode
+from tests.studio.waiting import at_rest, comes_to, fits
 
 from corporeal.catalog.ingestion.ingest import ingest
 from corporeal.catalog.query.listing import every
 from corporeal.catalog.workspace import make_workspace
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Locator, Page
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 
@@ -76,19 +78,23 @@ def test_the_keyboard_moves_through_the_page(
     bar = page.get_by_role("separator", name="Height of the views")
     before = int(bar.get_attribute("aria-valuenow") or 0)
     bar.focus()
+    expect(bar).to_be_focused()
     page.keyboard.press("ArrowDown")
     expect(bar).to_have_attribute("aria-valuenow", str(before + 2))
     page.reload()
     expect(bar).to_have_attribute("aria-valuenow", str(before + 2))
     tab = page.get_by_role("tab", name="findings")
     tab.focus()
+    expect(tab).to_be_focused()
     page.keyboard.press("ArrowRight")
     expect(page.get_by_role("tab", name="score")).to_be_focused()
     expect(page.get_by_role("button", name="The next episode")).to_be_enabled()
     page.keyboard.press("PageDown")
     page.wait_for_url(f"**/episodes/{good}")
-    expect(page.get_by_role("tab", name="findings")).to_be_visible()
+    # The new page, not the old one, which has tabs and keys too.
+    expect(page.locator("h1[title='good.h5']")).to_be_visible()
     page.keyboard.press("c")
+    page.wait_for_url(f"**/compare?a={good}")
     page.get_by_role("link", name="fall.h5").click()
     expect(page.get_by_role("heading", name="Compare")).to_be_visible()
 
@@ -117,15 +123,20 @@ def test_two_episodes_are_compared_and_taken_elsewhere(
 def test_a_phone_scrolls_down_and_never_sideways(
     browser: Browser, address: str, fallen: SmallWorkspace
 ) -> None:
-    context = browser.new_context(viewport={"width": 390, "height": 844})
-    page = context.new_page()
+    page = new_page(browser, width=390, height=844)
     good, bad = fallen.episodes
-    for path in (f"/episodes/{bad}", f"/compare?a={good}&b={bad}"):
+    for path, last in (
+        (f"/episodes/{bad}", "figure.plot"),
+        (f"/compare?a={good}&b={bad}", "[role=img][aria-label*='of both']"),
+    ):
         page.goto(address + path)
         page.get_by_role("button", name="Play").wait_for()
-        page.wait_for_timeout(500)
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
-        foot = page.locator("footer").bounding_box()
-        assert foot is not None
-        assert abs(foot["y"] + foot["height"] - 844) < 2, path
-    context.close()
+        page.locator(last).first.wait_for(state="attached")
+        fits(page, 390)
+        comes_to(page, lambda: _bottom(page.locator("footer")), wanted=844)
+    page.context.close()
+
+
+def _bottom(target: Locator) -> int:
+    box = at_rest(target)
+    return round(box["y"] + box["height"])

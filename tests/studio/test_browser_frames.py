@@ -16,19 +16,31 @@ from PIL import Image
 from tests.studio.conftest import SmallWorkspace
 from tests.studio.small_workspace import SIZE, burnt_number
 from tests.studio.test_movie import unpacked
+from tests.studio.waiting import next_picture
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 
-_WAIT_MS = 15_000
 _GO = """moment => {
     const url = new URL(location.href);
     url.searchParams.set('t', String(moment));
     history.replaceState(null, '', url);
     dispatchEvent(new PopStateEvent('popstate'));
 }"""
+_NOW = "Number(document.querySelector('[role=slider][aria-label=Time]').ariaValueNow)"
+# Pause in the page itself: a test may be late, and at the end the same key would play it anew.
+_PAUSE_AFTER = f"""passed => new Promise(done => (function look() {{
+    if ({_NOW} <= passed) return requestAnimationFrame(look);
+    dispatchEvent(new KeyboardEvent('keydown', {{ key: ' ', cancelable: true }}));
+    done();
+}})())"""
+# The address keeps the moment of a paused page; the slider says the same, rounded.
+_KEPT = f"""passed => {{
+    const kept = Number(new URL(location.href).searchParams.get('t'));
+    return {_NOW} > passed && Math.round(kept / 1e6) === {_NOW} && String(kept);
+}}"""
 # Drawing the robot without a graphics card takes longer than all that is tested here.
 _NO_3D = """
 const getContext = HTMLCanvasElement.prototype.getContext;
@@ -44,8 +56,7 @@ class Watched:
     """An episode's page and what its cameras must show."""
 
     def __init__(self, page: Page, address: str, name: str) -> None:
-        self.page, self.name = page, name
-        self.address = address
+        self.page, self.address, self.name = page, address, name
         page.add_init_script(_NO_3D)
         self.pictures: list[str] = []
         page.on("request", lambda asked: self.pictures.append(asked.url)
@@ -83,10 +94,11 @@ class Watched:
 
     def wait(self, time_ns: int) -> None:
         """Until every camera claims the frame of this time."""
-        self.page.wait_for_function(_SHOWS, arg=self.expected(time_ns), timeout=_WAIT_MS)
+        self.page.wait_for_function(_SHOWS, arg=self.expected(time_ns))
 
     def seen(self) -> dict[str, int | None]:
         """The numbers in the pictures that are really on the screen."""
+        next_picture(self.page)
         shot = np.asarray(Image.open(io.BytesIO(self.page.screenshot())).convert("RGB"))
         found = {}
         for path in self.cameras:
@@ -104,11 +116,12 @@ class Watched:
         expected = self.expected(time_ns)
         assert self.seen() == {path: expected[path] for path in self.cameras}, time_ns
 
-    def moment(self) -> int:
-        """The time that a paused page keeps in its address."""
-        self.page.wait_for_function("() => new URL(location.href).searchParams.has('t')")
-        self.page.wait_for_timeout(600)
-        return int(str(self.page.evaluate("() => new URL(location.href).searchParams.get('t')")))
+    def play_beyond(self, passed_ms: int) -> int:
+        """Play from before a time until after it; the moment at which it is paused."""
+        self.page.keyboard.press(" ")
+        self.page.evaluate(_PAUSE_AFTER, passed_ms)
+        self.page.get_by_role("button", name="Play").wait_for()
+        return int(str(self.page.wait_for_function(_KEPT, arg=passed_ms).json_value()))
 
 
 @pytest.fixture
@@ -135,9 +148,13 @@ def test_random_jumps_show_the_frame_that_is_claimed_and_expected(watched: Watch
 
 
 def test_a_hundred_steps_on_and_back_pass_every_frame(watched: Watched) -> None:
+    from playwright.sync_api import expect
+
     watched.open(int(watched.stamps[watched.cameras[0]][3]))
     reference = watched.stamps[watched.cameras[0]]
     frame = 3
+    field = watched.page.get_by_label(f"Frame of {watched.cameras[0]}")
+    expect(field).to_have_value(str(frame))  # From now on the keys go by its frames.
     for key, step in (("ArrowRight", 1), ("ArrowLeft", -1)):
         for number in range(100):
             watched.page.keyboard.press(key)
@@ -166,24 +183,27 @@ def test_a_camera_is_hidden_shown_and_enlarged_by_keyboard(watched: Watched) -> 
     page.keyboard.press("f")
     expect(tiles).to_have_count(1)
     expect(tiles).to_have_attribute("data-tile", camera)
-    page.get_by_label(f"Frame of {camera}").fill("50")
-    page.keyboard.press("Enter")
+    field = page.get_by_label(f"Frame of {camera}")
+    field.fill("50")
+    expect(field).to_have_value("50")
+    field.press("Enter")
     shown = page.locator(f'canvas[data-stream="{camera}"]')
-    expect(shown).to_have_attribute("data-frame", "50", timeout=_WAIT_MS)
+    expect(shown).to_have_attribute("data-frame", "50")
     page.keyboard.press("Escape")
     watched.wait(int(watched.stamps[camera][50]))
     watched.check(int(watched.stamps[camera][50]))
 
 
 def test_a_pause_after_playing_fast_shows_the_frame_of_that_moment(watched: Watched) -> None:
+    from playwright.sync_api import expect
+
     watched.open(200_000_000)
     watched.page.keyboard.press("]")
+    fast = watched.page.get_by_role("button", name="2 times as fast")
+    expect(fast).to_have_attribute("aria-pressed", "true")
     for _ in range(2):
-        watched.page.keyboard.press(" ")
-        watched.page.wait_for_timeout(700)
-        watched.page.keyboard.press(" ")
-        paused_ns = watched.moment()
-        assert paused_ns > 400_000_000
+        paused_ns = watched.play_beyond(400)
+        assert 400_000_000 < paused_ns < watched.end_ns
         watched.wait(paused_ns)
         watched.check(paused_ns)
         watched.seek(300_000_000)
@@ -197,10 +217,7 @@ def test_without_a_decoder_the_server_shows_the_same_frames(watched: Watched) ->
     for time_ns in (3_210_000_000, 70_000_000, 1_999_999_999):
         watched.seek(time_ns)
         watched.check(time_ns)
-    watched.page.keyboard.press(" ")
-    watched.page.wait_for_timeout(600)
-    watched.page.keyboard.press(" ")
-    paused_ns = watched.moment()
+    paused_ns = watched.play_beyond(2200)
     watched.wait(paused_ns)
     watched.check(paused_ns)
 
@@ -217,9 +234,9 @@ def test_a_camera_that_fails_says_so_and_comes_back_while_the_others_go_on(
     page.evaluate(_GO, 3_000_000_000)
     tile.get_by_role("alert").wait_for()
     tile.get_by_text(sentence).first.wait_for()
-    others = {path: frame for path, frame in watched.expected(3_000_000_000).items()
-              if path != camera}  # fmt: skip
-    page.wait_for_function(_SHOWS, arg=others, timeout=_WAIT_MS)
+    others = watched.expected(3_000_000_000)
+    del others[camera]
+    page.wait_for_function(_SHOWS, arg=others)
     page.unroute(movie)
     tile.get_by_role("button", name="Try again").click()
     page.mouse.move(5, 5)

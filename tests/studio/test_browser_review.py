@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.studio.small_workspace import write_episode
 from tests.studio.studio_process import StudioProcess
+from tests.studio.waiting import at_rest, fits
 
 from corporeal.catalog.audit import verify
 from corporeal.catalog.catalogue import episode as episode_row
@@ -57,7 +58,7 @@ def studio(lab: Path) -> Iterator[StudioProcess]:
 
 def _shown(page: Page, *, other_than: str = "") -> str:
     """The id of the episode on the screen, once it is another one than before."""
-    page.wait_for_selector(f".workplace:not([data-episode='{other_than}'])", timeout=30_000)
+    page.wait_for_selector(f".workplace:not([data-episode='{other_than}'])")
     return str(page.locator(".workplace").get_attribute("data-episode"))
 
 
@@ -71,14 +72,14 @@ def test_on_a_phone_the_buttons_lie_under_the_thumb(studio: StudioProcess, page:
     page.goto(f"{studio.address}/review")
     page.get_by_role("button", name="New review").click()
     page.get_by_label("Which episodes").fill("state is known and score is known")
-    page.get_by_text("No episode that nobody has reviewed").wait_for(timeout=10_000)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.get_by_text("No episode that nobody has reviewed").wait_for()
+    fits(page, 390)
     page.goto(f"{studio.address}/review/ten")
     _shown(page)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.wait_for_selector("[data-frame]:not([data-frame='-1'])")
+    fits(page, 390)
     for name in ("Accept", "Reject"):
-        box = page.get_by_role("button", name=name).bounding_box()
-        assert box is not None
+        box = at_rest(page.get_by_role("button", name=name))
         assert box["height"] >= 48
         assert box["y"] + box["height"] <= 844
 
@@ -91,7 +92,7 @@ def test_ten_episodes_by_keyboard_over_a_server_that_is_killed(
     page.goto(f"{studio.address}/review/ten")
     episode = _shown(page)
     seen = [episode]
-    page.wait_for_selector("[data-frame]:not([data-frame='-1'])", timeout=30_000)
+    page.wait_for_selector("[data-frame]:not([data-frame='-1'])")
     fast = page.get_by_role("button", name="2 times as fast")
     expect(fast).to_have_attribute("aria-pressed", "true")
     for _ in range(3):
@@ -99,17 +100,22 @@ def test_ten_episodes_by_keyboard_over_a_server_that_is_killed(
 
     # A rejection: the digit chooses, words are added, Enter sends.
     rejected = seen[-1]
+    dialog = page.get_by_role("dialog")
     page.keyboard.press("r")
+    expect(dialog.get_by_role("radiogroup", name="Reason")).to_be_focused()
     page.keyboard.press("4")
+    expect(dialog.get_by_role("radio", name="camera")).to_be_checked()
     for _ in range(2):
         page.keyboard.press("Tab")
+    expect(dialog.get_by_role("textbox")).to_be_focused()
     page.keyboard.type("a hand 12")
+    expect(dialog.get_by_role("textbox")).to_have_value("a hand 12")
     page.reload()
     assert _shown(page) == rejected, "the same episode after the window was opened anew"
     page.keyboard.press("r")
-    dialog = page.get_by_role("dialog")
     expect(dialog.get_by_role("radio", name="camera")).to_be_checked()
     expect(dialog.get_by_role("textbox")).to_have_value("a hand 12")
+    expect(dialog.get_by_role("radiogroup", name="Reason")).to_be_focused()
     page.keyboard.press("Enter")
     seen.append(_shown(page, other_than=rejected))
     page.get_by_text("pulled in, next in the queue").wait_for()
@@ -117,24 +123,22 @@ def test_ten_episodes_by_keyboard_over_a_server_that_is_killed(
     # The server dies with a decision on its way.
     studio.kill()
     page.keyboard.press("a")
-    page.get_by_text("1 decision waits for the server").wait_for(timeout=20_000)
+    page.get_by_text("1 decision waits for the server").wait_for()
     studio.start()
     seen.append(_shown(page, other_than=seen[-1]))
-    page.get_by_text("waits for the server").wait_for(state="hidden", timeout=20_000)
+    page.get_by_text("waits for the server").wait_for(state="hidden")
 
     # Taken back, and decided anew.
     page.keyboard.press("u")
     again = _shown(page, other_than=seen[-1])
     assert again == seen[-2]
     seen[-1] = _accept(page, again)
-    while len(seen) < 11 and page.locator(".workplace").count():
+    while len(seen) < 11:
         page.keyboard.press("a")
-        page.wait_for_selector(
-            f".results, .workplace:not([data-episode='{seen[-1]}'])", timeout=30_000
-        )
-        if page.locator(".results").count():
+        page.wait_for_selector(f".results, .workplace:not([data-episode='{seen[-1]}'])")
+        if page.locator(".results").is_visible():
             break
-        seen.append(_shown(page))
+        seen.append(_shown(page, other_than=seen[-1]))
     assert len(set(seen)) == len(seen)
     assert len(seen) >= 10
     _check_catalogue(studio.root, rejected, seen)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlparse
@@ -10,6 +11,7 @@ from urllib.request import urlopen
 
 import numpy as np
 import pytest
+from tests.studio.waiting import at_rest, comes_to
 
 from corporeal.catalog.ingestion.ingest import ingest
 from corporeal.catalog.tables import FINDING
@@ -72,9 +74,11 @@ def test_a_click_on_a_finding_goes_to_its_frame_and_the_legend_reads_the_file(
     query = f"stream={FORCE.path}&time_ns={MARKED[0] * 1_000_000}"
     with urlopen(f"{address}/api/episodes/{long_episode}/sample?{query}") as answer:
         assert json.load(answer)["index"] == MARKED[0]
+    slider = page.get_by_role("slider", name="Time")
     page.keyboard.press("Home")
+    expect(slider).to_have_attribute("aria-valuenow", "0")
     page.keyboard.press("n")
-    assert _time_ns(page) == MARKED[0] * 1e6
+    expect(slider).to_have_attribute("aria-valuenow", str(MARKED[0]))
 
 
 def test_zooming_asks_for_finer_samples_and_a_click_seeks(
@@ -92,18 +96,17 @@ def test_zooming_asks_for_finer_samples_and_a_click_seeks(
     page.wait_for_selector(".plot[data-mode=envelope]")
     assert len(asked) == 1
     whole = asked[0][1] - asked[0][0]
-    for _ in range(4):
+    for _ in range(5):
         page.keyboard.press("z")
-    with page.expect_response(lambda each: "/signal?" in each.url):
-        page.keyboard.press("z")
+    # A slow machine may ask for the spans on the way as well; in the end it asks for a fine one.
+    comes_to(page, lambda: asked[-1][1] - asked[-1][0] < whole / 8, wanted=True)
     finest = asked[-1]
-    assert finest[1] - finest[0] < whole / 8
     assert finest[0] < MARKED[0] * 1e6 < finest[1]
-    area = page.locator(".plot-area").bounding_box()
-    assert area is not None
+    page.wait_for_selector(".timeline-window")
+    area = at_rest(page.locator(".plot-area"))
     page.mouse.click(area["x"] + area["width"] * 0.75, area["y"] + 40)
+    comes_to(page, lambda: _time_ns(page) != MARKED[0] * 1e6, wanted=True)
     assert finest[0] < _time_ns(page) < finest[1]
-    assert _time_ns(page) != MARKED[0] * 1e6
     page.keyboard.press("0")
     page.wait_for_selector(".timeline-window", state="detached")
 
@@ -111,10 +114,13 @@ def test_zooming_asks_for_finer_samples_and_a_click_seeks(
 def test_the_playhead_works_by_keys_and_says_what_is_found(
     page: Page, address: str, long_episode: str
 ) -> None:
+    from playwright.sync_api import expect
+
     page.goto(f"{address}/episodes/{long_episode}")
     slider = page.get_by_role("slider", name="Time")
     slider.focus()
+    expect(slider).to_be_focused()
     page.keyboard.press("End")
-    assert _time_ns(page) == 59_999e6
+    expect(slider).to_have_attribute("aria-valuenow", "59999")
     page.keyboard.press("p")
-    assert "force spikes" in (slider.get_attribute("aria-valuetext") or "")
+    expect(slider).to_have_attribute("aria-valuetext", re.compile("force spikes"))

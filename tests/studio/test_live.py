@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ import pytest
 import uvicorn
 from starlette.websockets import WebSocketDisconnect
 from tests.studio.people import open_client, token_of
+from tests.studio.waiting import SECONDS
 
 from corporeal.capture.broadcast import Broadcast
 from corporeal.capture.health import Health, StreamHealth
@@ -103,19 +104,32 @@ def test_a_recorder_that_goes_is_told_and_one_that_comes_back_is_found(
                 assert heard(socket, "connected")["health"]["state"] == "idle"
 
 
+async def settled(read: Callable[[], int], wanted: int) -> None:
+    """Wait until a number is what is wanted, and leave time for it to become more."""
+    until = time.monotonic() + SECONDS
+    while read() != wanted and time.monotonic() < until:
+        await asyncio.sleep(0.02)
+    await asyncio.sleep(0.2)
+
+
+async def looked_at(recorder: Broadcast, *, by: int) -> None:
+    """Wait until so many listen to a recorder."""
+    await settled(lambda: len(recorder._clients), by)
+
+
 def test_many_browsers_share_one_connection_and_none_is_kept_for_nobody(
     recorder: Broadcast,
 ) -> None:
     async def look() -> tuple[int, int]:
         relay = LiveRelay((f"127.0.0.1:{recorder.port}",))
         async with relay.watch() as one, relay.watch() as two:
-            await asyncio.sleep(0.3)
+            await looked_at(recorder, by=1)
             recorder.publish(health())
             for queue in (one, two):
-                while "connected" not in str(await asyncio.wait_for(queue.get(), 5)):
+                while "connected" not in str(await asyncio.wait_for(queue.get(), SECONDS)):
                     pass
             during = len(recorder._clients)
-        await asyncio.sleep(0.3)
+        await looked_at(recorder, by=0)
         return during, len(recorder._clients)
 
     assert asyncio.run(look()) == (1, 0)
@@ -125,10 +139,10 @@ def test_a_browser_that_does_not_keep_up_misses_the_oldest(recorder: Broadcast) 
     async def look() -> int:
         relay = LiveRelay((f"127.0.0.1:{recorder.port}",))
         async with relay.watch() as queue:
-            await asyncio.sleep(0.3)
+            await looked_at(recorder, by=1)
             for _ in range(300):
                 recorder.publish(health())
-            await asyncio.sleep(0.5)
+            await settled(queue.qsize, 64)
             return queue.qsize()
 
     assert asyncio.run(look()) == 64
@@ -219,11 +233,11 @@ def test_the_page_shows_a_real_recorder_and_is_loud_when_its_camera_dies(
     ):
         page.goto(f"{address}/live")
         card = page.get_by_role("region", name=f"Recorder 127.0.0.1:{port}")
-        card.get_by_role("row", name=CAMERA).wait_for(timeout=20_000)
-        page.get_by_alt_text("What observations/head_right sees").wait_for(timeout=20_000)
+        card.get_by_role("row", name=CAMERA).wait_for()
+        page.get_by_alt_text("What observations/head_right sees").wait_for()
         alarm = page.get_by_role("alert").filter(has_text=f"{CAMERA} is silent")
-        alarm.wait_for(state="attached", timeout=30_000)
+        alarm.wait_for(state="attached")
         page.locator(".alarm-loud").wait_for()
-        page.wait_for_function("document.title.includes('head_left')", timeout=5000)
+        page.wait_for_function("document.title.includes('head_left')")
         page.locator(".alarm-sound").click()
         page.get_by_role("button", name="Turn the sound on").wait_for()

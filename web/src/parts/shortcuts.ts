@@ -1,5 +1,5 @@
 // All keys of the page in one place, so that `?` can list what works where you are.
-import { useEffect, useRef } from "react";
+import { useLayoutEffect, useRef } from "react";
 
 export interface Shortcut {
   /** As KeyboardEvent.key has it, with "Shift+", "Ctrl+" or "Alt+" before it: "ArrowRight", "Shift+ArrowRight", "?". */
@@ -60,12 +60,12 @@ window.addEventListener("keydown", (event) => {
   }
 });
 
-/** Keys that work while the component is shown. */
+/** Keys that work while the component is shown: from its first picture on, before anybody can press one. */
 export function useShortcuts(section: string, list: Omit<Shortcut, "section">[], enabled = true): void {
   const latest = useRef(list);
   latest.current = list;
   const shape = list.map((each) => each.keys.join(" ") + each.does).join("\n");
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!enabled) return;
     const mine = latest.current.map((each, place) => ({
       ...each,

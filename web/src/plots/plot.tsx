@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useRef, useState } from "react";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { EpisodeFacts } from "../api/episode";
 import type { Clock } from "../player/clock";
 import { columnUnits, groupsOf } from "./column_groups";
@@ -42,7 +42,7 @@ export function Plot({ episode, clock, view, panel, inks, selected, onRemove }: 
     setTurn((n) => n + 1);
     return () => made.close();
   }, [episode, panel, view]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!area.current) return;
     const onChosen = (from: number | null, to: number | null) => setSpan(from === null || to === null ? null : [from, to]);
     return listenToGestures({ area: area.current, clock, view, gutter: GUTTER, onChosen });

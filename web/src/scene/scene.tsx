@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useLayoutEffect, useRef, useState } from "react";
 import type { EpisodeFacts } from "../api/episode";
 import { getRobot } from "../api/robot";
 import { useAnswer } from "../api/use_answer";
@@ -24,7 +24,7 @@ export default function Scene({ episode, clock }: SceneProps) {
   const [shown, setShown] = useState<Shown>(FIRST_SHOWN);
   const { show, stage, hover, trouble } = useShow(hold, episode.id, answer.value, clock);
   useEffect(() => show?.show(shown), [show, shown]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!stage) return;
     stage.canvas.tabIndex = 0;
     stage.canvas.dataset.ownArrows = "";

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from "react";
+import { useLayoutEffect, useRef } from "react";
 import { type Shortcut, useShortcuts } from "../../parts/shortcuts";
 import { accept, changeLane, goTo, mergeOn, nudge, removeSelected, setLabel, snapToEvent, splitHere, toEvent } from "./actions";
 import { labelKeys, words } from "./label_keys";
@@ -24,7 +24,7 @@ function useKeysFirst(section: string, list: Key[], enabled: boolean): void {
   useShortcuts(section, list, enabled);
   const latest = useRef(list);
   latest.current = list;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!enabled) return;
     const listen = (event: KeyboardEvent) => {
       if (event.target instanceof Element && event.target.closest(own)) return;

@@ -1,10 +1,10 @@
-import { type RefObject, useEffect } from "react";
+import { type RefObject, useLayoutEffect } from "react";
 import { GUTTER } from "../../plots/draw";
 import { timeAt, type ViewWindow } from "../../plots/window";
 
 /** The wheel zooms where the pointer is, and moves the window with Shift; as on the plots. */
 export function useWheelZoom(area: RefObject<HTMLElement | null>, view: ViewWindow): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const element = area.current;
     if (!element) return;
     const turn = (event: WheelEvent) => {

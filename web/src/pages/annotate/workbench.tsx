@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "react";
+import { useLayoutEffect, useRef, useState } from "react";
 import { flushSync } from "react-dom";
 import { submitTask } from "../../api/annotation";
 import { Cameras } from "../../player/cameras";
@@ -30,8 +30,9 @@ export function Workbench(parts: BenchParts) {
   const missing = useMissing(bench);
   const comments = useComments(task.id);
   const handIn = useHandIn(bench, missing.again);
-  useEffect(() => setAsked(null), [segment?.id]);
-  useEffect(() => {
+  // Before the picture, like the choice of the first boundary: whoever then opens a tab keeps it.
+  useLayoutEffect(() => setAsked(null), [segment?.id]);
+  useLayoutEffect(() => {
     if (segment) setTab("label");
   }, [segment?.id]);
   useFirstBoundary(bench);
@@ -100,7 +101,7 @@ function openField(setTab: (tab: Tab) => void, tab: Tab, id: string): void {
 /** Where there are proposals, work begins at the first that nobody has confirmed. */
 function useFirstBoundary(bench: Bench): void {
   const begun = useRef(false);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (begun.current) return;
     begun.current = true;
     if (bench.canEdit && bench.stops.some((each) => !each.confirmed)) accept(bench);

@@ -45,9 +45,13 @@ export function QueryBox({ query, error, input, onQuery, onHelp }: Props) {
   useEffect(() => {
     if (draft.trim() === query) return;
     const timer = setTimeout(() => apply(draft, false), applyMs);
-    return () => clearTimeout(timer);
+    return () => {
+      clearTimeout(timer);
+      // An answer about fewer letters would take the later ones away.
+      asking.current?.abort();
+    };
   }, [draft]);
-  const suggest = useSuggestions(setOffer, setPicked);
+  const { suggest, stop } = useSuggestions(setOffer, setPicked);
 
   const put = (item: Suggestion) => {
     const box = input.current;
@@ -73,9 +77,9 @@ export function QueryBox({ query, error, input, onQuery, onHelp }: Props) {
     else if (event.key === "ArrowUp" && items.length) setPicked((picked + items.length) % (items.length + 1) - 1);
     else if ((event.key === "Enter" || event.key === "Tab") && items[picked]) put(items[picked]);
     else if (event.key === "Enter") {
-      setOffer(null);
+      stop();
       apply(draft, true);
-    } else if (event.key === "Escape" && items.length) setOffer(null);
+    } else if (event.key === "Escape" && items.length) stop();
     else if (event.key === "Escape") input.current?.blur();
     else return;
     event.preventDefault();
@@ -108,7 +112,7 @@ export function QueryBox({ query, error, input, onQuery, onHelp }: Props) {
             suggest(event.target.value, event.target.selectionStart ?? event.target.value.length);
           }}
           onFocus={(event) => suggest(draft, event.target.selectionStart ?? draft.length)}
-          onBlur={() => setOffer(null)}
+          onBlur={stop}
           onKeyDown={press}
         />
         {draft !== "" && (
@@ -165,22 +169,32 @@ function Wrong({ sentence, query }: { sentence: string; query: string }) {
 function useSuggestions(
   setOffer: (offer: Suggestions | null) => void,
   setPicked: (place: number) => void,
-): (text: string, cursor: number) => void {
+): { suggest: (text: string, cursor: number) => void; stop: () => void } {
   const timer = useRef(0);
   const asking = useRef<AbortController | null>(null);
-  return (text, cursor) => {
+  const cancel = () => {
     window.clearTimeout(timer.current);
     asking.current?.abort();
+  };
+  // An offer that comes after Enter would cover the answer.
+  const stop = () => {
+    cancel();
+    setOffer(null);
+  };
+  const suggest = (text: string, cursor: number) => {
+    cancel();
     const control = new AbortController();
     asking.current = control;
     timer.current = window.setTimeout(() => {
       getSuggestions(text, cursor, control.signal).then(
         (found) => {
+          if (control.signal.aborted) return;
           setPicked(-1);
-          if (!control.signal.aborted && document.activeElement?.matches(".query-box input")) setOffer(found);
+          if (document.activeElement?.matches(".query-box input")) setOffer(found);
         },
-        () => setOffer(null),
+        () => control.signal.aborted || setOffer(null),
       );
     }, suggestMs);
   };
+  return { suggest, stop };
 }

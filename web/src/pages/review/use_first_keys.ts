@@ -1,4 +1,4 @@
-import { useEffect, useRef } from "react";
+import { useLayoutEffect, useRef } from "react";
 
 const OWN = "input:not([type=checkbox], [type=radio], [type=range]), textarea, select, [contenteditable=true], dialog";
 
@@ -9,7 +9,7 @@ const OWN = "input:not([type=checkbox], [type=radio], [type=range]), textarea, s
 export function useFirstKeys(keys: Record<string, () => void>, enabled: boolean): void {
   const latest = useRef(keys);
   latest.current = keys;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!enabled) return;
     const listen = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.altKey || event.metaKey || event.shiftKey || event.repeat) return;
