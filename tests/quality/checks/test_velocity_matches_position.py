@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.quality.reaching import VELOCITY, altered, column, exchange, reaching, table, turn
+from tests.retargeting.made_results import RATE_HZ, result_of, squatting
 
 from corporeal.quality.checks.velocity_matches_position import CHECK
 from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
+from corporeal.retargeting.recording import recording_of
 
 
 def scale(factor: float) -> object:
@@ -45,3 +47,10 @@ def test_a_turned_velocity_is_found() -> None:
 def test_a_recording_without_velocities_is_not_assessed() -> None:
     with pytest.raises(NotAssessed, match="no joint_velocity"):
         list(CHECK.find(Subject(table())))
+
+
+@pytest.mark.parametrize("rising", [3.0, 4.0, 5.0])
+def test_a_clip_of_half_a_second_that_speeds_up_passes(rising: float) -> None:
+    q, base = squatting(61)
+    q[:, 20] = 0.1 * np.expm1(rising * np.arange(61) / RATE_HZ)
+    assert list(CHECK.find(Subject(recording_of(result_of(q, base))))) == []

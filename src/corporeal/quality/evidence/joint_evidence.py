@@ -120,7 +120,8 @@ class Response:
         """Least-squares slope (D,) of each state column on its own action, at the best lag."""
         _, _, _, variances, covariance = self._moments
         own = np.diagonal(covariance, axis1=1, axis2=2)
-        best = np.abs(own).argmax(axis=0)
+        # The correlation chooses: in a short clip the covariance grows with what is left of it.
+        best = self._strength.argmax(axis=0)
         columns = np.arange(len(self.names))
         spread = variances[best, columns]
         safe = np.where(spread > 1e-12, spread, 1.0)
@@ -130,12 +131,17 @@ class Response:
     @cached_property
     def lag_steps(self) -> int:
         """The lag at which most columns answer best, in steps of the grid."""
+        return int(self.lags[int(self._strength.sum(axis=1).argmax())])
+
+    @cached_property
+    def _strength(self) -> Array:
+        """Correlation (lags, D), of either sign, of each state column with its own action."""
         _, variance, _, variances, covariance = self._moments
         own = np.diagonal(covariance, axis1=1, axis2=2)
         scale = np.sqrt(variance[None] * variances)
         safe = np.where(scale > 1e-12, scale, 1.0)
-        strength = np.where(scale > 1e-6, np.abs(own) / safe, 0.0).sum(axis=1)
-        return int(self.lags[int(strength.argmax())])
+        strength: Array = np.where(scale > 1e-6, np.abs(own) / safe, 0.0)
+        return strength
 
     @cached_property
     def floor(self) -> float:
