@@ -14,6 +14,9 @@ Element = ElementTree.Element
 
 # The head looks down at a table within arm's reach; two eyes 6 cm apart.
 HEAD_PITCH_RAD, BASELINE_M = 0.83, 0.06
+# Where the G1's document has its scanner (mid360_link), m on the torso, but level: whoever draws
+# its points has no other place to put them.
+LIDAR_PLACE = "0.0002835 0.00003 0.428434"
 
 
 def add_cameras(world: Element, torso: Element) -> None:
@@ -45,7 +48,7 @@ def add_sensors(root: Element, bodies: dict[str, Element]) -> None:
     """
     sites = {
         "head_imu": ("torso_link", "0.01 0 0.42"),
-        "lidar": ("torso_link", "0.0002835 0.00003 0.50"),
+        "lidar": ("torso_link", LIDAR_PLACE),
         **{f"{side}_wrist": (f"{side}_wrist_yaw_link", "0 0 0") for side in SIDES},
         **{f"{side}_ankle": (f"{side}_ankle_roll_link", "0 0 0") for side in SIDES},
     }
