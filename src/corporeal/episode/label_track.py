@@ -18,7 +18,7 @@ FIELD = "labels"
 NOTHING = -1
 """The number of a row in which a lane says nothing."""
 
-Word = Annotated[str, Field(min_length=1, max_length=1024)]
+Word = Annotated[str, Field(min_length=1, max_length=2000)]
 Stamp = Annotated[int, Field(ge=-(1 << 62), le=1 << 62)]
 Value = str | float | int | bool | None
 

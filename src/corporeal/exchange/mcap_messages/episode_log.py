@@ -48,13 +48,15 @@ def write_log(
 ) -> dict[str, int]:
     """Write everything but the excluded streams (by path or name); messages by topic."""
     tracks = _tracks(recording, exclude)
-    offset_ns = _offset(recording, tracks)
+    begin_ns = _begin(tracks)
+    # Log times count from the epoch, or from later if that would leave some below zero.
+    offset_ns = max(recording.epoch_ns, -begin_ns, 0)
     with path.open("xb") as file:
         log = LogWriter(file)
         _describe(log, recording, tracks, offset_ns, instruction)
         queues = [_batches(log, track, offset_ns) for track in tracks]
         queues += _scene(log, recording, offset_ns, tracks)
-        queues += label_topics(log, recording.labels, offset_ns)
+        queues += label_topics(log, recording.labels, begin_ns, offset_ns)
         for batch in heapq.merge(*queues, key=lambda batch: int(batch.time_ns[0])):
             log.add(batch)
         log.finish()
@@ -76,10 +78,9 @@ def _tracks(recording: Recording, exclude: Collection[str]) -> list[_Track]:
     return list(tracks.values())
 
 
-def _offset(recording: Recording, tracks: list[_Track]) -> int:
-    """What makes log times of stamps: the epoch, or more if that would leave some below zero."""
-    first = min((int(each.signal.time_ns.min()) for each in tracks if len(each.signal)), default=0)
-    return max(recording.epoch_ns, -first, 0)
+def _begin(tracks: list[_Track]) -> int:
+    """The first stamp of all."""
+    return min((int(each.signal.time_ns.min()) for each in tracks if len(each.signal)), default=0)
 
 
 def _describe(

@@ -1,4 +1,4 @@
-"""The ROS 2 message types that viewers know, their definitions and their bytes (CDR)."""
+"""ROS 2 message types, most of which viewers know: their definitions and their bytes (CDR)."""
 
 from __future__ import annotations
 
@@ -17,6 +17,22 @@ string frame_id
 uint8[] data
 string format
 """
+LABEL = "corporeal_msgs/msg/Label"
+_LABEL_DEFINITION = """\
+string label
+float64 start_s
+float64 end_s
+string attributes
+"""
+EPISODE_LABELS = "corporeal_msgs/msg/EpisodeLabels"
+_EPISODE_LABELS_DEFINITION = """\
+string taxonomy
+string[] instructions
+string outcome
+string failure_mode
+string variant
+string[] flags
+"""
 # What generated code makes of bytes that do not fit the definition.
 _BROKEN = (SerdeError, ValueError, IndexError, TypeError, AssertionError, OverflowError)
 
@@ -24,7 +40,12 @@ _BROKEN = (SerdeError, ValueError, IndexError, TypeError, AssertionError, Overfl
 @cache
 def _store() -> Any:
     store = get_typestore(Stores.ROS2_HUMBLE)
-    store.register(get_types_from_msg(_VIDEO_DEFINITION, VIDEO))
+    for name, text in (
+        (VIDEO, _VIDEO_DEFINITION),
+        (LABEL, _LABEL_DEFINITION),
+        (EPISODE_LABELS, _EPISODE_LABELS_DEFINITION),
+    ):
+        store.register(get_types_from_msg(text, name))
     return store
 
 

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from corporeal.embodiment.embodiment import Embodiment
+from corporeal.episode.label_track import LabelTrack
 from corporeal.episode.recording import Signal
 from corporeal.errors import WriteError
 from corporeal.exchange.posture import Posture, posture_of
 from corporeal.exchange.rerun_scene.images import add_camera, add_depth, add_map, map_span
-from corporeal.exchange.rerun_scene.labels import add_labels, label_places, label_plots
+from corporeal.exchange.rerun_scene.labels import add_labels, label_places
 from corporeal.exchange.rerun_scene.panels import ABOUT, EVENTS, Contents, panels
 from corporeal.exchange.rerun_scene.plots import Plot, add_lines, plots_of
 from corporeal.exchange.rerun_scene.robot import (
@@ -68,7 +69,6 @@ def _fill(scene: Scene, table: Table, signals: Sequence[Signal]) -> None:
     has_joints = any(signal.spec.name in ("joint_position", "state") for signal in signals)
     posture = posture_of(table.recording) if has_joints else None
     plots = plots_of([each for each in signals if places[each.spec.path][0] == "number"], robot)
-    plots += label_plots(table)
     blueprint = panels(_contents((*places.values(), *label_places(table)), plots, posture))
     scene.stream.send_blueprint(blueprint, make_active=True, make_default=True)
     scene.fix(ABOUT, rr.TextDocument(_about(table), media_type="text/markdown"))
@@ -104,6 +104,7 @@ def _contents(
         pictures=(*of("video"), *of("depth")),
         clouds=tuple(each for each in of("points") if each.startswith(CLOUDS)),
         maps=of("map"),
+        labels=of("state"),
         plots=plots,
         events=bool(of("text")),
     )
@@ -154,6 +155,7 @@ def _about(table: Table) -> str:
     said = {True: "success", False: "failure", None: "not stated"}[table.success]
     lines = [f"# {table.text or 'No instruction'}", ""]
     lines += [f"**Outcome:** {said}", "", f"**Robot:** {robot}", ""]
+    lines += _labelled(recording.labels) if recording.labels is not None else []
     if recording.recovered:
         lines += [f"**Not complete:** {recording.recovered}", ""]
     lines += [f"| episode | {recording.id[:18]} |", "|---|---|"]
@@ -165,6 +167,21 @@ def _about(table: Table) -> str:
         if name != "instruction" and (brief := _brief(value)):
             lines.append(f"| {name.replace('_', ' ')} | {brief} |")
     return "\n".join(lines) + "\n"
+
+
+def _labelled(labels: LabelTrack) -> list[str]:
+    """What people said of the whole episode, besides its instruction and outcome."""
+    said = {
+        "Failure": labels.failure_mode,
+        "Also said": "; ".join(labels.instructions[1:]),
+        "Variant": labels.variant,
+        "Flags": ", ".join(labels.flags),
+        "Labelled by": labels.taxonomy,
+    }
+    lines = []
+    for name, text in said.items():
+        lines += [f"**{name}:** {' '.join(text.split())}", ""] if text else []
+    return lines
 
 
 def _brief(value: Any) -> str:

@@ -26,6 +26,8 @@ class Contents:
     pictures: tuple[str, ...]
     clouds: tuple[str, ...]
     maps: tuple[str, ...]
+    labels: tuple[str, ...]
+    """Lanes of labels."""
     plots: tuple[Plot, ...]
     events: bool
 
@@ -92,6 +94,9 @@ def _tabs(rrb: Any, contents: Contents) -> Any | None:
     if contents.maps:
         maps = [rrb.Spatial2DView(origin=each, name=_title(each)) for each in contents.maps]
         tabs.append(rrb.Grid(*maps, name="Touch"))
+    if contents.labels:
+        lanes = list(contents.labels)
+        tabs.append(rrb.StateTimelineView(origin="/", contents=lanes, name="Labels"))
     return rrb.Tabs(*tabs, active_tab=0) if tabs else None
 
 

@@ -19,6 +19,7 @@ from corporeal.episode.recording import Dataset, Recording, recording_of
 from corporeal.errors import CorporealError, WriteError
 from corporeal.exchange.conversion import export
 from corporeal.exchange.plan import Plan
+from corporeal.studio.playback.remarks import Remarks
 
 Format = Literal["rrd", "mcap"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -27,6 +28,7 @@ FOLDER = "cache/studio/downloads"
 MOST_BYTES = 8 << 30
 MOST_AT_ONCE = 2
 """Conversions that run side by side; others wait, so that pages stay quick."""
+NONE = Remarks()
 
 State = Literal["missing", "working", "ready", "failed"]
 
@@ -51,14 +53,15 @@ class DownloadCache:
         self._failed: dict[str, str] = {}
         self._room = threading.Semaphore(MOST_AT_ONCE)
 
-    def path(self, digest: str, format_name: Format) -> Path:
-        """Where the converted file of this object is, or will be."""
-        # What another release of the writer has made is another file.
-        return self._folder / f"{digest.removeprefix('sha256:')}-{__version__}.{format_name}"
+    def path(self, digest: str, format_name: Format, remarks: Remarks = NONE) -> Path:
+        """Where the converted file of this object with these remarks is, or will be."""
+        # What another release of the writer has made, or with other remarks, is another file.
+        parts = (digest.removeprefix("sha256:"), __version__, remarks.tag)
+        return self._folder / f"{'-'.join(filter(None, parts))}.{format_name}"
 
-    def standing(self, digest: str, format_name: Format) -> Standing:
+    def standing(self, digest: str, format_name: Format, remarks: Remarks = NONE) -> Standing:
         """How far the conversion is."""
-        path = self.path(digest, format_name)
+        path = self.path(digest, format_name, remarks)
         if (size := _size(path)) is not None:
             return Standing("ready", size)
         with self._lock:
@@ -67,32 +70,36 @@ class DownloadCache:
             return Standing("working")
         return Standing("failed", reason=reason) if reason is not None else Standing("missing")
 
-    def start(self, digest: str, format_name: Format) -> Standing:
+    def start(self, digest: str, format_name: Format, remarks: Remarks = NONE) -> Standing:
         """Convert in the background, unless that is done or under way."""
-        now = self.standing(digest, format_name)
+        now = self.standing(digest, format_name, remarks)
         if now.state in ("ready", "working"):
             return now
         begun = threading.Event()
         threading.Thread(
-            target=self._quietly, args=(digest, format_name, begun), daemon=True
+            target=self._quietly, args=(digest, format_name, remarks, begun), daemon=True
         ).start()
         begun.wait(1.0)
-        return self.standing(digest, format_name)
+        return self.standing(digest, format_name, remarks)
 
-    def file(self, digest: str, format_name: Format) -> Path:
+    def file(self, digest: str, format_name: Format, remarks: Remarks = NONE) -> Path:
         """The converted file; waits for whoever converts it already. Raises CorporealError."""
-        return self._converted(digest, format_name, threading.Event())
+        return self._converted(digest, format_name, remarks, threading.Event())
 
-    def _quietly(self, digest: str, format_name: Format, begun: threading.Event) -> None:
+    def _quietly(
+        self, digest: str, format_name: Format, remarks: Remarks, begun: threading.Event
+    ) -> None:
         try:
-            self._converted(digest, format_name, begun)
+            self._converted(digest, format_name, remarks, begun)
         except CorporealError:
             pass  # Kept for whoever asks how far it is.
         finally:
             begun.set()
 
-    def _converted(self, digest: str, format_name: Format, begun: threading.Event) -> Path:
-        path = self.path(digest, format_name)
+    def _converted(
+        self, digest: str, format_name: Format, remarks: Remarks, begun: threading.Event
+    ) -> Path:
+        path = self.path(digest, format_name, remarks)
         with self._lock:
             turn = self._turns.setdefault(path.name, threading.Lock())
         with turn:
@@ -102,7 +109,7 @@ class DownloadCache:
                 return path
             try:
                 with self._room:
-                    self._write(digest, format_name, path)
+                    self._write(digest, format_name, remarks, path)
             except (CorporealError, OSError) as error:
                 said = str(error) if isinstance(error, CorporealError) else _explained(path, error)
                 with self._lock:
@@ -112,14 +119,14 @@ class DownloadCache:
                 self._failed.pop(path.name, None)
             return path
 
-    def _write(self, digest: str, format_name: Format, path: Path) -> None:
+    def _write(self, digest: str, format_name: Format, remarks: Remarks, path: Path) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
         work = Path(tempfile.mkdtemp(prefix=".", dir=self._folder))
         try:
             with self._episode(digest) as episode:
 
                 def opened(_: int) -> Recording:
-                    return recording_of(episode)
+                    return remarks.added_to(recording_of(episode))
 
                 dataset = Dataset(
                     source=episode.path, format="episodes", episodes=(0,), open=opened

@@ -11,10 +11,12 @@ from fastapi import APIRouter, Header, HTTPException, Query, Response
 from fastapi.responses import FileResponse, StreamingResponse
 from pydantic import BaseModel
 
+from corporeal.catalog.permission import Actor
 from corporeal.catalog.store import Store, not_there
 from corporeal.catalog.stores.folder import FolderStore
 from corporeal.studio.playback.byte_range import ByteRange, RangeError, asked_range
 from corporeal.studio.playback.download_cache import DownloadCache, Format, State
+from corporeal.studio.playback.remarks import Remarks, remarks_of
 from corporeal.studio.studio import Shared, Studio
 from corporeal.studio.visitor import Exporter
 
@@ -79,45 +81,59 @@ def _blocks(store: Store, digest: str, span: ByteRange) -> Iterator[bytes]:
 @ROUTER.head("/episodes/{episode_id}/episode.rrd", include_in_schema=False)
 @ROUTER.get("/episodes/{episode_id}/episode.rrd", include_in_schema=False)
 @ROUTER.get("/episodes/{episode_id}/rrd", response_class=FileResponse, responses={200: _FILES})
-def rerun_file(episode_id: str, studio: Shared, _: Exporter) -> FileResponse:
-    """The episode for Rerun; converted first if need be, which takes some seconds."""
-    return _converted(studio, episode_id, "rrd")
+def rerun_file(episode_id: str, studio: Shared, actor: Exporter) -> FileResponse:
+    """The episode for Rerun with its labels and findings; converted first, some seconds long."""
+    return _converted(studio, episode_id, "rrd", actor)
 
 
 @ROUTER.head("/episodes/{episode_id}/mcap", include_in_schema=False)
 @ROUTER.head("/episodes/{episode_id}/episode.mcap", include_in_schema=False)
 @ROUTER.get("/episodes/{episode_id}/episode.mcap", include_in_schema=False)
 @ROUTER.get("/episodes/{episode_id}/mcap", response_class=FileResponse, responses={200: _FILES})
-def foxglove_file(episode_id: str, studio: Shared, _: Exporter) -> FileResponse:
-    """The episode for Foxglove and ROS 2; converted first if need be."""
-    return _converted(studio, episode_id, "mcap")
+def foxglove_file(episode_id: str, studio: Shared, actor: Exporter) -> FileResponse:
+    """The episode for Foxglove and ROS 2 with its labels and findings; converted if need be."""
+    return _converted(studio, episode_id, "mcap", actor)
 
 
-def _converted(studio: Studio, episode_id: str, format_name: Format) -> FileResponse:
+def _converted(studio: Studio, episode_id: str, format_name: Format, actor: Actor) -> FileResponse:
     row = studio.shelf.row(episode_id)
-    path = cache_of(studio).file(str(row["hash"]), format_name)
+    remarks = _remarks(studio, episode_id, actor)
+    path = cache_of(studio).file(str(row["hash"]), format_name, remarks)
     return FileResponse(path, headers={"ETag": f'"{path.name}"'}, media_type=_MEDIA[format_name],
                         filename=_name(str(row["file"]), format_name))  # fmt: skip
 
 
 @ROUTER.get("/episodes/{episode_id}/conversion")
 def conversion(
-    episode_id: str, studio: Shared, _: Exporter, format_name: Annotated[Format, Query(alias="to")]
+    episode_id: str,
+    studio: Shared,
+    actor: Exporter,
+    format_name: Annotated[Format, Query(alias="to")],
 ) -> Conversion:
     """How far a conversion is."""
     digest = str(studio.shelf.row(episode_id)["hash"])
-    found = cache_of(studio).standing(digest, format_name)
+    remarks = _remarks(studio, episode_id, actor)
+    found = cache_of(studio).standing(digest, format_name, remarks)
     return Conversion(format=format_name, **found.__dict__)
 
 
 @ROUTER.post("/episodes/{episode_id}/conversion")
 def start_conversion(
-    episode_id: str, studio: Shared, _: Exporter, format_name: Annotated[Format, Query(alias="to")]
+    episode_id: str,
+    studio: Shared,
+    actor: Exporter,
+    format_name: Annotated[Format, Query(alias="to")],
 ) -> Conversion:
     """Begin to convert, unless that is done or under way."""
     digest = str(studio.shelf.row(episode_id)["hash"])
-    found = cache_of(studio).start(digest, format_name)
+    remarks = _remarks(studio, episode_id, actor)
+    found = cache_of(studio).start(digest, format_name, remarks)
     return Conversion(format=format_name, **found.__dict__)
+
+
+def _remarks(studio: Studio, episode_id: str, actor: Actor) -> Remarks:
+    with studio.workspace.database.read() as connection:
+        return remarks_of(connection, episode_id, actor)
 
 
 def cache_of(studio: Studio) -> DownloadCache:

@@ -13,13 +13,11 @@ from sqlalchemy import select
 from corporeal.annotation.annotation import Annotation
 from corporeal.catalog.audit import events_of
 from corporeal.catalog.labelling.kept_taxonomy import kept_taxonomy
-from corporeal.catalog.labelling.labels import labels_of
-from corporeal.catalog.labelling.task_row import EDITABLE, tasks
-from corporeal.catalog.permission import may
 from corporeal.catalog.tables import DOCUMENT, FINDING, GOVERNS, MEMBER, SCORE
 from corporeal.episode.episode import Episode
 from corporeal.episode.streams import StreamReader
 from corporeal.studio.lanes import Lane, label_lanes, lanes_of
+from corporeal.studio.seen_labels import seen_labels
 from corporeal.studio.studio import Shared
 from corporeal.studio.visitor import Reader
 from corporeal.units import SECOND_NS
@@ -138,10 +136,7 @@ def episode_facts(episode_id: str, studio: Shared, actor: Reader) -> EpisodeFact
         members = connection.execute(
             select(MEMBER.c.name, MEMBER.c.version).where(MEMBER.c.episode == episode_id)
         ).all()
-        # Whoever is asked for labels of this episode must not copy those that it has.
-        is_asked = tasks(connection, episode=episode_id, assigned_to=actor.name, limit=50)
-        is_blind = any(each.state in EDITABLE for each in is_asked) and not may(actor, "judge")
-        held = None if is_blind else labels_of(connection, episode_id)
+        held = seen_labels(connection, episode_id, actor)
         said = held.annotation if held is not None else Annotation()
         taxonomy = kept_taxonomy(connection, held.taxonomy) if held is not None else None
     with studio.shelf.episode(episode_id) as episode:

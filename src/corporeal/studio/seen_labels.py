@@ -1,0 +1,19 @@
+"""Which labels of an episode somebody may see."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection
+
+from corporeal.catalog.labelling.labels import Labels, labels_of
+from corporeal.catalog.labelling.task_row import EDITABLE, tasks
+from corporeal.catalog.permission import Actor, may
+
+
+def seen_labels(connection: Connection, episode: str, actor: Actor) -> Labels | None:
+    """The labels in force, stale or not; None for somebody who is still asked for their own.
+
+    Whoever labels an episode must not copy the labels that it has.
+    """
+    is_asked = tasks(connection, episode=episode, assigned_to=actor.name, limit=50)
+    is_blind = any(each.state in EDITABLE for each in is_asked) and not may(actor, "judge")
+    return None if is_blind else labels_of(connection, episode)
