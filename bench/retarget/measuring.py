@@ -28,7 +28,8 @@ class Figures:
     Errors, hover, jerk and angles are means over frames, drift a mean over stances; `*_max_cm` and
     `depth_cm` are the worst of all frames. Stances are the person's, cut where the person moves a
     standing foot by over 5 cm; `uncut_*` is the drift without those cuts, `sole_drift_cm` that with
-    stances told from the height and speed of the robot's own soles. None is what was not to be had.
+    stances told from the height and speed of the robot's own soles. `overloaded_frames` ask a motor
+    for over 5 % more than it has. None is what was not to be had.
     """
 
     frames: int
@@ -49,6 +50,7 @@ class Figures:
     overlap_frames: int
     limits: int
     speeds: int
+    overloaded_frames: int
     jumps: int
     jerk: float
     limb_deg: float | None
@@ -119,6 +121,7 @@ def _of_metrics(found: Metrics) -> dict[str, Any]:
         "overlap_frames": found.overlaps.frames,
         "limits": found.position.count,
         "speeds": found.speed.count,
+        "overloaded_frames": 0 if found.effort is None else found.effort.frames,
         "jumps": found.smoothness.jumps,
         "jerk": found.smoothness.jerk_mean_rad_s3,
     }
@@ -162,6 +165,7 @@ def added(rows: Sequence[Figures]) -> Figures:
         overlap_frames=total("overlap_frames"),
         limits=total("limits"),
         speeds=total("speeds"),
+        overloaded_frames=total("overloaded_frames"),
         jumps=total("jumps"),
         jerk=mean("jerk"),
         limb_deg=mean_if_known("limb_deg"),

@@ -13,8 +13,7 @@ from corporeal.embodiment.embodiment import Embodiment
 from corporeal.embodiment.kinematics import Kinematics
 from corporeal.geometry import Array
 from corporeal.retargeting.goal.contacts import ground_of
-from corporeal.retargeting.goal.soles import soles_of
-from corporeal.retargeting.measure.contact_metrics import sole_points
+from corporeal.retargeting.goal.soles import sole_points, soles_of
 from corporeal.retargeting.motion import POINTS, SIDES, HumanMotion, Origin
 
 

@@ -10,19 +10,19 @@ from bench.retarget.measuring import Figures
 # Measured by others on a machine like ours, as the design states them; their clips are not ours.
 CITED = {
     "GMR, as the design cites it": (
-        "104", "-", "7.3 / 4.1", "2.8", "-", "-", "4 to 9", "6.8", "19 % of frames", "-",
+        "104", "-", "7.3 / 4.1", "2.8", "-", "-", "4 to 9", "6.8", "19 % of frames", "-", "-",
         "29", "2090", "-",
     ),
     "holosoma, as the design cites it": (
-        "1.4", "-", "3.4 / 6.8", "1.8", "-", "-", "0.1", "0.2", "19 % of frames", "-",
+        "1.4", "-", "3.4 / 6.8", "1.8", "-", "-", "0.1", "0.2", "19 % of frames", "-", "-",
         "0", "716", "-",
     ),
 }  # fmt: skip
 HEADS = (
     "frames / CPU-s", "x real time", "hand / foot error, cm", "stance drift, cm", "uncut",
     "by own soles",
-    "hover, cm", "depth, cm", "self-collision", "limits: angle, speed", "jumps", "jerk",
-    "limbs off, degrees",
+    "hover, cm", "depth, cm", "self-collision", "limits: angle, speed", "overloaded", "jumps",
+    "jerk", "limbs off, degrees",
 )  # fmt: skip
 
 
@@ -52,6 +52,8 @@ AIMS = (
     Aim("frames with links over 5 mm in one another", "0", lambda f: f.overlap_frames,
         lambda v: v == 0),
     Aim("angles and speeds beyond limits", "0", lambda f: f.limits + f.speeds, lambda v: v == 0),
+    Aim("frames with a motor over 5 % beyond its limit", "0", lambda f: f.overloaded_frames,
+        lambda v: v == 0),
     Aim("jumps", "0", lambda f: f.jumps, lambda v: v == 0),
     Aim("jerk, mean, rad/s3", "<= 700", lambda f: f.jerk, lambda v: v <= 700),
 )  # fmt: skip
@@ -60,6 +62,7 @@ AIMS = (
 def cells(figures: Figures) -> tuple[str, ...]:
     """One row of the table."""
     share = 100 * figures.overlap_frames / max(1, figures.frames)
+    loaded = 100 * figures.overloaded_frames / max(1, figures.frames)
     return (
         _number(figures.frames_per_cpu_s, 0 if (figures.frames_per_cpu_s or 0) > 10 else 1),
         _number(figures.times_real_time, 1),
@@ -71,6 +74,7 @@ def cells(figures: Figures) -> tuple[str, ...]:
         f"{figures.depth_cm:.2f}",
         f"{figures.overlap_frames} ({share:.1f} %)",
         f"{figures.limits}, {figures.speeds}",
+        f"{figures.overloaded_frames} ({loaded:.1f} %)",
         f"{figures.jumps}",
         f"{figures.jerk:.0f}",
         _number(figures.limb_deg, 1),

@@ -11,11 +11,11 @@ from corporeal.embodiment.embodiment import Embodiment
 from corporeal.embodiment.joint_map import standing_positions
 from corporeal.embodiment.library import open_robot
 from corporeal.geometry import Array
-from corporeal.retargeting.measure.contact_metrics import sole_points
+from corporeal.retargeting.goal.soles import sole_points
 from corporeal.retargeting.measure.metrics import end_errors
-from corporeal.retargeting.measure.robot_models import models_of
 from corporeal.retargeting.motion import POINTS, HumanMotion, Origin
 from corporeal.retargeting.result import ENDS, FAR_M, Goals, Retargeted
+from corporeal.retargeting.robot_models import models_of
 
 RATE_HZ = 50.0
 

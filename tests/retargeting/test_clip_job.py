@@ -49,7 +49,8 @@ def test_the_stages_are_told_in_their_order(job: ClipJob) -> None:
     told: list[str] = []
     run_job(job, lambda stage, _: told.append(stage))
     assert list(dict.fromkeys(told)) == [
-        "reading", "following the person", "settling the feet", "measuring", "writing"
+        "reading", "following the person", "settling the feet", "easing the motors", "measuring",
+        "writing",
     ]  # fmt: skip
 
 

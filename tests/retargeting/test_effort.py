@@ -4,61 +4,139 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from tests.retargeting.made_results import RATE_HZ, squatting, standing
+from tests.retargeting.overloads import WALK_HZ, walked
 
-from corporeal.embodiment.dynamics import inverse_dynamics
+from corporeal.embodiment.dynamics import Efforts, inverse_dynamics
 from corporeal.embodiment.library import open_robot
-from corporeal.retargeting.measure.contact_metrics import sole_corners
-from corporeal.retargeting.measure.effort import effort_violations, efforts_of, ground_forces
-from corporeal.retargeting.measure.robot_models import models_of
+from corporeal.geometry import Array
+from corporeal.retargeting.effort import demand
+from corporeal.retargeting.effort.demand import Demand, demand_of, efforts_of, gripping, rates_of
+from corporeal.retargeting.measure.violations import effort_violations
+from corporeal.retargeting.robot_models import models_of
+from corporeal.retargeting.solver.chain import quaternion_of
 
 G1 = open_robot("g1")
+WEIGHT_N = 9.81 * G1.mass
+
+
+def still(frames: int = 5) -> tuple[Array, Array]:
+    """A G1 that stands and does not move at all."""
+    q, base = standing(frames)
+    q[:] = q[0]
+    return q, base
+
+
+def touching(frames: int, *parts: tuple[int, int]) -> NDArray[np.bool_]:
+    """Contacts (T, 2, 2) of some of (foot, heel or toe); of all of them if none is named."""
+    contacts = np.full((frames, 2, 2), not parts)
+    for foot, part in parts:
+        contacts[:, foot, part] = True
+    return contacts
+
+
+def by_wrenches(found: Demand, q: Array, base: Array) -> Efforts:
+    """The efforts by plain inverse dynamics, with the ground's forces as wrenches on the feet."""
+    models, rates = models_of(G1), found.rates
+    wrenches = {}
+    for side, link in enumerate(models.soles.link):
+        arms = found.corners[:, side] - found.poses[link][:, 3].T[:, None]
+        moment = np.cross(arms, found.forces[:, side]).sum(axis=1)
+        total = found.forces[:, side].sum(axis=1)
+        wrenches[models.kinematics.names[link]] = np.concatenate([total, moment], axis=1)
+    return inverse_dynamics(
+        models.dynamics,
+        q,
+        rates.speed,
+        rates.gain,
+        base=base,
+        base_velocity=rates.base_speed,
+        base_acceleration=rates.base_gain,
+        wrenches=wrenches,
+    )
 
 
 def test_a_robot_at_rest_is_carried_by_its_feet_and_its_motors_give_little() -> None:
-    q, base = standing(5)
-    q[:] = q[0]
-    efforts = efforts_of(G1, RATE_HZ, q, base, np.ones((5, 2, 2), bool))
-    assert efforts is not None
-    models = models_of(G1)
-    poses = models.kinematics.transforms(q, base)
-    forces = np.zeros((5, 2, 6))
-    needed = inverse_dynamics(models.dynamics, q, 0 * q, 0 * q, base=base).base
-    corners = sole_corners(models.soles, poses)
-    shared = ground_forces(corners - base[:, None, None, :3], np.ones((5, 2, 4), bool), needed)
-    assert shared[..., 2].sum(axis=(1, 2)) == pytest.approx(9.81 * G1.mass, rel=1e-4)
-    assert (shared[..., 2] >= 0).all()
-    wrenches = {}
-    for side, name in enumerate(("left", "right")):
-        link = int(models.soles.link[side])
-        arms = corners[:, side] - poses[link][:, 3].T[:, None]
-        forces[:, side, :3] = shared[:, side].sum(axis=1)
-        forces[:, side, 3:] = np.cross(arms, shared[:, side]).sum(axis=1)
-        wrenches[models.kinematics.names[link]] = forces[:, side]
-        assert name in models.kinematics.names[link]
-    checked = inverse_dynamics(models.dynamics, q, 0 * q, 0 * q, base=base, wrenches=wrenches)
+    q, base = still()
+    found = demand_of(G1, RATE_HZ, q, base, touching(5))
+    total = found.forces.sum(axis=(1, 2))
+    assert total[:, 2] == pytest.approx(WEIGHT_N, rel=1e-4)
+    assert np.abs(total[:, :2]).max() < 0.1
+    assert (found.forces[..., 2] > 0).all()
+    checked = by_wrenches(found, q, base)
     assert np.abs(checked.base).max() < 0.1
-    assert efforts == pytest.approx(checked.joints, abs=1e-2)
-    assert np.abs(efforts).max() < 20.0
+    assert found.efforts == pytest.approx(checked.joints, abs=1e-9)
+    assert np.abs(found.efforts).max() < 20.0
+
+
+def test_in_a_walk_whole_soles_carry_all_that_the_motion_takes() -> None:
+    walk = walked()
+    stands = walk.goals.contacts
+    found = demand_of(G1, WALK_HZ, walk.q, walk.base, stands)
+    checked = by_wrenches(found, walk.q, walk.base)
+    assert found.efforts == pytest.approx(checked.joints, abs=1e-8)
+    whole = np.any(np.all(stands, axis=2), axis=1)
+    assert whole.sum() > 30
+    assert np.abs(checked.base[whole]).max() < 0.5
+    assert not found.forces[~np.repeat(stands, 2, axis=2)].any()
 
 
 def test_a_leg_in_the_air_only_hangs_while_the_other_carries() -> None:
-    q, base = standing(5)
-    q[:] = q[0]
-    contacts = np.ones((5, 2, 2), bool)
-    contacts[:, 1] = False
-    efforts = efforts_of(G1, RATE_HZ, q, base, contacts)
+    q, base = still()
+    efforts = efforts_of(G1, RATE_HZ, q, base, touching(5, (0, 0), (0, 1)))
     assert efforts is not None
     hanging = inverse_dynamics(models_of(G1).dynamics, q, 0 * q, 0 * q, base=base).joints
-    left, right = ([G1.joint_names.index(name) for name in G1.groups[f"{side}_leg"]]
-                   for side in ("left", "right"))  # fmt: skip
+    left, right = (
+        [G1.joint_names.index(name) for name in G1.groups[f"{side}_leg"]]
+        for side in ("left", "right")
+    )
     assert efforts[:, right] == pytest.approx(hanging[:, right], abs=1e-9)
     assert np.abs(efforts[:, left] - hanging[:, left]).max() > 10.0
 
 
+def test_feet_may_pull_so_that_a_tipping_robot_asks_more_of_them_not_less() -> None:
+    q, base = still()
+    corners = demand_of(G1, RATE_HZ, q, base, touching(5)).corners
+    # The weight is in front of all that the feet stand on.
+    arms = corners - [0.2, 0, 0] - base[:, None, None, :3]
+    grip = gripping(arms, np.ones((5, 2, 4), bool))
+    forces = np.einsum("tspkw,w->tspk", grip, np.array([0, 0, WEIGHT_N, 0, 0, 0]))
+    assert forces[..., :2, 2].max() < 0 < forces[..., 2:, 2].min()
+    assert forces[..., 2].sum(axis=(1, 2)) == pytest.approx(WEIGHT_N, rel=1e-3)
+    moment = np.cross(arms, forces).sum(axis=(1, 2))
+    assert np.abs(moment).max() < 0.1
+
+
+@pytest.mark.parametrize("parts", [((0, 1), (1, 1)), ((0, 1),), ((0, 0), (1, 0))])
+def test_edges_alone_are_not_asked_for_absurd_forces(parts: tuple[tuple[int, int], ...]) -> None:
+    q, base = still()
+    found = demand_of(G1, RATE_HZ, q, base, touching(5, *parts))
+    assert np.linalg.norm(found.forces, axis=3).max() < WEIGHT_N
+    assert 0.5 * WEIGHT_N < found.forces[..., 2].sum(axis=(1, 2)).min() < 1.1 * WEIGHT_N
+
+
+def test_edges_as_firm_as_whole_soles_would_be_asked_for_absurd_forces(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    q, base = still()
+    edge = touching(5, (0, 1))
+    calm = np.abs(demand_of(G1, RATE_HZ, q, base, edge).forces).max()
+    monkeypatch.setattr(demand, "_EDGES", demand._FLAT)
+    assert np.abs(demand_of(G1, RATE_HZ, q, base, edge).forces).max() > 3 * calm
+
+
+def test_a_flight_takes_nothing_from_the_ground() -> None:
+    q, base = still()
+    found = demand_of(G1, RATE_HZ, q, base, np.zeros((5, 2, 2), bool))
+    assert not found.forces.any()
+    free = inverse_dynamics(models_of(G1).dynamics, q, 0 * q, 0 * q, base=base).joints
+    assert found.efforts == pytest.approx(free, abs=1e-9)
+
+
 def test_a_squat_is_within_the_motors_and_a_leap_is_not() -> None:
     q, base = squatting()
-    contacts = np.ones((len(q), 2, 2), bool)
+    contacts = touching(len(q))
     calm = efforts_of(G1, RATE_HZ, q, base, contacts)
     assert calm is not None
     assert effort_violations(G1, calm).count == 0
@@ -70,9 +148,38 @@ def test_a_squat_is_within_the_motors_and_a_leap_is_not() -> None:
     assert found.worst > 0.05
 
 
+@pytest.mark.parametrize("axis", [(1.0, 0, 0), (0, 1.0, 0), (0, 0, 1.0), (0.6, 0, -0.8)])
+def test_a_base_that_turns_ever_faster_has_the_rates_that_it_turns_with(
+    axis: tuple[float, float, float],
+) -> None:
+    frames, rate, gain, first = 60, 100.0, 3.0, -0.5
+    time = np.arange(frames) / rate
+    base = np.zeros((frames, 7))
+    base[:, 3:] = quaternion_of(np.outer(first * time + gain * time**2 / 2, axis))
+    # A quaternion and its negative are the same turn.
+    base[20:40, 3:] *= -1
+    base[:, 0] = 0.2 + 1.5 * time - 2.0 * time**2
+    rates = rates_of(np.outer(time**2, [1.0, -2.0]), base, rate)
+    inner = slice(1, -1)
+    speed = np.outer(first + gain * time, axis)
+    np.testing.assert_allclose(rates.base_speed[inner, 3:], speed[inner], atol=1e-9)
+    np.testing.assert_allclose(rates.base_gain[:, 3:], np.tile(axis, (frames, 1)) * gain, atol=1e-7)
+    np.testing.assert_allclose(rates.base_speed[inner, 0], (1.5 - 4.0 * time)[inner], atol=1e-9)
+    np.testing.assert_allclose(rates.base_gain[:, 0], -4.0, atol=1e-9)
+    np.testing.assert_allclose(rates.gain, np.tile([2.0, -4.0], (frames, 1)), atol=1e-8)
+
+
 def test_a_robot_without_masses_has_no_efforts() -> None:
     bare = G1.model_copy(
         update={"links": tuple(link.model_copy(update={"inertia": None}) for link in G1.links)}
     )
     q, base = squatting(10)
-    assert efforts_of(bare, RATE_HZ, q, base, np.ones((10, 2, 2), bool)) is None
+    assert efforts_of(bare, RATE_HZ, q, base, touching(10)) is None
+    assert efforts_of(G1, RATE_HZ, q, base, touching(10)) is not None
+
+
+@pytest.mark.parametrize("frames", [1, 2, 3])
+def test_fewer_than_three_frames_have_no_efforts(frames: int) -> None:
+    q, base = still(frames)
+    found = efforts_of(G1, RATE_HZ, q, base, touching(frames))
+    assert (found is None) == (frames < 3)

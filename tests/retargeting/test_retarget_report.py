@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,8 @@ from PIL import Image
 from tests.retargeting.made_results import result_of, squatting
 
 from corporeal.retargeting.measure.metrics import measure_result
-from corporeal.retargeting.measure.report import draw_report, lines, plot_report, rows
+from corporeal.retargeting.measure.report import lines, rows
+from corporeal.retargeting.measure.report_page import draw_report, plot_report
 
 
 def test_the_lines_say_each_figure_in_centimetres() -> None:
@@ -45,3 +47,20 @@ def test_a_result_that_did_not_converge_says_so_on_its_page() -> None:
     result = result_of(*squatting(20), converged=False)
     figure = plot_report(result, measure_result(result))
     assert any("did not converge" in text.get_text() for text in figure.texts)
+
+
+def test_the_page_shows_the_motors_that_work_hardest() -> None:
+    result = result_of(*squatting(60))
+    figure = plot_report(result, measure_result(result))
+    (panel,) = [axis for axis in figure.axes if "motors" in axis.get_title(loc="left")]
+    names = [line.get_label() for line in panel.get_lines()]
+    assert any("knee" in str(name) for name in names), "a squat is carried by the knees"
+    assert max(float(np.max(line.get_ydata())) for line in panel.get_lines()[:4]) > 10
+
+
+def test_a_robot_without_masses_has_a_page_that_says_so() -> None:
+    result = result_of(*squatting(20))
+    links = tuple(link.model_copy(update={"inertia": None}) for link in result.robot.links)
+    bare = replace(result, robot=result.robot.model_copy(update={"links": links}))
+    figure = plot_report(bare, measure_result(bare))
+    assert any("not known" in axis.get_title(loc="left") for axis in figure.axes)

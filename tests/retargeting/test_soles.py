@@ -10,8 +10,7 @@ from corporeal.embodiment.joint_map import standing_positions
 from corporeal.embodiment.kinematics import Kinematics
 from corporeal.embodiment.library import open_robot
 from corporeal.errors import ModelError
-from corporeal.retargeting.goal.soles import soles_of
-from corporeal.retargeting.measure.contact_metrics import corner_heights
+from corporeal.retargeting.goal.soles import corner_heights, soles_of
 
 ROBOTS = ("g1", "g1_23dof", "gr1", "h1", "walker_s2")
 

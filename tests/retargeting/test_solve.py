@@ -24,6 +24,8 @@ from corporeal.retargeting.solver.windows import windows
 
 RATE_HZ = 60.0
 MIRROR = np.diag([1.0, -1.0, 1.0])
+# The ankles of H1 have a third of what this walk asks of them: where it is eased it is less smooth.
+H1_JERK = 850.0
 
 
 def walk(frames: int = 120) -> HumanMotion:
@@ -62,7 +64,9 @@ def mirrored(motion: HumanMotion) -> HumanMotion:
     )
 
 
-def assert_promise(result: Retargeted, *, hand_m: float = 0.025, foot_m: float = 0.02) -> None:
+def assert_promise(
+    result: Retargeted, *, hand_m: float = 0.025, foot_m: float = 0.02, jerk: float = 700.0
+) -> None:
     """What is promised of every result."""
     found = measure_result(result)
     assert found.hand_error is not None
@@ -77,7 +81,7 @@ def assert_promise(result: Retargeted, *, hand_m: float = 0.025, foot_m: float =
     assert found.position.count == 0
     assert found.speed.count == 0
     assert found.smoothness.jumps == 0
-    assert found.smoothness.jerk_p95_rad_s3 <= 700
+    assert found.smoothness.jerk_p95_rad_s3 <= jerk
     assert found.frames == len(result)
 
 
@@ -86,7 +90,7 @@ def test_a_walking_person_becomes_a_robot_that_keeps_every_promise(name: str) ->
     result = walked(name)
     assert result.converged
     assert not result.infeasible.any()
-    assert_promise(result)
+    assert_promise(result, jerk=H1_JERK if name == "h1" else 700.0)
 
 
 def test_a_walk_captured_at_120_hz_keeps_every_promise() -> None:
@@ -250,7 +254,11 @@ def test_links_are_kept_apart_unless_nobody_asks_for_it() -> None:
 def test_progress_is_reported_to_the_end() -> None:
     told: list[tuple[str, float]] = []
     retarget(walk(30), open_robot("h1"), report=lambda stage, share: told.append((stage, share)))
-    assert told == [("following the person", 1.0), ("settling the feet", 1.0)]
+    assert told[:2] == [("following the person", 1.0), ("settling the feet", 1.0)]
+    assert {stage for stage, _ in told[2:]} == {"easing the motors"}
+    shares = [share for _, share in told[2:]]
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
 
 
 def test_pieces_of_a_long_clip_leave_no_seam(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -259,7 +267,7 @@ def test_pieces_of_a_long_clip_leave_no_seam(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(solve_module, "windows", partial(windows, length=160, shared=40))
     pieces = retarget(person, robot)
     assert np.abs(pieces.q - whole.q).max() < 0.02
-    assert_promise(pieces)
+    assert_promise(pieces, jerk=H1_JERK)
     for each in (np.diff(pieces.q, axis=0), np.diff(pieces.base, axis=0)):
         steps = np.abs(each).max(axis=1)
         assert steps.max() < 1.05 * np.abs(np.diff(whole.q, axis=0)).max()
@@ -271,10 +279,16 @@ def test_a_clip_of_5000_frames_neither_drifts_nor_shows_where_it_was_cut() -> No
     result = retarget(person, open_robot("h1"))
     assert len(windows(5000)) > 1
     assert result.converged
-    assert_promise(result)
+    assert_promise(result, jerk=H1_JERK)
     astray = np.linalg.norm(result.base[:, :2] - result.goals.positions["pelvis"][:, :2], axis=1)
     assert abs(astray[-1000:].mean() - astray[500:1500].mean()) < 0.005
-    # A gait repeats: every stride is as the one before, at the seams as well.
+    # A gait repeats: every stride is much as the one before (easing ends as soon as the motors are
+    # at ease), and no less so at the seams.
     stride = round(1.1 * 120)
     change = np.abs(result.q[stride:] - result.q[:-stride])[stride : -2 * stride]
-    assert change.max() < 0.02
+    assert change.max() < 0.04
+    cuts = [edge for cut in windows(5000) for edge in (cut.first, cut.stop)][1:-1]
+    later = np.arange(len(change)) + 2 * stride
+    away = [np.abs(frames[:, None] - cuts).min(axis=1) for frames in (later, later - stride)]
+    near = np.minimum(*away) < 60
+    assert change[near].max() < 1.5 * change[~near].max()

@@ -17,7 +17,8 @@ class Settings:
     result, the clip's own without one. `policy` says what becomes of frames in which a hand or
     a foot is farther than 5 cm from its goal: kept at the nearest the robot can do and flagged
     (clip), bridged from the frames around (interpolate), cut out (split), or no result at all
-    (reject). `cleaning` mends gaps and outliers first; `avoid_self` keeps the links apart.
+    (reject). `cleaning` mends gaps and outliers first; `avoid_self` keeps the links apart,
+    `ease` the efforts within what the motors have.
     """
 
     cutoff_hz: float | None = 5.0
@@ -25,3 +26,4 @@ class Settings:
     policy: Policy = "clip"
     cleaning: bool = True
     avoid_self: bool = True
+    ease: bool = True

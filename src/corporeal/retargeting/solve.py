@@ -14,6 +14,7 @@ from corporeal.geometry import Array, normalise, quaternion_from_matrix
 from corporeal.retargeting.cleaning.cleaning import clean
 from corporeal.retargeting.cleaning.floor_drift import steadied
 from corporeal.retargeting.cleaning.resampling import resample
+from corporeal.retargeting.effort.easing import eased
 from corporeal.retargeting.goal.contacts import ground_of
 from corporeal.retargeting.goal.footholds import footholds_of, levelled
 from corporeal.retargeting.goal.goals import UP, confidence_of, goals_of, on_the_floor
@@ -42,7 +43,7 @@ COARSE_HZ = 25.0
 COARSE_STEPS, FINE_STEPS, SETTLE_STEPS = 60, 30, 40
 # Links are first pushed gently and early, so that a hand finds its way around, then firmly.
 SOFT, WIDE_M = 40.0, 0.015
-FIRM, NARROW_M = 120.0, 0.006
+FIRM, EASED, NARROW_M = 120.0, 600.0, 0.006
 # Links that are still deeper in each other than this are pushed harder, so many times.
 DEEP_M, PUSHES, HARDER = 0.004, 4, 3.0
 # Feet that rest at heights farther apart than this do not stand on one floor, m.
@@ -159,6 +160,11 @@ class _Work:
         state, settled = self._in_pieces(
             "settling the feet", self._settled, self.aims.keeping(state), state
         )
+        if self.settings.ease:
+            avoidance = self._avoidance(EASED, NARROW_M)
+            state = eased(
+                self.aims, state, avoidance, lambda done: self.report("easing the motors", done)
+            )
         return state, followed, settled
 
     def _in_pieces(

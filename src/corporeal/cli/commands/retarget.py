@@ -44,6 +44,9 @@ def retarget(
     rate: Annotated[
         float | None, typer.Option(min=1, max=1000, help="Frames per second of the result.")
     ] = None,
+    ease: Annotated[
+        bool, typer.Option("--ease/--no-ease", help="Keep torques within what motors have.")
+    ] = True,
     mapping: Annotated[
         Path | None, typer.Option("--map", help="A retargeting map for a robot of your own.")
     ] = None,
@@ -150,7 +153,7 @@ def retarget(
         mapping=document,
         hints=hints,
         kind=kind,
-        settings=Settings(cutoff_hz=cutoff or None, rate_hz=rate, policy=chosen),
+        settings=Settings(cutoff_hz=cutoff or None, rate_hz=rate, policy=chosen, ease=ease),
         preview=preview,
         report=report,
         tracked=track or tracker is not None,

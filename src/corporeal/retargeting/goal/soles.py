@@ -67,6 +67,25 @@ def soles_of(robot: Embodiment) -> Soles:
     )
 
 
+def sole_points(soles: Soles, poses: Array) -> Array:
+    """Places (T, 2, 2, 3) in the world of [left, right] x [heel, toe]."""
+    points = np.stack([soles.heel, soles.toe], axis=1)
+    return _carried(points, poses[soles.link])
+
+
+def sole_corners(soles: Soles, poses: Array) -> Array:
+    """Places (T, 2, 4, 3) in the world of the corners of both soles."""
+    return _carried(soles.corners, poses[soles.link])
+
+
+def corner_heights(soles: Soles, poses: Array) -> Array:
+    """Heights (T, 2, 4) of the corners of both soles."""
+    rows = poses[soles.link, 2]
+    turned = np.einsum("fkt,fpk->tfp", rows[:, :3], soles.corners, optimize=True)
+    found: Array = turned + rows[:, 3].T[:, :, None]
+    return found
+
+
 def _corners(shapes: tuple[Shape, ...], place: Array) -> Array:
     """The corners (4, 3) of the rectangle on which the shapes stand, in link axes."""
     low = np.array([-_HALF_LENGTH_M, -_HALF_WIDTH_M, 0.0])
@@ -86,3 +105,10 @@ def _bounds(shape: Shape, place: Array) -> Array:
     centre = place[:, :3].T @ (own[:, 3] - place[:, 3])
     reach = reach_along(shape, turn.T)
     return np.stack([centre - reach, centre + reach])
+
+
+def _carried(points: Array, links: Array) -> Array:
+    """Points (2, P, 3) on two links at (2, 3, 4, T), in the world as (T, 2, P, 3)."""
+    turned = np.einsum("fikt,fpk->tfpi", links[:, :, :3], points, optimize=True)
+    found: Array = turned + np.moveaxis(links[:, :, 3], -1, 0)[:, :, None]
+    return found

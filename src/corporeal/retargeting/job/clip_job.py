@@ -29,7 +29,8 @@ from corporeal.retargeting.job.clip_outputs import (
     write_whole,
 )
 from corporeal.retargeting.measure.metrics import Metrics, measure_result
-from corporeal.retargeting.measure.report import draw_report, rows
+from corporeal.retargeting.measure.report import rows
+from corporeal.retargeting.measure.report_page import draw_report
 from corporeal.retargeting.motion import HumanMotion, MotionError
 from corporeal.retargeting.preview.writing import SUFFIXES, write_preview
 from corporeal.retargeting.reader import Hints, read_motion

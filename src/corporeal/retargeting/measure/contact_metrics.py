@@ -11,7 +11,7 @@ from corporeal.embodiment.embodiment import Embodiment
 from corporeal.embodiment.shape_reach import lowest_point
 from corporeal.geometry import Array
 from corporeal.retargeting.goal.contacts import runs
-from corporeal.retargeting.goal.soles import Soles
+from corporeal.retargeting.goal.soles import Soles, corner_heights, sole_points
 
 # Less than this below the ground is rounding, not a foot in the floor.
 SUNK_M = 0.001
@@ -75,25 +75,6 @@ def measure_grounding(
     )
 
 
-def sole_points(soles: Soles, poses: Array) -> Array:
-    """Places (T, 2, 2, 3) in the world of [left, right] x [heel, toe]."""
-    points = np.stack([soles.heel, soles.toe], axis=1)
-    return _carried(points, poses[soles.link])
-
-
-def sole_corners(soles: Soles, poses: Array) -> Array:
-    """Places (T, 2, 4, 3) in the world of the corners of both soles."""
-    return _carried(soles.corners, poses[soles.link])
-
-
-def corner_heights(soles: Soles, poses: Array) -> Array:
-    """Heights (T, 2, 4) of the corners of both soles."""
-    rows = poses[soles.link, 2]
-    turned = np.einsum("fkt,fpk->tfp", rows[:, :3], soles.corners, optimize=True)
-    found: Array = turned + rows[:, 3].T[:, :, None]
-    return found
-
-
 def lowest_of_body(robot: Embodiment, soles: Soles, poses: Array) -> Array:
     """Height (T,) of the lowest point of every shape that is not on a foot; infinite without."""
     feet = set(soles.link.tolist())
@@ -103,13 +84,6 @@ def lowest_of_body(robot: Embodiment, soles: Soles, poses: Array) -> Array:
             for shape in link.collision:
                 np.minimum(lowest, lowest_point(shape, poses[number, 2]), out=lowest)
     return lowest
-
-
-def _carried(points: Array, links: Array) -> Array:
-    """Points (2, P, 3) on two links at (2, 3, 4, T), in the world as (T, 2, P, 3)."""
-    turned = np.einsum("fikt,fpk->tfpi", links[:, :, :3], points, optimize=True)
-    found: Array = turned + np.moveaxis(links[:, :, 3], -1, 0)[:, :, None]
-    return found
 
 
 def _mean_of_sunk(depth: Array) -> float:

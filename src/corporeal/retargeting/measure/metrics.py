@@ -12,16 +12,17 @@ from corporeal.embodiment.embodiment import Embodiment
 from corporeal.embodiment.kinematics import Kinematics, checked_base
 from corporeal.errors import ModelError
 from corporeal.geometry import Array
+from corporeal.retargeting.effort.demand import efforts_of
 from corporeal.retargeting.measure.contact_metrics import Grounding, measure_grounding
-from corporeal.retargeting.measure.effort import effort_violations, efforts_of
-from corporeal.retargeting.measure.robot_models import RobotModels, models_of
 from corporeal.retargeting.measure.smoothness import Smoothness, measure_smoothness
 from corporeal.retargeting.measure.violations import (
     Violations,
+    effort_violations,
     position_violations,
     speed_violations,
 )
 from corporeal.retargeting.result import ENDS, FAR_M, KNOWN, Goals, Retargeted
+from corporeal.retargeting.robot_models import RobotModels, models_of
 
 # Links that overlap by less are counted as touching: shapes are rounder than the robot.
 OVERLAP_M = 0.005

@@ -1,4 +1,4 @@
-"""Limits of position and speed that a motion breaks: how often, how far, and which joint worst."""
+"""Limits of position, speed and effort that a motion breaks: how often, how far, which worst."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ from numpy.typing import NDArray
 
 from corporeal.embodiment.embodiment import Embodiment
 from corporeal.geometry import Array
+from corporeal.retargeting.goal.contacts import runs
 
 # Rounding of a file with six digits is no broken limit.
 POSITION_SLACK_RAD = 1e-4
 SPEED_SLACK = 1e-3
+# Share of the limit by which an estimate may exceed it: inertias are known to a few per cent.
+EFFORT_SLACK = 0.05
 
 
 @dataclass(frozen=True)
@@ -20,7 +23,8 @@ class Violations:
     """How often a limit is broken (frames x joints), in how many frames, and where worst.
 
     `worst` is how far beyond the limit: radians for positions, a share of the limit for speeds and
-    efforts; `joint` is the one that is. `stated` is how many joints have such a limit at all.
+    efforts; `joint` is the one that is. `stated` is how many joints have such a limit at all;
+    `where` are the frames, from the first up to, not including, the second.
     """
 
     count: int = 0
@@ -28,6 +32,7 @@ class Violations:
     worst: float = 0.0
     joint: str = ""
     stated: int = 0
+    where: tuple[tuple[int, int], ...] = ()
 
 
 def position_violations(robot: Embodiment, q: Array) -> Violations:
@@ -45,6 +50,13 @@ def speed_violations(robot: Embodiment, rate_hz: float, q: Array) -> Violations:
     return violations(robot, np.maximum(speed / limit - 1, 0.0), SPEED_SLACK, np.isfinite(limit))
 
 
+def effort_violations(robot: Embodiment, efforts: Array) -> Violations:
+    """Efforts (T, J) above their limits by more than EFFORT_SLACK, as a share of the limit."""
+    limit = limits([joint.effort or None for joint in robot.actuated], np.inf)
+    over = np.maximum(np.abs(efforts) / limit - 1, 0.0)
+    return violations(robot, over, EFFORT_SLACK, np.isfinite(limit))
+
+
 def violations(
     robot: Embodiment, beyond: Array, slack: float, stated: NDArray[np.bool_]
 ) -> Violations:
@@ -60,6 +72,7 @@ def violations(
         worst=float(beyond[frame, joint]),
         joint=robot.joint_names[int(joint)],
         stated=known,
+        where=tuple(runs(np.any(bad, axis=1))),
     )
 
 

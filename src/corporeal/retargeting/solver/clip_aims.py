@@ -33,7 +33,7 @@ class ClipAims:
 
     def following(self) -> list[Aim]:
         """Everything that follows the person."""
-        goals, robot, feet = self.goals, self.chain.robot, self.footholds
+        goals, robot = self.goals, self.chain.robot
         base = self.chain.kinematics.names.index(robot.robot.base)
         pelvis = goals.positions["pelvis"]
         seen = {
@@ -71,40 +71,32 @@ class ClipAims:
                     )
                 )
             aims += self._hand(side, seen["wrist"][:, side_number])
-            link = int(robot.soles.link[side_number])
-            weight = FOOT * robot.weights.get(f"{side}_foot", 1.0)
-            aims.append(
-                PointAim(
-                    link,
-                    robot.soles.centre[side_number],
-                    feet.centre[:, side_number],
-                    _weights(weight, seen["ankle"][:, side_number]),
-                )
-            )
-            aims.append(
-                TurnAim(
-                    link,
-                    robot.soles.turns[side_number],
-                    feet.turn[:, side_number],
-                    FOOT_TURN * seen["ankle"][:, side_number],
-                )
-            )
+            aims += self._foot(side_number, seen["ankle"][:, side_number])
         if robot.head is not None and "head" in goals.turns:
             link, place = self.chain.kinematics.place(robot.head)
             turn = np.full(len(self.person), HEAD_TURN)
             aims.append(TurnAim(link, place[:, :3], goals.turns["head"], turn))
         return [*aims, *self.standing()]
 
-    def keeping(self, wanted: State) -> list[Aim]:
-        """A base that stays with a smooth motion, and soles that stand."""
+    def keeping(self, wanted: State, firmness: float = 1.0) -> list[Aim]:
+        """A base that stays with a smooth motion, and soles that stand, so firmly."""
         base = self.chain.kinematics.names.index(self.chain.robot.robot.base)
         turns = matrix_from_quaternion(wanted.base[:, 3:])
         place = np.full((len(wanted), 3), KEPT_PLACE)
         return [
             PointAim(base, np.zeros(3), wanted.base[:, :3], place),
             TurnAim(base, np.eye(3), turns, np.full(len(wanted), KEPT_TURN)),
-            *self.standing(),
+            *self.standing(firmness),
         ]
+
+    def ends(self) -> list[Aim]:
+        """Hands and feet that follow the person's."""
+        hands, feet = self._seen("wrist", "elbow", "shoulder"), self._seen("ankle")
+        aims = list[Aim]()
+        for number, side in enumerate(SIDES):
+            aims += self._hand(side, hands[:, number])
+            aims += self._foot(number, feet[:, number])
+        return aims
 
     def _hand(self, side: str, seen: Array) -> list[Aim]:
         robot = self.chain.robot
@@ -120,19 +112,28 @@ class ClipAims:
             aims.append(TurnAim(link, own, self.goals.turns[name], HAND_TURN * seen))
         return aims
 
-    def standing(self) -> list[Aim]:
+    def _foot(self, foot: int, seen: Array) -> list[Aim]:
+        soles, feet = self.chain.robot.soles, self.footholds
+        link = int(soles.link[foot])
+        weight = FOOT * self.chain.robot.weights.get(f"{SIDES[foot]}_foot", 1.0)
+        return [
+            PointAim(link, soles.centre[foot], feet.centre[:, foot], _weights(weight, seen)),
+            TurnAim(link, soles.turns[foot], feet.turn[:, foot], FOOT_TURN * seen),
+        ]
+
+    def standing(self, firmness: float = 1.0) -> list[Aim]:
         """Soles that stand, stand level, and are never below the ground."""
         soles, feet = self.chain.robot.soles, self.footholds
         aims: list[Aim] = []
         for foot in range(2):
             link = int(soles.link[foot])
             for part, (own, goal) in enumerate(((soles.heel, feet.heel), (soles.toe, feet.toe))):
-                held = HELD * feet.stands[:, foot, part].astype(np.float64)
+                held = HELD * firmness * feet.stands[:, foot, part].astype(np.float64)
                 aims.append(PointAim(link, own[foot], goal[:, foot], np.tile(held[:, None], 3)))
             stands = feet.stands[:, foot, 0] | feet.stands[:, foot, 1]
             level = np.where(stands, LEVEL, 0.0)
             aims.append(LevelAim(link, soles.turns[foot][:, 1], level))
-            aims.append(FloorAim(link, soles.corners[foot], BELOW))
+            aims.append(FloorAim(link, soles.corners[foot], BELOW * firmness))
         return aims
 
     def _seen(self, *parts: str) -> Array:

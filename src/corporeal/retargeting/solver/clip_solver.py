@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from corporeal.errors import CorporealError
@@ -35,7 +36,8 @@ class ClipProblem:
 
     `aims` pull at places; `rest` (T, C) with `rest_weight` (C,) pulls at joint positions;
     `smooth` (size,) weighs accelerations of the unknowns; `avoidance` keeps links apart.
-    Joint limits hold exactly, velocity limits as far as `speed_weight` can push.
+    Joint limits hold exactly, velocity limits as far as `speed_weight` can push. Frames of `stays`
+    (T,) do not move.
     """
 
     chain: Chain
@@ -46,6 +48,7 @@ class ClipProblem:
     smooth: Array
     avoidance: Avoidance | None = None
     speed_weight: float = 30.0
+    stays: NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True)
@@ -64,19 +67,17 @@ def solve(
     `tolerance` is the share of the cost that a step must gain for another to be tried.
     """
     chain = problem.chain
-    lower, upper = chain.limits
-    state = State(state.base, _within(state.q, chain, lower, upper))
+    state = moved(chain, state, np.zeros((len(state), chain.size)))
     damping, costs, converged = DAMPING, list[float](), False
-    matrix, slope, cost = _normal_equations(problem, state)
+    matrix, slope, cost = normal_equations(problem, state)
     if not np.isfinite(cost):
         raise SolveError(
             "the clip cannot be solved: its goals are not finite. Fill what is not known first."
         )
     for _ in range(steps):
-        step = _solved(problem, state, matrix, slope, damping)
-        tried = state.stepped(step, chain.columns)
-        tried = State(tried.base, _within(tried.q, chain, lower, upper))
-        matrix_after, slope_after, after = _normal_equations(problem, tried)
+        step = stepped(problem, state, *banded(problem, state, matrix, slope, damping))
+        tried = moved(chain, state, shortened(step))
+        matrix_after, slope_after, after = normal_equations(problem, tried)
         # A step that gains next to nothing, up or down, is the end of the way.
         little = abs(cost - after) < tolerance * max(cost, after)
         if after > cost:
@@ -96,13 +97,15 @@ def solve(
     return state, Progress(tuple(costs), converged)
 
 
-def _within(q: Array, chain: Chain, lower: Array, upper: Array) -> Array:
-    bounded = q.copy()
-    bounded[:, chain.columns] = np.clip(q[:, chain.columns], lower, upper)
-    return bounded
+def moved(chain: Chain, state: State, step: Array) -> State:
+    """The state after a step (T, n), within the limits of the joints."""
+    tried = state.stepped(step, chain.columns)
+    bounded = tried.q.copy()
+    bounded[:, chain.columns] = np.clip(tried.q[:, chain.columns], *chain.limits)
+    return State(tried.base, bounded)
 
 
-def _normal_equations(problem: ClipProblem, state: State) -> tuple[Array, Array, float]:
+def normal_equations(problem: ClipProblem, state: State) -> tuple[Array, Array, float]:
     """Matrix (T, n, n), slope (T, n) and cost of everything that one frame decides alone."""
     chain = problem.chain
     frames, size = len(state), chain.size
@@ -160,10 +163,10 @@ def _bends(problem: ClipProblem, state: State) -> tuple[Array, Array]:
     return pace, np.diff(pace, axis=0) * (rate * problem.smooth)
 
 
-def _solved(
+def banded(
     problem: ClipProblem, state: State, matrix: Array, slope: Array, damping: float
-) -> Array:
-    """The Gauss-Newton step (T, n): factors of a band three frames wide."""
+) -> tuple[Array, Array]:
+    """The equations of a step: the lower band (T, n, 3 n) of their matrix, and the slope (T, n)."""
     frames, size = slope.shape
     width = 3 * size
     band = np.zeros((frames, size, width))
@@ -190,6 +193,12 @@ def _solved(
         pull[2:] += push
     if frames > 1:
         _slow_down(problem, pace, band, pull)
+    return band, pull
+
+
+def stepped(problem: ClipProblem, state: State, band: Array, pull: Array) -> Array:
+    """The Gauss-Newton step (T, n): factors of a band three frames wide, which is overwritten."""
+    frames, size, width = band.shape
     _freeze(problem, state, band, pull)
     packed = band.reshape(frames * size, width).T
     _, step, failed = lapack.dpbsv(
@@ -200,9 +209,16 @@ def _solved(
             f"the clip cannot be solved: no step at unknown {failed}. Report this clip."
         )
     found: Array = step.reshape(frames, size)
-    longest = np.abs(found).max(axis=1, keepdims=True)
-    found *= np.minimum(1.0, MAX_STEP / np.maximum(longest, 1e-12))
+    if problem.stays is not None:
+        found[problem.stays] = 0.0
     return found
+
+
+def shortened(step: Array) -> Array:
+    """A step (T, n) that goes nowhere farther than its derivatives hold."""
+    longest = np.abs(step).max(axis=1, keepdims=True)
+    short: Array = step * np.minimum(1.0, MAX_STEP / np.maximum(longest, 1e-12))
+    return short
 
 
 def _too_fast(problem: ClipProblem, pace: Array) -> Array:
@@ -229,7 +245,7 @@ def _slow_down(problem: ClipProblem, pace: Array, band: Array, pull: Array) -> N
 
 
 def _freeze(problem: ClipProblem, state: State, band: Array, pull: Array) -> None:
-    """Hold joints that are at a limit and pulled beyond it."""
+    """Hold joints that are at a limit and pulled beyond it, and frames that are to stay."""
     lower, upper = problem.chain.limits
     q = state.q[:, problem.chain.columns]
     stuck = ((q <= lower + 1e-9) & (pull[:, BASE:] > 0)) | (
@@ -237,3 +253,6 @@ def _freeze(problem: ClipProblem, state: State, band: Array, pull: Array) -> Non
     )
     band[:, BASE:, 0] += np.where(stuck, FROZEN, 0.0)
     pull[:, BASE:] = np.where(stuck, 0.0, pull[:, BASE:])
+    if problem.stays is not None:
+        band[problem.stays, :, 0] += FROZEN
+        pull[problem.stays] = 0.0
