@@ -16,7 +16,7 @@ from tests.retargeting.test_chain import chain_of
 from corporeal.embodiment.library import open_robot
 from corporeal.retargeting.effort import easing
 from corporeal.retargeting.effort.demand import demand_of
-from corporeal.retargeting.effort.eased_solver import QUICK
+from corporeal.retargeting.effort.eased_solver import QUICK, Care, solve_eased
 from corporeal.retargeting.effort.easing import AROUND_S, HARM, SLID_M, STAYING, eased
 from corporeal.retargeting.effort.motors import Motors
 from corporeal.retargeting.goal.contacts import runs
@@ -28,6 +28,7 @@ from corporeal.retargeting.solve import retarget
 from corporeal.retargeting.solver.avoidance import Avoidance
 from corporeal.retargeting.solver.chain import State
 from corporeal.retargeting.solver.clip_aims import ClipAims
+from corporeal.retargeting.solver.clip_solver import ClipProblem, SolveError
 from corporeal.retargeting.solver.windows import windows
 
 G1 = open_robot("g1")
@@ -192,6 +193,24 @@ def test_only_the_stretch_that_became_rougher_is_taken_back() -> None:
     rough = State(before.base.copy(), before.q.copy())
     rough.base[390:400, 0] += 2 * HARM * SLID_M
     np.testing.assert_array_equal(easing._without_harm(stage, rough, worse).q, worse.q)
+
+
+def test_a_stretch_that_cannot_be_solved_stays_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    aims, before, _ = leant()
+    real, lengths = solve_eased, list[int]()
+
+    def fails_first(problem: ClipProblem, motors: Motors, state: State, care: Care) -> State:
+        lengths.append(len(state))
+        if len(lengths) % 2:
+            raise SolveError("no step")
+        return real(problem, motors, state, care)
+
+    monkeypatch.setattr(easing, "AROUND_S", AROUND_S[:1])
+    monkeypatch.setattr(easing, "solve_eased", fails_first)
+    after = eased_of(before, aims)
+    (stretch,) = runs(changed(before, after))
+    assert len(lengths) == 2
+    assert TWICE[0][1] < stretch[0] < sum(TWICE[1]) / 2 < stretch[1]
 
 
 @pytest.mark.parametrize("far", [0.0, 0.25])

@@ -19,7 +19,7 @@ from corporeal.retargeting.solver.aims import Aim
 from corporeal.retargeting.solver.avoidance import Avoidance
 from corporeal.retargeting.solver.chain import BASE, Numbers, State
 from corporeal.retargeting.solver.clip_aims import ClipAims, picked
-from corporeal.retargeting.solver.clip_solver import ClipProblem
+from corporeal.retargeting.solver.clip_solver import ClipProblem, SolveError
 from corporeal.retargeting.solver.windows import Window, joined, windows
 
 # How long before and after a frame that is not good the motion may change, s, in every pass.
@@ -105,7 +105,10 @@ class _Pass:
             aims = [picked(aim, inside) for aim in wanted]
             problem = self._problem(aims, state.part(inside), stays[window.first : window.stop])
             motors = self._motors(inside)
-            eased = solve_eased(problem, motors, state.part(inside), self.care)
+            try:
+                eased = solve_eased(problem, motors, state.part(inside), self.care)
+            except SolveError:
+                return  # As it was it is a motion too, and its efforts are measured.
             found.append((window, eased))
             yield (number + 1) / len(cut)
         whole, moves = joined(found, stop - first), ~stays
