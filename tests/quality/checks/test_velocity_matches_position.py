@@ -49,7 +49,7 @@ def test_a_recording_without_velocities_is_not_assessed() -> None:
         list(CHECK.find(Subject(table())))
 
 
-@pytest.mark.parametrize("rising", [3.0, 4.0, 5.0])
+@pytest.mark.parametrize("rising", [2.0, 3.0, 4.0, 5.0, 6.0])
 def test_a_clip_of_half_a_second_that_speeds_up_passes(rising: float) -> None:
     q, base = squatting(61)
     q[:, 20] = 0.1 * np.expm1(rising * np.arange(61) / RATE_HZ)

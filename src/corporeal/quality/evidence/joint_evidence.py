@@ -29,6 +29,8 @@ DEGREES = 180.0 / np.pi
 MIN_SAMPLES = 40
 # And so many must be left on the grid: stamps in bursts claim a rate that thins them to nothing.
 MIN_ON_GRID = 12
+# Correlations nearer than this do not say which lag is the right one.
+ALIKE = 0.002
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,8 +122,10 @@ class Response:
         """Least-squares slope (D,) of each state column on its own action, at the best lag."""
         _, _, _, variances, covariance = self._moments
         own = np.diagonal(covariance, axis1=1, axis2=2)
-        # The correlation chooses: in a short clip the covariance grows with what is left of it.
-        best = self._strength.argmax(axis=0)
+        # In a short clip several lags may answer alike: that of the other columns is the likelier.
+        alike = self._strength >= self._strength.max(axis=0) - ALIKE
+        away = np.abs(self.lags - self.lag_steps)[:, None]
+        best = np.where(alike, away, np.inf).argmin(axis=0)
         columns = np.arange(len(self.names))
         spread = variances[best, columns]
         safe = np.where(spread > 1e-12, spread, 1.0)
