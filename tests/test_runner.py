@@ -178,7 +178,9 @@ def test_a_run_that_is_closed_early_leaves_no_process(tmp_path: Path) -> None:
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
 def test_an_interrupt_or_a_kill_leaves_no_process(sent: signal.Signals, tmp_path: Path) -> None:
     script = (
-        "import itertools, pathlib\nfrom functools import partial\n"
+        "import itertools, pathlib, signal\nfrom functools import partial\n"
+        # Who was started in the background may have been told to ignore it.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "from corporeal.runner import run\nfrom tests.runner_work import dawdle\n"
         f"work = partial(dawdle, pathlib.Path({str(tmp_path)!r}))\n"
         "for done in run(work, itertools.count(), jobs=2): pass\n"

@@ -9,6 +9,7 @@ import hashlib
 import itertools
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
@@ -108,7 +109,8 @@ def equal(folder: Path) -> dict[str, Any]:
 
 
 def endless(folder: Path) -> dict[str, Any]:
-    """Work that never ends by itself."""
+    """Work that never ends by itself, even where an interrupt was to be ignored from the start."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     for _ in run(partial(dawdle, folder), itertools.count(), on="ray", jobs=2):
         pass
     return {}
