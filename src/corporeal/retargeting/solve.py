@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -22,10 +21,11 @@ from corporeal.retargeting.goal.robot_map import RobotMap, robot_map
 from corporeal.retargeting.infeasible import doubting
 from corporeal.retargeting.motion import SIDES, HumanMotion, MotionError
 from corporeal.retargeting.result import ENDS, FAR_M, KNOWN, Goals, Retargeted
+from corporeal.retargeting.robot_models import models_of
 from corporeal.retargeting.settings import Settings
 from corporeal.retargeting.solver.aims import Aim
 from corporeal.retargeting.solver.avoidance import Avoidance
-from corporeal.retargeting.solver.chain import BASE, Chain, Numbers, State
+from corporeal.retargeting.solver.chain import Chain, Numbers, State
 from corporeal.retargeting.solver.clip_aims import ClipAims, picked
 from corporeal.retargeting.solver.clip_solver import ClipProblem, solve
 from corporeal.retargeting.solver.low_pass import low_passed, one_sided
@@ -119,10 +119,10 @@ class _Work:
     settings: Settings
     report: Report
 
-    @cached_property
+    @property
     def collision(self) -> CollisionModel:
         """The shapes of the robot."""
-        return CollisionModel(self.aims.chain.robot.robot)
+        return models_of(self.aims.chain.robot.robot).collision
 
     def _avoidance(self, weight: float, margin_m: float) -> Avoidance | None:
         """Links that are kept apart, or None where nobody asked for it."""
@@ -208,23 +208,20 @@ class _Work:
 
     def _following(self, aims: Sequence[Aim], rate_hz: float, frames: int) -> ClipProblem:
         chain = self.aims.chain
-        smooth = np.full(chain.size, SMOOTH_JOINT)
-        smooth[:BASE] = SMOOTH_BASE
+        smooth = chain.weights(SMOOTH_BASE, SMOOTH_JOINT)
         rest = np.tile(chain.standing[chain.columns], (frames, 1))
         return ClipProblem(chain, rate_hz, aims, rest, np.full(len(chain.columns), REST), smooth)
 
     def _settled(self, aims: Sequence[Aim], wanted: State) -> tuple[State, bool]:
         """Close to a smooth motion, but with feet that hold, links apart, and no floor crossed."""
         chain = self.aims.chain
-        smooth = np.full(chain.size, SETTLED)
-        smooth[:BASE] = SETTLED_BASE
         problem = ClipProblem(
             chain,
             self.aims.person.rate_hz,
             aims,
             wanted.q[:, chain.columns],
             np.full(len(chain.columns), KEPT),
-            smooth,
+            chain.weights(SETTLED_BASE, SETTLED),
             self._avoidance(FIRM, NARROW_M),
         )
         state, progress = solve(problem, wanted, steps=SETTLE_STEPS)

@@ -17,7 +17,7 @@ from corporeal.retargeting.goal.contacts import runs
 from corporeal.retargeting.goal.soles import sole_corners, sole_points
 from corporeal.retargeting.solver.aims import Aim
 from corporeal.retargeting.solver.avoidance import Avoidance
-from corporeal.retargeting.solver.chain import BASE, Numbers, State
+from corporeal.retargeting.solver.chain import Numbers, State
 from corporeal.retargeting.solver.clip_aims import ClipAims, picked
 from corporeal.retargeting.solver.clip_solver import ClipProblem, SolveError
 from corporeal.retargeting.solver.windows import Window, joined, windows
@@ -117,15 +117,13 @@ class _Pass:
 
     def _problem(self, aims: Sequence[Aim], part: State, stays: NDArray[np.bool_]) -> ClipProblem:
         chain, apart = self.aims.chain, self.avoidance
-        smooth = np.full(chain.size, SMOOTH_JOINT)
-        smooth[:BASE] = SMOOTH_BASE
         return ClipProblem(
             chain,
             self.aims.person.rate_hz,
             aims,
             part.q[:, chain.columns],
             np.full(len(chain.columns), KEPT),
-            smooth,
+            chain.weights(SMOOTH_BASE, SMOOTH_JOINT),
             None if apart is None else replace(apart, weight=apart.weight * self.firmness),
             speed_weight=SLOWED * self.firmness,
             stays=stays,

@@ -25,8 +25,9 @@ from corporeal.retargeting.goal.drafted_places import (
     drafted_places,
     followed_points,
 )
-from corporeal.retargeting.goal.soles import Soles, soles_of
+from corporeal.retargeting.goal.soles import Soles
 from corporeal.retargeting.motion import SIDES
+from corporeal.retargeting.robot_models import models_of
 from corporeal.schema.document import Document, Part
 
 # Air between a hanging hand and the hips, m.
@@ -80,12 +81,12 @@ class RobotMap:
     @cached_property
     def kinematics(self) -> Kinematics:
         """Forward kinematics of the robot."""
-        return Kinematics(self.robot)
+        return models_of(self.robot).kinematics
 
     @cached_property
     def soles(self) -> Soles:
         """The soles of the robot."""
-        return soles_of(self.robot)
+        return models_of(self.robot).soles
 
     @cached_property
     def lengths(self) -> Mapping[str, float]:

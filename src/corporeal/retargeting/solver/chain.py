@@ -93,6 +93,10 @@ class Chain:
         """The number of unknowns in a frame."""
         return BASE + len(self.columns)
 
+    def weights(self, base: float, joint: float) -> Array:
+        """One weight (size,) for all unknowns of the base, and one for all joints."""
+        return np.where(np.arange(self.size) < BASE, base, joint)
+
     @cached_property
     def standing(self) -> Array:
         """Joint positions (J,) of the robot when it stands."""
