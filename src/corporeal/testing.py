@@ -49,7 +49,7 @@ class Workload:
 
     @cached_property
     def metadata(self) -> dict[str, Any]:
-        """Complete metadata (SPEC R8), so that a test can take one field away."""
+        """All fields that a schema asks for by default, so that a test can take one away."""
         return {
             "task": "synthetic_reach",
             "operator": "op00",

@@ -140,7 +140,7 @@ def test_the_hosts_clock_is_unix_time_and_never_goes_back() -> None:
 
 
 def test_simulated_sensors_are_placed_within_5_ms_of_the_truth() -> None:
-    """SPEC R4: with delays, jitter and drifting clocks, any two streams agree within 5 ms."""
+    """With delays, jitter and drifting clocks, any two streams agree within 5 ms."""
     run = simulate("stand", seed=3)
     sources, floors = stream_sources(), DRIVER.describe(Options(task="stand")).latency_ns
     seen: dict[str, list[tuple[int, int, int, str]]] = {}

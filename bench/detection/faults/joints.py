@@ -47,7 +47,7 @@ def not_a_number(recording: Recording, rng: Rng, strength: float) -> Injected:
     unit="of its range",
 )
 def beyond_limit(recording: Recording, rng: Rng, strength: float) -> Injected:
-    """A joint reads beyond its limit for half a second (SPEC Q1: by 5 %)."""
+    """A joint reads beyond its limit for half a second (by 5 % or more it must fail)."""
     label = label_of(recording, "joint_position")
     values = values_of(recording, label)
     name = str(rng.choice(_limited(recording, label)))
@@ -103,7 +103,7 @@ def _range(joint: Joint) -> tuple[float, float]:
     unit="of its limit",
 )
 def too_fast(recording: Recording, rng: Rng, strength: float) -> Injected:
-    """A joint moves faster than it can, within its limits (SPEC Q1: by 5 %)."""
+    """A joint moves faster than it can, within its limits (by 5 % or more it must fail)."""
     label = label_of(recording, "joint_position")
     values = values_of(recording, label)
     rate = rate_of(recording.signals[label].time_ns)

@@ -228,7 +228,7 @@ def failure_called_success(
 
 @fault({"operator_share"}, strengths=(0.4, 0.8), unit="share", scope="set")
 def one_operator(episodes: EpisodeSet, rng: Rng, strength: float) -> tuple[EpisodeSet, Truth]:
-    """One operator made far more of the set than others (SPEC Q4: no more than 30 %)."""
+    """One operator made far more of the set than others (30 % is the most that is allowed)."""
     del rng
     count = len(episodes.recordings)
     if count < 10:

@@ -80,7 +80,7 @@ def repeated_stamp(recording: Recording, rng: Rng, strength: float) -> tuple[Rec
 
 @fault({"no_gaps", "complete_stream"}, strengths=(0.03, 0.06, 0.2, 1.0), tolerance=0.06, unit="s")
 def gap(recording: Recording, rng: Rng, strength: float) -> tuple[Recording, Truth]:
-    """Samples are lost in a row, the stamps tell (SPEC Q1: more than 50 ms fails)."""
+    """Samples are lost in a row, the stamps tell (more than 50 ms must fail)."""
     label = _sampled(recording, rng)
     mates = on_clock_of(recording, label)
     stamps = np.asarray(recording.signals[label].time_ns)
@@ -101,7 +101,7 @@ def gap(recording: Recording, rng: Rng, strength: float) -> tuple[Recording, Tru
     unit="share",
 )
 def scattered_drops(recording: Recording, rng: Rng, strength: float) -> tuple[Recording, Truth]:
-    """Single samples are lost here and there (SPEC Q1: more than 2 % fails)."""
+    """Single samples are lost here and there (more than 2 % must fail)."""
     label = _sampled(recording, rng)
     mates = on_clock_of(recording, label)
     count = len(recording.signals[label])

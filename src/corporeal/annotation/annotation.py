@@ -46,7 +46,7 @@ class Instruction(Part):
 
 
 class Correction(Part):
-    """A policy's prediction put right (SPEC A7): what it predicted, and what it should have."""
+    """A policy's prediction put right: what it predicted, and what it should have."""
 
     id: Identity
     time_ns: Stamp

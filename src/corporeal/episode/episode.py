@@ -158,7 +158,7 @@ class Episode(Mapping[str, StreamReader]):
 
     @cached_property
     def metadata(self) -> dict[str, Any]:
-        """Operator, station, task, ...: the fields of SPEC R8."""
+        """Operator, station, task, ...: what the episode says about itself."""
         with explained(self.path):
             fields = self._storage.json(layout.FIELDS)
             if not isinstance(fields, dict):

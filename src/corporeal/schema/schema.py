@@ -12,7 +12,7 @@ from corporeal.errors import UnknownNameError
 from corporeal.schema.document import Document, Name
 from corporeal.schema.stream import Stream
 
-# SPEC R8: what an episode without a hole in its metadata says about itself.
+# What an episode without a hole in its metadata says about itself.
 METADATA = (
     "task", "operator", "station", "session", "protocol", "calibration", "environment",
     "sensor_serials", "software", "mode",

@@ -242,7 +242,7 @@ def _wxyz(rotation: Any) -> tuple[float, float, float, float]:
 
 
 def _placed(frame: str | None) -> tuple[str | None, Group | None]:
-    """A pose in a frame fixed to the room belongs to debug (SPEC E2)."""
+    """A pose in a frame fixed to the room belongs to debug: a deployed robot does not have it."""
     return frame, "debug" if frame in WORLD_FRAMES else None
 
 

@@ -30,7 +30,7 @@ _REST, _NOTHING = "#b8c2cb", "#dfe5ea"
 _GOOD, _BAD = COLOURS[0], COLOURS[5]
 _MOST_TASKS, _MOST_PEOPLE = 6, 12
 _DAY_NS = 86_400_000_000_000
-# SPEC Q4: nobody should have made more of a batch than this.
+# Nobody should have made more of a batch than this share: a policy would learn one person's habits.
 _MOST_OF_ONE = 0.30
 _BEHIND = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
 _OTHER = "other tasks"

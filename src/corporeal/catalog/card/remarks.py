@@ -8,7 +8,7 @@ from corporeal.catalog.card.facts import CardFacts
 from corporeal.catalog.card.parts import UNKNOWN, Share, TaskFacts
 from corporeal.catalog.card.wording import count
 
-# SPEC Q4: nobody should have made more than this; a task or place above it dominates.
+# Nobody should have made more than the first share; a task or place above the second dominates.
 _MOST_OF_ONE, _DOMINATES = 0.30, 0.80
 _FIELDS = {"recorded_ns": "time of recording", "duration_s": "duration", "success": "outcome"}
 _MOST_FINDINGS = 12

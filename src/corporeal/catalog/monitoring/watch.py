@@ -21,7 +21,7 @@ WATCHED = (
 )  # fmt: skip
 """What is watched unless others are named: every further figure adds false alarms."""
 LIMITS = {"label_balance_error": 0.1, "largest_operator_share": 0.3}
-"""Figures with a limit that does not come from earlier batches (SPEC Q4)."""
+"""Figures with a limit that does not come from earlier batches."""
 QUIET = 3
 """So many batches within limits end a departure; fewer are a pause."""
 _CHARTS = {"shewhart": "Shewhart", "ewma": "EWMA", "cusum": "CUSUM"}

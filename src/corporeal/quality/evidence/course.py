@@ -10,7 +10,7 @@ from corporeal.quality.finding import NotAssessed, spans
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array, Track
 
-# A pelvis below this share of its standing height is down (SPEC Q1).
+# A pelvis below this share of its standing height is down.
 FALLEN = 0.5
 # Downward acceleration that no hand gives an object: it is falling.
 FALLING_M_S2 = 6.5

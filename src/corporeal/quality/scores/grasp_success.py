@@ -93,5 +93,5 @@ SCORE = Score(
     better="higher",
     good=1.0,
     bad=0.0,
-    reference="first-attempt success, SPEC P1",
+    reference="first-attempt success, a usual measure of grasping",
 )
