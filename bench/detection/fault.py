@@ -10,7 +10,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from corporeal.episode.recording import Defect, Recording, Statistics
+from corporeal.episode.defect import Defect
+from corporeal.episode.recording import Recording, Statistics
 from corporeal.errors import CorporealError
 
 Scope = Literal["episode", "set", "folder"]

@@ -12,8 +12,9 @@ import pytest
 from PIL import Image
 from tests.exchange.small_sets import write_episode
 
+from corporeal.episode.defect import Defect
 from corporeal.episode.episode import Episode
-from corporeal.episode.recording import ArraySignal, Defect, Footage, Recording, Stills
+from corporeal.episode.recording import ArraySignal, Footage, Recording, Stills
 from corporeal.episode.verification import verify
 from corporeal.errors import EpisodeError
 from corporeal.exchange.episode_file import is_uuid, write_recording

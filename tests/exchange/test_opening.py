@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from corporeal.episode.recording import Dataset, Defect, Recording
+from corporeal.episode.defect import Defect
+from corporeal.episode.recording import Dataset, Recording
 from corporeal.exchange.opening import joined
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
+from corporeal.episode.defect import DefectCheck
 from corporeal.quality.catalogue import default_document, index, page
 from corporeal.quality.check import checks, explain
 
@@ -33,6 +35,11 @@ def test_limits_are_plain_values_with_a_default(name: str) -> None:
 @pytest.mark.parametrize("name", checks())
 def test_a_check_has_tests_of_its_own(name: str) -> None:
     assert (Path(__file__).parent / "checks" / f"test_{name}.py").is_file()
+
+
+@pytest.mark.parametrize("name", get_args(DefectCheck))
+def test_what_a_reader_reports_has_a_check(name: str) -> None:
+    assert name in checks()
 
 
 def test_the_default_policy_states_every_number() -> None:

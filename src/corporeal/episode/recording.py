@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from corporeal.embodiment.embodiment import Embodiment
+from corporeal.episode.defect import Defect
 from corporeal.episode.episode import Episode
 from corporeal.episode.label_track import FIELD, LabelTrack, Lane, labels_in
 from corporeal.episode.streams import VideoReader
@@ -164,23 +165,6 @@ class Stills:
             raise EpisodeError(
                 f"{self.spec.path}: a picture cannot be decoded ({error}). Replace the file."
             ) from error
-
-
-@dataclass(frozen=True)
-class Defect:
-    """Something wrong in a dataset's own bookkeeping, as its reader met it.
-
-    `check` names the check that reports it. `episodes` are the numbers of all episodes that it
-    concerns, where they are more than one.
-    """
-
-    check: str
-    message: str
-    episode: int | None = None
-    stream: str | None = None
-    value: float | None = None
-    limit: float | None = None
-    episodes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

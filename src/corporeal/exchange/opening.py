@@ -7,8 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from corporeal.embodiment.embodiment import Embodiment
+from corporeal.episode.defect import Defect
 from corporeal.episode.label_track import united
-from corporeal.episode.recording import Dataset, Defect, Recording
+from corporeal.episode.recording import Dataset, Recording
 from corporeal.exchange.format import open_dataset
 
 

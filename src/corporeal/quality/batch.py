@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.episode.recording import Defect, Statistics
+from corporeal.episode.defect import Defect
+from corporeal.episode.recording import Statistics
 from corporeal.quality.track import Array
 
 # Points that a trajectory is reduced to, whatever its length.

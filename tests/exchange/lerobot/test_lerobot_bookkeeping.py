@@ -25,7 +25,8 @@ from tests.exchange.lerobot_sets import (
     write_v3,
 )
 
-from corporeal.episode.recording import Dataset, Defect
+from corporeal.episode.defect import Defect
+from corporeal.episode.recording import Dataset
 from corporeal.exchange.format import open_dataset
 
 RECIPE = Recipe()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.quality.scene import CAMERA, blind, filmed, movie, pictures
 
-from corporeal.episode.recording import Defect
+from corporeal.episode.defect import Defect
 from corporeal.quality.checks.footage_complete import CHECK
 from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from tests.quality.demonstrations import demonstration
 
-from corporeal.episode.recording import Defect
+from corporeal.episode.defect import Defect
 from corporeal.quality.checks.index_map import find
 from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from tests.quality.demonstrations import GRIPPER, STATE, demonstration, rows
 
-from corporeal.episode.recording import Defect
+from corporeal.episode.defect import Defect
 from corporeal.quality.checks.streams_present import find
 from corporeal.quality.subject import Subject
 

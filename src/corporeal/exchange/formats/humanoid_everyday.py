@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from corporeal.embodiment.embodiment import Embodiment
 from corporeal.embodiment.joint_names import guess_robot
+from corporeal.episode.defect import INDEX_WRONG
 from corporeal.episode.recording import Dataset, Recording
 from corporeal.errors import EpisodeError
 from corporeal.exchange.foreign_stream import even_stamps
@@ -184,7 +185,7 @@ def _pressure(reading: StepReading) -> None:
         reading.add_stream(label, found, name="hand_pressure", group="observations")
     elif rows:
         message = "hand_pressure_state has another number of sensors in some steps: left out"
-        reading.complain("index_map", None, message)
+        reading.complain(INDEX_WRONG, None, message)
 
 
 def _readings(sensor: Any) -> list[float]:

@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from corporeal.embodiment.embodiment import Embodiment
-from corporeal.episode.recording import ArraySignal, Dataset, Defect, Footage, Recording, Signal
+from corporeal.episode.defect import FOOTAGE_INCOMPLETE, METADATA_WRONG, Defect
+from corporeal.episode.recording import ArraySignal, Dataset, Footage, Recording, Signal
 from corporeal.errors import CorporealError, EpisodeError
 from corporeal.exchange.foreign_stream import array_signal, picture_stream
 from corporeal.exchange.format import Format
@@ -121,7 +122,7 @@ class _Reading:
             return
         if values.shape[1:] != (len(entries),):
             message = f"{label} has {values.shape[1]} entries; expected {len(entries)}: left out"
-            self.defects.append(Defect("metadata_agrees", message, self.index, label))
+            self.defects.append(Defect(METADATA_WRONG, message, self.index, label))
             return
         spec = Stream.model_validate(
             {
@@ -225,14 +226,14 @@ def _cameras(reading: _Reading) -> None:
             header = read_header(movie)
         except CorporealError as error:
             message = f"{folder.name}: {error}"
-            reading.defects.append(Defect("footage_complete", message, reading.index, folder.name))
+            reading.defects.append(Defect(FOOTAGE_INCOMPLETE, message, reading.index, folder.name))
             continue
         if (folder / "depth.mp4").is_file():
             message = f"{folder.name}/depth.mp4 is not read"
-            reading.defects.append(Defect("metadata_agrees", message, reading.index, folder.name))
+            reading.defects.append(Defect(METADATA_WRONG, message, reading.index, folder.name))
         if header.frames != len(stamps):
             message = f"{folder.name} has {header.frames} pictures for {len(stamps)} stamps"
-            reading.defects.append(Defect("footage_complete", message, reading.index, folder.name,
+            reading.defects.append(Defect(FOOTAGE_INCOMPLETE, message, reading.index, folder.name,
                                           float(header.frames), float(len(stamps))))  # fmt: skip
         if len(stamps):
             spec = picture_stream(folder.name, height=header.height, width=header.width,

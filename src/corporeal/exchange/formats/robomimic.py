@@ -13,7 +13,8 @@ import h5py
 import numpy as np
 
 from corporeal.embodiment.embodiment import Embodiment
-from corporeal.episode.recording import Dataset, Defect, Recording
+from corporeal.episode.defect import INDEX_WRONG, Defect
+from corporeal.episode.recording import Dataset, Recording
 from corporeal.errors import CorporealError, EpisodeError
 from corporeal.exchange.format import Consumer, Format, Head, Piece, Writer
 from corporeal.exchange.hdf5.file import (
@@ -231,7 +232,7 @@ def _count_defects(group: Any, signals: Any, index: int) -> list[Defect]:
         return []
     most = max(counts)
     message = f"num_samples says {stated}, but the streams have {most}"
-    return [Defect("index_map", message, index, None, float(most), float(stated))]
+    return [Defect(INDEX_WRONG, message, index, None, float(most), float(stated))]
 
 
 def _arguments(facts: dict[str, str]) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from corporeal.embodiment.embodiment import Embodiment
+from corporeal.episode.defect import METADATA_WRONG
 from corporeal.episode.recording import ArraySignal, Dataset, Recording
 from corporeal.errors import EpisodeError
 from corporeal.exchange.foreign_stream import even_stamps, stream_name
@@ -112,7 +113,7 @@ def _joints(reading: StepReading, side: str, stated: Any) -> None:
         names = [name for part, each in found.items()
                  for name in _names(stated, part, each.values.shape[1])]  # fmt: skip
         if (told := _overlap(found)) is not None:
-            reading.complain("metadata_agrees", label, told)
+            reading.complain(METADATA_WRONG, label, told)
             names = [f"{part}_{number}_given" for part, each in found.items()
                      for number in range(each.values.shape[1])]  # fmt: skip
         reading.add(label, side_by_side(list(found.values())), names=names)
@@ -190,7 +191,7 @@ def _pictures(reading: StepReading) -> None:
             if files:
                 reading.signals[label] = stills(camera, files, stamps, reading.rate_hz)
     if _keys(reading.steps, "audios"):
-        reading.complain("metadata_agrees", None, "sound (audios) is not read")
+        reading.complain(METADATA_WRONG, None, "sound (audios) is not read")
 
 
 def _scene(reading: StepReading) -> None:

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.embodiment.embodiment import Embodiment
-from corporeal.episode.recording import ArraySignal, Defect, Recording, Signal, Stills
+from corporeal.episode.defect import INDEX_WRONG, Defect
+from corporeal.episode.recording import ArraySignal, Recording, Signal, Stills
 from corporeal.errors import EpisodeError
 from corporeal.exchange.foreign_stream import (
     array_signal,
@@ -137,7 +138,7 @@ def length_defects(signals: Mapping[str, Signal], index: int) -> list[Defect]:
     counts = list(lengths.values())
     usual = max(set(counts), key=counts.count)
     return [
-        Defect("index_map", f"{label} has {count} samples, the other streams {usual}", index,
+        Defect(INDEX_WRONG, f"{label} has {count} samples, the other streams {usual}", index,
                label, float(count), float(usual))
         for label, count in lengths.items()
         if count != usual

@@ -9,7 +9,13 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.episode.recording import Defect
+from corporeal.episode.defect import (
+    FOOTAGE_INCOMPLETE,
+    INDEX_WRONG,
+    METADATA_WRONG,
+    STREAM_MISSING,
+    Defect,
+)
 from corporeal.errors import EpisodeError
 from corporeal.exchange.lerobot.files import Files
 from corporeal.exchange.lerobot.footage import RATE_TOLERANCE, contradictions
@@ -44,11 +50,11 @@ def _lists(files: Files, present: Sequence[Entry]) -> Iterator[Defect]:
     entries = files.listing.entries
     numbers = [entry.index for entry in entries]
     for number in files.listing.repeated:
-        yield Defect("index_map", f"episode {number} is listed more than once", number)
+        yield Defect(INDEX_WRONG, f"episode {number} is listed more than once", number)
     holes = sorted(set(range(max(numbers, default=-1) + 1)) - set(numbers))
     if holes:
         message = f"episodes {_named(holes)} are not listed, though later ones are"
-        yield Defect("index_map", message, value=float(len(holes)), limit=0.0, episodes=(*holes,))
+        yield Defect(INDEX_WRONG, message, value=float(len(holes)), limit=0.0, episodes=(*holes,))
     here = {entry.index for entry in present}
     missing = [number for number in numbers if number not in here]
     if missing:
@@ -56,7 +62,7 @@ def _lists(files: Files, present: Sequence[Entry]) -> Iterator[Defect]:
             f"data of {len(missing)} of {len(numbers)} listed episodes is not here: "
             f"{_named(missing)}"
         )
-        yield Defect("index_map", message, missing[0] if len(missing) == 1 else None,
+        yield Defect(INDEX_WRONG, message, missing[0] if len(missing) == 1 else None,
                      value=float(len(missing)), limit=0.0, episodes=(*missing,))  # fmt: skip
 
 
@@ -75,7 +81,7 @@ def _totals(files: Files) -> Iterator[Defect]:
         stated = files.info.total(name)
         if stated is not None and stated not in found:
             message = f"info.json says {name} {stated}, but there are {found[-1]}"
-            yield Defect("metadata_agrees", message, value=float(stated), limit=float(found[-1]))
+            yield Defect(METADATA_WRONG, message, value=float(stated), limit=float(found[-1]))
 
 
 def _strays(files: Files) -> Iterator[Defect]:
@@ -86,7 +92,7 @@ def _strays(files: Files) -> Iterator[Defect]:
     strays = [path for path in found if path not in listed]
     if strays:
         message = f"{len(strays)} data files belong to no listed episode: {strays[0].name}"
-        yield Defect("index_map", message + (" ..." if len(strays) > 1 else ""),
+        yield Defect(INDEX_WRONG, message + (" ..." if len(strays) > 1 else ""),
                      value=float(len(strays)), limit=0.0)  # fmt: skip
     if not files.info.shares_files:
         return
@@ -95,7 +101,7 @@ def _strays(files: Files) -> Iterator[Defect]:
         used = sum(max(0, entry.length) for entry in entries)
         if rows is not None and rows > used:
             message = f"{path.name} has {rows} rows, but the episodes listed in it have {used}"
-            yield Defect("index_map", message, value=float(rows), limit=float(used))
+            yield Defect(INDEX_WRONG, message, value=float(rows), limit=float(used))
 
 
 def _features(files: Files, present: Sequence[Entry]) -> Iterator[Complaint]:
@@ -104,7 +110,7 @@ def _features(files: Files, present: Sequence[Entry]) -> Iterator[Complaint]:
         names = feature.names
         if names is not None and len(feature.shape) == 1 and len(names) != feature.width:
             message = f"info.json gives {len(names)} names to the {feature.width} of {feature.key}"
-            defect = Defect("metadata_agrees", message, stream=feature.key, episodes=everyone)
+            defect = Defect(METADATA_WRONG, message, stream=feature.key, episodes=everyone)
             yield Complaint(defect)
     rates: list[float] = []
     said: list[dict[tuple[str, str], str]] = []
@@ -121,13 +127,13 @@ def _features(files: Files, present: Sequence[Entry]) -> Iterator[Complaint]:
         rates.extend(_rates(columns.get("timestamp")))
     # What a single table denies may be an episode's fault; what several deny is the set's.
     for key in sorted(set.intersection(*map(set, said))) if len(said) > 1 else ():
-        defect = Defect("metadata_agrees", said[0][key], stream=key[0], episodes=everyone)
+        defect = Defect(METADATA_WRONG, said[0][key], stream=key[0], episodes=everyone)
         yield Complaint(defect, key)
     fps = files.info.fps
     if len(rates) > 1 and min(abs(rate - fps) for rate in rates) > RATE_TOLERANCE * fps:
         rate = float(np.median(rates))
         message = f"frames are stamped at {rate:.4g} Hz, but info.json says fps {fps:g}"
-        defect = Defect("metadata_agrees", message, None, "timestamp", rate, fps, everyone)
+        defect = Defect(METADATA_WRONG, message, None, "timestamp", rate, fps, everyone)
         yield Complaint(defect, ("timestamp", "fps"))
 
 
@@ -147,7 +153,7 @@ def _camera(files: Files, camera: Feature, present: Sequence[Entry]) -> Iterator
     here = [clip for clip in clips if clip.path.is_file()]
     if present and not here:
         message = f"info.json names the camera {key}, but there is no movie of it"
-        defect = Defect("streams_present", message, stream=key, episodes=everyone)
+        defect = Defect(STREAM_MISSING, message, stream=key, episodes=everyone)
         yield Complaint(defect, (key, "absent"))
         return
     said = []
@@ -186,7 +192,7 @@ def _unused(files: Files, camera: Feature, clips: Sequence[Clip]) -> Iterator[Co
                 f"in it end at {used}"
             )
             yield Complaint(
-                Defect("footage_complete", message, None, camera.key, header.frames, used)
+                Defect(FOOTAGE_INCOMPLETE, message, None, camera.key, header.frames, used)
             )
 
 

@@ -9,7 +9,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.episode.recording import Defect, Footage
+from corporeal.episode.defect import (
+    FOOTAGE_INCOMPLETE,
+    INDEX_WRONG,
+    METADATA_WRONG,
+    Defect,
+    DefectCheck,
+)
+from corporeal.episode.recording import Footage
 from corporeal.errors import EpisodeError
 from corporeal.exchange.foreign_stream import picture_stream
 from corporeal.exchange.lerobot.files import Files
@@ -18,7 +25,6 @@ from corporeal.exchange.lerobot.listing import Clip, Entry
 from corporeal.exchange.lerobot.movie import Header
 
 RATE_TOLERANCE = 0.01
-_COMPLETE = "footage_complete"
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,12 +45,16 @@ class Cameras:
         clip = entry.clips.get(key)
         if clip is None or not clip.path.is_file():
             what = f"{clip.path.name} of {key} is missing" if clip else f"no place listed of {key}"
-            return None, (Defect(_COMPLETE, what, entry.index, key, 0.0, float(len(time_ns))),)
+            return None, (
+                Defect(FOOTAGE_INCOMPLETE, what, entry.index, key, 0.0, float(len(time_ns))),
+            )
         try:
             header = self.files.header(clip.path)
         except EpisodeError as error:
             what = f"the movie of {key} cannot be opened: {error}"
-            return None, (Defect(_COMPLETE, what, entry.index, key, 0.0, float(len(time_ns))),)
+            return None, (
+                Defect(FOOTAGE_INCOMPLETE, what, entry.index, key, 0.0, float(len(time_ns))),
+            )
         first, count = self._stretch(clip, header)
         defects = (
             *self._said(camera, header, entry.index),
@@ -86,7 +96,7 @@ class Cameras:
         if there != rows:
             short = "too few" if there < rows else "too many"
             message = f"{clip.path.name} of {key} has {there} pictures for {rows} rows: {short}"
-            yield Defect(_COMPLETE, message, entry.index, key, float(there), float(rows))
+            yield Defect(FOOTAGE_INCOMPLETE, message, entry.index, key, float(there), float(rows))
 
     def _place(
         self, key: str, entry: Entry, clip: Clip, header: Header, first: int
@@ -101,7 +111,7 @@ class Cameras:
                 f"from_timestamp of {key} points at picture {first} of {clip.path.name}, but the "
                 f"episodes before it in that file have {expected}"
             )
-            yield Defect("index_map", message, entry.index, key, float(first), float(expected))
+            yield Defect(INDEX_WRONG, message, entry.index, key, float(first), float(expected))
 
     def _expected(self, key: str, path: Path, header: Header) -> dict[int, int]:
         """First picture of each episode in a movie, where lengths and movie leave no doubt."""
@@ -117,13 +127,15 @@ class Cameras:
         return {entry.index: int(start) for entry, start in zip(inside, starts, strict=True)}
 
 
-def contradictions(camera: Feature, header: Header, fps: float) -> Iterator[tuple[str, str, str]]:
+def contradictions(
+    camera: Feature, header: Header, fps: float
+) -> Iterator[tuple[str, DefectCheck, str]]:
     """What info.json says of a camera and its movie denies: (what, check, message)."""
     size = picture_size(camera)
     if size is not None and size != (header.height, header.width):
         yield (
             "size",
-            _COMPLETE,
+            FOOTAGE_INCOMPLETE,
             f"{camera.key} has pictures of {header.height} x {header.width}, but info.json says "
             f"{size[0]} x {size[1]}",
         )
@@ -131,7 +143,7 @@ def contradictions(camera: Feature, header: Header, fps: float) -> Iterator[tupl
     if rate is not None and abs(rate - fps) > RATE_TOLERANCE * fps:
         yield (
             "fps",
-            "metadata_agrees",
+            METADATA_WRONG,
             f"the movie of {camera.key} runs at {rate:g} frames per second, but info.json says "
             f"{fps:g}",
         )

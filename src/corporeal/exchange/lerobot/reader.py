@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.embodiment.embodiment import Embodiment
-from corporeal.episode.recording import ArraySignal, Defect, Recording, Signal, Stills
+from corporeal.episode.defect import METADATA_WRONG, Defect
+from corporeal.episode.recording import ArraySignal, Recording, Signal, Stills
 from corporeal.errors import EpisodeError, UnknownNameError
 from corporeal.exchange.foreign_stream import array_stream, picture_stream, storable
 from corporeal.exchange.lerobot.files import BOOKKEEPING, Columns, Files
@@ -171,11 +172,11 @@ class Reader:
         for feature in info.features.values():
             for what, message in feature_contradictions(feature, columns):
                 if (feature.key, what) not in self.told:
-                    yield Defect("metadata_agrees", message, entry.index, feature.key)
+                    yield Defect(METADATA_WRONG, message, entry.index, feature.key)
         rate = rate_of(time_ns) if ("timestamp", "fps") not in self.told else None
         if rate is not None and abs(rate - info.fps) > RATE_TOLERANCE * info.fps:
             message = f"frames are stamped at {rate:.4g} Hz, but info.json says fps {info.fps:g}"
-            yield Defect("metadata_agrees", message, entry.index, "timestamp", rate, info.fps)
+            yield Defect(METADATA_WRONG, message, entry.index, "timestamp", rate, info.fps)
 
     def _metadata(self, entry: Entry, columns: Columns, count: int) -> dict[str, Any]:
         info = self.files.info

@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.episode.recording import Defect
+from corporeal.episode.defect import INDEX_WRONG, METADATA_WRONG, Defect
 from corporeal.exchange.lerobot.files import Columns, Files
 from corporeal.exchange.lerobot.listing import Entry
 from corporeal.units import SECOND_NS
-
-CHECK = "index_map"
 
 
 def rows_of(files: Files, entry: Entry) -> tuple[NDArray[np.int64], tuple[Defect, ...]]:
@@ -35,13 +33,15 @@ def rows_of(files: Files, entry: Entry) -> tuple[NDArray[np.int64], tuple[Defect
         if path == entry.data:
             return stated, ()
         message = f"the list says its data is in {entry.data.name}, but it is in {path.name}"
-        return stated, (Defect(CHECK, message, entry.index),)
+        return stated, (Defect(INDEX_WRONG, message, entry.index),)
     runs = _runs_through(columns, stated) and in_file and len(stated)
     rows = stated if runs or not len(own) else own
     said = f"dataset_from_index and dataset_to_index say rows {_span(entry.rows)}"
     where = _span((int(own[0]) + start, int(own[-1]) + 1 + start)) if len(own) else "no row"
     message = f"{said}, but episode_index says {where} ({len(own)} rows)"
-    defect = Defect(CHECK, message, entry.index, value=float(len(own)), limit=float(len(stated)))
+    defect = Defect(
+        INDEX_WRONG, message, entry.index, value=float(len(own)), limit=float(len(stated))
+    )
     return rows, (defect,)
 
 
@@ -52,7 +52,7 @@ def row_defects(
     count = len(next(iter(columns.values()), ()))
     if entry.length != count:
         yield Defect(
-            CHECK,
+            INDEX_WRONG,
             f"meta lists {entry.length} frames, the table has {count}",
             entry.index,
             value=float(count),
@@ -79,7 +79,7 @@ def _wrong_numbers(
         f"{name} is wrong in {len(bad)} of {len(found)} rows, first in row {row}: "
         f"it is {found[row]:g}, expected {right[row]}"
     )
-    return Defect(CHECK, message, entry.index, name, float(len(bad)), 0.0)
+    return Defect(INDEX_WRONG, message, entry.index, name, float(len(bad)), 0.0)
 
 
 def _task_defects(
@@ -92,13 +92,13 @@ def _task_defects(
     outside = [number for number in numbers.tolist() if number not in tasks]
     if outside:
         message = f"task_index is {outside[0]:g}, which is not one of the {len(tasks)} listed tasks"
-        yield Defect(CHECK, message, entry.index, "task_index", float(outside[0]))
+        yield Defect(INDEX_WRONG, message, entry.index, "task_index", float(outside[0]))
         return
     said = [tasks[int(number)] for number in numbers]
     other = [task for task in said if task not in entry.tasks]
     if entry.tasks and other:
         message = f"task_index points at {other[0]!r}, but meta lists {entry.tasks[0]!r}"
-        yield Defect(CHECK, message, entry.index, "task_index")
+        yield Defect(INDEX_WRONG, message, entry.index, "task_index")
 
 
 def instructions_of(
@@ -141,7 +141,7 @@ def stamps_of(
         return stamps, ()
     lost = int((~good).sum())
     message = f"timestamp is not a time in {lost} of {count} rows"
-    return stamps, (Defect("metadata_agrees", message, entry.index, "timestamp", float(lost), 0.0),)
+    return stamps, (Defect(METADATA_WRONG, message, entry.index, "timestamp", float(lost), 0.0),)
 
 
 def _runs_through(columns: Columns, rows: NDArray[np.int64]) -> bool:

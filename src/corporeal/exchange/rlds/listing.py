@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from corporeal.episode.recording import Defect
+from corporeal.episode.defect import INDEX_WRONG, METADATA_WRONG, Defect
 from corporeal.errors import EpisodeError
 from corporeal.exchange.json_text import read_json
 from corporeal.exchange.rlds.features import FILE
@@ -104,10 +104,10 @@ def split_defects(info: Mapping[str, Any], files: Sequence[Path], found: int) ->
             expected += count
         elif count:
             message = f"data of the split {name} with {count} listed episodes is not here"
-            yield Defect("index_map", message, value=float(count), limit=0.0)
+            yield Defect(INDEX_WRONG, message, value=float(count), limit=0.0)
     if expected and expected != found:
         message = f"dataset_info.json lists {expected} episodes, but the files have {found}"
-        yield Defect("metadata_agrees", message, value=float(found), limit=float(expected))
+        yield Defect(METADATA_WRONG, message, value=float(found), limit=float(expected))
 
 
 def _version(home: Path) -> tuple[int, ...]:

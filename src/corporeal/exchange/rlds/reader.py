@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.embodiment.embodiment import Embodiment
-from corporeal.episode.recording import ArraySignal, Defect, Recording, Signal
+from corporeal.episode.defect import INDEX_WRONG, METADATA_WRONG, Defect
+from corporeal.episode.recording import ArraySignal, Recording, Signal
 from corporeal.errors import EpisodeError
 from corporeal.exchange.foreign_stream import array_stream, even_stamps, storable
 from corporeal.exchange.rlds.episode_facts import (
@@ -96,7 +97,7 @@ class Reader:
             if f"{STEPS}{label}/ragged_flat_values" in example:
                 return None  # Lists of any length in every step have no place in a table.
             message = f"features.json lists {label}, but the record has no values of it"
-            return Defect("metadata_agrees", message, index, label)
+            return Defect(METADATA_WRONG, message, index, label)
         if leaf.kind == "image":
             if _is_unused(label, values, example):
                 return None
@@ -108,7 +109,7 @@ class Reader:
             signal = None if array is None else self._numbers(label, leaf, array, times)
         if signal is None:
             message = f"{label} has {len(values)} values; expected a multiple of {leaf.shape}"
-            return Defect("index_map", message, index, label)
+            return Defect(INDEX_WRONG, message, index, label)
         return signal
 
     def _numbers(self, label: str, leaf: Leaf, array: NDArray[Any], times: Times) -> Signal | None:
@@ -172,4 +173,4 @@ def _length_defects(signals: Mapping[str, Signal], index: int) -> Iterator[Defec
     lengths = [len(signal) for signal in signals.values()]
     if len(set(lengths)) > 1:
         message = f"the streams have from {min(lengths)} to {max(lengths)} steps"
-        yield Defect("index_map", message, index)
+        yield Defect(INDEX_WRONG, message, index)

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.embodiment.embodiment import Embodiment
-from corporeal.episode.recording import ArraySignal, Defect, Signal
+from corporeal.episode.defect import FOOTAGE_INCOMPLETE, INDEX_WRONG, Defect, DefectCheck
+from corporeal.episode.recording import ArraySignal, Signal
 from corporeal.exchange.foreign_stream import array_signal
 from corporeal.exchange.steps.steps import Column, files_at, inside
 from corporeal.schema.stream import Group, Stream
@@ -94,16 +95,16 @@ class StepReading:
         if found < len(named):
             first = named[int(np.argmin(there))].name
             gone = f"{len(named) - found} of {len(named)} files are missing, {first} the first"
-            self.complain("footage_complete", label, gone, found=found, wanted=len(named))
+            self.complain(FOOTAGE_INCOMPLETE, label, gone, found=found, wanted=len(named))
         elif 0 < found < count:
             few = f"{found} files for {count} steps"
-            self.complain("footage_complete", label, few, found=found, wanted=count)
+            self.complain(FOOTAGE_INCOMPLETE, label, few, found=found, wanted=count)
         kept = [path for path, here in zip(named, there, strict=True) if here]
         return kept, self.time_ns[places[there]] if kept else self.time_ns[:0]
 
     def complain(
         self,
-        check: str,
+        check: DefectCheck,
         label: str | None,
         message: str,
         *,
@@ -123,6 +124,6 @@ class StepReading:
                 if each.odd:
                     message += f", and in {each.odd} with other entries"
                 lacking.append(
-                    Defect("index_map", message, self.index, label, float(len(each)), float(count))
+                    Defect(INDEX_WRONG, message, self.index, label, float(len(each)), float(count))
                 )
         return (*self.complaints, *lacking)

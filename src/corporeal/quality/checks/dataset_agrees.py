@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from corporeal.episode.recording import Defect
+from corporeal.episode.defect import INDEX_WRONG, METADATA_WRONG, Defect
 from corporeal.quality.batch import Batch
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.bookkeeping import finding_of
 from corporeal.quality.finding import Finding, Severity
 
 # What is wrong in the index or in the head of a dataset makes readers read the wrong thing.
-_GRAVE = ("index_map", "metadata_agrees")
+_GRAVE = (INDEX_WRONG, METADATA_WRONG)
 
 
 def find(batch: Batch) -> Iterator[Finding]:

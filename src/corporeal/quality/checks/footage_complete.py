@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from corporeal.episode.defect import FOOTAGE_INCOMPLETE
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.pictures import count_pictures
 from corporeal.quality.finding import Finding, NotAssessed
@@ -20,7 +21,7 @@ def find(subject: Subject, *, max_missing: int = 0) -> Iterator[Finding]:
     Fix: export the episode again; do not pad or cut, since no one knows which pictures are missing.
     """
     told = set()
-    known = [each for each in subject.recording.defects if each.check == "footage_complete"]
+    known = [each for each in subject.recording.defects if each.check == FOOTAGE_INCOMPLETE]
     for defect in known:
         told.add(defect.stream)
         yield Finding(defect.message, stream=defect.stream, value=defect.value, limit=defect.limit)

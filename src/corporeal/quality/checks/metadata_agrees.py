@@ -8,6 +8,7 @@ from math import prod
 import numpy as np
 
 from corporeal.embodiment.library import robot_names
+from corporeal.episode.defect import METADATA_WRONG
 from corporeal.episode.recording import Recording
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.bookkeeping import reported
@@ -70,7 +71,7 @@ def _counts(subject: Subject) -> Iterator[Finding]:
 
 
 def _already_said(recording: Recording) -> bool:
-    return any(defect.check == __name__.rpartition(".")[2] for defect in recording.defects)
+    return any(defect.check == METADATA_WRONG for defect in recording.defects)
 
 
 def _end(recording: Recording, max_end_error_s: float) -> Iterator[Finding]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from corporeal.episode.recording import Defect
+from corporeal.episode.defect import Defect
 from corporeal.quality.finding import Finding
 
 
