@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from corporeal.quality.catalogue import default_document, index, page
 from corporeal.quality.check import checks
+from corporeal.quality.check_pages import default_document, index, page
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -8,8 +8,8 @@ from typing import get_args
 import pytest
 
 from corporeal.episode.defect import DefectCheck
-from corporeal.quality.catalogue import default_document, index, page
 from corporeal.quality.check import checks, explain
+from corporeal.quality.check_pages import default_document, index, page
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "corporeal" / "quality"
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "checks"

@@ -14,9 +14,9 @@ from corporeal.errors import CorporealError
 from corporeal.quality.assessment import Assessment, assess
 from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.excerpt import LONGEST_S, combined, excerpts, span_s
-from corporeal.quality.exhibit import Exhibit, exhibits_of
 from corporeal.quality.finding import Finding, Verdict, verdict
 from corporeal.quality.policy import Policy
+from corporeal.quality.report_pictures import Exhibit, exhibits_of
 from corporeal.quality.subject import Subject
 from corporeal.quality.synopsis import synopsis
 from corporeal.runner import RunnerError, run, runner_of

@@ -181,7 +181,7 @@ def _rendered(
 
 
 def _sort(report: Report, folder: Path) -> None:
-    from corporeal.quality.partition import sort_into
+    from corporeal.quality.verdict_folders import sort_into
 
     if report.format != "episodes":
         raise CorporealError(
@@ -194,9 +194,9 @@ def _sort(report: Report, folder: Path) -> None:
 
 def _explain(name: str, as_json: bool) -> None:
     from corporeal.errors import UnknownNameError
-    from corporeal.quality.catalogue import page
     from corporeal.quality.check import checks
     from corporeal.quality.check import explain as told
+    from corporeal.quality.check_pages import page
 
     if name not in checks():
         raise UnknownNameError("check", name, checks())

@@ -23,9 +23,9 @@ def checks(
     Example: [bold]corporeal checks --topic joints[/bold]
     """
     from corporeal.errors import UnknownNameError
-    from corporeal.quality.catalogue import default_document
     from corporeal.quality.check import checks as catalogue
     from corporeal.quality.check import explain
+    from corporeal.quality.check_pages import default_document
 
     found = catalogue()
     topics = sorted({check.topic for check in found.values()})

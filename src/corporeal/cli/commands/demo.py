@@ -166,9 +166,9 @@ def _judge(paths: list[Path], out: Path) -> Report:
     from corporeal.episode.verification import verify
     from corporeal.exchange.opening import open_all
     from corporeal.quality.inspection import Request, inspect
-    from corporeal.quality.partition import sort_into
     from corporeal.quality.policy import default_policy
     from corporeal.quality.reports import html
+    from corporeal.quality.verdict_folders import sort_into
 
     for path in paths:
         damage = verify(path)

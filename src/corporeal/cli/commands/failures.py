@@ -28,7 +28,7 @@ def failures(
     Example: [bold]corporeal failures demo/sorted --reason stays_upright[/bold]
     """
     from corporeal.errors import UnknownNameError
-    from corporeal.quality.partition import read_entries
+    from corporeal.quality.verdict_folders import read_entries
 
     wanted = ("failed", "quarantined") if quarantined else ("failed",)
     entries = [entry for entry in read_entries(folder) if entry.verdict in wanted]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from corporeal.protocol.coverage import coverage
 from corporeal.quality.batch import Batch
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.ruling import protocol_of, under_protocol
+from corporeal.quality.evidence.protocol_rules import protocol_of, under_protocol
 from corporeal.quality.finding import Finding, NotAssessed
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from corporeal.episode.recording import Statistics
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.claims import Flags, Tolerance, disagreements, sentence
+from corporeal.quality.evidence.stated_statistics import Flags, Tolerance, disagreements, sentence
 from corporeal.quality.finding import Finding, NotAssessed
 from corporeal.quality.subject import Subject
 from corporeal.quality.synopsis import moments

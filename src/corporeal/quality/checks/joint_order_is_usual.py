@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.columns import listed
-from corporeal.quality.evidence.usual_columns import Oddity, Postures, oddities, postures
+from corporeal.quality.evidence.order_across_episodes import Oddity, Postures, oddities, postures
 from corporeal.quality.finding import Finding, NotAssessed
 
 # So few episodes do not show all that is usual: the gain must be this many times larger.

@@ -11,7 +11,7 @@ from corporeal.embodiment.library import robot_names
 from corporeal.episode.defect import METADATA_WRONG
 from corporeal.episode.recording import Recording
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.bookkeeping import reported
+from corporeal.quality.evidence.reader_defects import reported
 from corporeal.quality.finding import Finding
 from corporeal.quality.subject import ACTION, STATE, Subject
 from corporeal.quality.track import Track

@@ -9,7 +9,12 @@ from typing import Any
 import numpy as np
 
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.course import HANDLED_M, gripper_travel, lowest_base, object_course
+from corporeal.quality.evidence.object_motion import (
+    HANDLED_M,
+    gripper_travel,
+    lowest_base,
+    object_course,
+)
 from corporeal.quality.finding import Finding, NotAssessed
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array

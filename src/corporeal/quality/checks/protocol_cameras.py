@@ -9,7 +9,7 @@ import numpy as np
 
 from corporeal.protocol.protocol import Camera
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.ruling import protocol_of
+from corporeal.quality.evidence.protocol_rules import protocol_of
 from corporeal.quality.finding import Finding, NotAssessed
 from corporeal.quality.subject import Subject
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.ruling import marks_s, protocol_of
+from corporeal.quality.evidence.protocol_rules import marks_s, protocol_of
 from corporeal.quality.finding import Finding
 from corporeal.quality.subject import STATE, Subject
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from corporeal.protocol.protocol import Span
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.ruling import not_failed, protocol_of
+from corporeal.quality.evidence.protocol_rules import not_failed, protocol_of
 from corporeal.quality.finding import Finding, NotAssessed
 from corporeal.quality.subject import Subject
 from corporeal.quality.synopsis import peak_force_n

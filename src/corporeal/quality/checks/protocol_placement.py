@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.course import object_course
-from corporeal.quality.evidence.ruling import not_failed, protocol_of
+from corporeal.quality.evidence.object_motion import object_course
+from corporeal.quality.evidence.protocol_rules import not_failed, protocol_of
 from corporeal.quality.finding import Finding, NotAssessed
 from corporeal.quality.subject import Subject
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from corporeal.protocol.protocol import Prohibition
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.course import lowest_base, object_course
-from corporeal.quality.evidence.ruling import not_failed, protocol_of
+from corporeal.quality.evidence.object_motion import lowest_base, object_course
+from corporeal.quality.evidence.protocol_rules import not_failed, protocol_of
 from corporeal.quality.evidence.stillness import stillness
 from corporeal.quality.finding import Finding, NotAssessed
 from corporeal.quality.subject import Subject

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.ruling import hand_speeds, protocol_of
+from corporeal.quality.evidence.protocol_rules import hand_speeds, protocol_of
 from corporeal.quality.finding import Finding, NotAssessed, spans
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array

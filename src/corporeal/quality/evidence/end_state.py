@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from corporeal.protocol.protocol import State
-from corporeal.quality.evidence.ruling import window
+from corporeal.quality.evidence.protocol_rules import window
 from corporeal.quality.finding import Finding, NotAssessed
 from corporeal.quality.subject import STATE, Subject
 

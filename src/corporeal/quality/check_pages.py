@@ -1,4 +1,4 @@
-"""The catalogue of checks in words: pages for people, and the policy document that holds them."""
+"""Every check in words: pages for people, and the policy document that holds them all."""
 
 from __future__ import annotations
 

@@ -11,8 +11,8 @@ from corporeal.errors import CorporealError
 from corporeal.quality.assessment import Assessment
 from corporeal.quality.finding import Finding, Severity
 from corporeal.quality.inspection import EpisodeReport, Report
-from corporeal.quality.partition import INDEX, read_entries, sort_into
 from corporeal.quality.policy import Policy
+from corporeal.quality.verdict_folders import INDEX, read_entries, sort_into
 
 POLICY = Policy.parse("document: policy\nname: ours\nversion: 1.0.0\n")
 
