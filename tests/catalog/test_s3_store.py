@@ -16,7 +16,7 @@ import pytest
 from tests.catalog.s3_server import S3Server
 
 from corporeal.catalog.s3 import object_lock
-from corporeal.catalog.s3.signed_request import Bucket, Keys, canonical_query, signed
+from corporeal.catalog.s3.signed_request import Bucket, credentials, sign
 from corporeal.catalog.store import (
     Store,
     StoreError,
@@ -62,14 +62,20 @@ def test_keys_in_an_address_are_refused_and_not_repeated(tmp_path: Path) -> None
     assert "hush" not in str(told.value)
 
 
-def test_a_request_is_signed_as_amazon_documents_it() -> None:
+def test_a_request_is_signed_as_amazon_documents_it(monkeypatch: pytest.MonkeyPatch) -> None:
     # The worked example "GET Bucket Lifecycle" of the documentation of Signature Version 4 for S3.
-    keys = Keys("AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY")
-    sent = signed("GET", "/", canonical_query({"lifecycle": ""}),
-                  {"host": "examplebucket.s3.amazonaws.com"}, b"", region="us-east-1", keys=keys,
-                  at=datetime(2013, 5, 24, tzinfo=UTC))  # fmt: skip
+    pytest.importorskip("botocore")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIAIOSFODNN7EXAMPLE")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY")
+    monkeypatch.delenv("AWS_SESSION_TOKEN", raising=False)
+    that_day = datetime(2013, 5, 24, tzinfo=UTC)
+    monkeypatch.setattr("botocore.auth.get_current_datetime", lambda: that_day)
+    keys = credentials()
+    sent = sign("GET", "https://examplebucket.s3.amazonaws.com/?lifecycle=",
+                {"Host": "examplebucket.s3.amazonaws.com"}, b"", region="us-east-1",
+                credentials=keys)  # fmt: skip
     wanted = "fea454ca298b7da1c68078a5d1bdbfbbe0d65c699e0f91ac7a200a0136783543"
-    assert sent["authorization"].endswith(f"Signature={wanted}")
+    assert sent["Authorization"].endswith(f"Signature={wanted}")
     assert "wJalr" not in repr(keys)
 
 

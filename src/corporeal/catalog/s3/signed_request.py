@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import hmac
 import os
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from http.client import HTTPException
-from typing import Any
-from urllib.parse import quote, urlsplit
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode, urlsplit
 
 from corporeal.catalog.database import CatalogError
+from corporeal.errors import MissingExtraError
 
-_ALGORITHM = "AWS4-HMAC-SHA256"
+if TYPE_CHECKING:
+    from botocore.credentials import Credentials
+
 _TRIES = 4
 _TIMEOUT_S = 30.0
 _MAX_ANSWER = 16 << 20
@@ -32,15 +33,6 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 
 _OPENER = urllib.request.build_opener(_NoRedirect)
-
-
-@dataclass(frozen=True)
-class Keys:
-    """What requests are signed with; it is never shown."""
-
-    access: str = field(repr=False)
-    secret: str = field(repr=False)
-    token: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True)
@@ -98,14 +90,14 @@ class Bucket:
     ) -> Answer:
         parts = urlsplit(self.address)
         path = quote(f"{parts.path}/{key}", safe="/-_.~")
-        asked = canonical_query(query)
-        sent = {"host": parts.netloc, **headers}
+        url = f"{parts.scheme}://{parts.netloc}{path}"
+        if query:
+            url += "?" + urlencode(query, quote_via=quote, safe="-_.~")
+        sent = {"Host": parts.netloc, **headers}
         if body:
-            sent["content-md5"] = base64.b64encode(
-                hashlib.md5(body, usedforsecurity=False).digest()
-            ).decode()
-        sent = signed(method, path, asked, sent, body, region=self.region, keys=keys())
-        url = f"{parts.scheme}://{parts.netloc}{path}" + (f"?{asked}" if asked else "")
+            digest = hashlib.md5(body, usedforsecurity=False).digest()
+            sent["Content-MD5"] = base64.b64encode(digest).decode()
+        sent = sign(method, url, sent, body, region=self.region, credentials=credentials())
         request = urllib.request.Request(url, data=body or None, headers=sent, method=method)
         try:
             with _OPENER.open(request, timeout=_TIMEOUT_S) as reply:
@@ -115,7 +107,7 @@ class Bucket:
                 return Answer(error.code, dict(error.headers), error.read(_MAX_ANSWER))
 
 
-def keys() -> Keys:
+def credentials() -> Credentials:
     """From the environment and nowhere else."""
     access = os.environ.get("AWS_ACCESS_KEY_ID", "")
     secret = os.environ.get("AWS_SECRET_ACCESS_KEY", "")
@@ -124,45 +116,26 @@ def keys() -> Keys:
             "a request to S3 needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the "
             "environment, which are not set. Set them."
         )
-    return Keys(access, secret, os.environ.get("AWS_SESSION_TOKEN", ""))
+    try:
+        from botocore.credentials import Credentials
+    except ModuleNotFoundError:
+        raise MissingExtraError("botocore", "server") from None
+    return Credentials(access, secret, os.environ.get("AWS_SESSION_TOKEN") or None)
 
 
-def canonical_query(query: Mapping[str, str]) -> str:
-    """Names and values percent-encoded, in order of the names."""
-    encoded = sorted((quote(name, safe="-_.~"), quote(query[name], safe="-_.~")) for name in query)
-    return "&".join(f"{name}={value}" for name, value in encoded)
-
-
-def signed(
+def sign(
     method: str,
-    path: str,
-    query: str,
+    url: str,
     headers: Mapping[str, str],
     body: bytes,
     *,
     region: str,
-    keys: Keys,
-    at: datetime | None = None,
+    credentials: Credentials,
 ) -> dict[str, str]:
-    """The headers, with those of AWS Signature Version 4; `path` and `query` are encoded."""
-    stamp = (at or datetime.now(UTC)).strftime("%Y%m%dT%H%M%SZ")
-    payload = hashlib.sha256(body).hexdigest()
-    sent = {**headers, "x-amz-date": stamp, "x-amz-content-sha256": payload}
-    if keys.token:
-        sent["x-amz-security-token"] = keys.token
-    names = sorted(sent)
-    listed = ";".join(names)
-    lines = [method, path, query, *(f"{name}:{sent[name].strip()}" for name in names), "", listed,
-             payload]  # fmt: skip
-    scope = f"{stamp[:8]}/{region}/s3/aws4_request"
-    asked = hashlib.sha256("\n".join(lines).encode()).hexdigest()
-    key = f"AWS4{keys.secret}".encode()
-    for part in scope.split("/"):
-        key = hmac.digest(key, part.encode(), "sha256")
-    text = f"{_ALGORITHM}\n{stamp}\n{scope}\n{asked}"
-    signature = hmac.digest(key, text.encode(), "sha256").hex()
-    sent["authorization"] = (
-        f"{_ALGORITHM} Credential={keys.access}/{scope},SignedHeaders={listed},"
-        f"Signature={signature}"
-    )
-    return sent
+    """The headers, with those of AWS Signature Version 4; `url` is encoded."""
+    from botocore.auth import S3SigV4Auth
+    from botocore.awsrequest import AWSRequest
+
+    request = AWSRequest(method=method, url=url, headers=dict(headers), data=body)
+    S3SigV4Auth(credentials, "s3", region).add_auth(request)
+    return dict(request.headers.items())
