@@ -1,6 +1,6 @@
 """Who has logged in: a signed cookie that outlives the server and ends with its token.
 
-The cookie holds the hash of the token, until when it is good, and a signature by a key in the
+The cookie holds the hash of the token, when it was signed, and a signature by a key in the
 workspace: not the token itself, since browsers send a cookie to every port of a machine. The
 catalogue is asked at each request, so that a token that is revoked ends its sessions at once.
 """
@@ -8,13 +8,13 @@ catalogue is asked at each request, so that a token that is revoked ends its ses
 from __future__ import annotations
 
 import hashlib
-import hmac
 import os
 import secrets
-import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+from itsdangerous import BadSignature, TimestampSigner
 
 FILE = ".studio-key"
 DAYS = 14
@@ -37,22 +37,20 @@ class SessionKey:
         """The name of the cookie of those who came by a link."""
         return f"{self.cookie}_share"
 
-    def sign(self, digest: str, *, days: float = DAYS, now_s: float | None = None) -> str:
+    def sign(self, digest: str) -> str:
         """What the cookie holds for a token's hash."""
-        until = int((time.time() if now_s is None else now_s) + days * 86400)
-        said = f"{digest}.{until}"
-        return f"{said}.{self._signature(said)}"
+        return self._signer.sign(digest).decode()
 
     def read(self, cookie: str) -> str | None:
         """The hash of the token in a cookie that is ours and still good."""
-        said, _, signature = cookie.rpartition(".")
-        if not cookie.isascii() or not hmac.compare_digest(self._signature(said), signature):
+        try:
+            return self._signer.unsign(cookie, max_age=DAYS * 86400).decode()
+        except BadSignature:
             return None
-        digest, _, until = said.partition(".")
-        return digest if int(until) > time.time() else None
 
-    def _signature(self, said: str) -> str:
-        return hmac.new(self.secret, said.encode(), hashlib.sha256).hexdigest()
+    @property
+    def _signer(self) -> TimestampSigner:
+        return TimestampSigner(self.secret, salt="studio session", digest_method=hashlib.sha256)
 
 
 def session_key(root: Path) -> SessionKey:
