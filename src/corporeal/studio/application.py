@@ -8,19 +8,25 @@ from fastapi import APIRouter, FastAPI
 from fastapi.responses import FileResponse, Response
 from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import Receive, Scope, Send
 
 from corporeal import __version__
 from corporeal.registry import plugins
 from corporeal.studio import problem
-from corporeal.studio.access.compression import Compression
 from corporeal.studio.access.guard import Guard
+from corporeal.studio.binary import MEDIA
 from corporeal.studio.routes.share import LINKS
 from corporeal.studio.studio import Studio
 
 ROUTES = "corporeal.studio.routes"
 NO_PAGE = "Studio's page was not built. In a clone of Corporeal, run: make studio."
 STALE = "This part of Studio's page is not here any more: Studio was updated. Reload the page."
+# Packed already, read by byte range, or of little use to pack.
+_SENT_AS_IT_IS = (
+    MEDIA, "application/octet-stream", "application/x-hdf5", "audio/*", "font/woff2", "image/jpeg",
+    "image/png", "text/event-stream", "video/*",
+)  # fmt: skip
 
 
 def create_application(studio: Studio) -> FastAPI:
@@ -41,7 +47,9 @@ def create_application(studio: Studio) -> FastAPI:
     app.include_router(LINKS)
     app.mount("/assets", _Assets(directory=studio.settings.page / "assets", check_dir=False))
     app.router.default = _Front(studio)
-    app.add_middleware(Compression)
+    app.add_middleware(
+        GZipMiddleware, minimum_size=1000, compresslevel=4, exclude_content_types=_SENT_AS_IT_IS
+    )
     app.add_middleware(Guard, settings=studio.settings)
     return app
 
