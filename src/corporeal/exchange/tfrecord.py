@@ -14,13 +14,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import google_crc32c
 import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.errors import EpisodeError
-from corporeal.exchange.rlds.crc32c import masked_crc
-
-__all__ = ["MAX_RECORD", "Place", "Values", "masked_crc", "parse_example", "records"]
 
 MAX_RECORD = (1 << 31) - 1
 """As much as a protocol buffer may have."""
@@ -32,6 +30,16 @@ _MAX_ENTRIES = 1 << 22
 _BLOCK = 1 << 20
 
 Values = list[bytes] | NDArray[Any]
+
+
+def masked_crc(data: bytes) -> int:
+    """CRC-32C, turned and shifted as TFRecord stores it."""
+    return masked(google_crc32c.value(data))
+
+
+def masked(crc: int) -> int:
+    """A checksum as TFRecord stores it."""
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, Self
 
+import google_crc32c
 import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.errors import WriteError
-from corporeal.exchange.rlds.crc32c import crc32c, masked, masked_crc
-from corporeal.exchange.tfrecord import MAX_RECORD
+from corporeal.exchange.tfrecord import MAX_RECORD, masked, masked_crc
 
 # The lists of a tf.train.Feature by the kind of their entries: bytes, floats, integers.
 _LISTS = {"S": 1, "f": 2, "i": 3}
@@ -75,7 +75,7 @@ class ExampleWriter:
             size = struct.pack("<Q", total)
             out.write(size + struct.pack("<I", masked_crc(size)))
             for part in _parts(bodies.values(), inside):
-                crc = crc32c(part, crc)
+                crc = google_crc32c.extend(crc, part)
                 out.write(part)
             out.write(struct.pack("<I", masked(crc)))
         return total
