@@ -15,7 +15,8 @@ from PIL import Image
 from corporeal.episode.recording import Stills
 from corporeal.errors import EpisodeError
 from corporeal.exchange.format import open_dataset
-from corporeal.exchange.tfrecord import masked_crc, parse_example, records
+from corporeal.exchange.tfrecord.example import parse_example
+from corporeal.exchange.tfrecord.record import masked_crc, records
 
 
 def varint(number: int) -> bytes:

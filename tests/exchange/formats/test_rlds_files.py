@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corporeal.errors import EpisodeError, WriteError
-from corporeal.exchange.rlds import record
-from corporeal.exchange.rlds.record import ExampleWriter, packed_integers
-from corporeal.exchange.tfrecord import masked, masked_crc, parse_example, records
+from corporeal.exchange.tfrecord import example_writer
+from corporeal.exchange.tfrecord.example import parse_example
+from corporeal.exchange.tfrecord.example_writer import ExampleWriter, packed_integers
+from corporeal.exchange.tfrecord.record import masked, masked_crc, records
 
 
 def slow_crc(data: bytes) -> int:
@@ -75,7 +76,7 @@ def test_features_that_grow_in_blocks_are_one_feature(tmp_path: Path) -> None:
 def test_an_episode_that_no_record_can_hold_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(record, "MAX_RECORD", 1000)
+    monkeypatch.setattr(example_writer, "MAX_RECORD", 1000)
     with ExampleWriter(tmp_path) as example:
         example.numbers("a", np.zeros(400))
         with pytest.raises(WriteError, match="smaller pictures"):
@@ -104,10 +105,10 @@ def test_a_flipped_bit_in_the_data_is_found(tmp_path: Path) -> None:
 
 def test_a_number_without_an_end_takes_no_memory() -> None:
     packed = b"\x0a" + b"\x80\x80\x04" + b"\xff" * 65535 + b"\x01"
-    listed = b"\x1a" + record._varint(len(packed)) + packed
-    entry = b"\x0a\x01a\x12" + record._varint(len(listed)) + listed
-    features = b"\x0a" + record._varint(len(entry)) + entry
-    data = b"\x0a" + record._varint(len(features)) + features
+    listed = b"\x1a" + example_writer._varint(len(packed)) + packed
+    entry = b"\x0a\x01a\x12" + example_writer._varint(len(listed)) + listed
+    features = b"\x0a" + example_writer._varint(len(entry)) + entry
+    data = b"\x0a" + example_writer._varint(len(features)) + features
     with pytest.raises(EpisodeError, match="more than ten bytes"):
         parse_example(data)
 

@@ -19,7 +19,7 @@ from corporeal.exchange.format import open_dataset
 from corporeal.exchange.layout import layout_of
 from corporeal.exchange.plan import Plan
 from corporeal.exchange.rlds.features import Leaf, features_json
-from corporeal.exchange.rlds.record import ExampleWriter
+from corporeal.exchange.tfrecord.example_writer import ExampleWriter
 
 STEPS = 6
 

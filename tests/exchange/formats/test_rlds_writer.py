@@ -21,7 +21,8 @@ from corporeal.exchange.rlds import writer as rlds_writer
 from corporeal.exchange.rlds.names import label
 from corporeal.exchange.rlds.writer import dataset_name
 from corporeal.exchange.table import Table
-from corporeal.exchange.tfrecord import parse_example, records
+from corporeal.exchange.tfrecord.example import parse_example
+from corporeal.exchange.tfrecord.record import records
 
 WRITER = FORMAT.writer
 assert WRITER is not None

@@ -14,7 +14,7 @@ from corporeal.exchange.rlds.meaning import read_meaning
 from corporeal.exchange.rlds.names import label
 from corporeal.exchange.rlds.reader import Reader
 from corporeal.exchange.rlds.writer import assemble, write_piece
-from corporeal.exchange.tfrecord import records
+from corporeal.exchange.tfrecord.record import records
 
 
 def recognises(path: Path) -> bool:

@@ -16,7 +16,7 @@ from corporeal.errors import EpisodeError
 from corporeal.exchange.rlds.features import STEPS, Leaf
 from corporeal.exchange.rlds.known_sets import KnownSet
 from corporeal.exchange.rlds.names import TEXTS, is_text
-from corporeal.exchange.tfrecord import Values
+from corporeal.exchange.tfrecord.example import Values
 from corporeal.schema.stream import Stream
 
 EPISODE = "episode_metadata/"

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from corporeal.errors import EpisodeError
 from corporeal.exchange.json_text import read_json
-from corporeal.exchange.tfrecord import Values
+from corporeal.exchange.tfrecord.example import Values
 
 FILE = "features.json"
 STEPS = "steps/"

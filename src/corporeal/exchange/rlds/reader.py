@@ -25,7 +25,8 @@ from corporeal.exchange.rlds.known_sets import KnownSet
 from corporeal.exchange.rlds.meaning import Meaning
 from corporeal.exchange.rlds.names import INSTRUCTION, TIME, is_mark
 from corporeal.exchange.rlds.still_signals import picture_signal
-from corporeal.exchange.tfrecord import Place, Values, parse_example
+from corporeal.exchange.tfrecord.example import Values, parse_example
+from corporeal.exchange.tfrecord.record import Place
 from corporeal.schema.stream import Stream
 
 Example = Mapping[str, Values]

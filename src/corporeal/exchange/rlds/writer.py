@@ -34,8 +34,8 @@ from corporeal.exchange.rlds.features import FILE, STEPS, Leaf, features_json
 from corporeal.exchange.rlds.listing import INFO
 from corporeal.exchange.rlds.meaning import meaning_of, write_meaning
 from corporeal.exchange.rlds.names import INSTRUCTION, MODE, TIME, label
-from corporeal.exchange.rlds.record import ExampleWriter
 from corporeal.exchange.table import Camera, Table
+from corporeal.exchange.tfrecord.example_writer import ExampleWriter
 from corporeal.exchange.training.mode import MODES
 from corporeal.schema.stream import Stream
 

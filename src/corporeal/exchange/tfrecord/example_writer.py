@@ -6,17 +6,15 @@ all of it is there; then the record is put together. No feature is ever held in 
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, Self
 
-import google_crc32c
 import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.errors import WriteError
-from corporeal.exchange.tfrecord import MAX_RECORD, masked, masked_crc
+from corporeal.exchange.tfrecord.record import MAX_RECORD, write_record
 
 # The lists of a tf.train.Feature by the kind of their entries: bytes, floats, integers.
 _LISTS = {"S": 1, "f": 2, "i": 3}
@@ -70,14 +68,7 @@ class ExampleWriter:
                 f"{MAX_RECORD >> 20}. Export smaller pictures (--image-size) or fewer rows "
                 "(--rate)."
             )
-        crc = 0
-        with path.open("wb") as out:
-            size = struct.pack("<Q", total)
-            out.write(size + struct.pack("<I", masked_crc(size)))
-            for part in _parts(bodies.values(), inside):
-                crc = google_crc32c.extend(crc, part)
-                out.write(part)
-            out.write(struct.pack("<I", masked(crc)))
+        write_record(path, total, _parts(bodies.values(), inside))
         return total
 
     def _file(self, name: str, kind: str) -> IO[bytes]:

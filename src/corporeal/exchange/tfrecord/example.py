@@ -1,86 +1,27 @@
-"""TFRecord files and the tf.train.Example in each record, read without TensorFlow.
+"""A tf.train.Example read without TensorFlow: a map from names to bytes, floats or integers.
 
-The framing is `length (uint64), masked CRC-32C of it, bytes, masked CRC-32C of them`; an Example
-is a protocol buffer with a map from feature names to lists of bytes, floats or integers. See
-https://www.tensorflow.org/tutorials/load_data/tfrecord and the wire format of protocol buffers.
+Read by hand, since the `protobuf` package hands numbers over one by one and sets no bound on what
+a hostile record may take apart into. See the wire format of protocol buffers.
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
-import google_crc32c
 import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.errors import EpisodeError
 
-MAX_RECORD = (1 << 31) - 1
-"""As much as a protocol buffer may have."""
-_HEAD = 12
-_TAIL = 4
 # What one record may take apart into: every entry is an object, so that bytes alone are no bound.
 _MAX_FEATURES = 1 << 14
 _MAX_ENTRIES = 1 << 22
 _BLOCK = 1 << 20
 
 Values = list[bytes] | NDArray[Any]
-
-
-def masked_crc(data: bytes) -> int:
-    """CRC-32C, turned and shifted as TFRecord stores it."""
-    return masked(google_crc32c.value(data))
-
-
-def masked(crc: int) -> int:
-    """A checksum as TFRecord stores it."""
-    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a record's bytes lie."""
-
-    path: Path
-    offset: int
-    size: int
-
-    def read(self) -> bytes:
-        """The record; raises EpisodeError when its checksum is not that of its bytes."""
-        with self.path.open("rb") as file:
-            file.seek(self.offset)
-            data, tail = file.read(self.size), file.read(_TAIL)
-        if len(tail) < _TAIL or masked_crc(data) != struct.unpack("<I", tail)[0]:
-            raise _broken(self.path, self.offset, "starts a record with a wrong checksum")
-        return data
-
-
-def records(path: Path) -> Iterator[Place]:
-    """Every record of a file; only the lengths are read, and each is checked."""
-    total = path.stat().st_size
-    with path.open("rb") as file:
-        offset = 0
-        while offset < total:
-            file.seek(offset)
-            head = file.read(_HEAD)
-            if len(head) < _HEAD:
-                raise _broken(path, offset, "ends in the middle of a record")
-            size, sum_of_size = struct.unpack("<QI", head)
-            if masked_crc(head[:8]) != sum_of_size:
-                raise _broken(path, offset, "has a wrong checksum")
-            if size > MAX_RECORD or offset + _HEAD + size + _TAIL > total:
-                raise _broken(path, offset, f"has a record of {size} bytes, more than are there")
-            yield Place(path, offset + _HEAD, size)
-            offset += _HEAD + size + _TAIL
-
-
-def _broken(path: Path, offset: int, what: str) -> EpisodeError:
-    return EpisodeError(f"{path}: byte {offset} {what}. Replace the file.")
 
 
 def parse_example(data: bytes) -> dict[str, Values]:
