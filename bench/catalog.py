@@ -27,9 +27,9 @@ from bench.episode.report import machine
 from corporeal.catalog.audit import verify
 from corporeal.catalog.catalogue import Entry, add
 from corporeal.catalog.query.listing import count, page
-from corporeal.catalog.release.creation import create_release
 from corporeal.catalog.state import State
 from corporeal.catalog.workspace import CATALOG, Workspace, make_workspace
+from corporeal.release.creation import create_release
 
 TASKS = ("pick_place", "reach", "handover", "bimanual_lift", "walk", "walk_carry", "stand")
 CHECKS = ("joint_order", "camera_follows_motion", "no_gaps", "force_spikes", "self_collision")

@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 from scipy import stats
 
-from corporeal.catalog.monitoring.control_chart import (
+from corporeal.operations.monitoring.control_chart import (
     MOST_IN_SUMS,
     Chart,
     Rules,

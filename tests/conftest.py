@@ -7,11 +7,33 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.catalog.databases import (
+    database,
+    empty_url,
+    postgres_fresh,
+    postgres_server,
+    postgres_url,
+    s3_server,
+    s3_store,
+    s3_url,
+)
 from tests.studio.real_browser import browser_open, program
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+__all__ = [
+    "browser",
+    "database",
+    "empty_url",
+    "postgres_fresh",
+    "postgres_server",
+    "postgres_url",
+    "s3_server",
+    "s3_store",
+    "s3_url",
+    "shared_data",
+]
 PROJECT = Path(__file__).resolve().parents[1]
 
 

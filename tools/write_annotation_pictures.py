@@ -22,23 +22,23 @@ import numpy as np
 import uvicorn
 from PIL import Image, ImageDraw
 
-from corporeal.annotation.annotation import Annotation, Instruction
-from corporeal.annotation.edit import Edit, Put, Set, Step
-from corporeal.annotation.event import detect
-from corporeal.annotation.library import open_taxonomy
-from corporeal.annotation.proposal import Question, proposers
-from corporeal.annotation.reference import reference_stream
 from corporeal.catalog.accounts import add_account, new_token
 from corporeal.catalog.ingestion.ingest import ingest
-from corporeal.catalog.labelling.edits import save_edits
-from corporeal.catalog.labelling.frames import Frames
-from corporeal.catalog.labelling.tasks import create_tasks, frames_of, submit, take_next
 from corporeal.catalog.permission import Actor, Role
 from corporeal.catalog.query.listing import every
 from corporeal.catalog.store import digest_of
 from corporeal.catalog.workspace import Workspace, make_workspace
 from corporeal.episode.episode import Episode
 from corporeal.episode.recording import recording_of
+from corporeal.labelling.annotation import Annotation, Instruction
+from corporeal.labelling.edit import Edit, Put, Set, Step
+from corporeal.labelling.event import detect
+from corporeal.labelling.library import open_taxonomy
+from corporeal.labelling.proposal import Question, proposers
+from corporeal.labelling.reference import reference_stream
+from corporeal.labelling.tasks.edits import save_edits
+from corporeal.labelling.tasks.frames import Frames
+from corporeal.labelling.tasks.tasks import create_tasks, frames_of, submit, take_next
 from corporeal.studio.application import create_application
 from corporeal.studio.settings import Settings
 from corporeal.studio.studio import open_studio

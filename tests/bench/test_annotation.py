@@ -11,10 +11,10 @@ from bench.annotation.episodes import REFERENCE, TrueEpisode, true_episode, with
 from bench.annotation.proposals import calibration, figures, judged
 from bench.annotation.scoring import Hit, f1, score, truth
 
-from corporeal.annotation.annotation import Annotation, Segment
-from corporeal.annotation.library import open_taxonomy
-from corporeal.annotation.proposal import Example, propose
-from corporeal.annotation.reference import end_ns
+from corporeal.labelling.annotation import Annotation, Segment
+from corporeal.labelling.library import open_taxonomy
+from corporeal.labelling.proposal import Example, propose
+from corporeal.labelling.reference import end_ns
 
 READY = open_taxonomy("manipulation")
 

@@ -7,20 +7,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.catalog.labelling.work import ANN, BEN, LEAD, asked, episodes, finish, said, taxonomy
+from tests.labelling.tasks.work import ANN, BEN, LEAD, asked, episodes, finish, said, taxonomy
 from typer.testing import CliRunner, Result
 
-from corporeal.annotation.label_file import read_label_file
-from corporeal.annotation.library import open_taxonomy
 from corporeal.catalog.accounts import ACCOUNT_VARIABLE, add_account
-from corporeal.catalog.labelling.labels import labels_of
-from corporeal.catalog.labelling.task_row import frames_of, tasks
 from corporeal.catalog.permission import Actor, PermissionDeniedError
 from corporeal.catalog.workspace import make_workspace, open_workspace
 from corporeal.cli.program import program
 from corporeal.embodiment.library import open_robot
 from corporeal.episode.writer import EpisodeWriter
 from corporeal.errors import CorporealError
+from corporeal.labelling.label_file import read_label_file
+from corporeal.labelling.library import open_taxonomy
+from corporeal.labelling.tasks.labels import labels_of
+from corporeal.labelling.tasks.task_row import frames_of, tasks
 from corporeal.testing import Workload
 
 

@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 from bench.partners import partner_python
-from tests.catalog.card.small_release import MANIFEST, entries, facts_of
 from tests.exchange.small_sets import write_episodes
+from tests.release.card.small_release import MANIFEST, entries, facts_of
 
-from corporeal.catalog.card.croissant import croissant
-from corporeal.catalog.card.markdown import render_card
-from corporeal.catalog.card.parts import ReleaseFile
-from corporeal.catalog.card.plots import card_plots
 from corporeal.exchange.conversion import export
 from corporeal.exchange.format import open_dataset
 from corporeal.exchange.plan import Plan
+from corporeal.release.card.croissant import croissant
+from corporeal.release.card.markdown import render_card
+from corporeal.release.card.parts import ReleaseFile
+from corporeal.release.card.plots import card_plots
 
 pytestmark = pytest.mark.slow
 

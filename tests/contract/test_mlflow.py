@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from bench.partners import PROJECT, partner_python
-from tests.catalog.card.small_release import MANIFEST
+from tests.release.card.small_release import MANIFEST
 
 pytestmark = pytest.mark.slow
 
@@ -25,9 +25,9 @@ WAIT_S = 120
 SCRIPT = """\
 import json, sys
 from pathlib import Path
-from corporeal.catalog.tracking.tracking import track_batch, track_release, tracking_available
-from corporeal.catalog.tracking.address import place
-from tests.catalog.card.small_release import entries, facts_of
+from corporeal.operations.tracking.tracking import track_batch, track_release, tracking_available
+from corporeal.operations.tracking.address import place
+from tests.release.card.small_release import entries, facts_of
 
 work, uri = Path(sys.argv[1]), sys.argv[2]
 facts = facts_of(work, entries(20))
@@ -62,7 +62,7 @@ print(json.dumps({"warnings": warnings, "once": first.run == again.run,
 BROKEN = """\
 import json, threading, time
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from corporeal.catalog.tracking.tracking import track_batch
+from corporeal.operations.tracking.tracking import track_batch
 
 class Broken(BaseHTTPRequestHandler):
     def do_GET(self):

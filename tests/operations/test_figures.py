@@ -12,7 +12,6 @@ from tests.operations.made_up import DAY_NS, fill, laboratory
 
 from corporeal.catalog.catalogue import Entry
 from corporeal.catalog.database import CatalogError, Database
-from corporeal.catalog.monitoring.batch_metrics import batch_metrics
 from corporeal.catalog.query.listing import count
 from corporeal.operations.figures.batch_series import (
     FIGURES,
@@ -29,6 +28,7 @@ from corporeal.operations.figures.refusal_history import refusal_history
 from corporeal.operations.figures.score_spread import BINS, score_spread
 from corporeal.operations.figures.throughput import bucketed, daily, undated
 from corporeal.operations.figures.waiting import waiting
+from corporeal.operations.monitoring.batch_metrics import batch_metrics
 from corporeal.operations.scope import read_scope
 
 

@@ -10,14 +10,14 @@ from typing import Any
 from fastapi.testclient import TestClient
 from sqlalchemy import Connection
 
-from corporeal.annotation.annotation import Annotation, Instruction, Segment
-from corporeal.annotation.edit import Drop, Edit, Put, Set, Step
-from corporeal.annotation.reference import end_ns
 from corporeal.catalog.accounts import add_account, new_token
-from corporeal.catalog.labelling.edits import save_edits
-from corporeal.catalog.labelling.tasks import LabelTask, frames_of, submit
 from corporeal.catalog.permission import Actor, Role
 from corporeal.catalog.workspace import Workspace
+from corporeal.labelling.annotation import Annotation, Instruction, Segment
+from corporeal.labelling.edit import Drop, Edit, Put, Set, Step
+from corporeal.labelling.reference import end_ns
+from corporeal.labelling.tasks.edits import save_edits
+from corporeal.labelling.tasks.tasks import LabelTask, frames_of, submit
 
 ADMIN = Actor("root", "admin")
 ROLES: Mapping[str, Role] = {

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from corporeal.annotation.annotation import Annotation, Segment
-from corporeal.annotation.library import open_taxonomy
-from corporeal.catalog.labelling.frames import Frames, read_frames
-from corporeal.catalog.labelling.tasks import assign, create_tasks
 from corporeal.catalog.permission import Actor
 from corporeal.catalog.query.listing import every
 from corporeal.catalog.workspace import Workspace
+from corporeal.labelling.annotation import Annotation, Segment
+from corporeal.labelling.library import open_taxonomy
+from corporeal.labelling.tasks.frames import Frames, read_frames
+from corporeal.labelling.tasks.tasks import assign, create_tasks
 
 LEAD = Actor("lena", "lead")
 ANN = Actor("ann", "annotator")

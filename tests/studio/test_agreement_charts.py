@@ -13,15 +13,15 @@ from sqlalchemy import Connection, update
 from tests.catalog.entries import entry
 from tests.studio.label_work import label_all, phases
 
-from corporeal.annotation.annotation import Annotation
-from corporeal.annotation.library import open_taxonomy
 from corporeal.catalog.catalogue import add
 from corporeal.catalog.database import Database
-from corporeal.catalog.labelling.frames import Frames
-from corporeal.catalog.labelling.tasks import add_seconds, create_tasks, take_next
 from corporeal.catalog.permission import Actor
 from corporeal.catalog.tables import LABEL_TASK
 from corporeal.catalog.upgrade import upgrade
+from corporeal.labelling.annotation import Annotation
+from corporeal.labelling.library import open_taxonomy
+from corporeal.labelling.tasks.frames import Frames
+from corporeal.labelling.tasks.tasks import add_seconds, create_tasks, take_next
 from corporeal.operations.scope import read_scope
 from corporeal.studio.chart import Bars, Drawing, Heat, Line, Stacked, TableOf, charts
 

@@ -15,11 +15,11 @@ from tests.studio.labelled import ANN, BOB, LEAD, PHASES, frames, make_pair, mak
 from tests.studio.people import open_client, token_of
 from tests.studio.small_workspace import burnt_number
 
-from corporeal.annotation.annotation import Annotation, AnnotationError
-from corporeal.annotation.edit import Edit, apply, inverse
-from corporeal.catalog.labelling.edits import save_edits
-from corporeal.catalog.labelling.tasks import give_back
 from corporeal.catalog.workspace import Workspace
+from corporeal.labelling.annotation import Annotation, AnnotationError
+from corporeal.labelling.edit import Edit, apply, inverse
+from corporeal.labelling.tasks.edits import save_edits
+from corporeal.labelling.tasks.tasks import give_back
 from corporeal.studio.settings import Settings
 
 _CASES = Path(__file__).parents[2] / "web/src/pages/annotate/edit_cases.json"

@@ -14,10 +14,10 @@ from tests.studio.small_workspace import burnt_number
 from tests.studio.waiting import comes_to, fits
 from tests.studio.workbench import open_bench, phases, selected
 
-from corporeal.annotation.edit import Edit
-from corporeal.catalog.labelling.edits import edits_of, save_edits
-from corporeal.catalog.labelling.task_row import task as task_of
 from corporeal.catalog.workspace import Workspace
+from corporeal.labelling.edit import Edit
+from corporeal.labelling.tasks.edits import edits_of, save_edits
+from corporeal.labelling.tasks.task_row import task as task_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

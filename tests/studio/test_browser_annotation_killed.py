@@ -18,10 +18,10 @@ from tests.studio.studio_process import StudioProcess
 from tests.studio.waiting import comes_to
 from tests.studio.workbench import open_bench
 
-from corporeal.annotation.annotation import Annotation, Segment
-from corporeal.catalog.labelling.edits import edits_of
-from corporeal.catalog.labelling.task_row import task as task_of
 from corporeal.catalog.workspace import Workspace
+from corporeal.labelling.annotation import Annotation, Segment
+from corporeal.labelling.tasks.edits import edits_of
+from corporeal.labelling.tasks.task_row import task as task_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page

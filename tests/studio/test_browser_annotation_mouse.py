@@ -9,9 +9,9 @@ from tests.studio.labelled import FRAMES, frames, make_task, proposal
 from tests.studio.waiting import at_rest, comes_to
 from tests.studio.workbench import open_bench, phases, selected
 
-from corporeal.catalog.labelling.frames import Frames
-from corporeal.catalog.labelling.task_row import task as task_of
 from corporeal.catalog.workspace import Workspace
+from corporeal.labelling.tasks.frames import Frames
+from corporeal.labelling.tasks.task_row import task as task_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

@@ -11,15 +11,15 @@ from tests.studio.labelled import FRAMES, frames, proposal
 from tests.studio.real_browser import new_page
 from tests.studio.studio_process import StudioProcess
 
-from corporeal.annotation.annotation import Annotation, Instruction
-from corporeal.annotation.library import open_taxonomy
 from corporeal.catalog.audit import verify as verify_audit
-from corporeal.catalog.labelling.labels import accept_labels, labels_of
-from corporeal.catalog.labelling.qualification import is_qualified
-from corporeal.catalog.labelling.tasks import create_tasks, frames_of, task
-from corporeal.catalog.release.creation import create_release
-from corporeal.catalog.release.reading import release_dataset
 from corporeal.catalog.workspace import Workspace, open_workspace
+from corporeal.labelling.annotation import Annotation, Instruction
+from corporeal.labelling.library import open_taxonomy
+from corporeal.labelling.tasks.labels import accept_labels, labels_of
+from corporeal.labelling.tasks.qualification import is_qualified
+from corporeal.labelling.tasks.tasks import create_tasks, frames_of, task
+from corporeal.release.creation import create_release
+from corporeal.release.reading import release_dataset
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -10,9 +10,9 @@ from tests.studio.label_work import People, boundaries, label_all, make_people
 from tests.studio.real_browser import new_page
 from tests.studio.waiting import fits
 
-from corporeal.catalog.labelling.labels import labels_of
-from corporeal.catalog.labelling.tasks import frames_of, task
 from corporeal.catalog.workspace import Workspace
+from corporeal.labelling.tasks.labels import labels_of
+from corporeal.labelling.tasks.tasks import frames_of, task
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -7,13 +7,6 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection
-from tests.catalog.conftest import (
-    database,
-    empty_url,
-    postgres_fresh,
-    postgres_server,
-    postgres_url,
-)
 from tests.catalog.entries import entry
 from tests.operations.made_up import DAY_NS, fill, laboratory
 
@@ -36,8 +29,6 @@ from corporeal.studio.chart import (
     TableOf,
     charts,
 )
-
-__all__ = ["database", "empty_url", "postgres_fresh", "postgres_server", "postgres_url"]
 
 
 @pytest.fixture

@@ -17,13 +17,13 @@ from tests.studio.conftest import SmallWorkspace
 from tests.studio.labelled import ANN, FRAMES, LEAD, PHASES, frames, make_task, proposal
 from tests.studio.people import open_client, token_of
 
-from corporeal.annotation.annotation import Annotation, Instruction, Segment
-from corporeal.annotation.library import open_taxonomy
-from corporeal.catalog.labelling.labels import accept_labels, labels_of, mark_stale
-from corporeal.catalog.labelling.tasks import assign
 from corporeal.catalog.tables import FINDING
 from corporeal.catalog.workspace import Workspace
 from corporeal.exchange.format import open_dataset
+from corporeal.labelling.annotation import Annotation, Instruction, Segment
+from corporeal.labelling.library import open_taxonomy
+from corporeal.labelling.tasks.labels import accept_labels, labels_of, mark_stale
+from corporeal.labelling.tasks.tasks import assign
 from corporeal.units import SECOND_NS
 
 SAID = ("Reach for the box.", "Take hold of the box.")

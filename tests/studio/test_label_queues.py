@@ -17,9 +17,9 @@ from tests.studio.label_work import (
 )
 from tests.studio.people import open_client
 
-from corporeal.catalog.labelling.tasks import task, tasks
 from corporeal.catalog.permission import Actor
 from corporeal.catalog.workspace import Workspace
+from corporeal.labelling.tasks.tasks import task, tasks
 from corporeal.studio.labelling.making import maker
 from corporeal.studio.labelling.order import Order, remember
 from corporeal.studio.settings import Settings

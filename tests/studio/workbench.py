@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from corporeal.catalog.labelling.frames import Frames
-from corporeal.catalog.labelling.task_row import task as task_of
 from corporeal.catalog.workspace import Workspace
+from corporeal.labelling.tasks.frames import Frames
+from corporeal.labelling.tasks.task_row import task as task_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

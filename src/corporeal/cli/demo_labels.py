@@ -6,21 +6,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from corporeal.annotation.annotation import Annotation
-    from corporeal.annotation.edit import Edit
     from corporeal.catalog.permission import Actor
     from corporeal.catalog.workspace import Workspace
+    from corporeal.labelling.annotation import Annotation
+    from corporeal.labelling.edit import Edit
 
 QUEUE, TAXONOMY = "demo", "manipulation"
 
 
 def label(workspace: Workspace, files: dict[str, Path], *, by: Actor) -> int:
     """Propose labels for these episodes (files by id) and confirm them; how many now count."""
-    from corporeal.annotation.library import open_taxonomy
-    from corporeal.catalog.labelling.creation import create_tasks
-    from corporeal.catalog.labelling.edits import save_edits
-    from corporeal.catalog.labelling.submission import accept, submit
-    from corporeal.catalog.labelling.taking import take_next
+    from corporeal.labelling.library import open_taxonomy
+    from corporeal.labelling.tasks.creation import create_tasks
+    from corporeal.labelling.tasks.edits import save_edits
+    from corporeal.labelling.tasks.submission import accept, submit
+    from corporeal.labelling.tasks.taking import take_next
 
     starts, facts = _proposals(files)
     with workspace.database.write() as connection:
@@ -44,10 +44,10 @@ def label(workspace: Workspace, files: dict[str, Path], *, by: Actor) -> int:
 
 def _proposals(files: dict[str, Path]) -> tuple[dict[str, Annotation], dict[str, dict[str, Any]]]:
     """The proposal for each episode, and what its file says of the objects in it."""
-    from corporeal.annotation.library import open_taxonomy
-    from corporeal.annotation.proposal import propose
     from corporeal.episode.episode import Episode
     from corporeal.episode.recording import recording_of
+    from corporeal.labelling.library import open_taxonomy
+    from corporeal.labelling.proposal import propose
 
     taxonomy = open_taxonomy(TAXONOMY)
     starts: dict[str, Annotation] = {}
@@ -63,8 +63,8 @@ def _proposals(files: dict[str, Path]) -> tuple[dict[str, Annotation], dict[str,
 
 def _confirmation(said: Annotation, facts: dict[str, Any]) -> Edit:
     """What an annotator does who finds every proposal right: confirm it, and name the object."""
-    from corporeal.annotation.edit import Edit, Put, Set, Step
-    from corporeal.annotation.library import open_taxonomy
+    from corporeal.labelling.edit import Edit, Put, Set, Step
+    from corporeal.labelling.library import open_taxonomy
 
     things = facts.get("variation", {}).get("things") or [{}]
     known = {

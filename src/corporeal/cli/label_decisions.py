@@ -28,8 +28,8 @@ def accept(
 
     Example: [bold]corporeal annotate accept --all-confident 0.95 --queue monday[/bold]
     """
-    from corporeal.catalog.labelling import tasks as work
-    from corporeal.catalog.labelling.machine import Confident, accept_confident
+    from corporeal.labelling.tasks import tasks as work
+    from corporeal.labelling.tasks.machine import Confident, accept_confident
 
     if (task is None) == (all_confident is None):
         raise CorporealError("accept, got both or nothing; expected a TASK or --all-confident.")
@@ -62,7 +62,7 @@ def give_back(
 
     Example: [bold]corporeal annotate return 3f2a --why 'the grasp begins two frames later'[/bold]
     """
-    from corporeal.catalog.labelling import tasks as work
+    from corporeal.labelling.tasks import tasks as work
 
     with entered(workspace, "judge") as (place, actor), place.database.write() as connection:
         held = work.give_back(connection, task, why, by=actor)
@@ -81,9 +81,9 @@ def history(
 
     Example: [bold]corporeal annotate history 01a1e091[/bold]
     """
-    from corporeal.catalog.labelling.history import history_of
     from corporeal.cli.annotating import find_episodes
     from corporeal.cli.label_tables import print_history
+    from corporeal.labelling.tasks.history import history_of
 
     with entered(workspace, "judge") as (place, _), place.database.read() as connection:
         (row,) = find_episodes(connection, [episode])
@@ -107,8 +107,8 @@ def requeue(
 
     Example: [bold]corporeal annotate requeue manipulation@1.0.0 mine.yaml[/bold]
     """
-    from corporeal.catalog.labelling.requeue import requeue as carry
     from corporeal.cli.annotating import find_taxonomy
+    from corporeal.labelling.tasks.requeue import requeue as carry
 
     with entered(workspace, "judge") as (place, actor), place.database.write() as connection:
         before, after = find_taxonomy(connection, old), find_taxonomy(connection, new)

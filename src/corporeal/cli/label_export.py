@@ -16,8 +16,8 @@ from corporeal.errors import CorporealError
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from corporeal.annotation.label_file import EpisodeLabels, LabelFormat
-    from corporeal.catalog.labelling.labels import Labels
+    from corporeal.labelling.label_file import EpisodeLabels, LabelFormat
+    from corporeal.labelling.tasks.labels import Labels
 
 
 def export(
@@ -41,9 +41,9 @@ def export(
 
     Example: [bold]corporeal annotate export 'task = reach' --out reach.csv[/bold]
     """
-    from corporeal.annotation.label_file import format_of
-    from corporeal.catalog.labelling.labels import labels_in_force
     from corporeal.cli.annotating import find_episodes
+    from corporeal.labelling.label_file import format_of
+    from corporeal.labelling.tasks.labels import labels_in_force
 
     chosen = format_of(out, format_name)
     with entered(workspace, "export") as (place, _), place.database.read() as connection:
@@ -71,8 +71,8 @@ def export(
 
 
 def _labels(connection: Connection, held: Sequence[Labels]) -> list[EpisodeLabels]:
-    from corporeal.annotation.label_file import EpisodeLabels
-    from corporeal.catalog.labelling.task_row import frames_about
+    from corporeal.labelling.label_file import EpisodeLabels
+    from corporeal.labelling.tasks.task_row import frames_about
 
     frames = frames_about(connection, [each.episode for each in held])
     stamps = {name: each.stamps for name, each in frames.items()}
@@ -84,7 +84,7 @@ def _write(
     out: Path, labels: Iterable[EpisodeLabels], chosen: LabelFormat, format_name: str | None
 ) -> list[Path]:
     """One file, or where a format holds one episode only, one for each in a folder."""
-    from corporeal.annotation.label_file import write_label_file
+    from corporeal.labelling.label_file import write_label_file
 
     given = list(labels)
     if chosen.many or (len(given) == 1 and out.suffix == chosen.suffix):

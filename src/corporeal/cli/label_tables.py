@@ -12,13 +12,13 @@ from rich.text import Text
 from corporeal.cli.output import console
 
 if TYPE_CHECKING:
-    from corporeal.annotation.impact import Impact
-    from corporeal.annotation.taxonomy import Taxonomy
-    from corporeal.catalog.labelling.agreement import AgreementReport, BoundaryFigures
-    from corporeal.catalog.labelling.coverage import Coverage
-    from corporeal.catalog.labelling.history import Happening
-    from corporeal.catalog.labelling.progress import QueueProgress
-    from corporeal.catalog.labelling.task_row import LabelTask
+    from corporeal.labelling.impact import Impact
+    from corporeal.labelling.tasks.agreement import AgreementReport, BoundaryFigures
+    from corporeal.labelling.tasks.coverage import Coverage
+    from corporeal.labelling.tasks.history import Happening
+    from corporeal.labelling.tasks.progress import QueueProgress
+    from corporeal.labelling.tasks.task_row import LabelTask
+    from corporeal.labelling.taxonomy import Taxonomy
 
 _MOST = 50
 

@@ -51,9 +51,9 @@ def opener_of(
 def _release_opener(
     reference: str, robot: str | None, workspace: Path | None, splits: Sequence[str]
 ) -> Callable[[], Dataset]:
-    from corporeal.catalog.release.reading import release_opener
     from corporeal.cli.workspaces import entered
     from corporeal.embodiment.library import open_robot
+    from corporeal.release.reading import release_opener
 
     model = open_robot(robot) if robot is not None else None
     with entered(workspace, "export") as (place, _):

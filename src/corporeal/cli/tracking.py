@@ -10,9 +10,9 @@ import typer
 from corporeal.cli.output import stderr
 
 if TYPE_CHECKING:
-    from corporeal.catalog.release.reading import Release
-    from corporeal.catalog.tracking.tracking import Tracked
     from corporeal.catalog.workspace import Workspace
+    from corporeal.operations.tracking.tracking import Tracked
+    from corporeal.release.reading import Release
 
 VARIABLE = "MLFLOW_TRACKING_URI"
 Track = Annotated[
@@ -25,11 +25,11 @@ def track_release(place: Workspace, made: Release, uri: str | None) -> None:
     """A run of the release with its figures, plots and card."""
     if uri is None and not os.environ.get(VARIABLE):
         return
-    from corporeal.catalog.card.facts import card_facts
-    from corporeal.catalog.card.markdown import render_card
-    from corporeal.catalog.card.plots import card_plots
-    from corporeal.catalog.monitoring.batch_metrics import release_metrics
-    from corporeal.catalog.tracking.tracking import track_release as track
+    from corporeal.operations.monitoring.batch_metrics import release_metrics
+    from corporeal.operations.tracking.tracking import track_release as track
+    from corporeal.release.card.facts import card_facts
+    from corporeal.release.card.markdown import render_card
+    from corporeal.release.card.plots import card_plots
 
     with place.database.read() as connection:
         facts = card_facts(connection, made.name, made.version)
@@ -44,9 +44,9 @@ def track_batch(place: Workspace, batch: str | None, uri: str | None) -> None:
         return
     from sqlalchemy import select
 
-    from corporeal.catalog.monitoring.batch_metrics import batch_metrics
     from corporeal.catalog.tables import EPISODE
-    from corporeal.catalog.tracking.tracking import track_batch as track
+    from corporeal.operations.monitoring.batch_metrics import batch_metrics
+    from corporeal.operations.tracking.tracking import track_batch as track
 
     with place.database.read() as connection:
         metrics = batch_metrics(connection, batch)

@@ -6,9 +6,9 @@ import json
 
 from pydantic import BaseModel
 
-from corporeal.annotation.annotation import Annotation, Segment
-from corporeal.annotation.taxonomy import LabelLane, Taxonomy
 from corporeal.episode.episode import Episode
+from corporeal.labelling.annotation import Annotation, Segment
+from corporeal.labelling.taxonomy import LabelLane, Taxonomy
 
 _MOST_MARKS = 10_000
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sqlalchemy import Connection
 
-from corporeal.catalog.labelling.labels import Labels, labels_of
-from corporeal.catalog.labelling.task_row import EDITABLE, tasks
 from corporeal.catalog.permission import Actor, may
+from corporeal.labelling.tasks.labels import Labels, labels_of
+from corporeal.labelling.tasks.task_row import EDITABLE, tasks
 
 
 def seen_labels(connection: Connection, episode: str, actor: Actor) -> Labels | None:

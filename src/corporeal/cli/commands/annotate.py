@@ -40,9 +40,9 @@ def show_taxonomy(
 
     Example: [bold]corporeal annotate taxonomy manipulation --diff mine.yaml[/bold]
     """
-    from corporeal.annotation.impact import impact
     from corporeal.cli.annotating import find_taxonomy
     from corporeal.cli.label_tables import plain_impact, print_impact, print_taxonomy
+    from corporeal.labelling.impact import impact
 
     found = find_taxonomy(None, name)
     if diff is not None:
@@ -85,7 +85,6 @@ def propose(
 
     Example: [bold]corporeal annotate propose 'task = pick_place' --queue monday[/bold]
     """
-    from corporeal.catalog.labelling.creation import check_plan, create_tasks, wanting
     from corporeal.cli.annotating import (
         Proposed,
         find_episodes,
@@ -93,6 +92,7 @@ def propose(
         labelled_examples,
         propose_all,
     )
+    from corporeal.labelling.tasks.creation import check_plan, create_tasks, wanting
 
     check_plan(queue, double, blind)
     with entered(workspace, "judge") as (place, actor):
@@ -145,8 +145,8 @@ def gold(
 
     Example: [bold]corporeal annotate gold 'task = reach and state = annotated'[/bold]
     """
-    from corporeal.catalog.labelling.tasks import create_tasks
     from corporeal.cli.annotating import find_episodes, used_taxonomy
+    from corporeal.labelling.tasks.tasks import create_tasks
 
     with entered(workspace, "judge") as (place, actor), place.database.write() as connection:
         document = used_taxonomy(connection, taxonomy)
@@ -169,9 +169,9 @@ def show_queue(
 
     Example: [bold]corporeal annotate queue monday[/bold]
     """
-    from corporeal.catalog.labelling.progress import queues
-    from corporeal.catalog.labelling.tasks import tasks
     from corporeal.cli.label_tables import print_queues
+    from corporeal.labelling.tasks.progress import queues
+    from corporeal.labelling.tasks.tasks import tasks
 
     with entered(workspace, "read") as (place, _), place.database.read() as connection:
         found = queues(connection, queue=name)
@@ -202,11 +202,11 @@ def status(
     Exits with 1 when an episode lacks something.
     Example: [bold]corporeal annotate status 'task = pick_place'[/bold]
     """
-    from corporeal.catalog.labelling.coverage import coverage_of
-    from corporeal.catalog.labelling.kept_taxonomy import kept_taxonomies
-    from corporeal.catalog.labelling.qualification import qualifications
     from corporeal.cli.annotating import find_episodes, find_taxonomy
     from corporeal.cli.label_tables import print_coverage
+    from corporeal.labelling.tasks.coverage import coverage_of
+    from corporeal.labelling.tasks.kept_taxonomy import kept_taxonomies
+    from corporeal.labelling.tasks.qualification import qualifications
 
     with entered(workspace, "read") as (place, _), place.database.read() as connection:
         asked = None if taxonomy is None else find_taxonomy(connection, taxonomy)
@@ -238,9 +238,9 @@ def agreement(
     Exits with 1 when a gate is not passed.
     Example: [bold]corporeal annotate agreement --queue monday[/bold]
     """
-    from corporeal.catalog.labelling.agreement import agreement_of
     from corporeal.cli.annotating import used_taxonomy
     from corporeal.cli.label_tables import print_agreement
+    from corporeal.labelling.tasks.agreement import agreement_of
 
     with entered(workspace, "judge") as (place, _), place.database.read() as connection:
         document = used_taxonomy(connection, taxonomy)

@@ -105,8 +105,8 @@ def _program() -> str:
 def _catalogue(paths: list[Path], out: Path) -> str | None:
     """Take the episodes into the workspace and release the accepted ones; NAME@VERSION."""
     from corporeal.catalog.ingestion.ingest import ingest
-    from corporeal.catalog.release.creation import create_release
     from corporeal.catalog.workspace import FILE, make_workspace, open_workspace
+    from corporeal.release.creation import create_release
 
     opened = open_workspace if (out / FILE).is_file() else make_workspace
     with stderr().status("ingesting"), opened(out) as workspace:
@@ -138,8 +138,8 @@ def _export(reference: str, out: Path) -> list[tuple[Exported, Proof | None]]:
     from functools import partial
     from importlib.util import find_spec
 
-    from corporeal.catalog.release.reading import open_release
     from corporeal.exchange.plan import Plan
+    from corporeal.release.reading import open_release
 
     wanted = {"lerobot": "dataset", "rrd": "rerun"}
     if find_spec("rerun") is None:

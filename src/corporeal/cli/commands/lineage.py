@@ -13,8 +13,8 @@ from corporeal.cli.workspaces import WorkspaceOption, entered
 from corporeal.errors import CorporealError
 
 if TYPE_CHECKING:
-    from corporeal.catalog.lineage.graph import Graph
     from corporeal.catalog.workspace import Workspace
+    from corporeal.release.lineage.graph import Graph
 
 
 def lineage(
@@ -39,7 +39,7 @@ def lineage(
 
     Example: [bold]corporeal lineage dataset --episode 0 --row 120 --out path.png[/bold]
     """
-    from corporeal.catalog.lineage.picture import as_mermaid, as_text, write_picture
+    from corporeal.release.lineage.picture import as_mermaid, as_text, write_picture
 
     with entered(workspace, "read") as (place, _):
         graph = _graph(place, subject, episode, row, depth)
@@ -58,9 +58,9 @@ def lineage(
 def _graph(
     place: Workspace, subject: str, episode: str | None, row: int | None, depth: int
 ) -> Graph:
-    from corporeal.catalog.lineage.frame_graph import history_of
-    from corporeal.catalog.lineage.frame_trace import trace_frame
-    from corporeal.catalog.lineage.lineage import lineage_of
+    from corporeal.release.lineage.frame_graph import history_of
+    from corporeal.release.lineage.frame_trace import trace_frame
+    from corporeal.release.lineage.lineage import lineage_of
 
     if row is None and episode is None:
         with place.database.read() as connection:

@@ -15,7 +15,7 @@ from corporeal.cli.workspaces import WorkspaceOption, entered
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from corporeal.catalog.monitoring.alarm_log import Watched
+    from corporeal.operations.monitoring.alarm_log import Watched
 
 
 def watch(
@@ -32,9 +32,9 @@ def watch(
 
     Example: [bold]corporeal watch --charts charts[/bold]
     """
-    from corporeal.catalog.alert import alert_channels
-    from corporeal.catalog.monitoring.alarm_log import watch as look
     from corporeal.catalog.workspace import read_settings
+    from corporeal.operations.alert import alert_channels
+    from corporeal.operations.monitoring.alarm_log import watch as look
 
     with entered(workspace, "ingest") as (place, actor):
         channels = alert_channels(read_settings(place.root), root=place.root)
@@ -57,9 +57,9 @@ def _reckon(connection: Connection, who: str) -> int:
     """Put the figures of all batches into the catalogue; how many batches there are."""
     from sqlalchemy import select
 
-    from corporeal.catalog.monitoring.batch_metrics import batch_metrics
-    from corporeal.catalog.monitoring.metric_series import record_metrics
     from corporeal.catalog.tables import EPISODE
+    from corporeal.operations.monitoring.batch_metrics import batch_metrics
+    from corporeal.operations.monitoring.metric_series import record_metrics
 
     query = select(EPISODE.c.batch).where(EPISODE.c.batch.is_not(None)).distinct()
     names = sorted(str(row.batch) for row in connection.execute(query))
@@ -69,9 +69,9 @@ def _reckon(connection: Connection, who: str) -> int:
 
 
 def _draw(connection: Connection, folder: Path) -> None:
-    from corporeal.catalog.monitoring.chart_picture import save_chart
-    from corporeal.catalog.monitoring.metric_series import metric_names, series
-    from corporeal.catalog.monitoring.watch import WATCHED
+    from corporeal.operations.monitoring.chart_picture import save_chart
+    from corporeal.operations.monitoring.metric_series import metric_names, series
+    from corporeal.operations.monitoring.watch import WATCHED
 
     folder.mkdir(parents=True, exist_ok=True)
     for name in metric_names(connection):

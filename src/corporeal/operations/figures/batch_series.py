@@ -9,11 +9,11 @@ from typing import Any, Literal, get_args
 import numpy as np
 from sqlalchemy import ColumnElement, Connection, func, select
 
-from corporeal.catalog.monitoring.metric_series import Series
 from corporeal.catalog.query.spelling import iso
 from corporeal.catalog.tables import EPISODE, FINDING
 from corporeal.operations.coverage.noted import Wanted, notes_of
 from corporeal.operations.figures.outcome import number_of
+from corporeal.operations.monitoring.metric_series import Series
 from corporeal.operations.scope import Scope
 
 Figure = Literal["acceptance_rate", "failure_rate", "score_mean", "findings_per_episode"]

@@ -8,12 +8,12 @@ from typing import Any
 from pydantic import BaseModel, Field
 from sqlalchemy import Connection
 
-from corporeal.annotation.annotation import Annotation
-from corporeal.annotation.edit import Edit
-from corporeal.annotation.taxonomy import Taxonomy
 from corporeal.catalog.audit import events_of
-from corporeal.catalog.labelling.task_row import EDITABLE, LabelTask
 from corporeal.catalog.permission import Actor, may
+from corporeal.labelling.annotation import Annotation
+from corporeal.labelling.edit import Edit
+from corporeal.labelling.tasks.task_row import EDITABLE, LabelTask
+from corporeal.labelling.taxonomy import Taxonomy
 from corporeal.studio.problem import Problem
 
 MOST_EDITS = 500

@@ -7,10 +7,10 @@ from typing import Literal
 
 import numpy as np
 
-from corporeal.catalog.monitoring.control_chart import Chart as ControlChart
-from corporeal.catalog.monitoring.control_chart import Unknown
-from corporeal.catalog.monitoring.metric_series import Series
-from corporeal.catalog.monitoring.watch import (
+from corporeal.operations.monitoring.control_chart import Chart as ControlChart
+from corporeal.operations.monitoring.control_chart import Unknown
+from corporeal.operations.monitoring.metric_series import Series
+from corporeal.operations.monitoring.watch import (
     Alarm,
     chart_series,
     check_series,

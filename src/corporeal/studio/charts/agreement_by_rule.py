@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from sqlalchemy import Connection
 
-from corporeal.annotation.agreement.comparison import MOST_FRAMES
+from corporeal.labelling.agreement.comparison import MOST_FRAMES
 from corporeal.operations.scope import Scope
 from corporeal.studio.chart import Chart, Drawing, Row, TableOf
 from corporeal.studio.charting.wording import counted, percent

@@ -9,14 +9,14 @@ from typing import Literal
 
 from sqlalchemy import Connection
 
-from corporeal.annotation.agreement.comparison import (
+from corporeal.errors import UnknownNameError
+from corporeal.labelling.agreement.comparison import (
     LEAST_EDIT_SCORE,
     LEAST_KAPPA,
     MOST_FRAMES,
     Summary,
     summarise,
 )
-from corporeal.errors import UnknownNameError
 from corporeal.operations.scope import Scope
 from corporeal.studio.chart import Chart, Choice, Drawing, Line, Point, Unit
 from corporeal.studio.charting.wording import counted, listed, percent

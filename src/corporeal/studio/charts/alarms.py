@@ -6,9 +6,9 @@ from typing import get_args
 
 from sqlalchemy import Connection
 
-from corporeal.catalog.monitoring.watch import metric_words
 from corporeal.operations.figures.alarms import ToldAlarm, told_alarms
 from corporeal.operations.figures.batch_series import Grouping
+from corporeal.operations.monitoring.watch import metric_words
 from corporeal.operations.scope import Scope, equals
 from corporeal.studio.chart import Chart, Drawing, Row, TableOf
 from corporeal.studio.charting.wording import counted

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from sqlalchemy import Connection
 
-from corporeal.annotation.agreement.comparison import MOST_FRAMES
+from corporeal.labelling.agreement.comparison import MOST_FRAMES
 from corporeal.operations.scope import Scope
 from corporeal.studio.chart import Cell, Chart, Drawing, Heat
 from corporeal.studio.charting.wording import counted

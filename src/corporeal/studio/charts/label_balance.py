@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sqlalchemy import Connection
 
-from corporeal.catalog.monitoring.watch import LIMITS
 from corporeal.operations.coverage.axis import axes
 from corporeal.operations.figures.label_balance import Label, labels
+from corporeal.operations.monitoring.watch import LIMITS
 from corporeal.operations.scope import Scope
 from corporeal.studio.chart import Chart, Drawing, Segment, Stack, Stacked
 from corporeal.studio.charting.wording import counted, percent

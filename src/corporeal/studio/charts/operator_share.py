@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlalchemy import Connection
 
-from corporeal.catalog.monitoring.watch import LIMITS
 from corporeal.operations.figures.comparison import groups
+from corporeal.operations.monitoring.watch import LIMITS
 from corporeal.operations.scope import Scope, equals
 from corporeal.studio.chart import Bar, Bars, Chart, Drawing
 from corporeal.studio.charting.wording import counted, hours, percent

@@ -6,8 +6,8 @@ import math
 
 from sqlalchemy import Connection
 
-from corporeal.catalog.labelling.anchoring import FEWEST, Anchoring, anchoring_of
 from corporeal.errors import UnknownNameError
+from corporeal.labelling.tasks.anchoring import FEWEST, Anchoring, anchoring_of
 from corporeal.operations.scope import Scope
 from corporeal.studio.chart import Bar, Bars, Chart, Choice, Drawing
 from corporeal.studio.charting.wording import counted

@@ -6,9 +6,9 @@ from typing import Literal
 
 from sqlalchemy import Connection
 
-from corporeal.catalog.monitoring.control_chart import Rules
 from corporeal.errors import UnknownNameError
 from corporeal.operations.figures.batch_series import FIGURES, Figure, batch_series, grouping
+from corporeal.operations.monitoring.control_chart import Rules
 from corporeal.operations.scope import Scope
 from corporeal.studio.chart import Chart, Choice, Drawing, Unit
 from corporeal.studio.charting.batch_line import MOST_POINTS, batch_line, batch_sentence

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
-from corporeal.annotation.agreement.comparison import NOTHING
-from corporeal.annotation.annotation import Annotation
-from corporeal.annotation.reference import end_ns
-from corporeal.annotation.taxonomy import Taxonomy
-from corporeal.catalog.labelling.task_row import LabelTask
+from corporeal.labelling.agreement.comparison import NOTHING
+from corporeal.labelling.annotation import Annotation
+from corporeal.labelling.reference import end_ns
+from corporeal.labelling.tasks.task_row import LabelTask
+from corporeal.labelling.taxonomy import Taxonomy
 from corporeal.studio.labelling.cards import Card, Side, definition_of, rule_of
 from corporeal.studio.lanes import Lane, label_lanes
 

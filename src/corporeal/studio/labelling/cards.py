@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.annotation.agreement.comparison import DisagreementKind, frame_of
-from corporeal.annotation.taxonomy import LabelLane, Rule, Taxonomy
+from corporeal.labelling.agreement.comparison import DisagreementKind, frame_of
+from corporeal.labelling.taxonomy import LabelLane, Rule, Taxonomy
 
 WHOLE = ("outcome", "failure_mode", "variant")
 

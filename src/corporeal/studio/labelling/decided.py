@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, select
 
-from corporeal.annotation.agreement.comparison import by_rule, compare
-from corporeal.annotation.annotation import Annotation
-from corporeal.catalog.labelling.frames import assumed_stamps, frames_from_json
-from corporeal.catalog.labelling.kept_taxonomy import kept_taxonomy
 from corporeal.catalog.tables import EPISODE, LABEL_TASK
+from corporeal.labelling.agreement.comparison import by_rule, compare
+from corporeal.labelling.annotation import Annotation
+from corporeal.labelling.tasks.frames import assumed_stamps, frames_from_json
+from corporeal.labelling.tasks.kept_taxonomy import kept_taxonomy
 from corporeal.studio.labelling.pairs import ComparedPair
 
 _BLOCK = 500

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from corporeal.annotation.agreement.comparison import Summary
-from corporeal.catalog.labelling.qualification import Qualification
+from corporeal.labelling.agreement.comparison import Summary
+from corporeal.labelling.tasks.qualification import Qualification
 from corporeal.studio.labelling.making import Progress
 from corporeal.studio.labelling.order import LEAST_DOUBLE
 from corporeal.studio.lanes import Lane

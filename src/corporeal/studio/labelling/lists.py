@@ -7,9 +7,9 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, func, select
 
-from corporeal.catalog.labelling.kept_taxonomy import kept_taxonomy
 from corporeal.catalog.permission import Actor, may
 from corporeal.catalog.tables import DOCUMENT, EPISODE, EVENT, LABEL_COMMENT, LABEL_TASK
+from corporeal.labelling.tasks.kept_taxonomy import kept_taxonomy
 from corporeal.studio.labelling.facts import CommentFacts, QueueFacts, TaskFacts, making_facts
 from corporeal.studio.labelling.making import Maker
 from corporeal.studio.labelling.order import Order, orders

@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
-from corporeal.annotation.annotation import Annotation
-from corporeal.annotation.event import detect
-from corporeal.annotation.proposal import Question, proposers
-from corporeal.annotation.reference import reference_stream
-from corporeal.annotation.taxonomy import Taxonomy
 from corporeal.catalog.database import Database
-from corporeal.catalog.labelling.frames import Frames
-from corporeal.catalog.labelling.tasks import create_tasks
 from corporeal.catalog.permission import Actor
 from corporeal.episode.recording import recording_of
 from corporeal.errors import CorporealError
+from corporeal.labelling.annotation import Annotation
+from corporeal.labelling.event import detect
+from corporeal.labelling.proposal import Question, proposers
+from corporeal.labelling.reference import reference_stream
+from corporeal.labelling.tasks.frames import Frames
+from corporeal.labelling.tasks.tasks import create_tasks
+from corporeal.labelling.taxonomy import Taxonomy
 from corporeal.studio.labelling.order import Order, plan, taxonomy_of
 from corporeal.studio.studio import Studio
 

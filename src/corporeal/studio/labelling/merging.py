@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import uuid
 
-from corporeal.annotation.agreement.comparison import NOTHING
-from corporeal.annotation.annotation import Annotation, Segment
-from corporeal.annotation.edit import Put, Set, Step
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.labelling.splice import splice
+from corporeal.labelling.agreement.comparison import NOTHING
+from corporeal.labelling.annotation import Annotation, Segment
+from corporeal.labelling.edit import Put, Set, Step
+from corporeal.labelling.tasks.splice import splice
 from corporeal.studio.labelling.cards import WHOLE, Card
 
 

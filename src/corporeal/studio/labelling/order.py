@@ -10,16 +10,16 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from corporeal.annotation.library import open_taxonomy, taxonomy_names
-from corporeal.annotation.taxonomy import Taxonomy
 from corporeal.catalog.audit import Change, record
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.labelling.kept_taxonomy import kept_taxonomies
-from corporeal.catalog.labelling.task_row import TaskKind
 from corporeal.catalog.permission import Actor
 from corporeal.catalog.query.listing import count, every
 from corporeal.catalog.tables import EVENT, LABEL_TASK, LABELS
 from corporeal.errors import UnknownNameError
+from corporeal.labelling.library import open_taxonomy, taxonomy_names
+from corporeal.labelling.tasks.kept_taxonomy import kept_taxonomies
+from corporeal.labelling.tasks.task_row import TaskKind
+from corporeal.labelling.taxonomy import Taxonomy
 
 LEAST_DOUBLE = 0.1
 MOST_EPISODES = 50_000

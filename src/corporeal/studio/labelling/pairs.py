@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import ColumnElement, Connection, select, true
 
-from corporeal.annotation.agreement.comparison import Agreement, compare
-from corporeal.annotation.annotation import Annotation
-from corporeal.catalog.labelling.frames import assumed_stamps, frames_from_json
-from corporeal.catalog.labelling.kept_taxonomy import kept_taxonomy
 from corporeal.catalog.tables import EPISODE, LABEL_TASK
+from corporeal.labelling.agreement.comparison import Agreement, compare
+from corporeal.labelling.annotation import Annotation
+from corporeal.labelling.tasks.frames import assumed_stamps, frames_from_json
+from corporeal.labelling.tasks.kept_taxonomy import kept_taxonomy
 
 _OVER = ("submitted", "done")
 _MOST = 5000

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection, select
 
-from corporeal.catalog.labelling.kept_taxonomy import kept_taxonomy
-from corporeal.catalog.labelling.label_track import label_track
 from corporeal.catalog.permission import Actor
 from corporeal.catalog.tables import FINDING
 from corporeal.episode.label_track import LabelTrack
 from corporeal.episode.recording import ArraySignal, Recording
+from corporeal.labelling.tasks.kept_taxonomy import kept_taxonomy
+from corporeal.labelling.tasks.label_track import label_track
 from corporeal.schema.stream import Stream
 from corporeal.studio.seen_labels import seen_labels
 from corporeal.units import SECOND_NS

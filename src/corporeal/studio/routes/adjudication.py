@@ -8,20 +8,20 @@ from fastapi import APIRouter, HTTPException
 from pydantic import BaseModel, Field
 from sqlalchemy import Connection, select
 
-from corporeal.annotation.edit import Edit
-from corporeal.annotation.taxonomy import Taxonomy
 from corporeal.catalog.catalogue import episode as episode_row
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.labelling.adjudication import Side as Choice
-from corporeal.catalog.labelling.adjudication import require_adjudicator, resolve
-from corporeal.catalog.labelling.double import adjudication_of, pair_of, stamps_of
-from corporeal.catalog.labelling.edits import save_edits
-from corporeal.catalog.labelling.kept_taxonomy import kept_taxonomy
-from corporeal.catalog.labelling.submission import submit
-from corporeal.catalog.labelling.tasks import LabelTask, take, task
 from corporeal.catalog.permission import Actor
 from corporeal.catalog.tables import EPISODE, LABEL_TASK
 from corporeal.errors import UnknownNameError
+from corporeal.labelling.edit import Edit
+from corporeal.labelling.tasks.adjudication import Side as Choice
+from corporeal.labelling.tasks.adjudication import require_adjudicator, resolve
+from corporeal.labelling.tasks.double import adjudication_of, pair_of, stamps_of
+from corporeal.labelling.tasks.edits import save_edits
+from corporeal.labelling.tasks.kept_taxonomy import kept_taxonomy
+from corporeal.labelling.tasks.submission import submit
+from corporeal.labelling.tasks.tasks import LabelTask, take, task
+from corporeal.labelling.taxonomy import Taxonomy
 from corporeal.studio.labelling.card_facts import (
     AdjudicationFacts,
     PairFacts,

@@ -8,11 +8,11 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel
 from sqlalchemy import Connection, func, select
 
-from corporeal.annotation.agreement.comparison import summarise
 from corporeal.catalog.accounts import accounts
-from corporeal.catalog.labelling.agreement import agreement_of
 from corporeal.catalog.permission import Actor, may
 from corporeal.catalog.tables import LABEL_TASK
+from corporeal.labelling.agreement.comparison import summarise
+from corporeal.labelling.tasks.agreement import agreement_of
 from corporeal.operations.scope import read_scope
 from corporeal.studio.labelling.facts import GateFacts, PersonFacts, gate_facts
 from corporeal.studio.labelling.order import taxonomies

@@ -11,19 +11,21 @@ from fastapi import APIRouter, HTTPException, Path, Response
 from fastapi.responses import JSONResponse
 from sqlalchemy import Connection
 
-from corporeal.annotation.reference import end_ns, reference_stream
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.labelling.comments import (
+from corporeal.catalog.permission import Actor, PermissionDeniedError
+from corporeal.episode.recording import recording_of
+from corporeal.labelling.reference import end_ns, reference_stream
+from corporeal.labelling.tasks.comments import (
     Comment,
     add_comment,
     comments,
     resolve_comment,
 )
-from corporeal.catalog.labelling.edits import StaleEditError, edits_of, save_edits
-from corporeal.catalog.labelling.frames import Frames
-from corporeal.catalog.labelling.kept_taxonomy import kept_taxonomy
-from corporeal.catalog.labelling.submission import IncompleteError, unready
-from corporeal.catalog.labelling.task_row import (
+from corporeal.labelling.tasks.edits import StaleEditError, edits_of, save_edits
+from corporeal.labelling.tasks.frames import Frames
+from corporeal.labelling.tasks.kept_taxonomy import kept_taxonomy
+from corporeal.labelling.tasks.submission import IncompleteError, unready
+from corporeal.labelling.tasks.task_row import (
     LabelTask,
     TaskStateError,
     UnknownTaskError,
@@ -32,9 +34,7 @@ from corporeal.catalog.labelling.task_row import (
     require_owner,
     task,
 )
-from corporeal.catalog.labelling.tasks import add_seconds, submit
-from corporeal.catalog.permission import Actor, PermissionDeniedError
-from corporeal.episode.recording import recording_of
+from corporeal.labelling.tasks.tasks import add_seconds, submit
 from corporeal.studio.annotating.task_facts import (
     CommentFacts,
     MadeEdit,

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 from sqlalchemy import select
 
-from corporeal.annotation.annotation import Annotation
 from corporeal.catalog.audit import events_of
-from corporeal.catalog.labelling.kept_taxonomy import kept_taxonomy
 from corporeal.catalog.tables import DOCUMENT, FINDING, GOVERNS, MEMBER, SCORE
 from corporeal.episode.episode import Episode
 from corporeal.episode.streams import StreamReader
+from corporeal.labelling.annotation import Annotation
+from corporeal.labelling.tasks.kept_taxonomy import kept_taxonomy
 from corporeal.studio.lanes import Lane, label_lanes, lanes_of
 from corporeal.studio.seen_labels import seen_labels
 from corporeal.studio.studio import Shared

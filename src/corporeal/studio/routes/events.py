@@ -8,9 +8,9 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Response
 from pydantic import BaseModel
 
-from corporeal.annotation.event import PhysicalEvent, detect
 from corporeal.catalog.permission import Actor
 from corporeal.episode.recording import recording_of
+from corporeal.labelling.event import PhysicalEvent, detect
 from corporeal.studio.annotating.filmstrip import MOST_PICTURES, filmstrip
 from corporeal.studio.named_stream import stream_of
 from corporeal.studio.routes.movie import KEPT, StreamPath

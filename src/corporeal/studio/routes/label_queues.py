@@ -9,15 +9,15 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, HTTPException, Query
 from sqlalchemy import Connection, func, select
 
-from corporeal.annotation.agreement.comparison import summarise
 from corporeal.catalog.audit import now
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.labelling.edits import StaleEditError
-from corporeal.catalog.labelling.kept_taxonomy import kept_taxonomy
-from corporeal.catalog.labelling.qualification import is_qualified, qualifications
-from corporeal.catalog.labelling.tasks import TaskStateError, UnknownTaskError, take_next
 from corporeal.catalog.permission import Actor, may
 from corporeal.catalog.tables import LABEL_TASK
+from corporeal.labelling.agreement.comparison import summarise
+from corporeal.labelling.tasks.edits import StaleEditError
+from corporeal.labelling.tasks.kept_taxonomy import kept_taxonomy
+from corporeal.labelling.tasks.qualification import is_qualified, qualifications
+from corporeal.labelling.tasks.tasks import TaskStateError, UnknownTaskError, take_next
 from corporeal.studio.charting.wording import counted, hours
 from corporeal.studio.labelling.facts import (
     MyWork,

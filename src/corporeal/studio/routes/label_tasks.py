@@ -6,10 +6,12 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Body, HTTPException, Path, Query
 
-from corporeal.catalog.labelling.comments import resolve_comment
-from corporeal.catalog.labelling.kept_taxonomy import kept_taxonomy
-from corporeal.catalog.labelling.submission import unready
-from corporeal.catalog.labelling.tasks import (
+from corporeal.catalog.permission import PermissionDeniedError
+from corporeal.catalog.tables import LABEL_TASK
+from corporeal.labelling.tasks.comments import resolve_comment
+from corporeal.labelling.tasks.kept_taxonomy import kept_taxonomy
+from corporeal.labelling.tasks.submission import unready
+from corporeal.labelling.tasks.tasks import (
     UnknownTaskError,
     accept,
     assign,
@@ -17,8 +19,6 @@ from corporeal.catalog.labelling.tasks import (
     may_see,
     task,
 )
-from corporeal.catalog.permission import PermissionDeniedError
-from corporeal.catalog.tables import LABEL_TASK
 from corporeal.studio.labelling.facts import CommentFacts, TaskFacts, TaskPreview
 from corporeal.studio.labelling.lists import one_task, open_comments, task_facts
 from corporeal.studio.lanes import label_lanes

@@ -1,0 +1,121 @@
+"""What an annotation lacks before it counts, and what in it cannot be, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corporeal.labelling.annotation import Annotation, Segment
+from corporeal.labelling.reference import end_ns
+from corporeal.labelling.taxonomy import LabelLane, Taxonomy
+
+
+def complaints(
+    annotation: Annotation,
+    taxonomy: Taxonomy,
+    *,
+    task: str | None,
+    stamps: NDArray[np.int64],
+) -> tuple[str, ...]:
+    """Every reason for which an annotation is not complete; none when it is.
+
+    `stamps` are those of the reference stream, on which every boundary must lie.
+    """
+    found: list[str] = []
+    for segment in annotation.segments:
+        found += _segment(segment, taxonomy, stamps)
+    for lane in taxonomy.lanes:
+        found += _lane(annotation.in_lane(lane.name), lane, stamps)
+    return (*found, *_required(annotation, taxonomy, task), *_whole(annotation, taxonomy))
+
+
+def _segment(segment: Segment, taxonomy: Taxonomy, stamps: NDArray[np.int64]) -> Iterator[str]:
+    lane = taxonomy.lane(segment.lane)
+    if lane is None:
+        yield f"lane {segment.lane}, got one that {taxonomy.reference} does not have."
+        return
+    label = next((each for each in lane.labels if each.name == segment.label), None)
+    where = f"{lane.title}: {segment.label} at {_clock(segment.start_ns)}"
+    if label is None:
+        yield f"{where}: {taxonomy.reference} has no such label."
+        return
+    for edge in (segment.start_ns, segment.end_ns):
+        if not _is_on(stamps, edge):
+            yield f"{where}: a boundary at {_clock(edge)} lies between two frames."
+    if not segment.confirmed:
+        yield f"{where}: proposed, but nobody has confirmed it."
+    for name in label.attributes:
+        if segment.attributes.get(name) in (None, ""):
+            yield f"{where}: {name.replace('_', ' ')} is not said."
+    for name, choices in _choices(taxonomy).items():
+        value = segment.attributes.get(name)
+        if value not in (None, "") and choices and value not in choices:
+            yield f"{where}: {name.replace('_', ' ')}, got {value!r}; expected {_any(choices)}."
+
+
+def _lane(segments: Sequence[Segment], lane: LabelLane, stamps: NDArray[np.int64]) -> Iterator[str]:
+    for before, after in pairwise(segments):
+        if after.start_ns < before.end_ns:
+            yield (f"{lane.title}: {before.label} and {after.label} overlap at "
+                   f"{_clock(after.start_ns)}.")  # fmt: skip
+        elif lane.tiles and after.start_ns > before.end_ns:
+            gap = f"from {_clock(before.end_ns)} to {_clock(after.start_ns)}"
+            yield f"{lane.title}: nothing is said {gap}."
+    if lane.tiles and segments and len(stamps):
+        if segments[0].start_ns > stamps[0]:
+            yield f"{lane.title}: nothing is said before {_clock(segments[0].start_ns)}."
+        if segments[-1].end_ns < stamps[-1]:
+            yield f"{lane.title}: nothing is said after {_clock(segments[-1].end_ns)}."
+
+
+def _required(annotation: Annotation, taxonomy: Taxonomy, task: str | None) -> Iterator[str]:
+    need = taxonomy.requirement(task)
+    if need is None:
+        return
+    for name in need.lanes:
+        lane = taxonomy.lane(name)
+        if lane is not None and not annotation.in_lane(name):
+            yield f"{lane.title}: nothing is labelled, and {task or 'this task'} needs it."
+    if need.outcome and annotation.outcome is None:
+        yield "outcome: success or failure is not said."
+    if len(annotation.instructions) < need.instructions:
+        yield (f"instructions, got {len(annotation.instructions)}; expected "
+               f"{need.instructions} or more.")  # fmt: skip
+    if need.variants and annotation.variant not in need.variants:
+        yield f"variant, got {annotation.variant!r}; expected {_any(need.variants)}."
+
+
+def _whole(annotation: Annotation, taxonomy: Taxonomy) -> Iterator[str]:
+    modes = [mode.name for mode in taxonomy.failure_modes]
+    if annotation.outcome == "failure" and modes and annotation.failure_mode not in modes:
+        yield f"failure mode, got {annotation.failure_mode!r}; expected {_any(modes)}."
+    if annotation.outcome == "success" and annotation.failure_mode is not None:
+        yield f"failure mode, got {annotation.failure_mode!r} for a success; expected none."
+
+
+def _choices(taxonomy: Taxonomy) -> dict[str, list[str]]:
+    """What the attributes may be that the taxonomy lists."""
+    return {
+        "grasp_type": [each.name for each in taxonomy.grasp_types],
+        "object": [each.name for each in taxonomy.objects],
+        "discrepancy": [each.name for each in taxonomy.discrepancies],
+        "hand": ["left", "right", "both"],
+    }
+
+
+def _is_on(stamps: NDArray[np.int64], time_ns: int) -> bool:
+    if not len(stamps):
+        return True
+    place = int(np.searchsorted(stamps, time_ns))
+    return (place < len(stamps) and int(stamps[place]) == time_ns) or time_ns == end_ns(stamps)
+
+
+def _any(names: Sequence[str]) -> str:
+    return " or ".join(names)
+
+
+def _clock(time_ns: int) -> str:
+    return f"{time_ns / 1e9:.3f} s"

@@ -1,0 +1,37 @@
+"""Feet that strike the ground and leave it: from the force in the ankles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from corporeal.episode.recording import Recording
+from corporeal.labelling.event import Detector, PhysicalEvent
+from corporeal.labelling.track import at_ns, crossing_s, runs, sided
+
+
+def find(
+    recording: Recording, *, share: float = 0.15, least_s: float = 0.08
+) -> Iterator[PhysicalEvent]:
+    """A foot bears more than `share` of the most it bears, or less.
+
+    Why: steps are counted, and slipping is judged, between strike and lift.
+    """
+    for side, ankle in sided(recording, "{side}_ankle_wrench", "{side}_foot_wrench"):
+        load = np.linalg.norm(ankle.smooth(0.01).values[:, :3], axis=1)
+        most = float(np.quantile(load, 0.95))
+        level = share * most
+        if most < 1.0 or float(load.min()) > level:
+            continue
+        least = max(2, round(least_s / ankle.step_s))
+        for first, stop in runs(load > level, least, join=least // 2):
+            for name, place in (("foot_strikes", first), ("foot_leaves", stop)):
+                if 0 < place < len(load):
+                    yield PhysicalEvent(
+                        at_ns(crossing_s(ankle.time_s, load, place, level)), name, side,
+                        ankle.path, 0.9, at_ns(ankle.step_s),
+                    )  # fmt: skip
+
+
+DETECTOR = Detector(find, names=("foot_strikes", "foot_leaves"))

@@ -1,0 +1,55 @@
+"""Fingers that something keeps from closing: a gripper that stays wider than it was told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from corporeal.episode.recording import Recording
+from corporeal.labelling.event import Detector, PhysicalEvent
+from corporeal.labelling.track import at_ns, crossing_s, noise_of, runs, sided, track
+
+
+def find(
+    recording: Recording,
+    *,
+    share: float = 0.06,
+    lag_s: float = 0.06,
+    least_s: float = 0.15,
+    join_s: float = 0.1,
+) -> Iterator[PhysicalEvent]:
+    """Where the opening stays more than `share` of the stroke above its target of `lag_s` ago.
+
+    Why: a hand without pads shows in this way, and only in this way, that it holds something.
+    Where there are pads, they know better, and this says nothing.
+    """
+    for side, gripper in sided(recording, "{side}_gripper", "{side}_hand_position"):
+        target = track(recording, f"{side}_gripper_target", f"{side}_hand_target")
+        if target is None or target.values.shape[1] != gripper.values.shape[1]:
+            continue
+        if track(recording, f"{side}_tactile") is not None:
+            continue
+        width = gripper.smooth(0.01).values.mean(axis=1)
+        stroke = float(np.ptp(target.values.mean(axis=1)))
+        asked = np.interp(gripper.time_s - lag_s, target.time_s, target.values.mean(axis=1))
+        short = width - asked
+        level = max(share * stroke, 8 * noise_of(width))
+        if stroke < 1e-4:
+            continue
+        # Fingers that met each other hold nothing, whatever they were told.
+        shut = min(0.0, float(width.min())) + share * stroke
+        kept = (short > level) & (width > shut)
+        least, join = (max(2, round(each / gripper.step_s)) for each in (least_s, join_s))
+        for first, stop in runs(kept, least, join=join):
+            held = float(np.median(short[first:stop]))
+            confidence = 0.8 * min(1.0, held / (2 * level))
+            for name, place in (("grip_bears", first), ("grip_frees", stop)):
+                if 0 < place < len(short):
+                    yield PhysicalEvent(
+                        at_ns(crossing_s(gripper.time_s, short, place, level)), name, side,
+                        gripper.path, confidence, at_ns(2 * gripper.step_s), {"short_m": held},
+                    )  # fmt: skip
+
+
+DETECTOR = Detector(find, names=("grip_bears", "grip_frees"))

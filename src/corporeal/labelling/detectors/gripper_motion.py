@@ -1,0 +1,54 @@
+"""Grippers that close, stop on something, and open: from their opening and what was commanded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from corporeal.episode.recording import Recording
+from corporeal.labelling.event import Detector, PhysicalEvent
+from corporeal.labelling.track import Array, Track, at_ns, crossing_s, noise_of, runs, sided
+
+
+def find(
+    recording: Recording, *, share: float = 0.08, least_s: float = 0.06
+) -> Iterator[PhysicalEvent]:
+    """Moments at which a gripper begins to close or open, or closes no further.
+
+    Why: where there is no tactile pad, fingers that stop short of their target hold something.
+    """
+    for side, gripper in sided(recording, "{side}_gripper", "{side}_hand"):
+        opening = gripper.smooth(0.02)
+        width = opening.values.mean(axis=1)
+        stroke = float(width.max() - width.min())
+        if stroke < max(1e-4, 12 * noise_of(gripper.values.mean(axis=1))):
+            continue
+        speed = np.gradient(width, opening.time_s)
+        usual = share * float(np.abs(speed).max())
+        for sign, begins, ends in ((-1, "gripper_closes", "gripper_stops"),
+                                   (1, "gripper_opens", "gripper_is_open")):  # fmt: skip
+            yield from _moves(gripper, sign * speed, usual, (begins, ends), side, least_s)
+
+
+def _moves(
+    gripper: Track, speed: Array, level: float,
+    names: tuple[str, str], side: str, least_s: float,
+) -> Iterator[PhysicalEvent]:  # fmt: skip
+    least = max(2, round(least_s / gripper.step_s))
+    for first, stop in runs(speed > level, least, join=least):
+        peak = float(np.quantile(speed[first:stop], 0.9))
+        confidence = min(1.0, peak / (6 * level))
+        # Grippers move at an even speed: half of it is where smoothing moves no edge.
+        fast = np.flatnonzero(speed[first:stop] > peak / 2) + first
+        for name, place in zip(names, (int(fast[0]), int(fast[-1]) + 1), strict=True):
+            if 0 < place < len(speed):
+                yield PhysicalEvent(
+                    at_ns(crossing_s(gripper.time_s, speed, place, peak / 2)), name, side,
+                    gripper.path, confidence, at_ns(gripper.step_s / 2),
+                )  # fmt: skip
+
+
+DETECTOR = Detector(
+    find, names=("gripper_closes", "gripper_stops", "gripper_opens", "gripper_is_open")
+)

@@ -1,0 +1,252 @@
+"""Makes tasks: who is asked twice, who works without a proposal, what is left out."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, insert, select
+
+from corporeal.catalog.audit import Change, now, record
+from corporeal.catalog.bounds import plain
+from corporeal.catalog.catalogue import UnknownEpisodeError
+from corporeal.catalog.database import CatalogError
+from corporeal.catalog.permission import Actor, require
+from corporeal.catalog.tables import EPISODE, LABEL_TASK
+from corporeal.labelling.annotation import Annotation
+from corporeal.labelling.tasks.frames import Frames
+from corporeal.labelling.tasks.kept_taxonomy import keep_taxonomy
+from corporeal.labelling.tasks.labels import Labels, labels_in_force
+from corporeal.labelling.tasks.task_row import (
+    LabelTask,
+    TaskKind,
+    TaskState,
+    frames_about,
+    from_row,
+)
+from corporeal.labelling.taxonomy import Taxonomy
+
+_QUEUE = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_BLOCK = 500
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What is the same for all tasks that are made at once."""
+
+    taxonomy: str
+    kind: TaskKind
+    queue: str
+    priority: int
+    settings: Mapping[str, Any]
+    created_by: str
+    created_at: str
+
+
+def create_tasks(
+    connection: Connection,
+    episodes: Sequence[str],
+    taxonomy: Taxonomy,
+    *,
+    queue: str,
+    by: Actor,
+    double_share: float = 0.1,
+    blind_share: float = 0.1,
+    starts: Mapping[str, Annotation] | None = None,
+    frames: Mapping[str, Frames] | None = None,
+    kind: TaskKind = "annotate",
+    seed: int = 0,
+    priority: int = 0,
+    again: bool = False,
+    needs_qualification: bool = False,
+    review: bool = True,
+) -> list[LabelTask]:
+    """Make tasks for episodes, inside a transaction; the same seed chooses the same ones.
+
+    At least `double_share` of the episodes are asked of two people, and `blind_share` of the
+    tasks begin empty though there is a proposal in `starts`. Episodes with a task that is not
+    over, and unless `again` those with good labels under this taxonomy, are left out. With
+    `needs_qualification` only people who passed get them; without `review` what is submitted
+    counts at once. Tasks of kind `qualify` are made of labels in force: the gold.
+    """
+    require(by, "judge")
+    check_plan(queue, double_share, blind_share)
+    digest = keep_taxonomy(connection, taxonomy)
+    settings: dict[str, Any] = {"review": review}
+    if needs_qualification:
+        settings["needs_qualification"] = True
+    plan = _Plan(digest, kind, queue, priority, settings, by.name, now())
+    wanted = list(dict.fromkeys(episodes))
+    _check_there(connection, wanted)
+    given = dict(frames or {})
+    noted = frames_about(connection, [each for each in wanted if each not in given]) | given
+    if kind == "qualify":
+        held = labels_in_force(connection, wanted)
+        rows = [_gold(plan, each, held.get(each), noted.get(each)) for each in wanted]
+    else:
+        rest = wanting(connection, wanted, taxonomy, kind=kind, again=again)
+        doubled = _chosen(rest, double_share, f"{seed}/double")
+        rows = [
+            row
+            for each in rest
+            for row in _of_episode(
+                plan, each, (starts or {}).get(each), noted.get(each), doubled=each in doubled
+            )
+        ]
+        _blind(rows, blind_share, seed)
+    return insert_tasks(connection, rows, by)
+
+
+def wanting(
+    connection: Connection,
+    episodes: Sequence[str],
+    taxonomy: Taxonomy,
+    *,
+    kind: TaskKind = "annotate",
+    again: bool = False,
+) -> list[str]:
+    """Those of some episodes for which a task would be made."""
+    busy = _busy(connection, episodes, taxonomy.hash, kind)
+    held = {} if again else labels_in_force(connection, episodes)
+    good = {name for name, labels in held.items() if _is_good(labels, taxonomy.hash)}
+    return [each for each in episodes if each not in busy | good]
+
+
+def new_row(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """A whole row of a task from what is said of it; it begins with nothing done."""
+    start = plan.get("start") or Annotation().model_dump(mode="json")
+    row = {
+        "id": uuid.uuid4().hex, "kind": "annotate", "state": "open", "assigned_to": None,
+        "pair": None, "priority": 0, "content": start, "version": 0, "seconds": 0.0,
+        "settings": {}, "created_at": now(), **plan, "start": start,
+    }  # fmt: skip
+    return {**row, "changed_at": row["created_at"]}
+
+
+def insert_tasks(
+    connection: Connection, rows: Sequence[Mapping[str, Any]], by: Actor
+) -> list[LabelTask]:
+    """Put rows of tasks in, inside a transaction, and say so in the log."""
+    kept = [plain(row, f"task of episode {row['episode']}") for row in rows]
+    for first in range(0, len(kept), _BLOCK):
+        connection.execute(insert(LABEL_TASK), kept[first : first + _BLOCK])
+    record(connection, [
+        Change(by.name, "label task", f"task:{row['id']}",
+               details={"episode": row["episode"], "to": row["state"], "kind": row["kind"],
+                        "queue": row["queue"], "taxonomy": row["taxonomy"]})
+        for row in kept
+    ])  # fmt: skip
+    return [from_row(row) for row in kept]
+
+
+def _of_episode(
+    plan: _Plan, episode: str, start: Annotation | None, frames: Frames | None, *, doubled: bool
+) -> list[dict[str, Any]]:
+    """One task of an episode, or two that make a pair."""
+    pair = uuid.uuid4().hex if doubled else None
+    return [
+        _row(plan, episode, start, frames, pair=pair, place=place)
+        for place in ((1, 2) if doubled else (1,))
+    ]
+
+
+def _row(
+    plan: _Plan, episode: str, start: Annotation | None, frames: Frames | None, *,
+    pair: str | None = None, place: int = 1, state: TaskState = "open",
+) -> dict[str, Any]:  # fmt: skip
+    said = start or Annotation()
+    if not said.reference and frames is not None:
+        said = said.model_copy(update={"reference": frames.stream})
+    noted = {"frames": frames.to_json()} if frames is not None else {}
+    return new_row({
+        "episode": episode, "kind": plan.kind, "queue": plan.queue, "taxonomy": plan.taxonomy,
+        "state": state, "pair": pair, "priority": plan.priority,
+        "start": said.model_dump(mode="json"),
+        "settings": {**plan.settings, "place": place, "proposed": start is not None, **noted},
+        "created_by": plan.created_by, "created_at": plan.created_at,
+    })  # fmt: skip
+
+
+def _gold(plan: _Plan, episode: str, held: Labels | None, frames: Frames | None) -> dict[str, Any]:
+    if held is None or not _is_good(held, plan.taxonomy):
+        raise CatalogError(
+            f"episode {episode} has no labels in force under this taxonomy; expected some that a "
+            "lead has accepted. Annotate it first."
+        )
+    row = _row(plan, episode, held.annotation, frames, state="done")
+    gold = {"number": held.number, "content": row["content"]}
+    empty = Annotation(reference=held.annotation.reference).model_dump(mode="json")
+    settings = {**row["settings"], "proposed": False, "is_gold": True, "gold": gold}
+    return row | {"start": empty, "content": empty, "settings": settings}
+
+
+def _blind(rows: Sequence[dict[str, Any]], share: float, seed: int) -> None:
+    """Let a share of the tasks that have a proposal begin empty; it is kept to compare with."""
+    able = {f"{row['episode']}/{row['settings']['place']}": row for row in rows
+            if row["settings"]["proposed"]}  # fmt: skip
+    for key in _chosen(list(able), share, f"{seed}/blind"):
+        row = able[key]
+        empty = Annotation(reference=row["start"]["reference"]).model_dump(mode="json")
+        row["settings"] |= {"blind": True, "proposal": row["start"]}
+        row["start"] = row["content"] = empty
+
+
+def _chosen(names: Sequence[str], share: float, salt: str) -> set[str]:
+    """At least this share of the names, always the same for the same names and salt."""
+    count = min(len(names), math.ceil(share * len(names) - 1e-9))
+
+    def rank(name: str) -> str:
+        return hashlib.sha256(f"{salt}/{name}".encode()).hexdigest()
+
+    return set(sorted(names, key=rank)[:count])
+
+
+def _is_good(held: Labels, taxonomy: str) -> bool:
+    return held.stale is None and held.taxonomy == taxonomy
+
+
+def _busy(
+    connection: Connection, episodes: Sequence[str], taxonomy: str, kind: TaskKind
+) -> set[str]:
+    """Episodes that somebody is asked of already, in the same way."""
+    found: set[str] = set()
+    for first in range(0, len(episodes), _BLOCK):
+        query = select(LABEL_TASK.c.episode).where(
+            LABEL_TASK.c.episode.in_(episodes[first : first + _BLOCK]),
+            LABEL_TASK.c.taxonomy == taxonomy,
+            LABEL_TASK.c.kind == kind,
+            LABEL_TASK.c.state.not_in(("done", "dropped")),
+        )
+        found |= set(connection.execute(query).scalars())
+    return found
+
+
+def check_plan(queue: str, double_share: float, blind_share: float) -> None:
+    """Raise CatalogError for a name of a queue or shares that cannot be."""
+    if not _QUEUE.fullmatch(queue):
+        raise CatalogError(
+            f"queue, got {queue[:80]!r}; expected up to 64 small letters, digits, points, dashes "
+            "and underscores."
+        )
+    for name, share in (("double share", double_share), ("blind share", blind_share)):
+        if not 0 <= share <= 1:
+            raise CatalogError(f"{name}, got {share}; expected 0 to 1.")
+
+
+def _check_there(connection: Connection, episodes: Sequence[str]) -> None:
+    there: set[str] = set()
+    for first in range(0, len(episodes), _BLOCK):
+        query = select(EPISODE.c.id).where(
+            EPISODE.c.id.in_(episodes[first : first + _BLOCK]), EPISODE.c.state != "erased"
+        )
+        there |= set(connection.execute(query).scalars())
+    for each in episodes:
+        if each not in there:
+            raise UnknownEpisodeError(
+                f"episode {each[:120]!r} is not in the catalogue. List them with: corporeal ls."
+            )

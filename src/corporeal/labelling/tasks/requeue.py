@@ -1,0 +1,143 @@
+"""A new version of a taxonomy: what it touches is asked again, the rest is carried over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, select, update
+
+from corporeal.catalog.audit import Change, record
+from corporeal.catalog.catalogue import episode as episode_row
+from corporeal.catalog.permission import Actor, require
+from corporeal.catalog.tables import LABEL_TASK
+from corporeal.labelling.annotation import Annotation, Segment
+from corporeal.labelling.impact import Impact, impact, reasons
+from corporeal.labelling.tasks.creation import create_tasks
+from corporeal.labelling.tasks.kept_taxonomy import keep_taxonomy
+from corporeal.labelling.tasks.labels import (
+    Labels,
+    accept_labels,
+    labelled_under,
+    labels_in_force,
+    mark_stale,
+)
+from corporeal.labelling.tasks.qualification import carry_qualifications
+from corporeal.labelling.tasks.task_row import LabelTask
+from corporeal.labelling.taxonomy import Taxonomy
+
+PRIORITY = 5
+"""Labels that are needed again come before those that nobody has waited for yet."""
+
+
+@dataclass(frozen=True)
+class Requeued:
+    """What a change of a taxonomy did: `touched` episodes with the reason, `carried` the others.
+
+    `moved` are tasks that nobody had begun, now under the new version; `under_way` are those that
+    go on under the old one.
+    """
+
+    impact: Impact
+    touched: tuple[tuple[str, str], ...]
+    carried: tuple[str, ...]
+    tasks: tuple[LabelTask, ...]
+    moved: int
+    under_way: int
+
+
+def requeue(
+    connection: Connection,
+    before: Taxonomy,
+    after: Taxonomy,
+    *,
+    by: Actor,
+    queue: str | None = None,
+    double_share: float = 0.1,
+    seed: int = 0,
+) -> Requeued:
+    """Carry all labels from one version of a taxonomy to the next, inside a transaction.
+
+    Labels that the change touches become stale, and new tasks begin with them, in which only the
+    touched segments have to be confirmed anew. The others count as made under `after`. Where
+    nothing is touched at all, gold and qualifications stay good, too.
+    """
+    require(by, "judge")
+    found = impact(before, after)
+    keep_taxonomy(connection, after)
+    held = labels_in_force(connection, labelled_under(connection, before.hash))
+    touched: dict[str, str] = {}
+    carried: list[str] = []
+    for name, labels in held.items():
+        if labels.stale is not None:
+            continue
+        task = episode_row(connection, name)["task"]
+        told = reasons(labels.annotation, found, task=task)
+        if told:
+            touched[name] = f"{after.reference}: {'; '.join(told)}"
+            mark_stale(connection, labels, touched[name], by=by)
+        else:
+            _carry(connection, labels, before, after, by)
+            carried.append(name)
+    made = create_tasks(
+        connection, list(touched), after, queue=queue or f"{after.name}-{after.version}", by=by,
+        double_share=double_share, blind_share=0.0, seed=seed, priority=PRIORITY,
+        starts={name: _unsure(held[name].annotation, found) for name in touched},
+    )  # fmt: skip
+    moved, under_way = _move_tasks(connection, before, after, by, gold=found.is_empty)
+    if found.is_empty:
+        carry_qualifications(connection, before.hash, after.hash, by=by)
+    return Requeued(found, tuple(touched.items()), tuple(carried), tuple(made), moved, under_way)
+
+
+def _carry(
+    connection: Connection, labels: Labels, before: Taxonomy, after: Taxonomy, by: Actor
+) -> None:
+    accept_labels(
+        connection, labels.episode, labels.annotation, after, task_id=labels.task, by=by,
+        who=labels.who, why=f"carried over: {after.reference} does not touch {before.reference}",
+    )  # fmt: skip
+
+
+def _unsure(annotation: Annotation, found: Impact) -> Annotation:
+    """The old labels with every touched segment to be confirmed anew."""
+    return annotation.model_copy(
+        update={
+            "segments": tuple(
+                each.model_copy(update={"confirmed": False}) if _is_touched(each, found) else each
+                for each in annotation.segments
+            )
+        }
+    )
+
+
+def _is_touched(segment: Segment, found: Impact) -> bool:
+    said = segment.attributes.items()
+    return (segment.lane, segment.label) in found.labels or any(
+        (name, str(value)) in found.attributes for name, value in said
+    )
+
+
+def _move_tasks(
+    connection: Connection, before: Taxonomy, after: Taxonomy, by: Actor, *, gold: bool
+) -> tuple[int, int]:
+    """Tasks of the old version that nobody has begun, and `gold`, come under the new one."""
+    under = LABEL_TASK.c.taxonomy == before.hash
+    if gold:
+        is_gold = (LABEL_TASK.c.kind == "qualify") & LABEL_TASK.c.assigned_to.is_(None)
+        connection.execute(update(LABEL_TASK).where(under, is_gold).values(taxonomy=after.hash))
+    fresh = select(LABEL_TASK.c.id).where(
+        under, LABEL_TASK.c.state == "open", LABEL_TASK.c.kind == "annotate",
+        LABEL_TASK.c.version == 0,
+    )  # fmt: skip
+    ids = [str(each) for each in connection.execute(fresh).scalars()]
+    for each in ids:
+        changed = update(LABEL_TASK).where(LABEL_TASK.c.id == each)
+        connection.execute(changed.values(taxonomy=after.hash))
+    details = {"from": "open", "to": "open", "taxonomy": after.hash}
+    why = f"{before.reference} became {after.reference}"
+    record(connection, [Change(by.name, "label task", f"task:{each}", why, details)
+                        for each in ids])  # fmt: skip
+    rest = select(LABEL_TASK.c.id).where(
+        under, LABEL_TASK.c.state.in_(("open", "working", "submitted", "returned"))
+    )
+    return len(ids), len(connection.execute(rest).all())

@@ -1,0 +1,134 @@
+"""Work that is handed in: whole, or told what it lacks; then reviewed, compared, or measured."""
+
+from __future__ import annotations
+
+import numpy as np
+from sqlalchemy import Connection
+
+from corporeal.catalog.catalogue import episode as episode_row
+from corporeal.catalog.database import CatalogError
+from corporeal.catalog.permission import Actor, require
+from corporeal.labelling.annotation import Annotation
+from corporeal.labelling.completeness import complaints
+from corporeal.labelling.tasks.adjudication import conclude, require_adjudicator, undecided
+from corporeal.labelling.tasks.double import adjudication_of, pair_of, settle
+from corporeal.labelling.tasks.kept_taxonomy import kept_taxonomy
+from corporeal.labelling.tasks.labels import Labels, accept_labels, labels_of
+from corporeal.labelling.tasks.qualification import measure
+from corporeal.labelling.tasks.task_row import (
+    LabelTask,
+    TaskStateError,
+    change_state,
+    frames_of,
+    require_owner,
+    task,
+)
+
+_LONGEST = 2000
+
+
+class IncompleteError(CatalogError):
+    """An annotation lacks something; `complaints` says what, one sentence each."""
+
+    def __init__(self, told: tuple[str, ...]) -> None:
+        self.complaints = told
+        more = f" ({len(told) - 1} more)" if len(told) > 1 else ""
+        super().__init__(f"not complete: {told[0]}{more}")
+
+
+def unready(connection: Connection, held: LabelTask) -> tuple[str, ...]:
+    """Every reason for which a task cannot be submitted, in sentences."""
+    if held.kind == "correct":
+        return () if held.annotation.corrections else ("corrections: there is none yet.",)
+    frames = frames_of(connection, held.id)
+    told = complaints(
+        held.annotation,
+        kept_taxonomy(connection, held.taxonomy),
+        task=episode_row(connection, held.episode)["task"],
+        stamps=frames.stamps if frames is not None else np.zeros(0, np.int64),
+    )
+    return (*undecided(held), *told) if held.kind == "adjudicate" else told
+
+
+def submit(connection: Connection, task_id: str, *, by: Actor) -> LabelTask:
+    """Hand a task in, inside a transaction; raises IncompleteError with all that it lacks.
+
+    The second of a pair settles it, the last of an attempt to qualify is measured, and what needs
+    no review counts at once. A task that is submitted already stays as it is.
+    """
+    held = task(connection, task_id)
+    require_owner(held, by)
+    if held.state == "submitted":
+        return held
+    if held.kind == "adjudicate":
+        require_adjudicator(connection, held, by)
+    if told := unready(connection, held):
+        raise IncompleteError(told)
+    owner = held.assigned_to or by.name
+    if held.state == "open":
+        held = change_state(connection, held, "working", by=by, assigned_to=owner)
+    held = change_state(connection, held, "submitted", by=by)
+    if held.kind == "qualify":
+        measure(connection, held, by=by)
+    elif held.kind == "adjudicate":
+        conclude(connection, held, by=by)
+    elif held.pair is not None and len(pair_of(connection, held.pair)) > 1:
+        settle(connection, held.pair, by=by)
+    elif not held.settings.get("review", True):
+        _count(connection, held, by=by, why="submitted; the queue asks for no review")
+    return task(connection, task_id)
+
+
+def accept(connection: Connection, task_id: str, *, by: Actor, why: str | None = None) -> Labels:
+    """Let a submitted task count, inside a transaction; its labels are in force from now on."""
+    require(by, "judge")
+    held = task(connection, task_id)
+    if held.state != "submitted" or held.kind not in ("annotate", "correct"):
+        raise TaskStateError(
+            f"task {held.id}, got one of kind {held.kind} that is {held.state}; expected one to "
+            "annotate or to correct that is submitted."
+        )
+    if held.pair is not None and len(pair_of(connection, held.pair)) > 1:
+        waits = adjudication_of(connection, held.pair)
+        till = f"the adjudication {waits.id}" if waits else "the other one of its pair"
+        raise TaskStateError(f"task {held.id} waits for {till}; expected that to come first.")
+    return _count(connection, held, by=by, why=why)
+
+
+def give_back(connection: Connection, task_id: str, why: str, *, by: Actor) -> LabelTask:
+    """Return a submitted task to the one who made it, with a reason, inside a transaction."""
+    require(by, "judge")
+    if not why.strip() or len(why) > _LONGEST:
+        raise CatalogError(
+            f"reason, got {len(why)} letters; expected 1 to {_LONGEST}. Say what is to be changed."
+        )
+    held = task(connection, task_id)
+    if held.kind == "qualify":
+        raise TaskStateError(f"task {held.id} measures somebody; expected one of another kind.")
+    returned = change_state(connection, held, "returned", by=by, why=why.strip())
+    if held.pair is not None:
+        waiting = adjudication_of(connection, held.pair)
+        if waiting is not None and waiting.state != "done":
+            change_state(connection, waiting, "dropped", by=by, why="one of the pair was returned")
+    return returned
+
+
+def _count(connection: Connection, held: LabelTask, *, by: Actor, why: str | None) -> Labels:
+    said = held.annotation
+    if held.kind == "correct":
+        said = _with_corrections(labels_of(connection, held.episode), said)
+    labels = accept_labels(
+        connection, held.episode, said, kept_taxonomy(connection, held.taxonomy),
+        task_id=held.id, by=by, who=held.assigned_to, why=why,
+    )  # fmt: skip
+    change_state(connection, held, "done", by=by, why=why)
+    return labels
+
+
+def _with_corrections(held: Labels | None, said: Annotation) -> Annotation:
+    """The labels in force with new corrections; whoever corrected said nothing of the rest."""
+    if held is None:
+        return said
+    fresh = {each.id for each in said.corrections}
+    kept = [each for each in held.annotation.corrections if each.id not in fresh]
+    return held.annotation.model_copy(update={"corrections": (*kept, *said.corrections)})

@@ -1,0 +1,93 @@
+"""Writes the card of a release into a folder: README, plots, list of episodes, Croissant."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from corporeal.catalog.database import CatalogError
+from corporeal.catalog.workspace import Workspace
+from corporeal.release.card.croissant import EPISODE_FIELDS, EPISODES, croissant
+from corporeal.release.card.facts import card_facts
+from corporeal.release.card.markdown import render_card
+from corporeal.release.card.parts import ReleaseFile
+from corporeal.release.card.plots import card_plots
+from corporeal.release.manifest import Manifest
+from corporeal.release.reading import find_release, load_release
+
+README, DESCRIPTION, PLOTS = "README.md", "croissant.json", "plots"
+_BLOCK = 1 << 20
+
+
+def write_card(
+    workspace: Workspace, reference: str, out: Path, *, url: str | None = None
+) -> list[Path]:
+    """Write the card of a release into a folder; the files that were written.
+
+    The folder may hold the exported LeRobot dataset already: then its rows and files are described
+    too. `url` is where the folder will be published.
+    """
+    features = _features(out)
+    release = find_release(workspace, reference)
+    manifest = load_release(workspace, release.reference)
+    with workspace.database.read() as connection:
+        facts = card_facts(connection, release.name, release.version)
+    plots = card_plots(facts)
+    content = {f"{PLOTS}/{name}": data for name, data in plots.items()}
+    content[EPISODES] = _episodes(manifest)
+    content[README] = render_card(facts, pictures=plots, folder=PLOTS).encode()
+    written = [_write(out / name, data) for name, data in content.items()]
+    described = croissant(facts, list(_files(out)), features=features, url=url)
+    text = json.dumps(described, indent=2, ensure_ascii=False) + "\n"
+    return [*written, _write(out / DESCRIPTION, text.encode())]
+
+
+def _episodes(manifest: Manifest) -> bytes:
+    """The episodes as the manifest has them, without anything in it that may name people."""
+    listed = [
+        {name: getattr(each, name) for name in (*EPISODE_FIELDS, "split")}
+        for each in manifest.episodes
+    ]
+    told = {"release": manifest.reference, "manifest": manifest.hash, "episodes": listed}
+    return (json.dumps(told, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def _features(folder: Path) -> Mapping[str, Mapping[str, Any]] | None:
+    """The features of a LeRobot dataset in the folder; None if there is none."""
+    path = folder / "meta" / "info.json"
+    if not path.is_file():
+        return None
+    try:
+        features = json.loads(path.read_text("utf-8"))["features"]
+    except (ValueError, KeyError, TypeError):
+        features = None
+    if not isinstance(features, dict) or not all(
+        isinstance(each, dict) for each in features.values()
+    ):
+        raise CatalogError(f"{path}: features cannot be read; expected a LeRobot dataset.")
+    return features
+
+
+def _files(folder: Path) -> Iterator[ReleaseFile]:
+    """Every file of the folder but the description itself; links are not followed."""
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+        if path.is_symlink() or not path.is_file() or hidden or name == DESCRIPTION:
+            continue
+        digest = hashlib.sha256()
+        with path.open("rb") as file:
+            while block := file.read(_BLOCK):
+                digest.update(block)
+        yield ReleaseFile(name, f"sha256:{digest.hexdigest()}", path.stat().st_size)
+
+
+def _write(path: Path, content: bytes) -> Path:
+    """Written beside and renamed: a reader never sees half a file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.part")
+    beside.write_bytes(content)
+    return beside.replace(path)

@@ -1,0 +1,178 @@
+"""The labels of a release: one canonical text with all of them, stored under its hash."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from sqlalchemy import Connection
+
+from corporeal.catalog.database import CatalogError
+from corporeal.catalog.store import Store, StoreError
+from corporeal.episode.label_track import LabelTrack
+from corporeal.labelling.annotation import Annotation
+from corporeal.labelling.tasks.coverage import coverage_of
+from corporeal.labelling.tasks.kept_taxonomy import kept_taxonomy
+from corporeal.labelling.tasks.label_track import label_track
+from corporeal.labelling.tasks.labels import canonical, digest, labels_in_force
+from corporeal.labelling.taxonomy import Taxonomy
+from corporeal.release.manifest import Manifest, object_text
+
+LabelPolicy = Literal["required", "included", "none"]
+POLICIES: tuple[LabelPolicy, ...] = ("required", "included", "none")
+_NAMED = 5
+
+
+class LabelledEpisode(BaseModel):
+    """The labels of one episode: which version of them, and under which taxonomy they were made."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    number: int
+    taxonomy: str
+    at: str
+    annotation: Annotation
+
+    @property
+    def hash(self) -> str:
+        """`sha256:<hex>` of the annotation, as the catalogue has it."""
+        return digest(self.annotation)
+
+
+class LabelBundle(BaseModel):
+    """All labels of a release by episode, and the taxonomies that say what they mean, by hash."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    format: Literal["corporeal-release-labels"] = "corporeal-release-labels"
+    format_version: Literal[1] = 1
+    taxonomies: dict[str, Taxonomy]
+    episodes: dict[str, LabelledEpisode]
+
+    @cached_property
+    def text(self) -> bytes:
+        """The one text that stands for this content: JSON with sorted keys."""
+        values: dict[str, Any] = {
+            "format": self.format,
+            "format_version": self.format_version,
+            "taxonomies": {
+                name: json.loads(each.canonical()) for name, each in self.taxonomies.items()
+            },
+            "episodes": {
+                name: {"number": each.number, "taxonomy": each.taxonomy, "at": each.at,
+                       "annotation": canonical(each.annotation)}
+                for name, each in self.episodes.items()
+            },
+        }  # fmt: skip
+        said = json.dumps(values, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+        return said.encode()
+
+    @cached_property
+    def hash(self) -> str:
+        """`sha256:<hex>` of the text: the object's name in the store."""
+        return "sha256:" + hashlib.sha256(self.text).hexdigest()
+
+    def track(self, episode: str) -> LabelTrack | None:
+        """The labels of an episode as its recording carries them; None when it has none."""
+        labelled = self.episodes.get(episode)
+        if labelled is None:
+            return None
+        return label_track(labelled.annotation, self.taxonomies[labelled.taxonomy])
+
+
+def collect_labels(
+    connection: Connection, rows: Sequence[Mapping[str, Any]], policy: LabelPolicy
+) -> LabelBundle | None:
+    """The labels in force of the episodes in these rows; None when there are none, or none asked.
+
+    Labels that do not hold any more are left out. Raises CatalogError for the policy `required`
+    when an episode has none, or lacks something that its taxonomy requires.
+    """
+    if policy == "none":
+        return None
+    if policy == "required":
+        _require_covered(connection, rows)
+    held = {
+        name: each
+        for name, each in labels_in_force(connection, [str(row["id"]) for row in rows]).items()
+        if each.stale is None
+    }
+    if not held:
+        return None
+    used = sorted({each.taxonomy for each in held.values()})
+    return LabelBundle(
+        taxonomies={name: kept_taxonomy(connection, name) for name in used},
+        episodes={
+            name: LabelledEpisode(number=each.number, taxonomy=each.taxonomy, at=each.at,
+                                  annotation=each.annotation)
+            for name, each in sorted(held.items())
+        },
+    )  # fmt: skip
+
+
+def _require_covered(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
+    missing = coverage_of(connection, rows).missing
+    if not missing:
+        return
+    named = "; ".join(f"{name}: {why.rstrip('.')}" for name, why in missing[:_NAMED])
+    more = f"; and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
+    verb = "lacks" if len(missing) == 1 else "lack"
+    raise CatalogError(
+        f"release, got labels required, but {len(missing)} of {len(rows)} episodes {verb} them "
+        f"({named}{more}). Annotate them, or release with --labels included."
+    )
+
+
+def store_labels(store: Store, bundle: LabelBundle, *, retain_until: datetime | None) -> str:
+    """Put the labels into the store; their hash."""
+    with tempfile.TemporaryDirectory(prefix="corporeal-release-") as folder:
+        path = Path(folder) / "labels.json"
+        path.write_bytes(bundle.text)
+        stored = store.put(path, retain_until=retain_until)
+    if stored != bundle.hash:
+        raise StoreError(
+            f"{store.url}: the labels were stored as {stored}; expected {bundle.hash}. "
+            "Verify the store."
+        )
+    return stored
+
+
+def load_labels(store: Store, manifest: Manifest) -> LabelBundle | None:
+    """The labels of a release, checked against its manifest; None when it has none."""
+    if manifest.labels is None:
+        return None
+    text = object_text(store, manifest.labels.object, f"labels of {manifest.reference}")
+    try:
+        bundle = LabelBundle.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the text"
+        raise CatalogError(
+            f"labels of {manifest.reference}: {where}: {first['msg']}. Those of a newer version "
+            "need a newer Corporeal: pip install -U corporeal."
+        ) from None
+    for told in label_problems(manifest, bundle):
+        raise CatalogError(f"labels of {manifest.reference}: {told}. Restore them from a backup.")
+    return bundle
+
+
+def label_problems(manifest: Manifest, bundle: LabelBundle) -> Iterator[str]:
+    """What in a bundle does not agree with the manifest or with itself."""
+    for name, taxonomy in bundle.taxonomies.items():
+        if taxonomy.hash != name:
+            yield f"the taxonomy {name} was changed"
+    listed = {each.id: each.labels for each in manifest.episodes if each.labels is not None}
+    if missing := sorted(set(listed) ^ set(bundle.episodes)):
+        yield f"episode {missing[0]} is in the manifest or in the labels, not in both"
+    for name, labelled in bundle.episodes.items():
+        if labelled.hash != listed.get(name, labelled.hash):
+            yield f"those of episode {name} do not match the manifest"
+        if labelled.taxonomy not in bundle.taxonomies:
+            yield f"those of episode {name} have a taxonomy that is not there"

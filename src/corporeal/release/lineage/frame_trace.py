@@ -1,0 +1,218 @@
+"""A row of a dataset traced back: to the samples it rests on, their sensors, and the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection, select
+
+from corporeal.catalog.catalogue import episode as row_of
+from corporeal.catalog.database import CatalogError
+from corporeal.catalog.ingestion.episode_entry import sensor_serials
+from corporeal.catalog.remote_episode import open_remote
+from corporeal.catalog.tables import DOCUMENT, GOVERNS, MEMBER
+from corporeal.catalog.workspace import Workspace
+from corporeal.episode.alignment import align_to
+from corporeal.episode.episode import Episode
+from corporeal.episode.streams import StreamReader
+from corporeal.release.lineage.dataset_row import DatasetRow, exported_row, released_row
+
+FACTS = (
+    "task", "instruction", "robot", "operator", "station", "session", "batch", "protocol",
+    "calibration", "environment", "mode", "software", "recorded_ns", "state", "verdict", "score",
+    "policy", "file",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class SampleTrace:
+    """What one stream gives to a column: `samples` are numbers in the stream, `stamps_ns` theirs.
+
+    A value between two samples has both. `age_ns` is the row's time minus that of the sample it
+    rests on. A stream that the episode does not have was made by the export: it has no sample.
+    """
+
+    column: str
+    stream: str
+    kind: str
+    samples: tuple[int, ...]
+    stamps_ns: tuple[int, ...]
+    age_ns: int | None
+    method: str
+    frame: str | None = None
+    sensor: str | None = None
+    serial: str | None = None
+
+
+@dataclass(frozen=True)
+class FrameTrace:
+    """Where a row comes from. All stamps count from `epoch_ns` (Unix; 0 when nobody knows)."""
+
+    dataset: str
+    row: int
+    time_ns: int
+    epoch_ns: int
+    episode: str
+    hash: str
+    facts: Mapping[str, Any]
+    documents: Mapping[str, Mapping[str, str]]
+    """By kind: name, version and hash of what governs the episode."""
+    releases: tuple[str, ...]
+    """All that have the episode; the one that the row was exported from alone, if it says so."""
+    samples: tuple[SampleTrace, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The trace as plain values."""
+        return asdict(self)
+
+
+def trace_frame(
+    workspace: Workspace, dataset: Path | str, episode: int | str, row: int
+) -> FrameTrace:
+    """A row back to its sensors, and to everything that stands behind its episode.
+
+    `dataset` is a folder that was exported, and `episode` its number there or its id; or it is a
+    release, NAME@VERSION, of which `episode` is an id and rows are those of an export as it is by
+    default. Raises CatalogError for a row or an episode that is not there.
+    """
+    folder = Path(dataset)
+    is_folder = isinstance(dataset, Path) or folder.exists()
+    found = exported_row(folder, episode, row) if is_folder else None
+    name = found.episode if found is not None else str(episode)
+    with workspace.database.read() as connection:
+        facts = _facts(connection, name, folder if is_folder else None)
+        documents = _documents(connection, name)
+        releases = _releases(connection, name)
+    if found is None and str(dataset) not in releases:
+        raise CatalogError(
+            f"{dataset}, got no such folder, nor a release with episode {name}; expected a folder "
+            f"that was exported, or one of: {', '.join(releases) or 'no release has it'}."
+        )
+    with open_remote(workspace.store, str(facts["hash"])) as opened:
+        found = found or released_row(opened, str(dataset), row)
+        samples = tuple(_samples(opened, found))
+        epoch_ns = opened.epoch_ns
+    return FrameTrace(
+        dataset=found.dataset,
+        row=row,
+        time_ns=found.time_ns,
+        epoch_ns=epoch_ns,
+        episode=name,
+        hash=str(facts["hash"]),
+        facts={each: facts[each] for each in FACTS if facts[each] is not None},
+        documents=documents,
+        releases=(found.release,) if found.release in releases else releases,
+        samples=samples,
+    )
+
+
+def _facts(connection: Connection, name: str, folder: Path | None) -> dict[str, Any]:
+    try:
+        facts = row_of(connection, name)
+    except CatalogError as error:
+        if folder is None:
+            raise
+        raise CatalogError(
+            f"{folder}: its episode {name!r} is not in this workspace, so nothing is known of it. "
+            "Ingest the recordings that it was exported from."
+        ) from error
+    if facts["state"] == "erased":
+        raise CatalogError(f"episode {name} was erased: there is nothing left to trace.")
+    return facts
+
+
+def _documents(connection: Connection, name: str) -> dict[str, dict[str, str]]:
+    query = (
+        select(GOVERNS.c.kind, DOCUMENT.c.name, DOCUMENT.c.version, DOCUMENT.c.hash)
+        .join(DOCUMENT, DOCUMENT.c.hash == GOVERNS.c.document)
+        .where(GOVERNS.c.episode == name)
+        .order_by(GOVERNS.c.kind)
+    )
+    return {
+        row.kind: {"name": row.name, "version": row.version, "hash": row.hash}
+        for row in connection.execute(query)
+    }
+
+
+def _releases(connection: Connection, name: str) -> tuple[str, ...]:
+    query = (
+        select(MEMBER.c.name, MEMBER.c.version)
+        .where(MEMBER.c.episode == name)
+        .order_by(MEMBER.c.name, MEMBER.c.version)
+    )
+    return tuple(f"{row.name}@{row.version}" for row in connection.execute(query))
+
+
+def _samples(episode: Episode, row: DatasetRow) -> Iterator[SampleTrace]:
+    for column, streams in row.columns.items():
+        for path in streams:
+            if path not in episode or not len(episode[path]):
+                yield SampleTrace(column, path, "array", (), (), None, "made by the export")
+                continue
+            yield _described(episode, column, path, *_rests_on(episode[path], row.time_ns), row)
+    for camera, (path, stamp) in row.cameras.items():
+        stamps = episode[path].time_ns if path in episode else np.zeros(0, np.int64)
+        picture = int(np.searchsorted(stamps, stamp))
+        if picture >= len(stamps) or stamps[picture] != stamp:
+            yield SampleTrace(camera, path, "video", (), (), None, "made by the export")
+        else:
+            yield _described(episode, camera, path, (picture,), "picture", row)
+
+
+def _rests_on(reader: StreamReader, time_ns: int) -> tuple[tuple[int, ...], str]:
+    """The samples behind a value at this time, the one it rests on first, and how it was made."""
+    grid = np.array([time_ns], np.int64)
+    (column,) = align_to({reader.spec.path: reader}, grid).columns.values()
+    stamps = reader.time_ns
+    if not column.valid[0]:
+        return (int(np.argmin(np.abs(stamps - time_ns))),), "nearest, in a gap"
+    sample, age_ns = int(column.index[0]), int(column.age_ns[0])
+    if age_ns == 0:
+        return (sample,), "exact"
+    if column.method in ("linear", "slerp") and not column.extrapolated[0]:
+        return (sample, sample + (1 if age_ns > 0 else -1)), column.method
+    return (sample,), column.method
+
+
+def _described(
+    episode: Episode, column: str, path: str, samples: tuple[int, ...], method: str, row: DatasetRow
+) -> SampleTrace:
+    reader = episode[path]
+    stamps = tuple(int(reader.time_ns[each]) for each in samples)
+    sensor, serial = sensor_of(path, reader.spec.frame, episode.metadata)
+    return SampleTrace(
+        column=column,
+        stream=path,
+        kind=reader.spec.kind,
+        samples=samples,
+        stamps_ns=stamps,
+        age_ns=row.time_ns - stamps[0],
+        method=method,
+        frame=reader.spec.frame,
+        sensor=sensor,
+        serial=serial,
+    )
+
+
+def sensor_of(
+    path: str, frame: str | None, metadata: Mapping[str, Any]
+) -> tuple[str | None, str | None]:
+    """The device behind a stream and its serial number; None where the episode does not say.
+
+    `stream_sources` names the device of each stream. Where it does not, devices are matched by
+    name: all words of the device's must be among the stream's or the frame's.
+    """
+    serials = sensor_serials(metadata)
+    stated = metadata.get("stream_sources")
+    named = str(stated.get(path)) if isinstance(stated, Mapping) else None
+    if named is not None and named in serials:
+        return named, serials[named]
+    words = set(path.rsplit("/", 1)[-1].split("_")) | set((frame or "").split("_"))
+    fitting = [name for name in serials if set(name.rsplit("/", 1)[-1].split("_")) <= words]
+    exact = [name for name in serials if name in (path, path.rsplit("/", 1)[-1], frame)]
+    found = next(iter(exact), None) or max(fitting, key=lambda each: each.count("_"), default=None)
+    return (found, serials[found]) if found is not None else (None, None)

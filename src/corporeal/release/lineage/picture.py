@@ -1,0 +1,199 @@
+"""A history drawn: as lines of text, as a Mermaid diagram, and as a picture for a slide."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from corporeal.catalog.database import CatalogError
+from corporeal.release.lineage.graph import Edge, Graph
+from corporeal.release.lineage.layout import Place, places_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+SUFFIXES = (".svg", ".png", ".pdf")
+_INK, _QUIET, _LINE, _PAPER = "#1d2733", "#6b7885", "#b8c2cc", "#ffffff"
+_OTHER = "#8a94a0"
+_COLOURS = {
+    "release": "#6c4fb3",
+    "episode": "#1f77b4",
+    "frame": "#e4572e",
+    "sample": "#2a9d8f",
+    "document": "#b7791f",
+    "sensor": "#3c8d40",
+    "operator": "#c2417c",
+    "session": "#5a6fc0",
+    "station": "#5a6fc0",
+    "calibration": "#b7791f",
+    "protocol": "#b7791f",
+    "object": "#46525e",
+    "model": "#a23b72",
+}
+# Letters that mean nothing to Mermaid, whatever stands beside them.
+_SAFE = frozenset(" abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,-_@/+")
+_BOX, _GAP, _TALL, _PITCH = 3.4, 0.9, 0.56, 0.76
+_LONGEST, _LONGEST_LINE = 46, 200
+
+
+def as_text(graph: Graph) -> str:
+    """Two trees: where the subject comes from, and what became of it."""
+    lines = [_visible(graph.node(graph.subject).label)]
+    for title, next_edges, far in (
+        ("came from", graph.parents, _parent),
+        ("became", graph.children, _child),
+    ):
+        branch = list(_branch(graph, graph.subject, next_edges, far, "  ", {graph.subject}))
+        if branch:
+            lines += [f"{title}:", *branch]
+    return "\n".join(lines)
+
+
+def _parent(edge: Edge) -> str:
+    return edge.parent
+
+
+def _child(edge: Edge) -> str:
+    return edge.child
+
+
+def _branch(
+    graph: Graph,
+    name: str,
+    next_edges: Callable[[str], list[Edge]],
+    far: Callable[[Edge], str],
+    indent: str,
+    seen: set[str],
+) -> Iterator[str]:
+    edges = next_edges(name)
+    for number, edge in enumerate(edges):
+        is_last = number == len(edges) - 1
+        other = far(edge)
+        again = other in seen and next_edges(other)
+        label = _visible(graph.node(other).label)
+        tail = " (see above)" if again else ""
+        yield f"{indent}{'└' if is_last else '├'}─ {_phrase(edge.relation)}: {label}{tail}"
+        if other not in seen:
+            seen.add(other)
+            deeper = indent + ("   " if is_last else "│  ")
+            yield from _branch(graph, other, next_edges, far, deeper, seen)
+
+
+def _visible(text: str) -> str:
+    """The text without anything that moves a terminal's cursor."""
+    shown = "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
+    return shown if len(shown) <= _LONGEST_LINE else shown[: _LONGEST_LINE - 3] + "..."
+
+
+def _phrase(relation: str) -> str:
+    """A relation in words; the name of a column stays as it is."""
+    return _visible(relation if "." in relation else relation.replace("_", " "))
+
+
+def as_mermaid(graph: Graph) -> str:
+    """A flow chart, the oldest on the left, for pages that render Mermaid."""
+    numbers = {node.id: f"n{number}" for number, node in enumerate(graph.nodes)}
+    lines = ["flowchart LR"]
+    lines += [f'  {numbers[node.id]}["{_escaped(node.label)}"]' for node in graph.nodes]
+    for edge in graph.edges:
+        relation = _escaped(_phrase(edge.relation))
+        lines.append(f'  {numbers[edge.parent]} -- "{relation}" --> {numbers[edge.child]}')
+    kinds = sorted({node.kind for node in graph.nodes if node.kind in _COLOURS})
+    for kind in kinds:
+        members = ",".join(numbers[node.id] for node in graph.nodes if node.kind == kind)
+        lines.append(f"  classDef {kind} stroke:{_COLOURS[kind]},stroke-width:2px;")
+        lines.append(f"  class {members} {kind};")
+    return "\n".join(lines) + "\n"
+
+
+def _escaped(text: str) -> str:
+    """The text with every letter that Mermaid or HTML could take for its own as a number."""
+    short = _visible(text)
+    return "".join(letter if letter in _SAFE else f"#{ord(letter)};" for letter in short)
+
+
+def draw(graph: Graph, *, title: str | None = None) -> Figure:
+    """A matplotlib figure: boxes in columns, the oldest on the left, the subject framed."""
+    from matplotlib.figure import Figure
+
+    places = places_of(graph)
+    columns = 1 + max(place.column for place in places.values())
+    rows = 1 + max(place.row for place in places.values())
+    width, height = columns * (_BOX + _GAP), rows * _PITCH + 0.9
+    figure = Figure(figsize=(max(width, 6.0), max(height, 2.4)), dpi=120, facecolor=_PAPER)
+    axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+    axes.set_xlim(0, max(width, 6.0))
+    axes.set_ylim(max(height, 2.4), 0)
+    axes.set_axis_off()
+    heading = title or graph.node(graph.subject).label
+    axes.text(_GAP / 2, 0.38, _visible(heading), fontsize=15, weight="bold", color=_INK,
+              va="center", parse_math=False)  # fmt: skip
+    for edge in graph.edges:
+        _draw_edge(axes, places[edge.parent], places[edge.child])
+    for node in graph.nodes:
+        _draw_node(axes, graph, node.id, places[node.id])
+    return figure
+
+
+def write_picture(graph: Graph, path: Path, *, title: str | None = None) -> None:
+    """The picture as a file: SVG, PNG or PDF, as the name ends."""
+    if path.suffix.lower() not in SUFFIXES:
+        raise CatalogError(f"picture, got {path.name!r}; expected a name in {', '.join(SUFFIXES)}.")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draw(graph, title=title).savefig(path, facecolor=_PAPER)
+
+
+def _corner(place: Place) -> tuple[float, float]:
+    """Left end and middle of a box, in inches."""
+    return _GAP / 2 + place.column * (_BOX + _GAP), 0.75 + (place.row + 0.5) * _PITCH
+
+
+def _draw_edge(axes: Axes, parent: Place, child: Place) -> None:
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path as Curve
+
+    (left, start), (right, stop) = _corner(parent), _corner(child)
+    left += _BOX
+    bend = max(0.45, (right - left) / 2)
+    points = [(left, start), (left + bend, start), (right - bend, stop), (right, stop)]
+    codes = [Curve.MOVETO, Curve.CURVE4, Curve.CURVE4, Curve.CURVE4]
+    axes.add_patch(
+        PathPatch(Curve(points, codes), fill=False, edgecolor=_LINE, linewidth=1.1, zorder=1)
+    )
+
+
+def _draw_node(axes: Axes, graph: Graph, name: str, place: Place) -> None:
+    from matplotlib.patches import FancyBboxPatch, Rectangle
+
+    node = graph.node(name)
+    colour = _COLOURS.get(node.kind, _OTHER)
+    left, middle = _corner(place)
+    is_subject = name == graph.subject
+    axes.add_patch(
+        FancyBboxPatch((left, middle - _TALL / 2), _BOX, _TALL, zorder=2,
+                       boxstyle="round,pad=0,rounding_size=0.07", facecolor="#f7f9fb",
+                       edgecolor=colour, linewidth=2.2 if is_subject else 0.9)
+    )  # fmt: skip
+    axes.add_patch(Rectangle((left, middle - _TALL / 2 + 0.06), 0.07, _TALL - 0.12, zorder=3,
+                             color=colour))  # fmt: skip
+    relations = dict.fromkeys(
+        edge.relation for edge in graph.edges if name == (edge.parent, edge.child)[place.is_later]
+    )
+    words = [_phrase(each) for each in list(relations)[:2]]
+    said = " · ".join(words) if words and not is_subject else node.kind
+    small, large = _short(said, _LONGEST + 8), _short(node.label, _LONGEST)
+    axes.text(left + 0.18, middle - 0.12, small, fontsize=7, color=_QUIET, va="center", zorder=4,
+              parse_math=False)  # fmt: skip
+    axes.text(left + 0.18, middle + 0.1, large, fontsize=8.5, color=_INK, va="center", zorder=4,
+              parse_math=False)  # fmt: skip
+
+
+def _short(text: str, longest: int) -> str:
+    """The text as the picture's font has it, cut in the middle where it is too long."""
+    shown = "".join(letter if ord(letter) < 0x250 else "?" for letter in _visible(text))
+    if len(shown) <= longest:
+        return shown
+    half = (longest - 1) // 2
+    return f"{shown[:half]}…{shown[-half:]}"

@@ -1,0 +1,187 @@
+"""Writes a release down: rows, states and the audit event in one transaction, or nothing at all."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any, cast
+
+from sqlalchemy import ColumnElement, Connection, and_, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from corporeal.catalog.audit import Change, record
+from corporeal.catalog.database import CatalogError
+from corporeal.catalog.state import State, check_change
+from corporeal.catalog.tables import EPISODE, EVENT, MEMBER, RELEASE
+from corporeal.catalog.workspace import Workspace
+from corporeal.release.label_bundle import LabelBundle, store_labels
+from corporeal.release.manifest import Manifest, store_manifest
+from corporeal.release.representativeness import Representativeness
+
+_BLOCK = 5000
+_HOUR_S = 3600.0
+
+
+def publish(
+    workspace: Workspace,
+    manifest: Manifest,
+    alike: Representativeness,
+    left_out: Mapping[str, int],
+    *,
+    labels: LabelBundle | None = None,
+    label_facts: Mapping[str, Any] | None = None,
+) -> None:
+    """Record the release and store its labels and its manifest.
+
+    The manifest is stored inside the transaction, after the version is ours and before anything
+    can be seen: a release that is there always has one, and a lost race leaves none behind.
+    """
+    facts = _facts(manifest, alike, left_out)
+    if label_facts is not None:
+        facts["labels"] = dict(label_facts)
+    # Spelled and hashed once and now: while it is written, everybody else waits.
+    digest = manifest.hash
+    with workspace.database.write() as connection:
+        _take_version(connection, manifest, digest, facts)
+        _add_members(connection, manifest)
+        _require_unchanged(connection, manifest)
+        changes = list(_move(connection, manifest))
+        if labels is not None:
+            store_labels(workspace.store, labels, retain_until=_held_until(manifest))
+        store_manifest(workspace.store, manifest, retain_until=_held_until(manifest))
+        # Last, since everybody who writes waits for the end of the log from here on.
+        record(connection, [*changes, _event(manifest)], at=manifest.created_at)
+
+
+def _take_version(
+    connection: Connection, manifest: Manifest, digest: str, facts: Mapping[str, Any]
+) -> None:
+    subject = f"release:{manifest.reference}"
+    taken = connection.execute(
+        select(EVENT.c.number).where(EVENT.c.subject == subject, EVENT.c.what == "release")
+    ).first()
+    there = connection.execute(
+        select(RELEASE.c.name).where(_is(RELEASE.c.name, RELEASE.c.version, manifest))
+    ).first()
+    if taken is not None or there is not None:
+        raise _taken(manifest)
+    row = {
+        "name": manifest.name,
+        "version": manifest.version,
+        "manifest": digest,
+        "condition": manifest.condition,
+        "episodes": len(manifest.episodes),
+        "created_at": manifest.created_at,
+        "created_by": manifest.created_by,
+        "facts": dict(facts),
+    }
+    try:
+        connection.execute(insert(RELEASE), row)
+    except IntegrityError:
+        raise _taken(manifest) from None
+
+
+def _taken(manifest: Manifest) -> CatalogError:
+    return CatalogError(
+        f"release {manifest.reference} was made by somebody else, and a version is never given "
+        "twice. Run the same command again to make the next one."
+    )
+
+
+def _add_members(connection: Connection, manifest: Manifest) -> None:
+    rows = [
+        {
+            "name": manifest.name,
+            "version": manifest.version,
+            "episode": each.id,
+            "split": each.split,
+        }
+        for each in manifest.episodes
+    ]
+    for first in range(0, len(rows), _BLOCK):
+        connection.execute(insert(MEMBER), rows[first : first + _BLOCK])
+
+
+def _require_unchanged(connection: Connection, manifest: Manifest) -> None:
+    """Raise CatalogError if an episode is no longer what the manifest says; hold the others."""
+    columns = ("id", "hash", "state", "verdict", "score", "policy")
+    query = (
+        select(*(EPISODE.c[name] for name in columns))
+        .join(MEMBER, MEMBER.c.episode == EPISODE.c.id)
+        .where(_is(MEMBER.c.name, MEMBER.c.version, manifest))
+        .order_by(EPISODE.c.id)
+        .with_for_update(of=EPISODE)
+    )
+    found = {tuple(row) for row in connection.execute(query)}
+    listed = [tuple(getattr(each, name) for name in columns) for each in manifest.episodes]
+    changed = [each[0] for each in listed if each not in found]
+    if changed:
+        raise CatalogError(
+            f"{len(changed)} episode{'s' * (len(changed) > 1)} changed while the release was made, "
+            f"{changed[0]} among them. Run the same command again."
+        )
+
+
+def _move(connection: Connection, manifest: Manifest) -> Iterator[Change]:
+    """All members to the state released, and what to tell the log of each."""
+    for state in sorted({each.state for each in manifest.episodes} - {"released"}):
+        check_change(cast(State, state), "released")
+    ours = select(MEMBER.c.episode).where(_is(MEMBER.c.name, MEMBER.c.version, manifest))
+    connection.execute(
+        update(EPISODE)
+        .where(EPISODE.c.id.in_(ours), EPISODE.c.state != "released")
+        .values(state="released")
+    )
+    why = f"release {manifest.reference}"
+    for each in manifest.episodes:
+        if each.state != "released":
+            details = {"from": each.state, "to": "released"}
+            yield Change(manifest.created_by, "state", f"episode:{each.id}", why, details)
+
+
+def _event(manifest: Manifest) -> Change:
+    details = {
+        "manifest": manifest.hash,
+        "episodes": len(manifest.episodes),
+        "change": manifest.change,
+        "previous": manifest.previous,
+    }
+    subject = f"release:{manifest.reference}"
+    return Change(manifest.created_by, "release", subject, manifest.notes, details)
+
+
+def _facts(
+    manifest: Manifest, alike: Representativeness, left_out: Mapping[str, int]
+) -> dict[str, Any]:
+    """What the catalogue says of a release without its manifest."""
+    seconds = sum(each.duration_s or 0.0 for each in manifest.episodes)
+    return {
+        "licence": manifest.licence,
+        "notes": manifest.notes,
+        "change": manifest.change,
+        "previous": manifest.previous,
+        "software": manifest.software,
+        "seed": manifest.seed,
+        "shares": manifest.shares,
+        "stratify": list(manifest.stratify),
+        "group_by": manifest.group_by,
+        "negatives": manifest.negatives,
+        "bytes": sum(each.bytes for each in manifest.episodes),
+        "hours": seconds / _HOUR_S,
+        "splits": dict(sorted(Counter(each.split for each in manifest.episodes).items())),
+        "left_out": dict(left_out),
+        "retention": manifest.retention.model_dump(mode="json") if manifest.retention else None,
+        "representativeness": alike.to_json(),
+    }
+
+
+def _held_until(manifest: Manifest) -> datetime | None:
+    retention = manifest.retention
+    if retention is None or not retention.write_once:
+        return None
+    return datetime.fromisoformat(retention.until)
+
+
+def _is(name: ColumnElement[str], version: ColumnElement[str], manifest: Manifest) -> Any:
+    return and_(name == manifest.name, version == manifest.version)

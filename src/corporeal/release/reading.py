@@ -1,0 +1,201 @@
+"""Finds releases, and opens the episodes of one as a dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import select
+
+from corporeal.catalog.database import CatalogError
+from corporeal.catalog.tables import RELEASE
+from corporeal.catalog.workspace import Workspace, open_workspace
+from corporeal.embodiment.embodiment import Embodiment
+from corporeal.episode.episode import Episode
+from corporeal.episode.label_track import Lane, united
+from corporeal.episode.recording import Dataset, Recording, recording_of
+from corporeal.errors import EpisodeError
+from corporeal.exchange.formats.episodes import Shelf
+from corporeal.release.label_bundle import LabelBundle, load_labels
+from corporeal.release.local_copy import LocalCopies
+from corporeal.release.manifest import Manifest, Member, load_manifest
+from corporeal.release.version import Version, split_reference
+
+
+@dataclass(frozen=True)
+class Release:
+    """A release as the catalogue has it; `facts` is what was said and found when it was made."""
+
+    name: str
+    version: str
+    manifest: str
+    condition: str
+    episodes: int
+    created_at: str
+    created_by: str
+    facts: Mapping[str, Any]
+
+    @property
+    def reference(self) -> str:
+        """`name@version`, how people speak of it."""
+        return f"{self.name}@{self.version}"
+
+
+def list_releases(workspace: Workspace, name: str | None = None) -> list[Release]:
+    """All releases, or all versions of one: by name, the oldest version first."""
+    query = select(RELEASE)
+    if name is not None:
+        query = query.where(RELEASE.c.name == name)
+    with workspace.database.read() as connection:
+        found = [Release(**dict(row)) for row in connection.execute(query).mappings()]
+    return sorted(found, key=lambda each: (each.name, Version.parse(each.version)))
+
+
+def find_release(workspace: Workspace, reference: str) -> Release:
+    """The release `name@version`, or the newest one of a name."""
+    name, version = split_reference(reference)
+    found = list_releases(workspace, name)
+    if not found:
+        names = sorted({each.name for each in list_releases(workspace)})
+        raise CatalogError(
+            f"release, got {name!r}; expected one of: {', '.join(names) or 'none yet'}. "
+            "Make one with: corporeal release create."
+        )
+    if version is None:
+        return found[-1]
+    for each in found:
+        if each.version == str(version):
+            return each
+    raise CatalogError(
+        f"release, got {reference!r}; expected one of the versions "
+        f"{', '.join(each.version for each in found)}."
+    )
+
+
+def load_release(workspace: Workspace, reference: str) -> Manifest:
+    """The manifest of a release, checked against the hash in the catalogue."""
+    release = find_release(workspace, reference)
+    manifest = load_manifest(workspace.store, release.manifest)
+    if manifest.reference != release.reference:
+        raise CatalogError(
+            f"release {release.reference}: its manifest is of {manifest.reference}. "
+            "Look for what changed with: corporeal audit verify."
+        )
+    return manifest
+
+
+def release_dataset(
+    workspace: Workspace,
+    reference: str,
+    *,
+    splits: Iterable[str] | None = None,
+    robot: Embodiment | None = None,
+) -> Dataset:
+    """The episodes of a release, or of some of its splits, opened one at a time.
+
+    Files of a folder store are read where they lie; others are fetched into the workspace's cache,
+    checked on the way. The metadata of every recording says its `release` and its `split`; labels
+    that the release has are those of the recordings.
+    """
+    manifest = load_release(workspace, reference)
+    members = _of_splits(manifest, splits)
+    labels = load_labels(workspace.store, manifest)
+    copies = LocalCopies(workspace.store, workspace.root / "cache" / "episodes")
+    return Dataset(
+        source=workspace.root / "releases" / manifest.reference,
+        format="release",
+        episodes=tuple(range(len(members))),
+        open=partial(_open, _Source(manifest.reference, members, copies, robot, labels)),
+        facts={
+            "release": manifest.reference,
+            "licence": manifest.licence,
+            "splits": _numbers(members),
+        },
+        lanes=partial(_lanes, members, labels),
+    )
+
+
+def open_release(
+    root: Path,
+    reference: str,
+    splits: tuple[str, ...] | None = None,
+    robot: Embodiment | None = None,
+) -> Dataset:
+    """The episodes of a release of the workspace in this folder, by values that travel."""
+    with open_workspace(root) as workspace:
+        return release_dataset(workspace, reference, splits=splits, robot=robot)
+
+
+def release_opener(
+    workspace: Workspace,
+    reference: str,
+    *,
+    splits: Iterable[str] | None = None,
+    robot: Embodiment | None = None,
+) -> partial[Dataset]:
+    """What opens the release in any process: the version that is the newest now stays the one."""
+    found = find_release(workspace, reference)
+    chosen = None if splits is None else tuple(splits)
+    return partial(open_release, workspace.root, found.reference, chosen, robot)
+
+
+@dataclass(frozen=True, eq=False)
+class _Source:
+    """What it takes to open the episodes of a release."""
+
+    reference: str
+    members: tuple[Member, ...]
+    copies: LocalCopies
+    robot: Embodiment | None
+    labels: LabelBundle | None = None
+    shelf: Shelf = field(default_factory=Shelf)
+
+
+def _of_splits(manifest: Manifest, splits: Iterable[str] | None) -> tuple[Member, ...]:
+    there = {each.split for each in manifest.episodes}
+    wanted = there if splits is None else set(splits)
+    if strange := sorted(wanted - there):
+        raise CatalogError(
+            f"split of {manifest.reference}, got {strange[0]!r}; expected one of: "
+            f"{', '.join(sorted(there))}."
+        )
+    return tuple(each for each in manifest.episodes if each.split in wanted)
+
+
+def _numbers(members: Iterable[Member]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for number, each in enumerate(members):
+        found.setdefault(each.split, []).append(number)
+    return found
+
+
+def _open(source: _Source, number: int) -> Recording:
+    members = source.members
+    if not 0 <= number < len(members):
+        raise EpisodeError(
+            f"{source.reference} has no episode {number}; expected 0 to {len(members) - 1}."
+        )
+    member = members[number]
+    episode = Episode.open(source.copies.path(member.hash, member.bytes))
+    try:
+        recording = recording_of(episode, index=number, robot=source.robot)
+    except BaseException:  # Nobody else can free the file when there is no recording.
+        episode.close()
+        raise
+    source.shelf.keep(episode)
+    said: dict[str, Any] = {"release": source.reference, "split": member.split}
+    if member.negative:
+        said["negative"] = True
+    track = source.labels.track(member.id) if source.labels is not None else None
+    return replace(
+        recording, metadata={**recording.metadata, **said}, labels=track or recording.labels
+    )
+
+
+def _lanes(members: tuple[Member, ...], labels: LabelBundle | None) -> tuple[Lane, ...]:
+    """The lanes in which something is said of any of these episodes."""
+    tracks = (labels.track(each.id) for each in members) if labels is not None else ()
+    return united(track.used_lanes for track in tracks if track is not None)

@@ -1,0 +1,227 @@
+"""Proves that a release is what it was: manifest, objects, rows, documents and the audit event."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, and_, select
+
+from corporeal.catalog.audit import chain_hash, events_of
+from corporeal.catalog.database import CatalogError
+from corporeal.catalog.store import verify_store
+from corporeal.catalog.tables import DOCUMENT, EPISODE, LABELS, MEMBER
+from corporeal.catalog.workspace import Workspace
+from corporeal.release.label_bundle import load_labels
+from corporeal.release.local_copy import LocalCopies
+from corporeal.release.manifest import Manifest, Member, load_manifest
+from corporeal.release.reading import Release, find_release
+from corporeal.release.validation import (
+    joint_orders,
+    missing_objects,
+    unreadable_episodes,
+)
+
+_BLOCK = 500
+_FETCH = 5000
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something that is not as the release says; `subject` is kind:id."""
+
+    subject: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What was found. `erased` are episodes that were removed since, as the law may demand."""
+
+    reference: str
+    episodes: int
+    problems: tuple[Problem, ...]
+    erased: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def good(self) -> bool:
+        """Nothing speaks against the release."""
+        return not self.problems
+
+    @property
+    def words(self) -> str:
+        """The result in a sentence or two."""
+        count = len(self.problems)
+        gone = f" {len(self.erased)} of them were erased since." if self.erased else ""
+        if self.good:
+            return f"{self.reference}: {self.episodes} episodes are as they were released.{gone}"
+        first = self.problems[0]
+        told = f"{count} problem{'s' * (count > 1)}, the first: {first.subject}: {first.message}."
+        return f"{self.reference}: {told}{gone}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, for `--json`."""
+        return {
+            "release": self.reference,
+            "good": self.good,
+            "episodes": self.episodes,
+            "problems": [{"subject": each.subject, "message": each.message}
+                         for each in self.problems],
+            "erased": list(self.erased),
+            "notes": list(self.notes),
+        }  # fmt: skip
+
+
+def verify_release(
+    workspace: Workspace,
+    reference: str,
+    *,
+    objects: bool = True,
+    deep: bool = False,
+    on_start: Callable[[int], None] = lambda _: None,
+    on_episode: Callable[[str], None] = lambda _: None,
+) -> Verification:
+    """Compare a release with everything that should agree with it.
+
+    With `objects` every byte of every episode is read and hashed, otherwise only sizes are asked
+    for; with `deep` every episode is opened and compared with the others. The callbacks hear how
+    many episodes there are, and of each when its bytes were read.
+    """
+    release = find_release(workspace, reference)
+    try:
+        manifest = load_manifest(workspace.store, release.manifest)
+    except CatalogError as error:
+        lost = Problem(f"release:{release.reference}", str(error).rstrip("."))
+        return Verification(release.reference, release.episodes, (lost,), ())
+    on_start(len(manifest.episodes))
+    with workspace.database.read() as connection:
+        rows = _rows(connection, release)
+        problems = [
+            *_head_problems(release, manifest),
+            *_row_problems(rows, manifest),
+            *_document_problems(connection, manifest),
+            *_label_problems(connection, workspace, manifest),
+            *_event_problems(connection, release),
+        ]
+    gone = {name for name, row in rows.items() if row["state"] == "erased"}
+    there = tuple(each for each in manifest.episodes if each.id not in gone)
+    problems += [Problem(f"episode:{name}", told) for name, told in
+                 _object_problems(workspace, there, objects, on_episode)]  # fmt: skip
+    if deep:
+        copies = LocalCopies(workspace.store, workspace.root / "cache" / "episodes")
+        left = manifest.model_copy(update={"episodes": there})
+        problems += [Problem(f"episode:{name}", told)
+                     for name, told in unreadable_episodes(copies, left)]  # fmt: skip
+    notes = [f"robot {name} has more than one order of joints" for name in joint_orders(manifest)]
+    erased = tuple(sorted(gone))
+    return Verification(release.reference, release.episodes, tuple(problems), erased, tuple(notes))
+
+
+def _rows(connection: Connection, release: Release) -> dict[str, Mapping[str, Any]]:
+    """The members that the catalogue has, with their episodes, by id."""
+    query = (
+        select(EPISODE.c.id, EPISODE.c.hash, EPISODE.c.bytes, EPISODE.c.state, MEMBER.c.split)
+        .join(MEMBER, MEMBER.c.episode == EPISODE.c.id)
+        .where(and_(MEMBER.c.name == release.name, MEMBER.c.version == release.version))
+        .execution_options(yield_per=_FETCH)
+    )
+    return {row["id"]: dict(row) for row in connection.execute(query).mappings()}
+
+
+def _head_problems(release: Release, manifest: Manifest) -> Iterator[Problem]:
+    pairs = {
+        "name": (release.reference, manifest.reference),
+        "number of episodes": (release.episodes, len(manifest.episodes)),
+        "condition": (release.condition, manifest.condition),
+        "time": (release.created_at, manifest.created_at),
+        "maker": (release.created_by, manifest.created_by),
+        "licence": (release.facts.get("licence"), manifest.licence),
+    }
+    for what, (row, listed) in pairs.items():
+        if row != listed:
+            told = f"the catalogue says {row!r} for its {what}, its manifest {listed!r}"
+            yield Problem(f"release:{release.reference}", told)
+
+
+def _row_problems(rows: Mapping[str, Mapping[str, Any]], manifest: Manifest) -> Iterator[Problem]:
+    listed = {each.id: each for each in manifest.episodes}
+    for name in sorted(listed.keys() - rows.keys()):
+        yield Problem(f"episode:{name}", "is in the manifest, but not in the catalogue's release")
+    for name in sorted(rows.keys() - listed.keys()):
+        yield Problem(f"episode:{name}", "is in the catalogue's release, but not in the manifest")
+    for name in sorted(rows.keys() & listed.keys()):
+        for what in ("hash", "bytes", "split"):
+            row, told = rows[name][what], getattr(listed[name], what)
+            if row != told:
+                message = f"the catalogue says {row} for its {what}, the manifest {told}"
+                yield Problem(f"episode:{name}", message)
+
+
+def _document_problems(connection: Connection, manifest: Manifest) -> Iterator[Problem]:
+    hashes = sorted(manifest.documents)
+    named = {each for member in manifest.episodes for each in member.documents.values()}
+    for digest in sorted(named - set(hashes)):
+        yield Problem(f"document:{digest}", "stands behind an episode, but is not listed")
+    for first in range(0, len(hashes), _BLOCK):
+        part = hashes[first : first + _BLOCK]
+        query = select(DOCUMENT.c.hash, DOCUMENT.c.text).where(DOCUMENT.c.hash.in_(part))
+        texts = {row.hash: row.text for row in connection.execute(query)}
+        for digest in part:
+            if digest not in texts:
+                yield Problem(f"document:{digest}", "is not in the catalogue")
+            elif "sha256:" + hashlib.sha256(texts[digest].encode()).hexdigest() != digest:
+                yield Problem(f"document:{digest}", "its text does not match its hash")
+
+
+def _label_problems(
+    connection: Connection, workspace: Workspace, manifest: Manifest
+) -> Iterator[Problem]:
+    """The labels are whole, and every one of them is a version that the catalogue still has."""
+    try:
+        bundle = load_labels(workspace.store, manifest)
+    except CatalogError as error:
+        yield Problem(f"release:{manifest.reference}", str(error).rstrip("."))
+        return
+    listed = sorted(bundle.episodes.items()) if bundle is not None else []
+    for first in range(0, len(listed), _BLOCK):
+        part = dict(listed[first : first + _BLOCK])
+        query = select(LABELS.c.episode, LABELS.c.number, LABELS.c.hash).where(
+            LABELS.c.episode.in_(part)
+        )
+        known = {(row.episode, row.number): row.hash for row in connection.execute(query)}
+        for name, labelled in part.items():
+            if (there := known.get((name, labelled.number))) != labelled.hash:
+                told = "other ones" if there is not None else "none"
+                message = f"the catalogue has {told} for version {labelled.number} of its labels"
+                yield Problem(f"episode:{name}", message)
+
+
+def _event_problems(connection: Connection, release: Release) -> Iterator[Problem]:
+    subject = f"release:{release.reference}"
+    events = [each for each in events_of(connection, subject) if each["what"] == "release"]
+    if len(events) != 1:
+        yield Problem(subject, f"the audit log tells of it {len(events)} times; expected once")
+        return
+    event = events[0]
+    if chain_hash(event) != event["hash"]:
+        yield Problem(subject, "its event in the audit log was changed")
+    if event["details"].get("manifest") != release.manifest:
+        yield Problem(subject, "the audit log names another manifest")
+
+
+def _object_problems(
+    workspace: Workspace,
+    members: tuple[Member, ...],
+    objects: bool,
+    on_episode: Callable[[str], None],
+) -> Iterator[tuple[str, str]]:
+    missing = dict(missing_objects(workspace.store, members))
+    yield from missing.items()
+    for each in members:
+        if objects and each.id not in missing:
+            for lost in verify_store(workspace.store, [each.hash]):
+                yield each.id, f"its object {lost.digest}: {lost.reason}"
+        on_episode(each.id)
