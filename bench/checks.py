@@ -30,7 +30,7 @@ from bench.detection.lerobot_writer import Head, TableEpisode, write
 from bench.detection.peers import PEERS
 from bench.partners import PartnerError, partner_python, partner_versions
 from bench.simulated import recording as simulated
-from corporeal.embodiment.library import open_robot
+from corporeal.embodiment import open_robot
 from corporeal.episode.recording import ArraySignal, Footage, Recording, Signal
 from corporeal.quality.assessment import assess
 from corporeal.quality.check import checks

@@ -37,11 +37,10 @@ from corporeal.capture.conversion import DAMAGED, episode_from_journal, find_jou
 from corporeal.capture.driver import Driver, DriverError, Mark, Rig, Sample
 from corporeal.capture.journal import SUFFIX, SYNC_EVERY_S, JournalError
 from corporeal.capture.recorder import Recorder, Settings
-from corporeal.episode.episode import Episode
-from corporeal.episode.verification import verify
+from corporeal.episode import Episode
+from corporeal.episode.file import verify
 from corporeal.errors import CorporealError
-from corporeal.schema.document import Part
-from corporeal.schema.schema import Schema
+from corporeal.schema import Part, Schema
 
 ARM, CAMERA = "observations/arm", "observations/camera"
 ARM_HZ, CAMERA_HZ = 200, 20

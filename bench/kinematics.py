@@ -13,17 +13,12 @@ from pathlib import Path
 
 import numpy as np
 
+from corporeal.embodiment import Embodiment, open_robot
 from corporeal.embodiment.collision import CollisionModel
 from corporeal.embodiment.dynamics import gravity_torques, inverse_dynamics
-from corporeal.embodiment.embodiment import Embodiment
-from corporeal.embodiment.joint_map import standing_positions
-from corporeal.embodiment.library import open_robot
-from corporeal.embodiment.pinocchio_model import (
-    PinocchioModel,
-    compile_pinocchio,
-    geometry_model,
-    import_pinocchio,
-)
+from corporeal.embodiment.engines import PinocchioModel, compile_pinocchio, import_pinocchio
+from corporeal.embodiment.engines.pinocchio_model import geometry_model
+from corporeal.embodiment.joints import standing_positions
 from corporeal.geometry import Array
 
 

@@ -31,12 +31,9 @@ from corporeal.capture.clock import HostClock
 from corporeal.capture.driver import Driver, Mark, Rig, Sample
 from corporeal.capture.health import Health
 from corporeal.capture.recorder import Recorder, Settings
-from corporeal.embodiment.library import open_robot
-from corporeal.episode.episode import Episode
-from corporeal.schema.document import Part
-from corporeal.schema.library import open_schema
-from corporeal.schema.schema import Schema
-from corporeal.schema.stream import Stream
+from corporeal.embodiment import open_robot
+from corporeal.episode import Episode
+from corporeal.schema import Part, Schema, Stream, open_schema
 from corporeal.testing import Workload
 from corporeal.units import SECOND_NS
 

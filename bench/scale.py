@@ -31,8 +31,8 @@ from rich.table import Table
 from bench.episode.meter import Meter, size_of
 from corporeal.catalog.ingestion.ingest import ingest
 from corporeal.catalog.workspace import make_workspace
-from corporeal.embodiment.library import open_robot
-from corporeal.episode.writer import EpisodeWriter
+from corporeal.embodiment import open_robot
+from corporeal.episode import EpisodeWriter
 from corporeal.exchange.conversion import export
 from corporeal.exchange.format import open_dataset
 from corporeal.exchange.plan import Plan

@@ -9,11 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from corporeal.embodiment.embodiment import Embodiment
-from corporeal.embodiment.library import open_robot
+from corporeal.embodiment import Embodiment, open_robot
 from corporeal.episode.recording import ArraySignal, Recording, Signal
-from corporeal.schema.library import open_schema
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream, open_schema
 from corporeal.simulation.demonstration import simulate
 from corporeal.simulation.rig import SENSORS
 from corporeal.simulation.sensing import sense

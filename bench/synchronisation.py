@@ -16,10 +16,9 @@ from rich.console import Console
 from rich.table import Table
 
 from corporeal.capture.sync import sync_test
-from corporeal.embodiment.library import open_robot
-from corporeal.episode.episode import Episode
-from corporeal.episode.writer import EpisodeWriter
-from corporeal.schema.library import open_schema
+from corporeal.embodiment import open_robot
+from corporeal.episode import Episode, EpisodeWriter
+from corporeal.schema import open_schema
 from corporeal.simulation.demonstration import simulate
 from corporeal.simulation.sensing import sense
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from corporeal.episode.episode import Episode
+from corporeal.episode import Episode
 
 
 def main(path: Path) -> None:

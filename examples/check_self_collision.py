@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from corporeal.embodiment import open_robot
 from corporeal.embodiment.collision import CollisionModel
-from corporeal.embodiment.library import open_robot
 
 
 def main(path: Path) -> None:

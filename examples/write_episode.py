@@ -8,9 +8,9 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from corporeal.embodiment.library import open_robot
-from corporeal.episode.writer import EpisodeWriter
-from corporeal.schema.library import open_schema
+from corporeal.embodiment import open_robot
+from corporeal.episode import EpisodeWriter
+from corporeal.schema import open_schema
 
 
 def main(folder: Path) -> None:

@@ -77,7 +77,7 @@ def test_the_depth_recipe_of_the_specification_is_right(place: Path) -> None:
     import h5py
     import numpy
 
-    from corporeal.episode.episode import Episode
+    from corporeal.episode import Episode
 
     page = (ROOT / "docs" / "spec" / "episode.md").read_text()
     recipe = re.search(r"```python\n(.*?)```", page, re.S)

@@ -28,7 +28,7 @@ from corporeal.catalog.permission import Actor, Role
 from corporeal.catalog.query.listing import every
 from corporeal.catalog.store import digest_of
 from corporeal.catalog.workspace import Workspace, make_workspace
-from corporeal.episode.episode import Episode
+from corporeal.episode import Episode
 from corporeal.episode.recording import recording_of
 from corporeal.labelling.annotation import Annotation, Instruction
 from corporeal.labelling.edit import Edit, Put, Set, Step

@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.simulated import recording as simulated
-from corporeal.embodiment.library import open_robot
+from corporeal.embodiment import open_robot
 from corporeal.episode.recording import ArraySignal, Recording
-from corporeal.schema.library import open_schema
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream, open_schema
 from corporeal.simulation import demonstration
 from corporeal.simulation.demonstrator import Demonstrator
 from corporeal.simulation.gripper import SIDES

@@ -20,7 +20,7 @@ import numpy as np
 from bench.detection.fault import EpisodeSet, Fault, NotApplicable, Spans, Truth
 from bench.detection.faults import every_fault
 from bench.detection.sources import FAMILY, Plan, dataset_folder, open_set
-from corporeal.embodiment.library import open_robot
+from corporeal.embodiment import open_robot
 from corporeal.episode.recording import Recording
 from corporeal.errors import CorporealError
 from corporeal.exchange.format import open_dataset

@@ -18,8 +18,8 @@ from bench.detection.lerobot_writer import Version, write
 from bench.detection.tables import head_of, table_of
 from corporeal.capture.driver import drivers, parse_options
 from corporeal.capture.recorder import Recorder, Settings
-from corporeal.embodiment.library import open_robot
-from corporeal.episode.episode import Episode
+from corporeal.embodiment import open_robot
+from corporeal.episode import Episode
 from corporeal.episode.recording import Dataset, Recording, recording_of
 from corporeal.errors import CorporealError, UnknownNameError
 from corporeal.exchange.format import formats, open_dataset

@@ -20,7 +20,7 @@ from bench.episode.meter import Plan
 from bench.episode.ours import ROBOT
 from bench.episode.workload_files import render
 from bench.partners import partner_versions
-from corporeal.embodiment.library import open_robot
+from corporeal.embodiment import open_robot
 from corporeal.testing import Workload
 
 _PARTNER_PACKAGES = ("lerobot", "torch", "torchcodec", "av", "datasets")

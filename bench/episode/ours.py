@@ -38,12 +38,11 @@ from bench.episode.workload_files import (
     Sample,
     WorkloadFiles,
 )
-from corporeal.embodiment.library import open_robot
+from corporeal.embodiment import open_robot
+from corporeal.episode import Episode, EpisodeWriter
 from corporeal.episode.alignment import align as align_series
-from corporeal.episode.episode import Episode
-from corporeal.episode.streams import VideoReader
-from corporeal.episode.writer import EpisodeWriter
-from corporeal.schema.stream import Stream
+from corporeal.episode.file import VideoReader
+from corporeal.schema import Stream
 from corporeal.testing import Workload
 
 NAME = "Corporeal"

@@ -22,7 +22,7 @@ from bench.episode.report import Gain, Measure, Topic
 from bench.episode.workload_files import ACTION, STATE, TRAINING_CAMERAS, WorkloadFiles, render
 from bench.exchange.peer_tfds import FOLDER as RLDS
 from bench.partners import partner_versions
-from corporeal.embodiment.library import open_robot
+from corporeal.embodiment import open_robot
 from corporeal.exchange import plan as exchange_plan
 from corporeal.exchange.conversion import export
 from corporeal.exchange.format import open_dataset

@@ -15,8 +15,7 @@ from bench.retarget import table
 from bench.retarget.clips import Clip, clips
 from bench.retarget.contest import ASAP, HOLOSOMA, OURS, PEERS, published_alone, run_clip
 from bench.retarget.measuring import Figures, added
-from corporeal.embodiment.embodiment import Embodiment
-from corporeal.embodiment.library import open_robot
+from corporeal.embodiment import Embodiment, open_robot
 from corporeal.errors import CorporealError
 from corporeal.retargeting.solve import retarget
 

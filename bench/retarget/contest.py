@@ -12,7 +12,7 @@ from bench.retarget.measuring import Figures, figures_of
 from bench.retarget.peers.programs import frame_by_frame, interaction_mesh
 from bench.retarget.peers.published import asap, sheets
 from bench.retarget.robot_motion import RobotMotion, contacts_of, resampled
-from corporeal.embodiment.embodiment import Embodiment
+from corporeal.embodiment import Embodiment
 from corporeal.errors import CorporealError
 from corporeal.retargeting.goal.contacts import ground_of
 from corporeal.retargeting.result import ENDS, Retargeted

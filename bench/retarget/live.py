@@ -13,7 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from bench.retarget.clips import clips
-from corporeal.embodiment.library import open_robot
+from corporeal.embodiment import open_robot
 from corporeal.retargeting.live.player import playing
 from corporeal.retargeting.live.session import LiveSettings, run_live
 

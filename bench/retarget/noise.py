@@ -18,8 +18,8 @@ from bench.retarget.clips import clips
 from bench.retarget.contest import ours
 from bench.retarget.measuring import figures_of
 from bench.retarget.table import markdown
+from corporeal.embodiment import open_robot
 from corporeal.embodiment.kinematics import Kinematics
-from corporeal.embodiment.library import open_robot
 from corporeal.errors import CorporealError
 from corporeal.geometry import Array
 from corporeal.retargeting.motion import SIDES, HumanMotion

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.embodiment.embodiment import Embodiment
+from corporeal.embodiment import Embodiment
 from corporeal.embodiment.kinematics import Kinematics
 from corporeal.geometry import Array
 from corporeal.retargeting.goal.contacts import ground_of

@@ -18,8 +18,7 @@ from bench.retarget.contest import ASAP, FRAME_BY_FRAME, OURS
 from bench.retarget.peers.programs import frame_by_frame
 from bench.retarget.peers.published import asap
 from bench.retarget.robot_motion import RobotMotion
-from corporeal.embodiment.embodiment import Embodiment
-from corporeal.embodiment.library import open_robot
+from corporeal.embodiment import Embodiment, open_robot
 from corporeal.errors import CorporealError
 from corporeal.retargeting.solve import retarget
 from corporeal.retargeting.tracking.trackability import Tracked, track

@@ -30,9 +30,8 @@ from bench.studio.serving import served
 from corporeal.catalog.ingestion.ingest import ingest
 from corporeal.catalog.query.listing import every
 from corporeal.catalog.workspace import make_workspace
-from corporeal.episode.writer import EpisodeWriter
-from corporeal.schema.schema import Schema
-from corporeal.schema.stream import Stream
+from corporeal.episode import EpisodeWriter
+from corporeal.schema import Schema, Stream
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -25,9 +25,9 @@ from bench.episode.report import machine
 from bench.studio.serving import served
 from corporeal.catalog.ingestion.ingest import ingest
 from corporeal.catalog.workspace import make_workspace
-from corporeal.embodiment.library import open_robot
-from corporeal.episode.writer import EpisodeWriter
-from corporeal.schema.stream import Stream
+from corporeal.embodiment import open_robot
+from corporeal.episode import EpisodeWriter
+from corporeal.schema import Stream
 from corporeal.testing import Workload
 
 TARGET_MS = 4.0

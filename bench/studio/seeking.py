@@ -27,9 +27,8 @@ from bench.studio.serving import served
 from corporeal.catalog.ingestion.ingest import ingest
 from corporeal.catalog.query.listing import every
 from corporeal.catalog.workspace import make_workspace
-from corporeal.embodiment.library import open_robot
-from corporeal.episode.episode import Episode
-from corporeal.episode.writer import EpisodeWriter
+from corporeal.embodiment import open_robot
+from corporeal.episode import Episode, EpisodeWriter
 from corporeal.testing import Workload
 
 if TYPE_CHECKING:

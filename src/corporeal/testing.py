@@ -14,10 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.embodiment.embodiment import Embodiment
-from corporeal.schema.library import open_schema
-from corporeal.schema.schema import Schema
-from corporeal.schema.stream import Stream
+from corporeal.embodiment import Embodiment
+from corporeal.schema import Schema, Stream, open_schema
 from corporeal.units import SECOND_NS
 
 INSTRUCTION = "pick up the red box and put it on the shelf"

@@ -17,13 +17,12 @@ from bench.detection.harness import Outcome, Trial, judge, off_by
 from bench.detection.lerobot_writer import Head, Movie, TableEpisode, write
 from bench.detection.peers import Message, words_of
 
-from corporeal.embodiment.library import open_robot
+from corporeal.embodiment import open_robot
 from corporeal.episode.recording import ArraySignal, Footage, Recording, Signal
 from corporeal.exchange.format import open_dataset
 from corporeal.quality.check import checks
 from corporeal.quality.finding import Finding
-from corporeal.schema.library import open_schema
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream, open_schema
 
 FAULTS = every_fault()
 RNG_SEED = 5

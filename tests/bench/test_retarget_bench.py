@@ -19,9 +19,9 @@ from bench.retarget.peers.published import asap
 from bench.retarget.peers.recipe import targets
 from bench.retarget.robot_motion import RobotMotion, contacts_of, resampled
 
-from corporeal.embodiment.joint_map import standing_positions
+from corporeal.embodiment import open_robot
+from corporeal.embodiment.joints import standing_positions
 from corporeal.embodiment.kinematics import Kinematics
-from corporeal.embodiment.library import open_robot
 from corporeal.errors import CorporealError
 from corporeal.retargeting.motion import POINTS, SIDES, HumanMotion, Origin
 

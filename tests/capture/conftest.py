@@ -15,7 +15,7 @@ from hypothesis import settings
 from corporeal.capture.driver import Driver, Rig
 from corporeal.capture.recorder import Recorder, Settings
 from corporeal.capture.trigger import Trigger
-from corporeal.schema.schema import Schema
+from corporeal.schema import Schema
 
 # For what tests share with each other and with the benchmarks.
 sys.path.append(str(Path(__file__).resolve().parents[2]))

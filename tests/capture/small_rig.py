@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from corporeal.capture.driver import Mark, Sample
-from corporeal.schema.document import Part
+from corporeal.schema import Part
 
 SECOND_NS = 1_000_000_000
 BEGIN_NS = 1_700_000_000 * SECOND_NS

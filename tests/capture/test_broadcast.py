@@ -16,7 +16,7 @@ from corporeal.capture.broadcast import PICTURES, PORTS, Broadcast, open_broadca
 from corporeal.capture.health import Health, HealthMonitor
 from corporeal.capture.thumbnail import unframed
 from corporeal.errors import CorporealError
-from corporeal.schema.schema import Schema
+from corporeal.schema import Schema
 
 client = pytest.importorskip("websockets.sync.client")
 pytestmark = pytest.mark.usefixtures("no_thread_is_left")

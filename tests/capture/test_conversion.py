@@ -14,13 +14,10 @@ from tests.capture.small_rig import ARM, BEGIN_NS, CAMERA, SECOND_NS, mark, samp
 
 from corporeal.capture.conversion import DAMAGED, episode_from_journal, find_journals
 from corporeal.capture.journal import JournalError, JournalWriter
-from corporeal.embodiment.library import open_robot
-from corporeal.episode.episode import Episode
-from corporeal.episode.packing import Packer
-from corporeal.episode.streams import VideoReader
-from corporeal.episode.verification import verify
-from corporeal.episode.writer import EpisodeWriter, new_id
-from corporeal.schema.schema import Schema
+from corporeal.embodiment import open_robot
+from corporeal.episode import Episode, EpisodeWriter, new_id
+from corporeal.episode.file import Packer, VideoReader, verify
+from corporeal.schema import Schema
 from corporeal.testing import Workload
 
 pytestmark = pytest.mark.usefixtures("no_thread_is_left")

@@ -13,10 +13,9 @@ import numpy as np
 import pytest
 
 from corporeal.capture.driver import Driver, DriverError, Mark, Sample, drivers, parse_options
-from corporeal.embodiment.library import open_robot
-from corporeal.episode.episode import Episode
-from corporeal.episode.writer import EpisodeWriter
-from corporeal.schema.schema import Schema
+from corporeal.embodiment import open_robot
+from corporeal.episode import Episode, EpisodeWriter
+from corporeal.schema import Schema
 from corporeal.testing import Workload
 
 SECOND = 10**9

@@ -29,7 +29,7 @@ from corporeal.capture.unitree_message import (
     read_low_cmd,
     read_low_state,
 )
-from corporeal.embodiment.library import open_robot
+from corporeal.embodiment import open_robot
 
 pytest.importorskip("cyclonedds", reason="the live extra is not installed")
 PUBLISHER = Path(__file__).with_name("unitree_publisher.py")

@@ -15,7 +15,7 @@ from tests.capture.small_rig import ARM, BEGIN_NS, CAMERA, SECOND_NS, SLOW, WORD
 from corporeal.capture.driver import Sample
 from corporeal.capture.health import Health, HealthMonitor, StreamHealth
 from corporeal.capture.recorder import Recorder, write_health
-from corporeal.schema.schema import Schema
+from corporeal.schema import Schema
 
 pytestmark = pytest.mark.usefixtures("no_thread_is_left")
 

@@ -27,8 +27,8 @@ from corporeal.capture.driver import DriverError, Mark, Sample
 from corporeal.capture.health import Health
 from corporeal.capture.journal import JournalError, JournalWriter
 from corporeal.capture.recorder import Recorder
-from corporeal.episode.episode import Episode
-from corporeal.episode.verification import verify
+from corporeal.episode import Episode
+from corporeal.episode.file import verify
 from corporeal.errors import CorporealError
 
 pytestmark = pytest.mark.usefixtures("no_thread_is_left")

@@ -13,11 +13,10 @@ from corporeal.capture.motion_fit import nonnegative_least_squares
 from corporeal.capture.motion_onset import find_onset
 from corporeal.capture.sync import SyncReport, sync_test
 from corporeal.capture.sync_plot import plot_sync
-from corporeal.embodiment.library import open_robot
-from corporeal.episode.episode import Episode
-from corporeal.episode.writer import EpisodeWriter
+from corporeal.embodiment import open_robot
+from corporeal.episode import Episode, EpisodeWriter
 from corporeal.errors import CorporealError
-from corporeal.schema.library import open_schema
+from corporeal.schema import open_schema
 from corporeal.simulation.demonstration import simulate
 from corporeal.simulation.rig import SENSORS
 from corporeal.simulation.sensing import SensorSample, sense

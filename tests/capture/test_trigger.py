@@ -22,12 +22,10 @@ from tests.capture.small_rig import (
 from corporeal.capture.driver import Mark, Sample
 from corporeal.capture.recorder import Recorder
 from corporeal.capture.trigger import Automatic, Button, Motion, motion_trigger
-from corporeal.episode.episode import Episode
-from corporeal.episode.streams import VideoReader
-from corporeal.episode.verification import verify
+from corporeal.episode import Episode
+from corporeal.episode.file import VideoReader, verify
 from corporeal.errors import UnknownNameError
-from corporeal.schema.library import open_schema
-from corporeal.schema.schema import Schema
+from corporeal.schema import Schema, open_schema
 
 pytestmark = pytest.mark.usefixtures("no_thread_is_left")
 Make = Callable[..., Recorder]

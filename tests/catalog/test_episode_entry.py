@@ -28,15 +28,13 @@ from corporeal.catalog.ingestion.episode_entry import (
     text,
 )
 from corporeal.catalog.tables import FINDING
-from corporeal.episode.episode import Episode
-from corporeal.episode.writer import EpisodeWriter, new_id
-from corporeal.protocol.library import open_protocol
+from corporeal.episode import Episode, EpisodeWriter, new_id
+from corporeal.protocol import open_protocol
 from corporeal.quality.assessment import Assessment
 from corporeal.quality.finding import MAX_EVIDENCE, Finding
 from corporeal.quality.inspection import EpisodeReport
 from corporeal.quality.policy import default_policy
-from corporeal.schema.schema import Schema
-from corporeal.schema.stream import Stream
+from corporeal.schema import Schema, Stream
 
 HASH = "sha256:" + "a" * 64
 SCHEMA = Schema(

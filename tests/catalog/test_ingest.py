@@ -31,7 +31,7 @@ from corporeal.catalog.state import NEXT, STATES
 from corporeal.catalog.store import digest_of
 from corporeal.catalog.tables import DOCUMENT, EPISODE, EVENT, FINDING, GOVERNS, SCORE, STREAM
 from corporeal.catalog.workspace import Workspace, make_workspace, open_workspace
-from corporeal.episode.episode import Episode
+from corporeal.episode import Episode
 from corporeal.episode.recording import recording_of
 from corporeal.exchange.conversion import export
 from corporeal.exchange.episode_file import write_recording

@@ -15,10 +15,9 @@ from tests.catalog.s3_server import S3Server
 
 from corporeal.catalog.remote_episode import open_remote, remote_dataset
 from corporeal.catalog.store import Abilities, Store, StoreError, open_store
-from corporeal.embodiment.library import open_robot
-from corporeal.episode.episode import Episode
+from corporeal.embodiment import open_robot
+from corporeal.episode import Episode, EpisodeWriter
 from corporeal.episode.recording import recording_of
-from corporeal.episode.writer import EpisodeWriter
 from corporeal.quality.inspection import Request, inspect, inspect_recording
 from corporeal.quality.policy import default_policy
 from corporeal.testing import Workload

@@ -14,8 +14,8 @@ from corporeal.catalog.accounts import ACCOUNT_VARIABLE, add_account
 from corporeal.catalog.permission import Actor, PermissionDeniedError
 from corporeal.catalog.workspace import make_workspace, open_workspace
 from corporeal.cli.program import program
-from corporeal.embodiment.library import open_robot
-from corporeal.episode.writer import EpisodeWriter
+from corporeal.embodiment import open_robot
+from corporeal.episode import EpisodeWriter
 from corporeal.errors import CorporealError
 from corporeal.labelling.label_file import read_label_file
 from corporeal.labelling.library import open_taxonomy

@@ -12,10 +12,10 @@ from tests.quality.samples import joints
 from typer.testing import CliRunner, Result
 
 from corporeal.cli.program import program
-from corporeal.embodiment.library import open_robot
-from corporeal.episode.writer import EpisodeWriter
+from corporeal.embodiment import open_robot
+from corporeal.episode import EpisodeWriter
 from corporeal.errors import CorporealError
-from corporeal.schema.schema import Schema
+from corporeal.schema import Schema
 
 
 def _run(*arguments: str | Path) -> Result:

@@ -13,8 +13,8 @@ from typer.testing import CliRunner, Result
 from corporeal import __version__
 from corporeal.cli.command import Command
 from corporeal.cli.program import program
-from corporeal.embodiment.library import open_robot
-from corporeal.episode.writer import EpisodeWriter
+from corporeal.embodiment import open_robot
+from corporeal.episode import EpisodeWriter
 from corporeal.errors import CorporealError
 from corporeal.registry import plugins
 from corporeal.testing import Workload
@@ -158,7 +158,7 @@ def test_plot_refuses_a_picture_it_cannot_draw(demo: Path, tmp_path: Path) -> No
 
 
 def test_verify_names_the_damaged_part_and_exits_with_1(demo: Path, tmp_path: Path) -> None:
-    from corporeal.episode.episode import Episode
+    from corporeal.episode import Episode
 
     raw = bytearray(demo.read_bytes())
     with Episode.open(demo) as episode:

@@ -18,7 +18,7 @@ from tests.retargeting.clips import walk, write_clip
 from typer.testing import CliRunner, Result
 
 from corporeal.cli.program import program
-from corporeal.episode.episode import Episode
+from corporeal.episode import Episode
 from corporeal.errors import CorporealError
 
 

@@ -14,9 +14,9 @@ from tests.retargeting.people import walking_person
 from typer.testing import CliRunner
 
 from corporeal.cli.program import program
-from corporeal.embodiment.joint_map import standing_positions
-from corporeal.embodiment.library import open_robot
-from corporeal.episode.episode import Episode
+from corporeal.embodiment import open_robot
+from corporeal.embodiment.joints import standing_positions
+from corporeal.episode import Episode
 from corporeal.errors import CorporealError
 from corporeal.retargeting.live.recording import LiveRecording
 from corporeal.retargeting.motion import POINTS, MotionError

@@ -10,10 +10,10 @@ import pytest
 from typer.testing import CliRunner
 
 from corporeal.cli.program import program
-from corporeal.embodiment.library import open_robot
-from corporeal.episode.writer import EpisodeWriter
+from corporeal.embodiment import open_robot
+from corporeal.episode import EpisodeWriter
 from corporeal.errors import CorporealError
-from corporeal.schema.library import open_schema
+from corporeal.schema import open_schema
 
 JOINTS, SPEED = "observations/joint_position", "observations/joint_velocity"
 

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from corporeal.embodiment.embodiment import Embodiment
-from corporeal.embodiment.library import open_robot, robot_names
+from corporeal.embodiment import Embodiment, open_robot, robot_names
 from corporeal.geometry import Array
 
 LEG = [

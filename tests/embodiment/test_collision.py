@@ -9,12 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corporeal.embodiment import collision
-from corporeal.embodiment.broad_phase import nearest_on_segments, segment_distance
-from corporeal.embodiment.collision import CollisionModel, adjacent_pairs
-from corporeal.embodiment.embodiment import Embodiment, Standing
-from corporeal.embodiment.joint_map import standing_positions
-from corporeal.embodiment.pinocchio_model import compile_pinocchio, geometry_model
+from corporeal.embodiment import Embodiment
+from corporeal.embodiment.collision import CollisionModel, collision_model
+from corporeal.embodiment.collision.broad_phase import nearest_on_segments, segment_distance
+from corporeal.embodiment.collision.collision_model import adjacent_pairs
+from corporeal.embodiment.embodiment import Standing
+from corporeal.embodiment.engines import compile_pinocchio
+from corporeal.embodiment.engines.pinocchio_model import geometry_model
+from corporeal.embodiment.joints import standing_positions
 from corporeal.errors import ModelError
 from corporeal.geometry import Array
 
@@ -136,7 +138,7 @@ def test_the_blocks_of_a_long_recording_change_nothing(
 ) -> None:
     q = positions_of(humanoid, 50)
     whole, hits = CollisionModel(humanoid).distances(q), CollisionModel(humanoid).collisions(q)
-    monkeypatch.setattr(collision, "BLOCK", 7)
+    monkeypatch.setattr(collision_model, "BLOCK", 7)
     pieces, again = CollisionModel(humanoid).distances(q), CollisionModel(humanoid).collisions(q)
     np.testing.assert_allclose(pieces.minimum_m, whole.minimum_m, atol=COAL_M)
     np.testing.assert_array_equal(again.frames, hits.frames)

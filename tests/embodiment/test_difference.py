@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
-from corporeal.embodiment.comparison.difference import Difference, compare, describe
+from corporeal.embodiment import Embodiment
+from corporeal.embodiment.comparison import compare, describe
+from corporeal.embodiment.comparison.difference import Difference
 from corporeal.embodiment.description.urdf import read_urdf
-from corporeal.embodiment.embodiment import Embodiment, Joint
+from corporeal.embodiment.embodiment import Joint
 
 
 @pytest.fixture(scope="module")

@@ -7,12 +7,12 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
+from corporeal.embodiment import Embodiment
 from corporeal.embodiment.dynamics import GRAVITY, gravity_torques, inverse_dynamics
-from corporeal.embodiment.embodiment import Embodiment
-from corporeal.embodiment.joint_map import standing_positions
+from corporeal.embodiment.engines import compile_pinocchio
+from corporeal.embodiment.engines.mujoco_model import MujocoModel, compile_mujoco
+from corporeal.embodiment.joints import standing_positions
 from corporeal.embodiment.kinematics import Kinematics
-from corporeal.embodiment.mujoco_model import MujocoModel, compile_mujoco
-from corporeal.embodiment.pinocchio_model import compile_pinocchio
 from corporeal.errors import ModelError
 from corporeal.geometry import Array, matrix_from_quaternion
 

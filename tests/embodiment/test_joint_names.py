@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from corporeal.embodiment.joint_names import (
+from corporeal.embodiment import open_robot, robot_names
+from corporeal.embodiment.joints import (
     are_joints,
     guess_robot,
     match_groups,
     match_joints,
     matched_share,
 )
-from corporeal.embodiment.library import open_robot, robot_names
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from corporeal.embodiment.embodiment import Embodiment, Mimic
-from corporeal.embodiment.joint_map import standing_positions
+from corporeal.embodiment import Embodiment, open_robot
+from corporeal.embodiment.embodiment import Mimic
+from corporeal.embodiment.engines import PinocchioModel, compile_pinocchio
+from corporeal.embodiment.joints import standing_positions
 from corporeal.embodiment.kinematics import BLOCK, Kinematics, Poses
-from corporeal.embodiment.library import open_robot
-from corporeal.embodiment.pinocchio_model import PinocchioModel, compile_pinocchio
 from corporeal.errors import ModelError, UnknownNameError
 from corporeal.geometry import Array
 

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from corporeal.embodiment.embodiment import Embodiment
-from corporeal.embodiment.library import open_robot, robot_names
+from corporeal.embodiment import Embodiment, open_robot, robot_names
 from corporeal.errors import DocumentError, ModelError, UnknownNameError
 
 URDF = """<robot name="tiny"><link name="a"/><link name="b"/>

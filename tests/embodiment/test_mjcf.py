@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from corporeal.embodiment import Embodiment
 from corporeal.embodiment.description.assembly import pose, pose_of
 from corporeal.embodiment.description.mjcf import read_mjcf
-from corporeal.embodiment.embodiment import Embodiment
 from corporeal.errors import ModelError
 from corporeal.geometry import Array, matrix_from_quaternion
 

@@ -6,10 +6,12 @@ import mujoco
 import numpy as np
 import pytest
 
+from corporeal.embodiment import Embodiment
 from corporeal.embodiment.collision import CollisionModel
 from corporeal.embodiment.dynamics import gravity_torques
-from corporeal.embodiment.embodiment import Embodiment, Inertia
-from corporeal.embodiment.mujoco_model import compile_mujoco, standing_qpos, to_mjcf
+from corporeal.embodiment.embodiment import Inertia
+from corporeal.embodiment.engines import to_mjcf
+from corporeal.embodiment.engines.mujoco_model import compile_mujoco, standing_qpos
 from corporeal.errors import ModelError
 from corporeal.geometry import Array
 

@@ -9,14 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from corporeal.embodiment import Embodiment, open_robot, robot_names
 from corporeal.embodiment.collision import CollisionModel
-from corporeal.embodiment.comparison.difference import Difference, compare, describe
-from corporeal.embodiment.embodiment import Embodiment, Joint, Shape
-from corporeal.embodiment.joint_map import standing_positions
+from corporeal.embodiment.comparison import compare, describe
+from corporeal.embodiment.comparison.difference import Difference
+from corporeal.embodiment.embodiment import Joint, Shape
+from corporeal.embodiment.engines import compile_pinocchio
+from corporeal.embodiment.engines.mujoco_model import compile_mujoco
+from corporeal.embodiment.joints import standing_positions
 from corporeal.embodiment.kinematics import Kinematics
-from corporeal.embodiment.library import open_robot, robot_names
-from corporeal.embodiment.mujoco_model import compile_mujoco
-from corporeal.embodiment.pinocchio_model import compile_pinocchio
 from corporeal.geometry import Array, matrix_from_rpy
 
 # dof, kg, m from the ground to the base when standing

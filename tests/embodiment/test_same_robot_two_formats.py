@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from corporeal.embodiment.comparison.difference import compare, describe
-from corporeal.embodiment.library import open_robot
+from corporeal.embodiment import open_robot
+from corporeal.embodiment.comparison import compare, describe
 
 PAIRS = {
     "g1_23dof": ("unitree_g1/g1_23dof_rev_1_0.urdf", "unitree_g1/g1_23dof_rev_1_0.xml"),

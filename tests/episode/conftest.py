@@ -12,11 +12,9 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from corporeal.embodiment.embodiment import Embodiment
-from corporeal.embodiment.library import open_robot
-from corporeal.episode.episode import Episode
-from corporeal.episode.writer import EpisodeWriter
-from corporeal.schema.schema import Schema
+from corporeal.embodiment import Embodiment, open_robot
+from corporeal.episode import Episode, EpisodeWriter
+from corporeal.schema import Schema
 from corporeal.testing import Workload
 
 # Files are synced to disk, which takes as long as it takes.

@@ -13,11 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from corporeal.episode import Episode
 from corporeal.episode.alignment import Aligned, Column, align
-from corporeal.episode.episode import Episode
 from corporeal.errors import EpisodeError, UnknownNameError
 from corporeal.geometry import slerp
-from corporeal.schema.stream import Method, Stream
+from corporeal.schema import Stream
+from corporeal.schema.stream import Method
 
 MS = 1_000_000
 QUATERNION = ("qw", "qx", "qy", "qz")

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corporeal.episode.byte_source import RemoteBytes
-from corporeal.episode.episode import Episode
+from corporeal.episode import Episode
+from corporeal.episode.file.byte_source import RemoteBytes
 from corporeal.errors import CorporealError, EpisodeError
 
 BLOCK = 64 << 10

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from numpy.typing import NDArray
 
-from corporeal.episode import depth
+from corporeal.episode.file import depth
 from corporeal.errors import EpisodeError
 
 extremes = st.sampled_from([0, 1, 2, 32767, 32768, 65534, 65535]) | st.integers(0, 65535)

@@ -15,14 +15,11 @@ import h5py
 import numpy as np
 import pytest
 
-from corporeal.embodiment.embodiment import Embodiment
-from corporeal.episode import depth
-from corporeal.episode.attributes import write_attribute
-from corporeal.episode.episode import Episode
-from corporeal.episode.writer import EpisodeWriter, new_id
+from corporeal.embodiment import Embodiment
+from corporeal.episode import Episode, EpisodeWriter, new_id
+from corporeal.episode.file import depth, write_attribute
 from corporeal.errors import EpisodeError, UnknownNameError
-from corporeal.schema.document import Document
-from corporeal.schema.schema import Schema
+from corporeal.schema import Document, Schema
 from corporeal.testing import Workload
 
 Edit = Callable[[h5py.File], None]

@@ -11,16 +11,13 @@ import av
 import numpy as np
 import pytest
 
-from corporeal.episode.episode import Episode
-from corporeal.episode.foreign_movie import MAX_GROUP, copied_packets, survey
+from corporeal.episode import Episode, EpisodeWriter
+from corporeal.episode.file import VideoReader, verify
 from corporeal.episode.recording import Footage
-from corporeal.episode.streams import VideoReader
-from corporeal.episode.verification import verify
 from corporeal.episode.video import is_key_frame
-from corporeal.episode.writer import EpisodeWriter
 from corporeal.errors import EpisodeError
-from corporeal.schema.schema import Schema
-from corporeal.schema.stream import Stream
+from corporeal.exchange.movie.foreign_movie import MAX_GROUP, copied_packets, survey
+from corporeal.schema import Schema, Stream
 
 COUNT = 40
 Make = Callable[..., Path]

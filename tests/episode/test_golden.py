@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from corporeal.episode.episode import Episode
-from corporeal.episode.verification import verify
+from corporeal.episode import Episode
+from corporeal.episode.file import verify
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "episode_v1.h5"
 

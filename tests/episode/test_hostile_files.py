@@ -15,11 +15,9 @@ import h5py
 import numpy as np
 import pytest
 
-from corporeal.episode import depth, layout
-from corporeal.episode.attributes import write_attribute
-from corporeal.episode.digest import CONTENT, DIGEST, content_digest, dataset_digest
-from corporeal.episode.episode import Episode
-from corporeal.episode.verification import verify
+from corporeal.episode import Episode
+from corporeal.episode.file import depth, layout, verify, write_attribute
+from corporeal.episode.file.digest import CONTENT, DIGEST, content_digest, dataset_digest
 from corporeal.episode.video import Encoder, index_mp4, write_mp4
 from corporeal.errors import CorporealError, EpisodeError
 
@@ -33,7 +31,7 @@ import hashlib, json, os, sys
 from pathlib import Path
 import av
 from corporeal.episode.episode import Episode
-from corporeal.episode.verification import verify
+from corporeal.episode.file.verification import verify
 from corporeal.errors import CorporealError
 
 av.logging.set_level(None)

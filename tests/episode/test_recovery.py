@@ -14,13 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from corporeal.episode import assembly
-from corporeal.episode.episode import Episode
-from corporeal.episode.recovery import find_spools, recover
-from corporeal.episode.verification import verify
-from corporeal.episode.writer import EpisodeWriter
+from corporeal.episode import Episode, EpisodeWriter
+from corporeal.episode.file import assembly, find_spools, recover, verify
 from corporeal.errors import CorporealError, EpisodeError, WriteError
-from corporeal.schema.schema import Schema
+from corporeal.schema import Schema
 
 ENDLESS_WRITER = """
 import sys

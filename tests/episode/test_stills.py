@@ -10,7 +10,7 @@ from PIL import Image
 
 from corporeal.episode.recording import Stills
 from corporeal.errors import EpisodeError
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 SPEC = Stream(name="head", group="observations", kind="video", shape=(6, 8, 3))
 

@@ -12,11 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from corporeal.episode.episode import Episode
-from corporeal.episode.storage import Storage
-from corporeal.episode.writer import EpisodeWriter
+from corporeal.episode import Episode, EpisodeWriter
+from corporeal.episode.file import Storage
 from corporeal.errors import EpisodeError
-from corporeal.schema.schema import Schema
+from corporeal.schema import Schema
 
 ARM = "observations/arm"
 SELECTIONS = [

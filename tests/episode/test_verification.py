@@ -10,9 +10,8 @@ import h5py
 import numpy as np
 import pytest
 
-from corporeal.episode.attributes import write_attribute
-from corporeal.episode.digest import CONTENT, DIGEST, content_digest, dataset_digest
-from corporeal.episode.verification import verify
+from corporeal.episode.file import verify, write_attribute
+from corporeal.episode.file.digest import CONTENT, DIGEST, content_digest, dataset_digest
 from corporeal.errors import EpisodeError
 
 Edit = Callable[[h5py.File], None]

@@ -13,9 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from corporeal.episode.episode import Episode
-from corporeal.episode.storage import Storage
-from corporeal.episode.streams import VideoReader
+from corporeal.episode import Episode, EpisodeWriter
+from corporeal.episode.file import Storage, VideoReader
 from corporeal.episode.video import (
     GROUP_OF_PICTURES,
     Encoder,
@@ -24,8 +23,7 @@ from corporeal.episode.video import (
     ticks,
     write_mp4,
 )
-from corporeal.episode.writer import EpisodeWriter
-from corporeal.schema.schema import Schema
+from corporeal.schema import Schema
 from corporeal.testing import Workload
 
 CAMERA = "observations/head_left"

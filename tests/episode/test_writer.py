@@ -11,15 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from corporeal.embodiment.embodiment import Embodiment
-from corporeal.episode.episode import Episode
-from corporeal.episode.recovery import recover
-from corporeal.episode.spool import spool_folder
-from corporeal.episode.verification import verify
-from corporeal.episode.writer import EpisodeWriter
+from corporeal.embodiment import Embodiment
+from corporeal.episode import Episode, EpisodeWriter
+from corporeal.episode.file import recover, spool_folder, verify
 from corporeal.errors import CorporealError, WriteError
-from corporeal.schema.library import open_schema
-from corporeal.schema.schema import Schema
+from corporeal.schema import Schema, open_schema
 
 MakeSchema = Callable[..., Schema]
 
@@ -349,8 +345,8 @@ FULL_DISK = """
 import resource, sys, time
 import numpy as np
 from corporeal.episode.episode import Episode
-from corporeal.episode.recovery import recover
-from corporeal.episode.verification import verify
+from corporeal.episode.file.recovery import recover
+from corporeal.episode.file.verification import verify
 from corporeal.episode.writer import EpisodeWriter
 from corporeal.errors import WriteError
 from corporeal.schema.schema import Schema

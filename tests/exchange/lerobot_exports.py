@@ -14,7 +14,7 @@ from corporeal.exchange.format import Head, Piece, Writer, writer_of
 from corporeal.exchange.layout import layout_of
 from corporeal.exchange.plan import Plan
 from corporeal.exchange.table import Table, table_of
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 
 def pieces_of(writer: Writer, head: Head, tables: Sequence[Table], work: Path) -> list[Piece]:

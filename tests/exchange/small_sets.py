@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from corporeal.embodiment.library import open_robot
-from corporeal.episode.writer import EpisodeWriter
+from corporeal.embodiment import open_robot
+from corporeal.episode import EpisodeWriter
 from corporeal.exchange.format import Head, Piece, Writer, open_dataset
 from corporeal.exchange.layout import layout_of
 from corporeal.exchange.plan import Plan

@@ -22,7 +22,7 @@ from corporeal.errors import CorporealError, EpisodeError, UnknownNameError, Wri
 from corporeal.exchange.conversion import export
 from corporeal.exchange.format import open_dataset
 from corporeal.exchange.plan import Plan
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 FORMAT = "lerobot"
 

@@ -12,15 +12,15 @@ import pytest
 from PIL import Image
 from tests.exchange.small_sets import write_episode
 
+from corporeal.episode import Episode
 from corporeal.episode.defect import Defect
-from corporeal.episode.episode import Episode
+from corporeal.episode.file import verify
 from corporeal.episode.recording import ArraySignal, Footage, Recording, Stills
-from corporeal.episode.verification import verify
 from corporeal.errors import EpisodeError
 from corporeal.exchange.episode_file import is_uuid, write_recording
 from corporeal.exchange.foreign_stream import array_signal, even_stamps, picture_stream
 from corporeal.exchange.format import open_dataset
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 
 def _foreign(**changes: Any) -> Recording:

@@ -7,14 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from corporeal.embodiment.embodiment import Embodiment
-from corporeal.embodiment.library import open_robot
+from corporeal.embodiment import Embodiment, open_robot
 from corporeal.episode.recording import ArraySignal, Dataset, Recording, Signal
 from corporeal.errors import EpisodeError
 from corporeal.exchange.foreign_stream import array_signal, even_stamps, picture_stream
 from corporeal.exchange.format import open_dataset
 from corporeal.exchange.mapping import candidates, mapping_of, require_robot
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 COUNT = 5
 

@@ -13,7 +13,7 @@ from corporeal.exchange.layout import ACTION, STATE, layout_of
 from corporeal.exchange.plan import Plan
 from corporeal.exchange.recipe import Recipe, apply, followed
 from corporeal.exchange.table import table_of
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 MS = 1_000_000
 

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from tests.exchange.small_sets import tables_of, write_episode
 
-from corporeal.embodiment.library import open_robot
+from corporeal.embodiment import open_robot
 from corporeal.episode.recording import ArraySignal, Recording
 from corporeal.errors import CorporealError, EpisodeError, UnknownNameError
 from corporeal.exchange.format import open_dataset
 from corporeal.exchange.layout import ACTION, STATE, layout_of
 from corporeal.exchange.plan import Plan
 from corporeal.exchange.table import table_of
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 SECOND = 1_000_000_000
 

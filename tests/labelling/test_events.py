@@ -9,16 +9,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from corporeal.embodiment.embodiment import Embodiment
+from corporeal.embodiment import Embodiment, open_robot
 from corporeal.embodiment.kinematics import Kinematics
-from corporeal.embodiment.library import open_robot
 from corporeal.episode.recording import ArraySignal, Recording, Signal
 from corporeal.labelling import event as events_module
 from corporeal.labelling.detectors import arm_motion, finger_contact
 from corporeal.labelling.event import detect, detectors
 from corporeal.labelling.grip import holds
 from corporeal.labelling.track import track
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 Array = NDArray[np.float64]
 END_S = 6.0

@@ -23,7 +23,7 @@ from corporeal.labelling.outcome import ending
 from corporeal.labelling.proposal import Example, Question, propose, proposers
 from corporeal.labelling.proposers import program
 from corporeal.labelling.reference import end_ns
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 READY = open_taxonomy("manipulation")
 PHASES = READY.lanes[0]

@@ -19,7 +19,7 @@ from corporeal.operations.coverage.noted import Notes, Wanted
 from corporeal.operations.figures.label_balance import labels
 from corporeal.operations.figures.outcome import CONDITIONS
 from corporeal.operations.scope import Scope, read_scope
-from corporeal.protocol.library import open_protocol
+from corporeal.protocol import open_protocol
 
 
 def _cross(database: Database, rows: str, columns: str) -> tuple[Scope, Table]:

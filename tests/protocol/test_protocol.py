@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from corporeal.errors import DocumentError, UnknownNameError
-from corporeal.protocol.library import open_protocol, protocol_names
-from corporeal.protocol.protocol import Protocol
-from corporeal.schema.revision import changes
+from corporeal.protocol import Protocol, open_protocol, protocol_names
+from corporeal.schema.document import changes
 from corporeal.simulation.task import tasks
 
 SMALL = """

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corporeal.embodiment import open_robot
 from corporeal.embodiment.kinematics import Kinematics
-from corporeal.embodiment.library import open_robot
 from corporeal.episode.recording import ArraySignal, Recording
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 Array = NDArray[np.float64]
 

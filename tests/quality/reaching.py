@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corporeal.embodiment import open_robot
 from corporeal.embodiment.dynamics import gravity_torques
 from corporeal.embodiment.kinematics import Kinematics
-from corporeal.embodiment.library import open_robot
 from corporeal.episode.recording import ArraySignal, Recording
 from corporeal.quality.subject import Subject
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 Array = NDArray[np.float64]
 Edit = Callable[[Array], None]

@@ -9,8 +9,7 @@ import numpy as np
 from tests.quality.demonstrations import RATE_HZ, demonstration, told
 
 from corporeal.episode.recording import Recording
-from corporeal.protocol.library import open_protocol
-from corporeal.protocol.protocol import Protocol
+from corporeal.protocol import Protocol, open_protocol
 from corporeal.quality.batch import Batch
 from corporeal.quality.check import checks
 from corporeal.quality.finding import Finding

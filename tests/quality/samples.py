@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.embodiment.embodiment import Embodiment
+from corporeal.embodiment import Embodiment
 from corporeal.episode.recording import ArraySignal, Dataset, Recording
 from corporeal.errors import EpisodeError
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 
 def joints(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from corporeal.episode.recording import ArraySignal, Footage, Recording, Signal, Stills
 from corporeal.episode.video import Encoder, write_mp4
 from corporeal.quality.subject import Subject
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 Picture = NDArray[np.uint8]
 HEIGHT, WIDTH, RATE_HZ = 120, 160, 30.0

@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corporeal.embodiment import open_robot
 from corporeal.embodiment.dynamics import inverse_dynamics
-from corporeal.embodiment.joint_map import standing_positions
+from corporeal.embodiment.engines import compile_pinocchio
+from corporeal.embodiment.joints import standing_positions
 from corporeal.embodiment.kinematics import Kinematics, Poses
-from corporeal.embodiment.library import open_robot
-from corporeal.embodiment.pinocchio_model import compile_pinocchio
 from corporeal.episode.recording import ArraySignal, Recording
 from corporeal.geometry import quaternion_from_matrix
 from corporeal.quality.evidence.rigid_motion import rotation_vectors
 from corporeal.quality.subject import Subject
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 Array = NDArray[np.float64]
 G1 = open_robot("g1")

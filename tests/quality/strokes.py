@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.embodiment.embodiment import Embodiment
-from corporeal.embodiment.library import open_robot
+from corporeal.embodiment import Embodiment, open_robot
 from corporeal.episode.recording import ArraySignal, Recording, Signal
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 Array = NDArray[np.float64]
 

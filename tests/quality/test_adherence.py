@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.quality.demonstrations import batch_of, demonstration
 from tests.quality.ruled import MARKS, marked
 
-from corporeal.protocol.library import open_protocol
+from corporeal.protocol import open_protocol
 from corporeal.quality.adherence import RULES, adherence, share_kept
 from corporeal.quality.assessment import assess
 from corporeal.quality.batch import Batch

@@ -16,10 +16,9 @@ from corporeal.catalog.catalogue import Entry, add
 from corporeal.catalog.ingestion.episode_entry import entry_of
 from corporeal.catalog.store import digest_of
 from corporeal.catalog.workspace import Workspace, make_workspace
-from corporeal.embodiment.library import open_robot
-from corporeal.episode.episode import Episode
-from corporeal.episode.writer import EpisodeWriter
-from corporeal.schema.library import open_schema
+from corporeal.embodiment import open_robot
+from corporeal.episode import Episode, EpisodeWriter
+from corporeal.schema import open_schema
 
 Fill = Callable[..., list[str]]
 

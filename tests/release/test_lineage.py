@@ -23,7 +23,7 @@ from corporeal.catalog.database import CatalogError, Database
 from corporeal.catalog.ingestion.ingest import ingest
 from corporeal.catalog.tables import EDGE, MEMBER, RELEASE
 from corporeal.catalog.workspace import Workspace, make_workspace
-from corporeal.episode.episode import Episode
+from corporeal.episode import Episode
 from corporeal.episode.recording import Dataset, Recording
 from corporeal.exchange.conversion import export
 from corporeal.exchange.format import open_dataset

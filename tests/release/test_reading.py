@@ -12,7 +12,7 @@ from corporeal.catalog.database import CatalogError
 from corporeal.catalog.store import Store
 from corporeal.catalog.stores.folder import FolderStore
 from corporeal.catalog.workspace import Workspace
-from corporeal.episode.episode import Episode
+from corporeal.episode import Episode
 from corporeal.errors import EpisodeError
 from corporeal.exchange.conversion import export
 from corporeal.exchange.format import open_dataset

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from corporeal.embodiment.embodiment import Embodiment
-from corporeal.embodiment.joint_map import standing_positions
-from corporeal.embodiment.library import open_robot
+from corporeal.embodiment import Embodiment, open_robot
+from corporeal.embodiment.joints import standing_positions
 from corporeal.geometry import Array
 from corporeal.retargeting.goal.soles import sole_points
 from corporeal.retargeting.measure.metrics import end_errors

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.retargeting.clips import spot, walk, write_clip
 
-from corporeal.embodiment.library import open_robot
+from corporeal.embodiment import open_robot
 from corporeal.geometry import Array, matrix_from_rpy
 from corporeal.retargeting.job.clip_job import ClipJob, run_job
 from corporeal.retargeting.job.clip_outcome import ClipOutcome

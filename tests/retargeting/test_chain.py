@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from corporeal.embodiment.embodiment import Embodiment, Mimic
-from corporeal.embodiment.library import open_robot
+from corporeal.embodiment import Embodiment, open_robot
+from corporeal.embodiment.embodiment import Mimic
 from corporeal.geometry import Array, matrix_from_quaternion, normalise
 from corporeal.retargeting.goal.robot_map import robot_map
 from corporeal.retargeting.solver.aims import Aim, FloorAim, LevelAim, PointAim, TurnAim

@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 from tests.retargeting.clips import walk, write_clip
 
-from corporeal.embodiment.library import open_robot
-from corporeal.episode.episode import Episode
-from corporeal.episode.spool import HEADER, Sink, spool_folder
+from corporeal.embodiment import open_robot
+from corporeal.episode import Episode
+from corporeal.episode.file import HEADER, spool_folder
+from corporeal.episode.file.spool import Sink
 from corporeal.errors import CorporealError, WriteError
 from corporeal.retargeting.job.clip_files import check_target, find_clips
 from corporeal.retargeting.job.clip_job import ClipJob, run_job

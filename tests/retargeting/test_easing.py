@@ -13,7 +13,7 @@ from tests.retargeting.overloads import WALK_HZ, aims_of, leaning, walked
 from tests.retargeting.people import walking_person
 from tests.retargeting.test_chain import chain_of
 
-from corporeal.embodiment.library import open_robot
+from corporeal.embodiment import open_robot
 from corporeal.retargeting.effort import easing
 from corporeal.retargeting.effort.demand import demand_of
 from corporeal.retargeting.effort.eased_solver import QUICK, Care, solve_eased

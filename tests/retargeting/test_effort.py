@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from tests.retargeting.made_results import RATE_HZ, squatting, standing
 from tests.retargeting.overloads import WALK_HZ, walked
 
+from corporeal.embodiment import open_robot
 from corporeal.embodiment.dynamics import Efforts, inverse_dynamics
-from corporeal.embodiment.library import open_robot
 from corporeal.geometry import Array
 from corporeal.retargeting.effort import demand
 from corporeal.retargeting.effort.demand import Demand, demand_of, efforts_of, gripping, rates_of

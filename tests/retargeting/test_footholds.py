@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from tests.retargeting.people import walking_person
 
-from corporeal.embodiment.library import open_robot
+from corporeal.embodiment import open_robot
 from corporeal.geometry import Array, matrix_from_rpy
 from corporeal.retargeting.goal.contacts import runs
 from corporeal.retargeting.goal.footholds import Footholds, footholds_of, levelled

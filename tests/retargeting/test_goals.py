@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.retargeting.people import walking_person
 
-from corporeal.embodiment.library import open_robot
+from corporeal.embodiment import open_robot
 from corporeal.geometry import Array, matrix_from_rpy, rotation_angle
 from corporeal.retargeting.goal.body import body_of
 from corporeal.retargeting.goal.contacts import ground_of

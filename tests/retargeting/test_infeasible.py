@@ -10,7 +10,7 @@ import pytest
 from tests.retargeting.made_results import result_of, standing
 from tests.retargeting.people import walking_person
 
-from corporeal.embodiment.library import open_robot
+from corporeal.embodiment import open_robot
 from corporeal.retargeting.infeasible import doubting, treated
 from corporeal.retargeting.motion import POINTS, HumanMotion
 from corporeal.retargeting.result import FAR_M, Retargeted

@@ -11,7 +11,7 @@ from tests.retargeting.people import walking_person
 from tests.studio.real_browser import new_page
 from tests.studio.waiting import SECONDS, comes_to
 
-from corporeal.embodiment.library import open_robot
+from corporeal.embodiment import open_robot
 from corporeal.retargeting.goal.robot_map import RobotMap, robot_map
 from corporeal.retargeting.live.arrivals import Tally
 from corporeal.retargeting.live.frame_solver import FrameSolver

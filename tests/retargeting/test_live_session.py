@@ -19,7 +19,7 @@ import pytest
 from tests.retargeting.live_streams import BONES, json_pose, natnet_model, natnet_pose
 from tests.retargeting.people import walking_person
 
-from corporeal.embodiment.library import open_robot
+from corporeal.embodiment import open_robot
 from corporeal.errors import CorporealError
 from corporeal.retargeting.live.recording import (
     discard_recording,

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from tests.retargeting.people import walking_person
 
+from corporeal.embodiment import open_robot
 from corporeal.embodiment.collision import CollisionModel
-from corporeal.embodiment.library import open_robot
 from corporeal.geometry import Array
 from corporeal.retargeting.goal.robot_map import RobotMap, robot_map
 from corporeal.retargeting.live.bounded_step import bounded_step

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.retargeting.made_results import RATE_HZ, result_of, squatting, standing, unsure
 
-from corporeal.embodiment.library import open_robot
+from corporeal.embodiment import open_robot
 from corporeal.errors import ModelError
 from corporeal.geometry import Array
 from corporeal.retargeting.measure.metrics import Metrics, measure, measure_result

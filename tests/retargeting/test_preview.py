@@ -11,7 +11,7 @@ from PIL import Image
 from tests.retargeting.made_results import result_of, standing
 from tests.retargeting.people import walking_person
 
-from corporeal.embodiment.library import open_robot
+from corporeal.embodiment import open_robot
 from corporeal.errors import WriteError
 from corporeal.geometry import Array
 from corporeal.retargeting.motion import POINTS, MotionError

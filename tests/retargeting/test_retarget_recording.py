@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 from tests.retargeting.made_results import result_of, squatting, unsure
 
-from corporeal.episode.episode import Episode
+from corporeal.episode import Episode
+from corporeal.episode.file import verify
 from corporeal.episode.recording import recording_of as read_back
-from corporeal.episode.verification import verify
 from corporeal.quality.assessment import assess
 from corporeal.quality.subject import Subject
 from corporeal.retargeting.measure.metrics import measure_result
 from corporeal.retargeting.motion import POINTS
 from corporeal.retargeting.recording import MODE, RIG, recording_of, write_episode
 from corporeal.retargeting.result import ENDS
-from corporeal.schema.library import open_schema
+from corporeal.schema import open_schema
 
 FACTS = {"operator": "p01", "instruction": "wave with both arms", "consent": "c-17"}
 

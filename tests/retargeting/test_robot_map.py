@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from corporeal.embodiment.embodiment import Embodiment
-from corporeal.embodiment.joint_map import standing_positions
-from corporeal.embodiment.library import open_robot
+from corporeal.embodiment import Embodiment, open_robot
+from corporeal.embodiment.joints import standing_positions
 from corporeal.errors import CorporealError, ModelError
 from corporeal.retargeting.goal.robot_map import RetargetingMap, draft_map, open_map, robot_map
 from corporeal.retargeting.motion import SIDES

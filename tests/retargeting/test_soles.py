@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from corporeal.embodiment.embodiment import Embodiment, Shape
-from corporeal.embodiment.joint_map import standing_positions
+from corporeal.embodiment import Embodiment, open_robot
+from corporeal.embodiment.embodiment import Shape
+from corporeal.embodiment.joints import standing_positions
 from corporeal.embodiment.kinematics import Kinematics
-from corporeal.embodiment.library import open_robot
 from corporeal.errors import ModelError
 from corporeal.retargeting.goal.soles import corner_heights, soles_of
 

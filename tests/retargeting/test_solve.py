@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.retargeting.people import walking_person
 
-from corporeal.embodiment.library import open_robot
+from corporeal.embodiment import open_robot
 from corporeal.errors import CorporealError
 from corporeal.geometry import matrix_from_quaternion, matrix_from_rpy, rotation_angle
 from corporeal.retargeting import solve as solve_module

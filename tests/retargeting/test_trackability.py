@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from corporeal.embodiment.embodiment import Embodiment
-from corporeal.embodiment.joint_map import standing_positions
-from corporeal.embodiment.library import open_robot
+from corporeal.embodiment import Embodiment, open_robot
+from corporeal.embodiment.joints import standing_positions
 from corporeal.errors import ModelError
 from corporeal.geometry import Array, matrix_from_rpy, quaternion_from_matrix
 from corporeal.retargeting.tracking.keypoints import key_points, point_errors

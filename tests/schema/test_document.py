@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from corporeal.errors import DocumentError
+from corporeal.schema import Schema
 from corporeal.schema.document import kind_of
 from corporeal.schema.markup import parse_markup
-from corporeal.schema.schema import Schema
 
 HEAD = "document: schema\nname: rig\nversion: 1.0.0\nstreams:\n"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from corporeal.errors import DocumentError, UnknownNameError
-from corporeal.schema.library import open_schema, rig_names
+from corporeal.schema import open_schema, rig_names
 
 
 @pytest.mark.parametrize("name", rig_names())

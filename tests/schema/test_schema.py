@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from corporeal.embodiment.library import open_robot
+from corporeal.embodiment import open_robot
 from corporeal.errors import UnknownNameError
-from corporeal.schema.library import open_schema
-from corporeal.schema.schema import METADATA, Schema
+from corporeal.schema import Schema, open_schema
+from corporeal.schema.schema import METADATA
 
 
 def _schema(**values: object) -> Schema:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from corporeal.schema.stream import MAX_VALUES, Stream
+from corporeal.schema import Stream
+from corporeal.schema.stream import MAX_VALUES
 
 
 def _stream(**values: Any) -> Stream:

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from corporeal.embodiment.embodiment import Embodiment
-from corporeal.embodiment.library import open_robot
-from corporeal.embodiment.mujoco_model import compile_mujoco, standing_qpos, to_mjcf
+from corporeal.embodiment import Embodiment, open_robot
+from corporeal.embodiment.engines import to_mjcf
+from corporeal.embodiment.engines.mujoco_model import compile_mujoco, standing_qpos
 from corporeal.geometry import Array, quaternion_from_matrix
 from corporeal.simulation.run import Event, Outcome, Run, Touch
 

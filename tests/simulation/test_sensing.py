@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from corporeal.schema.library import open_schema
+from corporeal.schema import open_schema
 from corporeal.simulation.demonstration import simulate
 from corporeal.simulation.rig import SENSORS
 from corporeal.simulation.run import Run

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corporeal.schema.library import open_schema
+from corporeal.schema import open_schema
 from corporeal.simulation.rig import CLOCKS, SENSORS, TEXT, clocks, stream_sources, without_noise
 from corporeal.simulation.sensor import Clock, Latency, Noise, Sensor, schedule, stream_rng
 from corporeal.units import SECOND_NS

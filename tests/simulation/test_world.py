@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from corporeal.embodiment.library import open_robot
+from corporeal.embodiment import open_robot
 from corporeal.errors import ModelError
 from corporeal.simulation.arm_motion import ArmSolver, HandPose, hand_rotation, minimum_jerk
 from corporeal.simulation.balance import standing_start

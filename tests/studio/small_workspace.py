@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from corporeal.catalog.ingestion.ingest import ingest
 from corporeal.catalog.workspace import make_workspace
-from corporeal.embodiment.library import open_robot
-from corporeal.episode.writer import EpisodeWriter
-from corporeal.schema.stream import Stream
+from corporeal.embodiment import open_robot
+from corporeal.episode import EpisodeWriter
+from corporeal.schema import Stream
 from corporeal.testing import Workload
 from corporeal.units import SECOND_NS
 

@@ -16,9 +16,9 @@ from tests.studio.waiting import comes_to
 from corporeal.catalog.catalogue import episode as episode_row
 from corporeal.catalog.stores.folder import FolderStore
 from corporeal.catalog.workspace import Workspace
+from corporeal.embodiment import open_robot
 from corporeal.embodiment.kinematics import Kinematics
-from corporeal.embodiment.library import open_robot
-from corporeal.episode.episode import Episode
+from corporeal.episode import Episode
 from corporeal.geometry import Array
 from corporeal.retargeting.motion import POINTS
 

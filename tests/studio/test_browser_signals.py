@@ -16,10 +16,8 @@ from tests.studio.waiting import at_rest, comes_to
 from corporeal.catalog.ingestion.ingest import ingest
 from corporeal.catalog.tables import FINDING
 from corporeal.catalog.workspace import Workspace
-from corporeal.episode.episode import Episode
-from corporeal.episode.writer import EpisodeWriter
-from corporeal.schema.schema import Schema
-from corporeal.schema.stream import Stream
+from corporeal.episode import Episode, EpisodeWriter
+from corporeal.schema import Schema, Stream
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Request

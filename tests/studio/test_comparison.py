@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.studio.conftest import SmallWorkspace
 
-from corporeal.episode.warping_path import warping_path
 from corporeal.quality.scoring.dtw import distance
+from corporeal.signal import warping_path
 from corporeal.studio.alignment_map import (
     Course,
     NoAlignmentError,

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from tests.studio.conftest import SmallWorkspace
 
 from corporeal.catalog.workspace import open_workspace
-from corporeal.episode.episode import Episode
-from corporeal.episode.streams import VideoReader
+from corporeal.episode import Episode
+from corporeal.episode.file import VideoReader
 from corporeal.studio.application import create_application
 from corporeal.studio.playback.byte_range import RangeError, asked_range
 from corporeal.studio.playback.codec_string import codec_string

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from tests.studio.test_robot import take_in
 
 from corporeal.catalog.workspace import Workspace
-from corporeal.embodiment.library import open_robot
+from corporeal.embodiment import open_robot
 from corporeal.retargeting.motion import POINTS
-from corporeal.schema.library import open_schema
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream, open_schema
 
 FRAMES = 50
 NAMES = ("human_points", "human_confidence", "retarget_error", "base_pose")

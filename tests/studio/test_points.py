@@ -10,8 +10,8 @@ from tests.studio.conftest import SmallWorkspace
 from tests.studio.test_robot import MEASURED, take_in, unpack
 
 from corporeal.catalog.workspace import Workspace
-from corporeal.embodiment.library import open_robot
-from corporeal.schema.stream import Stream
+from corporeal.embodiment import open_robot
+from corporeal.schema import Stream
 
 LIDAR = Stream.model_validate(
     {"name": "lidar", "group": "observations", "kind": "points", "shape": (4,), "rate_hz": 10,

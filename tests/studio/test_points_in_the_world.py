@@ -14,7 +14,7 @@ from tests.studio.test_robot import MEASURED, take_in, unpack
 from corporeal.catalog.workspace import Workspace
 from corporeal.embodiment.kinematics import Kinematics
 from corporeal.geometry import matrix_from_rpy
-from corporeal.schema.library import open_schema
+from corporeal.schema import open_schema
 from corporeal.simulation.balance import standing_start
 from corporeal.simulation.lidar import Lidar
 from corporeal.simulation.sensor import RangeNoise

@@ -14,12 +14,9 @@ from tests.studio.conftest import SmallWorkspace
 
 from corporeal.catalog.ingestion.ingest import ingest
 from corporeal.catalog.workspace import Workspace
-from corporeal.embodiment.embodiment import Embodiment
-from corporeal.embodiment.library import open_robot
-from corporeal.episode.episode import Episode
-from corporeal.episode.writer import EpisodeWriter
-from corporeal.schema.library import open_schema
-from corporeal.schema.stream import Stream
+from corporeal.embodiment import Embodiment, open_robot
+from corporeal.episode import Episode, EpisodeWriter
+from corporeal.schema import Stream, open_schema
 from corporeal.studio.figure.surroundings import surroundings
 from corporeal.studio.signal.window import samples_between
 

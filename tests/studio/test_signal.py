@@ -18,11 +18,9 @@ from corporeal.catalog.ingestion.ingest import ingest
 from corporeal.catalog.query.listing import every
 from corporeal.catalog.stores.folder import FolderStore
 from corporeal.catalog.workspace import Workspace
-from corporeal.embodiment.library import open_robot
-from corporeal.episode.episode import Episode
-from corporeal.episode.writer import EpisodeWriter
-from corporeal.schema.schema import Schema
-from corporeal.schema.stream import Stream
+from corporeal.embodiment import open_robot
+from corporeal.episode import Episode, EpisodeWriter
+from corporeal.schema import Schema, Stream
 from corporeal.studio.routes import signal
 from corporeal.studio.signal import pyramid
 

@@ -9,8 +9,8 @@ from fastapi.testclient import TestClient
 from tests.studio.test_robot import joints, take_in
 
 from corporeal.catalog.workspace import Workspace
-from corporeal.embodiment.library import open_robot
-from corporeal.schema.stream import Stream
+from corporeal.embodiment import open_robot
+from corporeal.schema import Stream
 
 
 def _stream(name: str, shape: tuple[int, ...], unit: str) -> Stream:

@@ -16,7 +16,7 @@ from tests.studio.small_workspace import burnt_number
 
 from corporeal.catalog.catalogue import add
 from corporeal.catalog.workspace import Workspace
-from corporeal.episode.episode import Episode
+from corporeal.episode import Episode
 from corporeal.studio.playback.thumbnail import (
     FOLDER,
     MOMENTS,

@@ -16,9 +16,9 @@ from bench.detection.editing import (
     values_of,
 )
 from bench.detection.fault import Fault, NotApplicable, Truth, fault
+from corporeal.embodiment import Embodiment
 from corporeal.embodiment.collision import CollisionModel
-from corporeal.embodiment.embodiment import Embodiment
-from corporeal.embodiment.joint_map import standing_positions
+from corporeal.embodiment.joints import standing_positions
 from corporeal.embodiment.kinematics import Kinematics
 from corporeal.episode.recording import Recording
 

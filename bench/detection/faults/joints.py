@@ -23,7 +23,8 @@ from bench.detection.editing import (
     values_of,
 )
 from bench.detection.fault import Fault, NotApplicable, Truth, fault
-from corporeal.embodiment.embodiment import Embodiment, Joint
+from corporeal.embodiment import Embodiment
+from corporeal.embodiment.embodiment import Joint
 from corporeal.episode.recording import Recording
 
 Rng = np.random.Generator

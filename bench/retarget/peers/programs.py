@@ -14,8 +14,9 @@ import numpy as np
 from bench.partners import partner_python
 from bench.retarget.peers.recipe import height_m, sole, targets
 from bench.retarget.robot_motion import RobotMotion
-from corporeal.embodiment.embodiment import Embodiment
-from corporeal.embodiment.mujoco_model import compile_mujoco, to_mjcf
+from corporeal.embodiment import Embodiment
+from corporeal.embodiment.engines import to_mjcf
+from corporeal.embodiment.engines.mujoco_model import compile_mujoco
 from corporeal.errors import CorporealError
 from corporeal.geometry import Array, quaternion_from_matrix
 from corporeal.retargeting.motion import HumanMotion

@@ -10,7 +10,7 @@ import numpy as np
 from bench.retarget.clips import DATA
 from bench.retarget.peers.joblib_arrays import read_arrays
 from bench.retarget.robot_motion import RobotMotion
-from corporeal.embodiment.embodiment import Embodiment
+from corporeal.embodiment import Embodiment
 
 # ASAP's robot is the G1 with 29 joints, its wrists held still.
 _ASAP_STILL = ("wrist",)

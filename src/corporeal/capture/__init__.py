@@ -1,1 +1,5 @@
-"""Live sources to a crash-safe journal to episodes: clocks, triggers, health."""
+"""Live sources to a crash-safe journal to an episode."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

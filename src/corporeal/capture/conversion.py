@@ -24,12 +24,11 @@ from corporeal.capture.journal import (
     JournalReader,
     lock_journal,
 )
-from corporeal.embodiment.embodiment import Embodiment
-from corporeal.episode.episode import Episode
-from corporeal.episode.spool import spool_folder
+from corporeal.embodiment import Embodiment
+from corporeal.episode import Episode, EpisodeWriter
+from corporeal.episode.file import spool_folder
 from corporeal.episode.video import is_key_frame
-from corporeal.episode.writer import EpisodeWriter
-from corporeal.schema.schema import Schema
+from corporeal.schema import Schema
 from corporeal.units import SECOND_NS
 
 DAMAGED = ".damaged"

@@ -8,11 +8,10 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from corporeal.embodiment.embodiment import Embodiment
+from corporeal.embodiment import Embodiment
 from corporeal.errors import CorporealError
 from corporeal.registry import plugins
-from corporeal.schema.document import Part
-from corporeal.schema.schema import Schema
+from corporeal.schema import Part, Schema
 
 ROBOT_CLOCK = "robot"
 

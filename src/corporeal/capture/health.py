@@ -9,8 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from corporeal.schema.schema import Schema
-from corporeal.schema.stream import Stream
+from corporeal.schema import Schema, Stream
 from corporeal.units import SECOND_NS
 
 _WINDOW_NS = 2 * SECOND_NS

@@ -14,7 +14,7 @@ import numpy as np
 from corporeal.capture.driver import Driver, DriverError, Mark, Sample
 from corporeal.capture.health import HealthMonitor
 from corporeal.capture.picture_pool import PicturePool
-from corporeal.episode.packing import Packer
+from corporeal.episode.file import Packer
 from corporeal.errors import WriteError
 
 # A live source cannot wait: so many items are four seconds of twenty streams.

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.episode.streams import StreamReader
+from corporeal.episode.file import StreamReader
 from corporeal.geometry import Array
 from corporeal.units import SECOND_NS
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from corporeal.capture.motion_energy import Energy, Order
-from corporeal.embodiment.embodiment import Embodiment
+from corporeal.embodiment import Embodiment
 from corporeal.embodiment.kinematics import Kinematics
-from corporeal.episode.streams import StreamReader
+from corporeal.episode.file import StreamReader
 from corporeal.geometry import Array
 from corporeal.units import SECOND_NS
 

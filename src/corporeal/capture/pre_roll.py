@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from corporeal.episode.video import GROUP_OF_PICTURES, is_key_frame
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 from corporeal.units import SECOND_NS
 
 _MARGIN_S = 0.5

@@ -22,10 +22,9 @@ from corporeal.capture.journal import SUFFIX, SYNC_EVERY_S
 from corporeal.capture.pre_roll import Packed, PreRoll
 from corporeal.capture.take import Take, open_take
 from corporeal.capture.trigger import Automatic, Trigger
-from corporeal.episode.packing import Packer
-from corporeal.episode.worker import Worker
+from corporeal.episode.file import Packer, Worker
 from corporeal.errors import CorporealError
-from corporeal.schema.schema import Schema
+from corporeal.schema import Schema
 
 _log = logging.getLogger("corporeal.capture")
 _HEALTH_EVERY_S = 0.25

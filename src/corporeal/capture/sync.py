@@ -16,7 +16,7 @@ from corporeal.capture.motion_energy import Energy, Order, Span, is_measurable, 
 from corporeal.capture.motion_fit import Fit, fit_shape
 from corporeal.capture.motion_onset import fit_onsets
 from corporeal.capture.motion_reference import Reference, make_reference
-from corporeal.episode.episode import Episode
+from corporeal.episode import Episode
 from corporeal.errors import CorporealError
 from corporeal.geometry import Array
 from corporeal.units import SECOND_NS

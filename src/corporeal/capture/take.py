@@ -10,7 +10,7 @@ from typing import Any
 from corporeal.capture.driver import Rig
 from corporeal.capture.journal import SUFFIX, JournalWriter
 from corporeal.capture.pre_roll import Packed
-from corporeal.episode.writer import new_id
+from corporeal.episode import new_id
 from corporeal.units import SECOND_NS
 
 Losses = Mapping[str, Mapping[str, int]]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from corporeal.capture.driver import Mark, Sample
 from corporeal.errors import UnknownNameError
-from corporeal.schema.schema import Schema
+from corporeal.schema import Schema
 from corporeal.units import SECOND_NS
 
 _SPAN_NS = SECOND_NS // 20

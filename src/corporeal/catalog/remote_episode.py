@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 
 from corporeal.catalog.store import Store, not_there
-from corporeal.embodiment.embodiment import Embodiment
-from corporeal.episode.episode import Episode
+from corporeal.embodiment import Embodiment
+from corporeal.episode import Episode
 from corporeal.episode.recording import Dataset, Recording, recording_of
 from corporeal.errors import EpisodeError
 

@@ -1,1 +1,5 @@
-"""The command line: parsing and printing only."""
+"""Parsing and printing."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -44,7 +44,7 @@ def label(workspace: Workspace, files: dict[str, Path], *, by: Actor) -> int:
 
 def _proposals(files: dict[str, Path]) -> tuple[dict[str, Annotation], dict[str, dict[str, Any]]]:
     """The proposal for each episode, and what its file says of the objects in it."""
-    from corporeal.episode.episode import Episode
+    from corporeal.episode import Episode
     from corporeal.episode.recording import recording_of
     from corporeal.labelling.library import open_taxonomy
     from corporeal.labelling.proposal import propose

@@ -35,7 +35,7 @@ def opener_of(
         return _release_opener(str(paths[0]), robot, workspace, splits)
     if splits:
         raise CorporealError("--split is for releases; expected NAME@VERSION instead of a path.")
-    from corporeal.embodiment.library import open_robot
+    from corporeal.embodiment import open_robot
     from corporeal.exchange.opening import open_all
 
     for path in paths:
@@ -52,7 +52,7 @@ def _release_opener(
     reference: str, robot: str | None, workspace: Path | None, splits: Sequence[str]
 ) -> Callable[[], Dataset]:
     from corporeal.cli.workspaces import entered
-    from corporeal.embodiment.library import open_robot
+    from corporeal.embodiment import open_robot
     from corporeal.release.reading import release_opener
 
     model = open_robot(robot) if robot is not None else None

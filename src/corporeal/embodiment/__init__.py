@@ -1,1 +1,5 @@
-"""What a robot is: joints, limits, links, frames, collision shapes, and the kinematics of it."""
+"""What a robot is: joints, limits, kinematics, collision."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

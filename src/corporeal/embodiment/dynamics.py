@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from corporeal.embodiment.engines.pinocchio_model import PinocchioModel, import_pinocchio
 from corporeal.embodiment.kinematics import Kinematics, base_transforms, blocks, checked_base
-from corporeal.embodiment.pinocchio_model import PinocchioModel, import_pinocchio
 from corporeal.errors import ModelError
 from corporeal.geometry import Array
 

@@ -8,8 +8,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from corporeal.schema.document import Document, Part
-from corporeal.schema.schema import Schema
+from corporeal.schema import Document, Part, Schema
 
 Vector = tuple[float, float, float]
 Label = Annotated[str, Field(min_length=1, max_length=128)]

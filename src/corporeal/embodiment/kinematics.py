@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from corporeal.embodiment.embodiment import Embodiment, Joint, Placed
-from corporeal.embodiment.joint_map import JointMap, joint_map, outward_joints
+from corporeal.embodiment.joints.joint_map import JointMap, joint_map, outward_joints
 from corporeal.errors import ModelError, UnknownNameError
 from corporeal.geometry import Array, matrix_from_quaternion, matrix_from_rpy, normalise
 

@@ -1,1 +1,5 @@
-"""The episode file: one demonstration, many streams, many clocks, one epoch."""
+"""The episode file: writing, reading, alignment; what an episode says of itself."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from corporeal.errors import EpisodeError, UnknownNameError
 from corporeal.geometry import slerp
-from corporeal.schema.stream import Method, Stream
+from corporeal.schema import Stream
+from corporeal.schema.stream import Method
 from corporeal.units import SECOND_NS
 
 MAX_ROWS = 1 << 28

@@ -11,16 +11,16 @@ from typing import Any, Self, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from corporeal.embodiment.embodiment import Embodiment
-from corporeal.episode import layout
+from corporeal.embodiment import Embodiment
 from corporeal.episode.alignment import Aligned, align
-from corporeal.episode.byte_source import ByteSource
-from corporeal.episode.digest import CONTENT
-from corporeal.episode.storage import Storage, explained
-from corporeal.episode.streams import READERS, StreamReader
+from corporeal.episode.file import layout
+from corporeal.episode.file.byte_source import ByteSource
+from corporeal.episode.file.digest import CONTENT
+from corporeal.episode.file.storage import Storage, explained
+from corporeal.episode.file.streams import READERS, StreamReader
 from corporeal.errors import EpisodeError, UnknownNameError
-from corporeal.schema.schema import Schema
-from corporeal.schema.stream import Method, Stream
+from corporeal.schema import Schema, Stream
+from corporeal.schema.stream import Method
 
 T = TypeVar("T")
 _STREAM_LIST = TypeAdapter(tuple[Stream, ...])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pydantic import Field, ValidationError
 
 from corporeal.errors import EpisodeError
-from corporeal.schema.document import Part
+from corporeal.schema import Part
 
 FIELD = "labels"
 """The field of an episode's metadata that holds its labels."""

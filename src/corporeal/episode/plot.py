@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.episode.episode import Episode
-from corporeal.episode.streams import StreamReader
+from corporeal.episode.file.streams import StreamReader
 from corporeal.units import SECOND_NS
 
 if TYPE_CHECKING:

@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from corporeal.embodiment.embodiment import Embodiment
+from corporeal.embodiment import Embodiment
 from corporeal.episode.defect import Defect
 from corporeal.episode.episode import Episode
+from corporeal.episode.file.streams import VideoReader
 from corporeal.episode.label_track import FIELD, LabelTrack, Lane, labels_in
-from corporeal.episode.streams import VideoReader
 from corporeal.errors import EpisodeError
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 Statistics = Mapping[str, NDArray[np.float64]]
 

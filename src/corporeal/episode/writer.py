@@ -16,17 +16,15 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from corporeal.embodiment.embodiment import Embodiment
-from corporeal.episode import layout
-from corporeal.episode.assembly import assemble
-from corporeal.episode.packing import Packer
-from corporeal.episode.spool import Lock, Sink, spool_folder, write_header
+from corporeal.embodiment import Embodiment
+from corporeal.episode.file import layout
+from corporeal.episode.file.assembly import assemble
+from corporeal.episode.file.packing import Packer
+from corporeal.episode.file.spool import Lock, Sink, spool_folder, write_header
+from corporeal.episode.file.worker import Worker
 from corporeal.episode.video import VideoError
-from corporeal.episode.worker import Worker
 from corporeal.errors import UnknownNameError, WriteError
-from corporeal.schema.document import Document
-from corporeal.schema.schema import Schema
-from corporeal.schema.stream import Stream
+from corporeal.schema import Document, Schema, Stream
 
 _FLUSH_EVERY_S = 0.2
 _MAX_STAMP = (1 << 63) - 1
@@ -45,7 +43,7 @@ class EpisodeWriter:
     """Use with `with`: leaving it without an error makes the episode file.
 
     Until then the samples are in `<path>.partial`. After an error, or a kill, they stay there
-    and `corporeal.episode.recovery.recover` makes an episode of what was received. `recovered`
+    and `corporeal.episode.file.recovery.recover` makes an episode of what was received. `recovered`
     says that, and why, the samples themselves are what was left of a recording.
     """
 

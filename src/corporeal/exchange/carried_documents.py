@@ -8,9 +8,7 @@ from typing import ClassVar, cast
 from pydantic import ConfigDict
 
 from corporeal.episode.recording import Recording
-from corporeal.schema.document import Document
-from corporeal.schema.schema import Schema
-from corporeal.schema.stream import Stream
+from corporeal.schema import Document, Schema, Stream
 
 
 def schema_of(

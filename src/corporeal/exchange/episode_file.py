@@ -14,16 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from corporeal.episode.foreign_movie import Survey, copied_packets, survey
+from corporeal.episode import EpisodeWriter, new_id
+from corporeal.episode.file import DepthReader
 from corporeal.episode.recording import ArraySignal, Footage, Recording, Signal, Stills
-from corporeal.episode.streams import DepthReader
-from corporeal.episode.writer import EpisodeWriter, new_id
 from corporeal.errors import EpisodeError
 from corporeal.exchange.carried_documents import carried_documents, is_named, schema_of
 from corporeal.exchange.foreign_stream import stream_name
 from corporeal.exchange.json_values import json_values
 from corporeal.exchange.label_columns import labelled_metadata
-from corporeal.schema.stream import Stream
+from corporeal.exchange.movie.foreign_movie import Survey, copied_packets, survey
+from corporeal.schema import Stream
 
 BLOCK_BYTES = 8 << 20
 

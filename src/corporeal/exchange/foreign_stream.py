@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.embodiment.embodiment import Embodiment
-from corporeal.embodiment.joint_names import are_joints, match_joints, matched_share
+from corporeal.embodiment import Embodiment
+from corporeal.embodiment.joints import are_joints, match_joints, matched_share
 from corporeal.episode.recording import ArraySignal
-from corporeal.schema.stream import Group, Stream
+from corporeal.schema import Stream
+from corporeal.schema.stream import Group
 
 _POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
 # Last words of a label, by what they hold if the entries are joints.

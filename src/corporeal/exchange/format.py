@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from corporeal.embodiment.embodiment import Embodiment
+from corporeal.embodiment import Embodiment
 from corporeal.episode.recording import Dataset
 from corporeal.errors import EpisodeError, UnknownNameError
 from corporeal.exchange.beside.restoration import as_rows, restored

@@ -9,7 +9,7 @@ from corporeal.episode.label_track import Lane
 from corporeal.episode.recording import Recording, Signal
 from corporeal.errors import EpisodeError, UnknownNameError
 from corporeal.exchange.plan import Plan
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 STATE, ACTION, IMAGES, MODE = "observation.state", "action", "observation.images.", "mode"
 LABELS = "labels."

@@ -9,9 +9,8 @@ from functools import cached_property
 
 import numpy as np
 
-from corporeal.embodiment.embodiment import Embodiment
-from corporeal.embodiment.joint_names import are_joints, match_joints, matched_share
-from corporeal.embodiment.library import open_robot, robot_names
+from corporeal.embodiment import Embodiment, open_robot, robot_names
+from corporeal.embodiment.joints import are_joints, match_joints, matched_share
 from corporeal.episode.recording import Dataset, Recording, Signal
 from corporeal.errors import CorporealError, EpisodeError
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from corporeal import __version__
-from corporeal.embodiment.embodiment import Embodiment
+from corporeal.embodiment import Embodiment
 from corporeal.episode.label_track import LabelTrack, Lane
 from corporeal.episode.recording import ArraySignal, Signal
 from corporeal.errors import EpisodeError, WriteError
@@ -19,7 +19,7 @@ from corporeal.exchange.label_columns import lane_key
 from corporeal.exchange.layout import ColumnSpec, Layout
 from corporeal.exchange.table import Table
 from corporeal.exchange.training.mode import MODES
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 NAME, MODE, TIMES = "corporeal", "observation.mode", "time_ns"
 """What the note, the column of modes and the capture times of rows are called."""

@@ -11,7 +11,7 @@ from corporeal.embodiment.kinematics import Kinematics
 from corporeal.episode.recording import Recording, Signal
 from corporeal.exchange.table import on_grid
 from corporeal.geometry import quaternion_from_matrix
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 EYE_HZ = 30.0
 _POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")

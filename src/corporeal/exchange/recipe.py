@@ -14,8 +14,9 @@ from pydantic import Field
 from corporeal.episode.label_track import LabelTrack
 from corporeal.episode.recording import Dataset, Footage, Recording, Signal, Stills
 from corporeal.errors import EpisodeError
-from corporeal.schema.document import Document, Name, Part
-from corporeal.schema.stream import Group, Method, Stream
+from corporeal.schema import Document, Part, Stream
+from corporeal.schema.document import Name
+from corporeal.schema.stream import Group, Method
 
 _MILLISECOND_NS = 1_000_000
 

@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from corporeal.errors import CorporealError
-from corporeal.schema.document import Name, Part
+from corporeal.schema import Part
+from corporeal.schema.document import Name
 
 Identity = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
 Stamp = Annotated[int, Field(ge=-(2**53), le=2**53)]

@@ -14,7 +14,8 @@ from corporeal.labelling.annotation import (
     Instruction,
     Segment,
 )
-from corporeal.schema.document import Name, Part
+from corporeal.schema import Part
+from corporeal.schema.document import Name
 
 MOST = 5000
 """Things that one annotation holds."""

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from corporeal.episode.recording import Recording, Signal
-from corporeal.episode.signal_part import SignalPart
 from corporeal.registry import plugins
+from corporeal.signal import SignalPart
 from corporeal.units import SECOND_NS
 
 PACKAGE = "corporeal.labelling.detectors"

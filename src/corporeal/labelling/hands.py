@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corporeal.embodiment.embodiment import Embodiment
+from corporeal.embodiment import Embodiment
 from corporeal.embodiment.kinematics import Kinematics
 from corporeal.episode.recording import Recording
 from corporeal.labelling.track import SIDES, Array, Track, track

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from corporeal.embodiment.embodiment import Embodiment
+from corporeal.embodiment import Embodiment
 from corporeal.episode.recording import Recording
 from corporeal.labelling.track import Track, track
 

@@ -7,7 +7,8 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from corporeal.schema.document import Document, Name, Part
+from corporeal.schema import Document, Part
+from corporeal.schema.document import Name
 
 LaneKind = Literal["phase", "contact", "object", "quality", "discrepancy"]
 

@@ -1,1 +1,5 @@
-"""Protocols: what one episode of a task is and how it is collected."""
+"""What one episode of a task is."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

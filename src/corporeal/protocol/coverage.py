@@ -10,7 +10,8 @@ from typing import Any, Self
 
 from pydantic import Field, model_validator
 
-from corporeal.schema.document import Name, Part
+from corporeal.schema import Part
+from corporeal.schema.document import Name
 
 
 class Factor(Part):

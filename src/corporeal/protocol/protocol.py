@@ -7,7 +7,8 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from corporeal.protocol.coverage import Factor
-from corporeal.schema.document import Document, Name, Part
+from corporeal.schema import Document, Part
+from corporeal.schema.document import Name
 
 Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from corporeal.protocol.protocol import Protocol
+from corporeal.protocol import Protocol
 from corporeal.quality.assessment import Assessment
 
 # The rules of a protocol and the check that judges each, in the order of the document.

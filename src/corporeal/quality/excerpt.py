@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.episode.recording import Footage, Recording, Signal, Stills
-from corporeal.episode.signal_part import SignalPart
 from corporeal.quality.assessment import Assessment
 from corporeal.quality.finding import Finding
+from corporeal.signal import SignalPart
 from corporeal.units import SECOND_NS
 
 LONGEST_S = 1200.0

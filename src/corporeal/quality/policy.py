@@ -14,7 +14,7 @@ from corporeal.errors import UnknownNameError
 from corporeal.quality.assessment import Setting
 from corporeal.quality.check import Check, checks
 from corporeal.quality.finding import Severity
-from corporeal.schema.document import Document, Part
+from corporeal.schema import Document, Part
 
 Limit = bool | int | float | str | None | tuple[bool | int | float | str, ...]
 

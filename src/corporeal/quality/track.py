@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from corporeal.episode.recording import Signal
 from corporeal.quality.finding import NotAssessed
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 from corporeal.units import SECOND_NS
 
 Array = NDArray[np.float64]

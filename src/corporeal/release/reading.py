@@ -13,8 +13,8 @@ from sqlalchemy import select
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.tables import RELEASE
 from corporeal.catalog.workspace import Workspace, open_workspace
-from corporeal.embodiment.embodiment import Embodiment
-from corporeal.episode.episode import Episode
+from corporeal.embodiment import Embodiment
+from corporeal.episode import Episode
 from corporeal.episode.label_track import Lane, united
 from corporeal.episode.recording import Dataset, Recording, recording_of
 from corporeal.errors import EpisodeError

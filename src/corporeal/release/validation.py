@@ -10,7 +10,7 @@ from corporeal.catalog.database import CatalogError
 from corporeal.catalog.store import Store
 from corporeal.catalog.stores.folder import FolderStore
 from corporeal.catalog.workspace import Workspace
-from corporeal.episode.episode import Episode
+from corporeal.episode import Episode
 from corporeal.errors import CorporealError
 from corporeal.release.local_copy import LocalCopies
 from corporeal.release.manifest import Manifest, Member

@@ -12,15 +12,14 @@ from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
 from corporeal import __version__
+from corporeal.episode import EpisodeWriter, new_id
 from corporeal.episode.recording import ArraySignal, Recording
-from corporeal.episode.writer import EpisodeWriter, new_id
 from corporeal.geometry import Array
 from corporeal.retargeting.goal.contacts import runs
 from corporeal.retargeting.measure.metrics import Metrics
 from corporeal.retargeting.result import ENDS, Retargeted
 from corporeal.retargeting.solver.low_pass import one_sided
-from corporeal.schema.library import open_schema
-from corporeal.schema.schema import Schema
+from corporeal.schema import Schema, open_schema
 from corporeal.units import SECOND_NS
 
 MODE = "retargeted mocap"

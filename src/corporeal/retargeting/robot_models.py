@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from corporeal.embodiment import Embodiment
 from corporeal.embodiment.collision import CollisionModel
-from corporeal.embodiment.embodiment import Embodiment
+from corporeal.embodiment.engines import PinocchioModel, compile_pinocchio
 from corporeal.embodiment.kinematics import Kinematics
-from corporeal.embodiment.pinocchio_model import PinocchioModel, compile_pinocchio
 from corporeal.retargeting.goal.soles import Soles, soles_of
 
 _MOST = 8

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from corporeal.embodiment import Embodiment
 from corporeal.embodiment.collision import CollisionModel
-from corporeal.embodiment.embodiment import Embodiment
 from corporeal.geometry import Array, normalise, quaternion_from_matrix
 from corporeal.retargeting.cleaning.cleaning import clean
 from corporeal.retargeting.cleaning.floor_drift import steadied

@@ -1,1 +1,5 @@
-"""What a stream, a rig and a document are."""
+"""What a document, a stream and a rig are."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

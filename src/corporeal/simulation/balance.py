@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from corporeal.embodiment.mujoco_model import import_mujoco
+from corporeal.embodiment.engines import import_mujoco
 from corporeal.geometry import Array, matrix_from_quaternion, matrix_from_rpy
 from corporeal.simulation.gripper import SIDES
 from corporeal.simulation.world import World

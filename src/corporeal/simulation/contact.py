@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from corporeal.embodiment.mujoco_model import import_mujoco
+from corporeal.embodiment.engines import import_mujoco
 from corporeal.geometry import Array
 from corporeal.simulation.gripper import PAD_LENGTH_M, PAD_WIDTH_M, SIDES
 from corporeal.simulation.world import Indices, World

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from corporeal.embodiment.mujoco_model import import_mujoco
+from corporeal.embodiment.engines import import_mujoco
 from corporeal.geometry import Array
 from corporeal.simulation.run import Run
 from corporeal.simulation.sensor import RangeNoise

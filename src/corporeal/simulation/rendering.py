@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.embodiment.mujoco_model import import_mujoco
+from corporeal.embodiment.engines import import_mujoco
 from corporeal.errors import CorporealError, UnknownNameError
 from corporeal.simulation.run import Run
 from corporeal.simulation.sensor import DepthNoise, PictureNoise, stream_rng

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.embodiment.mujoco_model import import_mujoco
+from corporeal.embodiment.engines import import_mujoco
 from corporeal.geometry import Array, slerp
 from corporeal.simulation.run import Run
 

@@ -9,9 +9,8 @@ from xml.etree import ElementTree
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.embodiment.embodiment import Embodiment
-from corporeal.embodiment.library import open_robot
-from corporeal.embodiment.mujoco_model import import_mujoco, to_mjcf
+from corporeal.embodiment import Embodiment, open_robot
+from corporeal.embodiment.engines import import_mujoco, to_mjcf
 from corporeal.errors import ModelError
 from corporeal.simulation.gripper import FINGERS, SIDES, add_gripper, pad_names
 from corporeal.simulation.instruments import add_cameras, add_sensors, sensor_slices

@@ -1,1 +1,5 @@
-"""Studio: the web application in which people see every episode, stream and verdict."""
+"""The web application's server."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

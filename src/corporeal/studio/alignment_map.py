@@ -9,8 +9,8 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.episode.warping_path import MOST, warping_path
 from corporeal.errors import CorporealError
+from corporeal.signal import MOST, warping_path
 
 Alignment = Literal["time", "start", "phase", "motion"]
 ALIGNMENTS: tuple[Alignment, ...] = get_args(Alignment)

@@ -6,7 +6,7 @@ import json
 
 from pydantic import BaseModel
 
-from corporeal.episode.episode import Episode
+from corporeal.episode import Episode
 from corporeal.labelling.annotation import Annotation, Segment
 from corporeal.labelling.taxonomy import LabelLane, Taxonomy
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from corporeal.episode.episode import Episode
-from corporeal.episode.streams import StreamReader
+from corporeal.episode import Episode
+from corporeal.episode.file import StreamReader
 from corporeal.errors import UnknownNameError
 
 

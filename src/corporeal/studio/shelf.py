@@ -16,7 +16,7 @@ from corporeal.catalog.remote_episode import open_remote
 from corporeal.catalog.store import not_there
 from corporeal.catalog.stores.folder import FolderStore
 from corporeal.catalog.workspace import Workspace
-from corporeal.episode.episode import Episode
+from corporeal.episode import Episode
 from corporeal.errors import EpisodeError
 from corporeal.studio.problem import GoneError
 

@@ -10,11 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from corporeal.episode.writer import EpisodeWriter
+from corporeal.episode import EpisodeWriter
 from corporeal.errors import EpisodeError
 from corporeal.exchange.format import open_dataset
-from corporeal.schema.schema import Schema
-from corporeal.schema.stream import Stream
+from corporeal.schema import Schema, Stream
 
 JOINTS = Stream(name="joint_position", group="observations", shape=(3,), rate_hz=10.0)
 

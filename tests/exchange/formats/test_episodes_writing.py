@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from tests.exchange.small_sets import tables_of, write_episodes, write_with
 
-from corporeal.episode.episode import Episode
+from corporeal.episode import Episode
+from corporeal.episode.file import verify
 from corporeal.episode.recording import Footage, Recording
-from corporeal.episode.verification import verify
 from corporeal.errors import WriteError
 from corporeal.exchange.conversion import export
 from corporeal.exchange.format import Piece, open_dataset, writer_of

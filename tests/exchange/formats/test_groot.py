@@ -12,12 +12,12 @@ import pytest
 from tests.exchange.lerobot_exports import write_set
 from tests.exchange.small_sets import tables_of, write_episodes
 
-from corporeal.embodiment.library import open_robot
+from corporeal.embodiment import open_robot
 from corporeal.exchange.format import open_dataset
 from corporeal.exchange.layout import ColumnSpec
 from corporeal.exchange.lerobot.modality import parts_of
 from corporeal.exchange.lerobot.robot import read_modality
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 
 @pytest.fixture(scope="module")

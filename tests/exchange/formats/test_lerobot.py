@@ -22,7 +22,7 @@ from tests.exchange.lerobot_sets import (
     write_v3,
 )
 
-from corporeal.embodiment.library import open_robot
+from corporeal.embodiment import open_robot
 from corporeal.episode.recording import Footage, Stills
 from corporeal.errors import CorporealError, EpisodeError
 from corporeal.exchange.format import open_dataset

@@ -27,7 +27,7 @@ from corporeal.exchange.mcap_messages.numeric import numeric_form
 from corporeal.exchange.movie.playable_packets import is_key_packet, playable_packets
 from corporeal.exchange.plan import Plan
 from corporeal.exchange.table import table_of
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 
 @pytest.fixture(scope="module")

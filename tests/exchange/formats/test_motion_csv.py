@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from corporeal.embodiment import open_robot
 from corporeal.embodiment.kinematics import Kinematics
-from corporeal.embodiment.library import open_robot
 from corporeal.errors import EpisodeError
 from corporeal.exchange.format import open_dataset
 from corporeal.exchange.formats.motion_csv import read, recognises

@@ -12,9 +12,9 @@ import av
 import numpy as np
 import pytest
 
-from corporeal.episode.episode import Episode
+from corporeal.episode import Episode
+from corporeal.episode.file import verify
 from corporeal.episode.recording import Footage
-from corporeal.episode.verification import verify
 from corporeal.errors import EpisodeError
 from corporeal.exchange.episode_file import write_recording
 from corporeal.exchange.format import open_dataset

@@ -17,7 +17,7 @@ from corporeal.exchange.posture import posture_of
 from corporeal.exchange.rerun_scene.depth_png import depth_png
 from corporeal.exchange.rerun_scene.plots import MAIN, plots_of
 from corporeal.exchange.rerun_scene.viewer import rerun
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 
 def signal(name: str, group: Any, names: tuple[str, ...], **facts: Any) -> ArraySignal:

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from corporeal.embodiment.library import open_robot
-from corporeal.episode.episode import Episode
+from corporeal.embodiment import open_robot
+from corporeal.episode import Episode
+from corporeal.episode.file import verify
 from corporeal.episode.recording import Stills
-from corporeal.episode.verification import verify
 from corporeal.errors import EpisodeError
 from corporeal.exchange.episode_file import write_recording
 from corporeal.exchange.format import formats, open_dataset

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from tests.exchange.small_sets import tables_of, write_episodes
 
-from corporeal.embodiment.library import open_robot
+from corporeal.embodiment import open_robot
 from corporeal.errors import CorporealError
 from corporeal.exchange.layout import ColumnSpec, Layout
 from corporeal.exchange.plan import Plan
 from corporeal.exchange.training.joint_order import check_order, joint_order
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 
 def layout_of(*names: str, unit: str | tuple[str, ...] = "rad") -> Layout:

@@ -11,11 +11,11 @@ from bench.modes import agreement, without_pose
 from bench.simulated import recording as simulated
 from numpy.typing import NDArray
 
-from corporeal.embodiment.library import open_robot
+from corporeal.embodiment import open_robot
 from corporeal.episode.recording import ArraySignal, Recording
 from corporeal.errors import EpisodeError
 from corporeal.exchange.training.mode import MODES, Segment, evidence, modes, segments
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 SECONDS = 12.0
 RATE_HZ = 100

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from tests.exchange.small_sets import tables_of, write_episodes
 
-from corporeal.embodiment.library import open_robot
+from corporeal.embodiment import open_robot
 from corporeal.episode.recording import ArraySignal, Recording
 from corporeal.errors import CorporealError, DocumentError
 from corporeal.exchange.layout import Layout, layout_of
 from corporeal.exchange.plan import Plan
 from corporeal.exchange.training.normalisation import Normalisation, Scale, fit
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 KEY = "observation.state"
 

@@ -14,14 +14,13 @@ from corporeal.catalog.ingestion.episode_entry import entry_of
 from corporeal.catalog.permission import PermissionDeniedError
 from corporeal.catalog.store import digest_of
 from corporeal.catalog.workspace import Workspace, make_workspace
-from corporeal.embodiment.library import open_robot
-from corporeal.episode.episode import Episode
-from corporeal.episode.writer import EpisodeWriter
+from corporeal.embodiment import open_robot
+from corporeal.episode import Episode, EpisodeWriter
 from corporeal.labelling.annotation import AnnotationError
 from corporeal.labelling.label_file import EpisodeLabels, write_label_file
 from corporeal.labelling.tasks.label_import import accept_label_files
 from corporeal.labelling.tasks.labels import accept_labels, labels_of
-from corporeal.schema.library import open_schema
+from corporeal.schema import open_schema
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.quality.demonstrations import batch_of, demonstration
 
+from corporeal.protocol import open_protocol
 from corporeal.protocol.coverage import Factor
-from corporeal.protocol.library import open_protocol
 from corporeal.quality.batch import Batch
 from corporeal.quality.checks.environment_coverage import find
 from corporeal.quality.finding import NotAssessed

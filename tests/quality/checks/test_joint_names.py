@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.quality.reaching import G1, NAMES, POSITION, altered, column, reaching, without
 
-from corporeal.embodiment.library import open_robot
+from corporeal.embodiment import open_robot
 from corporeal.episode.recording import ArraySignal
 from corporeal.quality.checks.joint_names import CHECK
 from corporeal.quality.finding import NotAssessed

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.quality.demonstrations import batch_of, demonstration
 
-from corporeal.protocol.library import open_protocol
+from corporeal.protocol import open_protocol
 from corporeal.quality.batch import Batch
 from corporeal.quality.checks.label_balance import find
 from corporeal.quality.finding import NotAssessed

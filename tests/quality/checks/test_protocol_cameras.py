@@ -13,7 +13,7 @@ from tests.quality.ruled import judge
 from corporeal.episode.recording import ArraySignal, Recording
 from corporeal.protocol.protocol import Camera
 from corporeal.quality.finding import NotAssessed
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 NAME = "protocol_cameras"
 HEAD = Camera(name="head_left", xyz=(0.1, 0.0, 0.4), rpy=(0.0, 0.5, 0.0))

@@ -11,7 +11,7 @@ from tests.quality.ruled import judge
 
 from corporeal.episode.recording import ArraySignal, Recording
 from corporeal.quality.finding import NotAssessed
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 NAME = "protocol_force"
 TOUCH = "observations/left_tactile"

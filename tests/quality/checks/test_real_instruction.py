@@ -13,7 +13,7 @@ from corporeal.episode.recording import ArraySignal
 from corporeal.quality.checks.real_instruction import complaint, find
 from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 REAL = [
     "Pick up the yellow bottle on the table.",

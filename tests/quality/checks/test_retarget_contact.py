@@ -7,7 +7,7 @@ import pytest
 from tests.quality.standing import standing
 from tests.retargeting.made_results import result_of, squatting
 
-from corporeal.embodiment.library import open_robot
+from corporeal.embodiment import open_robot
 from corporeal.geometry import Array
 from corporeal.quality.checks.retarget_contact import CHECK
 from corporeal.quality.finding import Finding, NotAssessed

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.quality.strokes import Array, spec, strokes
 
-from corporeal.embodiment.library import open_robot
+from corporeal.embodiment import open_robot
 from corporeal.episode.recording import ArraySignal, Recording
 from corporeal.quality.finding import NotAssessed
 from corporeal.quality.score import Measure, scores, to_unit

@@ -9,7 +9,7 @@ import pytest
 from tests.quality.scoring.test_scores import _still
 from tests.quality.strokes import strokes
 
-from corporeal.embodiment.library import open_robot
+from corporeal.embodiment import open_robot
 from corporeal.errors import DocumentError, UnknownNameError
 from corporeal.quality.score import scores
 from corporeal.quality.scoring.total import EpisodeScore, Measured, learned, measure, score_batch

@@ -16,7 +16,7 @@ from corporeal.catalog.database import Database
 from corporeal.catalog.tables import MEMBER, RELEASE
 from corporeal.catalog.upgrade import upgrade
 from corporeal.release.card.facts import CardFacts, card_facts
-from corporeal.schema.library import open_schema
+from corporeal.schema import open_schema
 
 NAME, VERSION = "kitchen", "1.2.0"
 MANIFEST = "sha256:" + "ab" * 32

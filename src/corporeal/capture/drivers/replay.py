@@ -15,8 +15,8 @@ from corporeal.capture.driver import Driver, DriverError, Mark, Rig, Sample
 from corporeal.capture.ros import bag_driver
 from corporeal.capture.ros.bag import is_bag
 from corporeal.capture.ros.bag_driver import BagOptions
-from corporeal.episode.episode import Episode
-from corporeal.episode.streams import StreamReader
+from corporeal.episode import Episode
+from corporeal.episode.file import StreamReader
 from corporeal.units import SECOND_NS
 
 _AT_ONCE = {"array": 512, "text": 64, "points": 8, "depth": 8, "video": 8}

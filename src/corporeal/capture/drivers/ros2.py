@@ -20,8 +20,8 @@ from corporeal.capture.ros.message_type import decoder, public_fields
 from corporeal.capture.ros.node import Node
 from corporeal.capture.ros.stream import PROBLEMS, Fit, Key, Lane, fit_lanes, rig_schema
 from corporeal.capture.ros.topic import Renaming, Topic, TopicList, known_pieces, parse_topic
-from corporeal.embodiment.library import open_robot
-from corporeal.schema.document import Part
+from corporeal.embodiment import open_robot
+from corporeal.schema import Part
 
 SENDER_CLOCK = "sender"
 HOST_CLOCK = "host"

@@ -13,11 +13,9 @@ import numpy as np
 from pydantic import Field
 
 from corporeal.capture.driver import Driver, DriverError, Mark, Rig, Sample
-from corporeal.embodiment.library import open_robot
+from corporeal.embodiment import open_robot
 from corporeal.errors import UnknownNameError
-from corporeal.schema.document import Part
-from corporeal.schema.library import open_schema
-from corporeal.schema.schema import Schema
+from corporeal.schema import Part, Schema, open_schema
 from corporeal.simulation.demonstration import AFTER_S, BEFORE_S, simulate
 from corporeal.simulation.rig import SENSORS, clocks, stream_sources
 from corporeal.simulation.run import Run

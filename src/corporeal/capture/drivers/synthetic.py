@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pydantic import Field
 
 from corporeal.capture.driver import Driver, Mark, Rig, Sample
-from corporeal.embodiment.library import open_robot
-from corporeal.schema.document import Part
+from corporeal.embodiment import open_robot
+from corporeal.schema import Part
 from corporeal.testing import Workload
 from corporeal.units import SECOND_NS
 

@@ -20,10 +20,8 @@ from corporeal.capture.unitree_message import (
     read_low_cmd,
     read_low_state,
 )
-from corporeal.embodiment.embodiment import Embodiment
-from corporeal.embodiment.library import open_robot
-from corporeal.schema.document import Part
-from corporeal.schema.stream import Stream
+from corporeal.embodiment import Embodiment, open_robot
+from corporeal.schema import Part, Stream
 
 COMMAND_CLOCK = "command"
 _TICK_NS = 1_000_000

@@ -10,7 +10,7 @@ from pydantic import Field
 from corporeal.capture.driver import DriverError, Mark, Rig, Sample
 from corporeal.capture.ros.survey import describe_bag, samples_of, survey
 from corporeal.capture.ros.topic import Renaming, TopicList
-from corporeal.schema.document import Part
+from corporeal.schema import Part
 
 
 class BagOptions(Part):

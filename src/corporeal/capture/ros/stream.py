@@ -14,8 +14,8 @@ import numpy as np
 
 from corporeal.capture.ros.message import NotMappedError, Piece
 from corporeal.capture.ros.timing import rate_of
-from corporeal.schema.schema import Schema
-from corporeal.schema.stream import Group, Stream
+from corporeal.schema import Schema, Stream
+from corporeal.schema.stream import Group
 
 Key = tuple[str, str, tuple[str, ...]]
 Signature = tuple[Any, ...]

@@ -27,7 +27,7 @@ from corporeal.capture.ros.stream import (
     stream_name,
 )
 from corporeal.capture.ros.timing import Timing, foreign_problems, judge
-from corporeal.embodiment.library import open_robot
+from corporeal.embodiment import open_robot
 from corporeal.errors import UnknownNameError
 
 BAG_CLOCK = "bag"

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from corporeal.catalog.catalogue import Entry
 from corporeal.catalog.database import CatalogError
-from corporeal.episode.episode import Episode
+from corporeal.episode import Episode
 from corporeal.quality.finding import MAX_EVIDENCE, Finding
 from corporeal.quality.inspection import EpisodeReport
 from corporeal.quality.policy import Policy

@@ -11,12 +11,12 @@ from pathlib import Path
 from corporeal.catalog.catalogue import Entry
 from corporeal.catalog.ingestion.admission import Candidate
 from corporeal.catalog.ingestion.episode_entry import entry_of, judged, reason_for
-from corporeal.episode.episode import Episode
+from corporeal.episode import Episode
+from corporeal.episode.file import verify
 from corporeal.episode.recording import recording_of
-from corporeal.episode.verification import verify
 from corporeal.errors import CorporealError
 from corporeal.exchange.opening import open_all
-from corporeal.protocol.protocol import Protocol
+from corporeal.protocol import Protocol
 from corporeal.quality.inspection import EpisodeReport, Request, inspect
 from corporeal.quality.policy import Policy
 from corporeal.quality.scoring.total import Measured, measure, score_batch

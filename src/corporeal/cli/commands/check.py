@@ -19,7 +19,7 @@ from corporeal.cli.output import AsJson, console, print_json, stderr
 from corporeal.errors import CorporealError
 
 if TYPE_CHECKING:
-    from corporeal.protocol.protocol import Protocol
+    from corporeal.protocol import Protocol
     from corporeal.quality.anomaly.detector import Detector
     from corporeal.quality.finding import Finding
     from corporeal.quality.inspection import EpisodeReport, Report, Request
@@ -114,7 +114,7 @@ def _request(
 def _protocol(name: str | None) -> Protocol | None:
     if name is None:
         return None
-    from corporeal.protocol.library import open_protocol
+    from corporeal.protocol import open_protocol
 
     return open_protocol(name)
 

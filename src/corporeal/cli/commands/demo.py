@@ -45,7 +45,7 @@ def demo(
 
     Example: [bold]corporeal demo --out demo[/bold]
     """
-    from corporeal.episode.episode import Episode
+    from corporeal.episode import Episode
     from corporeal.episode.plot import plot_episode
     from corporeal.episode.summary import summarise
 
@@ -163,7 +163,7 @@ def _judge(paths: list[Path], out: Path) -> Report:
     """Read every episode back whole, check it, and sort it by its verdict."""
     from functools import partial
 
-    from corporeal.episode.verification import verify
+    from corporeal.episode.file import verify
     from corporeal.exchange.opening import open_all
     from corporeal.quality.inspection import Request, inspect
     from corporeal.quality.policy import default_policy
@@ -226,7 +226,7 @@ def _record(
 
 def _plain(path: Path, report: Report) -> dict[str, Any]:
     """An episode as JSON: its summary and what was found."""
-    from corporeal.episode.episode import Episode
+    from corporeal.episode import Episode
     from corporeal.episode.summary import summarise
 
     judged = next(each for each in report.episodes if each.source == path)

@@ -13,7 +13,7 @@ from corporeal.cli.output import AsJson, console, print_json
 from corporeal.errors import DocumentError, Problem, UnknownNameError
 
 if TYPE_CHECKING:
-    from corporeal.schema.document import Document
+    from corporeal.schema import Document
 
 _app = group("Check, show and compare documents: schemas, robots, protocols, policies.")
 _Path = Annotated[Path, typer.Argument(help="A .yaml, .toml or .json document, or a ready name.")]
@@ -73,7 +73,7 @@ def diff(before: _Path, after: _Path, as_json: AsJson = False) -> None:
     """
     from dataclasses import asdict
 
-    from corporeal.schema.revision import changes
+    from corporeal.schema.document import changes
 
     old, new = _open(before), _open(after)
     if old.kind != new.kind:
@@ -110,23 +110,23 @@ def _open(path: Path) -> Document:
 
 
 def _models() -> tuple[type[Document], ...]:
-    from corporeal.embodiment.embodiment import Embodiment
-    from corporeal.protocol.protocol import Protocol
+    from corporeal.embodiment import Embodiment
+    from corporeal.protocol import Protocol
     from corporeal.quality.policy import Policy
     from corporeal.quality.scoring.weights import Weighting
     from corporeal.retargeting.goal.robot_map import RetargetingMap
     from corporeal.retargeting.marker.marker_set import MarkerSet
     from corporeal.retargeting.skeleton.skeleton_map import SkeletonMap
-    from corporeal.schema.schema import Schema
+    from corporeal.schema import Schema
 
     motion = (RetargetingMap, SkeletonMap, MarkerSet)
     return Schema, Embodiment, Protocol, Policy, Weighting, *motion
 
 
 def _ready(name: str) -> Document:
-    from corporeal.embodiment.library import open_robot, robot_names
-    from corporeal.protocol.library import open_protocol, protocol_names
-    from corporeal.schema.library import open_schema, rig_names
+    from corporeal.embodiment import open_robot, robot_names
+    from corporeal.protocol import open_protocol, protocol_names
+    from corporeal.schema import open_schema, rig_names
 
     if name in rig_names():
         return open_schema(name)

@@ -29,7 +29,7 @@ def info(
 
     Example: [bold]corporeal info demo.h5[/bold]
     """
-    from corporeal.episode.episode import Episode
+    from corporeal.episode import Episode
     from corporeal.episode.summary import summarise
 
     with Episode.open(episode) as opened:

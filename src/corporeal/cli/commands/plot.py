@@ -25,7 +25,7 @@ def plot(
 
     Example: [bold]corporeal plot demo.h5 -o demo.png[/bold]
     """
-    from corporeal.episode.episode import Episode
+    from corporeal.episode import Episode
     from corporeal.episode.plot import plot_episode
 
     picture = out or episode.with_suffix(".png")

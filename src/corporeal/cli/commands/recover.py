@@ -25,8 +25,8 @@ def recover(
     Example: [bold]corporeal recover recordings/[/bold]
     """
     from corporeal.capture.conversion import episode_from_journal, find_journals
-    from corporeal.episode.recovery import find_spools
-    from corporeal.episode.recovery import recover as recover_spool
+    from corporeal.episode.file import find_spools
+    from corporeal.episode.file import recover as recover_spool
 
     if not folder.exists():
         raise CorporealError(f"{folder}: does not exist; expected a folder of recordings.")

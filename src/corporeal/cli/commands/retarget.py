@@ -15,7 +15,7 @@ from corporeal.cli.retargeted_clips import run_clips, show_clips
 from corporeal.errors import CorporealError, UnknownNameError
 
 if TYPE_CHECKING:
-    from corporeal.embodiment.embodiment import Embodiment
+    from corporeal.embodiment import Embodiment
     from corporeal.retargeting.job.clip_files import ClipFile
     from corporeal.retargeting.job.clip_job import ClipJob
     from corporeal.retargeting.reader import Hints
@@ -122,7 +122,7 @@ def retarget(
 
     Example: [bold]corporeal retarget walk.bvh --robot g1 --out walk.h5 --preview walk.mp4[/bold]
     """
-    from corporeal.embodiment.library import open_robot
+    from corporeal.embodiment import open_robot
     from corporeal.retargeting.goal.robot_map import open_map, robot_map
     from corporeal.retargeting.job.clip_files import find_clips
     from corporeal.retargeting.job.clip_job import ClipJob
@@ -245,7 +245,7 @@ def _check_hints(hints: Hints, kind: str | None) -> None:
 
 def _check_physics(robot: Embodiment, tracker: Path | None) -> None:
     """Raise an error where a motion could not be tried in physics, before any is made."""
-    from corporeal.embodiment.mujoco_model import import_mujoco
+    from corporeal.embodiment.engines import import_mujoco
     from corporeal.retargeting.tracking.tracker import open_policy
 
     import_mujoco()

@@ -53,7 +53,7 @@ def retarget_live(
 
     Example: [bold]corporeal retarget-live --listen udp://127.0.0.1:9870 --view 8791[/bold]
     """
-    from corporeal.embodiment.library import open_robot
+    from corporeal.embodiment import open_robot
     from corporeal.retargeting.live.live_episode import episode_of_live
     from corporeal.retargeting.live.player import playing
     from corporeal.retargeting.live.session import LiveSettings, run_live

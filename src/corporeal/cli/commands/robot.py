@@ -14,7 +14,8 @@ from corporeal.cli.command import Command, group
 from corporeal.cli.output import AsJson, console, print_json
 
 if TYPE_CHECKING:
-    from corporeal.embodiment.embodiment import Embodiment, Joint
+    from corporeal.embodiment import Embodiment
+    from corporeal.embodiment.embodiment import Joint
 
 _app = group("Show robots and compare them.")
 _Robot = Annotated[
@@ -28,7 +29,7 @@ def list_robots(as_json: AsJson = False) -> None:
 
     Example: [bold]corporeal robot list[/bold]
     """
-    from corporeal.embodiment.library import open_robot, robot_names
+    from corporeal.embodiment import open_robot, robot_names
 
     robots = [open_robot(name) for name in robot_names()]
     if as_json:
@@ -53,7 +54,7 @@ def show(robot: _Robot, as_json: AsJson = False) -> None:
 
     Example: [bold]corporeal robot show g1[/bold]
     """
-    from corporeal.embodiment.library import open_robot
+    from corporeal.embodiment import open_robot
 
     embodiment = open_robot(robot)
     if as_json:
@@ -70,8 +71,8 @@ def diff(first: _Robot, second: _Robot, as_json: AsJson = False) -> None:
     """
     from dataclasses import asdict
 
-    from corporeal.embodiment.comparison.difference import compare, describe
-    from corporeal.embodiment.library import open_robot
+    from corporeal.embodiment import open_robot
+    from corporeal.embodiment.comparison import compare, describe
 
     differences = compare(open_robot(first), open_robot(second))
     if as_json:

@@ -45,7 +45,7 @@ def sync_test(
     Example: [bold]corporeal sync-test jerks.h5 -o sync.png[/bold]
     """
     from corporeal.capture.sync import sync_test as test_sync
-    from corporeal.episode.episode import Episode
+    from corporeal.episode import Episode
 
     if out is not None and out.suffix not in _SUFFIXES:
         raise CorporealError(

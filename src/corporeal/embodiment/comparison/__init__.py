@@ -1,1 +1,5 @@
-"""What two robots do not agree on, in words."""
+"""Two robots compared, in words."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import TypeAdapter, ValidationError
 
-from corporeal.embodiment.embodiment import Embodiment
-from corporeal.episode.episode import Episode
+from corporeal.embodiment import Embodiment
+from corporeal.episode import Episode
 from corporeal.episode.recording import (
     ArraySignal,
     Dataset,
@@ -36,8 +36,7 @@ from corporeal.exchange.beside.names import (
 )
 from corporeal.exchange.json_text import read_json
 from corporeal.exchange.training.normalisation import Normalisation
-from corporeal.schema.document import Part
-from corporeal.schema.stream import Stream
+from corporeal.schema import Part, Stream
 
 
 class ColumnView(Part):

@@ -40,7 +40,7 @@ from corporeal.exchange.table import Table
 from corporeal.exchange.training.joint_order import joint_order
 from corporeal.exchange.training.mode import MODES
 from corporeal.exchange.training.normalisation import Normalisation
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 _README = """\
 # Beside the dataset

@@ -11,8 +11,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-from corporeal.embodiment.embodiment import Embodiment
-from corporeal.embodiment.library import open_robot
+from corporeal.embodiment import Embodiment, open_robot
 from corporeal.episode.recording import ArraySignal, Dataset, Recording
 from corporeal.errors import CorporealError, EpisodeError, WriteError
 from corporeal.exchange.format import Consumer, Format, Head, Piece, Writer

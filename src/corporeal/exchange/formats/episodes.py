@@ -10,11 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from corporeal.embodiment.embodiment import Embodiment
-from corporeal.episode import layout
-from corporeal.episode.episode import Episode
+from corporeal.embodiment import Embodiment
+from corporeal.episode import Episode
+from corporeal.episode.file import Storage, layout
 from corporeal.episode.recording import Dataset, Recording, recording_of
-from corporeal.episode.storage import Storage
 from corporeal.errors import EpisodeError, WriteError
 from corporeal.exchange.episode_file import write_recording
 from corporeal.exchange.format import Format, Head, Piece, Writer, formats

@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.embodiment.embodiment import Embodiment
-from corporeal.embodiment.joint_names import guess_robot
+from corporeal.embodiment import Embodiment
+from corporeal.embodiment.joints import guess_robot
 from corporeal.episode.defect import INDEX_WRONG
 from corporeal.episode.recording import Dataset, Recording
 from corporeal.errors import EpisodeError
@@ -46,7 +46,8 @@ from corporeal.exchange.steps.steps import (
     stills,
     value_at,
 )
-from corporeal.schema.stream import Group, Stream
+from corporeal.schema import Stream
+from corporeal.schema.stream import Group
 from corporeal.units import SECOND_NS
 
 RATE_HZ = 30.0

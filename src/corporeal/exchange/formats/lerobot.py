@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from corporeal.embodiment.embodiment import Embodiment
+from corporeal.embodiment import Embodiment
 from corporeal.episode.recording import Dataset
 from corporeal.exchange.format import Consumer, Format, Writer
 from corporeal.exchange.lerobot.assembly_v3 import assemble_v3

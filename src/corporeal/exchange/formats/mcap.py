@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from corporeal.embodiment.embodiment import Embodiment
+from corporeal.embodiment import Embodiment
 from corporeal.episode.label_track import FIELD, labels_in
 from corporeal.episode.recording import Dataset, Recording
 from corporeal.errors import CorporealError, EpisodeError

@@ -8,14 +8,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.embodiment.embodiment import Embodiment
-from corporeal.embodiment.library import open_robot
+from corporeal.embodiment import Embodiment, open_robot
 from corporeal.episode.recording import ArraySignal, Dataset, Recording
 from corporeal.errors import EpisodeError
 from corporeal.exchange.foreign_stream import even_stamps
 from corporeal.exchange.format import Format
 from corporeal.exchange.quaternion_order import quaternion_order
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 RATE_HZ = 60.0
 MAX_BYTES = 1 << 29

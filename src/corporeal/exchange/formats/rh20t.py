@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from corporeal.embodiment.embodiment import Embodiment
+from corporeal.embodiment import Embodiment
 from corporeal.episode.defect import FOOTAGE_INCOMPLETE, METADATA_WRONG, Defect
 from corporeal.episode.recording import ArraySignal, Dataset, Footage, Recording, Signal
 from corporeal.errors import CorporealError, EpisodeError
@@ -39,7 +39,7 @@ from corporeal.exchange.rh20t.stamped_values import (
     rate_hz,
     stamped,
 )
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 _SCENE = re.compile(r"task_(\d+)_user_(\d+)_scene_(\d+)_cfg_(\d+)(_human)?")
 _SUCCESS_FROM = 2

@@ -12,7 +12,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-from corporeal.embodiment.embodiment import Embodiment
+from corporeal.embodiment import Embodiment
 from corporeal.episode.defect import INDEX_WRONG, Defect
 from corporeal.episode.recording import Dataset, Recording
 from corporeal.errors import CorporealError, EpisodeError

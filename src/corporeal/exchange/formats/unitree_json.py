@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from corporeal.embodiment.embodiment import Embodiment
+from corporeal.embodiment import Embodiment
 from corporeal.episode.defect import METADATA_WRONG
 from corporeal.episode.recording import ArraySignal, Dataset, Recording
 from corporeal.errors import EpisodeError
@@ -38,7 +38,7 @@ from corporeal.exchange.steps.steps import (
     value_at,
 )
 from corporeal.exchange.steps.torn_json import read_torn_json
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 RATE_HZ = 30.0
 _QUANTITIES = ("qpos", "qvel", "torque")

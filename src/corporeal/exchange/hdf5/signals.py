@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.embodiment.embodiment import Embodiment
+from corporeal.embodiment import Embodiment
 from corporeal.episode.defect import INDEX_WRONG, Defect
 from corporeal.episode.recording import ArraySignal, Recording, Signal, Stills
 from corporeal.errors import EpisodeError

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from corporeal.episode.attributes import write_attribute
+from corporeal.episode.file import write_attribute
 from corporeal.exchange.label_columns import lane_key
 from corporeal.exchange.movie.pictures import pictures_of
 from corporeal.exchange.note import MODE, NAME, TIMES, Label

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from corporeal.embodiment.embodiment import Embodiment
-from corporeal.embodiment.joint_names import match_joints
+from corporeal.embodiment import Embodiment
+from corporeal.embodiment.joints import match_joints
 from corporeal.exchange.format import Head
 from corporeal.exchange.layout import ACTION, IMAGES, STATE, ColumnSpec
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 # Streams that are the body itself, so that state and action have parts of the same names.
 _BODY = ("joint_position", "joint_position_target", "state", "action", "actions")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.embodiment.embodiment import Embodiment
+from corporeal.embodiment import Embodiment
 from corporeal.episode.defect import METADATA_WRONG, Defect
 from corporeal.episode.recording import ArraySignal, Recording, Signal, Stills
 from corporeal.errors import EpisodeError, UnknownNameError
@@ -29,7 +29,7 @@ from corporeal.exchange.lerobot.rows import (
     task_changes,
 )
 from corporeal.exchange.parquet import read_table
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 from corporeal.units import SECOND_NS
 
 # Marks of a frame, not measurements of the robot.

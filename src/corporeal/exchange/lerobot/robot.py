@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from corporeal.embodiment.embodiment import Embodiment
-from corporeal.embodiment.joint_names import (
+from corporeal.embodiment import Embodiment
+from corporeal.embodiment.joints import (
     guess_robot,
     is_numbered,
     match_groups,

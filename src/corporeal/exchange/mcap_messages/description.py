@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from corporeal.episode.recording import Recording
 from corporeal.errors import EpisodeError
 from corporeal.exchange.label_columns import labelled_metadata
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 RECORD = "corporeal"
 VERSION = 1

@@ -21,7 +21,7 @@ from corporeal.exchange.mcap_messages.media import IMAGE, media_type, read_sampl
 from corporeal.exchange.mcap_messages.message_type import VIDEO
 from corporeal.exchange.mcap_messages.numeric import NumericForm, numeric_form
 from corporeal.exchange.movie.playable_packets import CODECS, movie_of
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 
 @dataclass(frozen=True, eq=False)

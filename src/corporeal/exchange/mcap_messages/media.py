@@ -24,7 +24,7 @@ from corporeal.exchange.mcap_messages.message_type import (
 )
 from corporeal.exchange.mcap_messages.numeric import array_layout
 from corporeal.exchange.movie.playable_packets import CODECS, PlayablePackets, playable_packets
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 Pack = Callable[[Stream, int, Any], bytes]
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from corporeal.exchange.mcap_messages.message_type import encode, header, message
 from corporeal.exchange.mcap_messages.stencil import Bytes, Stencil
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 WORLD = "world"
 _IMU = ("qx", "qy", "qz", "qw", "wx", "wy", "wz", "ax", "ay", "az")

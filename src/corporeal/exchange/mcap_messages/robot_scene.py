@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.embodiment.embodiment import Embodiment, Placed, Shape
+from corporeal.embodiment import Embodiment
+from corporeal.embodiment.embodiment import Placed, Shape
 from corporeal.embodiment.kinematics import placement_of
 from corporeal.exchange.mcap_messages.message_type import encode, header, message, time
 from corporeal.exchange.mcap_messages.numeric import WORLD

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from corporeal.embodiment.embodiment import Embodiment
+from corporeal.embodiment import Embodiment
 from corporeal.episode.label_track import LabelTrack
 from corporeal.episode.recording import Signal
 from corporeal.errors import WriteError
@@ -27,7 +27,7 @@ from corporeal.exchange.rerun_scene.robot import (
 from corporeal.exchange.rerun_scene.timeline import Scene
 from corporeal.exchange.rerun_scene.viewer import rerun
 from corporeal.exchange.table import Table
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 _POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
 _ORDER = ("text", "array", "points", "video", "depth")

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from corporeal.embodiment.embodiment import Embodiment
+from corporeal.embodiment import Embodiment
 from corporeal.episode.recording import Signal
 from corporeal.exchange.rerun_scene.timeline import Scene
 from corporeal.exchange.rerun_scene.viewer import rerun
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 MAX_LINES = 64
 MAIN = "State and action"

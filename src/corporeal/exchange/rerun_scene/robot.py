@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.embodiment.embodiment import Embodiment, Shape
+from corporeal.embodiment import Embodiment
+from corporeal.embodiment.embodiment import Shape
 from corporeal.embodiment.kinematics import placement_of
 from corporeal.episode.recording import Signal
 from corporeal.exchange.posture import Posture

@@ -17,7 +17,7 @@ from corporeal.exchange.rlds.features import STEPS, Leaf
 from corporeal.exchange.rlds.known_sets import KnownSet
 from corporeal.exchange.rlds.names import TEXTS, is_text
 from corporeal.exchange.tfrecord.example import Values
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 EPISODE = "episode_metadata/"
 ID, SUCCESS, IS_JUDGED = "episode_id", "success", "success_known"

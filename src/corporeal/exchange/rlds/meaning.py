@@ -12,7 +12,7 @@ from typing import Literal
 
 from pydantic import Field, ValidationError
 
-from corporeal.embodiment.embodiment import Embodiment
+from corporeal.embodiment import Embodiment
 from corporeal.episode.label_track import Lane
 from corporeal.errors import EpisodeError
 from corporeal.exchange.format import Head
@@ -20,8 +20,9 @@ from corporeal.exchange.json_text import read_json
 from corporeal.exchange.layout import CameraSpec, ColumnSpec, Layout
 from corporeal.exchange.rlds.names import label
 from corporeal.exchange.training.mode import MODES
-from corporeal.schema.document import Name, Part
-from corporeal.schema.stream import Group, Stream
+from corporeal.schema import Part, Stream
+from corporeal.schema.document import Name
+from corporeal.schema.stream import Group
 
 FILE = "metadata.json"
 _KEY = "corporeal"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.embodiment.embodiment import Embodiment
+from corporeal.embodiment import Embodiment
 from corporeal.episode.defect import INDEX_WRONG, METADATA_WRONG, Defect
 from corporeal.episode.recording import ArraySignal, Recording, Signal
 from corporeal.errors import EpisodeError
@@ -27,7 +27,7 @@ from corporeal.exchange.rlds.names import INSTRUCTION, TIME, is_mark
 from corporeal.exchange.rlds.still_signals import picture_signal
 from corporeal.exchange.tfrecord.example import Values, parse_example
 from corporeal.exchange.tfrecord.record import Place
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 Example = Mapping[str, Values]
 Times = NDArray[np.int64]

@@ -16,7 +16,7 @@ from corporeal.errors import EpisodeError
 from corporeal.exchange.foreign_stream import picture_stream, stream_name
 from corporeal.exchange.rlds.features import Leaf
 from corporeal.exchange.rlds.meaning import Meaning
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,7 +37,7 @@ from corporeal.exchange.rlds.names import INSTRUCTION, MODE, TIME, label
 from corporeal.exchange.table import Camera, Table
 from corporeal.exchange.tfrecord.example_writer import ExampleWriter
 from corporeal.exchange.training.mode import MODES
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 SHARD_BYTES = 200_000_000
 """A file ends before the episode that would make it larger."""

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.embodiment.embodiment import Embodiment
+from corporeal.embodiment import Embodiment
 from corporeal.episode.defect import FOOTAGE_INCOMPLETE, INDEX_WRONG, Defect, DefectCheck
 from corporeal.episode.recording import ArraySignal, Signal
 from corporeal.exchange.foreign_stream import array_signal
 from corporeal.exchange.steps.steps import Column, files_at, inside
-from corporeal.schema.stream import Group, Stream
+from corporeal.schema import Stream
+from corporeal.schema.stream import Group
 
 
 @dataclass

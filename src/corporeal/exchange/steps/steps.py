@@ -14,7 +14,7 @@ from corporeal.episode.recording import Stills
 from corporeal.errors import EpisodeError
 from corporeal.exchange.foreign_stream import picture_stream
 from corporeal.exchange.hdf5.file import in_order
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 DATA = "data.json"
 MAX_FILE_BYTES = 1 << 26

@@ -7,11 +7,12 @@ from itertools import zip_longest
 from math import prod
 from typing import Any
 
-from corporeal.embodiment.embodiment import Embodiment, Joint
-from corporeal.embodiment.joint_names import match_joints
+from corporeal.embodiment import Embodiment
+from corporeal.embodiment.embodiment import Joint
+from corporeal.embodiment.joints import match_joints
 from corporeal.errors import CorporealError
 from corporeal.exchange.layout import ACTION, STATE, ColumnSpec, Layout
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 POSITIONS = ("joint_position", "joint_position_target")
 _OF_JOINTS = (*POSITIONS, "state", "action", "actions")

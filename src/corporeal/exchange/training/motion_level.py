@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.embodiment.joint_names import match_joints
+from corporeal.embodiment.joints import match_joints
 from corporeal.episode.recording import Recording, Signal
 
 Array = NDArray[np.float64]

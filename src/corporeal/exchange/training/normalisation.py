@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from corporeal.embodiment.embodiment import Embodiment
+from corporeal.embodiment import Embodiment
 from corporeal.episode.recording import Recording
 from corporeal.errors import EpisodeError, UnknownNameError, WriteError
 from corporeal.exchange.layout import ColumnSpec, Layout
 from corporeal.exchange.table import table_of
 from corporeal.exchange.training.joint_order import limits_of
-from corporeal.schema.document import Document, Part
+from corporeal.schema import Document, Part
 
 Values = NDArray[Any]
 Source = Literal["limits", "range", "quantiles"]

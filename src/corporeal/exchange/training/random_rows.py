@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.episode.episode import Episode
-from corporeal.episode.layout import MAX_FRAME_BYTES
+from corporeal.episode import Episode
+from corporeal.episode.file import VideoReader
+from corporeal.episode.file.layout import MAX_FRAME_BYTES
 from corporeal.episode.recording import recording_of
-from corporeal.episode.streams import VideoReader
 from corporeal.episode.video import Decoder, PacketIndex
 from corporeal.errors import EpisodeError
 from corporeal.exchange.layout import Layout

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.episode.recording import Recording
-from corporeal.episode.warping_path import MOST, warping_path
 from corporeal.labelling.annotation import Annotation, Segment
 from corporeal.labelling.automaton import tiling_lane
 from corporeal.labelling.event import PhysicalEvent
@@ -19,6 +18,7 @@ from corporeal.labelling.proposal import Example, Proposer, Question
 from corporeal.labelling.reference import boundary_ns, end_ns
 from corporeal.labelling.taxonomy import LabelLane
 from corporeal.labelling.track import Array, Track, sided
+from corporeal.signal import MOST, warping_path
 from corporeal.units import SECOND_NS
 
 _STEP_S, _SNAP_S = 0.05, 0.25

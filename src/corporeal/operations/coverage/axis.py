@@ -14,8 +14,8 @@ from corporeal.catalog.query.tree import And, Comparison, Condition, Known, Or
 from corporeal.catalog.tables import DOCUMENT, EPISODE, GOVERNS
 from corporeal.errors import CorporealError
 from corporeal.operations.scope import Scope
+from corporeal.protocol import Protocol
 from corporeal.protocol.coverage import Factor
-from corporeal.protocol.protocol import Protocol
 
 NOTED = "metadata."
 _COLUMNS = ("task", "operator", "station", "robot", "environment", "mode", "calibration")

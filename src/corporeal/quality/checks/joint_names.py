@@ -8,8 +8,8 @@ from functools import cache
 
 import numpy as np
 
-from corporeal.embodiment.embodiment import Embodiment, Joint
-from corporeal.embodiment.library import open_robot, robot_names
+from corporeal.embodiment import Embodiment, open_robot, robot_names
+from corporeal.embodiment.embodiment import Joint
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.columns import bridged, listed
 from corporeal.quality.finding import Finding, NotAssessed

@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from corporeal.embodiment.library import robot_names
+from corporeal.embodiment import robot_names
 from corporeal.episode.defect import METADATA_WRONG
 from corporeal.episode.recording import Recording
 from corporeal.quality.check import Check

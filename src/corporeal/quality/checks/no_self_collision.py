@@ -8,8 +8,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from corporeal.embodiment import Embodiment
 from corporeal.embodiment.collision import CollisionModel, LinkPair
-from corporeal.embodiment.embodiment import Embodiment
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.columns import listed
 from corporeal.quality.evidence.mounting import ancestors

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from corporeal.protocol.protocol import Protocol
+from corporeal.protocol import Protocol
 from corporeal.quality.batch import Batch
 from corporeal.quality.check import Check
 from corporeal.quality.finding import Finding, NotAssessed

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import median_filter
 
-from corporeal.embodiment.shape_reach import lowest_point
+from corporeal.embodiment.collision import lowest_point
 from corporeal.quality.evidence.base_order import world_poses
 from corporeal.quality.evidence.mounting import ancestors, foot_links, mount_of
 from corporeal.quality.finding import NotAssessed, spans

@@ -8,8 +8,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from corporeal.embodiment import Embodiment
 from corporeal.embodiment.dynamics import gravity_torques
-from corporeal.embodiment.embodiment import Embodiment
 from corporeal.quality.evidence.columns import bridged
 from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from corporeal.embodiment.embodiment import Embodiment
+from corporeal.embodiment import Embodiment
 
 _HAND = re.compile(
     r"hand|finger|thumb|gripper|index|middle|ring|pinky|little|jaw|claw|palm|opening", re.IGNORECASE

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corporeal.embodiment.embodiment import Embodiment
+from corporeal.embodiment import Embodiment
 from corporeal.embodiment.kinematics import Kinematics, Poses, placement_of
 from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 # What a stream of a sensor ends in, and what its place on the robot is called without it.
 SENSORS = ("_imu", "_wrench", "_tactile")

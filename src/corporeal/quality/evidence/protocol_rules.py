@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from corporeal.protocol.protocol import Protocol
+from corporeal.protocol import Protocol
 from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import STATE, Subject

@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 
 from corporeal.errors import UnknownNameError
 from corporeal.quality.score import scores
-from corporeal.schema.document import Document, Part
+from corporeal.schema import Document, Part
 from corporeal.schema.markup import SUFFIXES
 
 _READY = Path(str(files("corporeal.quality.scoring") / "weightings"))

@@ -11,7 +11,7 @@ from sqlalchemy.sql import FromClause
 from corporeal.catalog.tables import DOCUMENT, FINDING, GOVERNS, MEMBER, STREAM
 from corporeal.errors import DocumentError
 from corporeal.release.card.parts import DocumentFacts, FindingFacts, StreamFacts
-from corporeal.schema.schema import Schema
+from corporeal.schema import Schema
 
 
 def streams_of(connection: Connection, here: ColumnElement[bool]) -> tuple[StreamFacts, ...]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from corporeal.catalog.database import CatalogError
-from corporeal.episode.episode import Episode
+from corporeal.episode import Episode
 from corporeal.episode.recording import recording_of
 from corporeal.errors import CorporealError
 from corporeal.exchange.beside.names import EPISODES, FOLDER, ROW, VIEW, shown, side_name

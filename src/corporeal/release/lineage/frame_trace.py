@@ -16,9 +16,9 @@ from corporeal.catalog.ingestion.episode_entry import sensor_serials
 from corporeal.catalog.remote_episode import open_remote
 from corporeal.catalog.tables import DOCUMENT, GOVERNS, MEMBER
 from corporeal.catalog.workspace import Workspace
+from corporeal.episode import Episode
 from corporeal.episode.alignment import align_to
-from corporeal.episode.episode import Episode
-from corporeal.episode.streams import StreamReader
+from corporeal.episode.file import StreamReader
 from corporeal.release.lineage.dataset_row import DatasetRow, exported_row, released_row
 
 FACTS = (

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from corporeal.embodiment import Embodiment
 from corporeal.embodiment.dynamics import Efforts, inverse_dynamics
-from corporeal.embodiment.embodiment import Embodiment
 from corporeal.embodiment.kinematics import Kinematics
 from corporeal.geometry import Array, matrix_from_quaternion
 from corporeal.retargeting.goal.soles import sole_corners

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.embodiment.pinocchio_model import PinocchioModel, import_pinocchio
+from corporeal.embodiment.engines import PinocchioModel, import_pinocchio
 from corporeal.geometry import Array, matrix_from_quaternion
 from corporeal.retargeting.effort.demand import Demand, Rates, carried_by, demand_of
 from corporeal.retargeting.robot_models import RobotModels, models_of

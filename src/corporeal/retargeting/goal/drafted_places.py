@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from corporeal.embodiment.embodiment import Embodiment, Joint
-from corporeal.embodiment.joint_map import outward_joints
+from corporeal.embodiment import Embodiment
+from corporeal.embodiment.embodiment import Joint
+from corporeal.embodiment.joints import outward_joints
 from corporeal.embodiment.kinematics import Kinematics
 from corporeal.errors import ModelError
 from corporeal.retargeting.motion import SIDES

@@ -12,9 +12,10 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from corporeal.embodiment.broad_phase import shapes_of
-from corporeal.embodiment.embodiment import Embodiment, Label, Vector
-from corporeal.embodiment.joint_map import standing_positions
+from corporeal.embodiment import Embodiment
+from corporeal.embodiment.collision import shapes_of
+from corporeal.embodiment.embodiment import Label, Vector
+from corporeal.embodiment.joints import standing_positions
 from corporeal.embodiment.kinematics import Kinematics
 from corporeal.errors import ModelError
 from corporeal.geometry import Array
@@ -28,7 +29,7 @@ from corporeal.retargeting.goal.drafted_places import (
 from corporeal.retargeting.goal.soles import Soles
 from corporeal.retargeting.motion import SIDES
 from corporeal.retargeting.robot_models import models_of
-from corporeal.schema.document import Document, Part
+from corporeal.schema import Document, Part
 
 # Air between a hanging hand and the hips, m.
 HAND_GAP_M = 0.012

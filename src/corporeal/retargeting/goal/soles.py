@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.embodiment.embodiment import Embodiment, Shape
+from corporeal.embodiment import Embodiment
+from corporeal.embodiment.collision import reach_along
+from corporeal.embodiment.embodiment import Shape
 from corporeal.embodiment.kinematics import Kinematics, placement_of
-from corporeal.embodiment.shape_reach import reach_along
 from corporeal.errors import ModelError
 from corporeal.geometry import Array
 from corporeal.retargeting.motion import SIDES

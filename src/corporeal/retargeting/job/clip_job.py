@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from corporeal import __version__
-from corporeal.embodiment.embodiment import Embodiment
+from corporeal.embodiment import Embodiment
 from corporeal.errors import WriteError
 from corporeal.retargeting.goal.robot_map import RetargetingMap, robot_map
 from corporeal.retargeting.infeasible import treated

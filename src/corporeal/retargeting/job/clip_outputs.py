@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from corporeal.episode.episode import Episode
-from corporeal.episode.spool import HEADER, Lock, read_header, spool_folder
+from corporeal.episode import Episode
+from corporeal.episode.file import HEADER, Lock, read_header, spool_folder
 from corporeal.errors import EpisodeError, WriteError
 from corporeal.retargeting.measure.metrics import Metrics
 from corporeal.retargeting.recording import MODE, write_episode

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from corporeal.embodiment.joint_map import standing_positions
+from corporeal.embodiment.joints import standing_positions
 from corporeal.geometry import Array, quaternion_from_matrix
 from corporeal.retargeting.goal.robot_map import RobotMap
 from corporeal.retargeting.live.body_guard import BodyGuard

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from corporeal.embodiment.pinocchio_model import compile_pinocchio, import_pinocchio
+from corporeal.embodiment.engines import compile_pinocchio, import_pinocchio
 from corporeal.geometry import Array
 from corporeal.retargeting.goal.robot_map import RobotMap
 from corporeal.retargeting.live.frame_goals import FrameGoals

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from corporeal.embodiment.embodiment import Embodiment
+from corporeal.embodiment import Embodiment
 from corporeal.geometry import Array, normalise
 from corporeal.retargeting.cleaning.cleaning import clean
 from corporeal.retargeting.goal.contacts import ground_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corporeal.embodiment.pinocchio_model import import_pinocchio
+from corporeal.embodiment.engines import import_pinocchio
 from corporeal.geometry import Array
 
 # Marker systems scatter less than this: their poses pass as they are.

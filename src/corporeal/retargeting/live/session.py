@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from corporeal.embodiment.embodiment import Embodiment
+from corporeal.embodiment import Embodiment
 from corporeal.retargeting.goal.robot_map import robot_map
 from corporeal.retargeting.live.arrivals import SHORTEST_STEP_S, Arrival, Arrivals, Tally
 from corporeal.retargeting.live.frame_solver import FrameSolver, LivePose, LiveSolver

@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
+from corporeal.embodiment.engines import compile_pinocchio, import_pinocchio
 from corporeal.embodiment.kinematics import placement_of
-from corporeal.embodiment.pinocchio_model import compile_pinocchio, import_pinocchio
 from corporeal.errors import MissingExtraError
 from corporeal.geometry import quaternion_from_matrix
 from corporeal.retargeting.goal.robot_map import RobotMap

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from corporeal.geometry import Array
 from corporeal.retargeting.motion import SIDES
-from corporeal.schema.document import Part
+from corporeal.schema import Part
 
 _TRUNK_MARKS = ("sacrum", "c7", "t10", "sternum_top", "sternum_end", "head_top", "head_front")
 _SIDE_MARKS = (

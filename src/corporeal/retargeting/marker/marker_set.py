@@ -15,7 +15,7 @@ from corporeal.errors import UnknownNameError
 from corporeal.retargeting.marker.joint_centres import reachable
 from corporeal.retargeting.marker.landmarks import LANDMARKS, Sizes
 from corporeal.retargeting.motion import NEEDED, POINTS
-from corporeal.schema.document import Document
+from corporeal.schema import Document
 from corporeal.schema.markup import SUFFIXES
 
 _READY = Path(str(files("corporeal.retargeting") / "marker_sets"))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.embodiment.embodiment import Embodiment
-from corporeal.embodiment.shape_reach import lowest_point
+from corporeal.embodiment import Embodiment
+from corporeal.embodiment.collision import lowest_point
 from corporeal.geometry import Array
 from corporeal.retargeting.goal.contacts import runs
 from corporeal.retargeting.goal.soles import Soles, corner_heights, sole_points

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.embodiment.embodiment import Embodiment
+from corporeal.embodiment import Embodiment
 from corporeal.embodiment.kinematics import Kinematics, checked_base
 from corporeal.errors import ModelError
 from corporeal.geometry import Array

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.embodiment.embodiment import Embodiment
+from corporeal.embodiment import Embodiment
 from corporeal.embodiment.kinematics import Kinematics, placement_of
 from corporeal.geometry import Array
 from corporeal.retargeting.motion import POINTS, SIDES, HumanMotion

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.embodiment.mujoco_model import import_mujoco
+from corporeal.embodiment.engines import import_mujoco
 from corporeal.geometry import Array
 from corporeal.retargeting.motion import POINTS, SIDES
 from corporeal.retargeting.preview import look

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corporeal.embodiment.embodiment import Embodiment, Shape
+from corporeal.embodiment import Embodiment
+from corporeal.embodiment.embodiment import Shape
 from corporeal.embodiment.kinematics import Kinematics, placement_of
 from corporeal.geometry import Array
 from corporeal.retargeting.preview.bodies import limbs

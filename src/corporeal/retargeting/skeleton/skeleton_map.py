@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from corporeal.errors import UnknownNameError
 from corporeal.geometry import Array
 from corporeal.retargeting.motion import NEEDED, POINTS, SEGMENTS
-from corporeal.schema.document import Document, Part
+from corporeal.schema import Document, Part
 from corporeal.schema.markup import SUFFIXES
 
 _SKELETONS = Path(str(files("corporeal.retargeting") / "skeletons"))

@@ -8,8 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.embodiment.broad_phase import Shapes, shapes_of
-from corporeal.embodiment.collision import CollisionModel
+from corporeal.embodiment.collision import CollisionModel, Shapes, shapes_of
 from corporeal.geometry import Array
 from corporeal.retargeting.solver.chain import Chain, Posed, State
 

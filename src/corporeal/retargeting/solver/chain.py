@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.embodiment.joint_map import standing_positions
+from corporeal.embodiment.joints import standing_positions
 from corporeal.embodiment.kinematics import Kinematics
 from corporeal.geometry import Array, normalise
 from corporeal.retargeting.goal.robot_map import RobotMap

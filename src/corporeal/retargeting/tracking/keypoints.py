@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corporeal.embodiment.embodiment import Embodiment
+from corporeal.embodiment import Embodiment
 from corporeal.embodiment.kinematics import Kinematics
 from corporeal.geometry import Array, matrix_from_quaternion
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.interpolate import CubicSpline
 
-from corporeal.embodiment.embodiment import Embodiment
+from corporeal.embodiment import Embodiment
 from corporeal.embodiment.kinematics import Kinematics, checked_base
 from corporeal.errors import CorporealError, ModelError
 from corporeal.geometry import Array, matrix_from_quaternion, normalise

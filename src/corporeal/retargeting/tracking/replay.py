@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from corporeal.embodiment.embodiment import Embodiment
-from corporeal.embodiment.joint_map import outward_joints
+from corporeal.embodiment import Embodiment
+from corporeal.embodiment.engines import import_mujoco
+from corporeal.embodiment.joints import outward_joints
 from corporeal.embodiment.kinematics import Kinematics
-from corporeal.embodiment.mujoco_model import import_mujoco
 from corporeal.geometry import Array, slerp
 from corporeal.retargeting.tracking.attempt import Attempt, Progress, begin
 from corporeal.retargeting.tracking.reference import Reference, TrackingError

@@ -10,9 +10,10 @@ from xml.etree import ElementTree
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.embodiment.embodiment import Embodiment, Joint
+from corporeal.embodiment import Embodiment
+from corporeal.embodiment.embodiment import Joint
+from corporeal.embodiment.engines import import_mujoco, to_mjcf
 from corporeal.embodiment.kinematics import Kinematics
-from corporeal.embodiment.mujoco_model import import_mujoco, to_mjcf
 from corporeal.errors import ModelError
 from corporeal.geometry import Array
 

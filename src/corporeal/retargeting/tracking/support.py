@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import nnls
 
-from corporeal.embodiment.embodiment import Embodiment
-from corporeal.embodiment.mujoco_model import import_mujoco
+from corporeal.embodiment import Embodiment
+from corporeal.embodiment.engines import import_mujoco
 from corporeal.geometry import Array
 from corporeal.retargeting.tracking.reference import Reference
 from corporeal.retargeting.tracking.scene import FLOOR, FRICTION, Scene, Servos

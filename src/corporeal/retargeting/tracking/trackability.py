@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from corporeal.embodiment.embodiment import Embodiment
+from corporeal.embodiment import Embodiment
 from corporeal.geometry import Array
 from corporeal.retargeting.tracking.attempt import Attempt, Progress
 from corporeal.retargeting.tracking.following import follow

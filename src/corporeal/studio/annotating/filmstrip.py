@@ -7,7 +7,7 @@ import io
 import numpy as np
 from PIL import Image
 
-from corporeal.episode.streams import StreamReader
+from corporeal.episode.file import StreamReader
 from corporeal.studio.playback.depth_colour import coloured
 
 MOST_PICTURES = 48

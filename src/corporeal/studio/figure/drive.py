@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pydantic import BaseModel
 
-from corporeal.embodiment.embodiment import Embodiment
-from corporeal.embodiment.joint_names import match_joints
-from corporeal.episode.episode import Episode
-from corporeal.schema.stream import Stream
+from corporeal.embodiment import Embodiment
+from corporeal.embodiment.joints import match_joints
+from corporeal.episode import Episode
+from corporeal.schema import Stream
 
 MEASURED = ("joint_position", "state")
 COMMANDED = ("joint_position_target", "action", "actions")

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
-from corporeal.embodiment.embodiment import Embodiment
-from corporeal.episode.episode import Episode
+from corporeal.embodiment import Embodiment
+from corporeal.episode import Episode
 from corporeal.retargeting.motion import POINTS, SIDES
 from corporeal.studio.figure.drive import Track
 

@@ -14,7 +14,7 @@ from corporeal import __version__
 from corporeal.catalog.remote_episode import open_remote
 from corporeal.catalog.stores.folder import FolderStore
 from corporeal.catalog.workspace import Workspace
-from corporeal.episode.episode import Episode
+from corporeal.episode import Episode
 from corporeal.episode.recording import Dataset, Recording, recording_of
 from corporeal.errors import CorporealError, WriteError
 from corporeal.exchange.conversion import export

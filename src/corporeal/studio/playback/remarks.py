@@ -17,7 +17,7 @@ from corporeal.episode.label_track import LabelTrack
 from corporeal.episode.recording import ArraySignal, Recording
 from corporeal.labelling.tasks.kept_taxonomy import kept_taxonomy
 from corporeal.labelling.tasks.label_track import label_track
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 from corporeal.studio.seen_labels import seen_labels
 from corporeal.units import SECOND_NS
 

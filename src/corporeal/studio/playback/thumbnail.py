@@ -16,7 +16,7 @@ from typing import Any
 from numpy.typing import NDArray
 from PIL import Image
 
-from corporeal.episode.episode import Episode
+from corporeal.episode import Episode
 
 FOLDER = Path(".cache") / "thumbnails"
 WIDTHS = (160, 320, 640)

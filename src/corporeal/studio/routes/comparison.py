@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Select, func, or_, select
 
 from corporeal.catalog.permission import PermissionDeniedError, require
 from corporeal.catalog.tables import EPISODE, FINDING, SCORE
-from corporeal.episode.episode import Episode
+from corporeal.episode import Episode
 from corporeal.studio.alignment_map import (
     ALIGNMENTS,
     Alignment,

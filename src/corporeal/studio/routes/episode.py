@@ -12,8 +12,8 @@ from sqlalchemy import select
 
 from corporeal.catalog.audit import events_of
 from corporeal.catalog.tables import DOCUMENT, FINDING, GOVERNS, MEMBER, SCORE
-from corporeal.episode.episode import Episode
-from corporeal.episode.streams import StreamReader
+from corporeal.episode import Episode
+from corporeal.episode.file import StreamReader
 from corporeal.labelling.annotation import Annotation
 from corporeal.labelling.tasks.kept_taxonomy import kept_taxonomy
 from corporeal.studio.lanes import Lane, label_lanes, lanes_of

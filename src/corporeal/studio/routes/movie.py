@@ -10,7 +10,7 @@ from typing import Annotated
 from fastapi import APIRouter, Header, HTTPException, Query, Response
 from fastapi.responses import StreamingResponse
 
-from corporeal.episode.streams import VideoReader
+from corporeal.episode.file import VideoReader
 from corporeal.studio.binary import packed
 from corporeal.studio.named_stream import stream_of
 from corporeal.studio.playback.byte_range import ByteRange, RangeError, asked_range

@@ -10,7 +10,7 @@ from fastapi import APIRouter, HTTPException, Query, Response
 from numpy.typing import NDArray
 from PIL import Image
 
-from corporeal.episode.streams import StreamReader
+from corporeal.episode.file import StreamReader
 from corporeal.studio.named_stream import stream_of
 from corporeal.studio.playback.depth_colour import coloured
 from corporeal.studio.routes.movie import KEPT, StreamPath

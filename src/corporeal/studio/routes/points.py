@@ -8,7 +8,7 @@ import numpy as np
 from fastapi import APIRouter, Query, Response
 from numpy.typing import NDArray
 
-from corporeal.episode.streams import StreamReader
+from corporeal.episode.file import StreamReader
 from corporeal.errors import CorporealError, UnknownNameError
 from corporeal.studio.binary import packed
 from corporeal.studio.named_stream import stream_of

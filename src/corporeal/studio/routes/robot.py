@@ -5,9 +5,10 @@ from __future__ import annotations
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from corporeal.embodiment.embodiment import Embodiment, Frame, Joint, Shape, Standing
-from corporeal.embodiment.joint_map import outward_joints, standing_positions
-from corporeal.episode.episode import Episode
+from corporeal.embodiment import Embodiment
+from corporeal.embodiment.embodiment import Frame, Joint, Shape, Standing
+from corporeal.embodiment.joints import outward_joints, standing_positions
+from corporeal.episode import Episode
 from corporeal.errors import DocumentError, EpisodeError, UnknownNameError
 from corporeal.studio.figure.drive import (
     COMMANDED,

@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
-from corporeal.episode.streams import StreamReader
+from corporeal.episode.file import StreamReader
 from corporeal.studio.studio import Shared
 from corporeal.studio.visitor import Reader
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.episode.streams import StreamReader
+from corporeal.episode.file import StreamReader
 from corporeal.errors import CorporealError
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 MOST_LINES = 256
 """Entries of a sample that are shown one by one."""

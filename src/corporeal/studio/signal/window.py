@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.episode.streams import StreamReader
+from corporeal.episode.file import StreamReader
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,9 +14,9 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.episode import layout
-from corporeal.episode.attributes import read_attribute
-from corporeal.episode.byte_source import (
+from corporeal.episode.file import layout
+from corporeal.episode.file.attributes import read_attribute
+from corporeal.episode.file.byte_source import (
     ByteSource,
     LocalBytes,
     OpenBytes,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from corporeal.episode.assembly import assemble
-from corporeal.episode.spool import SUFFIX, Lock
+from corporeal.episode.file.assembly import assemble
+from corporeal.episode.file.spool import SUFFIX, Lock
 from corporeal.episode.video import VideoError
 from corporeal.errors import EpisodeError
 

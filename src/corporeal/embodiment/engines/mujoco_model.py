@@ -12,9 +12,9 @@ from xml.etree import ElementTree
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from corporeal.embodiment.collision import CollisionModel
+from corporeal.embodiment.collision.collision_model import CollisionModel
 from corporeal.embodiment.embodiment import Embodiment, Inertia, Joint, Link, Placed, Shape
-from corporeal.embodiment.joint_map import standing_positions
+from corporeal.embodiment.joints.joint_map import standing_positions
 from corporeal.embodiment.kinematics import Kinematics, checked_base
 from corporeal.errors import MissingExtraError, ModelError
 from corporeal.geometry import Array, matrix_from_rpy, normalise, quaternion_from_matrix

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.episode import depth
+from corporeal.episode.file import depth
 from corporeal.episode.video import Encoder
 from corporeal.errors import WriteError
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 _SLOW = ("video", "depth")
 

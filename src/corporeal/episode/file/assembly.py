@@ -14,13 +14,13 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.episode import depth, layout
-from corporeal.episode.attributes import read_attribute, write_attribute
-from corporeal.episode.digest import BLOCK_BYTES, CONTENT, DIGEST, content_digest
-from corporeal.episode.spool import HEADER, SpoolPaths, read_header
+from corporeal.episode.file import depth, layout
+from corporeal.episode.file.attributes import read_attribute, write_attribute
+from corporeal.episode.file.digest import BLOCK_BYTES, CONTENT, DIGEST, content_digest
+from corporeal.episode.file.spool import HEADER, SpoolPaths, read_header
 from corporeal.episode.video import index_mp4, write_mp4
 from corporeal.errors import EpisodeError, WriteError
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 _DRAFT = "episode.h5"
 

@@ -12,9 +12,9 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.episode.layout import MAX_TEXT_BYTES
+from corporeal.episode.file.layout import MAX_TEXT_BYTES
 from corporeal.errors import EpisodeError, WriteError
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 SUFFIX = ".partial"
 HEADER = "header.json"

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from corporeal.embodiment.embodiment import Embodiment, Inertia, Joint, Placed, Shape
-from corporeal.embodiment.joint_map import outward_joints
+from corporeal.embodiment.collision.collision_model import coal_shape
+from corporeal.embodiment.embodiment import Embodiment, Inertia, Joint, Placed
+from corporeal.embodiment.joints.joint_map import outward_joints
 from corporeal.embodiment.kinematics import Kinematics, checked_base, placement_of
 from corporeal.errors import MissingExtraError
 from corporeal.geometry import Array, normalise
@@ -118,18 +119,6 @@ def geometry_model(compiled: PinocchioModel, pairs: Iterable[tuple[str, str]] = 
     return geometry
 
 
-def coal_shape(shape: Shape) -> Any:
-    """The shape in coal, centred at its own origin."""
-    coal = import_coal()
-    kinds = {
-        "box": coal.Box,
-        "sphere": coal.Sphere,
-        "capsule": coal.Capsule,
-        "cylinder": coal.Cylinder,
-    }
-    return kinds[shape.type](*shape.size)
-
-
 def import_pinocchio() -> ModuleType:
     """The package pinocchio; raises MissingExtraError when it is not installed."""
     try:
@@ -137,16 +126,6 @@ def import_pinocchio() -> ModuleType:
     except ModuleNotFoundError:
         raise MissingExtraError("pin", "robot") from None
     module: ModuleType = pinocchio
-    return module
-
-
-def import_coal() -> ModuleType:
-    """The package coal; raises MissingExtraError when it is not installed."""
-    try:
-        import coal
-    except ModuleNotFoundError:
-        raise MissingExtraError("coal", "robot") from None
-    module: ModuleType = coal
     return module
 
 

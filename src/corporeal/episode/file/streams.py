@@ -11,12 +11,12 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.episode import depth, layout
-from corporeal.episode.attributes import read_attribute
-from corporeal.episode.storage import RangeFile, Region, Storage, explained
+from corporeal.episode.file import depth, layout
+from corporeal.episode.file.attributes import read_attribute
+from corporeal.episode.file.storage import RangeFile, Region, Storage, explained
 from corporeal.episode.video import Decoder, PacketIndex
 from corporeal.errors import EpisodeError
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 Selection = int | slice | Sequence[int] | NDArray[np.integer[Any]]
 

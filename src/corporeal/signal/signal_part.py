@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.episode.recording import Signal
-from corporeal.schema.stream import Stream
+from corporeal.schema import Stream
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from corporeal.embodiment.broad_phase import (
+from corporeal.embodiment.collision.broad_phase import (
     Candidates,
     Indices,
     Shapes,
@@ -19,11 +20,10 @@ from corporeal.embodiment.broad_phase import (
     nearest_on_segments,
     shapes_of,
 )
-from corporeal.embodiment.embodiment import Embodiment
-from corporeal.embodiment.joint_map import standing_positions
+from corporeal.embodiment.embodiment import Embodiment, Shape
+from corporeal.embodiment.joints.joint_map import standing_positions
 from corporeal.embodiment.kinematics import Kinematics
-from corporeal.embodiment.pinocchio_model import coal_shape, import_coal
-from corporeal.errors import ModelError
+from corporeal.errors import MissingExtraError, ModelError
 from corporeal.geometry import Array
 
 LinkPair = tuple[str, str]
@@ -307,3 +307,25 @@ def _finite_blocks(joints: Array) -> Iterator[tuple[int, Array, Indices]]:
         rows = joints[start : start + BLOCK]
         finite = np.flatnonzero(np.isfinite(rows).all(axis=1))
         yield start, rows[finite], finite
+
+
+def coal_shape(shape: Shape) -> Any:
+    """The shape in coal, centred at its own origin."""
+    coal = import_coal()
+    kinds = {
+        "box": coal.Box,
+        "sphere": coal.Sphere,
+        "capsule": coal.Capsule,
+        "cylinder": coal.Cylinder,
+    }
+    return kinds[shape.type](*shape.size)
+
+
+def import_coal() -> ModuleType:
+    """The package coal; raises MissingExtraError when it is not installed."""
+    try:
+        import coal
+    except ModuleNotFoundError:
+        raise MissingExtraError("coal", "robot") from None
+    module: ModuleType = coal
+    return module

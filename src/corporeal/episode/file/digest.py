@@ -10,7 +10,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-from corporeal.episode.attributes import attributes_of
+from corporeal.episode.file.attributes import attributes_of
 from corporeal.errors import EpisodeError
 
 DIGEST = "sha256"

@@ -134,3 +134,22 @@ def _hull(shape: Shape) -> tuple[Array, float, float]:
         inner = min(radius, height) if shape.type == "cylinder" else radius
         spine = np.array([0.0, 0.0, height])
     return matrix_from_rpy(shape.rpy) @ spine, radius, inner
+
+
+def reach_along(shape: Shape, directions: Array) -> Array:
+    """From the centre of a shape to its end along unit vectors (3, ...) in its own axes, m."""
+    size = np.array(shape.size)
+    along = np.abs(directions)
+    if shape.type == "box":
+        return np.asarray(np.tensordot(size / 2, along, axes=1), np.float64)
+    if shape.type == "sphere":
+        return np.full(along.shape[1:], size[0])
+    side = 1.0 if shape.type == "capsule" else np.sqrt(np.maximum(1 - along[2] ** 2, 0.0))
+    return np.asarray(size[1] / 2 * along[2] + size[0] * side, np.float64)
+
+
+def lowest_point(shape: Shape, row: Array) -> Array:
+    """Height (T,) of a shape's lowest point; `row` (4, T) is the third row of its link's pose."""
+    place = placement_of(shape)
+    centre: Array = place[:, 3] @ row[:3] + row[3]
+    return centre - reach_along(shape, place[:, :3].T @ row[:3])

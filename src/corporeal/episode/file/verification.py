@@ -10,12 +10,12 @@ import av
 import h5py
 import numpy as np
 
-from corporeal.episode.attributes import read_attribute
-from corporeal.episode.digest import CONTENT, DIGEST, content_digest, dataset_digest
 from corporeal.episode.episode import Episode
-from corporeal.episode.layout import DOCUMENTS, EXTRA_DATASETS, FIELDS
-from corporeal.episode.storage import explained
-from corporeal.episode.streams import VideoReader
+from corporeal.episode.file.attributes import read_attribute
+from corporeal.episode.file.digest import CONTENT, DIGEST, content_digest, dataset_digest
+from corporeal.episode.file.layout import DOCUMENTS, EXTRA_DATASETS, FIELDS
+from corporeal.episode.file.storage import explained
+from corporeal.episode.file.streams import VideoReader
 from corporeal.errors import CorporealError
 
 

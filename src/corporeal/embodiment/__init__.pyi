@@ -1,0 +1,10 @@
+from . import collision as collision
+from . import comparison as comparison
+from . import dynamics as dynamics
+from . import embodiment as embodiment
+from . import engines as engines
+from . import joints as joints
+from . import kinematics as kinematics
+from .embodiment import Embodiment as Embodiment
+from .library import open_robot as open_robot
+from .library import robot_names as robot_names

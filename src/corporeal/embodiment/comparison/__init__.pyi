@@ -1,0 +1,2 @@
+from .difference import compare as compare
+from .difference import describe as describe

@@ -1,0 +1,9 @@
+from .joint_map import outward_joints as outward_joints
+from .joint_map import standing_positions as standing_positions
+from .joint_names import are_joints as are_joints
+from .joint_names import guess_robot as guess_robot
+from .joint_names import is_numbered as is_numbered
+from .joint_names import match_groups as match_groups
+from .joint_names import match_joints as match_joints
+from .joint_names import matched_share as matched_share
+from .joint_names import named_robots as named_robots

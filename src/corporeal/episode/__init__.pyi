@@ -1,0 +1,9 @@
+from . import alignment as alignment
+from . import file as file
+from . import label_track as label_track
+from . import recording as recording
+from . import summary as summary
+from . import video as video
+from .episode import Episode as Episode
+from .writer import EpisodeWriter as EpisodeWriter
+from .writer import new_id as new_id

@@ -1,0 +1,5 @@
+"""The bytes of an episode file: layout, streams, spooling, assembly, hashes."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,17 @@
+from . import layout as layout
+from .attributes import read_attribute as read_attribute
+from .attributes import write_attribute as write_attribute
+from .packing import Packer as Packer
+from .recovery import find_spools as find_spools
+from .recovery import recover as recover
+from .spool import HEADER as HEADER
+from .spool import Lock as Lock
+from .spool import read_header as read_header
+from .spool import spool_folder as spool_folder
+from .storage import Storage as Storage
+from .streams import DepthReader as DepthReader
+from .streams import StreamReader as StreamReader
+from .streams import VideoReader as VideoReader
+from .verification import Damage as Damage
+from .verification import verify as verify
+from .worker import Worker as Worker

@@ -1,0 +1,5 @@
+"""A track and what is done with it: runs, grids, filters, warping."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

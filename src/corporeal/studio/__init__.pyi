@@ -1,0 +1,2 @@
+from . import server as server
+from . import settings as settings
