@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from corporeal.capture.driver import Mark, Sample
 from corporeal.errors import UnknownNameError
-from corporeal.schema import Schema
+from corporeal.schema import Schema, roles
 from corporeal.units import SECOND_NS
 
 _SPAN_NS = SECOND_NS // 20
@@ -103,7 +103,7 @@ class Motion:
 def motion_trigger(schema: Schema) -> Motion:
     """A trigger on the joint speeds of a rig, or on its joint positions if it has no speeds."""
     paths = [stream.path for stream in schema.streams]
-    for name, from_positions in (("joint_velocity", False), ("joint_position", True)):
+    for name, from_positions in ((roles.JOINT_VELOCITY, False), (roles.JOINT_POSITION, True)):
         if f"observations/{name}" in paths:
             return Motion(f"observations/{name}", from_positions=from_positions)
     raise UnknownNameError("stream for the trigger", "observations/joint_velocity", paths)

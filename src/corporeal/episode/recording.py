@@ -198,11 +198,12 @@ class Recording:
     labels: LabelTrack | None = None
     """What people said of it; None when nobody has."""
 
-    def named(self, name: str) -> str | None:
-        """The label of the signal in this role, such as joint_position."""
-        for label, signal in self.signals.items():
-            if signal.spec.name == name:
-                return label
+    def named(self, *names: str) -> str | None:
+        """The label of the signal in the first of these roles that there is."""
+        for name in names:
+            for label, signal in self.signals.items():
+                if signal.spec.name == name:
+                    return label
         return None
 
 

@@ -12,24 +12,23 @@ from numpy.typing import NDArray
 from corporeal.embodiment import Embodiment
 from corporeal.embodiment.joints import are_joints, match_joints, matched_share
 from corporeal.episode.recording import ArraySignal
-from corporeal.schema import Stream
+from corporeal.schema import Stream, roles
 from corporeal.schema.stream import Group
 
-_POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
 # Last words of a label, by what they hold if the entries are joints.
 _JOINT_WORDS = {
-    "joint_position": r"state|joint_pos(itions?)?|joint_angles?|joint_states?|qpos",
-    "joint_velocity": r"velocity|joint_vel(ocity|ocities)?|qvel",
-    "joint_torque": r"effort|torques?|joint_torques?|joint_efforts?",
+    roles.JOINT_POSITION: r"state|joint_pos(itions?)?|joint_angles?|joint_states?|qpos",
+    roles.JOINT_VELOCITY: r"velocity|joint_vel(ocity|ocities)?|qvel",
+    roles.JOINT_TORQUE: r"effort|torques?|joint_torques?|joint_efforts?",
 }
 _PLAINLY_JOINTS = re.compile(r"(robot\d_)?(joint_\w+|qpos|qvel)")
 _UNITS = {
-    "joint_position": ("rad", "m"),
-    "joint_position_target": ("rad", "m"),
-    "joint_velocity": ("rad/s", "m/s"),
-    "joint_torque": ("N m", "N"),
+    roles.JOINT_POSITION: ("rad", "m"),
+    roles.JOINT_POSITION_TARGET: ("rad", "m"),
+    roles.JOINT_VELOCITY: ("rad/s", "m/s"),
+    roles.JOINT_TORQUE: ("N m", "N"),
 }
-_OTHER = {"joint_position": "state", "joint_position_target": "action"}
+_OTHER = {roles.JOINT_POSITION: roles.STATE, roles.JOINT_POSITION_TARGET: roles.ACTION}
 
 
 def stream_name(label: str) -> str:
@@ -43,7 +42,7 @@ def joint_role(label: str) -> str | None:
     """The role a label has if its columns are joints; None for a label that says otherwise."""
     last = stream_name(label)
     if re.match(r"^actions?\b", label):
-        return "joint_position_target" if last in ("action", "actions") else None
+        return roles.JOINT_POSITION_TARGET if last in (roles.ACTION, roles.ACTIONS) else None
     for role, words in _JOINT_WORDS.items():
         if re.fullmatch(rf"(robot\d_)?({words})", last):
             return role
@@ -82,7 +81,7 @@ def array_stream(
     elif is_joint and named is None and width:
         # So that they are not taken for the nameless columns of another stream, such as actions.
         components = tuple(f"joint_{number}" for number in range(width))
-    if name == "base_pose" and components != _POSE:
+    if name == roles.BASE_POSE and components != roles.POSE:
         name = "base_pose_given"
     return Stream(
         name=name,

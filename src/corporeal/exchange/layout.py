@@ -9,13 +9,11 @@ from corporeal.episode.label_track import Lane
 from corporeal.episode.recording import Recording, Signal
 from corporeal.errors import EpisodeError, UnknownNameError
 from corporeal.exchange.plan import Plan
-from corporeal.schema import Stream
+from corporeal.schema import Stream, roles
 
 STATE, ACTION, IMAGES, MODE = "observation.state", "action", "observation.images.", "mode"
 LABELS = "labels."
 """What the keys of lanes of labels begin with."""
-_STATES = ("joint_position", "state")
-_ACTIONS = ("joint_position_target", "action", "actions")
 
 
 @dataclass(frozen=True)
@@ -68,7 +66,7 @@ class ColumnSpec:
     @property
     def is_joints(self) -> bool:
         """Whether every entry is a joint, so that limits are known."""
-        return all(stream.name in ("joint_position", "joint_position_target")
+        return all(stream.name in (roles.JOINT_POSITION, roles.JOINT_POSITION_TARGET)
                    for stream in self.streams)  # fmt: skip
 
 
@@ -225,14 +223,14 @@ def _state(numbers: Sequence[Stream], plan: Plan) -> tuple[Stream, ...]:
             if name not in observed:
                 raise UnknownNameError("stream of the state", name, observed)
         return tuple(observed[name] for name in plan.state)
-    return next(((observed[name],) for name in _STATES if name in observed), ())
+    return next(((observed[name],) for name in roles.MEASURED if name in observed), ())
 
 
 def _key(stream: Stream, taken: Mapping[str, ColumnSpec]) -> str:
     if stream.group == "actions":
-        main = stream.name in _ACTIONS and ACTION not in taken
+        main = stream.name in roles.COMMANDED and ACTION not in taken
         return ACTION if main else f"action.{stream.name}"
-    return f"observation.{stream.name}" if stream.name != "state" else "observation.state_given"
+    return f"observation.{stream.name}" if stream.name != roles.STATE else "observation.state_given"
 
 
 def _shape(stream: Stream) -> tuple[int, ...]:

@@ -13,8 +13,14 @@ from corporeal.embodiment import Embodiment, open_robot, robot_names
 from corporeal.embodiment.joints import are_joints, match_joints, matched_share
 from corporeal.episode.recording import Dataset, Recording, Signal
 from corporeal.errors import CorporealError, EpisodeError
+from corporeal.schema import roles
 
-ROLES = ("joint_position", "joint_position_target", "joint_velocity", "joint_torque")
+ROLES = (
+    roles.JOINT_POSITION,
+    roles.JOINT_POSITION_TARGET,
+    roles.JOINT_VELOCITY,
+    roles.JOINT_TORQUE,
+)
 _POSITIONS = ROLES[:2]
 # No joint turns this far; what says so is in degrees, or counts of an encoder.
 _MAX_ANGLE_RAD = 4 * math.pi

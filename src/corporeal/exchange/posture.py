@@ -11,10 +11,9 @@ from corporeal.embodiment.kinematics import Kinematics
 from corporeal.episode.recording import Recording, Signal
 from corporeal.exchange.table import on_grid
 from corporeal.geometry import quaternion_from_matrix
-from corporeal.schema import Stream
+from corporeal.schema import Stream, roles
 
 EYE_HZ = 30.0
-_POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +42,7 @@ def posture_of(recording: Recording) -> Posture | None:
 
 def _joints(recording: Recording) -> Signal | None:
     robot = recording.embodiment
-    label = recording.named("joint_position") or recording.named("state")
+    label = recording.named(*roles.MEASURED)
     if robot is None or label is None or not len(recording.signals[label]):
         return None
     signal = recording.signals[label]
@@ -65,12 +64,13 @@ def _base(recording: Recording, grid: NDArray[np.int64]) -> NDArray[np.float64]:
     """The base in the world: as measured, else standing at the origin."""
     robot = recording.embodiment
     assert robot is not None
-    label = recording.named("base_pose")
+    label = recording.named(roles.BASE_POSE)
     signal = recording.signals[label] if label is not None else None
-    if signal is not None and len(signal) and set(_names(signal.spec)) == set(_POSE):
+    if signal is not None and len(signal) and set(_names(signal.spec)) == set(roles.POSE):
         rows = np.asarray(on_grid(signal, grid)[0], np.float64)
-        found: NDArray[np.float64] = rows[:, [_names(signal.spec).index(each) for each in _POSE]]
-        if np.isfinite(found).all():
-            return found
+        order = [_names(signal.spec).index(name) for name in roles.POSE]
+        pose: NDArray[np.float64] = rows[:, order]
+        if np.isfinite(pose).all():
+            return pose
     height = robot.standing.height if robot.floating and robot.standing is not None else 0.0
     return np.tile([0.0, 0.0, height, 1.0, 0.0, 0.0, 0.0], (len(grid), 1))

@@ -8,10 +8,11 @@ from corporeal.embodiment import Embodiment
 from corporeal.embodiment.kinematics import Kinematics
 from corporeal.episode.recording import Recording
 from corporeal.labelling.track import SIDES, Array, Track, track
+from corporeal.schema import roles
 
 
 def hand_tracks(
-    recording: Recording, joints_name: str = "joint_position", *, in_world: bool = True
+    recording: Recording, joints_name: str = roles.JOINT_POSITION, *, in_world: bool = True
 ) -> dict[str, Track]:
     """The position (T, 3) of each hand in the world, or against the base where that is unknown.
 
@@ -38,7 +39,7 @@ def hand_names(robot: Embodiment) -> dict[str, str]:
 
 def _base_at(recording: Recording, joints: Track) -> Array | None:
     """The pose of the base at the times of the joints: the last one known."""
-    base = track(recording, "base_pose")
+    base = track(recording, roles.BASE_POSE)
     if base is None or base.values.shape[1] != 7:
         return None
     place = np.searchsorted(base.time_s, joints.time_s, side="right") - 1

@@ -5,11 +5,14 @@ from __future__ import annotations
 from corporeal.embodiment import Embodiment
 from corporeal.episode.recording import Recording
 from corporeal.labelling.track import Track, track
+from corporeal.schema import roles
 
 
 def arm_joints(recording: Recording) -> Track | None:
     """Angles of the arms as measured, else as commanded; of all joints where nobody says which."""
-    joints = track(recording, "joint_position", "joint_position_target", "state", "action")
+    joints = track(
+        recording, roles.JOINT_POSITION, roles.JOINT_POSITION_TARGET, roles.STATE, roles.ACTION
+    )
     if joints is None:
         return None
     chosen = arm_columns(recording.embodiment, joints.columns) or range(joints.values.shape[1])

@@ -12,6 +12,7 @@ from corporeal.labelling.event import PhysicalEvent
 from corporeal.labelling.grip import Hold, holds_in
 from corporeal.labelling.hands import hand_tracks
 from corporeal.labelling.track import track
+from corporeal.schema import roles
 from corporeal.units import SECOND_NS
 
 _HIGH_M = 0.04
@@ -107,7 +108,7 @@ def _opens(events: Sequence[PhysicalEvent], hold: Hold) -> bool:
 
 def _is_high(recording: Recording, hold: Hold, first: Hold) -> bool:
     """Whether the object, else the hand, is well above where it was first taken when let go of."""
-    thing = track(recording, "object_pose")
+    thing = track(recording, roles.OBJECT_POSE)
     if thing is not None and thing.values.shape[1] >= 3:
         taken, left, high_m = thing, thing, _HIGH_M
     else:

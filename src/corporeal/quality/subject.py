@@ -16,13 +16,12 @@ from corporeal.errors import CorporealError
 from corporeal.quality.evidence.rigid_motion import continuous
 from corporeal.quality.finding import NotAssessed
 from corporeal.quality.track import Array, Track, track_of
+from corporeal.schema import roles
 
-STATE = ("joint_position", "state")
-ACTION = ("joint_position_target", "action")
 # Ends of the roles of which it is known what they hold; anything else may leap or stand by nature.
-UNDERSTOOD = (
-    *STATE, *ACTION, "joint_velocity", "joint_torque", "_imu", "_wrench", "_tactile", "_gripper",
-    "_gripper_target", "_pose", "base_velocity", "_hand_position",
+UNDERSTOOD_ENDS = (
+    roles.JOINT_VELOCITY, roles.JOINT_TORQUE, roles.BASE_VELOCITY, roles.IMU, roles.WRENCH,
+    roles.TACTILE, roles.GRIPPER, roles.GRIPPER_TARGET, roles.ANY_POSE, roles.HAND_POSITION,
 )  # fmt: skip
 
 
@@ -67,13 +66,13 @@ class Subject:
             raise NotAssessed("the robot is not known; name it with --robot")
         return self.recording.embodiment
 
-    def track(self, *roles: str) -> Track:
+    def track(self, *names: str) -> Track:
         """The first signal that has one of these roles (`spec.name`), as numbers."""
-        for role in roles:
+        for role in names:
             label = self.recording.named(role)
             if label is not None and label in self.tracks:
                 return self.tracks[label]
-        raise NotAssessed(f"no {' or '.join(roles)} stream")
+        raise NotAssessed(f"no {' or '.join(names)} stream")
 
     @cached_property
     def tracks(self) -> dict[str, Track]:
@@ -94,18 +93,19 @@ class Subject:
         return {
             label: track
             for label, track in self.tracks.items()
-            if track.spec.name in UNDERSTOOD or track.spec.name.endswith(UNDERSTOOD[4:])
+            if track.spec.name in (*roles.MEASURED, *roles.COMMANDED)
+            or track.spec.name.endswith(UNDERSTOOD_ENDS)
         }
 
     @property
     def state(self) -> Track:
         """Where the robot is: joint positions, or whatever the source calls its state."""
-        return self.track(*STATE)
+        return self.track(*roles.MEASURED)
 
     @property
     def action(self) -> Track:
         """What the robot was told: joint targets, or whatever the source calls its action."""
-        return self.track(*ACTION)
+        return self.track(*roles.COMMANDED)
 
     @cached_property
     def footage(self) -> dict[str, Footage | Stills]:
@@ -137,7 +137,7 @@ class Subject:
     @cached_property
     def posture(self) -> Posture:
         """The joints in the robot's order, and its base where that is known."""
-        state = self.track("joint_position")
+        state = self.track(roles.JOINT_POSITION)
         columns = self.joint_columns(state)
         if not columns:
             raise NotAssessed(f"no column of {state.label} is a joint of {self.robot.name}")
@@ -154,14 +154,13 @@ class Subject:
         return Posture(state.label, state.time_ns, q, present, self._base(state))
 
     def _base(self, state: Track) -> Array | None:
-        label = self.recording.named("base_pose")
+        label = self.recording.named(roles.BASE_POSE)
         track = self.tracks.get(label or "")
         if track is None or not len(track):
             return None
-        wanted = ("x", "y", "z", "qw", "qx", "qy", "qz")
-        if not set(wanted) <= set(track.names):
+        if not set(roles.POSE) <= set(track.names):
             return None
-        pose = track.values[:, [track.names.index(name) for name in wanted]]
+        pose = track.values[:, [track.names.index(name) for name in roles.POSE]]
         # Between q and -q, the same rotation, a straight line would pass through another one.
         pose[~np.isfinite(pose)] = np.nan
         pose[:, 3:] = continuous(pose[:, 3:])

@@ -16,8 +16,9 @@ from corporeal.quality.evidence.columns import bridged
 from corporeal.quality.evidence.pictures import median_view, picture_measures, pictures_of
 from corporeal.quality.evidence.stillness import stillness
 from corporeal.quality.finding import NotAssessed
-from corporeal.quality.subject import ACTION, STATE, Subject
+from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array, Track
+from corporeal.schema import roles
 from corporeal.units import SECOND_NS
 
 QUANTILES = (1, 2, 5, 10, 25, 50, 75, 90, 95, 98, 99)
@@ -93,7 +94,7 @@ def instruction_of(subject: Subject) -> str | None:
 
 def _main(subject: Subject) -> Track | None:
     """The track that the path is made of: the state, or the action where there is none."""
-    for role in (*STATE, *ACTION):
+    for role in (*roles.MEASURED, *roles.COMMANDED):
         label = subject.recording.named(role)
         if label in subject.tracks and len(subject.tracks[label]):
             return subject.tracks[label]

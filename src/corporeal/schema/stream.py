@@ -9,6 +9,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from corporeal.errors import UnknownNameError
+from corporeal.schema import roles
 from corporeal.schema.document import Name, Part
 from corporeal.units import check_unit
 
@@ -21,7 +22,6 @@ DType = Literal[
 ]  # fmt: skip
 
 GROUPS: tuple[Group, ...] = ("observations", "actions", "debug")
-QUATERNION = ("qw", "qx", "qy", "qz")
 MAX_VALUES = 1 << 26
 _SLIDING_UNIT = {"rad": "m", "rad/s": "m/s", "N m": "N"}
 
@@ -137,9 +137,9 @@ class Stream(Part):
         """Where qw, qx, qy, qz stand in the last axis, if the components name them."""
         if not isinstance(self.components, tuple):
             return None
-        if any(self.components.count(part) != 1 for part in QUATERNION):
+        if any(self.components.count(part) != 1 for part in roles.QUATERNION):
             return None
-        w, x, y, z = (self.components.index(part) for part in QUATERNION)
+        w, x, y, z = (self.components.index(part) for part in roles.QUATERNION)
         return w, x, y, z
 
     @property

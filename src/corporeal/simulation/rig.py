@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import pi, radians, sqrt
 
+from corporeal.schema import roles
 from corporeal.simulation.sensor import (
     Clock,
     ClockSpread,
@@ -101,9 +102,11 @@ _TOUCH = Noise(white=100.0, gain=0.05, quantum=200e3 / 1024)
 _MARKERS = Noise(white=(3e-4,) * 3 + (5e-4,) * 4)
 
 _SENSORS = (
-    _robot("joint_position", 100, Noise(1e-4, bias=1e-3, quantum=2 * pi / 2**14), packet=_JOINTS),
-    _robot("joint_velocity", 100, Noise(0.02, quantum=2e-3), packet=_JOINTS),
-    _robot("joint_torque", 100, Noise(0.08, bias=0.05, gain=0.03, quantum=0.01), packet=_JOINTS),
+    _robot(roles.JOINT_POSITION, 100, Noise(1e-4, bias=1e-3, quantum=2 * pi / 2**14),
+           packet=_JOINTS),
+    _robot(roles.JOINT_VELOCITY, 100, Noise(0.02, quantum=2e-3), packet=_JOINTS),
+    _robot(roles.JOINT_TORQUE, 100, Noise(0.08, bias=0.05, gain=0.03, quantum=0.01),
+           packet=_JOINTS),
     _robot("pelvis_imu", 200, _imu(175, 0.014)),
     Sensor(
         "observations/head_imu", "head_camera", 200, Latency(0.004, 0.001), _imu(150, 0.014),
@@ -122,10 +125,10 @@ _SENSORS = (
     _head("head_right", PictureNoise(), packet="eyes"),
     _head("head_depth", DepthNoise()),
     Sensor("observations/lidar", "lidar", 10, _LASER, RangeNoise()),
-    _command("joint_position_target"),
+    _command(roles.JOINT_POSITION_TARGET),
     _command("left_gripper_target"),
     _command("right_gripper_target"),
-    _command("base_velocity"),
+    _command(roles.BASE_VELOCITY),
     Sensor("debug/base_pose", "tracker", 100, _TRACKER, _MARKERS, packet="markers"),
     Sensor("debug/object_pose", "tracker", 100, _TRACKER, _MARKERS, packet="markers"),
     Sensor("debug/external_front", "external_front", 30, _ROOM_CAMERA, PictureNoise(2.0)),

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from corporeal.geometry import Array, normalise
+from corporeal.schema import roles
 from corporeal.simulation.lidar import Lidar
 from corporeal.simulation.rendering import SIZE, Cameras
 from corporeal.simulation.rig import SENSORS, clocks, stream_sources, without_noise
@@ -98,7 +99,7 @@ def _is_there(sensor: Sensor, run: Run, *, pictures: bool) -> bool:
     name = sensor.path.split("/")[1]
     if name in VIDEO + DEPTH:
         return pictures
-    return name != "object_pose" or bool(run.world.objects)
+    return name != roles.OBJECT_POSE or bool(run.world.objects)
 
 
 def _in_order(channels: list[_Channel]) -> Iterator[SensorSample]:
@@ -188,9 +189,9 @@ class _Session:
         values = self._truth(name, time_s)
         if isinstance(sensor.noise, Noise):
             values = sensor.noise.apply(stream_rng(self.seed, "noise", sensor.path), time_s, values)
-        if name.endswith("_pose"):
+        if name.endswith(roles.ANY_POSE):
             values[:, 3:] = normalise(values[:, 3:])
-        if name.endswith("_tactile"):
+        if name.endswith(roles.TACTILE):
             values = np.maximum(values, 0.0).reshape(-1, ROWS, COLUMNS)
         return values.astype(np.float32)
 
@@ -198,19 +199,19 @@ class _Session:
         run, at = self.run, self.trajectory
         part, _, what = name.rpartition("_")
         match name:
-            case "joint_position":
+            case roles.JOINT_POSITION:
                 return at.blend(run.qpos[:, run.world.joint_qpos], time_s)
-            case "joint_velocity":
+            case roles.JOINT_VELOCITY:
                 return at.blend(run.qvel[:, run.world.joint_qvel], time_s)
-            case "joint_torque":
+            case roles.JOINT_TORQUE:
                 return at.blend(run.torque_nm, time_s)
-            case "joint_position_target":
+            case roles.JOINT_POSITION_TARGET:
                 return at.hold(run.target_rad, time_s)
-            case "base_velocity":
+            case roles.BASE_VELOCITY:
                 return at.hold(run.base_velocity_target, time_s)
-            case "base_pose":
+            case roles.BASE_POSE:
                 return at.qpos(time_s)[:, :7]
-            case "object_pose":
+            case roles.OBJECT_POSE:
                 first = run.world.object_qpos[run.world.objects[0]]
                 return at.qpos(time_s)[:, first : first + 7]
         if what == "imu":

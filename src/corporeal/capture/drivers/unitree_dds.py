@@ -21,7 +21,7 @@ from corporeal.capture.unitree_message import (
     read_low_state,
 )
 from corporeal.embodiment import Embodiment, open_robot
-from corporeal.schema import Part, Stream
+from corporeal.schema import Part, Stream, roles
 
 COMMAND_CLOCK = "command"
 _TICK_NS = 1_000_000
@@ -29,14 +29,14 @@ _TICKS = 1 << 32
 _SLICE_S = 0.1
 # (stream, field of the message, unit)
 _STATE = (
-    ("joint_position", "q", "rad"),
-    ("joint_velocity", "dq", "rad/s"),
-    ("joint_torque", "tau_est", "N m"),
+    (roles.JOINT_POSITION, "q", "rad"),
+    (roles.JOINT_VELOCITY, "dq", "rad/s"),
+    (roles.JOINT_TORQUE, "tau_est", "N m"),
 )
 _COMMAND = (
-    ("joint_position_target", "q", "rad"),
+    (roles.JOINT_POSITION_TARGET, "q", "rad"),
     ("joint_velocity_target", "dq", "rad/s"),
-    ("joint_torque_target", "tau", "N m"),
+    (roles.JOINT_TORQUE_TARGET, "tau", "N m"),
 )
 _GAINS = (("joint_stiffness", "kp", "1"), ("joint_damping", "kd", "1"))
 _IMU = ("ax", "ay", "az", "wx", "wy", "wz")
@@ -70,7 +70,7 @@ def describe(options: Options) -> Rig:
     streams.append(
         Stream(
             name="pelvis_orientation", group="observations", shape=(4,), rate_hz=options.rate_hz,
-            frame="imu_in_pelvis", components=("qw", "qx", "qy", "qz"),
+            frame="imu_in_pelvis", components=roles.QUATERNION,
         )
     )  # fmt: skip
     if options.extras:

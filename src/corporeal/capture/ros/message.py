@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.errors import CorporealError
+from corporeal.schema import roles
 from corporeal.schema.stream import Group, Kind
 from corporeal.units import SECOND_NS
 
-POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
-POSE_UNITS = ("m", "m", "m", "1", "1", "1", "1")
 WORLD_FRAMES = {"world", "map", "odom", "earth", "utm"}
 
 Numbers = NDArray[Any]
@@ -118,9 +117,7 @@ def imu(message: Any) -> list[Piece]:
     # The message's own sign for "this sensor gives no orientation".
     if message.orientation_covariance[0] != -1:
         turned = _wxyz(message.orientation)
-        pieces.append(
-            array_piece("orientation", turned, components=("qw", "qx", "qy", "qz"), frame=frame)
-        )
+        pieces.append(array_piece("orientation", turned, components=roles.QUATERNION, frame=frame))
     covariances = np.concatenate(
         [
             message.linear_acceleration_covariance,
@@ -144,7 +141,7 @@ def transform(message: Any) -> list[Piece]:
     frame, group = _placed(frame_of(message))
     return [
         array_piece(
-            child, values, POSE_UNITS, components=POSE, frame=frame, group=group,
+            child, values, roles.POSE_UNITS, components=roles.POSE, frame=frame, group=group,
             stamp_ns=stamp_ns(message),
         )
     ]  # fmt: skip
@@ -193,7 +190,7 @@ def odometry(message: Any) -> list[Piece]:
 def quaternion(message: Any) -> list[Piece]:
     """A rotation, w first."""
     turned = _wxyz(getattr(message, "quaternion", message))
-    names = ("qw", "qx", "qy", "qz")
+    names = roles.QUATERNION
     return [array_piece("", turned, components=names, frame=frame_of(message))]
 
 
@@ -255,7 +252,8 @@ def _pose_pieces(suffix: str, outer: Any, frame: str | None) -> list[Piece]:
     values = [*_xyz(inner.position), *_wxyz(inner.orientation)]
     frame, group = _placed(frame)
     pieces = [
-        array_piece(suffix, values, POSE_UNITS, components=POSE, frame=frame, group=group)
+        array_piece(suffix, values, roles.POSE_UNITS, components=roles.POSE, frame=frame,
+                    group=group)
     ]  # fmt: skip
     return _with_covariance(pieces, suffix, outer)
 

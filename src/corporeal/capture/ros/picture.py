@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.capture.ros.message import NotMappedError, Piece, frame_of
+from corporeal.schema import roles
 
 MAX_PIXELS = 64 << 20
 # encoding: (bytes per pixel, FFmpeg's name of the same layout)
@@ -115,7 +116,7 @@ def point_cloud(message: Any) -> list[Piece]:
     value = np.empty((len(points), len(names)), dtype)
     for column, name in enumerate(names):
         value[:, column] = points[name]
-    units = tuple("m" if name in ("x", "y", "z") else "1" for name in names)
+    units = tuple("m" if name in roles.POSITION else "1" for name in names)
     lost = [field.name for field in message.fields if field not in fields]
     return [
         Piece(

@@ -46,7 +46,7 @@ from corporeal.exchange.steps.steps import (
     stills,
     value_at,
 )
-from corporeal.schema import Stream
+from corporeal.schema import Stream, roles
 from corporeal.schema.stream import Group
 from corporeal.units import SECOND_NS
 
@@ -54,23 +54,22 @@ RATE_HZ = 30.0
 _ARM = ("ShoulderPitch", "ShoulderRoll", "ShoulderYaw", "Elbow", "WristRoll", "WristPitch",
         "WristYaw")  # fmt: skip
 ARMS = tuple(f"{side}{joint}" for side in ("Left", "Right") for joint in _ARM)
-_QUATERNION = ("qw", "qx", "qy", "qz")
 _RPY = ("roll", "pitch", "yaw")
 _READINGS = 4
 # Where a quantity lies: name of the stream, group, names of its entries, unit.
 _PLAIN: Mapping[tuple[str, ...], tuple[str, Group, tuple[str, ...] | None, str]] = {
     ("states", "leg_state"): ("leg_state", "observations", None, "1"),
     ("states", "hand_state"): ("hand_state", "observations", None, "1"),
-    ("states", "imu", "quaternion"): ("imu_orientation", "observations", _QUATERNION, "1"),
+    ("states", "imu", "quaternion"): ("imu_orientation", "observations", roles.QUATERNION, "1"),
     ("states", "imu", "accelerometer"): (
         "imu_acceleration", "observations", ("ax", "ay", "az"), "m/s2"),
     ("states", "imu", "gyroscope"): ("imu_rotation", "observations", ("gx", "gy", "gz"), "rad/s"),
     ("states", "imu", "rpy"): ("imu_rpy", "observations", _RPY, "rad"),
-    ("states", "odometry", "velocity"): ("base_velocity", "debug", ("vx", "vy", "vz"), "m/s"),
+    ("states", "odometry", "velocity"): (roles.BASE_VELOCITY, "debug", ("vx", "vy", "vz"), "m/s"),
     ("states", "odometry", "rpy"): ("base_rpy", "debug", _RPY, "rad"),
     ("actions", "left_angles"): ("left_angles", "actions", None, "1"),
     ("actions", "right_angles"): ("right_angles", "actions", None, "1"),
-    ("actions", "tau_ff"): ("joint_torque_target", "actions", ARMS, "N m"),
+    ("actions", "tau_ff"): (roles.JOINT_TORQUE_TARGET, "actions", ARMS, "N m"),
     ("actions", "head_rmat"): ("head_rmat", "actions", None, "1"),
     ("actions", "left_pose"): ("left_pose", "actions", None, "1"),
     ("actions", "right_pose"): ("right_pose", "actions", None, "1"),
@@ -163,10 +162,10 @@ def _numbers(reading: StepReading) -> None:
         reading.add_stream(
             "states.odometry",
             side_by_side([place, turn]),
-            name="base_pose",
+            name=roles.BASE_POSE,
             group="debug",
-            names=("x", "y", "z", *_QUATERNION),
-            unit=("m", "m", "m", "1", "1", "1", "1"),
+            names=roles.POSE,
+            unit=roles.POSE_UNITS,
             frame="world",
         )
 
@@ -211,7 +210,7 @@ def _pictures(reading: StepReading) -> None:
     files, stamps = reading.files("lidar", "lidar", spell=_padded)
     if files:
         spec = Stream(name="lidar", group="observations", kind="points", shape=(3,),
-                      rate_hz=RATE_HZ, components=("x", "y", "z"), unit="m")  # fmt: skip
+                      rate_hz=RATE_HZ, components=roles.POSITION, unit="m")  # fmt: skip
         reading.signals["lidar"] = FileSignal(spec, stamps, files, read_pcd)
 
 

@@ -14,12 +14,11 @@ from corporeal.errors import EpisodeError
 from corporeal.exchange.foreign_stream import even_stamps
 from corporeal.exchange.format import Format
 from corporeal.exchange.quaternion_order import quaternion_order
-from corporeal.schema import Stream
+from corporeal.schema import Stream, roles
 
 RATE_HZ = 60.0
 MAX_BYTES = 1 << 29
 _ROBOTS = {7 + 29: "g1", 7 + 23: "g1_23dof"}
-_POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
 _LOOKED_AT = 1 << 16
 
 
@@ -55,17 +54,17 @@ def _open(files: list[Path], robot: Embodiment | None, rate_hz: float, index: in
     w, x, y, z = (3 + order.index(part) for part in "wxyz")
     stamps = even_stamps(len(table), rate_hz)
     base = Stream(
-        name="base_pose",
+        name=roles.BASE_POSE,
         group="debug",
         dtype="float64",
         shape=(7,),
         rate_hz=rate_hz,
-        unit=("m", "m", "m", "1", "1", "1", "1"),
+        unit=roles.POSE_UNITS,
         frame="world",
-        components=_POSE,
+        components=roles.POSE,
     )
     joints = Stream(
-        name="joint_position",
+        name=roles.JOINT_POSITION,
         group="observations",
         dtype="float64",
         shape=(len(names),),
@@ -78,8 +77,8 @@ def _open(files: list[Path], robot: Embodiment | None, rate_hz: float, index: in
         source=path,
         index=index,
         signals={
-            "base_pose": ArraySignal(base, stamps, table[:, [0, 1, 2, w, x, y, z]]),
-            "joint_position": ArraySignal(joints, stamps, table[:, 7:]),
+            roles.BASE_POSE: ArraySignal(base, stamps, table[:, [0, 1, 2, w, x, y, z]]),
+            roles.JOINT_POSITION: ArraySignal(joints, stamps, table[:, 7:]),
         },
         embodiment=model,
         metadata={

@@ -39,7 +39,7 @@ from corporeal.exchange.rh20t.stamped_values import (
     rate_hz,
     stamped,
 )
-from corporeal.schema import Stream
+from corporeal.schema import Stream, roles
 
 _SCENE = re.compile(r"task_(\d+)_user_(\d+)_scene_(\d+)_cfg_(\d+)(_human)?")
 _SUCCESS_FROM = 2
@@ -51,7 +51,7 @@ _KUKA = ("kuka", tuple(f"lbr_iiwa_joint_{number}" for number in range(1, 8)), Fa
 _FRANKA = ("franka", tuple(f"panda_joint{number}" for number in range(1, 8)), True)
 _UR = ("ur5", _UR5, False)
 _ROBOTS = {1: _FLEXIV, 2: _FLEXIV, 3: _UR, 4: _UR, 5: _FRANKA, 6: _KUKA, 7: _KUKA}
-_POSE = (("x", "y", "z", "qw", "qx", "qy", "qz"), ("m", "m", "m", "1", "1", "1", "1"))
+_POSE = (roles.POSE, roles.POSE_UNITS)
 _WRENCH = (("fx", "fy", "fz", "tx", "ty", "tz"), ("N", "N", "N", "N m", "N m", "N m"))
 # File, key in its entries, name of the stream, its entries and units.
 _TABLES = (
@@ -204,10 +204,10 @@ def _joints(reading: _Reading, cfg: int, robot: Embodiment | None) -> None:
             "qpos", angles, stamps, rate_hz=rate_hz(stamps), names=names, robot=robot
         )
     else:
-        reading.add("transformed/joint", "joint_position", "observations", (stamps, angles), names,
-                    ["rad"] * count)  # fmt: skip
+        reading.add("transformed/joint", roles.JOINT_POSITION, "observations", (stamps, angles),
+                    names, ["rad"] * count)  # fmt: skip
     if has_speeds and rest.shape[1] >= count:
-        reading.add("transformed/joint.speed", "joint_velocity", "observations",
+        reading.add("transformed/joint.speed", roles.JOINT_VELOCITY, "observations",
                     (stamps, rest[:, :count]), names, ["rad/s"] * count)  # fmt: skip
         rest = rest[:, count:]
     if rest.shape[1]:

@@ -38,7 +38,7 @@ from corporeal.exchange.steps.steps import (
     value_at,
 )
 from corporeal.exchange.steps.torn_json import read_torn_json
-from corporeal.schema import Stream
+from corporeal.schema import Stream, roles
 
 RATE_HZ = 30.0
 _QUANTITIES = ("qpos", "qvel", "torque")
@@ -174,7 +174,7 @@ def _body(reading: StepReading) -> None:
         reading.add_stream(
             "actions.body.qpos",
             found,
-            name="base_velocity",
+            name=roles.BASE_VELOCITY,
             group="actions",
             names=("vx", "vy", "wz"),
             unit=("m/s", "m/s", "rad/s"),

@@ -12,10 +12,10 @@ from corporeal.embodiment import Embodiment
 from corporeal.embodiment.joints import match_joints
 from corporeal.exchange.format import Head
 from corporeal.exchange.layout import ACTION, IMAGES, STATE, ColumnSpec
-from corporeal.schema import Stream
+from corporeal.schema import Stream, roles
 
 # Streams that are the body itself, so that state and action have parts of the same names.
-_BODY = ("joint_position", "joint_position_target", "state", "action", "actions")
+_BODY = (*roles.MEASURED, *roles.COMMANDED)
 _HAND = re.compile(r"hand|finger|thumb|gripper|claw", re.IGNORECASE)
 _SIDE = re.compile(r"(left|right)|(?:^|[_.])(l|r)(?=[_.])", re.IGNORECASE)
 _GR00T_NAMES = {"torso": "waist"}

@@ -25,6 +25,7 @@ from corporeal.exchange.mcap_messages.robot_scene import (
     shapes,
 )
 from corporeal.exchange.posture import posture_of
+from corporeal.schema import roles
 
 CHUNK_BYTES = 1 << 20
 # A viewer holds the chunks of all topics at the time shown: none may last long.
@@ -149,7 +150,7 @@ def _scene(
     log: LogWriter, recording: Recording, offset_ns: int, tracks: list[_Track]
 ) -> list[Iterator[Batch]]:
     """Topics that are made from the others, so that a 3D panel has something to show."""
-    joints = any(track.signal.spec.name in ("joint_position", "state") for track in tracks)
+    joints = any(track.signal.spec.name in roles.MEASURED for track in tracks)
     posture = posture_of(recording) if joints else None
     if posture is None or recording.embodiment is None or not len(posture.time_ns):
         return []

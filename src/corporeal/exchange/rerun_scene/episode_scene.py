@@ -27,9 +27,8 @@ from corporeal.exchange.rerun_scene.robot import (
 from corporeal.exchange.rerun_scene.timeline import Scene
 from corporeal.exchange.rerun_scene.viewer import rerun
 from corporeal.exchange.table import Table
-from corporeal.schema import Stream
+from corporeal.schema import Stream, roles
 
-_POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
 _ORDER = ("text", "array", "points", "video", "depth")
 _MAP_SIDE = 4
 _BRIEF = 80
@@ -66,7 +65,7 @@ def _fill(scene: Scene, table: Table, signals: Sequence[Signal]) -> None:
     rr = rerun()
     robot = table.recording.embodiment
     places = {signal.spec.path: _place(signal.spec, robot) for signal in signals}
-    has_joints = any(signal.spec.name in ("joint_position", "state") for signal in signals)
+    has_joints = any(signal.spec.name in roles.MEASURED for signal in signals)
     posture = posture_of(table.recording) if has_joints else None
     plots = plots_of([each for each in signals if places[each.spec.path][0] == "number"], robot)
     blueprint = panels(_contents((*places.values(), *label_places(table)), plots, posture))
@@ -140,8 +139,8 @@ def _add(scene: Scene, signal: Signal, kind: str, entity: str) -> None:
         scene.add(entity, signal.time_ns, columns)
     elif kind == "number":
         names = spec.components if isinstance(spec.components, tuple) else ()
-        if set(names) == set(_POSE) and spec.frame == "world" and spec.name != "base_pose":
-            order = [names.index(name) for name in _POSE]
+        if set(names) == set(roles.POSE) and spec.frame == "world" and spec.name != roles.BASE_POSE:
+            order = [names.index(name) for name in roles.POSE]
             add_pose(scene, f"{WORLD}/{spec.name}", signal, order)
     elif kind != "map":
         add = {"video": add_camera, "depth": add_depth, "points": add_points}[kind]

@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from corporeal.schema import roles
+
 RATE_HZ = 10.0
 """The control rate of a set that nobody knows; that of most of Open X-Embodiment."""
 
@@ -33,7 +35,7 @@ class KnownSet:
     outcome: re.Pattern[str] | None = None
 
 
-_PLACE = Columns(("x", "y", "z"), ("m",) * 3)
+_PLACE = Columns(roles.POSITION, ("m",) * 3)
 _EULER = Columns(("roll", "pitch", "yaw"), ("rad",) * 3)
 _QUATERNION = Columns(("qx", "qy", "qz", "qw"), ("1",) * 4)
 _GRIPPER = Columns(("gripper",), ("1",))

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from corporeal.errors import EpisodeError
 from corporeal.exchange.steps.steps import read_bytes
+from corporeal.schema import roles
 
 MAX_HEAD = 1 << 12
 MAX_POINTS = 1 << 22
@@ -36,7 +37,7 @@ def _points(raw: bytes) -> NDArray[np.float32]:
         raise ValueError("its fields, sizes and types do not agree")
     if not 0 <= number <= MAX_POINTS or not all(0 < count <= 256 for count in counts):
         raise ValueError(f"{number} points; expected at most {MAX_POINTS}")
-    wanted = [names.index(axis) for axis in ("x", "y", "z")]
+    wanted = [names.index(axis) for axis in roles.POSITION]
     if head["DATA"] == ["ascii"]:
         starts = np.cumsum([0, *counts])
         values = np.array(body.decode("ascii").split(), np.float64)

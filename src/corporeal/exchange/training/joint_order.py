@@ -12,10 +12,10 @@ from corporeal.embodiment.embodiment import Joint
 from corporeal.embodiment.joints import match_joints
 from corporeal.errors import CorporealError
 from corporeal.exchange.layout import ACTION, STATE, ColumnSpec, Layout
-from corporeal.schema import Stream
+from corporeal.schema import Stream, roles
 
-POSITIONS = ("joint_position", "joint_position_target")
-_OF_JOINTS = (*POSITIONS, "state", "action", "actions")
+POSITIONS = (roles.JOINT_POSITION, roles.JOINT_POSITION_TARGET)
+_OF_JOINTS = (*roles.MEASURED, *roles.COMMANDED)
 _MOST_NAMED = 6
 
 

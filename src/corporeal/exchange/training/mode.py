@@ -31,6 +31,7 @@ from corporeal.exchange.training.motion_level import (
     rows_of,
     sampled,
 )
+from corporeal.schema import roles
 from corporeal.units import SECOND_NS
 
 MODES = ("stand", "locomotion", "manipulation", "loco_manipulation")
@@ -83,9 +84,9 @@ def modes(
     times = _clock(grid_ns)
     found = evidence(recording)
     limits = {
-        "base_pose": (base_speed_m_s, turn_rad_s),
-        "base_velocity": (base_speed_m_s / 2, turn_rad_s / 2),
-        "joint_position": (stepping_rad_s,),
+        roles.BASE_POSE: (base_speed_m_s, turn_rad_s),
+        roles.BASE_VELOCITY: (base_speed_m_s / 2, turn_rad_s / 2),
+        roles.JOINT_POSITION: (stepping_rad_s,),
     }
     walks = np.zeros(len(times), bool)
     if found.base is not None:
@@ -98,7 +99,7 @@ def modes(
     works = np.zeros(len(times), bool)
     for label in found.arms:
         signal = recording.signals[label]
-        if signal.spec.name == "joint_position":
+        if signal.spec.name == roles.JOINT_POSITION:
             works |= _beyond(arm_speed(recording, signal, times, walks), arm_speed_rad_s)
         else:
             works |= grips(sampled(signal, times), grip_share)
@@ -119,7 +120,7 @@ def evidence(recording: Recording) -> Evidence:
         and len(signal) > 1
         and (
             bool(arm_columns(recording, signal))
-            if signal.spec.name == "joint_position"
+            if signal.spec.name == roles.JOINT_POSITION
             else _GRIPPER.search(signal.spec.name) is not None
         )
     ]
@@ -138,12 +139,12 @@ def _base(recording: Recording) -> str | None:
     robot = recording.embodiment
     if robot is not None and not robot.floating:
         return None
-    for role in ("base_pose", "joint_position", "base_velocity", *_IMU):
+    for role in (roles.BASE_POSE, roles.JOINT_POSITION, roles.BASE_VELOCITY, *_IMU):
         label = recording.named(role)
         signal = recording.signals[label] if label is not None else None
         if signal is None or signal.spec.kind != "array" or len(signal) < 2:
             continue
-        if role != "joint_position" or legs(recording, signal):
+        if role != roles.JOINT_POSITION or legs(recording, signal):
             return label
     return None
 

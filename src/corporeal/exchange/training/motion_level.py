@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from corporeal.embodiment.joints import match_joints
 from corporeal.episode.recording import Recording, Signal
+from corporeal.schema import roles
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -27,12 +28,12 @@ _STRIDING = re.compile(r"hip_?pitch|knee|ankle_?pitch|ankle(?!_?roll)", re.IGNOR
 def base_levels(recording: Recording, signal: Signal, times: Times) -> tuple[Array, ...]:
     """How much the base moves: one number per time for each limit that it is held against."""
     names = signal.spec.components or ()
-    if signal.spec.name == "joint_position":
+    if signal.spec.name == roles.JOINT_POSITION:
         return (_stepping(sampled(signal, times), legs(recording, signal)),)
     values = sampled(signal, times)
-    if signal.spec.name == "base_velocity":
+    if signal.spec.name == roles.BASE_VELOCITY:
         return np.hypot(values[:, 0], values[:, 1]), np.abs(values[:, -1])
-    if signal.spec.name != "base_pose":
+    if signal.spec.name != roles.BASE_POSE:
         places = [names.index(axis) for axis in ("ax", "ay", "az") if axis in names]
         size = np.linalg.norm(values[:, places or slice(0, 3)], axis=1)
         mean = _smoothed(size, STEP_S)

@@ -12,6 +12,7 @@ from corporeal.labelling.event import Detector, PhysicalEvent
 from corporeal.labelling.hands import hand_tracks
 from corporeal.labelling.joints import arm_joints
 from corporeal.labelling.track import Array, Track, at_ns, crossing_s, runs
+from corporeal.schema import roles
 
 # How far a hand is from its joints, to make a hand's speed of a joint's where nobody can tell.
 _LEVER_M = 0.35
@@ -89,8 +90,8 @@ def _ways(sides: Mapping[str, Array], first: int, stop: int, step_s: float) -> d
 
 
 def _hand_speed(recording: Recording, smooth_s: float) -> _Speed | None:
-    done = hand_tracks(recording, "joint_position", in_world=False)
-    told = hand_tracks(recording, "joint_position_target", in_world=False)
+    done = hand_tracks(recording, roles.JOINT_POSITION, in_world=False)
+    told = hand_tracks(recording, roles.JOINT_POSITION_TARGET, in_world=False)
     known = done or told
     if not known:
         joints = arm_joints(recording)

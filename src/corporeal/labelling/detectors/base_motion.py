@@ -10,6 +10,7 @@ from corporeal.episode.recording import Recording
 from corporeal.labelling.detectors import foot_contact
 from corporeal.labelling.event import Detector, PhysicalEvent
 from corporeal.labelling.track import Track, at_ns, crossing_s, runs, track
+from corporeal.schema import roles
 from corporeal.units import SECOND_NS
 
 
@@ -26,7 +27,7 @@ def find(
 
     Why: locomotion and manipulation are different phases, and a fall ends both.
     """
-    pose = track(recording, "base_pose")
+    pose = track(recording, roles.BASE_POSE)
     if pose is not None and pose.values.shape[1] >= 3:
         yield from _walks(pose, speed_m_s, least_s)
         yield from _sinks(pose, fallen_share, least_s)

@@ -9,6 +9,7 @@ import numpy as np
 from corporeal.episode.recording import Recording
 from corporeal.labelling.event import Detector, PhysicalEvent
 from corporeal.labelling.track import at_ns, crossing_s, runs, track
+from corporeal.schema import roles
 
 
 def find(
@@ -18,7 +19,7 @@ def find(
 
     Why: lifting is what the object does; the hand may rise without it.
     """
-    pose = track(recording, "object_pose")
+    pose = track(recording, roles.OBJECT_POSE)
     if pose is None or pose.values.shape[1] < 3:
         return
     height = pose.smooth(0.02).values[:, 2]

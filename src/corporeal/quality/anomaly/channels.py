@@ -13,6 +13,7 @@ from corporeal.quality.finding import NotAssessed
 from corporeal.quality.scoring.motion import arm_columns, on_grid
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array, Track
+from corporeal.schema import roles
 
 RATE_HZ = 10.0
 # Peaks of force and acceleration are over in a moment: they are looked for at this rate.
@@ -82,7 +83,7 @@ def _hands(
     subject: Subject, fine: NDArray[np.int64], felt: dict[str, Array], asked: dict[str, Array]
 ) -> tuple[Array, Array]:
     """Add the channels of two hands; returns where each is told to be closed (T,)."""
-    sides = [name.removesuffix("_gripper") for name in _roles(subject, "_gripper")]
+    sides = [name.removesuffix(roles.GRIPPER) for name in _roles(subject, roles.GRIPPER)]
     places = _places(subject, fine)
     if not sides:
         sides = [name.removesuffix("_hand") for name in places]
@@ -160,11 +161,11 @@ def _body(
         asked["speed_asked"] = _last(_even(told))
     except NotAssessed:
         pass
-    for name in _roles(subject, "_imu"):
+    for name in _roles(subject, roles.IMU):
         values = on_grid(subject.track(name), fine)
         felt[f"{name}_knock"] = _strongest(_change(np.linalg.norm(values[:, :3], axis=1)))
         felt[f"{name}_turn"] = _strongest(np.linalg.norm(values[:, 3:6], axis=1))
-    torque = _length(subject, "joint_torque", fine)
+    torque = _length(subject, roles.JOINT_TORQUE, fine)
     if torque is not None:
         felt["torque"] = _last(_even(torque))
 

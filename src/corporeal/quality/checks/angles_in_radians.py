@@ -12,8 +12,9 @@ from corporeal.quality.evidence.columns import bridged, listed
 from corporeal.quality.evidence.joint_evidence import DEGREES
 from corporeal.quality.evidence.joint_identity import accusations
 from corporeal.quality.finding import Finding, NotAssessed
-from corporeal.quality.subject import ACTION, STATE, Subject
+from corporeal.quality.subject import Subject
 from corporeal.quality.track import Track
+from corporeal.schema import roles
 
 
 def find(subject: Subject, *, min_excess: float = 1.4) -> Iterator[Finding]:
@@ -35,8 +36,8 @@ def find(subject: Subject, *, min_excess: float = 1.4) -> Iterator[Finding]:
         reason = error
     if subject.recording.embodiment is not None:
         joints = {joint.name: joint for joint in subject.robot.actuated}
-        for roles in (STATE, ACTION):
-            label = next((n for r in roles if (n := subject.recording.named(r))), None)
+        for wanted in (roles.MEASURED, roles.COMMANDED):
+            label = subject.recording.named(*wanted)
             if label is not None and label in subject.tracks:
                 for name in _beyond(subject.tracks[label], joints, min_excess):
                     why = "its values pass the limits of the joint, and keep them as degrees"

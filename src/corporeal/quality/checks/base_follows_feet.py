@@ -10,6 +10,7 @@ from corporeal.quality.check import Check
 from corporeal.quality.evidence.foot_drift import drift_of
 from corporeal.quality.finding import Finding, spans
 from corporeal.quality.subject import Subject
+from corporeal.schema import roles
 
 
 def find(subject: Subject, *, max_drift_m: float = 0.035) -> Iterator[Finding]:
@@ -27,8 +28,8 @@ def find(subject: Subject, *, max_drift_m: float = 0.035) -> Iterator[Finding]:
     seconds = drift.time_ns / 1e9
     worst = int(np.argmax(drift.common))
     step = max(1, len(seconds) // 400 + 1)
-    label = subject.track("base_pose").label
-    when = np.searchsorted(subject.track("base_pose").time_ns, drift.time_ns)
+    label = subject.track(roles.BASE_POSE).label
+    when = np.searchsorted(subject.track(roles.BASE_POSE).time_ns, drift.time_ns)
     frames = tuple((int(when[first]), int(when[stop - 1]) + 1) for first, stop in spans(bad))
     yield Finding(
         f"the base in {label} moves {drift.common[worst]:.3f} m away from feet that stand, by "

@@ -11,6 +11,7 @@ from corporeal.quality.evidence.footing import footing_of
 from corporeal.quality.finding import Finding, NotAssessed
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array, Track
+from corporeal.schema import roles
 
 UNITS = {100.0: "centimetres", 1000.0: "millimetres", 1 / 0.0254: "inches", 1 / 0.3048: "feet"}
 
@@ -26,7 +27,7 @@ def find(
     Why: a height in other units, or from another floor, makes every pose in the world wrong.
     Fix: convert the units, or subtract the height of the floor.
     """
-    track = subject.track("base_pose")
+    track = subject.track(roles.BASE_POSE)
     if "z" not in track.names:
         raise NotAssessed(f"{track.label} has no column z")
     height = track.values[:, track.names.index("z")]

@@ -11,6 +11,7 @@ from corporeal.quality.check import Check
 from corporeal.quality.evidence.columns import listed, thinned
 from corporeal.quality.finding import Finding, NotAssessed, spans
 from corporeal.quality.subject import Subject
+from corporeal.schema import roles
 
 
 def find(subject: Subject, *, max_excess: float = 0.15, min_samples: int = 2) -> Iterator[Finding]:
@@ -22,7 +23,7 @@ def find(subject: Subject, *, max_excess: float = 0.15, min_samples: int = 2) ->
     Why: no motor gives more than it can, so the unit, the scale or the joint is wrong.
     Fix: correct the scale, or the limit in the robot's document.
     """
-    track = subject.track("joint_torque")
+    track = subject.track(roles.JOINT_TORQUE)
     columns = subject.joint_columns(track)
     limits = {joint.name: joint.effort for joint in subject.robot.actuated if joint.effort}
     known = {name: column for name, column in columns.items() if name in limits}

@@ -12,10 +12,11 @@ from corporeal.quality.evidence.columns import around, listed, thinned
 from corporeal.quality.finding import Finding, NotAssessed, spans
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array, Track
+from corporeal.schema import roles
 
 # Steps of the resolution; a curve's own top is left by one or two.
 STRIDE = 4.0
-ROLES = ("_wrench", "_imu", "joint_torque", "_tactile")
+ROLES = (roles.WRENCH, roles.IMU, roles.JOINT_TORQUE, roles.TACTILE)
 
 
 def find(

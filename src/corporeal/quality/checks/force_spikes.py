@@ -13,6 +13,7 @@ from corporeal.quality.evidence.force_sensor import ForceSensor, force_sensors, 
 from corporeal.quality.finding import Finding, NotAssessed, spans
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array, Track, track_of
+from corporeal.schema import roles
 
 # A spike that no touch explains is over within this time.
 LONGEST_S = 0.035
@@ -56,7 +57,7 @@ def _skins(subject: Subject) -> list[Track]:
     """Tactile maps as the sum of their taxels."""
     found = []
     for label, signal in subject.recording.signals.items():
-        if signal.spec.name.endswith("_tactile") and signal.spec.kind == "array":
+        if signal.spec.name.endswith(roles.TACTILE) and signal.spec.kind == "array":
             track = track_of(label, signal)
             if len(track) >= FEW and track.values.shape[1]:
                 total = np.nansum(track.values, axis=1, keepdims=True)

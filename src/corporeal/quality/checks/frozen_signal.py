@@ -14,11 +14,12 @@ from corporeal.quality.evidence.origin import was_computed
 from corporeal.quality.finding import Finding, NotAssessed
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array, Track
+from corporeal.schema import roles
 from corporeal.units import SECOND_NS
 
 MIN_SAMPLES = 20
 # Only what a sensor measures trembles; commands, words and switches stand by nature.
-ONE_BY_ONE = ("joint_velocity", "joint_torque", "_imu", "_wrench", "base_pose")
+ONE_BY_ONE = (roles.JOINT_VELOCITY, roles.JOINT_TORQUE, roles.IMU, roles.WRENCH, roles.BASE_POSE)
 
 
 def find(

@@ -13,6 +13,7 @@ from corporeal.quality.evidence.joint_evidence import Response, compare, respons
 from corporeal.quality.evidence.joint_identity import accusations
 from corporeal.quality.finding import Finding, NotAssessed
 from corporeal.quality.subject import Subject
+from corporeal.schema import roles
 
 # Positions of fingers and grippers differ by less than this by chance: rad, m or share.
 LEAST = 0.002
@@ -35,7 +36,7 @@ def find(
         looked += 1
         for column in np.flatnonzero(_turned(answer, min_opposition, max_agreement)).tolist():
             name = answer.names[column]
-            if answer.state.spec.name.endswith("_gripper") or is_hand(
+            if answer.state.spec.name.endswith(roles.GRIPPER) or is_hand(
                 name, subject.recording.embodiment
             ):
                 told.add(name)
@@ -59,7 +60,7 @@ def find(
 
 def _answers(subject: Subject) -> Iterator[Response]:
     """Every gripper with its target, and the state with its action where that has hands."""
-    for track in subject.ending_in("_gripper").values():
+    for track in subject.ending_in(roles.GRIPPER).values():
         try:
             target = subject.track(f"{track.spec.name}_target")
             yield compare(track, target, max_lag_s=1.0, least=LEAST)

@@ -10,8 +10,9 @@ from corporeal.embodiment.embodiment import Joint
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.columns import around, thinned
 from corporeal.quality.finding import Finding, NotAssessed, spans
-from corporeal.quality.subject import ACTION, STATE, Subject
+from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array, Track
+from corporeal.schema import roles
 
 
 def find(subject: Subject, *, margin: float = 0.05, join_s: float = 0.1) -> Iterator[Finding]:
@@ -22,9 +23,9 @@ def find(subject: Subject, *, margin: float = 0.05, join_s: float = 0.1) -> Iter
     """
     joints = {joint.name: joint for joint in subject.robot.actuated}
     looked = 0
-    for roles in (STATE, ACTION):
+    for wanted in (roles.MEASURED, roles.COMMANDED):
         try:
-            track = subject.track(*roles)
+            track = subject.track(*wanted)
         except NotAssessed:
             continue
         for name, column in subject.joint_columns(track).items():

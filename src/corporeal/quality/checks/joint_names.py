@@ -13,8 +13,9 @@ from corporeal.embodiment.embodiment import Joint
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.columns import bridged, listed
 from corporeal.quality.finding import Finding, NotAssessed
-from corporeal.quality.subject import ACTION, STATE, Subject
+from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array, Track
+from corporeal.schema import roles
 
 
 def find(subject: Subject, *, min_joints: int = 2, margin: float = 0.05) -> Iterator[Finding]:
@@ -28,9 +29,9 @@ def find(subject: Subject, *, min_joints: int = 2, margin: float = 0.05) -> Iter
     Fix: put the names in the order of the data, as the finding says.
     """
     looked = 0
-    for roles in (STATE, ACTION):
+    for wanted in (roles.MEASURED, roles.COMMANDED):
         try:
-            track = subject.track(*roles)
+            track = subject.track(*wanted)
         except NotAssessed:
             continue
         looked += 1

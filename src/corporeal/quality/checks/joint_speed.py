@@ -11,6 +11,7 @@ from corporeal.quality.evidence.columns import around, bridged, thinned
 from corporeal.quality.finding import Finding, NotAssessed, spans
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array, Track
+from corporeal.schema import roles
 
 
 def find(subject: Subject, *, margin: float = 0.05, min_steps: int = 3) -> Iterator[Finding]:
@@ -24,7 +25,7 @@ def find(subject: Subject, *, margin: float = 0.05, min_steps: int = 3) -> Itera
     """
     limits = {joint.name: joint.velocity for joint in subject.robot.actuated if joint.velocity}
     looked = 0
-    for role in ("joint_velocity", "joint_position"):
+    for role in (roles.JOINT_VELOCITY, roles.JOINT_POSITION):
         try:
             track = subject.track(role)
         except NotAssessed:
@@ -35,7 +36,7 @@ def find(subject: Subject, *, margin: float = 0.05, min_steps: int = 3) -> Itera
         looked += 1
         names, numbers = list(columns), list(columns.values())
         limit = np.array([float(limits[name] or 0.0) for name in names])
-        if role == "joint_velocity":
+        if role == roles.JOINT_VELOCITY:
             speed = np.abs(bridged(track.values[:, numbers]))
         else:
             speed = _steady(track, numbers, min_steps)
@@ -67,7 +68,7 @@ def _finding(
 ) -> Finding:
     frames = spans(speed > (1 + margin) * limit, join=5)
     worst = int(speed.argmax())
-    how = "" if track.spec.name == "joint_velocity" else ", going by its position"
+    how = "" if track.spec.name == roles.JOINT_VELOCITY else ", going by its position"
     return Finding(
         f"{name} of {track.label} moves at {speed[worst]:.1f} rad/s at {track.seconds[worst]:.2f} s"
         f"{how}; its motor reaches {limit:.1f} rad/s",

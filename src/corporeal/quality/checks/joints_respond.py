@@ -13,6 +13,7 @@ from corporeal.quality.evidence.joint_evidence import Response, response
 from corporeal.quality.finding import Finding, NotAssessed, spans
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array
+from corporeal.schema import roles
 
 # A run of repeats is no chance below this probability, going by the rest of the column.
 IMPROBABLE = 1e-12
@@ -82,7 +83,7 @@ def _shifted(answer: Response) -> Array:
 def _travel(subject: Subject, answer: Response) -> Array | None:
     """How far each joint has gone (T, D) by its own velocity; None where it has none."""
     try:
-        velocity = subject.track("joint_velocity")
+        velocity = subject.track(roles.JOINT_VELOCITY)
     except NotAssessed:
         return None
     order = {name: column for column, name in enumerate(velocity.names)}

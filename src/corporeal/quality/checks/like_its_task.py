@@ -10,6 +10,7 @@ from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.check import Check
 from corporeal.quality.finding import Finding, NotAssessed
 from corporeal.quality.track import Array
+from corporeal.schema import roles
 
 # Columns that must stand out together: one alone may be a habit.
 _TOGETHER = 3
@@ -115,7 +116,7 @@ def _grippers(episode: Synopsis) -> Array:
     travel = [
         float(moments.quantiles["q99"][0] - moments.quantiles["q01"][0])
         for label, moments in episode.moments.items()
-        if label.endswith("_gripper") and moments.quantiles
+        if label.endswith(roles.GRIPPER) and moments.quantiles
     ]
     both = sorted(np.nan_to_num(travel).tolist())[-2:]
     return np.array([0.0] * (2 - len(both)) + both)

@@ -13,8 +13,9 @@ from corporeal.episode.recording import Recording
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.reader_defects import reported
 from corporeal.quality.finding import Finding
-from corporeal.quality.subject import ACTION, STATE, Subject
+from corporeal.quality.subject import Subject
 from corporeal.quality.track import Track
+from corporeal.schema import roles
 from corporeal.units import SECOND_NS
 
 
@@ -57,7 +58,7 @@ def _width(track: Track) -> Iterator[Finding]:
 
 def _counts(subject: Subject) -> Iterator[Finding]:
     stated = subject.recording.metadata.get("length", subject.recording.metadata.get("frames"))
-    label = next(filter(None, map(subject.recording.named, (*STATE, *ACTION))), None)
+    label = subject.recording.named(*roles.MEASURED, *roles.COMMANDED)
     if not isinstance(stated, int) or label is None:
         return
     count = len(subject.recording.signals[label])

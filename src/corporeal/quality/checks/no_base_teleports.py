@@ -10,6 +10,7 @@ from corporeal.quality.check import Check
 from corporeal.quality.evidence.footing import base_jumps
 from corporeal.quality.finding import Finding, NotAssessed, spans
 from corporeal.quality.subject import Subject
+from corporeal.schema import roles
 
 
 def find(
@@ -23,15 +24,15 @@ def find(
     Why: a jump of the tracker moves every link in the world at once, and with it the object.
     Fix: drop the frames, or align the two parts by the feet.
     """
-    track = subject.track("base_pose")
-    if len(track) < 5 or not {"x", "y", "z"} <= set(track.names):
+    track = subject.track(roles.BASE_POSE)
+    if len(track) < 5 or not set(roles.POSITION) <= set(track.names):
         raise NotAssessed(f"{track.label} has {len(track)} samples of a position")
     step, jump = base_jumps(track, max_step_m=max_step_m, max_speed_m_s=max_speed_m_s)
     if not jump.any():
         return
     worst = int(np.argmax(np.where(jump, step, 0.0)))
     window = slice(max(0, worst - 60), worst + 61)
-    columns = {name: track.values[window, track.names.index(name)] for name in ("x", "y", "z")}
+    columns = {name: track.values[window, track.names.index(name)] for name in roles.POSITION}
     yield Finding(
         f"the base in {track.label} jumps by {step[worst]:.3f} m at "
         f"{track.seconds[worst + 1]:.3f} s, {np.count_nonzero(jump)} times in all.",

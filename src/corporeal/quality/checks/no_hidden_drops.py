@@ -11,8 +11,9 @@ from corporeal.quality.check import Check
 from corporeal.quality.evidence.columns import around, bridged, thinned
 from corporeal.quality.evidence.lost_frames import SIDE, losses, repeats
 from corporeal.quality.finding import Finding, NotAssessed, spans
-from corporeal.quality.subject import ACTION, Subject
+from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array, Track
+from corporeal.schema import roles
 
 
 def find(
@@ -50,7 +51,7 @@ def _even(track: Track) -> NDArray[np.bool_]:
 def _beside(subject: Subject, state: Track) -> Array | None:
     """The action, where it was written in the same rows as the state."""
     try:
-        action = subject.track(*ACTION)
+        action = subject.track(*roles.COMMANDED)
     except NotAssessed:
         return None
     same = len(action) == len(state) and np.array_equal(action.time_ns, state.time_ns)

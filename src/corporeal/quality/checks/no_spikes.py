@@ -13,13 +13,20 @@ from corporeal.quality.evidence.columns import around, bridged, listed, thinned
 from corporeal.quality.evidence.excursion import excursions, neighbourhood
 from corporeal.quality.evidence.hand_columns import is_hand
 from corporeal.quality.finding import Finding, NotAssessed, spans
-from corporeal.quality.subject import ACTION, STATE, Subject
+from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array, Track
+from corporeal.schema import roles
 
 # Forces have a check of their own: a hand that strikes a table leaps by nature.
-SKIPPED = ("_wrench", "_tactile")
+SKIPPED = (roles.WRENCH, roles.TACTILE)
 # What a body can do in a few samples, by the end of the role: the rest is no evidence.
-LEAST = {"_imu": 5.0, "joint_torque": 10.0, "joint_velocity": 2.0, "_gripper": 0.015, "pose": 0.05}
+LEAST = {
+    roles.IMU: 5.0,
+    roles.JOINT_TORQUE: 10.0,
+    roles.JOINT_VELOCITY: 2.0,
+    roles.GRIPPER: 0.015,
+    "pose": 0.05,
+}
 # A target may be rougher than a position: nothing heavy has to follow it within a sample.
 ROUGHER = 1.5
 MIN_SAMPLES = 12
@@ -45,19 +52,21 @@ def find(
         raise NotAssessed("no stream of numbers that is long enough")
     for track in tracks:
         role = track.spec.name
-        usual = min_leap * (ROUGHER if role in ACTION else 1.0)
+        usual = min_leap * (ROUGHER if role in roles.COMMANDED else 1.0)
         least = next((floor for end, floor in LEAST.items() if role.endswith(end)), usual)
         values = bridged(track.values)
         size = excursions(values, widest)
         if not (size > least).any():
             continue
         leaps = (size > least) & (size > ratio * neighbourhood(size, widest))
-        if leaps.any() and role in (*STATE, *ACTION, "joint_velocity"):
+        if leaps.any() and role in (*roles.MEASURED, *roles.COMMANDED, roles.JOINT_VELOCITY):
             leaps &= ~(_switches(values) & ~_joints(subject, track))
-        if leaps.any() and role.endswith(("_imu", "joint_torque", "joint_velocity", *ACTION)):
-            alone = _only(size, widest) if role in ACTION else _alone(size, widest)
+        if leaps.any() and role.endswith(
+            (roles.IMU, roles.JOINT_TORQUE, roles.JOINT_VELOCITY, *roles.COMMANDED)
+        ):
+            alone = _only(size, widest) if role in roles.COMMANDED else _alone(size, widest)
             leaps &= alone | ((size > least).mean(axis=1, keepdims=True) > 0.8)
-        if leaps.any() and role == "joint_velocity":
+        if leaps.any() and role == roles.JOINT_VELOCITY:
             leaps &= ~_explained(subject, track, size)
         if leaps.any():
             yield _finding(track, leaps, size, least, widest)
@@ -96,7 +105,7 @@ def _only(size: Array, widest: int) -> NDArray[np.bool_]:
 def _explained(subject: Subject, velocity: Track, size: Array) -> NDArray[np.bool_]:
     """Leaps of the velocity that the position shows as well: the joint did move."""
     try:
-        position = subject.track("joint_position")
+        position = subject.track(roles.JOINT_POSITION)
     except NotAssessed:
         return np.zeros(size.shape, bool)
     if len(position) < 3 or position.values.shape[1] != size.shape[1] or position.period_s <= 0:

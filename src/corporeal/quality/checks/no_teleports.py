@@ -12,8 +12,9 @@ from corporeal.quality.evidence.columns import around, bridged, listed, thinned
 from corporeal.quality.evidence.excursion import steps
 from corporeal.quality.evidence.joint_evidence import response
 from corporeal.quality.finding import Finding, NotAssessed
-from corporeal.quality.subject import ACTION, STATE, Subject
+from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array, Track
+from corporeal.schema import roles
 
 MIN_SAMPLES = 12
 # So many targets at once mean a controller that takes over.
@@ -29,9 +30,9 @@ def find(subject: Subject, *, min_step: float = 0.2, ratio: float = 4.0) -> Iter
     Fix: cut the episode there, or correct the offset after the step.
     """
     looked = 0
-    for roles in (STATE, ACTION):
+    for wanted in (roles.MEASURED, roles.COMMANDED):
         try:
-            track = subject.track(*roles)
+            track = subject.track(*wanted)
         except NotAssessed:
             continue
         if len(track) < MIN_SAMPLES:
@@ -39,7 +40,7 @@ def find(subject: Subject, *, min_step: float = 0.2, ratio: float = 4.0) -> Iter
         looked += 1
         values = bridged(track.values)
         jumps = _jumps(values, min_step, ratio)
-        if roles == ACTION and jumps.any():
+        if wanted == roles.COMMANDED and jumps.any():
             jumps = _unfollowed(subject, track, values, jumps)
         if jumps.any():
             yield _finding(track, values, jumps, min_step)

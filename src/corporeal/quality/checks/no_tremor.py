@@ -13,8 +13,9 @@ from corporeal.quality.check import Check
 from corporeal.quality.evidence.columns import around, bridged, thinned
 from corporeal.quality.evidence.joint_evidence import paired
 from corporeal.quality.finding import Finding, NotAssessed, spans
-from corporeal.quality.subject import ACTION, STATE, Subject
+from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array, Track
+from corporeal.schema import roles
 
 # A tremor lasts: it must fill this many half-overlapping windows in a row.
 WINDOWS = 3
@@ -61,9 +62,9 @@ def find(
     Why: a policy imitates the tremor, and gears wear out under it.
     Fix: filter the state below 5 Hz, lower the servo's gain, let the operator rest.
     """
-    state = subject.track(*STATE)
+    state = subject.track(*roles.MEASURED)
     try:
-        action = subject.track(*ACTION)
+        action = subject.track(*roles.COMMANDED)
         names, ours, theirs = paired(state, action)
     except NotAssessed:
         names, ours, theirs = list(state.names), list(range(len(state.names))), []

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.protocol_rules import marks_s, protocol_of
 from corporeal.quality.finding import Finding
-from corporeal.quality.subject import STATE, Subject
+from corporeal.quality.subject import Subject
+from corporeal.schema import roles
 
 
 def find(subject: Subject) -> Iterator[Finding]:
@@ -18,7 +19,7 @@ def find(subject: Subject) -> Iterator[Finding]:
     """
     allowed = protocol_of(subject).duration_s
     marked = marks_s(subject.recording.metadata)
-    state = subject.track(*STATE)
+    state = subject.track(*roles.MEASURED)
     whole = float(state.seconds[-1] - state.seconds[0]) if len(state) else 0.0
     lasts = whole if marked is None else marked[1] - marked[0]
     if lasts in allowed:

@@ -13,6 +13,7 @@ from corporeal.quality.finding import Finding, NotAssessed
 from corporeal.quality.subject import Subject
 from corporeal.quality.synopsis import peak_force_n
 from corporeal.quality.track import Array
+from corporeal.schema import roles
 
 # Below this share of the lowest allowed force a hand is not gripping at all.
 _TOUCH = 0.2
@@ -43,7 +44,7 @@ def _maps(subject: Subject) -> dict[str, tuple[Array, float]]:
     """Sum of pressures (T,) of every tactile map, and its rate."""
     found = {}
     for label, signal in subject.recording.signals.items():
-        if signal.spec.name.endswith("_tactile") and signal.spec.unit == "Pa" and len(signal):
+        if signal.spec.name.endswith(roles.TACTILE) and signal.spec.unit == "Pa" and len(signal):
             values = np.asarray(signal[:], np.float64).reshape(len(signal), -1)
             found[label] = (np.nan_to_num(values.sum(axis=1)), signal.spec.rate_hz or 60.0)
     return found

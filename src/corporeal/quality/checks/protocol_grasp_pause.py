@@ -11,6 +11,7 @@ from corporeal.quality.evidence.protocol_rules import hand_speeds, protocol_of
 from corporeal.quality.finding import Finding, NotAssessed
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Track
+from corporeal.schema import roles
 
 
 def find(subject: Subject, *, max_speed_m_s: float = 0.08) -> Iterator[Finding]:
@@ -25,8 +26,8 @@ def find(subject: Subject, *, max_speed_m_s: float = 0.08) -> Iterator[Finding]:
     speeds = hand_speeds(subject)
     state = subject.tracks[subject.posture.label]
     seen = False
-    for label, track in subject.ending_in("_gripper").items():
-        side = track.spec.name.removesuffix("_gripper")
+    for label, track in subject.ending_in(roles.GRIPPER).items():
+        side = track.spec.name.removesuffix(roles.GRIPPER)
         speed = next((each for name, each in speeds.items() if name.startswith(side)), None)
         closed = _closed_at(track)
         if speed is None or closed is None:

@@ -12,6 +12,7 @@ from corporeal.quality.evidence.object_motion import object_course
 from corporeal.quality.evidence.protocol_rules import not_failed, protocol_of
 from corporeal.quality.finding import Finding, NotAssessed
 from corporeal.quality.subject import Subject
+from corporeal.schema import roles
 
 
 def find(subject: Subject) -> Iterator[Finding]:
@@ -31,7 +32,7 @@ def find(subject: Subject) -> Iterator[Finding]:
         yield Finding(
             f"the object rests {100 * error:.1f} cm from its goal; the protocol allows "
             f"{100 * wanted:.1f} cm",
-            stream=subject.recording.named("object_pose"),
+            stream=subject.recording.named(roles.OBJECT_POSE),
             value=error,
             limit=wanted,
         )

@@ -14,6 +14,7 @@ from corporeal.quality.evidence.stillness import stillness
 from corporeal.quality.finding import Finding, NotAssessed
 from corporeal.quality.subject import Subject
 from corporeal.quality.synopsis import peak_force_n
+from corporeal.schema import roles
 
 WALKED_M = 0.25
 
@@ -60,7 +61,7 @@ def _collision(subject: Subject, rule: Prohibition) -> Iterator[Finding]:
 
 
 def _regrasp(subject: Subject, rule: Prohibition) -> Iterator[Finding]:
-    grippers = subject.ending_in("_gripper")
+    grippers = subject.ending_in(roles.GRIPPER)
     if not grippers:
         raise NotAssessed("no gripper")
     limit = rule.limit if rule.limit is not None else 1.0
@@ -83,7 +84,7 @@ def _regrasp(subject: Subject, rule: Prohibition) -> Iterator[Finding]:
 
 
 def _walking(subject: Subject, _: Prohibition) -> Iterator[Finding]:
-    track = subject.track("base_pose")
+    track = subject.track(roles.BASE_POSE)
     if not len(track):
         raise NotAssessed(f"{track.label} has no samples")
     gone = np.linalg.norm(track.values[:, :2] - track.values[0, :2], axis=1)

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.protocol_rules import marks_s, protocol_of
 from corporeal.quality.finding import Finding, NotAssessed
-from corporeal.quality.subject import STATE, Subject
+from corporeal.quality.subject import Subject
+from corporeal.schema import roles
 
 
 def find(subject: Subject, *, slack_s: float = 0.05) -> Iterator[Finding]:
@@ -37,7 +38,7 @@ def _rolls(subject: Subject) -> tuple[float, float]:
     if isinstance(roll, Mapping) and {"pre_s", "post_s"} <= {*roll}:
         return float(roll["pre_s"]), float(roll["post_s"])
     marked = marks_s(metadata)
-    state = subject.track(*STATE)
+    state = subject.track(*roles.MEASURED)
     if marked is None or not len(state):
         raise NotAssessed("neither marks nor rolls are recorded")
     return marked[0] - float(state.seconds[0]), float(state.seconds[-1]) - marked[1]

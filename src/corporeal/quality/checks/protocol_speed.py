@@ -12,6 +12,7 @@ from corporeal.quality.evidence.protocol_rules import hand_speeds, protocol_of
 from corporeal.quality.finding import Finding, NotAssessed, spans
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array
+from corporeal.schema import roles
 
 _STEP_S = 0.1
 
@@ -48,7 +49,7 @@ def _hands(subject: Subject, limit: float, min_s: float) -> Iterator[Finding]:
 
 
 def _joints(subject: Subject, share: float) -> Iterator[Finding]:
-    state = subject.track("joint_position")
+    state = subject.track(roles.JOINT_POSITION)
     limits = {joint.name: joint.velocity for joint in subject.robot.joints}
     rates = np.abs(state.rate)
     for column, name in enumerate(state.names):
@@ -60,7 +61,7 @@ def _joints(subject: Subject, share: float) -> Iterator[Finding]:
 
 
 def _base(subject: Subject, limit: float, min_s: float) -> Iterator[Finding]:
-    track = subject.track("base_pose")
+    track = subject.track(roles.BASE_POSE)
     if len(track) < 3 or track.period_s <= 0:
         raise NotAssessed(f"{track.label} has {len(track)} samples")
     step = max(1, round(_STEP_S / track.period_s))

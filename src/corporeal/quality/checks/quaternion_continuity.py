@@ -11,6 +11,7 @@ from corporeal.quality.evidence.rigid_motion import steps_rad
 from corporeal.quality.finding import Finding, NotAssessed, spans
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array, Track
+from corporeal.schema import roles
 
 KNOCKED = 4.0
 
@@ -38,7 +39,7 @@ def find(
         angle = steps_rad(unit)
         seconds = np.maximum(np.diff(track.seconds), 1e-9)
         # A thing that is knocked turns faster than a robot does.
-        room = KNOCKED if track.spec.name == "object_pose" else 1.0
+        room = KNOCKED if track.spec.name == roles.OBJECT_POSE else 1.0
         jump = (angle > room * max_step_rad) & (angle / seconds > room * max_rate_rad_s)
         if jump.any():
             yield _jump(track, angle, jump, room * max_step_rad)

@@ -11,6 +11,7 @@ from corporeal.quality.evidence.base_order import LAST, STATED, base_order
 from corporeal.quality.evidence.mounting import foot_links
 from corporeal.quality.finding import Finding, NotAssessed
 from corporeal.quality.subject import Subject
+from corporeal.schema import roles
 
 
 def find(subject: Subject) -> Iterator[Finding]:
@@ -22,7 +23,7 @@ def find(subject: Subject) -> Iterator[Finding]:
     Why: a robot that turns about the wrong axis looks nearly right while it stands.
     Fix: put the four columns in the stated order w x y z.
     """
-    track = subject.track("base_pose")
+    track = subject.track(roles.BASE_POSE)
     order = base_order(subject)
     if order.is_as_stated:
         _require_evidence(subject)

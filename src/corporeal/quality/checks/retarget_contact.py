@@ -12,6 +12,7 @@ from corporeal.quality.evidence.footing import Footing, footing_of
 from corporeal.quality.finding import Finding, NotAssessed, spans
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array
+from corporeal.schema import roles
 
 _PARTS = ("heel", "toe")
 
@@ -56,7 +57,7 @@ def find(
 
 def _contacts(subject: Subject, footing: Footing) -> NDArray[np.bool_]:
     """Contacts (T, F, 2) of heel and toe on the footing's clock, in the order of its feet."""
-    track = subject.track("foot_contact")
+    track = subject.track(roles.FOOT_CONTACT)
     wanted = [f"{name}_{part}" for name in footing.names for part in _PARTS]
     absent = [name for name in wanted if name not in track.names]
     if absent:

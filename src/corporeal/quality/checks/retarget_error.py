@@ -12,6 +12,7 @@ from corporeal.quality.evidence.columns import around, thinned
 from corporeal.quality.finding import Finding, NotAssessed, spans
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Track
+from corporeal.schema import roles
 
 
 def find(
@@ -24,7 +25,7 @@ def find(
     Why: such frames are out of the robot's reach: they teach another motion than was shown.
     Fix: retarget again with a policy for these frames (clip, interpolate, split), or reject them.
     """
-    track = subject.track("retarget_error")
+    track = subject.track(roles.RETARGET_ERROR)
     if not len(track):
         raise NotAssessed(f"{track.label} has no samples")
     known = _known(subject, track, min_confidence)
@@ -50,7 +51,7 @@ def find(
 def _known(subject: Subject, track: Track, least: float) -> NDArray[np.bool_]:
     """Where (T, N) there is a goal: everywhere, unless a stream of confidences says otherwise."""
     try:
-        sure = subject.track("retarget_confidence")
+        sure = subject.track(roles.RETARGET_CONFIDENCE)
     except NotAssessed:
         return np.ones(track.values.shape, bool)
     if sure.values.shape != track.values.shape:

@@ -10,6 +10,7 @@ from corporeal.quality.check import Check
 from corporeal.quality.evidence.columns import around, thinned
 from corporeal.quality.finding import Finding, NotAssessed, spans
 from corporeal.quality.subject import Subject
+from corporeal.schema import roles
 
 
 def find(
@@ -23,7 +24,7 @@ def find(
     Why: what nobody saw is invented; a policy would learn the invention as if it were shown.
     Fix: capture it again with the markers in view, or retarget with the gap cut out.
     """
-    track = subject.track("retarget_confidence")
+    track = subject.track(roles.RETARGET_CONFIDENCE)
     if not len(track):
         raise NotAssessed(f"{track.label} has no samples")
     step_s = float(np.median(np.diff(track.seconds))) if len(track) > 1 else 0.0

@@ -15,6 +15,7 @@ from corporeal.quality.evidence.rigid_motion import columns_of, world_turns
 from corporeal.quality.finding import Finding, NotAssessed, spans
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array, Track
+from corporeal.schema import roles
 
 # An IMU feels every jolt: its vertical is that of this many seconds.
 SETTLE_S = 0.3
@@ -90,7 +91,7 @@ def _attitude(subject: Subject) -> tuple[str, Array, Array, Array]:
         usual = float(np.nanmedian(base[:, 2])) if np.isfinite(base[:, 2]).any() else -1.0
         sane = subject.robot.standing is not None and 0 < usual < 2 * subject.robot.standing.height
         height = base[:, 2] if sane else np.full(len(base), np.nan)
-    track = subject.track("base_pose")
+    track = subject.track(roles.BASE_POSE)
     if len(track) < 2:
         return posture.label, posture.time_ns / 1e9, height, tilt
     # Findings name samples of the base pose, which has a clock of its own.
@@ -102,7 +103,7 @@ def _attitude(subject: Subject) -> tuple[str, Array, Array, Array]:
 def _felt(subject: Subject) -> tuple[str, Array, Array, Array]:
     """The same from an IMU: up is where it is pushed to, and the lower foot is on the ground."""
     posture = subject.posture
-    tracks = subject.ending_in("_imu").values()
+    tracks = subject.ending_in(roles.IMU).values()
     mounted = [(track, mount_of(subject.robot, track.spec)) for track in tracks]
     on_base = [
         (track, mount)

@@ -26,6 +26,7 @@ from corporeal.quality.evidence.rigid_motion import (
 from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array
+from corporeal.schema import roles
 
 # Where w x y z are found in the four columns that are said to be w x y z.
 STATED, LAST, FIRST = "as stated", "w last", "w first"
@@ -89,7 +90,7 @@ def upward_of(subject: Subject) -> Array:
     if posture.base is not None:
         w, x, y, z = base_order(subject).base[:, 3:].T
         return np.stack([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)], axis=1)
-    for track in subject.ending_in("_imu").values():
+    for track in subject.ending_in(roles.IMU).values():
         mount = mount_of(subject.robot, track.spec)
         if mount is not None and mount.link == subject.robot.base and len(track) > 2:
             force = track.at(posture.time_ns)[:, columns_of(track, ("ax", "ay", "az"), 0)]
@@ -157,7 +158,7 @@ def _gyro(subject: Subject, rotations: Array) -> float:
     seconds = posture.time_ns / 1e9
     poses = poses_in_base(subject)
     errors = [1.0]
-    for track in subject.ending_in("_imu").values():
+    for track in subject.ending_in(roles.IMU).values():
         mount = mount_of(subject.robot, track.spec)
         if mount is None or len(track) < 2 or track.values.shape[1] < 6:
             continue

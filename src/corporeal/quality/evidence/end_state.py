@@ -9,7 +9,8 @@ import numpy as np
 from corporeal.protocol.protocol import State
 from corporeal.quality.evidence.protocol_rules import window
 from corporeal.quality.finding import Finding, NotAssessed
-from corporeal.quality.subject import STATE, Subject
+from corporeal.quality.subject import Subject
+from corporeal.schema import roles
 
 # What a person who stands still may still do: sway and tremor.
 SWAY_RAD, SWAY_M = 0.08, 0.005
@@ -36,7 +37,7 @@ def judge(subject: Subject, wanted: State, *, at_end: bool) -> Iterator[Finding]
 
 
 def _still(subject: Subject, wanted: State, span: tuple[int, int], where: str) -> Iterator[Finding]:
-    state = subject.track(*STATE)
+    state = subject.track(*roles.MEASURED)
     radians = [number for number, unit in enumerate(state.units) if unit == "rad"]
     if not wanted.still_s or not radians:
         raise NotAssessed("no stillness is asked for, or no joint is in radians")
@@ -63,7 +64,7 @@ def _upright(
     if height < UPRIGHT:
         yield Finding(
             f"the robot does not stand {where}: its pelvis is at {100 * height:.0f} % of standing",
-            stream=subject.recording.named("base_pose"),
+            stream=subject.recording.named(roles.BASE_POSE),
             value=height,
             limit=UPRIGHT,
         )
@@ -72,7 +73,7 @@ def _upright(
 def _posture(
     subject: Subject, wanted: State, span: tuple[int, int], where: str
 ) -> Iterator[Finding]:
-    state = subject.track(*STATE)
+    state = subject.track(*roles.MEASURED)
     known = {name: number for number, name in enumerate(state.names)}
     asked = {name: angle for name, angle in wanted.posture.items() if name in known}
     if not asked:
@@ -92,10 +93,10 @@ def _posture(
 def _grippers(
     subject: Subject, wanted: State, span: tuple[int, int], where: str
 ) -> Iterator[Finding]:
-    grippers = subject.ending_in("_gripper")
+    grippers = subject.ending_in(roles.GRIPPER)
     if wanted.grippers == "any" or not grippers:
         raise NotAssessed("no gripper is asked for or recorded")
-    state = subject.track(*STATE)
+    state = subject.track(*roles.MEASURED)
     begin, end = state.time_ns[span[0]], state.time_ns[span[1] - 1]
     for label, track in grippers.items():
         inside = track.values[(track.time_ns >= begin) & (track.time_ns <= end)]
@@ -121,8 +122,8 @@ def _object(
 ) -> Iterator[Finding]:
     if not wanted.object_resting:
         raise NotAssessed("no object is asked for")
-    track = subject.track("object_pose")
-    state = subject.track(*STATE)
+    track = subject.track(roles.OBJECT_POSE)
+    state = subject.track(*roles.MEASURED)
     begin, end = state.time_ns[span[0]], state.time_ns[span[1] - 1]
     inside = np.flatnonzero((track.time_ns >= begin) & (track.time_ns <= end))
     if not len(inside):

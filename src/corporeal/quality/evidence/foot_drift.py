@@ -11,6 +11,7 @@ from corporeal.quality.evidence.footing import base_jumps, drifts, footing_of, l
 from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array
+from corporeal.schema import roles
 
 # A jump of the base, as the check of it takes them: no foot is blamed for one.
 JUMP_M, JUMP_M_S = 0.04, 2.5
@@ -47,7 +48,7 @@ def _drift(subject: Subject) -> Drift:
     except NotAssessed:
         loads = None
     standing = stances(footing, loads, 9.81 * subject.robot.mass)
-    track = subject.track("base_pose")
+    track = subject.track(roles.BASE_POSE)
     if len(track) >= 5:
         _, jump = base_jumps(track, max_step_m=JUMP_M, max_speed_m_s=JUMP_M_S)
         for when in track.time_ns[1:][jump]:

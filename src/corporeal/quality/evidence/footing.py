@@ -14,6 +14,7 @@ from corporeal.quality.evidence.mounting import ancestors, foot_links, mount_of
 from corporeal.quality.finding import NotAssessed, spans
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array, Track
+from corporeal.schema import roles
 
 # Part of the frames in which the lower foot is below the ground at most: a step or a fall lifts it.
 GROUND_SHARE = 0.3
@@ -85,7 +86,7 @@ def ankle_tracks(subject: Subject) -> dict[str, Track]:
         for name, (link, _) in foot_links(subject).items()
     }
     found: dict[str, Track] = {}
-    for track in subject.ending_in("_wrench").values():
+    for track in subject.ending_in(roles.WRENCH).values():
         mount = mount_of(subject.robot, track.spec)
         for name, chain in chains.items():
             if mount is not None and mount.link in chain and track.values.shape[1] >= 3:
@@ -157,7 +158,7 @@ def base_jumps(
     track: Track, *, max_step_m: float, max_speed_m_s: float
 ) -> tuple[Array, NDArray[np.bool_]]:
     """Length of every step (T-1,) of a base pose, and which of them come out of the blue."""
-    place = track.values[:, [track.names.index(name) for name in ("x", "y", "z")]]
+    place = track.values[:, [track.names.index(name) for name in roles.POSITION]]
     place = np.where(np.isfinite(place), place, np.nan)
     step = np.linalg.norm(np.diff(place, axis=0), axis=1)
     seconds = np.maximum(np.diff(track.seconds), 1e-9)

@@ -13,6 +13,7 @@ from corporeal.quality.evidence.rigid_motion import GRAVITY
 from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array, Track
+from corporeal.schema import roles
 
 # A hand is free in some tenth of an episode, at least at its beginning.
 FREE_SHARE = 0.1
@@ -48,7 +49,7 @@ class ForceSensor:
 def force_sensors(subject: Subject) -> list[ForceSensor]:
     """Every wrench stream with samples; raises NotAssessed when there is none."""
     found = []
-    for track in subject.ending_in("_wrench").values():
+    for track in subject.ending_in(roles.WRENCH).values():
         if len(track) < 3 or track.values.shape[1] < 3:
             continue
         on_foot = any(word in track.spec.name for word in FOOT_WORDS)

@@ -14,6 +14,7 @@ from corporeal.quality.evidence.columns import bridged
 from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array
+from corporeal.schema import roles
 
 # Postures looked at: weight changes slowly.
 FRAMES = 36
@@ -64,7 +65,7 @@ def weigh(subject: Subject) -> Weighing:
 
 def _weigh(subject: Subject) -> Weighing:
     robot = subject.robot
-    torque = subject.track("joint_torque")
+    torque = subject.track(roles.JOINT_TORQUE)
     posture = subject.posture
     columns = subject.joint_columns(torque)
     names = robot.joint_names

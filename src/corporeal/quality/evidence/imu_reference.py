@@ -29,6 +29,7 @@ from corporeal.quality.evidence.rigid_motion import (
 from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array, Track
+from corporeal.schema import roles
 
 # No robot accelerates so for half of an episode.
 IMPLAUSIBLE_M_S2 = 3.0
@@ -73,7 +74,7 @@ def references(subject: Subject) -> list[ImuReference]:
 
 def _references(subject: Subject) -> list[ImuReference]:
     require_finite(subject)
-    tracks = [track for track in subject.ending_in("_imu").values() if len(track) >= 20]
+    tracks = [track for track in subject.ending_in(roles.IMU).values() if len(track) >= 20]
     mounted = [(track, mount_of(subject.robot, track.spec)) for track in tracks]
     known = [(track, mount) for track, mount in mounted if mount is not None]
     if not known:

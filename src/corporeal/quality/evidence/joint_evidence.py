@@ -14,6 +14,7 @@ from corporeal.quality.evidence.columns import bridged
 from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array, Track
+from corporeal.schema import roles
 
 # A command may take this long to show in the state.
 MAX_LAG_S = 0.5
@@ -202,7 +203,7 @@ def _kept(subject: Subject, key: str, make: Callable[[], Response]) -> Response:
 
 
 def _motion(subject: Subject) -> Response:
-    position, velocity = subject.track("joint_position"), subject.track("joint_velocity")
+    position, velocity = subject.track(roles.JOINT_POSITION), subject.track(roles.JOINT_VELOCITY)
     if len(position) < MIN_SAMPLES or position.period_s <= 0:
         raise NotAssessed(f"{position.label} has {len(position)} samples")
     # Wide differences: a step of an encoder must not look like a speed.

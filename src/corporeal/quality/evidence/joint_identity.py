@@ -14,6 +14,7 @@ from corporeal.quality.evidence.joint_evidence import Response, motion, response
 from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Track
+from corporeal.schema import roles
 
 Role = Literal["state", "action", "velocity"]
 
@@ -123,11 +124,11 @@ def _of_answer(
         role = _by_weight(seen.weighing, claim, answer) or _by_limits(subject, answer, names)
         if role is None and _confirmed(seen.moved, claim, answer):
             why = f"{why}; the velocity agrees with the position"
-    roles: tuple[Role, ...] = (role,) if role else ("state", "action")
+    wanted: tuple[Role, ...] = (role,) if role else ("state", "action")
     if role is None:
         why += "; which of the two is wrong cannot be told from this episode"
     partners = tuple(answer.names[column] for column in claim.partners)
-    for each in roles:
+    for each in wanted:
         stream = answer.state.label if each == "state" else answer.action.label
         yield Accusation(claim.kind, names, partners, each, stream, why, claim.before, claim.after)
 
@@ -228,7 +229,7 @@ def _of_weight(subject: Subject, seen: Witnesses, best: Swap) -> Iterator[Accusa
     kind: Kind = "flipped" if best.flips else "exchanged"
     names = best.flips or tuple(name for pair in best.pairs for name in pair)
     partners = best.flips or tuple(name for pair in best.pairs for name in pair[::-1])
-    labels: list[tuple[Role, Track]] = [("state", subject.track("joint_position"))]
+    labels: list[tuple[Role, Track]] = [("state", subject.track(roles.JOINT_POSITION))]
     if seen.answer is not None:
         labels.append(("action", seen.answer.action))
     for role, track in labels:

@@ -16,6 +16,7 @@ from corporeal.quality.evidence.mounting import Mount, has_chain, mount_of
 from corporeal.quality.finding import Finding, NotAssessed
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Track
+from corporeal.schema import roles
 from corporeal.units import SECOND_NS
 
 Array = NDArray[np.float64]
@@ -90,7 +91,10 @@ def velocity_pairs(subject: Subject) -> list[tuple[Pair, Lag]]:
     """The stream of joint velocities against the rate of change of the positions."""
 
     def make() -> list[list[Pair]]:
-        position, velocity = subject.track("joint_position"), subject.track("joint_velocity")
+        position, velocity = (
+            subject.track(roles.JOINT_POSITION),
+            subject.track(roles.JOINT_VELOCITY),
+        )
         shared = [name for name in position.names if name in velocity.names]
         if len(position) < 8 or len(velocity) < 8 or not shared:
             raise NotAssessed("joint positions and velocities have nothing in common")
@@ -112,7 +116,7 @@ def imu_pairs(subject: Subject) -> list[tuple[Pair, Lag]]:
     """
 
     def make() -> list[list[Pair]]:
-        imus = [track for track in subject.ending_in("_imu").values() if _has_gyro(track)]
+        imus = [track for track in subject.ending_in(roles.IMU).values() if _has_gyro(track)]
         if not imus:
             raise NotAssessed("no *_imu stream with a gyroscope")
         found = [pairs for pairs in (_references(subject, track) for track in imus) if pairs]
@@ -186,7 +190,7 @@ def _seen_from(
 ) -> list[tuple[str, str, Array]]:
     """Rotations of the sensor as seen from the world and from each foot."""
     found = []
-    base = subject.recording.named("base_pose")
+    base = subject.recording.named(roles.BASE_POSE)
     if base is not None and subject.posture.base is not None:
         found.append((f"the turning of {mount.link} by {base}", base, turned))
     frames = {frame.name: frame.link for frame in subject.robot.frames}

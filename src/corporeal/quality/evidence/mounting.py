@@ -11,10 +11,10 @@ from corporeal.embodiment.kinematics import Kinematics, Poses, placement_of
 from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array
-from corporeal.schema import Stream
+from corporeal.schema import Stream, roles
 
 # What a stream of a sensor ends in, and what its place on the robot is called without it.
-SENSORS = ("_imu", "_wrench", "_tactile")
+SENSORS = (roles.IMU, roles.WRENCH, roles.TACTILE)
 # Words for the link that floats, whatever the robot's own document calls it.
 BASE_WORDS = ("pelvis", "base", "trunk", "body", "imu", "root")
 

@@ -9,6 +9,7 @@ import numpy as np
 from corporeal.quality.finding import NotAssessed, spans
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array, Track
+from corporeal.schema import roles
 
 # A pelvis below this share of its standing height is down.
 FALLEN = 0.5
@@ -45,7 +46,7 @@ class ObjectCourse:
 
 def object_course(subject: Subject) -> ObjectCourse:
     """The object that the task is about; NotAssessed where it was not tracked."""
-    track = subject.track("object_pose")
+    track = subject.track(roles.OBJECT_POSE)
     if len(track) < 10 or track.values.shape[1] < 3 or track.period_s <= 0:
         raise NotAssessed(f"{track.label} has {len(track)} samples")
     position = track.values[:, :3]
@@ -77,7 +78,7 @@ def lowest_base(subject: Subject) -> tuple[str, float, tuple[tuple[int, int], ..
     standing = subject.robot.standing
     if standing is None:
         raise NotAssessed(f"the standing height of {subject.robot.name} is not known")
-    track = subject.track("base_pose")
+    track = subject.track(roles.BASE_POSE)
     if not len(track) or "z" not in track.names:
         raise NotAssessed(f"{track.label} has no height")
     height = track.values[:, track.names.index("z")] / standing.height
@@ -88,7 +89,7 @@ def lowest_base(subject: Subject) -> tuple[str, float, tuple[tuple[int, int], ..
 def gripper_travel(subject: Subject) -> dict[str, float]:
     """How far each gripper went, by label, without its rarest values."""
     found = {}
-    for label, track in subject.ending_in("_gripper").items():
+    for label, track in subject.ending_in(roles.GRIPPER).items():
         if len(track) and np.isfinite(track.values).all():
             low, high = np.quantile(track.values, (0.01, 0.99))
             found[label] = float(high - low)

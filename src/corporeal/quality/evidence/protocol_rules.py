@@ -10,8 +10,9 @@ import numpy as np
 from corporeal.protocol import Protocol
 from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.finding import NotAssessed
-from corporeal.quality.subject import STATE, Subject
+from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array
+from corporeal.schema import roles
 from corporeal.units import SECOND_NS
 
 
@@ -61,7 +62,7 @@ def marks_s(metadata: Mapping[str, Any]) -> tuple[float, float] | None:
 
 def window(subject: Subject, seconds: float, *, at_end: bool) -> tuple[int, int]:
     """Samples of the state in the first or last `seconds`."""
-    state = subject.track(*STATE)
+    state = subject.track(*roles.MEASURED)
     if len(state) < 2:
         raise NotAssessed(f"{state.label} has {len(state)} samples")
     if at_end:

@@ -16,6 +16,7 @@ from corporeal.quality.evidence.rigid_motion import GRAVITY
 from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array, Track
+from corporeal.schema import roles
 
 # Frames that the comparison is made on: torques are slow, and the rest only costs time.
 MOST_FRAMES = 500
@@ -146,7 +147,7 @@ def _carried(kinematics: Kinematics, poses: Array, force: Array, moment: Array) 
 
 
 def _static_torques(subject: Subject) -> StaticTorques:
-    track, posture = subject.track("joint_torque"), subject.posture
+    track, posture = subject.track(roles.JOINT_TORQUE), subject.posture
     kinematics, robot = subject.kinematics, subject.robot
     columns = subject.joint_columns(track)
     if not columns or len(track) < 2:

@@ -10,8 +10,9 @@ from scipy.ndimage import maximum_filter1d, minimum_filter1d, uniform_filter1d
 
 from corporeal.quality.evidence.columns import bridged
 from corporeal.quality.finding import NotAssessed, spans
-from corporeal.quality.subject import STATE, Subject
+from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array, Track
+from corporeal.schema import roles
 
 # What a column may wander within the window and still count as standing, by unit.
 STANDING = {"rad": 0.01, "m": 0.002}
@@ -71,7 +72,7 @@ def stillness(subject: Subject) -> Stillness:
 
 
 def _stillness(subject: Subject) -> Stillness:
-    state = subject.track(*STATE)
+    state = subject.track(*roles.MEASURED)
     if len(state) < 3 or not state.values.shape[1] or state.period_s <= 0:
         raise NotAssessed(f"{state.label} has {len(state)} samples")
     still = _standing(state)
@@ -88,7 +89,7 @@ def _stillness(subject: Subject) -> Stillness:
 
 
 def _others(subject: Subject) -> list[Track]:
-    found = list(subject.ending_in("_gripper").values())
+    found = list(subject.ending_in(roles.GRIPPER).values())
     try:
         return [*found, subject.action]
     except NotAssessed:

@@ -12,6 +12,7 @@ from corporeal.quality.score import Measure, Score
 from corporeal.quality.scoring.motion import RATE_HZ, Flags, on_grid
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array, Track
+from corporeal.schema import roles
 
 HOLD_S, RELEASE_S = 0.5, 0.4
 FAILED = ("missed_grasp", "slip", "drop")
@@ -43,8 +44,8 @@ def measure(subject: Subject) -> Measure:
 
 def _attempts(subject: Subject) -> Iterator[tuple[float, bool]]:
     """When each closing began, and whether something was held till the end of it."""
-    for track in subject.ending_in("_gripper").values():
-        side = track.spec.name.removesuffix("_gripper")
+    for track in subject.ending_in(roles.GRIPPER).values():
+        side = track.spec.name.removesuffix(roles.GRIPPER)
         if len(track) < 2:
             continue
         grid = np.arange(track.time_ns[0], track.time_ns[-1], round(1e9 / RATE_HZ))

@@ -16,6 +16,7 @@ from corporeal.quality.scoring.motion import (
     on_grid,
 )
 from corporeal.quality.subject import Subject
+from corporeal.schema import roles
 
 # A gripper that moves faster than this share of its range per second is at work.
 BUSY_SHARE = 0.2
@@ -41,7 +42,7 @@ def measure(subject: Subject) -> Measure:
 
 def _gripping(subject: Subject, motion: Motion) -> Flags:
     busy = np.zeros(len(motion.joints), bool)
-    for track in subject.ending_in("_gripper").values():
+    for track in subject.ending_in(roles.GRIPPER).values():
         try:
             values = on_grid(track, motion.time_ns)
         except NotAssessed:

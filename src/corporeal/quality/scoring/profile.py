@@ -12,6 +12,7 @@ from corporeal.quality.finding import NotAssessed
 from corporeal.quality.scoring.motion import Motion, arm_columns, motion_of, on_grid
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array, Track
+from corporeal.schema import roles
 
 # Points that an episode is reduced to, evenly from its first motion to its last.
 POINTS = 100
@@ -54,13 +55,13 @@ def _path(subject: Subject, motion: Motion) -> tuple[Array, tuple[str, ...]]:
 
 
 def _force(subject: Subject, motion: Motion) -> tuple[Floats | None, str]:
-    wrenches = subject.ending_in("_wrench")
+    wrenches = subject.ending_in(roles.WRENCH)
     hands = [track for label, track in wrenches.items() if not re.search("ankle|foot", label)]
     try:
         if hands:
             total = sum(_strain(_forces(track), motion) for track in hands)
             return _points(np.asarray(total)).astype(np.float32)[:, 0], "N"
-        strain = _strain(subject.track("joint_torque"), motion)
+        strain = _strain(subject.track(roles.JOINT_TORQUE), motion)
         return _points(strain).astype(np.float32)[:, 0], "N m"
     except NotAssessed:
         return None, "N"

@@ -7,11 +7,9 @@ from pydantic import BaseModel
 from corporeal.embodiment import Embodiment
 from corporeal.embodiment.joints import match_joints
 from corporeal.episode import Episode
-from corporeal.schema import Stream
+from corporeal.schema import Stream, roles
 
-MEASURED = ("joint_position", "state")
-COMMANDED = ("joint_position_target", "action", "actions")
-_BASES = ("base_pose", "pelvis_pose", "root_pose", "base")
+_BASES = (roles.BASE_POSE, "pelvis_pose", "root_pose", "base")
 _FACTOR = {"rad": 1.0, "m": 1.0, "1": 1.0, "deg": 0.017453292519943295, "mm": 0.001}
 _NAMED = 6
 

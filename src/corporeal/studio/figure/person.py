@@ -11,11 +11,12 @@ from pydantic import BaseModel
 from corporeal.embodiment import Embodiment
 from corporeal.episode import Episode
 from corporeal.retargeting.motion import POINTS, SIDES
+from corporeal.schema import roles
 from corporeal.studio.figure.drive import Track
 
-STREAM = "human_points"
-_CONFIDENCE = "human_confidence"
-_ERROR = "retarget_error"
+STREAM = roles.HUMAN_POINTS
+_CONFIDENCE = roles.HUMAN_CONFIDENCE
+_ERROR = roles.RETARGET_ERROR
 _MOST_POINTS = 256
 _LOOKED_AT = 64
 _HEADING_M = 0.5

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from corporeal.episode.file import StreamReader
 from corporeal.errors import CorporealError, UnknownNameError
+from corporeal.schema import roles
 from corporeal.studio.binary import packed
 from corporeal.studio.named_stream import stream_of
 from corporeal.studio.studio import Shared
@@ -65,7 +66,8 @@ def _columns(rows: NDArray[Any], reader: StreamReader) -> dict[str, NDArray[np.f
         raise CorporealError(
             f"points of {reader.spec.path} have {rows.shape[1]} columns; expected x, y and z."
         )
-    places = [names.index(axis) for axis in "xyz"] if {"x", "y", "z"} <= set(names) else [0, 1, 2]
+    is_named = set(roles.POSITION) <= set(names)
+    places = [names.index(axis) for axis in roles.POSITION] if is_named else [0, 1, 2]
     finite = np.isfinite(rows[:, places]).all(axis=1)
     kept = rows[finite]
     found = {"points": kept[:, places].astype(np.float32)}

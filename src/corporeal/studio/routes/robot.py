@@ -10,9 +10,8 @@ from corporeal.embodiment.embodiment import Frame, Joint, Shape, Standing
 from corporeal.embodiment.joints import outward_joints, standing_positions
 from corporeal.episode import Episode
 from corporeal.errors import DocumentError, EpisodeError, UnknownNameError
+from corporeal.schema import roles
 from corporeal.studio.figure.drive import (
-    COMMANDED,
-    MEASURED,
     Drive,
     Opening,
     Track,
@@ -91,8 +90,8 @@ def robot(episode_id: str, studio: Shared, _: Reader) -> RobotFacts:
         measured = commanded = None
         grippers: list[Opening] = []
         if embodiment is not None:
-            measured = find_drive(episode, embodiment, "observations", MEASURED, missing)
-            commanded = find_drive(episode, embodiment, "actions", COMMANDED, missing)
+            measured = find_drive(episode, embodiment, "observations", roles.MEASURED, missing)
+            commanded = find_drive(episode, embodiment, "actions", roles.COMMANDED, missing)
             grippers = find_openings(episode, embodiment)
             if base is None and embodiment.floating:
                 missing.append("No pose of the base was recorded: the robot is drawn standing.")

@@ -1,0 +1,46 @@
+"""The roles that streams play, by name or by the end of it, and what the entries of a pose are."""
+
+from __future__ import annotations
+
+from typing import Final
+
+JOINT_POSITION: Final = "joint_position"
+JOINT_VELOCITY: Final = "joint_velocity"
+JOINT_TORQUE: Final = "joint_torque"
+JOINT_POSITION_TARGET: Final = "joint_position_target"
+JOINT_TORQUE_TARGET: Final = "joint_torque_target"
+BASE_POSE: Final = "base_pose"
+BASE_VELOCITY: Final = "base_velocity"
+OBJECT_POSE: Final = "object_pose"
+INSTRUCTION: Final = "instruction"
+OUTCOME: Final = "outcome"
+MODE: Final = "mode"
+HUMAN_POINTS: Final = "human_points"
+HUMAN_CONFIDENCE: Final = "human_confidence"
+RETARGET_ERROR: Final = "retarget_error"
+RETARGET_CONFIDENCE: Final = "retarget_confidence"
+FOOT_CONTACT: Final = "foot_contact"
+
+# A source that does not name its columns calls them so.
+STATE: Final = "state"
+ACTION: Final = "action"
+ACTIONS: Final = "actions"
+
+MEASURED: Final = (JOINT_POSITION, STATE)
+"""Where the robot is, the best description first."""
+COMMANDED: Final = (JOINT_POSITION_TARGET, ACTION, ACTIONS)
+"""What the robot was told, the best description first."""
+
+# Ends of the names of streams of which a robot may have several.
+IMU: Final = "_imu"
+WRENCH: Final = "_wrench"
+TACTILE: Final = "_tactile"
+GRIPPER: Final = "_gripper"
+GRIPPER_TARGET: Final = "_gripper_target"
+HAND_POSITION: Final = "_hand_position"
+ANY_POSE: Final = "_pose"
+
+POSITION: Final = ("x", "y", "z")
+QUATERNION: Final = ("qw", "qx", "qy", "qz")
+POSE: Final = (*POSITION, *QUATERNION)
+POSE_UNITS: Final = ("m", "m", "m", "1", "1", "1", "1")
