@@ -66,7 +66,7 @@ def test_an_interrupted_start_is_repeated(tmp_path: Path, monkeypatch: pytest.Mo
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(workspace_module, "_write", broken)
+        patched.setattr(workspace_module, "atomic_write", broken)
         with pytest.raises(KeyboardInterrupt):
             make_workspace(tmp_path)
     with pytest.raises(CatalogError, match="is no workspace"):

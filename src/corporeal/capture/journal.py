@@ -27,6 +27,7 @@ from mcap.records import Channel, Chunk, DataEnd, Footer, Header, Message, Metad
 from mcap.stream_reader import breakup_chunk
 
 from corporeal.errors import CorporealError
+from corporeal.files import fsync_folder
 
 SUFFIX = ".journal"
 PROFILE = "corporeal-journal"
@@ -350,8 +351,4 @@ def _sync_folder(folder: Path) -> None:
     """Put a new name on disk too: a synced file without one is lost with the power."""
     # Some network file systems cannot sync a folder; they do not lose names either.
     with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        fsync_folder(folder)

@@ -24,6 +24,7 @@ from corporeal.capture.take import Take, open_take
 from corporeal.capture.trigger import Automatic, Trigger
 from corporeal.episode.file import Packer, Worker
 from corporeal.errors import CorporealError
+from corporeal.files import atomic_write
 from corporeal.schema import Schema
 
 _log = logging.getLogger("corporeal.capture")
@@ -335,6 +336,4 @@ def _words(error: BaseException) -> str:
 
 def write_health(path: Path, health: Health) -> None:
     """The health as a JSON file that is always whole: for a page, a watchdog, a script."""
-    draft = path.with_name(path.name + ".new")
-    draft.write_text(json.dumps(health.to_json()))
-    draft.replace(path)
+    atomic_write(path, json.dumps(health.to_json()), sync=False)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +21,7 @@ from sqlalchemy import (
 from corporeal.catalog.audit import now
 from corporeal.catalog.database import CatalogError, Database
 from corporeal.catalog.tables import HEAD, METADATA, SHARE, TOKEN
+from corporeal.files import atomic_folder
 
 BLOCK = 20_000
 """Rows that are in memory at once."""
@@ -58,8 +57,7 @@ def write_snapshot(database: Database, folder: Path) -> dict[str, int]:
     if folder.exists():
         raise CatalogError(f"{folder} is there already; expected a new folder. Name another one.")
     folder.parent.mkdir(parents=True, exist_ok=True)
-    part = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    try:
+    with atomic_folder(folder) as part:
         with database.read() as connection:
             head = connection.execute(select(HEAD.c.number, HEAD.c.hash)).first()
             rows = {table.name: _write(connection, table, part) for table in tables()}
@@ -70,10 +68,6 @@ def write_snapshot(database: Database, folder: Path) -> dict[str, int]:
         }
         (part / FACTS).write_text(json.dumps(facts, indent=2) + "\n", "utf-8")
         (part / VIEWS).write_text(_views(), "utf-8")
-        part.chmod(0o755)
-        part.rename(folder)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
     return rows
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,6 +14,7 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from corporeal.catalog.database import CatalogError, UnreachableError
+from corporeal.files import atomic_file
 from corporeal.registry import plugins
 
 PACKAGE = "corporeal.catalog.stores"
@@ -151,10 +151,8 @@ def place_checked(blocks: Iterable[bytes], digest: str, target: Path) -> None:
     """Write a new file beside its place, synced and read-only; it appears there only if whole."""
     if target.exists():
         raise StoreError(f"{target} is there already; expected a new file. Move it away.")
-    handle, name = tempfile.mkstemp(prefix=".partial-", dir=target.parent)
-    partial = Path(name)
     try:
-        with os.fdopen(handle, "wb") as file:
+        with atomic_file(target) as draft, draft.open("wb") as file:
             actual = hashlib.sha256()
             for block in blocks:
                 actual.update(block)
@@ -164,14 +162,9 @@ def place_checked(blocks: Iterable[bytes], digest: str, target: Path) -> None:
                     f"{digest} is damaged: the bytes in the store do not match its hash. "
                     "Put the file in again from its source."
                 )
-            file.flush()
             os.fchmod(file.fileno(), 0o444)
-            os.fsync(file.fileno())
-        partial.rename(target)
     except OSError as error:
         raise StoreError(f"{target}: cannot be written: {error.strerror or error}.") from None
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def check_span(digest: str, start: int, count: int) -> None:

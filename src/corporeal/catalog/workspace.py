@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any, Self
 from corporeal.catalog.database import CatalogError, Database, masked
 from corporeal.catalog.store import Store, open_store
 from corporeal.catalog.upgrade import require_current, upgrade
+from corporeal.files import atomic_write
 from corporeal.schema.markup import read_markup
 
 FILE = "corporeal.toml"
@@ -73,7 +73,7 @@ def make_workspace(
         root.mkdir(parents=True, exist_ok=True)
         _open_parts(root, catalog, given, is_new=True)[0].close()
         # Last of all, and whole: a folder is a workspace when everything in it is ready.
-        _write(path, content)
+        atomic_write(path, content)
     except OSError as error:
         raise CatalogError(f"{root}: cannot be made ({error.strerror or error}).") from None
     return open_workspace(root)
@@ -218,16 +218,6 @@ def _content(name: str, catalog: str, store: Mapping[str, Any]) -> str:
             raise CatalogError(f"option of the store, got {option!r}; expected a plain name.")
         lines.append(f"{option} = {_text(str(value))}")
     return "\n".join(lines) + "\n"
-
-
-def _write(path: Path, content: str) -> None:
-    """A file that is there as a whole, or not at all."""
-    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    Path(file.name).chmod(0o644)
-    Path(file.name).replace(path)
 
 
 def _text(value: str) -> str:

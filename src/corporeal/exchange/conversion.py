@@ -21,6 +21,7 @@ from corporeal.exchange.layout import layout_of
 from corporeal.exchange.plan import Plan
 from corporeal.exchange.table import Table, loose_table, table_of
 from corporeal.exchange.training.normalisation import Normalisation, fit
+from corporeal.files import publish_folder
 from corporeal.runner import run, runner_of
 
 Opener = Callable[[], Dataset]
@@ -206,6 +207,7 @@ def write_piece(order: Order, dataset: Dataset, number: int) -> dict[str, Any]:
         **own,
     }
     (draft / _FACTS).write_text(json.dumps(facts), "utf-8")
+    # Synced with the whole dataset, once, when that gets its name.
     draft.rename(folder)
     return facts
 
@@ -273,7 +275,7 @@ def _publish(order: Order, out: Path) -> None:
     """Give the dataset its name only when all of it is there, and only if nobody took it."""
     if os.path.lexists(out):
         raise WriteError(f"{out} appeared meanwhile; the dataset is in {order.work / _RESULT}.")
-    (order.work / _RESULT).rename(out)
+    publish_folder(order.work / _RESULT, out)
     shutil.rmtree(order.work)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from corporeal.errors import CorporealError
+from corporeal.files import atomic_write
 from corporeal.quality.finding import Verdict
 from corporeal.quality.inspection import EpisodeReport, Report
 
@@ -56,9 +57,7 @@ def sort_into(report: Report, folder: Path) -> list[Entry]:
         known[source] = _place(episode, report, folder)
     entries = sorted(known.values(), key=lambda each: each.path)
     text = "".join(json.dumps(each.to_json(), ensure_ascii=False) + "\n" for each in entries)
-    partial = folder / f"{INDEX}.partial"
-    partial.write_text(text, "utf-8")
-    partial.replace(folder / INDEX)
+    atomic_write(folder / INDEX, text)
     return entries
 
 

@@ -26,6 +26,7 @@ from corporeal.catalog.store import (
     not_there,
     place_checked,
 )
+from corporeal.files import fsync_folder, publish_file
 
 _INCOMING = "incoming"
 _BLOCK = 4 << 20
@@ -76,12 +77,12 @@ class FolderStore:
             target = self.path(digest)
             _make_folders(target.parent, self.root)
             try:
-                os.link(partial, target)
-            except OSError:
-                # It is there: cut off, or put by another writer just now with the same bytes. Or
-                # the file system has no hard links. The whole file may take its place.
-                partial.rename(target)
-            _sync(target.parent)
+                publish_file(partial, target)
+            except FileExistsError:
+                # Cut off, or put by another writer just now with the same bytes. The whole file
+                # may take its place.
+                partial.replace(target)
+                fsync_folder(target.parent)
         finally:
             partial.unlink(missing_ok=True)
 
@@ -122,7 +123,7 @@ class FolderStore:
         path = self.path(digest)
         with _explained(path), contextlib.suppress(FileNotFoundError):
             path.unlink()
-            _sync(path.parent)
+            fsync_folder(path.parent)
 
     def digests(self) -> Iterator[str]:
         """All objects, in order."""
@@ -146,7 +147,7 @@ class FolderStore:
 
 
 def _copy(source: Path, handle: int, digest: str) -> None:
-    """The bytes that were hashed, and no others, on the disk."""
+    """The bytes that were hashed, and no others."""
     actual = hashlib.sha256()
     with source.open("rb") as file:
         while block := file.read(_BLOCK):
@@ -157,7 +158,6 @@ def _copy(source: Path, handle: int, digest: str) -> None:
     if f"sha256:{actual.hexdigest()}" != digest:
         raise StoreError(f"{source} was changed while it was stored. Wait for its writer.")
     os.fchmod(handle, 0o444)
-    os.fsync(handle)
 
 
 def _make_folders(folder: Path, root: Path) -> None:
@@ -165,17 +165,9 @@ def _make_folders(folder: Path, root: Path) -> None:
     for place in (folder.parent, folder):
         if not place.is_dir():
             place.mkdir(exist_ok=True)
-            _sync(place.parent)
+            fsync_folder(place.parent)
     if folder.resolve() != root.resolve() / folder.parent.name / folder.name:
         raise StoreError(f"{folder} leads out of the store. Remove the link.")
-
-
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _sweep(incoming: Path) -> None:

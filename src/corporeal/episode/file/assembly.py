@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -20,6 +19,7 @@ from corporeal.episode.file.digest import BLOCK_BYTES, CONTENT, DIGEST, content_
 from corporeal.episode.file.spool import HEADER, SpoolPaths, read_header
 from corporeal.episode.video import index_mp4, write_mp4
 from corporeal.errors import EpisodeError, WriteError
+from corporeal.files import publish_file
 from corporeal.schema import Stream
 
 _DRAFT = "episode.h5"
@@ -232,26 +232,14 @@ def _write_text(file: h5py.File, path: str, text: str) -> None:
 
 def _publish(draft: Path, target: Path) -> None:
     """Sync, make read-only, and give the file its name only if nobody else took it."""
-    with draft.open("rb") as file:
-        os.fsync(file.fileno())
     draft.chmod(0o444)
     try:
-        os.link(draft, target)
+        publish_file(draft, target)
     except FileExistsError:
         raise WriteError(
             f"{target} already exists and episodes are immutable. Move it away; "
             f"the samples are kept in {draft.parent}."
         ) from None
-    except OSError:
-        # A file system without hard links: rename replaces, so look first.
-        if target.exists():
-            raise WriteError(f"{target} already exists and episodes are immutable.") from None
-        draft.rename(target)
-    folder = os.open(target.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
 
 
 def _sample_bytes(stream: Stream) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import json
-import os
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from corporeal.episode.file.layout import MAX_TEXT_BYTES
 from corporeal.errors import EpisodeError, WriteError
+from corporeal.files import atomic_write
 from corporeal.schema import Stream
 
 SUFFIX = ".partial"
@@ -49,10 +49,7 @@ def write_header(folder: Path, header: dict[str, Any]) -> None:
     text = json.dumps(header, ensure_ascii=False, allow_nan=False, indent=1)
     if len(text.encode()) > MAX_TEXT_BYTES:
         raise ValueError(f"more than {MAX_TEXT_BYTES} bytes with the documents")
-    with (folder / HEADER).open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
+    atomic_write(folder / HEADER, text)
 
 
 def read_header(folder: Path) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.workspace import Workspace
+from corporeal.files import atomic_write
 from corporeal.release.card.croissant import EPISODE_FIELDS, EPISODES, croissant
 from corporeal.release.card.facts import card_facts
 from corporeal.release.card.markdown import render_card
@@ -86,8 +87,6 @@ def _files(folder: Path) -> Iterator[ReleaseFile]:
 
 
 def _write(path: Path, content: bytes) -> Path:
-    """Written beside and renamed: a reader never sees half a file."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.part")
-    beside.write_bytes(content)
-    return beside.replace(path)
+    atomic_write(path, content)
+    return path

@@ -12,6 +12,7 @@ from typing import Any
 from corporeal.episode import Episode
 from corporeal.episode.file import HEADER, Lock, read_header, spool_folder
 from corporeal.errors import EpisodeError, WriteError
+from corporeal.files import atomic_file
 from corporeal.retargeting.measure.metrics import Metrics
 from corporeal.retargeting.recording import MODE, write_episode
 from corporeal.retargeting.result import Retargeted
@@ -81,18 +82,15 @@ def write_piece(
 
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     """Let `write` fill a file beside, and give it its name when it is whole."""
-    partial = path.with_name(f".{path.stem}.partial{path.suffix}")
     make_folder(path)
     try:
-        write(partial)
-        partial.replace(path)
+        with atomic_file(path) as draft:
+            write(draft)
     except OSError as error:
         raise WriteError(
             f"{path}: cannot be written: {error.strerror or error}. Make room, or name another "
             "place."
         ) from None
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def make_folder(path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from av import FFmpegError
 
 from corporeal.errors import WriteError
+from corporeal.files import atomic_file
 from corporeal.retargeting.preview.figure import write_figure
 from corporeal.retargeting.preview.movie import write_movie
 from corporeal.retargeting.preview.rerun_file import write_rerun
@@ -52,17 +53,14 @@ def write_preview(
     if not path.parent.is_dir():
         raise WriteError(f"{path}: its folder does not exist. Make it first.")
     even = (size[0] - size[0] % 2, size[1] - size[1] % 2)
-    partial = path.with_name(f".{path.name}.partial")
     try:
         stage = stage_of(result, fps=fps)
-        if kind == ".mp4":
-            write_movie(stage, partial, size=even, fps=fps, progress=progress)
-        elif kind == ".png":
-            write_figure(stage, partial, size=even, progress=progress)
-        else:
-            write_rerun(stage, partial, progress=progress)
-        partial.replace(path)
+        with atomic_file(path) as draft:
+            if kind == ".mp4":
+                write_movie(stage, draft, size=even, fps=fps, progress=progress)
+            elif kind == ".png":
+                write_figure(stage, draft, size=even, progress=progress)
+            else:
+                write_rerun(stage, draft, progress=progress)
     except (OSError, FFmpegError) as error:
         raise WriteError(f"{path}: cannot be written ({error}). Is the disk full?") from error
-    finally:
-        partial.unlink(missing_ok=True)

@@ -16,6 +16,8 @@ from pathlib import Path
 
 from itsdangerous import BadSignature, TimestampSigner
 
+from corporeal.files import publish_file
+
 FILE = ".studio-key"
 DAYS = 14
 _BYTES = 32
@@ -81,6 +83,6 @@ def _store(path: Path, key: bytes) -> None:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(key)
-        os.link(draft, path)
+        publish_file(draft, path)
     finally:
         draft.unlink(missing_ok=True)

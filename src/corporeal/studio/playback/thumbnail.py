@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-import tempfile
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from corporeal.episode import Episode
+from corporeal.files import atomic_write
 
 FOLDER = Path(".cache") / "thumbnails"
 WIDTHS = (160, 320, 640)
@@ -85,9 +85,7 @@ class ThumbnailCache:
 
     def _put(self, path: Path, content: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as file:
-            file.write(content)
-        Path(file.name).replace(path)
+        atomic_write(path, content, sync=False)
         with self._lock:
             self._fresh += 1
             is_turn = self._fresh % _ROUND == 1

@@ -1,0 +1,110 @@
+"""Files and folders that are there as a whole or not at all: written beside, synced, renamed.
+
+What has its name is on the disk: a reader never sees half of it, nor does a power cut leave an
+empty file under a good name. A draft has a hidden name of its own, so that two writers never share
+one, and is removed when its writer fails.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+# Syncs that run side by side share a commit of the file system: twenty times as quick as in turn.
+_AT_ONCE = 16
+# What file systems answer that cannot sync a folder; they do not lose names either.
+_NO_FOLDER_SYNC = (errno.EACCES, errno.EBADF, errno.EINVAL, errno.ENOSYS, errno.ENOTSUP)
+
+
+@contextmanager
+def atomic_file(path: Path, *, sync: bool = True) -> Iterator[Path]:
+    """Gives a path with the same suffix to write to; at the end it takes the place of `path`.
+
+    Without `sync` it is whole for readers, but not after a power cut: for what is made again.
+    """
+    draft = path.with_name(f".{path.stem}.{secrets.token_hex(4)}.partial{path.suffix}")
+    try:
+        yield draft
+        if sync:
+            fsync_file(draft)
+        draft.replace(path)
+        if sync:
+            fsync_folder(path.parent)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def atomic_write(path: Path, content: bytes | str, *, sync: bool = True) -> None:
+    """Write a whole file, text as UTF-8; what was there stays until the new one is complete."""
+    with atomic_file(path, sync=sync) as draft:
+        draft.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+@contextmanager
+def atomic_folder(folder: Path) -> Iterator[Path]:
+    """Gives an empty folder to fill; at the end it gets the name `folder`, which must be free."""
+    draft = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.partial")
+    draft.mkdir()
+    try:
+        yield draft
+        publish_folder(draft, folder)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def publish_folder(draft: Path, folder: Path) -> None:
+    """Sync all that is in a folder, and give it its name, which must be free."""
+    fsync_tree(draft)
+    draft.rename(folder)
+    fsync_folder(folder.parent)
+
+
+def publish_file(draft: Path, path: Path) -> None:
+    """Sync a file and give it another name as well; raises FileExistsError when that is taken.
+
+    The draft may be left under its old name: it is its writer's to remove.
+    """
+    fsync_file(draft)
+    try:
+        path.hardlink_to(draft)
+    except FileExistsError:
+        raise
+    except OSError:
+        # A file system without hard links: renaming replaces, so look first.
+        if os.path.lexists(path):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path)) from None
+        draft.rename(path)
+    fsync_folder(path.parent)
+
+
+def fsync_file(path: Path) -> None:
+    """Return when the content of a file is on the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def fsync_folder(folder: Path) -> None:
+    """Return when the names in a folder are on the disk: a synced file without one is lost."""
+    try:
+        fsync_file(folder)
+    except OSError as error:
+        if error.errno not in _NO_FOLDER_SYNC:
+            raise
+
+
+def fsync_tree(folder: Path) -> None:
+    """Return when all files and names below a folder are on the disk."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    paths = [path for path in folder.rglob("*") if not path.is_symlink()]
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        list(pool.map(fsync_file, [path for path in paths if path.is_file()]))
+        list(pool.map(fsync_folder, [folder, *(path for path in paths if path.is_dir())]))
