@@ -16,7 +16,7 @@ SOURCE = ROOT / "src" / "corporeal"
 # Import only from an earlier row; packages within one row are strangers.
 DIRECTION = (
     ("errors",),
-    ("units", "geometry", "registry", "files"),
+    ("units", "geometry", "registry", "files", "notebook"),
     ("runner",),
     ("runners",),
     ("schema",),
@@ -31,7 +31,7 @@ DIRECTION = (
     ("labelling",),
     ("release",),
     ("operations",),
-    ("studio",),
+    ("studio", "interface"),
     ("cli",),
 )
 ROW = {name: row for row, names in enumerate(DIRECTION) for name in names}

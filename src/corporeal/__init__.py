@@ -1,3 +1,7 @@
 """Corporeal turns demonstrations of humanoid robots into training datasets people can trust."""
 
+import lazy_loader
+
 __version__ = "0.1.0"
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

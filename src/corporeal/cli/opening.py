@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from corporeal.episode.recording import Dataset
     from corporeal.exchange.recipe import Recipe
 
-_BAGS = {".bag": "rosbag", ".db3": "rosbag", ".mcap": "mcap"}
-
 
 def opener_of(
     paths: Sequence[Path],
@@ -35,17 +33,12 @@ def opener_of(
         return _release_opener(str(paths[0]), robot, workspace, splits)
     if splits:
         raise CorporealError("--split is for releases; expected NAME@VERSION instead of a path.")
-    from corporeal.embodiment import open_robot
-    from corporeal.exchange.opening import open_all
+    from corporeal.interface import dataset_opener
 
-    for path in paths:
-        if not path.exists():
-            raise CorporealError(
-                f"{path} does not exist; expected an episode, a folder of them or a dataset."
-            )
-    ready = [_recorded(path, stack) if _bag_driver(path) else path for path in paths]
-    model = open_robot(robot) if robot is not None else None
-    return partial(open_all, ready, robot=model)
+    def make_folder() -> Path:
+        return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="corporeal-bag-")))
+
+    return dataset_opener(paths, robot, make_folder)
 
 
 def _release_opener(
@@ -58,28 +51,6 @@ def _release_opener(
     model = open_robot(robot) if robot is not None else None
     with entered(workspace, "export") as (place, _):
         return release_opener(place, reference, splits=splits or None, robot=model)
-
-
-def _bag_driver(path: Path) -> str | None:
-    """Which driver reads this bag; None when it is not one, or a log of our own."""
-    from corporeal.exchange.format import formats
-
-    if formats()["mcap"].recognises(path):
-        return None
-    if path.is_dir() and (path / "metadata.yaml").is_file():
-        return "rosbag"
-    return _BAGS.get(path.suffix) if path.is_file() else None
-
-
-def _recorded(path: Path, stack: ExitStack) -> Path:
-    from corporeal.capture.driver import drivers, parse_options
-    from corporeal.capture.recorder import Recorder, Settings
-
-    driver = drivers()[str(_bag_driver(path))]
-    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="corporeal-bag-")))
-    options = parse_options(driver, {"path": str(path)})
-    Recorder(driver, options, Settings(folder, metadata={"task": path.stem})).run()
-    return folder
 
 
 def with_recipe(opener: Callable[[], Dataset], path: Path | None) -> Callable[[], Dataset]:

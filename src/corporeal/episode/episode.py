@@ -19,6 +19,7 @@ from corporeal.episode.file.digest import CONTENT
 from corporeal.episode.file.storage import Storage, explained
 from corporeal.episode.file.streams import READERS, StreamReader
 from corporeal.errors import EpisodeError, UnknownNameError
+from corporeal.notebook import html_table
 from corporeal.schema import Schema, Stream
 from corporeal.schema.stream import Method
 
@@ -105,6 +106,17 @@ class Episode(Mapping[str, StreamReader]):
 
     def __repr__(self) -> str:
         return f"<Episode {self.path.name}: {self.robot}, {len(self)} streams>"
+
+    def _repr_html_(self) -> str:
+        """The episode as a notebook shows it: one row for each stream."""
+        rows = (
+            (path, stream.kind, "x".join(map(str, stream.shape)), stream.unit, len(stream_reader))
+            for path, stream in self._specs.items()
+            for stream_reader in (self[path],)
+        )
+        first_ns, last_ns = self.span_ns
+        title = f"{self.path.name}: {self.robot or 'no robot'}, {(last_ns - first_ns) / 1e9:.1f} s"
+        return html_table(title, ("stream", "kind", "shape", "unit", "samples"), rows, note=self.id)
 
     def __enter__(self) -> Self:
         return self

@@ -19,6 +19,7 @@ from corporeal.episode.episode import Episode
 from corporeal.episode.file.streams import VideoReader
 from corporeal.episode.label_track import FIELD, LabelTrack, Lane, labels_in
 from corporeal.errors import EpisodeError
+from corporeal.notebook import html_table
 from corporeal.schema import Stream
 
 Statistics = Mapping[str, NDArray[np.float64]]
@@ -256,3 +257,26 @@ class Dataset:
     defects: tuple[Defect, ...] = ()
     lanes: Callable[[], tuple[Lane, ...]] = tuple
     """The lanes of all its episodes' labels; none where it has no labels."""
+
+    def __len__(self) -> int:
+        return len(self.episodes)
+
+    def __iter__(self) -> Iterator[Recording]:
+        return (self.open(number) for number in self.episodes)
+
+    def __getitem__(self, number: int) -> Recording:
+        return self.open(number)
+
+    def _repr_html_(self) -> str:
+        """The dataset as a notebook shows it: the signals of its first episode."""
+        title = f"{self.source.name}: {self.format}, {len(self)} episodes"
+        if not self.episodes:
+            return html_table(title, ("signal",), ())
+        first = self.open(self.episodes[0])
+        rows = (
+            (name, signal.spec.path, signal.spec.kind, signal.spec.unit, len(signal))
+            for name, signal in first.signals.items()
+        )
+        columns = ("signal", "stream", "kind", "unit", "samples")
+        robot = first.embodiment.name if first.embodiment is not None else "not known"
+        return html_table(title, columns, rows, note=f"episode {first.index}, robot {robot}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from corporeal.errors import CorporealError
+from corporeal.notebook import html_table
 
 Severity = Literal["fail", "quarantine", "note"]
 Verdict = Literal["accepted", "quarantined", "failed"]
@@ -54,6 +55,25 @@ class Finding:
             "message": self.message,
         }
         return plain | ({"episodes": list(self.episodes)} if self.episodes else {})
+
+    def _repr_html_(self) -> str:
+        """The finding as a notebook shows it."""
+        return findings_html("finding", [self])
+
+
+def findings_html(title: str, findings: Sequence[Finding], *, note: str = "") -> str:
+    """Findings as a table for a notebook."""
+    rows = (
+        (
+            finding.severity or "",
+            finding.check.replace("_", " "),
+            finding.message,
+            finding.stream or "",
+            ", ".join(f"{first} to {stop - 1}" for first, stop in finding.frames[:4]),
+        )
+        for finding in findings
+    )
+    return html_table(title, ("severity", "check", "what", "stream", "frames"), rows, note=note)
 
 
 def _number(value: float | None) -> float | None:

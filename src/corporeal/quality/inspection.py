@@ -11,10 +11,11 @@ from typing import Any
 
 from corporeal.episode.recording import Dataset, Recording
 from corporeal.errors import CorporealError
+from corporeal.notebook import html_table
 from corporeal.quality.assessment import Assessment, assess
 from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.excerpt import LONGEST_S, combined, excerpts, span_s
-from corporeal.quality.finding import Finding, Verdict, verdict
+from corporeal.quality.finding import Finding, Verdict, findings_html, verdict
 from corporeal.quality.policy import Policy
 from corporeal.quality.report_pictures import Exhibit, exhibits_of
 from corporeal.quality.subject import Subject
@@ -77,6 +78,13 @@ class EpisodeReport:
             ],
         }
 
+    def _repr_html_(self) -> str:
+        """The episode's findings as a notebook shows them."""
+        skipped = len(self.assessment.not_assessed)
+        title = f"episode {self.index}, {self.source.name}: {self.verdict}"
+        note = f"{skipped} checks not assessed" if skipped else ""
+        return findings_html(title, self.findings, note=note)
+
 
 @dataclass(frozen=True, eq=False)
 class Report:
@@ -115,6 +123,24 @@ class Report:
                 ],
             },
         }
+
+    def _repr_html_(self) -> str:
+        """The report as a notebook shows it: one row for each episode."""
+        rows = (
+            (
+                episode.index,
+                episode.source.name,
+                episode.verdict,
+                ", ".join(dict.fromkeys(each.check.replace("_", " ") for each in episode.findings)),
+                len(episode.assessment.not_assessed),
+            )
+            for episode in self.episodes
+        )
+        verdicts = ", ".join(
+            f"{self.count(word)} {word}" for word in ("accepted", "quarantined", "failed")
+        )
+        columns = ("episode", "source", "verdict", "findings", "checks not assessed")
+        return html_table(f"{self.source.name}: {verdicts}", columns, rows)
 
 
 def inspect(

@@ -1,0 +1,141 @@
+"""What `import corporeal` offers beside the rooms' own types: whole jobs on anything readable."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from corporeal.capture.driver import drivers, parse_options
+from corporeal.capture.recorder import Recorder, Settings
+from corporeal.embodiment import Embodiment, open_robot
+from corporeal.episode import Episode
+from corporeal.episode.recording import Dataset
+from corporeal.errors import CorporealError
+from corporeal.exchange.conversion import Exported
+from corporeal.exchange.conversion import export as export_dataset
+from corporeal.exchange.format import formats
+from corporeal.exchange.opening import open_all
+from corporeal.exchange.plan import Plan
+from corporeal.protocol import open_protocol
+from corporeal.quality.inspection import Report, Request, inspect
+from corporeal.quality.policy import open_policy
+from corporeal.quality.scoring.total import EpisodeScore, measure, score_batch
+from corporeal.quality.scoring.weights import open_weighting
+from corporeal.quality.subject import Subject
+
+Source = Path | str | Dataset | Sequence[Path | str]
+"""An episode file, a folder of them, a dataset of any known format, a bag, or several of these."""
+
+_BAGS = {".bag": "rosbag", ".db3": "rosbag", ".mcap": "mcap"}
+
+
+def open(path: Path | str, *, robot: str | None = None) -> Episode | Dataset:  # noqa: A001
+    """Open an episode file as an `Episode`, and anything else that is readable as a `Dataset`.
+
+    `robot` names the robot of data that does not say which it is: a ready name, or its file.
+    """
+    place = Path(path)
+    if place.is_file() and robot is None and formats()["episodes"].recognises(place):
+        return Episode.open(place)
+    return open_dataset(place, robot=robot)
+
+
+def open_dataset(source: Source, *, robot: str | None = None) -> Dataset:
+    """Open one or several paths as one dataset, whatever their formats; bags become episodes."""
+    if isinstance(source, Dataset):
+        return source
+    folder: Path | None = None
+
+    def make_folder() -> Path:
+        nonlocal folder
+        folder = Path(tempfile.mkdtemp(prefix="corporeal-bag-"))
+        return folder
+
+    dataset = dataset_opener(_paths(source), robot, make_folder)()
+    if folder is not None:
+        weakref.finalize(dataset, shutil.rmtree, folder, ignore_errors=True)
+    return dataset
+
+
+def dataset_opener(
+    paths: Sequence[Path], robot: str | None, make_folder: Callable[[], Path]
+) -> Callable[[], Dataset]:
+    """A picklable function that opens the paths as one dataset.
+
+    Bags are recorded into episodes first, in folders that `make_folder` gives; whoever gives them
+    removes them.
+    """
+    for path in paths:
+        if not path.exists():
+            raise CorporealError(
+                f"{path} does not exist; expected an episode, a folder of them or a dataset."
+            )
+    ready = [_record_bag(path, make_folder()) if _bag_driver(path) else path for path in paths]
+    model: Embodiment | None = open_robot(robot) if robot is not None else None
+    return partial(open_all, ready, robot=model)
+
+
+def check(
+    source: Source,
+    *,
+    robot: str | None = None,
+    policy: Path | str | None = None,
+    protocol: str | None = None,
+    only: Sequence[str] | None = None,
+    pictures: bool = True,
+) -> Report:
+    """Judge every episode of a source; the report has a verdict and findings for each."""
+    dataset = open_dataset(source, robot=robot)
+    request = Request(
+        policy=open_policy(Path(policy) if policy is not None else None),
+        protocol=open_protocol(protocol) if protocol is not None else None,
+        pictures=pictures,
+        only=tuple(only) if only else None,
+    )
+    return inspect(lambda: dataset, request, on="serial")
+
+
+def score(
+    source: Source, *, robot: str | None = None, weighting: str = "default"
+) -> list[EpisodeScore]:
+    """Score every demonstration of a source from 0 to 1, each with its parts and reasons."""
+    dataset = open_dataset(source, robot=robot)
+    measured = [measure(Subject(dataset.open(number))) for number in dataset.episodes]
+    return score_batch(measured, open_weighting(weighting))
+
+
+def export(
+    source: Source,
+    out: Path | str,
+    format: str = "lerobot",  # noqa: A002
+    *,
+    robot: str | None = None,
+    plan: Plan | None = None,
+) -> Exported:
+    """Write a source as a dataset in another format; see `Plan` for rate, view and pictures."""
+    dataset = open_dataset(source, robot=robot)
+    return export_dataset(lambda: dataset, Path(out), format, plan or Plan(), on="serial")
+
+
+def _paths(source: Path | str | Sequence[Path | str]) -> list[Path]:
+    return [Path(source)] if isinstance(source, Path | str) else [Path(path) for path in source]
+
+
+def _bag_driver(path: Path) -> str | None:
+    """Which driver reads this bag; None when it is not one, or a log of our own."""
+    if formats()["mcap"].recognises(path):
+        return None
+    if path.is_dir() and (path / "metadata.yaml").is_file():
+        return "rosbag"
+    return _BAGS.get(path.suffix) if path.is_file() else None
+
+
+def _record_bag(path: Path, folder: Path) -> Path:
+    driver = drivers()[str(_bag_driver(path))]
+    options = parse_options(driver, {"path": str(path)})
+    Recorder(driver, options, Settings(folder, metadata={"task": path.stem})).run()
+    return folder
