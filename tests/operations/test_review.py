@@ -27,7 +27,7 @@ from corporeal.operations.review.decision import (
     undo,
 )
 from corporeal.operations.review.queue import (
-    Item,
+    ReviewItem,
     held_by_others,
     item_of,
     items_about,
@@ -75,7 +75,7 @@ def _create(database: Database, name: str = "monday", query: str = "", **wanted:
         return create_review(connection, name, query, Wanted(**wanted), by=ADA)
 
 
-def _next(database: Database, review: Review, by: Actor = ADA) -> Item | None:
+def _next(database: Database, review: Review, by: Actor = ADA) -> ReviewItem | None:
     with database.write() as connection:
         return take_next(connection, review, by=by).item
 

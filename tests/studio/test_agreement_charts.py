@@ -23,7 +23,15 @@ from corporeal.labelling.library import open_taxonomy
 from corporeal.labelling.tasks.frames import Frames
 from corporeal.labelling.tasks.tasks import add_seconds, create_tasks, take_next
 from corporeal.operations.scope import read_scope
-from corporeal.studio.chart import Bars, Drawing, Heat, Line, Stacked, TableOf, charts
+from corporeal.studio.chart import (
+    BarMarks,
+    Drawing,
+    HeatMarks,
+    LineMarks,
+    StackMarks,
+    TableMarks,
+    charts,
+)
 
 FRAMES = Frames("observations/head_left", np.arange(121, dtype=np.int64) * 33_333_333)
 LEAD, ANN, BEN = Actor("lee", "lead"), Actor("ann", "annotator"), Actor("ben", "annotator")
@@ -78,20 +86,20 @@ def test_the_gates_are_those_of_the_boundaries_themselves(labelled: Database) ->
     # The last boundary of a lane that tiles is where the recording ends, for both the same.
     steps = [*BEGIN, *END, *[0] * (2 * len(SAID))]
     drawn = _draw(labelled, "agreement_over_time")
-    assert isinstance(drawn.payload, Line)
+    assert isinstance(drawn.payload, LineMarks)
     point = drawn.payload.points[0]
     assert point.value == pytest.approx(_apart(steps))
     assert point.state == "within"
     assert point.size == len(SAID)
     near = sum(abs(each) <= 2 for each in steps)
     hits = _draw(labelled, "agreement_over_time", figure="hit rate").payload
-    assert isinstance(hits, Line)
+    assert isinstance(hits, LineMarks)
     assert hits.points[0].value == pytest.approx(near / len(steps))
     exact = beta.ppf(0.025, near, len(steps) - near + 1)
     assert hits.points[0].lower == pytest.approx(exact, abs=1e-6)
     for figure in ("kappa", "edit score"):
         line = _draw(labelled, "agreement_over_time", figure=figure).payload
-        assert isinstance(line, Line)
+        assert isinstance(line, LineMarks)
         assert line.points[0].value == 1.0
     assert drawn.answer.startswith("Yes, all three gates are passed")
 
@@ -101,18 +109,18 @@ def test_weeks_are_told_apart_and_a_query_narrows_them(labelled: Database) -> No
         chosen = update(LABEL_TASK).where(LABEL_TASK.c.episode == entry(1).id)
         connection.execute(chosen.values(changed_at="2026-01-07T10:00:00.000000Z"))
     line = _draw(labelled, "agreement_over_time").payload
-    assert isinstance(line, Line)
+    assert isinstance(line, LineMarks)
     assert line.points[0].label == "2026-01-05"
     assert [each.size for each in line.points] == [1, len(SAID) - 1]
     one = _draw(labelled, "agreement_over_time", query=line.points[0].query).payload
-    assert isinstance(one, Line)
+    assert isinstance(one, LineMarks)
     assert [each.size for each in one.points] == [1]
 
 
 def test_the_rule_over_which_people_differ_is_named(labelled: Database) -> None:
     drawn = _draw(labelled, "agreement_by_rule")
     assert drawn.answer.startswith("“Reach begins” is: people differ by 5.4 frames")
-    assert isinstance(drawn.payload, TableOf)
+    assert isinstance(drawn.payload, TableMarks)
     rows = {row.cells[0]: row for row in drawn.payload.rows}
     begins = rows["reach begins"]
     assert begins.cells[1:4] == ["5", f"{_apart(BEGIN):.1f}", f"{pstdev(BEGIN):.1f}"]
@@ -125,7 +133,7 @@ def test_the_rule_over_which_people_differ_is_named(labelled: Database) -> None:
 
 def test_who_is_late_is_named_with_how_far(labelled: Database) -> None:
     drawn = _draw(labelled, "annotator_bias")
-    assert isinstance(drawn.payload, Heat)
+    assert isinstance(drawn.payload, HeatMarks)
     column = drawn.payload.columns.index("reach begins")
     cells = dict(zip(drawn.payload.rows, drawn.payload.cells, strict=True))
     assert cells["ben"][column].text == f"{mean(BEGIN):.1f} late"
@@ -137,7 +145,7 @@ def test_who_is_late_is_named_with_how_far(labelled: Database) -> None:
 
 def test_progress_counts_tasks_and_prices_them(labelled: Database) -> None:
     drawn = _draw(labelled, "annotation_progress", annotator_per_hour="40")
-    assert isinstance(drawn.payload, Stacked)
+    assert isinstance(drawn.payload, StackMarks)
     assert sum(each.value for each in drawn.payload.stacks[0].segments) == 2 * len(SAID)
     assert drawn.answer == "10 of 10 tasks are labelled (100 %); one takes 2 min, or 1.00 EUR."
 
@@ -160,7 +168,7 @@ def test_anchoring_compares_with_the_proposal_whether_seen_or_not(small: Databas
         while (held := take_next(connection, "monday", by=ANN)) is not None:
             label_all(connection, held, ANN, at=(38, 68) if held.is_blind else (31, 61))
     drawn = _draw(small, "proposal_influence")
-    assert isinstance(drawn.payload, Bars)
+    assert isinstance(drawn.payload, BarMarks)
     # Two of four boundaries are moved; the others are the ends of the recording.
     assert [each.value for each in drawn.payload.bars] == [0.5, 4.0]
     assert drawn.answer.startswith("Yes, it seems")

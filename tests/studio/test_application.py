@@ -113,7 +113,8 @@ def test_an_answer_without_a_body_stays_without_one(address: str) -> None:
     assert "content-encoding" not in answer.headers
 
 
-def test_every_error_is_declared_as_a_problem(client: TestClient) -> None:
+def test_every_error_is_declared(client: TestClient) -> None:
+    more_than_a_sentence = {("/api/label-tasks/{task_id}/edits", "409"): "StaleEdits"}
     said = client.get("/api/openapi.json").json()
     for path, methods in said["paths"].items():
         for method, facts in methods.items():
@@ -121,7 +122,8 @@ def test_every_error_is_declared_as_a_problem(client: TestClient) -> None:
                 if int(status) < 400:
                     continue
                 schema = answer["content"]["application/json"]["schema"]
-                assert schema == {"$ref": "#/components/schemas/Problem"}, (method, path, status)
+                name = more_than_a_sentence.get((path, status), "ErrorAnswer")
+                assert schema == {"$ref": f"#/components/schemas/{name}"}, (method, path, status)
     assert "HTTPValidationError" not in said["components"]["schemas"]
 
 

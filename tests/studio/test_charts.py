@@ -19,14 +19,14 @@ from corporeal.errors import UnknownNameError
 from corporeal.operations.scope import read_scope
 from corporeal.studio.chart import (
     SECTIONS,
-    Bars,
+    BarMarks,
+    BigNumbers,
     Drawing,
-    Figures,
-    Heat,
-    Histogram,
-    Line,
-    Stacked,
-    TableOf,
+    HeatMarks,
+    HistogramMarks,
+    LineMarks,
+    StackMarks,
+    TableMarks,
     charts,
 )
 
@@ -47,28 +47,28 @@ def _draw(database: Database, name: str, query: str = "", **settings: str) -> Dr
 def _counted(drawing: Drawing, name: str) -> Iterator[tuple[str, int | None]]:
     """Every query of a drawing, with the number of episodes that its mark shows, if it does."""
     match drawing.payload:
-        case Line(points=points):
+        case LineMarks(points=points):
             # A figure may be known of fewer episodes than the batch has.
             yield from ((each.query, None) for each in points)
-        case Bars(bars=bars, unit=unit):
+        case BarMarks(bars=bars, unit=unit):
             for bar in bars:
                 if bar.query is not None:
                     yield bar.query, int(bar.value) if unit == "count" else None
-        case Stacked(stacks=stacks, unit=unit):
+        case StackMarks(stacks=stacks, unit=unit):
             for stack in stacks:
                 for segment in stack.segments:
                     if segment.query is not None:
                         yield segment.query, int(segment.value) if unit == "share" else None
-        case Heat(cells=cells):
+        case HeatMarks(cells=cells):
             for cell in (each for line in cells for each in line):
                 if cell.query is not None:
                     shown = name.startswith("coverage") and not cell.empty
                     yield cell.query, int(cell.value or 0) if shown else None
-        case Histogram(bins=bins):
+        case HistogramMarks(bins=bins):
             yield from ((each.query, each.count) for each in bins)
-        case TableOf(rows=rows):
+        case TableMarks(rows=rows):
             yield from ((row.query, None) for row in rows if row.query is not None)
-        case Figures(figures=figures):
+        case BigNumbers(figures=figures):
             yield from ((each.query, None) for each in figures if each.query is not None)
 
 
@@ -122,7 +122,7 @@ def test_a_fall_of_quality_is_named_with_the_batch_where_it_began(small: Databas
     drawing = _draw(small, "quality_over_time")
     assert drawing.answer.startswith("Yes. Acceptance rate fell from 92.4 % to 60.0 % in 3 batches")
     assert "since b24" in drawing.answer
-    assert isinstance(drawing.payload, Line)
+    assert isinstance(drawing.payload, LineMarks)
     states = [each.state for each in drawing.payload.points]
     assert states == ["reference"] * 20 + ["within"] * 4 + ["out"] * 3
     assert drawing.payload.points[-1].query == "batch = b26"
@@ -138,7 +138,7 @@ def test_few_batches_are_too_few_to_tell(small: Database, batches: int) -> None:
     _batches(small, [0.9] * batches)
     drawing = _draw(small, "quality_over_time")
     assert drawing.answer.startswith(f"Too early to tell: acceptance rate is 90.0 % over {batches}")
-    assert isinstance(drawing.payload, Line)
+    assert isinstance(drawing.payload, LineMarks)
     assert {each.state for each in drawing.payload.points} <= {"unknown", "reference"}
 
 
@@ -162,7 +162,7 @@ def test_an_alarm_that_stands_is_told_first(small: Database) -> None:
         record(connection, [change])
     drawing = _draw(small, "alarms")
     assert drawing.answer == "1 alarm not over yet. Score mean fell."
-    assert isinstance(drawing.payload, TableOf)
+    assert isinstance(drawing.payload, TableMarks)
     assert drawing.payload.rows[0].query == 'batch = "b 7"'
 
 

@@ -31,6 +31,23 @@ _SENT_AS_IT_IS = (
 
 def create_application(studio: Studio) -> FastAPI:
     """The application over an open Studio."""
+    app = _create_api()
+    app.state.studio = studio
+    app.mount("/assets", _Assets(directory=studio.settings.page / "assets", check_dir=False))
+    app.router.default = _Front(studio)
+    app.add_middleware(
+        GZipMiddleware, minimum_size=1000, compresslevel=4, exclude_content_types=_SENT_AS_IT_IS
+    )
+    app.add_middleware(Guard, settings=studio.settings)
+    return app
+
+
+def describe_api() -> dict[str, Any]:
+    """The OpenAPI document of all routes; it needs no workspace."""
+    return _create_api().openapi()
+
+
+def _create_api() -> FastAPI:
     app = FastAPI(
         title="Corporeal Studio",
         version=__version__,
@@ -39,18 +56,12 @@ def create_application(studio: Studio) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
         responses=problem.RESPONSES,
+        separate_input_output_schemas=False,
     )
-    app.state.studio = studio
     problem.install(app)
     for router in plugins(ROUTES, "ROUTER", APIRouter).values():
         app.include_router(router, prefix="/api")
     app.include_router(LINKS)
-    app.mount("/assets", _Assets(directory=studio.settings.page / "assets", check_dir=False))
-    app.router.default = _Front(studio)
-    app.add_middleware(
-        GZipMiddleware, minimum_size=1000, compresslevel=4, exclude_content_types=_SENT_AS_IT_IS
-    )
-    app.add_middleware(Guard, settings=studio.settings)
     return app
 
 

@@ -37,7 +37,7 @@ def _finite(value: object) -> object:
 Number = Annotated[float | None, BeforeValidator(_finite)]
 
 
-class Point(BaseModel):
+class LinePoint(BaseModel):
     """One batch; `query` finds its episodes. `state` is how it stands to the limits."""
 
     label: str
@@ -51,17 +51,17 @@ class Point(BaseModel):
     query: str
 
 
-class Line(BaseModel):
+class LineMarks(BaseModel):
     """Values in order of time, with the limits that they should stay within."""
 
     kind: Literal["line"] = "line"
     unit: Unit
     name: str
-    points: list[Point]
+    points: list[LinePoint]
     target: Number = None
 
 
-class Bar(BaseModel):
+class BarMark(BaseModel):
     """One bar of a plain chart."""
 
     label: str
@@ -71,18 +71,18 @@ class Bar(BaseModel):
     query: str | None = None
 
 
-class Bars(BaseModel):
+class BarMarks(BaseModel):
     """Bars that lie, the first on top; `limit` is drawn across them."""
 
     kind: Literal["bars"] = "bars"
     unit: Unit
     name: str
-    bars: list[Bar]
+    bars: list[BarMark]
     limit: Number = None
     limit_label: str = ""
 
 
-class Segment(BaseModel):
+class StackSegment(BaseModel):
     """A part of a stacked bar."""
 
     name: str
@@ -97,11 +97,11 @@ class Stack(BaseModel):
 
     label: str
     detail: str
-    segments: list[Segment]
+    segments: list[StackSegment]
     query: str | None = None
 
 
-class Stacked(BaseModel):
+class StackMarks(BaseModel):
     """Stacked bars: lying, one above the other, or standing along time.
 
     `fill` makes each as long as the others, to compare shares; `legend` names tones.
@@ -116,7 +116,7 @@ class Stacked(BaseModel):
     stacks: list[Stack]
 
 
-class Cell(BaseModel):
+class HeatCell(BaseModel):
     """One cell of a heat table; `empty` says that nothing is there yet."""
 
     value: Number
@@ -126,7 +126,7 @@ class Cell(BaseModel):
     query: str | None = None
 
 
-class Heat(BaseModel):
+class HeatMarks(BaseModel):
     """A table whose cells are coloured by value from 0 to `most`."""
 
     kind: Literal["heat"] = "heat"
@@ -134,13 +134,13 @@ class Heat(BaseModel):
     column_name: str
     rows: list[str]
     columns: list[str]
-    cells: list[list[Cell]]
+    cells: list[list[HeatCell]]
     most: float
     tone: Tone = "good"
     empty_means: str = ""
 
 
-class Bin(BaseModel):
+class HistogramBin(BaseModel):
     """One step of a histogram, from `low` to `high`."""
 
     low: float
@@ -150,16 +150,16 @@ class Bin(BaseModel):
     query: str
 
 
-class Histogram(BaseModel):
+class HistogramMarks(BaseModel):
     """Counts over a range of values."""
 
     kind: Literal["histogram"] = "histogram"
     name: str
-    bins: list[Bin]
+    bins: list[HistogramBin]
     mean: Number = None
 
 
-class Row(BaseModel):
+class TableRow(BaseModel):
     """A row of a table; `address` is a page of Studio, `query` opens the list of episodes."""
 
     cells: list[str]
@@ -168,15 +168,15 @@ class Row(BaseModel):
     address: str | None = None
 
 
-class TableOf(BaseModel):
+class TableMarks(BaseModel):
     """A plain table."""
 
     kind: Literal["table"] = "table"
     columns: list[str]
-    rows: list[Row]
+    rows: list[TableRow]
 
 
-class Figure(BaseModel):
+class BigNumber(BaseModel):
     """A big number, what it is, and what it is made of."""
 
     label: str
@@ -185,19 +185,18 @@ class Figure(BaseModel):
     query: str | None = None
 
 
-class Figures(BaseModel):
+class BigNumbers(BaseModel):
     """Some big numbers."""
 
     kind: Literal["figures"] = "figures"
-    figures: list[Figure]
+    figures: list[BigNumber]
 
 
-Payload = Annotated[
-    Line | Bars | Stacked | Heat | Histogram | TableOf | Figures, Field(discriminator="kind")
-]
+Marks = LineMarks | BarMarks | StackMarks | HeatMarks | HistogramMarks | TableMarks | BigNumbers
+Payload = Annotated[Marks, Field(discriminator="kind")]
 
 
-class Choice(BaseModel):
+class ChartChoice(BaseModel):
     """A setting that the reader may change: one of `options`, or a number where there are none."""
 
     name: str
@@ -215,10 +214,19 @@ class Drawing:
     """
 
     answer: str
-    payload: Line | Bars | Stacked | Heat | Histogram | TableOf | Figures | None = None
+    payload: (
+        LineMarks
+        | BarMarks
+        | StackMarks
+        | HeatMarks
+        | HistogramMarks
+        | TableMarks
+        | BigNumbers
+        | None
+    ) = None
     notes: tuple[str, ...] = ()
     advice: str = ""
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[ChartChoice, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""A row of the list of episodes: what the catalogue has of one, with its gravest finding."""
+"""What the catalogue has of an episode, as the page is told: all of it, or a row of the list."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 from pydantic import BaseModel
 from sqlalchemy import Connection, case, func, select
 
+from corporeal.catalog.state import State
 from corporeal.catalog.tables import EPISODE, FINDING
-from corporeal.quality.finding import SEVERITIES
+from corporeal.quality.finding import SEVERITIES, Verdict
 
 
 class TopFinding(BaseModel):
@@ -22,12 +23,42 @@ class TopFinding(BaseModel):
     of: int
 
 
-class Row(BaseModel):
+class EpisodeRowFacts(BaseModel):
+    """Every column of an episode's row but its metadata, which the episode file has itself."""
+
+    id: str
+    hash: str
+    bytes: int
+    file: str
+    state: State
+    task: str | None
+    instruction: str | None
+    robot: str | None
+    operator: str | None
+    station: str | None
+    session: str | None
+    batch: str | None
+    protocol: str | None
+    calibration: str | None
+    environment: str | None
+    mode: str | None
+    software: str | None
+    recorded_ns: int | None
+    duration_s: float | None
+    success: bool | None
+    failure: str | None
+    verdict: Verdict | None
+    score: float | None
+    policy: str | None
+    ingested_at: str
+
+
+class ListedEpisode(BaseModel):
     """An episode in the list."""
 
     id: str
     file: str
-    state: str
+    state: State
     task: str | None
     instruction: str | None
     robot: str | None
@@ -41,21 +72,21 @@ class Row(BaseModel):
     duration_s: float | None
     success: bool | None
     failure: str | None
-    verdict: str | None
+    verdict: Verdict | None
     score: float | None
     bytes: int
     finding: TopFinding | None
 
 
 _FALL = "stays_upright"
-_PLAIN = tuple(name for name in Row.model_fields if name in EPISODE.c)
+_PLAIN = tuple(name for name in ListedEpisode.model_fields if name in EPISODE.c)
 
 
-def shown_rows(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> list[Row]:
+def shown_rows(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> list[ListedEpisode]:
     """Rows of the catalogue as the page shows them; one search finds what all of them have."""
     top = _top_findings(connection, [str(row["id"]) for row in rows])
     return [
-        Row(**{name: _plain(row[name]) for name in _PLAIN}, finding=top.get(row["id"]))
+        ListedEpisode(**{name: _plain(row[name]) for name in _PLAIN}, finding=top.get(row["id"]))
         for row in rows
     ]
 

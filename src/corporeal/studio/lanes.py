@@ -22,14 +22,14 @@ class LaneItem(BaseModel):
     end_ns: int
 
 
-class Lane(BaseModel):
+class LaneFacts(BaseModel):
     """One lane of the timeline."""
 
     name: str
     items: list[LaneItem]
 
 
-def label_lanes(annotation: Annotation, taxonomy: Taxonomy | None) -> list[Lane]:
+def label_lanes(annotation: Annotation, taxonomy: Taxonomy | None) -> list[LaneFacts]:
     """Labels as lanes: titles and order from the taxonomy, lanes without labels left out."""
     known = {lane.name: lane for lane in taxonomy.lanes} if taxonomy else {}
     names = [*known, *(each.lane for each in annotation.segments if each.lane not in known)]
@@ -39,7 +39,7 @@ def label_lanes(annotation: Annotation, taxonomy: Taxonomy | None) -> list[Lane]
         if found:
             title = known[name].title if name in known else name
             lanes.append(
-                Lane(name=title, items=[_labelled(each, known.get(name)) for each in found])
+                LaneFacts(name=title, items=[_labelled(each, known.get(name)) for each in found])
             )
     return lanes
 
@@ -59,7 +59,7 @@ def _labelled(segment: Segment, lane: LabelLane | None) -> LaneItem:
     )  # fmt: skip
 
 
-def lanes_of(episode: Episode) -> list[Lane]:
+def lanes_of(episode: Episode) -> list[LaneFacts]:
     """A lane for each text stream: events as they were logged, other texts while they hold."""
     lanes = []
     _, end_ns = episode.span_ns
@@ -79,7 +79,7 @@ def lanes_of(episode: Episode) -> list[Lane]:
                 start_ns=stamps[place],
                 end_ns=stamps[place] if event else max(after, stamps[place]),
             ))  # fmt: skip
-        lanes.append(Lane(name=reader.spec.name, items=items))
+        lanes.append(LaneFacts(name=reader.spec.name, items=items))
     return lanes
 
 

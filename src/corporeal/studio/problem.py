@@ -30,7 +30,7 @@ class GoneError(CorporealError):
     """Something that was there once and is no more."""
 
 
-class Problem(BaseModel):
+class ErrorAnswer(BaseModel):
     """What every answer that is no success holds."""
 
     error: str
@@ -63,7 +63,7 @@ _MEANINGS = {
     503: "The catalogue or the store does not answer now.",
 }
 RESPONSES: dict[int | str, dict[str, Any]] = {
-    status: {"model": Problem, "description": meaning} for status, meaning in _MEANINGS.items()
+    status: {"model": ErrorAnswer, "description": meaning} for status, meaning in _MEANINGS.items()
 }
 """What any route may answer with besides its success."""
 

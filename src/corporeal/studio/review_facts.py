@@ -8,11 +8,13 @@ from typing import Any
 from pydantic import BaseModel, Field
 from sqlalchemy import Connection
 
-from corporeal.operations.review.acceptance_sampling import CONFIDENCE, Plan
+from corporeal.operations.review.acceptance_sampling import CONFIDENCE, LotState, Plan
 from corporeal.operations.review.decision import Outcome, Verb
-from corporeal.operations.review.queue import Item
+from corporeal.operations.review.queue import ReviewItem
 from corporeal.operations.review.review import Progress, Review, progress_of
 from corporeal.operations.review.sample import SHARE
+
+MOST_AVOIDED = 50
 
 
 class PlanFacts(BaseModel):
@@ -31,7 +33,7 @@ class PlanFacts(BaseModel):
 class LotFacts(BaseModel):
     """What the decisions say of the lot."""
 
-    state: str
+    state: LotState
     decided: int
     rejected: int
     share: float | None
@@ -63,25 +65,25 @@ class ReviewItems(BaseModel):
     """A review with its episodes."""
 
     review: ReviewFacts
-    items: list[Item]
+    items: list[ReviewItem]
 
 
-class TurnFacts(BaseModel):
+class ReviewTurn(BaseModel):
     """What to look at now; `after` can be fetched ahead, the first of `recent` taken back."""
 
     review: ReviewFacts
-    item: Item | None
+    item: ReviewItem | None
     after: str | None
-    recent: list[Item]
+    recent: list[ReviewItem]
     others: int
     reasons: list[str]
 
 
-class Decided(BaseModel):
+class DecidedItem(BaseModel):
     """What a decision did."""
 
     review: ReviewFacts
-    item: Item
+    item: ReviewItem
     state: str
     pulled: list[str]
     releases: list[str]
@@ -101,7 +103,7 @@ class NewReview(BaseModel):
     all_quarantined: bool = False
 
 
-class Decision(BaseModel):
+class NewDecision(BaseModel):
     """A decision on its way; `key` is the same each time it is sent."""
 
     decision: Verb
@@ -110,6 +112,18 @@ class Decision(BaseModel):
     seconds: float | None = Field(None, ge=0, le=1e6, allow_inf_nan=False)
     key: str = Field(min_length=8, max_length=64)
     version: int = Field(ge=0, le=2**31)
+
+
+class NextItem(BaseModel):
+    """A wish for the next episode; `avoid` are those whose decision is on its way."""
+
+    avoid: list[str] = Field(max_length=MOST_AVOIDED)
+
+
+class UndoneDecision(BaseModel):
+    """A decision to take back; `key` is the same each time it is sent."""
+
+    key: str = Field(min_length=8, max_length=64)
 
 
 def plan_facts(plan: Plan) -> PlanFacts:
@@ -137,9 +151,9 @@ def review_facts(review: Review, progress: Progress) -> ReviewFacts:
     )
 
 
-def decided_facts(connection: Connection, review: Review, outcome: Outcome) -> Decided:
+def decided_facts(connection: Connection, review: Review, outcome: Outcome) -> DecidedItem:
     """What a decision did, and how far the review is now."""
-    return Decided(
+    return DecidedItem(
         review=review_facts(review, progress_of(connection, review)),
         item=outcome.item,
         state=outcome.state,

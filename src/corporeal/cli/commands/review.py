@@ -14,7 +14,7 @@ from corporeal.cli.output import AsJson, console, print_json
 from corporeal.cli.workspaces import WorkspaceOption, entered
 
 if TYPE_CHECKING:
-    from corporeal.operations.review.queue import Item
+    from corporeal.operations.review.queue import ReviewItem
     from corporeal.operations.review.review import Progress, Review
 
 app = group("Draw samples for people to look at, decide, and judge the lot.")
@@ -192,7 +192,7 @@ def _plain(review: Review, progress: Progress) -> dict[str, Any]:
     return asdict(review) | {"progress": said}
 
 
-def _decisions(items: list[Item]) -> Table:
+def _decisions(items: list[ReviewItem]) -> Table:
     table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
     for title in ("episode", "decision", "why", "by", "because"):
         table.add_column(title, overflow="fold")

@@ -16,7 +16,13 @@ from corporeal.catalog.permission import Actor, may, require
 from corporeal.catalog.state import NEXT, State
 from corporeal.catalog.tables import MEMBER, REVIEW_ITEM
 from corporeal.errors import UnknownNameError
-from corporeal.operations.review.queue import Item, item_of, items_of, pull_neighbours, put_first
+from corporeal.operations.review.queue import (
+    ReviewItem,
+    item_of,
+    items_of,
+    pull_neighbours,
+    put_first,
+)
 from corporeal.operations.review.review import NEIGHBOUR, Progress, Review, close_row, progress_of
 
 Verb = Literal["accept", "reject"]
@@ -72,7 +78,7 @@ class Choice:
 class Outcome:
     """What a decision did; `note` is what else to know, `again` that it was sent before."""
 
-    item: Item
+    item: ReviewItem
     state: str
     pulled: tuple[str, ...] = ()
     releases: tuple[str, ...] = ()
@@ -207,7 +213,7 @@ def _returned(state: State, before: Mapping[str, Any]) -> tuple[State, str | Non
     return nearest, f"the state was {old}; {nearest} is as near as it can come back"
 
 
-def _refuse_stale(item: Item, version: int | None) -> None:
+def _refuse_stale(item: ReviewItem, version: int | None) -> None:
     if item.decision is not None:
         because = f" because of {item.why}" if item.why else ""
         at = str(item.decided_at)[:16].replace("T", " ")
@@ -232,7 +238,7 @@ def _was_sent(connection: Connection, review: Review, episode: str, key: str | N
     )
 
 
-def _is_same(item: Item, choice: Choice, by: Actor) -> bool:
+def _is_same(item: ReviewItem, choice: Choice, by: Actor) -> bool:
     return (item.decision, item.why, item.decided_by) == (choice.decision, choice.why, by.name)
 
 
@@ -244,7 +250,7 @@ def _last_event(connection: Connection, review: Review, episode: str) -> Mapping
     return found
 
 
-def _write(connection: Connection, item: Item, values: Mapping[str, Any]) -> None:
+def _write(connection: Connection, item: ReviewItem, values: Mapping[str, Any]) -> None:
     connection.execute(
         update(REVIEW_ITEM)
         .where(REVIEW_ITEM.c.review == item.review, REVIEW_ITEM.c.episode == item.episode)

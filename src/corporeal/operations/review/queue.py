@@ -29,7 +29,7 @@ class NotInReviewError(UnknownEpisodeError):
 
 
 @dataclass(frozen=True)
-class Item:
+class ReviewItem:
     """One episode of a review; open while there is no decision."""
 
     review: str
@@ -51,7 +51,7 @@ class Item:
 class Turn:
     """What a reviewer looks at now, and the episode that will probably come next."""
 
-    item: Item | None
+    item: ReviewItem | None
     after: str | None
 
 
@@ -92,7 +92,7 @@ def skip(connection: Connection, review: Review, episode: str, *, by: Actor) -> 
         connection.execute(_row(item).values(taken_by=None, taken_at=None, place=last + 1))
 
 
-def put_first(connection: Connection, review: Review, item: Item, *, by: Actor) -> None:
+def put_first(connection: Connection, review: Review, item: ReviewItem, *, by: Actor) -> None:
     """Give an open episode back to a reviewer at once, inside a transaction."""
     first = _place(connection, review, func.min)
     connection.execute(_row(item).values(taken_by=by.name, taken_at=now(), place=first - 1))
@@ -149,7 +149,7 @@ def neighbours(connection: Connection, row: dict[str, Any], *, near: int = NEAR)
     return [*reversed(_names(connection, earlier)), *_names(connection, later)]
 
 
-def item_of(connection: Connection, review: str, episode: str) -> Item:
+def item_of(connection: Connection, review: str, episode: str) -> ReviewItem:
     """An episode of a review; raises NotInReviewError when it is not in it."""
     query = select(REVIEW_ITEM).where(
         REVIEW_ITEM.c.review == review, REVIEW_ITEM.c.episode == episode
@@ -157,16 +157,16 @@ def item_of(connection: Connection, review: str, episode: str) -> Item:
     row = connection.execute(query).mappings().first()
     if row is None:
         raise NotInReviewError(f"episode {episode[:80]!r} is not in the review {review}.")
-    return Item(**row)
+    return ReviewItem(**row)
 
 
-def begins_with(connection: Connection, review: Review, begin: str) -> Item:
+def begins_with(connection: Connection, review: Review, begin: str) -> ReviewItem:
     """The one episode of a review whose id begins like this; raises CatalogError otherwise."""
     query = select(REVIEW_ITEM).where(
         REVIEW_ITEM.c.review == review.name,
         REVIEW_ITEM.c.episode.startswith(begin, autoescape=True),
     )
-    found = [Item(**row) for row in connection.execute(query.limit(2)).mappings()]
+    found = [ReviewItem(**row) for row in connection.execute(query.limit(2)).mappings()]
     if len(found) != 1:
         number = "several" if found else "none"
         raise CatalogError(
@@ -176,33 +176,33 @@ def begins_with(connection: Connection, review: Review, begin: str) -> Item:
     return found[0]
 
 
-def items_of(connection: Connection, review: Review, *, limit: int = 1000) -> list[Item]:
+def items_of(connection: Connection, review: Review, *, limit: int = 1000) -> list[ReviewItem]:
     """The episodes of a review: the decided ones first, then the queue."""
     query = (
         select(REVIEW_ITEM)
         .where(REVIEW_ITEM.c.review == review.name)
         .order_by(REVIEW_ITEM.c.decided_at.is_(None), REVIEW_ITEM.c.decided_at, REVIEW_ITEM.c.place)
     )
-    return [Item(**row) for row in connection.execute(query.limit(limit)).mappings()]
+    return [ReviewItem(**row) for row in connection.execute(query.limit(limit)).mappings()]
 
 
 def recent_decisions(
     connection: Connection, review: Review, *, by: Actor, limit: int = 10
-) -> list[Item]:
+) -> list[ReviewItem]:
     """What a reviewer decided last, the newest first: that is what `undo` takes back."""
     query = (
         select(REVIEW_ITEM)
         .where(REVIEW_ITEM.c.review == review.name, REVIEW_ITEM.c.decided_by == by.name)
         .order_by(REVIEW_ITEM.c.decided_at.desc())
     )
-    return [Item(**row) for row in connection.execute(query.limit(limit)).mappings()]
+    return [ReviewItem(**row) for row in connection.execute(query.limit(limit)).mappings()]
 
 
-def items_about(connection: Connection, episode: str) -> list[Item]:
+def items_about(connection: Connection, episode: str) -> list[ReviewItem]:
     """What reviews say of an episode, the last decision first."""
     query = select(REVIEW_ITEM).where(REVIEW_ITEM.c.episode == episode)
     rows = connection.execute(query.order_by(REVIEW_ITEM.c.decided_at.desc())).mappings()
-    return [Item(**row) for row in rows]
+    return [ReviewItem(**row) for row in rows]
 
 
 def _open(review: Review) -> Select[Any]:
@@ -222,12 +222,12 @@ def _is_free() -> ColumnElement[bool]:
     )
 
 
-def _first(connection: Connection, query: Select[Any]) -> Item | None:
+def _first(connection: Connection, query: Select[Any]) -> ReviewItem | None:
     row = connection.execute(query.limit(1)).mappings().first()
-    return Item(**row) if row is not None else None
+    return ReviewItem(**row) if row is not None else None
 
 
-def _row(item: Item) -> Any:
+def _row(item: ReviewItem) -> Any:
     return update(REVIEW_ITEM).where(
         REVIEW_ITEM.c.review == item.review, REVIEW_ITEM.c.episode == item.episode
     )

@@ -12,9 +12,9 @@ from corporeal.catalog.audit import events_of
 from corporeal.catalog.permission import Actor, may
 from corporeal.labelling.annotation import Annotation
 from corporeal.labelling.edit import Edit
-from corporeal.labelling.tasks.task_row import EDITABLE, LabelTask
+from corporeal.labelling.tasks.task_row import EDITABLE, LabelTask, TaskKind, TaskState
 from corporeal.labelling.taxonomy import Taxonomy
-from corporeal.studio.problem import Problem
+from corporeal.studio.problem import ErrorAnswer
 
 MOST_EDITS = 500
 """In one request."""
@@ -27,14 +27,14 @@ class MadeEdit(Edit):
     at: str
 
 
-class TaskFacts(BaseModel):
+class WorkbenchTask(BaseModel):
     """A task, the taxonomy it is done by, and everything that was done in it."""
 
     id: str
     episode: str
-    kind: str
+    kind: TaskKind
     queue: str
-    state: str
+    state: TaskState
     assigned_to: str | None
     closed: str | None = Field(description="why the visitor can only look; null if they can work")
     returned: str | None
@@ -58,14 +58,14 @@ class NewEdits(BaseModel):
     edits: tuple[Edit, ...] = Field(min_length=1, max_length=MOST_EDITS)
 
 
-class SavedFacts(BaseModel):
+class SavedEdits(BaseModel):
     """The task after edits were saved."""
 
     version: int
     content: Annotation
 
 
-class Stale(Problem):
+class StaleEdits(ErrorAnswer):
     """What somebody else has done since the version that edits were made on."""
 
     version: int
@@ -73,21 +73,21 @@ class Stale(Problem):
     who: list[str]
 
 
-class Missing(BaseModel):
+class MissingParts(BaseModel):
     """What a version lacks before it can be handed in, in sentences."""
 
     version: int
     missing: list[str]
 
 
-class Submitted(BaseModel):
+class SubmittedTask(BaseModel):
     """Whether a task was handed in; if not, what is missing."""
 
     submitted: bool
     missing: list[str]
 
 
-class Seconds(BaseModel):
+class TimeSpent(BaseModel):
     """Time that was spent at work."""
 
     seconds: float = Field(ge=0, le=3600)
@@ -100,7 +100,7 @@ class NewComment(BaseModel):
     time_ns: int | None = Field(default=None, ge=-(1 << 53), le=1 << 53)
 
 
-class CommentFacts(BaseModel):
+class TaskComment(BaseModel):
     """A remark as it is shown."""
 
     number: int
@@ -120,10 +120,10 @@ def task_facts(
     reference: str,
     end_ns: int,
     returned: str | None,
-) -> TaskFacts:
+) -> WorkbenchTask:
     """All of a task; whoever else works on the same episode is not among it."""
     started = task.begun_with
-    return TaskFacts(
+    return WorkbenchTask(
         id=task.id, episode=task.episode, kind=task.kind, queue=task.queue, state=task.state,
         assigned_to=task.assigned_to, closed=why_closed(task, by),
         returned=returned,

@@ -18,7 +18,7 @@ from corporeal.operations.monitoring.watch import (
     metric_words,
 )
 from corporeal.operations.scope import Scope, equals
-from corporeal.studio.chart import Line, Point, Unit
+from corporeal.studio.chart import LineMarks, LinePoint, Unit
 from corporeal.studio.charting.wording import counted
 
 MOST_POINTS = 240
@@ -26,16 +26,16 @@ _CALLED = {"shewhart": "Shewhart", "ewma": "EWMA", "cusum": "CUSUM"}
 _PLURAL: Mapping[str, str] = {"batch": "batches", "session": "sessions"}
 
 
-def batch_line(series: Series, scope: Scope, unit: Unit) -> Line:
+def batch_line(series: Series, scope: Scope, unit: Unit) -> LineMarks:
     """The last batches with their limits; those that a chart calls are `out`."""
     made = chart_series(series)
     begin = max(0, len(series) - MOST_POINTS)
     points = [_point(series, made, place, scope) for place in range(begin, len(series))]
     target = made.reference.target if isinstance(made, ControlChart) else None
-    return Line(unit=unit, name=metric_words(series.name), points=points, target=target)
+    return LineMarks(unit=unit, name=metric_words(series.name), points=points, target=target)
 
 
-def _point(series: Series, made: ControlChart | Unknown, place: int, scope: Scope) -> Point:
+def _point(series: Series, made: ControlChart | Unknown, place: int, scope: Scope) -> LinePoint:
     value, size = float(series.values[place]), int(series.sizes[place])
     name = series.subjects[place]
     shown = metric_figure(series.name, value)
@@ -51,7 +51,7 @@ def _point(series: Series, made: ControlChart | Unknown, place: int, scope: Scop
         if called:
             # A batch may be within the band while the sums of several are not.
             detail += f"; called by {', '.join(_CALLED[each] for each in called)}"
-    return Point(
+    return LinePoint(
         label=name,
         at=series.times[place],
         value=value,

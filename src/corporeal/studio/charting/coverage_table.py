@@ -10,7 +10,7 @@ from corporeal.operations.coverage.axis import GRID_M, Axis, axes
 from corporeal.operations.coverage.coverage import LevelCount, Table, cross
 from corporeal.operations.figures.outcome import CONDITIONS
 from corporeal.operations.scope import Scope
-from corporeal.studio.chart import Cell, Choice, Drawing, Heat
+from corporeal.studio.chart import ChartChoice, Drawing, HeatCell, HeatMarks
 from corporeal.studio.charting.wording import counted
 
 _NEXT = 3
@@ -25,7 +25,7 @@ def coverage_table(connection: Connection, scope: Scope, rows: str, columns: str
     known = axes(connection, scope)
     options = sorted(known)
     choices = tuple(
-        Choice(name=name, label=label, value=value,
+        ChartChoice(name=name, label=label, value=value,
                options=options if value in known else [*options, value])
         for name, label, value in (("rows", "Rows", rows), ("columns", "Columns", columns))
     )  # fmt: skip
@@ -47,7 +47,7 @@ def coverage_table(connection: Connection, scope: Scope, rows: str, columns: str
     )
 
 
-def _heat(table: Table, rows: str, columns: str, scope: Scope) -> Heat:
+def _heat(table: Table, rows: str, columns: str, scope: Scope) -> HeatMarks:
     good = CONDITIONS["accepted"]
     cells = []
     for r, row in enumerate(table.rows):
@@ -58,7 +58,7 @@ def _heat(table: Table, rows: str, columns: str, scope: Scope) -> Heat:
             line.append(_cell(f"{row.words}, {column.words}", count, accepted, query))
         cells.append(line)
     most = max((each for line in table.accepted for each in line), default=0)
-    return Heat(
+    return HeatMarks(
         row_name=rows,
         column_name=columns,
         rows=[each.words for each in table.rows],
@@ -69,7 +69,7 @@ def _heat(table: Table, rows: str, columns: str, scope: Scope) -> Heat:
     )
 
 
-def _cell(where: str, count: int, accepted: int, query: str | None) -> Cell:
+def _cell(where: str, count: int, accepted: int, query: str | None) -> HeatCell:
     if accepted:
         rest = f", {count - accepted:,} more not accepted" if count > accepted else ""
         said = f"{where}: {counted(accepted, 'accepted episode')}{rest}"
@@ -77,7 +77,7 @@ def _cell(where: str, count: int, accepted: int, query: str | None) -> Cell:
         said = f"{where}: {counted(count, 'episode')}, none accepted; collect this next"
     else:
         said = f"{where}: none; collect this next"
-    return Cell(value=float(accepted), text=f"{accepted:,}" if accepted else "", detail=said,
+    return HeatCell(value=float(accepted), text=f"{accepted:,}" if accepted else "", detail=said,
                 empty=not accepted, query=query if count else None)  # fmt: skip
 
 

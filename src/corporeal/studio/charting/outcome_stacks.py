@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 from corporeal.operations.figures.comparison import Column, Group, groups, stand_out
 from corporeal.operations.figures.outcome import CONDITIONS, OUTCOMES, Outcome
 from corporeal.operations.scope import Scope, equals
-from corporeal.studio.chart import Drawing, Segment, Stack, Stacked, Tone
+from corporeal.studio.chart import Drawing, Stack, StackMarks, StackSegment, Tone
 from corporeal.studio.charting.wording import counted, percent
 
 TONES: Mapping[Outcome, Tone] = {
@@ -36,7 +36,7 @@ def outcome_stacks(connection: Connection, scope: Scope, column: Column) -> Draw
     shown = found[:MOST]
     return Drawing(
         _sentence(found, column),
-        Stacked(
+        StackMarks(
             unit="share",
             name="episodes",
             fill=True,
@@ -51,7 +51,7 @@ def _stack(group: Group, scope: Scope, column: Column) -> Stack:
     here = equals(column, group.name)
     label = group.name or "not stated"
     segments = [
-        Segment(
+        StackSegment(
             name=outcome,
             value=float(group.outcomes[outcome]),
             detail=f"{label}: {counted(group.outcomes[outcome], 'episode')} {outcome} "

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from corporeal.labelling.agreement.comparison import MOST_FRAMES
 from corporeal.operations.scope import Scope
-from corporeal.studio.chart import Chart, Drawing, Row, TableOf
+from corporeal.studio.chart import Chart, Drawing, TableMarks, TableRow
 from corporeal.studio.charting.wording import counted, percent
 from corporeal.studio.labelling.decided import distances_to_decided
 from corporeal.studio.labelling.pairs import ComparedPair, compared_pairs
@@ -61,7 +61,7 @@ def draw(connection: Connection, scope: Scope) -> Drawing:
     decided = distances_to_decided(connection, pairs)
     return Drawing(
         _sentence(found),
-        TableOf(
+        TableMarks(
             columns=["Boundary", "Compared", "Apart", "Spread", "Within 2 frames",
                      "From what was decided"],
             rows=[_row(each, decided) for each in found],
@@ -87,14 +87,14 @@ def spreads(pairs: Sequence[ComparedPair]) -> Iterator[RuleSpread]:
         yield RuleSpread(rule, tuple(step for step, _ in held), worst)
 
 
-def _row(each: RuleSpread, decided: Mapping[str, Sequence[int]]) -> Row:
+def _row(each: RuleSpread, decided: Mapping[str, Sequence[int]]) -> TableRow:
     chosen = decided.get(each.rule, ())
     moment = next(
         (f"?t={found.start_ns}" for found in each.worst.agreement.disagreements
          if f"{found.lane}/{found.rule}" == each.rule),
         "",
     )  # fmt: skip
-    return Row(
+    return TableRow(
         cells=[
             rule_words(each.rule),
             f"{len(each.steps):,}",

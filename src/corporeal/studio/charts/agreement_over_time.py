@@ -18,7 +18,7 @@ from corporeal.labelling.agreement.comparison import (
     summarise,
 )
 from corporeal.operations.scope import Scope
-from corporeal.studio.chart import Chart, Choice, Drawing, Line, Point, Unit
+from corporeal.studio.chart import Chart, ChartChoice, Drawing, LineMarks, LinePoint, Unit
 from corporeal.studio.charting.wording import counted, listed, percent
 from corporeal.studio.labelling.pairs import ComparedPair, compared_pairs
 from corporeal.studio.labelling.wording import ADVICE, NO_PAIRS, only
@@ -36,7 +36,7 @@ def draw(connection: Connection, scope: Scope, *, figure: str = "boundaries") ->
     """The chosen gate of every week, and all three in the sentence."""
     if figure not in _FIGURES:
         raise UnknownNameError("figure", figure, list(_FIGURES))
-    choices = (Choice(name="figure", label="Gate", value=figure, options=list(_FIGURES)),)
+    choices = (ChartChoice(name="figure", label="Gate", value=figure, options=list(_FIGURES)),)
     pairs = compared_pairs(connection, scope.where)
     if not pairs:
         return Drawing(NO_PAIRS, advice=ADVICE, choices=choices)
@@ -45,7 +45,7 @@ def draw(connection: Connection, scope: Scope, *, figure: str = "boundaries") ->
     known = [each for each in points if each is not None][-_MOST_WEEKS:]
     return Drawing(
         _sentence(summarise([each.agreement for each in pairs])),
-        Line(unit=unit, name=name, points=known, target=_target(figure)) if known else None,
+        LineMarks(unit=unit, name=name, points=known, target=_target(figure)) if known else None,
         notes=(
             f"Asked for: edit score {LEAST_EDIT_SCORE:g} and kappa {LEAST_KAPPA:g} or more, "
             f"boundaries {MOST_FRAMES:g} frames apart or fewer on average.",
@@ -88,7 +88,9 @@ def _weeks(pairs: Sequence[ComparedPair]) -> dict[date, list[ComparedPair]]:
     return dict(sorted(found.items()))
 
 
-def _point(week: date, pairs: Sequence[ComparedPair], figure: str, scope: Scope) -> Point | None:
+def _point(
+    week: date, pairs: Sequence[ComparedPair], figure: str, scope: Scope
+) -> LinePoint | None:
     summary = summarise([each.agreement for each in pairs])
     value = value_of(summary, figure)
     if not math.isfinite(value):
@@ -100,7 +102,7 @@ def _point(week: date, pairs: Sequence[ComparedPair], figure: str, scope: Scope)
         state = "within" if good else "out"
     low, high = _band(summary, figure)
     shown = percent(value) if _FIGURES[figure][1] == "share" else f"{value:.2f}"
-    return Point(
+    return LinePoint(
         label=week.isoformat(),
         at=week.isoformat(),
         value=value,

@@ -10,7 +10,7 @@ from corporeal.operations.figures.alarms import ToldAlarm, told_alarms
 from corporeal.operations.figures.batch_series import Grouping
 from corporeal.operations.monitoring.watch import metric_words
 from corporeal.operations.scope import Scope, equals
-from corporeal.studio.chart import Chart, Drawing, Row, TableOf
+from corporeal.studio.chart import Chart, Drawing, TableMarks, TableRow
 from corporeal.studio.charting.wording import counted
 
 _MOST = 50
@@ -34,7 +34,7 @@ def draw(connection: Connection, scope: Scope) -> Drawing:
         )
     return Drawing(
         answer,
-        TableOf(
+        TableMarks(
             columns=["Called", "Figure", "What happened", "Over since"],
             rows=[_row(each, scope) for each in found[:_MOST]],
         ),
@@ -42,10 +42,10 @@ def draw(connection: Connection, scope: Scope) -> Drawing:
     )
 
 
-def _row(alarm: ToldAlarm, scope: Scope) -> Row:
+def _row(alarm: ToldAlarm, scope: Scope) -> TableRow:
     known = alarm.subject is not None and alarm.grouping in get_args(Grouping)
     everything = Scope(has_erased=scope.has_erased)
-    return Row(
+    return TableRow(
         cells=[
             alarm.at[:10],
             metric_words(alarm.metric),

@@ -9,7 +9,15 @@ from sqlalchemy import Connection, func, select
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.tables import EPISODE, LABEL_TASK
 from corporeal.operations.scope import Scope
-from corporeal.studio.chart import Chart, Choice, Drawing, Segment, Stack, Stacked, Tone
+from corporeal.studio.chart import (
+    Chart,
+    ChartChoice,
+    Drawing,
+    Stack,
+    StackMarks,
+    StackSegment,
+    Tone,
+)
 from corporeal.studio.charting.wording import counted, hours, money, percent
 
 _STATES: dict[str, tuple[str, Tone]] = {
@@ -32,7 +40,7 @@ def draw(
     if not 0 <= annotator_per_hour <= 1e6:
         raise CatalogError(f"annotator_per_hour, got {annotator_per_hour}; expected 0 to 1000000.")
     unit = currency[:8]
-    choices = (Choice(name="annotator_per_hour", label="Annotator",
+    choices = (ChartChoice(name="annotator_per_hour", label="Annotator",
                       value=f"{annotator_per_hour:g}", unit=f"{unit} per hour"),)  # fmt: skip
     counts, seconds = _counts(connection, scope)
     if not counts:
@@ -43,7 +51,7 @@ def draw(
         )
     return Drawing(
         _sentence(counts, seconds, annotator_per_hour, unit),
-        Stacked(
+        StackMarks(
             unit="count",
             name="tasks",
             legend=dict(_STATES.values()),
@@ -77,7 +85,7 @@ def _stack(queue: str, held: dict[str, int]) -> Stack:
         label=queue,
         detail=f"{queue}: {counted(total, 'task')}, {held.get('done', 0):,} accepted",
         segments=[
-            Segment(
+            StackSegment(
                 name=words,
                 value=held[state],
                 detail=f"{queue}: {held[state]:,} {words} ({percent(held[state] / total)})",

@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 
 from corporeal.labelling.agreement.comparison import MOST_FRAMES
 from corporeal.operations.scope import Scope
-from corporeal.studio.chart import Cell, Chart, Drawing, Heat
+from corporeal.studio.chart import Chart, Drawing, HeatCell, HeatMarks
 from corporeal.studio.charting.wording import counted
 from corporeal.studio.labelling.pairs import ComparedPair, compared_pairs
 from corporeal.studio.labelling.wording import ADVICE, NO_PAIRS, lean, only, rule_words
@@ -38,7 +38,7 @@ def draw(connection: Connection, scope: Scope) -> Drawing:
                for name in people}  # fmt: skip
     return Drawing(
         _sentence(people, steps),
-        Heat(
+        HeatMarks(
             row_name="annotator",
             column_name="boundary",
             rows=people,
@@ -67,13 +67,13 @@ def steps_by_person(pairs: Sequence[ComparedPair]) -> Steps:
     return {name: held for name, held in found.items() if held[_ALL]}
 
 
-def _cell(name: str, rule: str, held: Mapping[str, Sequence[int]], query: str) -> Cell:
+def _cell(name: str, rule: str, held: Mapping[str, Sequence[int]], query: str) -> HeatCell:
     given = held.get(rule, ())
     about = rule if rule == _ALL else rule_words(rule)
     if not given:
-        return Cell(value=None, text="", detail=f"{name}, {about}: nothing compared")
+        return HeatCell(value=None, text="", detail=f"{name}, {about}: nothing compared")
     bias = _mean(given)
-    return Cell(
+    return HeatCell(
         value=abs(bias),
         text=lean(bias),
         detail=f"{name}, {about}: {bias:+.2f} frames on average over "

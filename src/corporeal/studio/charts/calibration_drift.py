@@ -9,7 +9,7 @@ from corporeal.catalog.tables import EPISODE
 from corporeal.errors import UnknownNameError
 from corporeal.operations.figures.batch_series import calibration_series, grouping
 from corporeal.operations.scope import Scope, equals
-from corporeal.studio.chart import Chart, Choice, Drawing, Row, TableOf, Unit
+from corporeal.studio.chart import Chart, ChartChoice, Drawing, TableMarks, TableRow, Unit
 from corporeal.studio.charting.batch_line import batch_line, batch_sentence
 
 _ERRORS: dict[str, Unit] = {"position_error_m": "m", "rotation_error_rad": "rad"}
@@ -20,7 +20,7 @@ def draw(connection: Connection, scope: Scope, *, error: str = "position_error_m
     """Batches on a control chart where errors are stated; else which calibrations are in use."""
     if error not in _ERRORS:
         raise UnknownNameError("error of a calibration", error, list(_ERRORS))
-    choices = (Choice(name="error", label="Error", value=error, options=list(_ERRORS)),)
+    choices = (ChartChoice(name="error", label="Error", value=error, options=list(_ERRORS)),)
     by = grouping(connection, scope)
     if by is not None:
         series = calibration_series(connection, scope, error, by)
@@ -53,10 +53,10 @@ def _in_use(connection: Connection, scope: Scope) -> Drawing:
     )
     if not rows:
         return Drawing(f"{told}.", advice=advice)
-    table = TableOf(
+    table = TableMarks(
         columns=["Calibration", "Episodes", "First used", "Last used"],
         rows=[
-            Row(
+            TableRow(
                 cells=[name or "not stated", f"{count:,}", _when(first_ns), _when(last_ns)],
                 tone="warn" if name is None else "plain",
                 query=scope.query(equals("calibration", name)),

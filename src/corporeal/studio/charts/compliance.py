@@ -6,7 +6,7 @@ from sqlalchemy import Connection
 
 from corporeal.operations.figures.record_gaps import gaps
 from corporeal.operations.scope import Scope
-from corporeal.studio.chart import Bar, Bars, Chart, Drawing
+from corporeal.studio.chart import BarMark, BarMarks, Chart, Drawing
 from corporeal.studio.charting.wording import counted, listed, percent
 
 
@@ -20,7 +20,7 @@ def draw(connection: Connection, scope: Scope) -> Drawing:
         )
     missing = [each for each in found if each.episodes]
     bars = [
-        Bar(
+        BarMark(
             label=each.name,
             value=each.episodes / total,
             detail=f"{counted(each.episodes, 'episode')} without {each.name} "
@@ -38,7 +38,7 @@ def draw(connection: Connection, scope: Scope) -> Drawing:
         answer = f"None: all {counted(total, 'episode')} state everything that is asked for."
     return Drawing(
         answer,
-        Bars(unit="share", name="share of episodes without it", bars=bars),
+        BarMarks(unit="share", name="share of episodes without it", bars=bars),
         notes=("A field that says none, unknown or n/a counts as missing. Consent is read from "
                "`consent` in the metadata.",),
     )  # fmt: skip

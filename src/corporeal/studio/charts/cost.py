@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 from corporeal.operations.figures.cost import Assumptions, Cost, cost
 from corporeal.operations.figures.outcome import CONDITIONS
 from corporeal.operations.scope import Scope
-from corporeal.studio.chart import Chart, Choice, Drawing, Figure, Figures
+from corporeal.studio.chart import BigNumber, BigNumbers, Chart, ChartChoice, Drawing
 from corporeal.studio.charting.wording import counted, hours, money, percent
 
 
@@ -25,11 +25,11 @@ def draw(
     spent = cost(connection, scope, assumed)
     unit = currency[:8]
     choices = (
-        Choice(name="operator_per_hour", label="Operator", value=f"{operator_per_hour:g}",
+        ChartChoice(name="operator_per_hour", label="Operator", value=f"{operator_per_hour:g}",
                unit=f"{unit} per hour"),
-        Choice(name="station_per_hour", label="Station", value=f"{station_per_hour:g}",
+        ChartChoice(name="station_per_hour", label="Station", value=f"{station_per_hour:g}",
                unit=f"{unit} per hour"),
-        Choice(name="reset_s", label="Reset", value=f"{reset_s:g}", unit="s per episode"),
+        ChartChoice(name="reset_s", label="Reset", value=f"{reset_s:g}", unit="s per episode"),
     )  # fmt: skip
     if not spent.episodes:
         return Drawing(
@@ -39,7 +39,7 @@ def draw(
         )
     return Drawing(
         _sentence(spent, unit),
-        Figures(figures=_figures(spent, scope, unit)),
+        BigNumbers(figures=_figures(spent, scope, unit)),
         notes=(
             f"Assumed: {operator_per_hour:g} {unit} for an hour of an operator, "
             f"{station_per_hour:g} {unit} for an hour of a station, {reset_s:g} s of work around "
@@ -61,23 +61,23 @@ def _sentence(spent: Cost, unit: str) -> str:
     )
 
 
-def _figures(spent: Cost, scope: Scope, unit: str) -> list[Figure]:
+def _figures(spent: Cost, scope: Scope, unit: str) -> list[BigNumber]:
     good = scope.query(CONDITIONS["accepted"])
     each, hour = spent.per_accepted_episode, spent.per_accepted_hour
     return [
-        Figure(
+        BigNumber(
             label="per accepted hour",
             value="none yet" if hour is None else money(hour, unit),
             detail=f"{hours(spent.accepted_hours)} accepted of {hours(spent.recorded_hours)}",
             query=good,
         ),
-        Figure(
+        BigNumber(
             label="per accepted episode",
             value="none yet" if each is None else money(each, unit),
             detail=f"{spent.accepted:,} accepted of {counted(spent.episodes, 'episode')}",
             query=good,
         ),
-        Figure(
+        BigNumber(
             label="spent in all",
             value=money(spent.total, unit),
             detail=f"{hours(spent.worked_hours)} at work, resets included",

@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 from corporeal.errors import UnknownNameError
 from corporeal.operations.figures.failure_reasons import Source, failed, reasons
 from corporeal.operations.scope import Scope
-from corporeal.studio.chart import Bar, Bars, Chart, Choice, Drawing
+from corporeal.studio.chart import BarMark, BarMarks, Chart, ChartChoice, Drawing
 from corporeal.studio.charting.wording import counted, percent
 
 _MOST = 20
@@ -21,7 +21,7 @@ def draw(connection: Connection, scope: Scope, *, source: str = "checks") -> Dra
         raise UnknownNameError("source of reasons", source, get_args(Source))
     chosen = cast(Source, source)
     choices = (
-        Choice(name="source", label="Said by", value=chosen, options=list(get_args(Source))),
+        ChartChoice(name="source", label="Said by", value=chosen, options=list(get_args(Source))),
     )
     total, found = failed(connection, scope, chosen), reasons(connection, scope, chosen)
     if not total:
@@ -35,7 +35,7 @@ def draw(connection: Connection, scope: Scope, *, source: str = "checks") -> Dra
         )
     first = found[0]
     bars = [
-        Bar(
+        BarMark(
             label=_words(each.name),
             value=float(each.episodes),
             detail=f"{_words(each.name)}: {counted(each.episodes, 'episode')} "
@@ -52,7 +52,7 @@ def draw(connection: Connection, scope: Scope, *, source: str = "checks") -> Dra
     return Drawing(
         f"{_words(first.name).capitalize()} is in {percent(first.episodes / total)} of "
         f"{counted(total, 'failed episode' if many else 'failed attempt')}.",
-        Bars(unit="count", name="episodes", bars=bars),
+        BarMarks(unit="count", name="episodes", bars=bars),
         notes=tuple(notes),
         choices=choices,
     )

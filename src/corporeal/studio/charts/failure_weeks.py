@@ -10,7 +10,7 @@ from corporeal.errors import UnknownNameError
 from corporeal.operations.figures.comparison import Column
 from corporeal.operations.figures.refusal_history import Moment, refusal_history
 from corporeal.operations.scope import Scope, equals, on_days
-from corporeal.studio.chart import Cell, Chart, Choice, Drawing, Heat
+from corporeal.studio.chart import Chart, ChartChoice, Drawing, HeatCell, HeatMarks
 from corporeal.studio.charting.wording import counted, day, percent
 
 _COLUMNS = ("station", "operator", "task", "robot", "environment")
@@ -22,7 +22,7 @@ def draw(connection: Connection, scope: Scope, *, by: str = "station") -> Drawin
     if by not in _COLUMNS:
         raise UnknownNameError("column", by, _COLUMNS)
     column = cast(Column, by)
-    choices = (Choice(name="by", label="By", value=by, options=list(_COLUMNS)),)
+    choices = (ChartChoice(name="by", label="By", value=by, options=list(_COLUMNS)),)
     history = refusal_history(connection, scope, column)
     if not history.moments:
         return Drawing(
@@ -38,7 +38,7 @@ def draw(connection: Connection, scope: Scope, *, by: str = "station") -> Drawin
     ]  # fmt: skip
     return Drawing(
         _sentence(history.moments, history.firsts),
-        Heat(
+        HeatMarks(
             row_name=by,
             column_name="day" if history.days == 1 else "from day",
             rows=[name or "not stated" for name in history.names],
@@ -54,11 +54,11 @@ def draw(connection: Connection, scope: Scope, *, by: str = "station") -> Drawin
 
 def _cell(
     moment: Moment | None, name: str | None, first: int, days: int, scope: Scope, column: Column
-) -> Cell:
+) -> HeatCell:
     where = f"{name or 'not stated'} from {day(first)}"
     if moment is None:
-        return Cell(value=None, text="", detail=f"{where}: nothing judged")
-    return Cell(
+        return HeatCell(value=None, text="", detail=f"{where}: nothing judged")
+    return HeatCell(
         value=moment.share,
         text=f"{100 * moment.share:.0f}",
         detail=f"{where}: {percent(moment.share)} of {counted(moment.judged, 'episode')} refused",

@@ -8,7 +8,7 @@ from corporeal.operations.coverage.axis import axes
 from corporeal.operations.figures.label_balance import Label, labels
 from corporeal.operations.monitoring.watch import LIMITS
 from corporeal.operations.scope import Scope
-from corporeal.studio.chart import Chart, Drawing, Segment, Stack, Stacked
+from corporeal.studio.chart import Chart, Drawing, Stack, StackMarks, StackSegment
 from corporeal.studio.charting.wording import counted, percent
 
 _LIMIT = LIMITS["label_balance_error"]
@@ -28,7 +28,7 @@ def draw(connection: Connection, scope: Scope) -> Drawing:
             detail=f"{counted(label.stated, 'episode')}"
             + (f", up to {percent(label.error)} off" if label.name != "outcome" else ""),
             segments=[
-                Segment(
+                StackSegment(
                     name=each.level,
                     value=float(each.episodes),
                     detail=f"{label.name} {each.level}: {counted(each.episodes, 'episode')}, "
@@ -43,7 +43,7 @@ def draw(connection: Connection, scope: Scope) -> Drawing:
     ]
     return Drawing(
         _sentence(found),
-        Stacked(unit="share", name="episodes", fill=True, stacks=stacks),
+        StackMarks(unit="share", name="episodes", fill=True, stacks=stacks),
         notes=("Where no protocol states shares, equal ones are the plan; for outcomes there is "
                "none.",),
     )  # fmt: skip

@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 from corporeal.operations.figures.comparison import groups
 from corporeal.operations.monitoring.watch import LIMITS
 from corporeal.operations.scope import Scope, equals
-from corporeal.studio.chart import Bar, Bars, Chart, Drawing
+from corporeal.studio.chart import BarMark, BarMarks, Chart, Drawing
 from corporeal.studio.charting.wording import counted, hours, percent
 
 _LIMIT = LIMITS["largest_operator_share"]
@@ -35,7 +35,7 @@ def draw(connection: Connection, scope: Scope) -> Drawing:
         answer = (f"Nobody: {first.name} recorded most, {percent(share)}; at most "
                   f"{percent(_LIMIT)} is allowed.")  # fmt: skip
     bars = [
-        Bar(
+        BarMark(
             label=each.name or "",
             value=each.episodes / total,
             detail=f"{each.name}: {counted(each.episodes, 'episode')}, {hours(each.hours)} "
@@ -48,7 +48,7 @@ def draw(connection: Connection, scope: Scope) -> Drawing:
     notes = (f"The first {_MOST} of {len(named)} operators.",) if len(named) > _MOST else ()
     return Drawing(
         answer,
-        Bars(unit="share", name="share of episodes", bars=bars, limit=_LIMIT,
+        BarMarks(unit="share", name="share of episodes", bars=bars, limit=_LIMIT,
              limit_label=f"at most {percent(_LIMIT)}"),
         notes=notes,
     )  # fmt: skip

@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 from corporeal.errors import UnknownNameError
 from corporeal.labelling.tasks.anchoring import FEWEST, Anchoring, anchoring_of
 from corporeal.operations.scope import Scope
-from corporeal.studio.chart import Bar, Bars, Chart, Choice, Drawing
+from corporeal.studio.chart import BarMark, BarMarks, Chart, ChartChoice, Drawing
 from corporeal.studio.charting.wording import counted
 from corporeal.studio.labelling.order import taxonomies
 
@@ -21,7 +21,7 @@ def draw(connection: Connection, scope: Scope, *, taxonomy: str = "") -> Drawing
     chosen = taxonomy or next(iter(known), "")
     if chosen not in known:
         raise UnknownNameError("taxonomy", chosen, list(known))
-    choices = (Choice(name="taxonomy", label="Taxonomy", value=chosen, options=list(known)),)
+    choices = (ChartChoice(name="taxonomy", label="Taxonomy", value=chosen, options=list(known)),)
     found = anchoring_of(connection, known[chosen])
     if not found.with_boundaries or not found.without_boundaries:
         return Drawing(
@@ -31,20 +31,20 @@ def draw(connection: Connection, scope: Scope, *, taxonomy: str = "") -> Drawing
         )
     return Drawing(
         _sentence(found),
-        Bars(unit="number", name="frames from the proposal", bars=_bars(found)),
+        BarMarks(unit="number", name="frames from the proposal", bars=_bars(found)),
         notes=("All episodes of the taxonomy, whatever is asked for above. Who did not see the "
                "proposal is compared with it all the same.",),
         choices=choices,
     )  # fmt: skip
 
 
-def _bars(found: Anchoring) -> list[Bar]:
+def _bars(found: Anchoring) -> list[BarMark]:
     sides = (
         ("shown a proposal", found.with_frames, found.with_boundaries, found.with_tasks),
         ("not shown one", found.without_frames, found.without_boundaries, found.without_tasks),
     )
     return [
-        Bar(
+        BarMark(
             label=label,
             value=frames,
             detail=f"{label}: {frames:.2f} frames from it on average, over "

@@ -10,7 +10,7 @@ from corporeal.errors import UnknownNameError
 from corporeal.operations.figures.batch_series import FIGURES, Figure, batch_series, grouping
 from corporeal.operations.monitoring.control_chart import Rules
 from corporeal.operations.scope import Scope
-from corporeal.studio.chart import Chart, Choice, Drawing, Unit
+from corporeal.studio.chart import Chart, ChartChoice, Drawing, Unit
 from corporeal.studio.charting.batch_line import MOST_POINTS, batch_line, batch_sentence
 
 _UNITS: dict[Figure, Unit] = {
@@ -26,7 +26,7 @@ def draw(connection: Connection, scope: Scope, *, figure: str = "acceptance_rate
     if figure not in FIGURES:
         raise UnknownNameError("figure", figure, FIGURES)
     chosen: Figure = figure
-    choices = (Choice(name="figure", label="Figure", value=chosen, options=list(FIGURES)),)
+    choices = (ChartChoice(name="figure", label="Figure", value=chosen, options=list(FIGURES)),)
     by = grouping(connection, scope)
     if by is None:
         return Drawing(

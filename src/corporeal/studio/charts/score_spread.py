@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 from corporeal.catalog.query.tree import Comparison, Condition
 from corporeal.operations.figures.score_spread import BINS, score_spread
 from corporeal.operations.scope import Scope
-from corporeal.studio.chart import Bin, Chart, Drawing, Histogram
+from corporeal.studio.chart import Chart, Drawing, HistogramBin, HistogramMarks
 from corporeal.studio.charting.wording import counted, percent
 
 _LOW = 0.5
@@ -33,12 +33,12 @@ def draw(connection: Connection, scope: Scope) -> Drawing:
             limits = limits[1:]
         said = f"score {begin:.2f} to {end:.2f}: {counted(count, 'episode')}"
         found = scope.query(*limits)
-        bins.append(Bin(low=begin, high=end, count=count, detail=said, query=found))
+        bins.append(HistogramBin(low=begin, high=end, count=count, detail=said, query=found))
     notes = (f"{counted(spread.unscored, 'episode')} without a score.",) if spread.unscored else ()
     return Drawing(
         f"The mean score is {spread.mean:.2f}; {percent(low / spread.scored)} of "
         f"{counted(spread.scored, 'episode')} are below {_LOW}.",
-        Histogram(name="score", bins=bins, mean=spread.mean),
+        HistogramMarks(name="score", bins=bins, mean=spread.mean),
         notes=notes,
     )
 

@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 from corporeal.operations.figures.outcome import CONDITIONS, OUTCOMES
 from corporeal.operations.figures.throughput import Span, bucketed, daily, undated
 from corporeal.operations.scope import Scope, on_days
-from corporeal.studio.chart import Chart, Drawing, Segment, Stack, Stacked
+from corporeal.studio.chart import Chart, Drawing, Stack, StackMarks, StackSegment
 from corporeal.studio.charting.outcome_stacks import TONES
 from corporeal.studio.charting.wording import counted, day, hours, percent
 
@@ -31,7 +31,7 @@ def draw(connection: Connection, scope: Scope) -> Drawing:
     notes.append("Days are those of UTC." if width == 1 else f"Each column is {wide}, in UTC.")
     return Drawing(
         _sentence(days),
-        Stacked(
+        StackMarks(
             unit="hours",
             name="hours",
             standing=True,
@@ -61,7 +61,7 @@ def _stack(span: Span, scope: Scope) -> Stack:
     when = on_days(span.first, span.days)
     label = day(span.first)
     segments = [
-        Segment(
+        StackSegment(
             name=outcome,
             value=span.hours[outcome],
             detail=f"{label}: {hours(span.hours[outcome])} {outcome} in "

@@ -6,7 +6,7 @@ from sqlalchemy import Connection
 
 from corporeal.operations.figures.waiting import PACE_DAYS, Waiting, decided_lately, waiting
 from corporeal.operations.scope import Scope
-from corporeal.studio.chart import Chart, Drawing, Row, TableOf
+from corporeal.studio.chart import Chart, Drawing, TableMarks, TableRow
 from corporeal.studio.charting.wording import counted
 
 
@@ -16,15 +16,15 @@ def draw(connection: Connection, scope: Scope) -> Drawing:
     if not found:
         return Drawing("Nothing: no episode is in quarantine, unjudged or under review.",
                        advice="Draw a sample to look at on the page Review.")  # fmt: skip
-    table = TableOf(
+    table = TableMarks(
         columns=["What", "Episodes", "Oldest since"],
         rows=[_row(each, scope) for each in found],
     )
     return Drawing(_sentence(found, decided_lately(connection, scope)), table)
 
 
-def _row(each: Waiting, scope: Scope) -> Row:
-    return Row(
+def _row(each: Waiting, scope: Scope) -> TableRow:
+    return TableRow(
         cells=[each.what, f"{each.episodes:,}", (each.since or "not stated")[:10]],
         tone="warn",
         query=None if each.condition is None else scope.query(each.condition),

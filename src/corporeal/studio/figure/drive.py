@@ -14,7 +14,7 @@ _FACTOR = {"rad": 1.0, "m": 1.0, "1": 1.0, "deg": 0.017453292519943295, "mm": 0.
 _NAMED = 6
 
 
-class Column(BaseModel):
+class JointColumn(BaseModel):
     """A column of a stream that is a joint of the robot; times `factor` it is in rad or m."""
 
     column: int
@@ -22,17 +22,17 @@ class Column(BaseModel):
     factor: float
 
 
-class Drive(BaseModel):
+class JointMotion(BaseModel):
     """A stream that moves joints."""
 
     stream: str
     rate_hz: float | None
     width: int
     samples: int
-    columns: list[Column]
+    columns: list[JointColumn]
 
 
-class Track(BaseModel):
+class PoseTrack(BaseModel):
     """A stream of poses: where x y z and qw qx qy qz stand in it."""
 
     stream: str
@@ -41,11 +41,11 @@ class Track(BaseModel):
     rate_hz: float | None
     width: int
     samples: int
-    position: list[int]
-    quaternion: list[int]
+    position: tuple[int, int, int]
+    quaternion: tuple[int, int, int, int]
 
 
-class Opening(BaseModel):
+class GripperOpening(BaseModel):
     """A stream with the opening of a gripper, m, and the place on the robot that carries it."""
 
     stream: str
@@ -56,7 +56,7 @@ class Opening(BaseModel):
 
 def find_drive(
     episode: Episode, robot: Embodiment, group: str, names: tuple[str, ...], missing: list[str]
-) -> Drive | None:
+) -> JointMotion | None:
     """The first stream with one of these names that has columns of the robot's joints.
 
     What a person would miss is added to `missing`, in sentences.
@@ -85,26 +85,26 @@ def find_drive(
             f"{path} moves {len(moved)} of {len(moved) + len(still)} joints; "
             f"at rest are drawn: {_few(still)}."
         )
-    return Drive(
+    return JointMotion(
         stream=path, rate_hz=spec.rate_hz, width=len(named), samples=len(episode[path]),
         columns=columns,
     )  # fmt: skip
 
 
-def _columns(spec: Stream, named: tuple[str, ...], robot: Embodiment) -> list[Column]:
+def _columns(spec: Stream, named: tuple[str, ...], robot: Embodiment) -> list[JointColumn]:
     joints = {joint.name for joint in robot.joints}
     exact = [name if name in joints else None for name in named]
     # A name of the robot is taken at its word; other spellings only where there is none at all.
     found = exact if any(exact) else match_joints(named, robot)
     units = [spec.unit] * len(named) if isinstance(spec.unit, str) else list(spec.unit)
     return [
-        Column(column=place, joint=joint, factor=_FACTOR.get(units[place], 1.0))
+        JointColumn(column=place, joint=joint, factor=_FACTOR.get(units[place], 1.0))
         for place, joint in enumerate(found)
         if joint is not None
     ]
 
 
-def find_tracks(episode: Episode) -> tuple[Track | None, list[Track]]:
+def find_tracks(episode: Episode) -> tuple[PoseTrack | None, list[PoseTrack]]:
     """The pose of the base, if there is one, and the poses of objects in the world."""
     tracks = [
         track
@@ -116,7 +116,7 @@ def find_tracks(episode: Episode) -> tuple[Track | None, list[Track]]:
     return base, others
 
 
-def _track(episode: Episode, path: str) -> Track | None:
+def _track(episode: Episode, path: str) -> PoseTrack | None:
     spec = episode[path].spec
     turned = spec.quaternion_columns
     named = spec.components
@@ -124,14 +124,14 @@ def _track(episode: Episode, path: str) -> Track | None:
         return None
     if any(named.count(axis) != 1 for axis in "xyz") or not len(episode[path]):
         return None
-    return Track(
+    return PoseTrack(
         stream=path, name=spec.name, frame=spec.frame, rate_hz=spec.rate_hz, width=len(named),
-        samples=len(episode[path]), position=[named.index(axis) for axis in "xyz"],
-        quaternion=list(turned),
+        samples=len(episode[path]),
+        position=(named.index("x"), named.index("y"), named.index("z")), quaternion=turned,
     )  # fmt: skip
 
 
-def find_openings(episode: Episode, robot: Embodiment) -> list[Opening]:
+def find_openings(episode: Episode, robot: Embodiment) -> list[GripperOpening]:
     """The grippers, told by `left_gripper` and `right_gripper` with one value in metres."""
     found = []
     for side in ("left", "right"):
@@ -141,7 +141,7 @@ def find_openings(episode: Episode, robot: Embodiment) -> list[Opening]:
             continue
         spec = episode[path].spec
         if spec.kind == "array" and spec.shape == (1,) and spec.unit in ("m", ("m",)):
-            found.append(Opening(stream=path, place=place, rate_hz=spec.rate_hz,
+            found.append(GripperOpening(stream=path, place=place, rate_hz=spec.rate_hz,
                                  samples=len(episode[path])))  # fmt: skip
     return found
 

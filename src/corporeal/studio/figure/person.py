@@ -12,7 +12,7 @@ from corporeal.embodiment import Embodiment
 from corporeal.episode import Episode
 from corporeal.retargeting.motion import POINTS, SIDES
 from corporeal.schema import roles
-from corporeal.studio.figure.drive import Track
+from corporeal.studio.figure.drive import PoseTrack
 
 STREAM = roles.HUMAN_POINTS
 _CONFIDENCE = roles.HUMAN_CONFIDENCE
@@ -27,7 +27,7 @@ _CROWN_M = 0.12
 Array = NDArray[np.float64]
 
 
-class Misses(BaseModel):
+class GoalDistances(BaseModel):
     """A stream of distances from goals, m: where on the robot each of its columns is measured."""
 
     stream: str
@@ -35,7 +35,7 @@ class Misses(BaseModel):
     places: list[str | None]
 
 
-class Person(BaseModel):
+class HumanFigure(BaseModel):
     """A stream of named points; drawn `scale` times as large and moved by `shift` (x, y), m.
 
     So the person goes as far as the robot does, `aside` (x, y) of it. `heading_rad` is where both
@@ -47,7 +47,7 @@ class Person(BaseModel):
     samples: int
     names: list[str]
     confidence: str | None
-    misses: Misses | None
+    misses: GoalDistances | None
     scale: float
     shift: tuple[float, float]
     aside: tuple[float, float]
@@ -55,7 +55,9 @@ class Person(BaseModel):
     height: float
 
 
-def find_person(episode: Episode, robot: Embodiment | None, base: Track | None) -> Person | None:
+def find_person(
+    episode: Episode, robot: Embodiment | None, base: PoseTrack | None
+) -> HumanFigure | None:
     """The person of the first stream of points with the name that says so, if there is one."""
     path = next((each for each in episode if _is_person(episode, each)), None)
     if path is None:
@@ -76,7 +78,7 @@ def find_person(episode: Episode, robot: Embodiment | None, base: Track | None) 
     heading = _heading(points, names, root)
     right = np.array([np.sin(heading), -np.cos(heading)])
     aside = _distance(scale * points, scale * root, right) * right
-    return Person(
+    return HumanFigure(
         stream=path, rate_hz=reader.spec.rate_hz, samples=len(reader), names=names,
         confidence=confidence, misses=_misses(episode, path, robot), scale=scale,
         shift=_pair(shift + aside), aside=_pair(aside), heading_rad=heading,
@@ -107,14 +109,14 @@ def _sibling(episode: Episode, path: str, name: str, width: int | None) -> str |
     return found if flat and width in (None, int(spec.shape[0])) else None
 
 
-def _misses(episode: Episode, path: str, robot: Embodiment | None) -> Misses | None:
+def _misses(episode: Episode, path: str, robot: Embodiment | None) -> GoalDistances | None:
     found = _sibling(episode, path, _ERROR, None)
     named = episode[found].spec.components if found else None
     if found is None or robot is None or not isinstance(named, tuple):
         return None
     feet = {f"{side}_foot": robot.feet[side] for side in SIDES if side in robot.feet}
     places = {**robot.end_effectors, **feet}
-    return Misses(
+    return GoalDistances(
         stream=found,
         rate_hz=episode[found].spec.rate_hz,
         places=[places.get(name) for name in named],
@@ -126,7 +128,7 @@ def _known(points: Array) -> Array:
     return np.where(np.abs(points) <= _FARTHEST_M, points, np.nan)
 
 
-def _base_at(episode: Episode, base: Track | None, time_ns: NDArray[np.int64]) -> Array | None:
+def _base_at(episode: Episode, base: PoseTrack | None, time_ns: NDArray[np.int64]) -> Array | None:
     if base is None:
         return None
     reader = episode[base.stream]

@@ -21,7 +21,7 @@ Form = Literal["box", "ball", "cylinder"]
 _FORMS: dict[str, Form] = {"box": "box", "crate": "box", "ball": "ball", "cylinder": "cylinder"}
 
 
-class Thing(BaseModel):
+class SceneObject(BaseModel):
     """An object: `size` are its full extents, m; `track` is the stream of its pose, if any."""
 
     name: str
@@ -33,7 +33,7 @@ class Thing(BaseModel):
     track: str | None
 
 
-class Table(BaseModel):
+class TableTop(BaseModel):
     """A table top: the middle of its upper side, and its extents, m."""
 
     position: tuple[float, float, float]
@@ -43,8 +43,8 @@ class Table(BaseModel):
 class Surroundings(BaseModel):
     """What the metadata of the episode tells about the room."""
 
-    things: list[Thing]
-    table: Table | None
+    things: list[SceneObject]
+    table: TableTop | None
     target: tuple[float, float, float] | None
 
 
@@ -64,7 +64,7 @@ def surroundings(metadata: dict[str, Any], tracked: list[str]) -> Surroundings:
     height = _number(said.get("table_height_m"))
     table = None
     if height is not None and 0 < height < 3:
-        table = Table(
+        table = TableTop(
             position=(TABLE_EDGE_M + TABLE_DEPTH_M / 2, 0.0, height),
             size=(TABLE_DEPTH_M, TABLE_WIDTH_M, TABLE_THICKNESS_M),
         )
@@ -74,7 +74,7 @@ def surroundings(metadata: dict[str, Any], tracked: list[str]) -> Surroundings:
     return Surroundings(things=things, table=table, target=target)
 
 
-def _thing(said: Any, tracked: list[str]) -> Thing | None:
+def _thing(said: Any, tracked: list[str]) -> SceneObject | None:
     if not isinstance(said, dict):
         return None
     name, colour = said.get("name"), said.get("colour")
@@ -84,7 +84,7 @@ def _thing(said: Any, tracked: list[str]) -> Thing | None:
         return None
     if min(size) <= 0:
         return None
-    return Thing(
+    return SceneObject(
         name=name[:80], form=form, size=size, position=position,
         yaw_rad=_number(said.get("yaw_rad")) or 0.0,
         colour=colour[:40] if isinstance(colour, str) else None,

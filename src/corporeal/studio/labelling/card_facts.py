@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
-from corporeal.labelling.agreement.comparison import NOTHING
+from corporeal.labelling.agreement.comparison import NOTHING, DisagreementKind
 from corporeal.labelling.annotation import Annotation
 from corporeal.labelling.reference import end_ns
 from corporeal.labelling.tasks.task_row import LabelTask
 from corporeal.labelling.taxonomy import Taxonomy
 from corporeal.studio.labelling.cards import Card, Side, definition_of, rule_of
-from corporeal.studio.lanes import Lane, label_lanes
+from corporeal.studio.lanes import LaneFacts, label_lanes
 
 
-class SideFacts(BaseModel):
+class DisagreementSide(BaseModel):
     """What one of two people said."""
 
     label: str
@@ -27,7 +27,7 @@ class SideFacts(BaseModel):
     frame: int
 
 
-class DecisionFacts(BaseModel):
+class CardDecision(BaseModel):
     """What was decided, by whom."""
 
     choice: Literal["first", "second", "other"]
@@ -37,24 +37,24 @@ class DecisionFacts(BaseModel):
     at: str
 
 
-class CardFacts(BaseModel):
+class DisagreementCard(BaseModel):
     """One question; `events` are the events that the rule goes by, the surest first."""
 
     id: str
-    kind: str
+    kind: DisagreementKind
     lane: str
     lane_title: str
     rule: str
     rule_text: str | None
     question: str
-    first: SideFacts
-    second: SideFacts
+    first: DisagreementSide
+    second: DisagreementSide
     frames: int
     start_ns: int
     end_ns: int
     choices: list[str]
     events: list[str]
-    decided: DecisionFacts | None
+    decided: CardDecision | None
 
 
 class PairFacts(BaseModel):
@@ -80,10 +80,10 @@ class AdjudicationFacts(BaseModel):
     end_ns: int
     frames: int
     names: tuple[str, str] | None
-    first: list[Lane]
-    second: list[Lane]
-    result: list[Lane]
-    cards: list[CardFacts]
+    first: list[LaneFacts]
+    second: list[LaneFacts]
+    result: list[LaneFacts]
+    cards: list[DisagreementCard]
 
 
 def pair_facts(
@@ -129,17 +129,17 @@ def adjudication_facts(
     )
 
 
-def _disputed(said: Annotation, cards: Sequence[Card], taxonomy: Taxonomy) -> list[Lane]:
+def _disputed(said: Annotation, cards: Sequence[Card], taxonomy: Taxonomy) -> list[LaneFacts]:
     """The lanes about which the two differ, and the first one for orientation."""
     names = {each.lane for each in cards} | {taxonomy.lanes[0].name}
     kept = tuple(each for each in said.segments if each.lane in names)
     return label_lanes(said.model_copy(update={"segments": kept}), taxonomy)
 
 
-def _card(card: Card, taxonomy: Taxonomy) -> CardFacts:
+def _card(card: Card, taxonomy: Taxonomy) -> DisagreementCard:
     lane = taxonomy.lane(card.lane)
     rule = rule_of(taxonomy, card.lane, card.rule) if card.kind == "boundary" else None
-    return CardFacts(
+    return DisagreementCard(
         id=card.id,
         kind=card.kind,
         lane=card.lane,
@@ -158,12 +158,12 @@ def _card(card: Card, taxonomy: Taxonomy) -> CardFacts:
     )
 
 
-def _side(side: Side, card: Card, taxonomy: Taxonomy) -> SideFacts:
+def _side(side: Side, card: Card, taxonomy: Taxonomy) -> DisagreementSide:
     definition = definition_of(taxonomy.lane(card.lane), side.label)
     if card.kind in ("attribute", "outcome"):
         named = (*taxonomy.grasp_types, *taxonomy.failure_modes, *taxonomy.discrepancies)
         definition = next((each.definition for each in named if each.name == side.label), "")
-    return SideFacts(
+    return DisagreementSide(
         label=side.label, definition=definition, time_ns=side.time_ns, frame=side.frame
     )
 
@@ -204,12 +204,12 @@ def _choices(card: Card, taxonomy: Taxonomy) -> list[str]:
     return [each for each in names if each not in (card.first.label, card.second.label)]
 
 
-def _decided(card: Card) -> DecisionFacts | None:
+def _decided(card: Card) -> CardDecision | None:
     told = card.resolved
     if not told:
         return None
     kind, _, value = str(told.get("note", "")).partition(" ")
-    return DecisionFacts(
+    return CardDecision(
         choice=told["choice"],
         frame=int(value) if kind == "frame" and value.isdecimal() else None,
         label=value if kind == "label" else None,

@@ -8,12 +8,14 @@ from pydantic import BaseModel, Field
 
 from corporeal.labelling.agreement.comparison import Summary
 from corporeal.labelling.tasks.qualification import Qualification
+from corporeal.labelling.tasks.task_row import TaskKind, TaskState
 from corporeal.studio.labelling.making import Progress
 from corporeal.studio.labelling.order import LEAST_DOUBLE
-from corporeal.studio.lanes import Lane
+from corporeal.studio.lanes import LaneFacts
 
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 QueueName = Annotated[str, Field(min_length=1, max_length=64)]
+_LONGEST_REASON = 2000
 _SAID = {
     "edit score": "the order of labels",
     "boundaries": "the frames of boundaries",
@@ -21,17 +23,17 @@ _SAID = {
 }
 
 
-class TaskFacts(BaseModel):
+class ListedTask(BaseModel):
     """A task in a list; what an annotator must not know is null."""
 
     id: str
     episode: str
     episode_task: str | None
     instruction: str | None
-    kind: str
+    kind: TaskKind
     queue: str
     taxonomy: str
-    state: str
+    state: TaskState
     assigned_to: str | None
     pair: str | None
     is_double: bool | None
@@ -43,11 +45,11 @@ class TaskFacts(BaseModel):
     comments: int
 
 
-class OfferFacts(BaseModel):
+class QueueOffer(BaseModel):
     """A queue as somebody sees it who could take a task of it."""
 
     queue: str
-    kind: str
+    kind: TaskKind
     taxonomy: str
     open: int
     mine: int
@@ -69,7 +71,7 @@ class GateFacts(BaseModel):
     failed: list[str]
 
 
-class QualifiedFacts(BaseModel):
+class QualificationFacts(BaseModel):
     """One measurement against gold labels."""
 
     account: str
@@ -83,16 +85,16 @@ class MyWork(BaseModel):
     """All that one person has to do and has done."""
 
     name: str
-    offers: list[OfferFacts]
-    tasks: list[TaskFacts]
+    offers: list[QueueOffer]
+    tasks: list[ListedTask]
     done: int
     seconds: float
-    qualifications: list[QualifiedFacts]
+    qualifications: list[QualificationFacts]
     figures: GateFacts | None
     words: list[str]
 
 
-class MakingFacts(BaseModel):
+class QueueBuild(BaseModel):
     """How far the making of a queue is."""
 
     wanted: int
@@ -106,7 +108,7 @@ class QueueFacts(BaseModel):
     """A queue as a lead sees it."""
 
     name: str
-    kind: str
+    kind: TaskKind
     taxonomy: str
     taxonomy_hash: str
     counts: dict[str, int]
@@ -120,7 +122,7 @@ class QueueFacts(BaseModel):
     query: str | None
     created_by: str
     created_at: str
-    making: MakingFacts | None
+    making: QueueBuild | None
 
 
 class TaxonomyFacts(BaseModel):
@@ -132,7 +134,7 @@ class TaxonomyFacts(BaseModel):
     tasks: list[str]
 
 
-class PreviewFacts(BaseModel):
+class QueuePreview(BaseModel):
     """What a queue would hold."""
 
     episodes: int
@@ -158,11 +160,23 @@ class NewQueue(BaseModel):
     kind: Literal["annotate", "qualify"] = "annotate"
 
 
+class TaskReturn(BaseModel):
+    """Why a task is given back."""
+
+    why: str = Field(min_length=1, max_length=_LONGEST_REASON)
+
+
+class TaskAssignment(BaseModel):
+    """Whom a task is given to; null: whoever comes next."""
+
+    to: str | None = Field(max_length=64)
+
+
 class TaskPreview(BaseModel):
     """What was submitted, to be looked at."""
 
-    task: TaskFacts
-    lanes: list[Lane]
+    task: ListedTask
+    lanes: list[LaneFacts]
     outcome: str | None
     failure_mode: str | None
     instructions: list[str]
@@ -170,7 +184,7 @@ class TaskPreview(BaseModel):
     reference: str
 
 
-class PersonFacts(BaseModel):
+class AnnotatorFacts(BaseModel):
     """Somebody who labels: how much, how fast, how well."""
 
     name: str
@@ -179,11 +193,11 @@ class PersonFacts(BaseModel):
     working: int
     seconds: float
     seconds_per_episode: float | None
-    qualifications: list[QualifiedFacts]
+    qualifications: list[QualificationFacts]
     figures: GateFacts | None
 
 
-class CommentFacts(BaseModel):
+class OpenComment(BaseModel):
     """A comment that nobody has answered yet."""
 
     number: int
@@ -200,7 +214,7 @@ def gate_facts(summary: Summary) -> GateFacts:
     return GateFacts.model_validate(summary.to_json())
 
 
-def qualified_facts(made: Qualification, reference: str) -> QualifiedFacts:
+def qualified_facts(made: Qualification, reference: str) -> QualificationFacts:
     """A measurement with what it means, kindly."""
     failed = [str(each) for each in made.figures.get("failed", [])]
     if made.passed:
@@ -208,7 +222,7 @@ def qualified_facts(made: Qualification, reference: str) -> QualifiedFacts:
     else:
         said = ", ".join(dict.fromkeys(_gate_words(each) for each in failed))
         words = f"Nearly everybody needs a second go. Look again at {said or 'the rules'}."
-    return QualifiedFacts(
+    return QualificationFacts(
         account=made.account, taxonomy=reference, passed=made.passed, at=made.at, words=words
     )
 
@@ -234,11 +248,11 @@ def figure_words(gates: GateFacts) -> list[str]:
     return said
 
 
-def making_facts(progress: Progress | None) -> MakingFacts | None:
+def making_facts(progress: Progress | None) -> QueueBuild | None:
     """Progress as plain values."""
     if progress is None or not progress.wanted:
         return None
-    return MakingFacts(wanted=progress.wanted, made=progress.made, proposed=progress.proposed,
+    return QueueBuild(wanted=progress.wanted, made=progress.made, proposed=progress.proposed,
                        is_running=progress.is_running, error=progress.error)  # fmt: skip
 
 

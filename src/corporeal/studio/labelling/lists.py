@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, Select, func, select
 from corporeal.catalog.permission import Actor, may
 from corporeal.catalog.tables import DOCUMENT, EPISODE, EVENT, LABEL_COMMENT, LABEL_TASK
 from corporeal.labelling.tasks.kept_taxonomy import kept_taxonomy
-from corporeal.studio.labelling.facts import CommentFacts, QueueFacts, TaskFacts, making_facts
+from corporeal.studio.labelling.facts import ListedTask, OpenComment, QueueFacts, making_facts
 from corporeal.studio.labelling.making import Maker
 from corporeal.studio.labelling.order import Order, orders
 
@@ -28,7 +28,7 @@ _COLUMNS = ("id", "episode", "kind", "queue", "state", "assigned_to", "pair", "s
 
 def task_facts(
     connection: Connection, *where: ColumnElement[bool], by: Actor, limit: int = MOST
-) -> list[TaskFacts]:
+) -> list[ListedTask]:
     """Tasks, those that changed last first; who may not judge is not told which are double."""
     found = connection.execute(
         _light().where(*where, _IS_WORK).order_by(LABEL_TASK.c.changed_at.desc()).limit(limit)
@@ -38,7 +38,7 @@ def task_facts(
     whys, comments = _whys(connection, rows), _open_comments(connection, ids)
     is_lead = may(by, "judge")
     return [
-        TaskFacts(
+        ListedTask(
             **{name: row[name] for name in _COLUMNS if name not in ("version", "pair")},
             episode_task=row["task"],
             instruction=row["instruction"],
@@ -54,7 +54,7 @@ def task_facts(
     ]
 
 
-def one_task(connection: Connection, task_id: str, *, by: Actor) -> TaskFacts:
+def one_task(connection: Connection, task_id: str, *, by: Actor) -> ListedTask:
     """One task as lists show it."""
     return task_facts(connection, LABEL_TASK.c.id == task_id, by=by)[0]
 
@@ -81,7 +81,7 @@ def queue_facts(connection: Connection, making: Maker) -> list[QueueFacts]:
     return sorted(made, key=lambda each: each.created_at, reverse=True)
 
 
-def open_comments(connection: Connection) -> list[CommentFacts]:
+def open_comments(connection: Connection) -> list[OpenComment]:
     """Comments that nobody has answered, the newest first."""
     columns = ("number", "episode", "task", "time_ns", "who", "at", "text")
     rows = connection.execute(
@@ -90,7 +90,7 @@ def open_comments(connection: Connection) -> list[CommentFacts]:
         .order_by(LABEL_COMMENT.c.number.desc())
         .limit(MOST)
     ).mappings()
-    return [CommentFacts.model_validate(dict(row)) for row in rows]
+    return [OpenComment.model_validate(dict(row)) for row in rows]
 
 
 def _light() -> Select[Any]:

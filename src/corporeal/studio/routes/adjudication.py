@@ -38,7 +38,7 @@ ROUTER = APIRouter(tags=["labels"])
 _MOST = 500
 
 
-class CardDecision(BaseModel):
+class NewCardDecision(BaseModel):
     """What is decided; `frame` or `label` say what neither of the two has said."""
 
     choice: Choice
@@ -75,7 +75,7 @@ def one_pair(pair: str, studio: Shared, actor: Judge) -> AdjudicationFacts:
 
 @ROUTER.post("/labels/pairs/{pair}/cards/{card_id}")
 def decide(
-    pair: str, card_id: str, studio: Shared, actor: Judge, asked: CardDecision
+    pair: str, card_id: str, studio: Shared, actor: Judge, asked: NewCardDecision
 ) -> AdjudicationFacts:
     """Decide on a card, or decide on it again; the same key twice is one decision."""
     with writing(studio) as connection:
@@ -132,7 +132,7 @@ def _facts(connection: Connection, held: LabelTask) -> AdjudicationFacts:
 
 
 def _decide(
-    connection: Connection, held: LabelTask, card: Card, asked: CardDecision, actor: Actor
+    connection: Connection, held: LabelTask, card: Card, asked: NewCardDecision, actor: Actor
 ) -> None:
     lane = _taxonomy(connection, held).lane(card.lane)
     tiles = lane is not None and lane.tiles
@@ -150,7 +150,7 @@ def _decide(
 
 
 def _another(
-    connection: Connection, held: LabelTask, card: Card, asked: CardDecision, actor: Actor,
+    connection: Connection, held: LabelTask, card: Card, asked: NewCardDecision, actor: Actor,
     *, tiles: bool,
 ) -> str:  # fmt: skip
     """Put in what neither has said; the note that remembers it."""

@@ -14,7 +14,7 @@ from corporeal.catalog.tables import LABEL_TASK
 from corporeal.labelling.agreement.comparison import summarise
 from corporeal.labelling.tasks.agreement import agreement_of
 from corporeal.operations.scope import read_scope
-from corporeal.studio.labelling.facts import GateFacts, PersonFacts, gate_facts
+from corporeal.studio.labelling.facts import AnnotatorFacts, GateFacts, gate_facts
 from corporeal.studio.labelling.order import taxonomies
 from corporeal.studio.labelling.pairs import compared_pairs
 from corporeal.studio.routes.label_queues import qualified
@@ -46,7 +46,7 @@ def agreement(
 
 
 @ROUTER.get("/labels/people")
-def people(studio: Shared, _: Judge) -> list[PersonFacts]:
+def people(studio: Shared, _: Judge) -> list[AnnotatorFacts]:
     """Everybody who labels or may, with how much, how fast and how well."""
     with studio.workspace.database.read() as connection:
         roles = {each.name: each.role for each in accounts(connection)
@@ -57,7 +57,7 @@ def people(studio: Shared, _: Judge) -> list[PersonFacts]:
         for name in dict.fromkeys([*roles, *work]):
             done, working, seconds, counted = work.get(name, (0, 0, 0.0, 0))
             mine = [each.seen_by(name) for each in pairs if name in each.people]
-            found.append(PersonFacts(
+            found.append(AnnotatorFacts(
                 name=name, role=roles.get(name, ""), done=done, working=working, seconds=seconds,
                 seconds_per_episode=seconds / counted if counted and seconds else None,
                 qualifications=qualified(connection, name),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from fastapi import APIRouter, HTTPException, Path, Response
@@ -36,16 +36,16 @@ from corporeal.labelling.tasks.task_row import (
 )
 from corporeal.labelling.tasks.tasks import add_seconds, submit
 from corporeal.studio.annotating.task_facts import (
-    CommentFacts,
     MadeEdit,
-    Missing,
+    MissingParts,
     NewComment,
     NewEdits,
-    SavedFacts,
-    Seconds,
-    Stale,
-    Submitted,
-    TaskFacts,
+    SavedEdits,
+    StaleEdits,
+    SubmittedTask,
+    TaskComment,
+    TimeSpent,
+    WorkbenchTask,
     task_facts,
     why_returned,
 )
@@ -54,11 +54,14 @@ from corporeal.studio.studio import Shared, Studio
 
 ROUTER = APIRouter(tags=["annotation"])
 TaskId = Annotated[str, Path(max_length=80)]
+_STALE: dict[int | str, dict[str, Any]] = {
+    409: {"model": StaleEdits, "description": "Somebody else has changed it in the meantime."}
+}
 _MOST_SHOWN_EDITS = 200_000
 
 
 @ROUTER.get("/label-tasks/{task_id}")
-def one_task(task_id: TaskId, studio: Shared, actor: Annotator) -> TaskFacts:
+def one_task(task_id: TaskId, studio: Shared, actor: Annotator) -> WorkbenchTask:
     """A task with its taxonomy and all its edits; nothing of who else labels the episode."""
     with studio.workspace.database.read() as connection:
         held = _seen(connection, task_id, actor)
@@ -76,8 +79,8 @@ def one_task(task_id: TaskId, studio: Shared, actor: Annotator) -> TaskFacts:
     )  # fmt: skip
 
 
-@ROUTER.post("/label-tasks/{task_id}/edits", response_model=SavedFacts)
-def save(task_id: TaskId, studio: Shared, actor: Annotator, new: NewEdits) -> SavedFacts | Response:
+@ROUTER.post("/label-tasks/{task_id}/edits", response_model=SavedEdits, responses=_STALE)
+def save(task_id: TaskId, studio: Shared, actor: Annotator, new: NewEdits) -> SavedEdits | Response:
     """Save edits in order, each once; a 409 also has `version`, `since` and `who` came between."""
     try:
         with _writing(studio) as connection:
@@ -86,33 +89,35 @@ def save(task_id: TaskId, studio: Shared, actor: Annotator, new: NewEdits) -> Sa
                 connection, task_id, new.edits, base_version=new.base_version, by=actor
             )
     except StaleEditError as error:
-        stale = Stale(error=str(error), version=error.version, since=error.since, who=error.who)
+        stale = StaleEdits(
+            error=str(error), version=error.version, since=error.since, who=error.who
+        )
         return JSONResponse(stale.model_dump(mode="json"), 409, {"Cache-Control": "no-store"})
-    return SavedFacts(version=saved.version, content=saved.content)
+    return SavedEdits(version=saved.version, content=saved.content)
 
 
 @ROUTER.get("/label-tasks/{task_id}/missing")
-def missing(task_id: TaskId, studio: Shared, actor: Annotator) -> Missing:
+def missing(task_id: TaskId, studio: Shared, actor: Annotator) -> MissingParts:
     """What the task lacks before it can be handed in."""
     with studio.workspace.database.read() as connection:
         held = _seen(connection, task_id, actor)
-        return Missing(version=held.version, missing=list(unready(connection, held)))
+        return MissingParts(version=held.version, missing=list(unready(connection, held)))
 
 
 @ROUTER.post("/label-tasks/{task_id}/submit")
-def hand_in(task_id: TaskId, studio: Shared, actor: Annotator) -> Submitted:
+def hand_in(task_id: TaskId, studio: Shared, actor: Annotator) -> SubmittedTask:
     """Hand a task in; one that lacks something stays, with what it lacks."""
     try:
         with _writing(studio) as connection:
             _seen(connection, task_id, actor)
             submit(connection, task_id, by=actor)
     except IncompleteError as error:
-        return Submitted(submitted=False, missing=list(error.complaints))
-    return Submitted(submitted=True, missing=[])
+        return SubmittedTask(submitted=False, missing=list(error.complaints))
+    return SubmittedTask(submitted=True, missing=[])
 
 
 @ROUTER.post("/label-tasks/{task_id}/seconds")
-def spend(task_id: TaskId, studio: Shared, actor: Annotator, spent: Seconds) -> Seconds:
+def spend(task_id: TaskId, studio: Shared, actor: Annotator, spent: TimeSpent) -> TimeSpent:
     """Add time at work, as the page has measured it."""
     with _writing(studio) as connection:
         require_owner(_seen(connection, task_id, actor), actor)
@@ -121,7 +126,7 @@ def spend(task_id: TaskId, studio: Shared, actor: Annotator, spent: Seconds) -> 
 
 
 @ROUTER.get("/label-tasks/{task_id}/comments")
-def list_comments(task_id: TaskId, studio: Shared, actor: Annotator) -> list[CommentFacts]:
+def list_comments(task_id: TaskId, studio: Shared, actor: Annotator) -> list[TaskComment]:
     """Remarks on a task, the oldest first."""
     with studio.workspace.database.read() as connection:
         held = _seen(connection, task_id, actor)
@@ -132,7 +137,7 @@ def list_comments(task_id: TaskId, studio: Shared, actor: Annotator) -> list[Com
 
 
 @ROUTER.post("/label-tasks/{task_id}/comments", status_code=201)
-def comment(task_id: TaskId, studio: Shared, actor: Annotator, new: NewComment) -> CommentFacts:
+def comment(task_id: TaskId, studio: Shared, actor: Annotator, new: NewComment) -> TaskComment:
     """Leave a remark, at a moment or on the whole."""
     with _writing(studio) as connection:
         held = _seen(connection, task_id, actor)
@@ -148,7 +153,7 @@ def resolve(
     number: Annotated[int, Path(ge=1, le=1 << 40)],
     studio: Shared,
     actor: Annotator,
-) -> CommentFacts:
+) -> TaskComment:
     """Say that a remark was dealt with."""
     with _writing(studio) as connection:
         held = _seen(connection, task_id, actor)
@@ -181,8 +186,8 @@ def _read_frames(studio: Studio, held: LabelTask) -> Frames:
         return Frames(stream, np.asarray(episode[stream].time_ns, np.int64))
 
 
-def _shown(held: Comment) -> CommentFacts:
-    return CommentFacts(
+def _shown(held: Comment) -> TaskComment:
+    return TaskComment(
         number=held.number, time_ns=held.time_ns, who=held.who, at=held.at, text=held.text,
         resolved=held.resolved_at is not None,
     )  # fmt: skip

@@ -7,6 +7,7 @@ from pydantic import BaseModel
 
 from corporeal.errors import UnknownNameError
 from corporeal.quality.check import checks, explain
+from corporeal.quality.finding import Severity
 from corporeal.studio.visitor import Anyone
 
 ROUTER = APIRouter(tags=["check"])
@@ -21,7 +22,7 @@ class CheckFacts(BaseModel):
     why: str
     fix: str
     topic: str
-    severity: str
+    severity: Severity
     unit: str
 
 

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Select, func, or_, select
 from corporeal.catalog.permission import PermissionDeniedError, require
 from corporeal.catalog.tables import EPISODE, FINDING, SCORE
 from corporeal.episode import Episode
+from corporeal.quality.finding import Verdict
 from corporeal.studio.alignment_map import (
     ALIGNMENTS,
     Alignment,
@@ -39,7 +40,7 @@ _FACTS = ("task", "operator", "station", "robot", "recorded_ns", "duration_s", "
           "verdict", "score", "state", "protocol", "calibration", "software")  # fmt: skip
 
 
-class Possibility(BaseModel):
+class AlignmentOption(BaseModel):
     """A way to align; `reason` says why it cannot be done."""
 
     align: Alignment
@@ -47,7 +48,7 @@ class Possibility(BaseModel):
     reason: str | None
 
 
-class Difference(BaseModel):
+class FactDifference(BaseModel):
     """One fact of both."""
 
     name: str
@@ -65,28 +66,28 @@ class FindingCounts(BaseModel):
     b: int
 
 
-class Comparison(BaseModel):
+class EpisodeComparison(BaseModel):
     """Moments of A and of B that belong together, and what differs between the two."""
 
     a: str
     b: str
     align: Alignment
-    ways: list[Possibility]
+    ways: list[AlignmentOption]
     time_a: list[int]
     time_b: list[int]
-    facts: list[Difference]
-    scores: list[Difference]
+    facts: list[FactDifference]
+    scores: list[FactDifference]
     findings: list[FindingCounts]
 
 
-class Peer(BaseModel):
+class PeerEpisode(BaseModel):
     """An episode that another one may be compared with."""
 
     id: str
     file: str
     task: str | None
     operator: str | None
-    verdict: str | None
+    verdict: Verdict | None
     score: float | None
     success: bool | None
     recorded_ns: int | None
@@ -99,7 +100,7 @@ def comparison(
     studio: Shared,
     who: Annotated[Visitor, Depends(visitor)],
     align: Alignment = "time",
-) -> Comparison:
+) -> EpisodeComparison:
     """How two episodes differ; aligned as asked, or by time where that cannot be done."""
     _require_both(who, a, b)
     ways: dict[Alignment, AlignmentMap | str] = {
@@ -114,7 +115,7 @@ def comparison(
     used: Alignment = align if isinstance(found, AlignmentMap) else "time"
     way = found if isinstance(found, AlignmentMap) else shifted(0, 0)
     missing = _without_joints(studio, a, b) if "motion" not in ways else None
-    return Comparison(
+    return EpisodeComparison(
         a=a,
         b=b,
         align=used,
@@ -132,10 +133,10 @@ def peers(
     _: Reader,
     who: Annotated[Visitor, Depends(visitor)],
     q: Annotated[str, Query(max_length=200)] = "",
-) -> list[Peer]:
+) -> list[PeerEpisode]:
     """Episodes of the same task, those recorded nearest in time first; or those that `q` names."""
     row = studio.shelf.row(episode_id)
-    columns = [EPISODE.c[name] for name in Peer.model_fields]
+    columns = [EPISODE.c[name] for name in PeerEpisode.model_fields]
     query = select(*columns).where(EPISODE.c.id != episode_id, EPISODE.c.state != "erased")
     if who.episodes is not None:
         query = query.where(EPISODE.c.id.in_(sorted(who.episodes)))
@@ -150,21 +151,21 @@ def peers(
         return _nearest(connection, query, row["recorded_ns"] or 0)
 
 
-def _nearest(connection: Connection, query: Select[Any], moment: int) -> list[Peer]:
+def _nearest(connection: Connection, query: Select[Any], moment: int) -> list[PeerEpisode]:
     """Those recorded nearest to a moment: both ways along the index of time, not over all rows."""
     when = EPISODE.c.recorded_ns
-    found: dict[str, Peer] = {}
+    found: dict[str, PeerEpisode] = {}
     for part in (
         query.where(when < moment).order_by(when.desc()),
         query.where(when >= moment).order_by(when),
         query.where(when.is_(None)).order_by(EPISODE.c.id),
     ):
         rows = connection.execute(part.limit(_MOST_FOUND)).mappings()
-        found |= {each["id"]: Peer(**each) for each in rows}
+        found |= {each["id"]: PeerEpisode(**each) for each in rows}
     return sorted(found.values(), key=lambda peer: _apart(peer, moment))[:_MOST_FOUND]
 
 
-def _apart(peer: Peer, moment: int) -> float:
+def _apart(peer: PeerEpisode, moment: int) -> float:
     return math.inf if peer.recorded_ns is None else abs(peer.recorded_ns - moment)
 
 
@@ -184,9 +185,9 @@ def _tried(make: Callable[[], AlignmentMap]) -> AlignmentMap | str:
         return str(error)
 
 
-def _possibility(align: Alignment, found: AlignmentMap | str | None) -> Possibility:
+def _possibility(align: Alignment, found: AlignmentMap | str | None) -> AlignmentOption:
     reason = found if isinstance(found, str) else None
-    return Possibility(align=align, possible=reason is None, reason=reason)
+    return AlignmentOption(align=align, possible=reason is None, reason=reason)
 
 
 def _first(studio: Studio, name: str) -> int:
@@ -269,5 +270,5 @@ def _count(
     held.severity = min(held.severity, severity, key=_GRAVEST.index)
 
 
-def _difference(name: str, a: Any, b: Any) -> Difference:
-    return Difference(name=name, a=a, b=b, same=a == b)
+def _difference(name: str, a: Any, b: Any) -> FactDifference:
+    return FactDifference(name=name, a=a, b=b, same=a == b)

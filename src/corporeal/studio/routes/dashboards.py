@@ -13,7 +13,7 @@ from corporeal.catalog.database import CatalogError
 from corporeal.catalog.workspace import read_settings
 from corporeal.errors import UnknownNameError
 from corporeal.operations.scope import MOST_DAYS, Scope, read_scope
-from corporeal.studio.chart import Choice, Payload, Section, charts
+from corporeal.studio.chart import ChartChoice, Payload, Section, charts
 from corporeal.studio.kept_answers import KeptAnswers
 from corporeal.studio.studio import Shared, Studio
 from corporeal.studio.visitor import Reader
@@ -42,7 +42,7 @@ class ChartAnswer(BaseModel):
     payload: Payload | None
     notes: list[str]
     advice: str
-    choices: list[Choice]
+    choices: list[ChartChoice]
     query: str
     took_ms: int
 

@@ -16,7 +16,9 @@ from corporeal.episode import Episode
 from corporeal.episode.file import StreamReader
 from corporeal.labelling.annotation import Annotation
 from corporeal.labelling.tasks.kept_taxonomy import kept_taxonomy
-from corporeal.studio.lanes import Lane, label_lanes, lanes_of
+from corporeal.schema.stream import Group, Kind
+from corporeal.studio.episode_row import EpisodeRowFacts
+from corporeal.studio.lanes import LaneFacts, label_lanes, lanes_of
 from corporeal.studio.seen_labels import seen_labels
 from corporeal.studio.studio import Shared
 from corporeal.studio.visitor import Reader
@@ -26,13 +28,13 @@ ROUTER = APIRouter(tags=["episode"])
 _MOST_EVENTS = 200
 
 
-class StreamFacts(BaseModel):
+class EpisodeStream(BaseModel):
     """One stream; stamps are nanoseconds since the episode's epoch."""
 
     path: str
-    group: str
+    group: Group
     name: str
-    kind: str
+    kind: Kind
     dtype: str
     shape: list[int]
     rate_hz: float | None
@@ -49,7 +51,7 @@ class StreamFacts(BaseModel):
     longest_gap_ns: int | None
 
 
-class Span(BaseModel):
+class FindingSpan(BaseModel):
     """Samples `first` to `stop` (not included) of a stream, and when they are."""
 
     first: int
@@ -58,7 +60,7 @@ class Span(BaseModel):
     end_ns: int
 
 
-class FoundFact(BaseModel):
+class EpisodeFinding(BaseModel):
     """A finding, with the moments it concerns."""
 
     number: int
@@ -68,8 +70,8 @@ class FoundFact(BaseModel):
     value: float | None
     limit: float | None
     message: str
-    spans: list[Span]
-    evidence: dict[str, Any] | None
+    spans: list[FindingSpan]
+    evidence: dict[str, list[float | None]] | None
 
 
 class ScorePart(BaseModel):
@@ -87,16 +89,16 @@ class EpisodeFacts(BaseModel):
     epoch_ns: str
     start_ns: int
     end_ns: int
-    row: dict[str, Any]
+    row: EpisodeRowFacts
     metadata: dict[str, Any]
-    streams: list[StreamFacts]
-    findings: list[FoundFact]
+    streams: list[EpisodeStream]
+    findings: list[EpisodeFinding]
     scores: list[ScorePart]
-    lanes: list[Lane]
+    lanes: list[LaneFacts]
     releases: list[str]
 
 
-class DocumentFacts(BaseModel):
+class EpisodeDocument(BaseModel):
     """A document that stands behind an episode; `hash` is that of its text."""
 
     kind: str
@@ -115,10 +117,10 @@ class StateChange(BaseModel):
     why: str | None
 
 
-class History(BaseModel):
+class EpisodeHistory(BaseModel):
     """What stands behind an episode, and what happened to it, the oldest first."""
 
-    documents: list[DocumentFacts]
+    documents: list[EpisodeDocument]
     changes: list[StateChange]
 
 
@@ -146,7 +148,7 @@ def episode_facts(episode_id: str, studio: Shared, actor: Reader) -> EpisodeFact
             epoch_ns=str(episode.epoch_ns),
             start_ns=start_ns,
             end_ns=end_ns,
-            row={name: value for name, value in row.items() if name != "metadata"},
+            row=EpisodeRowFacts.model_validate(row),
             metadata=episode.metadata,
             streams=[_stream(episode[path]) for path in episode],
             findings=[_finding(dict(each), episode) for each in found],
@@ -159,7 +161,7 @@ def episode_facts(episode_id: str, studio: Shared, actor: Reader) -> EpisodeFact
 
 
 @ROUTER.get("/episodes/{episode_id}/history")
-def history(episode_id: str, studio: Shared, _: Reader) -> History:
+def history(episode_id: str, studio: Shared, _: Reader) -> EpisodeHistory:
     """The documents of an episode and its way from state to state."""
     studio.shelf.row(episode_id)
     columns = (DOCUMENT.c.hash, DOCUMENT.c.name, DOCUMENT.c.version, GOVERNS.c.kind)
@@ -169,8 +171,8 @@ def history(episode_id: str, studio: Shared, _: Reader) -> History:
             query.where(GOVERNS.c.episode == episode_id).order_by(GOVERNS.c.kind)
         ).mappings().all()  # fmt: skip
         events = list(events_of(connection, f"episode:{episode_id}"))[-_MOST_EVENTS:]
-    return History(
-        documents=[DocumentFacts(**each) for each in found],
+    return EpisodeHistory(
+        documents=[EpisodeDocument(**each) for each in found],
         changes=[
             StateChange(at=each["at"], who=each["who"], what=each["what"], why=each["why"],
                         state=each["details"].get("to") or each["details"].get("state"))
@@ -179,10 +181,10 @@ def history(episode_id: str, studio: Shared, _: Reader) -> History:
     )  # fmt: skip
 
 
-def _stream(reader: StreamReader) -> StreamFacts:
+def _stream(reader: StreamReader) -> EpisodeStream:
     spec = reader.spec
     stamps = reader.time_ns
-    return StreamFacts(
+    return EpisodeStream(
         path=spec.path,
         group=spec.group,
         name=spec.name,
@@ -215,16 +217,16 @@ def _rhythm(stamps: NDArray[np.int64], rate_hz: float | None) -> dict[str, Any]:
     }
 
 
-def _finding(row: dict[str, Any], episode: Episode) -> FoundFact:
+def _finding(row: dict[str, Any], episode: Episode) -> EpisodeFinding:
     spans = []
     path = row["stream"]
     if path in episode and len(episode[path]):
         stamps = episode[path].time_ns
         for first, stop in row["frames"] or []:
             low, high = (min(max(int(each), 0), len(stamps) - 1) for each in (first, stop - 1))
-            spans.append(Span(first=low, stop=high + 1, start_ns=int(stamps[low]),
+            spans.append(FindingSpan(first=low, stop=high + 1, start_ns=int(stamps[low]),
                               end_ns=int(stamps[high])))  # fmt: skip
-    return FoundFact(
+    return EpisodeFinding(
         **{name: row[name] for name in ("number", "check", "severity", "stream", "value",
                                         "limit", "message", "evidence")},
         spans=spans,

@@ -15,7 +15,7 @@ from corporeal.catalog.query.landmarks import landmarks
 from corporeal.catalog.query.spelling import spell
 from corporeal.catalog.query.tree import Condition
 from corporeal.catalog.query.words import LONGEST
-from corporeal.studio.episode_row import Row, shown_rows
+from corporeal.studio.episode_row import ListedEpisode, shown_rows
 from corporeal.studio.kept_answers import KeptAnswers
 from corporeal.studio.studio import Shared
 from corporeal.studio.visitor import Reader
@@ -30,21 +30,21 @@ Asked = Annotated[str, Query(alias="query", max_length=LONGEST)]
 Ordered = Annotated[str, Query(alias="order", max_length=40)]
 
 
-class Rows(BaseModel):
+class EpisodesPage(BaseModel):
     """Rows in order; `after` asks for those that follow, null at the end."""
 
-    rows: list[Row]
+    rows: list[ListedEpisode]
     after: str | None
 
 
-class Count(BaseModel):
+class EpisodeCount(BaseModel):
     """How many episodes a query finds; with `more` at least so many."""
 
     count: int
     more: bool
 
 
-class Marks(BaseModel):
+class ListingLandmarks(BaseModel):
     """How many there are, and the last id of each full page of `step` rows."""
 
     total: int
@@ -52,7 +52,7 @@ class Marks(BaseModel):
     ids: list[str]
 
 
-class FacetValue(BaseModel):
+class FacetValueFacts(BaseModel):
     """A value, null where it is unknown, and how many episodes have it."""
 
     value: str | None
@@ -60,15 +60,15 @@ class FacetValue(BaseModel):
     chosen: bool
 
 
-class Facet(BaseModel):
+class FacetFacts(BaseModel):
     """The most frequent values of a field; `more`: there are others."""
 
     name: str
-    values: list[FacetValue]
+    values: list[FacetValueFacts]
     more: bool
 
 
-class Bar(BaseModel):
+class FacetBar(BaseModel):
     """Episodes from `low` to before `high`."""
 
     low: str
@@ -76,12 +76,12 @@ class Bar(BaseModel):
     count: int
 
 
-class FacetsFound(BaseModel):
+class ListingFacets(BaseModel):
     """What the episodes of a query have in common; `total` is of the workspace."""
 
-    facets: list[Facet]
-    scores: list[Bar]
-    days: list[Bar]
+    facets: list[FacetFacts]
+    scores: list[FacetBar]
+    days: list[FacetBar]
     total: int
 
 
@@ -101,13 +101,13 @@ class Suggestions(BaseModel):
     items: list[Suggestion]
 
 
-class Refined(BaseModel):
+class RefinedQuery(BaseModel):
     """A query, changed by a click."""
 
     query: str
 
 
-class Relaxation(BaseModel):
+class RelaxedQuery(BaseModel):
     """A part of a query, the query without it, and how many episodes that finds."""
 
     part: str
@@ -115,8 +115,8 @@ class Relaxation(BaseModel):
     count: int
 
 
-_MARKS: KeptAnswers[Marks] = KeptAnswers()
-_FACETS: KeptAnswers[FacetsFound] = KeptAnswers()
+_MARKS: KeptAnswers[ListingLandmarks] = KeptAnswers()
+_FACETS: KeptAnswers[ListingFacets] = KeptAnswers()
 
 
 @ROUTER.get("/episodes")
@@ -127,13 +127,13 @@ def list_episodes(
     order: Ordered = "-recorded",
     after: Annotated[str | None, Query(max_length=500)] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = STEP,
-) -> Rows:
+) -> EpisodesPage:
     """One page of the episodes that a query finds, each with its gravest finding."""
     with studio.workspace.database.read() as connection:
         found = listing.page(
             connection, refinement.read(query), order=order, limit=limit, after=after
         )
-        return Rows(rows=shown_rows(connection, found.rows), after=found.after)
+        return EpisodesPage(rows=shown_rows(connection, found.rows), after=found.after)
 
 
 @ROUTER.get("/listing/count")
@@ -142,29 +142,29 @@ def count_episodes(
     _: Reader,
     query: Asked = "",
     up_to: Annotated[int, Query(ge=1, le=_MOST_COUNTED)] = _MOST_COUNTED,
-) -> Count:
+) -> EpisodeCount:
     """How many episodes a query finds, counted up to a bound."""
     with studio.workspace.database.read() as connection:
         number = listing.count(connection, refinement.read(query), up_to=up_to)
-    return Count(count=number, more=number == up_to)
+    return EpisodeCount(count=number, more=number == up_to)
 
 
 @ROUTER.get("/listing/landmarks")
 def list_landmarks(
     studio: Shared, _: Reader, query: Asked = "", order: Ordered = "-recorded"
-) -> Marks:
+) -> ListingLandmarks:
     """Every hundredth id: with one as `after`, a page in the middle comes as fast as the first."""
     condition = refinement.read(query)
 
-    def walk(connection: Connection) -> Marks:
+    def walk(connection: Connection) -> ListingLandmarks:
         found = landmarks(connection, condition, order=order, step=STEP)
-        return Marks(total=found.total, step=found.step, ids=list(found.ids))
+        return ListingLandmarks(total=found.total, step=found.step, ids=list(found.ids))
 
     return _MARKS.get(studio.workspace.database, (query, order), walk)
 
 
 @ROUTER.get("/listing/facets")
-def count_facets(studio: Shared, _: Reader, query: Asked = "") -> FacetsFound:
+def count_facets(studio: Shared, _: Reader, query: Asked = "") -> ListingFacets:
     """How the episodes that a query finds are spread over tasks, people, verdicts and days."""
     condition = refinement.read(query)
     return _FACETS.get(
@@ -172,17 +172,17 @@ def count_facets(studio: Shared, _: Reader, query: Asked = "") -> FacetsFound:
     )
 
 
-def _facets(connection: Connection, condition: Condition | None) -> FacetsFound:
+def _facets(connection: Connection, condition: Condition | None) -> ListingFacets:
     found = faceting.facets(connection, condition)
     total = listing.count(connection)
-    return FacetsFound(
+    return ListingFacets(
         facets=[
-            Facet(name=facet.name, more=facet.more,
-                  values=[FacetValue(**vars(value)) for value in facet.values])
+            FacetFacts(name=facet.name, more=facet.more,
+                  values=[FacetValueFacts(**vars(value)) for value in facet.values])
             for facet in found.facets
         ],
-        scores=[Bar(**vars(bar)) for bar in found.scores],
-        days=[Bar(**vars(bar)) for bar in found.days],
+        scores=[FacetBar(**vars(bar)) for bar in found.scores],
+        days=[FacetBar(**vars(bar)) for bar in found.days],
         total=total,
     )  # fmt: skip
 
@@ -212,7 +212,7 @@ def refine(
     value: Annotated[str | None, Query(max_length=1000)] = None,
     span: Annotated[str | None, Query(max_length=200)] = None,
     clear: bool = False,
-) -> Refined:
+) -> RefinedQuery:
     """The query with a value of a facet more or less, or with another span of a number or date.
 
     Without `value` and `span` the value is "unknown"; `clear` takes the facet out.
@@ -224,11 +224,11 @@ def refine(
         after = refinement.bounded(before, facet, span)
     else:
         after = refinement.toggled(before, facet, value)
-    return Refined(query="" if after is None else spell(after))
+    return RefinedQuery(query="" if after is None else spell(after))
 
 
 @ROUTER.get("/listing/relaxed")
-def relax(studio: Shared, _: Reader, query: Asked = "") -> list[Relaxation]:
+def relax(studio: Shared, _: Reader, query: Asked = "") -> list[RelaxedQuery]:
     """What to leave out of a query that finds nothing: the parts without which there is most."""
     condition = refinement.read(query)
     if condition is None:
@@ -238,5 +238,5 @@ def relax(studio: Shared, _: Reader, query: Asked = "") -> list[Relaxation]:
         for part, rest in refinement.relaxed(condition)[:_MOST_RELAXED]:
             number = listing.count(connection, rest, up_to=_MOST_COUNTED)
             text = "" if rest is None else spell(rest)
-            found.append(Relaxation(part=spell(part), query=text, count=number))
+            found.append(RelaxedQuery(part=spell(part), query=text, count=number))
     return sorted(found, key=lambda each: -each.count)

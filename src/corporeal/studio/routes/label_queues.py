@@ -20,14 +20,14 @@ from corporeal.labelling.tasks.qualification import is_qualified, qualifications
 from corporeal.labelling.tasks.tasks import TaskStateError, UnknownTaskError, take_next
 from corporeal.studio.charting.wording import counted, hours
 from corporeal.studio.labelling.facts import (
+    ListedTask,
     MyWork,
     NewQueue,
-    OfferFacts,
-    PreviewFacts,
-    QualifiedFacts,
+    QualificationFacts,
     QueueFacts,
+    QueueOffer,
+    QueuePreview,
     Share,
-    TaskFacts,
     TaxonomyFacts,
     figure_words,
     gate_facts,
@@ -116,7 +116,7 @@ def preview_queue(
     blind_share: Share = 0.1,
     skip_labelled: bool = True,
     kind: Annotated[str, Query(pattern="^(annotate|qualify)$")] = "annotate",
-) -> PreviewFacts:
+) -> QueuePreview:
     """What a queue would hold, before it is made."""
     order = Order("", query.strip(), taxonomy, double_share, blind_share, False, skip_labelled,
                   "qualify" if kind == "qualify" else "annotate", actor.name)  # fmt: skip
@@ -141,7 +141,7 @@ def make_queue(studio: Shared, actor: Judge, asked: NewQueue) -> QueueFacts:
 
 
 @ROUTER.post("/labels/queues/{queue}/take")
-def take(queue: str, studio: Shared, actor: Annotator) -> TaskFacts | None:
+def take(queue: str, studio: Shared, actor: Annotator) -> ListedTask | None:
     """Take the next task; null when nothing is left for the visitor."""
     with writing(studio) as connection:
         avoid: list[str] = []
@@ -153,7 +153,7 @@ def take(queue: str, studio: Shared, actor: Annotator) -> TaskFacts | None:
         return None
 
 
-def qualified(connection: Connection, name: str) -> list[QualifiedFacts]:
+def qualified(connection: Connection, name: str) -> list[QualificationFacts]:
     """The last measurement of somebody for every taxonomy."""
     newest = {each.taxonomy: each for each in reversed(qualifications(connection, account=name))}
     return [
@@ -176,7 +176,7 @@ def writing(studio: Studio) -> Iterator[Connection]:
         raise HTTPException(409, str(error)) from None
 
 
-def _offers(connection: Connection, actor: Actor) -> list[OfferFacts]:
+def _offers(connection: Connection, actor: Actor) -> list[QueueOffer]:
     """Queues that have something for somebody, tests first."""
     free = (LABEL_TASK.c.state == "open") & LABEL_TASK.c.assigned_to.is_(None)
     begun = (LABEL_TASK.c.assigned_to == actor.name) & LABEL_TASK.c.state.in_(
@@ -206,7 +206,7 @@ def _offers(connection: Connection, actor: Actor) -> list[OfferFacts]:
         if not left and not (is_test and not passed):
             continue
         allowed_now = is_test or not needs or passed or may(actor, "judge")
-        found.append(OfferFacts(
+        found.append(QueueOffer(
             queue=queue, kind=kind, taxonomy=kept_taxonomy(connection, taxonomy).reference,
             open=left, mine=mine, may_take=allowed_now,
             why_not=None if allowed_now else "Take the test for this taxonomy first.",
@@ -214,8 +214,8 @@ def _offers(connection: Connection, actor: Actor) -> list[OfferFacts]:
     return found
 
 
-def _preview(found: Plan, order: Order) -> PreviewFacts:
-    return PreviewFacts(
+def _preview(found: Plan, order: Order) -> QueuePreview:
+    return QueuePreview(
         episodes=len(found.episodes),
         labelled=found.labelled,
         queued=found.busy,

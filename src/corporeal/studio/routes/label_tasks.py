@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Body, HTTPException, Path, Query
+from fastapi import APIRouter, HTTPException, Path, Query
 
 from corporeal.catalog.permission import PermissionDeniedError
 from corporeal.catalog.tables import LABEL_TASK
@@ -19,7 +19,13 @@ from corporeal.labelling.tasks.tasks import (
     may_see,
     task,
 )
-from corporeal.studio.labelling.facts import CommentFacts, TaskFacts, TaskPreview
+from corporeal.studio.labelling.facts import (
+    ListedTask,
+    OpenComment,
+    TaskAssignment,
+    TaskPreview,
+    TaskReturn,
+)
 from corporeal.studio.labelling.lists import one_task, open_comments, task_facts
 from corporeal.studio.lanes import label_lanes
 from corporeal.studio.routes.label_queues import writing
@@ -27,7 +33,6 @@ from corporeal.studio.studio import Shared
 from corporeal.studio.visitor import Judge
 
 ROUTER = APIRouter(tags=["labels"])
-_LONGEST = 2000
 _UNSEEN = (
     "This task is one of a pair that you take part in: you see the other one when both are "
     "submitted."
@@ -40,7 +45,7 @@ def list_tasks(
     actor: Judge,
     state: Literal["open", "working", "submitted", "returned", "done", "dropped"] | None = None,
     queue: Annotated[str | None, Query(max_length=64)] = None,
-) -> list[TaskFacts]:
+) -> list[ListedTask]:
     """Tasks that people label in, those that changed last first, a thousand at most."""
     where = [LABEL_TASK.c.kind != "adjudicate"]
     if state is not None:
@@ -74,7 +79,7 @@ def preview_task(task_id: str, studio: Shared, actor: Judge) -> TaskPreview:
 
 
 @ROUTER.post("/labels/tasks/{task_id}/accept")
-def accept_task(task_id: str, studio: Shared, actor: Judge) -> TaskFacts:
+def accept_task(task_id: str, studio: Shared, actor: Judge) -> ListedTask:
     """Let what was submitted count."""
     with writing(studio) as connection:
         accept(connection, task_id, by=actor)
@@ -82,33 +87,23 @@ def accept_task(task_id: str, studio: Shared, actor: Judge) -> TaskFacts:
 
 
 @ROUTER.post("/labels/tasks/{task_id}/return")
-def return_task(
-    task_id: str,
-    studio: Shared,
-    actor: Judge,
-    why: Annotated[str, Body(embed=True, min_length=1, max_length=_LONGEST)],
-) -> TaskFacts:
+def return_task(task_id: str, studio: Shared, actor: Judge, wish: TaskReturn) -> ListedTask:
     """Give a task back to whoever made it, with a reason."""
     with writing(studio) as connection:
-        give_back(connection, task_id, why, by=actor)
+        give_back(connection, task_id, wish.why, by=actor)
         return one_task(connection, task_id, by=actor)
 
 
 @ROUTER.post("/labels/tasks/{task_id}/assign")
-def assign_task(
-    task_id: str,
-    studio: Shared,
-    actor: Judge,
-    to: Annotated[str | None, Body(embed=True, max_length=64)],
-) -> TaskFacts:
+def assign_task(task_id: str, studio: Shared, actor: Judge, wish: TaskAssignment) -> ListedTask:
     """Give a task to somebody; null gives it to whoever comes next."""
     with writing(studio) as connection:
-        assign(connection, task_id, to or None, by=actor)
+        assign(connection, task_id, wish.to or None, by=actor)
         return one_task(connection, task_id, by=actor)
 
 
 @ROUTER.get("/labels/comments")
-def list_comments(studio: Shared, _: Judge) -> list[CommentFacts]:
+def list_comments(studio: Shared, _: Judge) -> list[OpenComment]:
     """Comments that nobody has answered."""
     with studio.workspace.database.read() as connection:
         return open_comments(connection)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Depends, HTTPException, Query
+from fastapi import APIRouter, Depends, HTTPException, Query
 from sqlalchemy import Connection
 
 from corporeal.catalog.permission import Actor
@@ -20,7 +20,7 @@ from corporeal.operations.review.decision import (
     undo,
 )
 from corporeal.operations.review.queue import (
-    Item,
+    ReviewItem,
     held_by_others,
     items_about,
     items_of,
@@ -38,13 +38,15 @@ from corporeal.operations.review.review import (
 )
 from corporeal.operations.review.sample import SHARE
 from corporeal.studio.review_facts import (
-    Decided,
-    Decision,
+    DecidedItem,
+    NewDecision,
     NewReview,
+    NextItem,
     PlanFacts,
     ReviewFacts,
     ReviewItems,
-    TurnFacts,
+    ReviewTurn,
+    UndoneDecision,
     decided_facts,
     plan_facts,
     review_facts,
@@ -54,7 +56,6 @@ from corporeal.studio.visitor import Judge, Reader, allowed
 
 ROUTER = APIRouter(tags=["review"])
 Reviewer = Annotated[Actor, Depends(allowed("annotate"))]
-_MOST_AVOIDED = 50
 _ID = re.compile(r"[0-9a-f-]{1,64}")
 
 
@@ -103,18 +104,13 @@ def one_review(name: str, studio: Shared, _: Reader) -> ReviewItems:
 
 
 @ROUTER.post("/reviews/{name}/next")
-def next_item(
-    name: str,
-    studio: Shared,
-    actor: Reviewer,
-    avoid: Annotated[list[str], Body(embed=True, max_length=_MOST_AVOIDED)],
-) -> TurnFacts:
+def next_item(name: str, studio: Shared, actor: Reviewer, wish: NextItem) -> ReviewTurn:
     """Take the next episode; `avoid` are those whose decision is on its way."""
-    asked = [each for each in avoid if _ID.fullmatch(each)]
+    avoid = [episode for episode in wish.avoid if _ID.fullmatch(episode)]
     with _writing(studio) as connection:
         review = review_of(connection, name)
-        turn = take_next(connection, review, by=actor, avoid=asked)
-        return TurnFacts(
+        turn = take_next(connection, review, by=actor, avoid=avoid)
+        return ReviewTurn(
             review=review_facts(review, progress_of(connection, review)),
             item=turn.item,
             after=turn.after,
@@ -126,8 +122,8 @@ def next_item(
 
 @ROUTER.post("/reviews/{name}/items/{episode_id}/decision")
 def decide_item(
-    name: str, episode_id: str, studio: Shared, actor: Reviewer, asked: Decision
-) -> Decided:
+    name: str, episode_id: str, studio: Shared, actor: Reviewer, asked: NewDecision
+) -> DecidedItem:
     """Accept or reject; the same key twice is one decision."""
     with _writing(studio) as connection:
         review = review_of(connection, name)
@@ -139,17 +135,13 @@ def decide_item(
 
 @ROUTER.post("/reviews/{name}/items/{episode_id}/undo")
 def undo_item(
-    name: str,
-    episode_id: str,
-    studio: Shared,
-    actor: Reviewer,
-    key: Annotated[str, Body(embed=True, min_length=8, max_length=64)],
-) -> Decided:
+    name: str, episode_id: str, studio: Shared, actor: Reviewer, undone: UndoneDecision
+) -> DecidedItem:
     """Take a decision back."""
     with _writing(studio) as connection:
         review = review_of(connection, name)
         return decided_facts(
-            connection, review, undo(connection, review, episode_id, by=actor, key=key)
+            connection, review, undo(connection, review, episode_id, by=actor, key=undone.key)
         )
 
 
@@ -168,7 +160,7 @@ def close(name: str, studio: Shared, actor: Judge) -> ReviewFacts:
 
 
 @ROUTER.get("/episodes/{episode_id}/reviews")
-def reviews_of_episode(episode_id: str, studio: Shared, _: Reader) -> list[Item]:
+def reviews_of_episode(episode_id: str, studio: Shared, _: Reader) -> list[ReviewItem]:
     """Whether an episode was reviewed, by whom, and why it was rejected."""
     with studio.workspace.database.read() as connection:
         return list(items_about(connection, episode_id))

@@ -12,14 +12,14 @@ from corporeal.episode import Episode
 from corporeal.errors import DocumentError, EpisodeError, UnknownNameError
 from corporeal.schema import roles
 from corporeal.studio.figure.drive import (
-    Drive,
-    Opening,
-    Track,
+    GripperOpening,
+    JointMotion,
+    PoseTrack,
     find_drive,
     find_openings,
     find_tracks,
 )
-from corporeal.studio.figure.person import Person, find_person
+from corporeal.studio.figure.person import HumanFigure, find_person
 from corporeal.studio.figure.surroundings import Surroundings, surroundings
 from corporeal.studio.studio import Shared
 from corporeal.studio.visitor import Reader
@@ -38,7 +38,7 @@ class LinkFacts(BaseModel):
     com: tuple[float, float, float] | None
 
 
-class Cloud(BaseModel):
+class PointCloudStream(BaseModel):
     """A stream of scans, and where its sensor sits: in the pose (xyz, rpy) on a link."""
 
     stream: str
@@ -69,13 +69,13 @@ class RobotFacts(BaseModel):
     """All that the scene needs; `missing` says in sentences what cannot be shown, and why."""
 
     model: RobotModel | None
-    measured: Drive | None
-    commanded: Drive | None
-    base: Track | None
-    person: Person | None
-    objects: list[Track]
-    grippers: list[Opening]
-    clouds: list[Cloud]
+    measured: JointMotion | None
+    commanded: JointMotion | None
+    base: PoseTrack | None
+    person: HumanFigure | None
+    objects: list[PoseTrack]
+    grippers: list[GripperOpening]
+    clouds: list[PointCloudStream]
     surroundings: Surroundings
     missing: list[str]
 
@@ -88,7 +88,7 @@ def robot(episode_id: str, studio: Shared, _: Reader) -> RobotFacts:
         embodiment = _embodiment(episode, missing)
         base, objects = find_tracks(episode)
         measured = commanded = None
-        grippers: list[Opening] = []
+        grippers: list[GripperOpening] = []
         if embodiment is not None:
             measured = find_drive(episode, embodiment, "observations", roles.MEASURED, missing)
             commanded = find_drive(episode, embodiment, "actions", roles.COMMANDED, missing)
@@ -160,7 +160,9 @@ def _model(robot: Embodiment) -> RobotModel:
     )
 
 
-def _clouds(episode: Episode, robot: Embodiment | None, missing: list[str]) -> list[Cloud]:
+def _clouds(
+    episode: Episode, robot: Embodiment | None, missing: list[str]
+) -> list[PointCloudStream]:
     found = []
     for path in episode:
         reader = episode[path]
@@ -174,7 +176,7 @@ def _clouds(episode: Episode, robot: Embodiment | None, missing: list[str]) -> l
             )
         frame = robot and next((each for each in robot.frames if each.name == link), None)
         # Where only the place of a scanner is known, its axes are taken to be those of its link.
-        found.append(Cloud(
+        found.append(PointCloudStream(
             stream=path, samples=len(reader),
             link=frame.link if frame else link,
             xyz=frame.xyz if frame else (0.0, 0.0, 0.0),

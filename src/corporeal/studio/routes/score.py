@@ -23,7 +23,7 @@ MOST = 5_000
 BINS = 20
 
 
-class Distribution(BaseModel):
+class ValueDistribution(BaseModel):
     """How a value is spread over the task: `counts` of 20 equal bins from 0 to 1."""
 
     episodes: int
@@ -33,7 +33,7 @@ class Distribution(BaseModel):
     percentile: float | None
 
 
-class PartScore(BaseModel):
+class PartDistribution(BaseModel):
     """One part of the score: what it measures, its value, and the task behind it."""
 
     part: str
@@ -41,7 +41,7 @@ class PartScore(BaseModel):
     value: float | None
     weight: float | None
     share: float | None
-    distribution: Distribution
+    distribution: ValueDistribution
 
 
 class ScoreFacts(BaseModel):
@@ -50,8 +50,8 @@ class ScoreFacts(BaseModel):
     task: str | None
     score: float | None
     sampled: bool
-    total: Distribution
-    parts: list[PartScore]
+    total: ValueDistribution
+    parts: list[PartDistribution]
 
 
 @ROUTER.get("/episodes/{episode_id}/score")
@@ -72,7 +72,7 @@ def score(episode_id: str, studio: Shared, _: Reader) -> ScoreFacts:
         sampled=len(totals) >= MOST,
         total=distribution(totals, row["score"]),
         parts=[
-            PartScore(
+            PartDistribution(
                 part=each["part"],
                 title=_title(each["part"]),
                 value=each["value"],
@@ -85,12 +85,12 @@ def score(episode_id: str, studio: Shared, _: Reader) -> ScoreFacts:
     )
 
 
-def distribution(values: list[float], own: float | None) -> Distribution:
+def distribution(values: list[float], own: float | None) -> ValueDistribution:
     """How values from 0 to 1 are spread, and how many per cent of them lie below one of them."""
     spread: NDArray[np.float64] = np.asarray(values, np.float64)
     spread = spread[np.isfinite(spread)]
     counts = np.histogram(np.clip(spread, 0.0, 1.0), bins=BINS, range=(0.0, 1.0))[0]
-    return Distribution(
+    return ValueDistribution(
         episodes=len(spread),
         counts=counts.tolist(),
         median=float(np.median(spread)) if len(spread) else None,

@@ -28,7 +28,7 @@ ENDED = "/login?why=share"
 _SHARES_KEPT = 8
 
 
-class ShareWish(BaseModel):
+class NewShare(BaseModel):
     """What to share, where the link leads, and for how many days."""
 
     episodes: list[Annotated[str, Field(min_length=1, max_length=200)]] = Field(
@@ -58,7 +58,7 @@ class MadeShare(ShareFacts):
 
 
 @ROUTER.post("/shares", status_code=201)
-def share(wish: ShareWish, studio: Shared, actor: Exporter) -> MadeShare:
+def share(wish: NewShare, studio: Shared, actor: Exporter) -> MadeShare:
     """Make a link that shows these episodes, and nothing else, to whoever has it."""
     with studio.workspace.database.write() as connection:
         secret, made = make_share(

@@ -26,7 +26,7 @@ MOST_VIEWS = 100
 _LARGEST = (1 << 63) - 1
 
 
-class Look(BaseModel):
+class ViewLook(BaseModel):
     """How a view is shown."""
 
     order: str = Field("-recorded", max_length=40)
@@ -34,13 +34,13 @@ class Look(BaseModel):
     columns: list[Annotated[str, Field(max_length=40)]] | None = Field(None, max_length=40)
 
 
-class ViewToSave(BaseModel):
+class NewView(BaseModel):
     """A view under a name of yours; one that is there already is replaced."""
 
     name: str = Field(min_length=1, max_length=80)
     query: str = Field("", max_length=LONGEST)
     shared: bool = False
-    look: Look = Look()
+    look: ViewLook = ViewLook()
 
     @field_validator("name")
     @classmethod
@@ -50,7 +50,7 @@ class ViewToSave(BaseModel):
         return name.strip()
 
 
-class View(BaseModel):
+class SavedView(BaseModel):
     """A saved view; `mine` ones can be changed."""
 
     number: int
@@ -59,11 +59,11 @@ class View(BaseModel):
     mine: bool
     shared: bool
     query: str
-    look: Look
+    look: ViewLook
 
 
 @ROUTER.get("/views")
-def list_views(studio: Shared, actor: Reader) -> list[View]:
+def list_views(studio: Shared, actor: Reader) -> list[SavedView]:
     """Your views and those that are shared, by name."""
     seen = or_(VIEW.c.owner == actor.name, VIEW.c.shared.is_(True))
     with studio.workspace.database.read() as connection:
@@ -72,7 +72,7 @@ def list_views(studio: Shared, actor: Reader) -> list[View]:
 
 
 @ROUTER.post("/views")
-def save_view(view: ViewToSave, studio: Shared, actor: Reader) -> View:
+def save_view(view: NewView, studio: Shared, actor: Reader) -> SavedView:
     """Save a view; a query that is wrong is refused with the place."""
     _check_change(actor)
     if view.shared and not may(actor, "ingest"):
@@ -112,7 +112,7 @@ def _check_change(actor: Actor) -> None:
         raise PermissionDeniedError("to save views, got a guest; expected an account. Log in.")
 
 
-def _put(connection: Connection, view: ViewToSave, actor: Actor) -> dict[str, Any]:
+def _put(connection: Connection, view: NewView, actor: Actor) -> dict[str, Any]:
     own = and_(VIEW.c.owner == actor.name, VIEW.c.name == view.name)
     values = {
         "shared": view.shared, "condition": view.query, "settings": view.look.model_dump(),
@@ -134,13 +134,13 @@ def _own_numbers(connection: Connection, actor: Actor) -> list[str]:
     return [str(number) for number in connection.execute(own).scalars()]
 
 
-def _view(row: dict[str, Any], actor: Actor) -> View:
-    return View(
+def _view(row: dict[str, Any], actor: Actor) -> SavedView:
+    return SavedView(
         number=row["number"],
         name=row["name"],
         owner=row["owner"],
         mine=row["owner"] == actor.name,
         shared=row["shared"],
         query=row["condition"],
-        look=Look.model_validate(row["settings"]),
+        look=ViewLook.model_validate(row["settings"]),
     )
