@@ -28,7 +28,10 @@ $(READY): pyproject.toml
 # Studio's page: TypeScript, built into the Python package.
 PAGE := src/corporeal/studio/page/index.html
 
-$(PAGE): $(READY) web/package-lock.json web/index.html web/vite.config.ts $(shell find web/src -type f)
+PAGE_PARTS := $(shell find web/src web/openapi -name node_modules -prune -o -type f -print) \
+  $(shell find src/corporeal/studio -name '*.py')
+
+$(PAGE): $(READY) web/package-lock.json web/index.html web/vite.config.ts tools/write_openapi.py $(PAGE_PARTS)
 	sh tools/build_page.sh
 	@touch $(PAGE)
 
@@ -77,4 +80,4 @@ bench: $(READY)
 	$(BIN)/python -m bench.kinematics
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis out web/node_modules src/corporeal/studio/page
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis out web/node_modules web/openapi/node_modules src/corporeal/studio/page

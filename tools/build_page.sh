@@ -20,4 +20,6 @@ if [ ! -e node_modules/.ready ] || [ package-lock.json -nt node_modules/.ready ]
   npm install --no-save --silent --no-audit --no-fund
   touch node_modules/.ready
 fi
+# The types of what Studio is asked and answers, from the models of its server.
+npm run --silent types
 npm run --silent build -- --logLevel warn

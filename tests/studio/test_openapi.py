@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from corporeal.catalog.tables import EPISODE
 from corporeal.studio.application import describe_api
 from corporeal.studio.episode_row import EpisodeRowFacts, ListedEpisode
 
+WEB = Path(__file__).parents[2] / "web" / "src"
 FREE_FORM = {
     ("EpisodeFacts", "metadata"),
     ("FactDifference", "a"),
@@ -74,3 +76,16 @@ def test_the_row_of_an_episode_has_the_columns_of_its_table() -> None:
         column.name for column in EPISODE.columns if column.name != "metadata"
     ]
     assert ListedEpisode.model_fields.keys() - {"finding"} <= EpisodeRowFacts.model_fields.keys()
+
+
+def test_every_type_that_the_page_takes_from_the_server_is_there(document: dict[str, Any]) -> None:
+    imports = re.compile(r'import type \{([^}]*)\} from "[./\w]*/schema"')
+    taken = {
+        (name.strip(), script.name)
+        for script in WEB.rglob("*.ts*")
+        for names in imports.findall(script.read_text(encoding="utf-8"))
+        for name in names.split(",")
+        if name.strip()
+    }
+    assert len(taken) > 100
+    assert not {each for each in taken if each[0] not in document["components"]["schemas"]}

@@ -1,6 +1,7 @@
 import { type ComponentType, lazy, Suspense, useEffect, useState } from "react";
 import { sendJson } from "./api/client";
-import { getSession, type Session, SessionContext } from "./api/session";
+import { getSession, SessionContext } from "./api/session";
+import type { Session } from "./api/schema";
 import { useAnswer } from "./api/use_answer";
 import { Away } from "./parts/away";
 import { ErrorBoundary } from "./parts/error_boundary";

@@ -1,6 +1,7 @@
 // What the first page surely needs, asked for while the browser still reads the rest of the script.
 import { askEarly } from "./api/early";
-import { type EpisodeFacts, episodeKey, fetchEpisode } from "./api/episode";
+import { episodeKey, fetchEpisode } from "./api/episode";
+import type { EpisodeFacts } from "./api/schema";
 import { fetchPackets, packetsKey } from "./api/movie";
 import { fetchSession, sessionKey } from "./api/session";
 

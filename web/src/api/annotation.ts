@@ -1,176 +1,19 @@
-// Tasks of labelling, their edits and events; the same names as in `corporeal.studio.routes.annotation`.
+// Tasks of labelling, their edits and events.
+import type { Correction, Edit, EventFacts, Instruction, MissingParts, SavedEdits, Segment, StaleEdits, SubmittedTask, TaskComment, TimeSpent, WorkbenchTask } from "./schema";
 import { address, getJson, sendJson, StudioError } from "./client";
 import { below } from "./episode";
 
-export type Value = string | number | boolean | null;
+export type Value = Segment["attributes"][string];
 
-export interface Segment {
-  id: string;
-  lane: string;
-  label: string;
-  start_ns: number;
-  end_ns: number;
-  attributes: Record<string, Value>;
-  source: "person" | "proposal";
-  confirmed: boolean;
-  confidence: number | null;
-}
-
-export interface Instruction {
-  id: string;
-  text: string;
-  language: string;
-  source: "person" | "proposal" | "recorded";
-}
-
-export type Predicted = Record<string, Value | number[]>;
-
-export interface Correction {
-  id: string;
-  time_ns: number;
-  kind: "grasp" | "action";
-  predicted: Predicted;
-  corrected: Predicted;
-  note: string;
-}
+export type Predicted = Correction["predicted"];
 
 export type Item = Segment | Instruction | Correction;
 
-export interface Annotation {
-  reference: string;
-  segments: Segment[];
-  instructions: Instruction[];
-  corrections: Correction[];
-  outcome: "success" | "failure" | null;
-  failure_mode: string | null;
-  variant: string | null;
-  flags: string[];
-}
-
-export type Step = { put: Item } | { drop: string } | { set: Partial<Annotation> };
-
-export interface Edit {
-  id: string;
-  action: string;
-  steps: Step[];
-}
-
-export interface MadeEdit extends Edit {
-  who: string;
-  at: string;
-}
-
-export interface Rule {
-  event: string;
-  otherwise: string[];
-  text: string;
-}
-
-export interface Label {
-  name: string;
-  definition: string;
-  parent: string | null;
-  starts: Rule | null;
-  ends: Rule | null;
-  examples: string[];
-  not_this: string[];
-  attributes: string[];
-  key: string | null;
-}
-
-export interface LabelLane {
-  name: string;
-  kind: "phase" | "contact" | "object" | "quality" | "discrepancy";
-  title: string;
-  tiles: boolean;
-  labels: Label[];
-}
-
-export interface Choice {
-  name: string;
-  definition: string;
-}
-
-export interface Requirement {
-  task: string;
-  lanes: string[];
-  order: string[];
-  outcome: boolean;
-  instructions: number;
-  variants: string[];
-}
-
-export interface Taxonomy {
-  name: string;
-  version: string;
-  lanes: LabelLane[];
-  grasp_types: Choice[];
-  failure_modes: Choice[];
-  discrepancies: Choice[];
-  objects: { name: string; description: string; aliases: string[] }[];
-  requirements: Requirement[];
-  guidelines: string | null;
-  tolerance_frames: number;
-}
-
-export interface LabelTask {
-  id: string;
-  episode: string;
-  kind: "annotate" | "qualify" | "adjudicate" | "correct";
-  queue: string;
-  state: "open" | "working" | "submitted" | "returned" | "done" | "dropped";
-  assigned_to: string | null;
-  /** Why the visitor can look but not change; null when they can change. */
-  closed: string | null;
-  /** Why a lead gave it back. */
-  returned: string | null;
-  is_double: boolean;
-  has_proposals: boolean;
-  seconds: number;
-  settings: Record<string, unknown>;
-  version: number;
-  start: Annotation;
-  content: Annotation;
-  edits: MadeEdit[];
-  taxonomy: Taxonomy;
-  /** The stream whose frames boundaries lie on, and where its last frame ends. */
-  reference: string;
-  end_ns: number;
-}
-
-export interface Saved {
-  version: number;
-  content: Annotation;
-}
-
-export interface Stale {
-  error: string;
-  version: number;
-  since: Edit[];
-  who: string[];
-}
-
-export interface PhysicalEvent {
-  time_ns: number;
-  name: string;
-  side: string;
-  stream: string;
-  confidence: number;
-  uncertainty_ns: number;
-}
-
-export interface Comment {
-  number: number;
-  time_ns: number | null;
-  who: string;
-  at: string;
-  text: string;
-  resolved: boolean;
-}
+export type Step = Edit["steps"][number];
 
 /** Somebody else has changed the same task meanwhile. */
 export class StaleError extends Error {
-  constructor(readonly stale: Stale) {
+  constructor(readonly stale: StaleEdits) {
     super(stale.error);
   }
 }
@@ -179,47 +22,47 @@ function taskAddress(id: string, rest = ""): string {
   return `/label-tasks/${encodeURIComponent(id)}${rest}`;
 }
 
-export function getTask(id: string, signal?: AbortSignal): Promise<LabelTask> {
-  return getJson<LabelTask>(taskAddress(id), {}, signal);
+export function getTask(id: string, signal?: AbortSignal): Promise<WorkbenchTask> {
+  return getJson<WorkbenchTask>(taskAddress(id), {}, signal);
 }
 
 /** Send edits; the server keeps each id once, so that sending again after a lost answer is safe. */
-export async function sendEdits(id: string, baseVersion: number, edits: Edit[]): Promise<Saved> {
+export async function sendEdits(id: string, baseVersion: number, edits: Edit[]): Promise<SavedEdits> {
   const sent = edits.map(({ id: edit, action, steps }) => ({ id: edit, action, steps }));
   try {
-    return await sendJson<Saved>("POST", taskAddress(id, "/edits"), { base_version: baseVersion, edits: sent });
+    return await sendJson<SavedEdits>("POST", taskAddress(id, "/edits"), { base_version: baseVersion, edits: sent });
   } catch (error) {
     const said = error instanceof StudioError && error.status === 409 ? error.said : null;
-    if (said && typeof said === "object" && "since" in said) throw new StaleError(said as Stale);
+    if (said && typeof said === "object" && "since" in said) throw new StaleError(said as StaleEdits);
     throw error;
   }
 }
 
-export function getMissing(id: string, signal?: AbortSignal): Promise<{ version: number; missing: string[] }> {
+export function getMissing(id: string, signal?: AbortSignal): Promise<MissingParts> {
   return getJson(taskAddress(id, "/missing"), {}, signal);
 }
 
-export function submitTask(id: string): Promise<{ submitted: boolean; missing: string[] }> {
+export function submitTask(id: string): Promise<SubmittedTask> {
   return sendJson("POST", taskAddress(id, "/submit"));
 }
 
-export function sendSeconds(id: string, seconds: number): Promise<{ seconds: number }> {
+export function sendSeconds(id: string, seconds: number): Promise<TimeSpent> {
   return sendJson("POST", taskAddress(id, "/seconds"), { seconds });
 }
 
-export function getComments(id: string, signal?: AbortSignal): Promise<Comment[]> {
+export function getComments(id: string, signal?: AbortSignal): Promise<TaskComment[]> {
   return getJson(taskAddress(id, "/comments"), {}, signal);
 }
 
-export function sendComment(id: string, text: string, timeNs: number | null): Promise<Comment> {
+export function sendComment(id: string, text: string, timeNs: number | null): Promise<TaskComment> {
   return sendJson("POST", taskAddress(id, "/comments"), { text, time_ns: timeNs });
 }
 
-export function resolveComment(id: string, number: number): Promise<Comment> {
+export function resolveComment(id: string, number: number): Promise<TaskComment> {
   return sendJson("POST", taskAddress(id, `/comments/${number}/resolve`));
 }
 
-export function getEvents(episode: string, signal?: AbortSignal): Promise<PhysicalEvent[]> {
+export function getEvents(episode: string, signal?: AbortSignal): Promise<EventFacts[]> {
   return getJson(below(episode, "events"), {}, signal);
 }
 

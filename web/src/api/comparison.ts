@@ -1,46 +1,17 @@
-// Two episodes side by side; the same names as in `corporeal.studio.routes.comparison`.
+// Two episodes side by side.
+import type { EpisodeComparison, PeerEpisode } from "./schema";
 import { getJson } from "./client";
 import { below } from "./episode";
 
-export const ALIGNMENTS = ["time", "start", "phase", "motion"] as const;
-export type Alignment = (typeof ALIGNMENTS)[number];
+export type Alignment = EpisodeComparison["align"];
+export const ALIGNMENTS: readonly Alignment[] = ["time", "start", "phase", "motion"];
 
-export interface Difference {
-  name: string;
-  a: unknown;
-  b: unknown;
-  same: boolean;
+export function getComparison(a: string, b: string, align: Alignment, signal?: AbortSignal): Promise<EpisodeComparison> {
+  return getJson<EpisodeComparison>("/comparison", { a, b, align }, signal);
 }
 
-export interface Comparison {
-  a: string;
-  b: string;
-  align: Alignment;
-  ways: { align: Alignment; possible: boolean; reason: string | null }[];
-  time_a: number[];
-  time_b: number[];
-  facts: Difference[];
-  scores: Difference[];
-  findings: { check: string; severity: string; a: number; b: number }[];
-}
-
-export interface Peer {
-  id: string;
-  file: string;
-  task: string | null;
-  operator: string | null;
-  verdict: string | null;
-  score: number | null;
-  success: boolean | null;
-  recorded_ns: number | null;
-}
-
-export function getComparison(a: string, b: string, align: Alignment, signal?: AbortSignal): Promise<Comparison> {
-  return getJson<Comparison>("/comparison", { a, b, align }, signal);
-}
-
-export function getPeers(id: string, q: string, signal?: AbortSignal): Promise<Peer[]> {
-  return getJson<Peer[]>(below(id, "peers"), { q }, signal);
+export function getPeers(id: string, q: string, signal?: AbortSignal): Promise<PeerEpisode[]> {
+  return getJson<PeerEpisode[]>(below(id, "peers"), { q }, signal);
 }
 
 /** The moment of B for a moment of A: straight between the points, both clocks alike outside. */

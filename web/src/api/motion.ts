@@ -1,4 +1,4 @@
-// Exact samples of a narrow stream; the same names as in `corporeal.studio.routes.motion`.
+// Exact samples of a narrow stream.
 import { getArrays } from "./client";
 import { below } from "./episode";
 

@@ -1,4 +1,4 @@
-// Pictures and depth of an episode; the same names as in `corporeal.studio.routes.movie`.
+// Pictures and depth of an episode.
 import { address, getArrays, getBytes } from "./client";
 import { early } from "./early";
 import { below } from "./episode";

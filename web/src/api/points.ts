@@ -1,4 +1,4 @@
-// One scan of a point cloud; the same names as in `corporeal.studio.routes.points`.
+// One scan of a point cloud.
 import { getArrays } from "./client";
 import { below } from "./episode";
 

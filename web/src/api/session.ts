@@ -1,20 +1,7 @@
+import type { Session } from "./schema";
 import { createContext, useContext } from "react";
 import { getJson } from "./client";
 import { early } from "./early";
-
-export interface Session {
-  workspace: string;
-  version: string;
-  name: string;
-  role: string;
-  guest: boolean;
-  read_only: boolean;
-  may: string[];
-  /** Whether people have to log in here at all. */
-  accounts: boolean;
-  /** All that a visitor by a share link may see; null for everyone else. */
-  episodes: string[] | null;
-}
 
 export const sessionKey = "session";
 

@@ -1,24 +1,8 @@
-// Links that show some episodes to others; the same names as in `corporeal.studio.routes.share`.
+// Links that show some episodes to others.
+import type { MadeShare, NewShare, ShareFacts } from "./schema";
 import { getJson, sendJson } from "./client";
 
-export interface ShareFacts {
-  id: string;
-  label: string;
-  address: string;
-  episodes: string[];
-  created_by: string;
-  created_at: string;
-  expires_at: string | null;
-}
-
-export interface ShareWish {
-  episodes: string[];
-  address: string;
-  label: string;
-  days: number;
-}
-
-export function makeShare(wish: ShareWish): Promise<ShareFacts & { path: string }> {
+export function makeShare(wish: NewShare): Promise<MadeShare> {
   return sendJson("POST", "/shares", wish);
 }
 

@@ -1,4 +1,5 @@
 // Signals as `corporeal.studio.routes.signal` packs them, made ready to be drawn.
+import type { SampleFacts } from "./schema";
 import { type Arrays, getArrays, getJson, type Values } from "./client";
 import { below } from "./episode";
 
@@ -34,16 +35,6 @@ export interface SignalWish {
   startNs: number;
   endNs: number;
   points: number;
-}
-
-export interface SampleFacts {
-  stream: string;
-  index: number;
-  time_ns: number | null;
-  age_ns: number | null;
-  columns: string[];
-  units: string[];
-  values: (number | null)[];
 }
 
 export async function getTrace(id: string, wish: SignalWish, signal?: AbortSignal): Promise<Trace> {

@@ -1,4 +1,4 @@
-// When the samples of a stream were taken; the same names as in `corporeal.studio.routes.stamps`.
+// When the samples of a stream were taken.
 import { getArrays } from "./client";
 import { below } from "./episode";
 

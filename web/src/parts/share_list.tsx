@@ -1,4 +1,4 @@
-import type { ShareFacts } from "../api/share";
+import type { ShareFacts } from "../api/schema";
 
 /** Links that were made earlier and still work, each with a way to end it. */
 export function ShareList({ shares, onEnd }: { shares: ShareFacts[]; onEnd: (id: string) => void }) {

@@ -1,5 +1,5 @@
 import { useCallback } from "react";
-import type { EpisodeFacts, StreamFacts } from "../api/episode";
+import type { EpisodeFacts, EpisodeStream } from "../api/schema";
 import { getPackets } from "../api/movie";
 import { useAnswer } from "../api/use_answer";
 import type { Clock } from "./clock";
@@ -10,7 +10,7 @@ import { type TileControls, ViewTile } from "./view_tile";
 
 export interface CameraTileProps extends TileControls {
   episode: EpisodeFacts;
-  stream: StreamFacts;
+  stream: EpisodeStream;
   clock: Clock;
   isActive: boolean;
 }

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from "react";
-import type { EpisodeFacts, StreamFacts } from "../api/episode";
+import type { EpisodeFacts, EpisodeStream } from "../api/schema";
 import { useShortcuts } from "../parts/shortcuts";
 import { bestGrid, cellColumn } from "./camera_grid";
 import { CameraTile } from "./camera_tile";
@@ -104,14 +104,14 @@ export function Cameras({ episode, clock, setsSteps = true }: CamerasProps) {
 const groups = ["observations", "actions", "debug"];
 
 /** Cameras of the robot first, then its depth, then what looked on. */
-function viewsOf(episode: EpisodeFacts): StreamFacts[] {
-  const rank = ({ group, kind }: StreamFacts) => groups.indexOf(group) * 2 + (kind === "depth" ? 1 : 0);
+function viewsOf(episode: EpisodeFacts): EpisodeStream[] {
+  const rank = ({ group, kind }: EpisodeStream) => groups.indexOf(group) * 2 + (kind === "depth" ? 1 : 0);
   return episode.streams
     .filter(({ kind, samples }) => (kind === "video" || kind === "depth") && samples > 0)
     .sort((one, other) => rank(one) - rank(other));
 }
 
-function aspectOf(streams: StreamFacts[]): number {
+function aspectOf(streams: EpisodeStream[]): number {
   const ratios = streams.map(({ shape }) => (shape[1] ?? 4) / (shape[0] ?? 3)).sort((a, b) => a - b);
   return ratios[ratios.length >> 1] ?? 4 / 3;
 }

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from "react";
-import type { EpisodeFacts, StreamFacts } from "../api/episode";
+import type { EpisodeFacts, EpisodeStream } from "../api/schema";
 import { type DepthFrame, getDepth } from "../api/movie";
 import { getStamps } from "../api/stamps";
 import { useAnswer } from "../api/use_answer";
@@ -13,7 +13,7 @@ import { type TileControls, ViewTile } from "./view_tile";
 
 export interface DepthTileProps extends TileControls {
   episode: EpisodeFacts;
-  stream: StreamFacts;
+  stream: EpisodeStream;
   clock: Clock;
   isActive: boolean;
 }

@@ -1,5 +1,5 @@
 import { useMemo, useRef, useState } from "react";
-import type { EpisodeFacts, FindingFacts } from "../api/episode";
+import type { EpisodeFacts, EpisodeFinding } from "../api/schema";
 import { useShortcuts } from "../parts/shortcuts";
 import { useInks } from "../plots/inks";
 import { selectFinding, useSelectedFinding } from "../plots/selection";
@@ -29,7 +29,7 @@ export function Timeline({ episode, clock }: TimelineProps) {
   const { bars, rows } = useMemo(() => findingBars(episode), [episode]);
   const throughout = useMemo(() => wholeFindings(episode), [episode]);
   const scrub = useScrub(track, clock, setTip);
-  const choose = (finding: FindingFacts, startNs: number | null) => {
+  const choose = (finding: EpisodeFinding, startNs: number | null) => {
     selectFinding(finding.number);
     if (startNs !== null) {
       clock.pause();
@@ -69,7 +69,7 @@ export function Timeline({ episode, clock }: TimelineProps) {
   );
 }
 
-function useTimelineKeys(episode: EpisodeFacts, clock: Clock, choose: (finding: FindingFacts, startNs: number) => void): void {
+function useTimelineKeys(episode: EpisodeFacts, clock: Clock, choose: (finding: EpisodeFinding, startNs: number) => void): void {
   const found = useMemo(() => {
     const starts = episode.findings.flatMap((finding) => finding.spans.map((span) => ({ finding, at: span.start_ns })));
     const events = moments(episode.lanes.flatMap((lane) => lane.items.map((item) => item.start_ns)));

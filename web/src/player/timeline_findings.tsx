@@ -1,4 +1,4 @@
-import type { FindingFacts } from "../api/episode";
+import type { EpisodeFinding } from "../api/schema";
 import type { FindingBar } from "./timeline_rows";
 import type { Tip } from "./timeline_tip";
 
@@ -6,11 +6,11 @@ const ROW_PX = 12;
 
 interface Listeners {
   selected: number | null;
-  onChoose: (finding: FindingFacts, startNs: number | null) => void;
+  onChoose: (finding: EpisodeFinding, startNs: number | null) => void;
   onTip: (tip: Tip | null) => void;
 }
 
-function label(finding: FindingFacts): string {
+function label(finding: EpisodeFinding): string {
   return `${finding.severity}: ${finding.check.replaceAll("_", " ")}. ${finding.message}`;
 }
 
@@ -46,7 +46,7 @@ export function TimelineFindings({ bars, rows, selected, onChoose, onTip }: List
 }
 
 /** What was found without a moment: about a whole stream, or the episode. */
-export function TimelineThroughout({ findings, selected, onChoose, onTip }: Listeners & { findings: FindingFacts[] }) {
+export function TimelineThroughout({ findings, selected, onChoose, onTip }: Listeners & { findings: EpisodeFinding[] }) {
   return (
     <div className="timeline-throughout">
       {findings.map((finding) => (

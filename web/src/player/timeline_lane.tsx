@@ -1,10 +1,10 @@
 import { memo } from "react";
-import type { Lane } from "../api/episode";
+import type { LaneFacts } from "../api/schema";
 import { laneBars } from "./timeline_rows";
 import type { Tip } from "./timeline_tip";
 
 export interface TimelineLaneProps {
-  lane: Lane;
+  lane: LaneFacts;
   startNs: number;
   endNs: number;
   onTip: (tip: Tip | null) => void;

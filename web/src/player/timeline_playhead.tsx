@@ -1,5 +1,5 @@
 import { type KeyboardEvent, useEffect, useRef } from "react";
-import type { FindingFacts } from "../api/episode";
+import type { EpisodeFinding } from "../api/schema";
 import type { ViewWindow } from "../plots/window";
 import { type Clock, clockText } from "./clock";
 import { shareOf } from "./timeline_rows";
@@ -7,7 +7,7 @@ import { shareOf } from "./timeline_rows";
 const SAY_EVERY_MS = 500;
 
 /** Where the clock stands: moved without drawing anything else, and operated by keys. */
-export function TimelinePlayhead({ clock, view, findings }: { clock: Clock; view: ViewWindow; findings: FindingFacts[] }) {
+export function TimelinePlayhead({ clock, view, findings }: { clock: Clock; view: ViewWindow; findings: EpisodeFinding[] }) {
   const lane = useRef<HTMLDivElement>(null);
   const head = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -73,7 +73,7 @@ export function TimelinePlayhead({ clock, view, findings }: { clock: Clock; view
 }
 
 /** The time, and what is found there. */
-function spoken(timeNs: number, findings: FindingFacts[]): string {
+function spoken(timeNs: number, findings: EpisodeFinding[]): string {
   const here = findings.find((each) => each.spans.some((span) => span.start_ns <= timeNs && timeNs <= span.end_ns));
   return here ? `${clockText(timeNs)}, ${here.check.replaceAll("_", " ")}` : clockText(timeNs);
 }

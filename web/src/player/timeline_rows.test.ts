@@ -1,15 +1,15 @@
 import { expect, it } from "vitest";
-import type { EpisodeFacts, FindingFacts } from "../api/episode";
+import type { EpisodeFacts, EpisodeFinding } from "../api/schema";
 import { findingBars, joined, laneBars, momentOf, moments, neighbour, wholeFindings } from "./timeline_rows";
 
-function finding(number: number, severity: FindingFacts["severity"], ...spans: [number, number][]): FindingFacts {
+function finding(number: number, severity: EpisodeFinding["severity"], ...spans: [number, number][]): EpisodeFinding {
   return {
     number, check: "no_gaps", severity, stream: "observations/x", value: null, limit: null, message: "", evidence: null,
     spans: spans.map(([start_ns, end_ns]) => ({ first: 0, stop: 1, start_ns, end_ns })),
   };
 }
 
-function episode(...findings: FindingFacts[]): EpisodeFacts {
+function episode(...findings: EpisodeFinding[]): EpisodeFacts {
   return { start_ns: 0, end_ns: 1000, findings } as unknown as EpisodeFacts;
 }
 
@@ -34,8 +34,8 @@ it("keeps rows few however much overlaps", () => {
 it("tells findings of a moment from those of the whole", () => {
   const both = episode(finding(1, "note"), finding(2, "fail", [7, 9], [3, 4]));
   expect(wholeFindings(both).map((each) => each.number)).toEqual([1]);
-  expect(momentOf(both.findings[1] as FindingFacts)).toBe(3);
-  expect(momentOf(both.findings[0] as FindingFacts)).toBeNull();
+  expect(momentOf(both.findings[1] as EpisodeFinding)).toBe(3);
+  expect(momentOf(both.findings[0] as EpisodeFinding)).toBeNull();
 });
 
 it("goes to the next moment and the one before, and stays at the ends", () => {

@@ -1,5 +1,6 @@
 // Where things stand on the timeline: rows without overlaps, near ones made one.
-import type { EpisodeFacts, FindingFacts, Severity } from "../api/episode";
+import type { EpisodeFacts, EpisodeFinding } from "../api/schema";
+import { severityRank } from "../parts/severity";
 
 export interface Bar {
   /** Shares of the whole timeline, 0 to 1. */
@@ -10,13 +11,12 @@ export interface Bar {
 }
 
 export interface FindingBar extends Bar {
-  finding: FindingFacts;
+  finding: EpisodeFinding;
   /** False for a finding about a whole stream, or the episode. */
   isMoment: boolean;
   row: number;
 }
 
-const order: Severity[] = ["fail", "quarantine", "note"];
 const MOST_BARS_EACH = 60;
 const MOST_ROWS = 4;
 /** Narrower ones could not be hit: they count as this wide when rows are filled. */
@@ -43,7 +43,7 @@ export function joined(bars: Bar[], near: number): Bar[] {
 /** The findings as bars: the worst first, each in the first row that has room for all of it. */
 export function findingBars(episode: EpisodeFacts): { bars: FindingBar[]; rows: number } {
   const { start_ns: start, end_ns: end } = episode;
-  const sorted = [...episode.findings].sort((a, b) => order.indexOf(a.severity) - order.indexOf(b.severity));
+  const sorted = [...episode.findings].sort((a, b) => severityRank(a.severity) - severityRank(b.severity));
   const rows: Bar[][] = [];
   const bars: FindingBar[] = [];
   for (const finding of sorted.filter((each) => each.spans.length)) {
@@ -68,13 +68,13 @@ function isApart(a: Bar, b: Bar): boolean {
 }
 
 /** Findings about a whole stream or the episode: they have no place in time. */
-export function wholeFindings(episode: EpisodeFacts): FindingFacts[] {
+export function wholeFindings(episode: EpisodeFacts): EpisodeFinding[] {
   const found = episode.findings.filter((each) => !each.spans.length);
-  return found.sort((a, b) => order.indexOf(a.severity) - order.indexOf(b.severity));
+  return found.sort((a, b) => severityRank(a.severity) - severityRank(b.severity));
 }
 
 /** The time of the first frame that a finding is about; null when it has none. */
-export function momentOf(finding: FindingFacts): number | null {
+export function momentOf(finding: EpisodeFinding): number | null {
   return finding.spans.length ? Math.min(...finding.spans.map((span) => span.start_ns)) : null;
 }
 

@@ -1,12 +1,12 @@
 import type { RefObject } from "react";
-import type { FindingFacts } from "../api/episode";
+import type { EpisodeFinding } from "../api/schema";
 import { valueText } from "../plots/scale";
 import { clockText } from "./clock";
 
 export interface Tip {
   share: number;
   timeNs: number;
-  finding?: FindingFacts;
+  finding?: EpisodeFinding;
   text?: string;
   more?: string;
 }

@@ -1,5 +1,5 @@
 import { useState } from "react";
-import type { EpisodeFacts } from "../api/episode";
+import type { EpisodeFacts } from "../api/schema";
 import { useAddress } from "../parts/router";
 import { useShortcuts } from "../parts/shortcuts";
 import { type Clock, clockText, frameAt, RATES } from "./clock";

@@ -1,5 +1,5 @@
 import { useEffect } from "react";
-import type { EpisodeFacts } from "../api/episode";
+import type { EpisodeFacts } from "../api/schema";
 import { getStamps } from "../api/stamps";
 import { useAnswer } from "../api/use_answer";
 import type { Clock } from "./clock";

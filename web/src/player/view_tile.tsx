@@ -1,5 +1,5 @@
 import type { KeyboardEvent, ReactNode, SyntheticEvent } from "react";
-import type { StreamFacts } from "../api/episode";
+import type { EpisodeStream } from "../api/schema";
 import "./view_tile.css";
 import type { Frames } from "./use_frames";
 
@@ -14,7 +14,7 @@ export interface TileControls {
 }
 
 export interface ViewTileProps extends TileControls {
-  stream: StreamFacts;
+  stream: EpisodeStream;
   frames: Frames;
   isWaiting: boolean;
   children?: ReactNode;

@@ -1,13 +1,13 @@
 import { expect, it } from "vitest";
-import type { StreamFacts } from "../api/episode";
+import type { EpisodeStream } from "../api/schema";
 import { columnNames, groupsOf, limbOf, shortName } from "./column_groups";
 
-function stream(part: Partial<StreamFacts>): StreamFacts {
+function stream(part: Partial<EpisodeStream>): EpisodeStream {
   return {
     path: "observations/x", group: "observations", name: "x", kind: "array", dtype: "float32", shape: [1],
     rate_hz: 100, unit: "1", frame: null, components: null, placement: "robot", description: null,
     samples: 10, first_ns: 0, last_ns: 9, ...part,
-  } as StreamFacts;
+  } as EpisodeStream;
 }
 
 it("finds the limb of a joint", () => {

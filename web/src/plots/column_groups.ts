@@ -1,5 +1,5 @@
 // Columns that belong on one plot: the joints of a limb, the values of one unit.
-import type { StreamFacts } from "../api/episode";
+import type { EpisodeStream } from "../api/schema";
 
 export interface ColumnGroup {
   name: string;
@@ -20,12 +20,12 @@ const limbs: [RegExp, string][] = [
 ];
 
 /** What a map or a very wide sample is summed up by; the same rule as on the server. */
-export function isSummed(stream: StreamFacts): boolean {
+export function isSummed(stream: EpisodeStream): boolean {
   const size = stream.shape.reduce((product, each) => product * each, 1);
   return size > 256 || (stream.shape.length > 1 && size > 64);
 }
 
-export function columnNames(stream: StreamFacts): string[] {
+export function columnNames(stream: EpisodeStream): string[] {
   if (isSummed(stream)) return ["sum", "max"];
   const size = stream.shape.reduce((product, each) => product * each, 1);
   const names = stream.components;
@@ -34,7 +34,7 @@ export function columnNames(stream: StreamFacts): string[] {
   return Array.from({ length: size }, (_, place) => String(place));
 }
 
-export function columnUnits(stream: StreamFacts): string[] {
+export function columnUnits(stream: EpisodeStream): string[] {
   const names = columnNames(stream);
   const { unit } = stream;
   if (typeof unit === "string") return names.map(() => unit);
@@ -50,7 +50,7 @@ export function limbOf(name: string): string {
 }
 
 /** Groups of columns that can be read together; the last one, if there are several, is all. */
-export function groupsOf(stream: StreamFacts): ColumnGroup[] {
+export function groupsOf(stream: EpisodeStream): ColumnGroup[] {
   const names = columnNames(stream);
   const units = columnUnits(stream);
   const every = { name: ALL, columns: names.map((_, place) => place).slice(0, MOST_COLUMNS) };

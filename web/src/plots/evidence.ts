@@ -1,5 +1,5 @@
 // What findings say about a plot: when, and beyond which value.
-import type { EpisodeFacts, FindingFacts } from "../api/episode";
+import type { EpisodeFacts, EpisodeFinding } from "../api/schema";
 import type { Trace } from "../api/signal";
 import { type ColumnGroup, columnNames } from "./column_groups";
 import type { Mark } from "./draw";
@@ -9,12 +9,12 @@ import type { Panel } from "./panels";
 const LIMITS_ARE_VALUES = new Set(["effort_limits", "protocol_force", "force_saturation"]);
 const MOST_MARKS = 400;
 
-export function findingsOf(panel: Panel, episode: EpisodeFacts): FindingFacts[] {
+export function findingsOf(panel: Panel, episode: EpisodeFacts): EpisodeFinding[] {
   const paths = [panel.stream.path, panel.commanded?.path];
   return episode.findings.filter((each) => each.stream !== null && paths.includes(each.stream));
 }
 
-export function marksOf(findings: FindingFacts[], selected: number | null): Mark[] {
+export function marksOf(findings: EpisodeFinding[], selected: number | null): Mark[] {
   const marks = findings.flatMap((each) =>
     each.spans.map((span) => ({
       startNs: span.start_ns,
@@ -28,14 +28,14 @@ export function marksOf(findings: FindingFacts[], selected: number | null): Mark
 }
 
 /** Limits to draw: those that are values of the stream itself. */
-export function limitsOf(findings: FindingFacts[]): number[] {
-  const isMeant = (each: FindingFacts) =>
+export function limitsOf(findings: EpisodeFinding[]): number[] {
+  const isMeant = (each: EpisodeFinding) =>
     each.limit !== null && each.spans.length > 0 && LIMITS_ARE_VALUES.has(each.check);
   return [...new Set(findings.filter(isMeant).map((each) => each.limit as number))].slice(0, 4);
 }
 
 /** The group to show first: what a finding names, else the limb that moves most, else the first. */
-export function firstGroup(groups: ColumnGroup[], panel: Panel, findings: FindingFacts[], trace: Trace | null): ColumnGroup {
+export function firstGroup(groups: ColumnGroup[], panel: Panel, findings: EpisodeFinding[], trace: Trace | null): ColumnGroup {
   const names = columnNames(panel.stream);
   const named = groups.find(({ columns }) =>
     findings.some((each) => columns.some((column) => each.message.includes(names[column] as string))),

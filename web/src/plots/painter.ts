@@ -1,6 +1,6 @@
 // One plot at work: fetches what its window needs, draws it when it can be seen, reads values off.
-import type { EpisodeFacts } from "../api/episode";
-import { getSample, type SampleFacts, type Trace } from "../api/signal";
+import type { EpisodeFacts, SampleFacts } from "../api/schema";
+import { getSample, type Trace } from "../api/signal";
 import { frameAt } from "../player/clock";
 import { columnNames } from "./column_groups";
 import { drawPicture, type Inks, type Line, type Mark } from "./draw";

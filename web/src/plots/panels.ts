@@ -1,21 +1,21 @@
 // Which streams are plotted: what was found first, then what people look at, or what they chose.
-import type { EpisodeFacts, FindingFacts, StreamFacts } from "../api/episode";
+import type { EpisodeFacts, EpisodeFinding, EpisodeStream } from "../api/schema";
 
 export interface Panel {
-  stream: StreamFacts;
+  stream: EpisodeStream;
   /** What the robot was told, drawn dashed over what it did. */
-  commanded: StreamFacts | null;
+  commanded: EpisodeStream | null;
 }
 
 const MOST_PANELS = 6;
 const usual = [/^joint_position$/, /wrist.*wrench|wrench/, /gripper/, /imu/, /base/, /joint_torque/];
 
-export function plottable(episode: EpisodeFacts): StreamFacts[] {
+export function plottable(episode: EpisodeFacts): EpisodeStream[] {
   return episode.streams.filter((each) => each.kind === "array" && each.samples > 0);
 }
 
 /** The stream of commands that has the same columns as a stream of measurements. */
-export function commandedOf(stream: StreamFacts, all: StreamFacts[]): StreamFacts | null {
+export function commandedOf(stream: EpisodeStream, all: EpisodeStream[]): EpisodeStream | null {
   if (stream.group !== "observations") return null;
   const names = ["_target", "_command", "_commanded", "_desired", ""].map((end) => stream.name + end);
   return (
@@ -36,14 +36,14 @@ export function panelsOf(paths: string[], episode: EpisodeFacts): Panel[] {
   return streams.map((stream) => ({ stream, commanded: commandedOf(stream, all) }));
 }
 
-function lasts(finding: FindingFacts): number {
+function lasts(finding: EpisodeFinding): number {
   return finding.spans.reduce((sum, span) => sum + span.end_ns - span.start_ns, 0);
 }
 
 export function defaultPaths(episode: EpisodeFacts): string[] {
   const all = plottable(episode);
   const chosen: string[] = [];
-  const add = (stream: StreamFacts | undefined) => {
+  const add = (stream: EpisodeStream | undefined) => {
     if (!stream || chosen.includes(stream.path) || chosen.length >= MOST_PANELS) return;
     // Commands are drawn over what they command.
     const measured = all.find((each) => commandedOf(each, all) === stream);

@@ -1,5 +1,5 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
-import type { EpisodeFacts } from "../api/episode";
+import type { EpisodeFacts } from "../api/schema";
 import type { Clock } from "../player/clock";
 import { columnUnits, groupsOf } from "./column_groups";
 import { GUTTER, type Inks } from "./draw";

@@ -1,5 +1,5 @@
 import { useMemo, useState } from "react";
-import type { EpisodeFacts } from "../api/episode";
+import type { EpisodeFacts } from "../api/schema";
 import type { Clock } from "../player/clock";
 import { useInks } from "./inks";
 import { defaultPaths, panelsOf, plottable, rememberedPaths, rememberPaths } from "./panels";

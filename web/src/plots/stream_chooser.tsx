@@ -1,5 +1,5 @@
 import { useMemo, useState } from "react";
-import type { EpisodeFacts, StreamFacts } from "../api/episode";
+import type { EpisodeFacts, EpisodeStream } from "../api/schema";
 import { Dialog } from "../parts/dialog";
 import { columnNames } from "./column_groups";
 import { plottable } from "./panels";
@@ -11,13 +11,13 @@ export interface StreamChooserProps {
   onClose: () => void;
 }
 
-const groups: { name: StreamFacts["group"]; title: string }[] = [
+const groups: { name: EpisodeStream["group"]; title: string }[] = [
   { name: "observations", title: "Observations" },
   { name: "actions", title: "Actions" },
   { name: "debug", title: "For debugging" },
 ];
 
-function matches(stream: StreamFacts, text: string): boolean {
+function matches(stream: EpisodeStream, text: string): boolean {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const all = [stream.path, stream.description ?? "", ...columnNames(stream)].join(" ").toLowerCase().replaceAll("_", " ");
   return words.every((word) => all.includes(word.replaceAll("_", " ")));

@@ -2,7 +2,7 @@
 // in its joints, and dark bones between them, so that no limb floats in the air.
 import { type BufferGeometry, type Color, Quaternion, SphereGeometry, Vector3 } from "three";
 import { mergeGeometries } from "three/examples/jsm/utils/BufferGeometryUtils.js";
-import type { JointFacts, LinkFacts, RobotModel, ShapeFacts } from "../api/robot";
+import type { Joint, LinkFacts, RobotModel, Shape } from "../api/schema";
 import type { Palette } from "./palette";
 import { capsule, cylinder, painted, roundedBox, shells, slimness } from "./shapes";
 
@@ -30,7 +30,7 @@ function size(link: LinkFacts | undefined): number | null {
 }
 
 /** How thick the motor of a joint is drawn: a little less than the thinner of its two links. */
-function thickness(joint: JointFacts, model: RobotModel): number {
+function thickness(joint: Joint, model: RobotModel): number {
   const both = [joint.parent, joint.child].map((name) => size(model.links.find((link) => link.name === name)));
   const known = both.filter((value): value is number => value !== null);
   const usual = 0.032 * Math.max((model.standing?.height ?? 0.8) / 0.8, 0.6);
@@ -48,14 +48,14 @@ function motor(axis: Vector3, radius: number): BufferGeometry {
 }
 
 /** The shape that is the head: the highest of the link that carries it. */
-function headShape(model: RobotModel, link: LinkFacts): ShapeFacts | null {
+function headShape(model: RobotModel, link: LinkFacts): Shape | null {
   const place = model.end_effectors.head;
   if (!place || linkOf(model, place) !== link.name || !link.shapes.length) return null;
   return link.shapes.reduce((high, shape) => (shape.xyz[2] > high.xyz[2] ? shape : high));
 }
 
 /** A face, so that one sees at once where the robot looks. */
-function visor(head: ShapeFacts): BufferGeometry {
+function visor(head: Shape): BufferGeometry {
   const radius = head.type === "box" ? Math.max(head.size[0] ?? 0.1, head.size[1] ?? 0.1) / 2 : (head.size[0] ?? 0.05);
   const [x, y, z] = head.xyz;
   const face = new SphereGeometry(radius, 20, 14).scale(0.7, 0.82, 0.72);
@@ -63,7 +63,7 @@ function visor(head: ShapeFacts): BufferGeometry {
 }
 
 /** A hand that ends in a gripper keeps its root only; the fingers move by themselves. */
-function palm(shape: ShapeFacts, endM: number): ShapeFacts {
+function palm(shape: Shape, endM: number): Shape {
   const [long = 0, , high = 0] = shape.size;
   const start = shape.xyz[0] - long / 2;
   const length = Math.max(endM - start, 0.02);

@@ -1,7 +1,7 @@
 // A point cloud: the last scan before the clock, where the sensor was when it was taken.
 import { BufferAttribute, BufferGeometry, type Color, Matrix4, Points, ShaderMaterial } from "three";
 import { getScan, type Scan } from "../api/points";
-import type { CloudFacts } from "../api/robot";
+import type { PointCloudStream } from "../api/schema";
 import { getStamps } from "../api/stamps";
 import { frameAt } from "../player/clock";
 import type { Recall } from "./recall";
@@ -48,7 +48,7 @@ export class Cloud {
 
   constructor(
     private readonly id: string,
-    readonly source: CloudFacts,
+    readonly source: PointCloudStream,
     private readonly recall: Recall | null,
     private readonly onArrival: () => void,
     colours: { low: Color; high: Color },

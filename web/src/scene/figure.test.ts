@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
-import type { DriveFacts, JointFacts, RobotModel, TrackFacts } from "../api/robot";
+import type { Joint, JointMotion, PoseTrack, RobotModel } from "../api/schema";
 import { Figure } from "./figure";
 import { atLimit } from "./limits";
 
-function joint(name: string, more: Partial<JointFacts>): JointFacts {
+function joint(name: string, more: Partial<Joint>): Joint {
   const facts = { name, type: "revolute", parent: "base", child: "arm", xyz: [0, 0, 1], rpy: [0, 0, 0], axis: [0, 1, 0] };
-  return { ...facts, lower: -1, upper: 1, mimic: null, ...more } as JointFacts;
+  return { ...facts, lower: -1, upper: 1, mimic: null, ...more } as Joint;
 }
 
-function model(joints: JointFacts[]): RobotModel {
+function model(joints: Joint[]): RobotModel {
   const names = ["base", ...joints.map((each) => each.child)];
   return {
     name: "toy", maker: null, base: "base", floating: true, joints, frames: [], groups: {}, end_effectors: {}, feet: {},
@@ -17,7 +17,7 @@ function model(joints: JointFacts[]): RobotModel {
   };
 }
 
-const drive = (...joints: string[]): DriveFacts => ({
+const drive = (...joints: string[]): JointMotion => ({
   stream: "s", rate_hz: 100, width: joints.length, samples: 1,
   columns: joints.map((name, column) => ({ column, joint: name, factor: 1 })),
 });
@@ -52,7 +52,7 @@ test("a joint without a number is at rest, and a pose without one is refused", (
   const figure = new Figure(model([joint("swing", {})]));
   figure.pose(drive("swing"), Float32Array.of(Number.NaN));
   expect(figure.joints.get("swing")?.value).toBe(0.25);
-  const track = { position: [0, 1, 2], quaternion: [3, 4, 5, 6] } as unknown as TrackFacts;
+  const track = { position: [0, 1, 2], quaternion: [3, 4, 5, 6] } as unknown as PoseTrack;
   expect(figure.place(track, Float32Array.of(1, 2, 3, 0, 0, 0, 0))).toBe(false);
   expect(figure.place(track, Float32Array.of(1, 2, 3, 2, 0, 0, 0))).toBe(true);
   expect(place(figure, "base")).toEqual([1, 2, 3]);

@@ -1,10 +1,10 @@
 // The robot as nested groups: a joint turns the group of its child link, and three.js does the rest.
 import { type BufferGeometry, Group, type Material, Matrix4, Mesh, Quaternion, Vector3 } from "three";
-import type { DriveFacts, JointFacts, RobotModel, TrackFacts } from "../api/robot";
+import type { Joint, JointMotion, PoseTrack, RobotModel } from "../api/schema";
 import { placement, quaternionOf } from "./shapes";
 
 interface MovedJoint {
-  facts: JointFacts;
+  facts: Joint;
   node: Group;
   origin: Vector3;
   turn: Quaternion;
@@ -20,7 +20,7 @@ const spin = new Quaternion();
 const shift = new Vector3();
 
 /** The joint at the end of a chain of mimics; chains that go in a circle end somewhere in it. */
-function leaderOf(joint: JointFacts, byName: Map<string, JointFacts>): Pick<MovedJoint, "leader" | "multiplier" | "offset"> {
+function leaderOf(joint: Joint, byName: Map<string, Joint>): Pick<MovedJoint, "leader" | "multiplier" | "offset"> {
   let multiplier = 1;
   let offset = 0;
   let leader = joint;
@@ -85,7 +85,7 @@ export class Figure {
   }
 
   /** Joints from one sample; those without a column, or without a number in it, are at rest. */
-  pose(drive: DriveFacts, values: Float32Array): void {
+  pose(drive: JointMotion, values: Float32Array): void {
     const given = new Map<string, number>();
     for (const { column, joint, factor } of drive.columns) {
       const value = (values[column] ?? Number.NaN) * factor;
@@ -110,7 +110,7 @@ export class Figure {
   }
 
   /** The base from one sample; false where it holds no numbers. */
-  place(track: TrackFacts, values: Float32Array): boolean {
+  place(track: PoseTrack, values: Float32Array): boolean {
     return setPose(this.root, track, values);
   }
 
@@ -139,7 +139,7 @@ export class Figure {
 }
 
 /** Put a node where a sample of a pose stream says; false where it holds no numbers. */
-export function setPose(node: Group | Mesh, track: TrackFacts, values: Float32Array): boolean {
+export function setPose(node: Group | Mesh, track: PoseTrack, values: Float32Array): boolean {
   const [x, y, z] = track.position.map((place) => values[place] ?? Number.NaN) as [number, number, number];
   const [qw, qx, qy, qz] = track.quaternion.map((place) => values[place] ?? Number.NaN) as [number, number, number, number];
   const length = Math.hypot(qw, qx, qy, qz);

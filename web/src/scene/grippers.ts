@@ -1,6 +1,6 @@
 // Fingers that open as far as the gripper's stream says.
 import { type BufferGeometry, Group, Mesh } from "three";
-import type { OpeningFacts, RobotModel } from "../api/robot";
+import type { GripperOpening, RobotModel } from "../api/schema";
 import { fingerGeometry } from "./body";
 import type { Figure } from "./figure";
 import type { Looks } from "./looks";
@@ -12,7 +12,7 @@ const palmM = 0.015;
 const widest = 0.2;
 
 /** How far along x the palm of each link with a gripper goes. */
-export function palms(model: RobotModel, openings: readonly OpeningFacts[]): Map<string, number> {
+export function palms(model: RobotModel, openings: readonly GripperOpening[]): Map<string, number> {
   const found = new Map<string, number>();
   for (const { place } of openings) {
     const frame = model.frames.find((each) => each.name === place);
@@ -31,7 +31,7 @@ export class Grippers {
   private readonly grippers: Gripper[] = [];
   private readonly geometries: [BufferGeometry, BufferGeometry];
 
-  constructor(id: string, openings: readonly OpeningFacts[], figure: Figure, looks: Looks, palette: Palette, endNs: number, onArrival: () => void) {
+  constructor(id: string, openings: readonly GripperOpening[], figure: Figure, looks: Looks, palette: Palette, endNs: number, onArrival: () => void) {
     this.geometries = [fingerGeometry(1, palette), fingerGeometry(-1, palette)];
     for (const opening of openings) {
       const frame = figure.model.frames.find((each) => each.name === opening.place);

@@ -1,5 +1,5 @@
 import { useEffect, useRef } from "react";
-import type { TactileMap } from "../api/tactile";
+import type { TactileMap } from "../api/schema";
 import type { Clock } from "../player/clock";
 import { heatOf, heatTable, type Readout, readOut, unitText } from "./heat_scale";
 import { MotionTrack } from "./motion_track";

@@ -1,9 +1,9 @@
 // Joints near or beyond the end of their range.
-import type { JointFacts } from "../api/robot";
+import type { Joint } from "../api/schema";
 import type { Figure } from "./figure";
 
 /** How a joint stands to its limits: within 1 % of its range of one, beyond it, or fine. */
-export function atLimit(joint: Pick<JointFacts, "lower" | "upper">, value: number): "warn" | "bad" | null {
+export function atLimit(joint: Pick<Joint, "lower" | "upper">, value: number): "warn" | "bad" | null {
   const { lower, upper } = joint;
   const range = lower !== null && upper !== null ? upper - lower : Math.PI;
   const near = 0.01 * range;

@@ -1,6 +1,6 @@
 // The person whose motion the robot makes: beside it, in another colour, on the same clock.
 import { Group } from "three";
-import type { PersonFacts } from "../api/robot";
+import type { HumanFigure } from "../api/schema";
 import type { Figure } from "./figure";
 import { Misses, missedPlaces } from "./misses";
 import { MotionTrack } from "./motion_track";
@@ -26,7 +26,7 @@ export class Person {
   private readonly body: PersonBody;
   private readonly misses: Misses;
 
-  constructor(id: string, readonly facts: PersonFacts, palette: Palette, endNs: number, onArrival: () => void) {
+  constructor(id: string, readonly facts: HumanFigure, palette: Palette, endNs: number, onArrival: () => void) {
     const { names, confidence, misses, rate_hz: rateHz } = facts;
     const track = (stream: string, rate: number | null, width: number) => new MotionTrack(id, stream, rate, width, onArrival, endNs);
     this.tracks = {

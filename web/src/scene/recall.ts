@@ -1,5 +1,5 @@
 // Where the robot was at any time, without drawing it: for trails, and for scans taken a while ago.
-import type { RobotFacts, RobotModel } from "../api/robot";
+import type { RobotFacts, RobotModel } from "../api/schema";
 import { Figure } from "./figure";
 import type { MotionTrack } from "./motion_track";
 

@@ -9,12 +9,12 @@ import {
   SphereGeometry,
   TorusGeometry,
 } from "three";
-import type { RobotFacts, ThingFacts, TrackFacts } from "../api/robot";
+import type { PoseTrack, RobotFacts, SceneObject } from "../api/schema";
 import { setPose } from "./figure";
 import { type Palette, thingColour } from "./palette";
 import { cylinder, roundedBox } from "./shapes";
 
-function form(thing: ThingFacts): BufferGeometry {
+function form(thing: SceneObject): BufferGeometry {
   const [x, y, z] = thing.size;
   if (thing.form === "ball") return new SphereGeometry(x / 2, 28, 20);
   if (thing.form === "cylinder") return cylinder(x / 2, z, 32);
@@ -35,7 +35,7 @@ export class Room {
   }
 
   /** Put an object where a sample of its stream says. */
-  place(track: TrackFacts, values: Float32Array): boolean {
+  place(track: PoseTrack, values: Float32Array): boolean {
     const node = this.tracked.get(track.stream);
     return node ? setPose(node, track, values) : false;
   }
@@ -77,7 +77,7 @@ export class Room {
     this.group.add(ring);
   }
 
-  private addThing(thing: ThingFacts): void {
+  private addThing(thing: SceneObject): void {
     const paint = new MeshStandardMaterial({ color: thingColour(thing.colour), roughness: 0.6 });
     const node = new Group();
     node.add(this.mesh(form(thing), paint));
@@ -88,7 +88,7 @@ export class Room {
   }
 
   /** Something whose pose is known and whose shape is not: three short axes. */
-  private addTriad(track: TrackFacts): void {
+  private addTriad(track: PoseTrack): void {
     const node = new Group();
     const axes = new AxesHelper(0.08);
     this.made.push(axes);

@@ -1,5 +1,5 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "react";
-import type { EpisodeFacts } from "../api/episode";
+import type { EpisodeFacts } from "../api/schema";
 import { getRobot } from "../api/robot";
 import { useAnswer } from "../api/use_answer";
 import { Notice, Waiting } from "../parts/notice";

@@ -1,4 +1,4 @@
-import type { RobotFacts } from "../api/robot";
+import type { RobotFacts } from "../api/schema";
 
 /** Which robot this is, and what of it cannot be shown and why; closed until somebody asks. */
 export function SceneNotes({ facts }: { facts: RobotFacts }) {

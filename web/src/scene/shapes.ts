@@ -15,7 +15,8 @@ import {
 import { ConvexGeometry } from "three/examples/jsm/geometries/ConvexGeometry.js";
 import { RoundedBoxGeometry } from "three/examples/jsm/geometries/RoundedBoxGeometry.js";
 import { mergeVertices } from "three/examples/jsm/utils/BufferGeometryUtils.js";
-import type { ShapeFacts, Triple } from "../api/robot";
+import type { Triple } from "../api/robot";
+import type { Shape } from "../api/schema";
 
 const upright = new Quaternion().setFromUnitVectors(new Vector3(0, 1, 0), new Vector3(0, 0, 1));
 const one = new Vector3(1, 1, 1);
@@ -43,7 +44,7 @@ export function roundedBox(x: number, y: number, z: number, share = 0.28): Buffe
   return radius > 1e-4 ? new RoundedBoxGeometry(x, y, z, 3, radius) : new BoxGeometry(x, y, z);
 }
 
-function bare(shape: ShapeFacts): BufferGeometry {
+function bare(shape: Shape): BufferGeometry {
   const [a = 0.01, b = 0.01, c = 0.01] = shape.size;
   if (shape.type === "box") return roundedBox(a, b, c);
   if (shape.type === "sphere") return new SphereGeometry(a, 20, 14);
@@ -51,12 +52,12 @@ function bare(shape: ShapeFacts): BufferGeometry {
   return cylinder(a, b);
 }
 
-export function shapeGeometry(shape: ShapeFacts): BufferGeometry {
+export function shapeGeometry(shape: Shape): BufferGeometry {
   return bare(shape).applyMatrix4(placement(shape.xyz, shape.rpy));
 }
 
 /** The smallest measure across a shape, halved. */
-export function slimness(shape: ShapeFacts): number {
+export function slimness(shape: Shape): number {
   return shape.type === "box" ? Math.min(...shape.size) / 2 : (shape.size[0] ?? 0);
 }
 
@@ -65,16 +66,16 @@ function points(geometry: BufferGeometry): Vector3[] {
   return Array.from({ length: position.count }, (_, n) => new Vector3().fromBufferAttribute(position, n));
 }
 
-function isAlike(a: ShapeFacts, b: ShapeFacts): boolean {
-  const numbers = (shape: ShapeFacts) => [...shape.size, ...shape.rpy];
+function isAlike(a: Shape, b: Shape): boolean {
+  const numbers = (shape: Shape) => [...shape.size, ...shape.rpy];
   return a.type === b.type && numbers(a).every((value, place) => Math.abs(value - (numbers(b)[place] ?? 0)) < 1e-6);
 }
 
 /** One skin around shapes of the same kind that touch: a chest is no bundle of tubes. */
-export function shells(shapes: readonly ShapeFacts[]): BufferGeometry[] {
-  const groups: ShapeFacts[][] = [];
+export function shells(shapes: readonly Shape[]): BufferGeometry[] {
+  const groups: Shape[][] = [];
   for (const shape of shapes) {
-    const near = (other: ShapeFacts) =>
+    const near = (other: Shape) =>
       new Vector3(...shape.xyz).distanceTo(new Vector3(...other.xyz)) < 3 * slimness(shape);
     const home = groups.find((group) => group.every((other) => isAlike(other, shape) && near(other)));
     if (home) home.push(shape);

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from "react";
-import type { EpisodeFacts } from "../api/episode";
-import { getTactile, type TactileMap } from "../api/tactile";
+import type { EpisodeFacts, TactileMap } from "../api/schema";
+import { getTactile } from "../api/tactile";
 import { useAnswer } from "../api/use_answer";
 import type { Clock } from "../player/clock";
 import { HeatMap } from "./heat_map";

@@ -1,6 +1,6 @@
 // The stage of a component: made when the robot is known, taken down when the component goes.
 import { type RefObject, useEffect, useState } from "react";
-import type { RobotFacts } from "../api/robot";
+import type { RobotFacts } from "../api/schema";
 import { onTheme } from "../parts/colours";
 import type { Clock } from "../player/clock";
 import { type Hover, Pointer } from "./pointer";

@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useState } from "react";
-import { getEvents, getTask, type LabelTask } from "../../api/annotation";
-import { type EpisodeFacts, getEpisode } from "../../api/episode";
+import { getEvents, getTask } from "../../api/annotation";
+import type { EpisodeFacts, WorkbenchTask } from "../../api/schema";
+import { getEpisode } from "../../api/episode";
 import { useSession } from "../../api/session";
 import { getStamps } from "../../api/stamps";
 import { useAnswer } from "../../api/use_answer";
@@ -11,7 +12,7 @@ import { ReadOnly } from "./read_only";
 import { Workbench } from "./workbench";
 
 interface Opened {
-  task: LabelTask;
+  task: WorkbenchTask;
   episode: EpisodeFacts;
   stamps: Float64Array;
 }

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "react";
-import type { Segment } from "../../api/annotation";
+import type { Segment } from "../../api/schema";
 import { choicesOf, isUnsaid, words } from "./label_keys";
 import { say } from "./segments";
 import type { Bench } from "./use_bench";

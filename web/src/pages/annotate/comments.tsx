@@ -1,5 +1,6 @@
 import { useState } from "react";
-import { type Comment, getComments, resolveComment, sendComment } from "../../api/annotation";
+import { getComments, resolveComment, sendComment } from "../../api/annotation";
+import type { TaskComment } from "../../api/schema";
 import { type Answer, useAnswer } from "../../api/use_answer";
 import { clockText } from "../../player/clock";
 import { keepDraft, keptDraft } from "./draft";
@@ -8,12 +9,12 @@ import type { Bench } from "./use_bench";
 
 const newOne = "new-comment";
 
-export function useComments(task: string): Answer<Comment[]> {
+export function useComments(task: string): Answer<TaskComment[]> {
   return useAnswer((signal) => getComments(task, signal), [task]);
 }
 
 /** Remarks at moments: questions to the lead, and their answers. */
-export function Comments({ bench, comments }: { bench: Bench; comments: Answer<Comment[]> }) {
+export function Comments({ bench, comments }: { bench: Bench; comments: Answer<TaskComment[]> }) {
   const { task, clock, line } = bench;
   const [text, setText] = useState(() => keptDraft(task.id, newOne) ?? "");
   const [error, setError] = useState<string | null>(null);

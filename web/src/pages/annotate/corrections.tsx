@@ -1,5 +1,6 @@
 import { useEffect, useState } from "react";
-import type { Correction, Predicted } from "../../api/annotation";
+import type { Predicted } from "../../api/annotation";
+import type { Correction } from "../../api/schema";
 import { clockText } from "../../player/clock";
 import { showMoment } from "./play_around";
 import { type Prediction, predictionsOf, readValue, valueText } from "./predictions";

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { Annotation, Step } from "../../api/annotation";
+import type { Step } from "../../api/annotation";
+import type { Annotation } from "../../api/schema";
 import { apply, EditError, inverse } from "./edit";
 import given from "./edit_cases.json";
 

@@ -1,4 +1,4 @@
-import type { PhysicalEvent } from "../../api/annotation";
+import type { EventFacts } from "../../api/schema";
 import { clockText } from "../../player/clock";
 import { labelOf, words } from "./label_keys";
 import { showMoment } from "./play_around";
@@ -37,7 +37,7 @@ export function EventRow({ bench, place, snapNs }: EventRowProps) {
 
 interface TickProps {
   bench: Bench;
-  event: PhysicalEvent;
+  event: EventFacts;
   left: number;
   isWanted: boolean;
   isHeld: boolean;

@@ -1,5 +1,5 @@
 // Boundaries lie on frames: at the stamp of one, or where the last one ends.
-import type { PhysicalEvent } from "../../api/annotation";
+import type { EventFacts } from "../../api/schema";
 import { frameAt } from "../../player/clock";
 
 export class FrameLine {
@@ -46,8 +46,8 @@ export class FrameLine {
 }
 
 /** The boundary that an event asks for, where one is near enough; the surest among the nearest. */
-export function snapped(timeNs: number, events: readonly PhysicalEvent[], line: FrameLine, reachNs: number): PhysicalEvent | null {
-  let best: PhysicalEvent | null = null;
+export function snapped(timeNs: number, events: readonly EventFacts[], line: FrameLine, reachNs: number): EventFacts | null {
+  let best: EventFacts | null = null;
   let least = reachNs;
   for (const event of events) {
     const away = Math.abs(line.showing(event.time_ns) - timeNs);

@@ -1,4 +1,4 @@
-import type { Label, Rule } from "../../api/annotation";
+import type { Label, Rule } from "../../api/schema";
 import { words } from "./label_keys";
 import type { Bench } from "./use_bench";
 

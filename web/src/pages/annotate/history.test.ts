@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Annotation, Edit } from "../../api/annotation";
+import type { Annotation, Edit } from "../../api/schema";
 import { advance, begin, type History } from "./history";
 import given from "./edit_cases.json";
 

@@ -1,6 +1,7 @@
 // Undo without end: what was done and undone is read from the edits themselves, so that it is
 // there again after a reload, on another machine, or when somebody else goes on.
-import type { Annotation, Edit, Step } from "../../api/annotation";
+import type { Step } from "../../api/annotation";
+import type { Annotation, Edit } from "../../api/schema";
 import { apply, inverse } from "./edit";
 
 export interface History {

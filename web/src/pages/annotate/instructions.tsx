@@ -1,5 +1,5 @@
 import { useState } from "react";
-import type { Instruction } from "../../api/annotation";
+import type { Instruction } from "../../api/schema";
 import { keepDraft, keptDraft, useDraft } from "./draft";
 import type { Bench } from "./use_bench";
 import { varietySentence } from "./variety";

@@ -1,6 +1,6 @@
 // Edits on their way, kept in the browser until the server has them. Each has its own entry, so
 // that two windows on one task never write over each other's.
-import type { Edit } from "../../api/annotation";
+import type { Edit } from "../../api/schema";
 import type { Vault } from "./vault";
 
 export interface KeptEdit extends Edit {

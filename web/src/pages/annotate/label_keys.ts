@@ -1,5 +1,6 @@
 // The key that sets each label of a lane: the taxonomy's, else a letter of its name.
-import type { Choice, Label, LabelLane, Taxonomy, Value } from "../../api/annotation";
+import type { Value } from "../../api/annotation";
+import type { Choice, Label, LabelLane, Taxonomy } from "../../api/schema";
 
 export function labelKeys(lane: LabelLane): Map<string, string> {
   const keys = new Map<string, string>();
@@ -30,7 +31,7 @@ export function labelOf(taxonomy: Taxonomy, lane: string, name: string): Label |
 }
 
 /** What an attribute may be; an empty list means that it is written freely. */
-export function choicesOf(taxonomy: Taxonomy, attribute: string): Choice[] {
+export function choicesOf(taxonomy: Taxonomy, attribute: string): Pick<Choice, "name" | "definition">[] {
   if (attribute === "grasp_type") return taxonomy.grasp_types;
   if (attribute === "discrepancy") return taxonomy.discrepancies;
   if (attribute === "object") return taxonomy.objects.map(({ name, description }) => ({ name, definition: description }));

@@ -1,4 +1,4 @@
-import type { Label, LabelLane } from "../../api/annotation";
+import type { Label, LabelLane } from "../../api/schema";
 import { setLabel } from "./actions";
 import { Attributes } from "./attributes";
 import { Guide } from "./guide";

@@ -1,4 +1,4 @@
-import type { LabelLane, Segment } from "../../api/annotation";
+import type { LabelLane, Segment } from "../../api/schema";
 import { inkOf, isUnsaid, labelOf, words } from "./label_keys";
 import type { Bench } from "./use_bench";
 

@@ -1,5 +1,5 @@
 import { useMemo, useRef, useState } from "react";
-import type { LabelLane } from "../../api/annotation";
+import type { LabelLane } from "../../api/schema";
 import { useInks } from "../../plots/inks";
 import { PlotCursors } from "../../plots/plot_cursors";
 import { TimeAxis } from "../../plots/time_axis";

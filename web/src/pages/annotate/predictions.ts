@@ -1,5 +1,6 @@
 // What a policy predicted, as a task brings it along, and values as people write them.
-import type { Correction, Predicted } from "../../api/annotation";
+import type { Predicted } from "../../api/annotation";
+import type { Correction } from "../../api/schema";
 
 export interface Prediction {
   time_ns: number;

@@ -1,4 +1,4 @@
-import type { LabelTask } from "../../api/annotation";
+import type { WorkbenchTask } from "../../api/schema";
 import { clockText } from "../../player/clock";
 import { FrameLine } from "./frame_line";
 import { inkOf, words } from "./label_keys";
@@ -7,7 +7,7 @@ import "./side.css";
 import "./workbench.css";
 
 /** What was said, to read: frames cannot be told apart on a small screen. */
-export function ReadOnly({ task, stamps }: { task: LabelTask; stamps: ArrayLike<number> }) {
+export function ReadOnly({ task, stamps }: { task: WorkbenchTask; stamps: ArrayLike<number> }) {
   const { content, taxonomy } = task;
   const line = new FrameLine(stamps, task.end_ns);
   return (

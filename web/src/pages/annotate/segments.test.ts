@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import type { Annotation, LabelLane, PhysicalEvent, Segment, Step } from "../../api/annotation";
+import type { Step } from "../../api/annotation";
+import type { Annotation, EventFacts, LabelLane, Segment } from "../../api/schema";
 import { apply } from "./edit";
 import given from "./edit_cases.json";
 import { FrameLine, snapped } from "./frame_line";
@@ -98,7 +99,7 @@ test("another label keeps what it asks for too", () => {
 });
 
 test("snapping takes the frame that shows the nearest event, within reach only", () => {
-  const event = (time_ns: number): PhysicalEvent => ({ time_ns, name: "contact_begins", side: "", stream: "", confidence: 1, uncertainty_ns: 0 });
+  const event = (time_ns: number): EventFacts => ({ time_ns, name: "contact_begins", side: "", stream: "", confidence: 1, uncertainty_ns: 0 });
   const events = [event(210), event(505)];
   expect(snapped(240, events, line, 40)?.time_ns).toBe(210);
   expect(snapped(300, events, line, 40)).toBeNull();

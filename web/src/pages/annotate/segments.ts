@@ -1,6 +1,7 @@
 // What people do to segments, as steps of an edit. A lane's segments never overlap, and in a lane
 // that tiles two neighbours share their boundary: it is moved for both.
-import type { Annotation, LabelLane, Segment, Step } from "../../api/annotation";
+import type { Step } from "../../api/annotation";
+import type { Annotation, LabelLane, Segment } from "../../api/schema";
 import type { FrameLine } from "./frame_line";
 
 export type Edge = "start" | "end";

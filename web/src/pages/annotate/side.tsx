@@ -1,4 +1,4 @@
-import type { Comment } from "../../api/annotation";
+import type { TaskComment } from "../../api/schema";
 import type { Answer } from "../../api/use_answer";
 import { Comments } from "./comments";
 import { Corrections } from "./corrections";
@@ -19,7 +19,7 @@ export interface SideProps {
   asked: string | null;
   onAsk: (attribute: string) => void;
   missing: string[] | null;
-  comments: Answer<Comment[]>;
+  comments: Answer<TaskComment[]>;
 }
 
 /** What is said beside the lanes, and what is still missing. */

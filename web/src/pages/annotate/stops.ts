@@ -1,5 +1,5 @@
 // The boundaries to look at, in the order in which they are gone through.
-import type { Annotation, Segment, Taxonomy } from "../../api/annotation";
+import type { Annotation, Segment, Taxonomy } from "../../api/schema";
 import type { Edge } from "./segments";
 
 export interface Stop {

@@ -1,7 +1,7 @@
 // What the workbench knows and can do: one object that all of its parts share.
 import { useEffect, useMemo, useState, useSyncExternalStore } from "react";
-import { type Annotation, getTask, type LabelLane, type LabelTask, type PhysicalEvent, type Segment, sendEdits, type Step, type Taxonomy } from "../../api/annotation";
-import type { EpisodeFacts } from "../../api/episode";
+import { getTask, sendEdits, type Step } from "../../api/annotation";
+import type { Annotation, EpisodeFacts, EventFacts, LabelLane, Segment, Taxonomy, WorkbenchTask } from "../../api/schema";
 import { useSession } from "../../api/session";
 import type { Clock } from "../../player/clock";
 import type { FrameLine } from "./frame_line";
@@ -17,12 +17,12 @@ export interface Selected {
 }
 
 export interface Bench {
-  task: LabelTask;
+  task: WorkbenchTask;
   taxonomy: Taxonomy;
   episode: EpisodeFacts;
   clock: Clock;
   line: FrameLine;
-  events: readonly PhysicalEvent[];
+  events: readonly EventFacts[];
   book: Workbook;
   work: WorkState;
   content: Annotation;
@@ -38,7 +38,7 @@ export interface Bench {
   do: (action: string, steps: Step[]) => boolean;
 }
 
-export function useWorkbook(task: LabelTask): Workbook {
+export function useWorkbook(task: WorkbenchTask): Workbook {
   const { name } = useSession();
   const book = useMemo(
     () => new Workbook(task, name, { get: () => getTask(task.id), send: (base, edits) => sendEdits(task.id, base, edits) }, localStorage, 1000, browserVault),
@@ -65,11 +65,11 @@ export function useWorkbook(task: LabelTask): Workbook {
 }
 
 export interface BenchParts {
-  task: LabelTask;
+  task: WorkbenchTask;
   episode: EpisodeFacts;
   clock: Clock;
   line: FrameLine;
-  events: readonly PhysicalEvent[];
+  events: readonly EventFacts[];
   isReadOnly: boolean;
 }
 

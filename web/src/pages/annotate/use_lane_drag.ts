@@ -1,6 +1,7 @@
 // What the pointer does on the lanes: take hold of a boundary, draw something new, or seek.
 import { type PointerEvent, type RefObject, useRef, useState } from "react";
-import type { Annotation, LabelLane, Step } from "../../api/annotation";
+import type { Step } from "../../api/annotation";
+import type { Annotation, LabelLane } from "../../api/schema";
 import { GUTTER } from "../../plots/draw";
 import { timeAt, type ViewWindow } from "../../plots/window";
 import { apply } from "./edit";

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { type Annotation, type Edit, type LabelTask, type MadeEdit, type Saved, StaleError, type Step } from "../../api/annotation";
+import { StaleError, type Step } from "../../api/annotation";
+import type { Annotation, Edit, MadeEdit, SavedEdits, WorkbenchTask } from "../../api/schema";
 import { StudioError } from "../../api/client";
 import { apply } from "./edit";
 import given from "./edit_cases.json";
@@ -26,13 +27,13 @@ class Desk implements Server {
     return this.edits.reduce(apply, given.blank as unknown as Annotation);
   }
 
-  get = async (): Promise<LabelTask> => {
+  get = async (): Promise<WorkbenchTask> => {
     if (this.mood === "down") throw new StudioError(0, "away");
     const start = given.blank as unknown as Annotation;
-    return { id: "t", version: this.edits.length, start, content: this.content, edits: [...this.edits] } as unknown as LabelTask;
+    return { id: "t", version: this.edits.length, start, content: this.content, edits: [...this.edits] } as unknown as WorkbenchTask;
   };
 
-  send = async (base: number, sent: Edit[]): Promise<Saved> => {
+  send = async (base: number, sent: Edit[]): Promise<SavedEdits> => {
     await Promise.resolve();
     if (this.mood === "down") throw new StudioError(0, "away");
     const seen = new Set(this.edits.map((each) => each.id));

@@ -1,6 +1,7 @@
 // One task at work: what the server has, what is on its way there, and what both make together.
 // Every edit is kept in the browser first, shown at once, and sent in order until it is saved.
-import { type Annotation, type Edit, type LabelTask, type Saved, type Stale, StaleError, type Step } from "../../api/annotation";
+import { StaleError, type Step } from "../../api/annotation";
+import type { Annotation, Edit, SavedEdits, StaleEdits, WorkbenchTask } from "../../api/schema";
 import { StudioError } from "../../api/client";
 import { EditError } from "./edit";
 import { advance, begin, type History } from "./history";
@@ -16,7 +17,7 @@ export interface WorkState {
   /** Whether what waits would survive the window being closed. */
   isSafe: boolean;
   /** Somebody else's edits, to be decided about. */
-  conflict: Stale | null;
+  conflict: StaleEdits | null;
   /** Why the server does not take the edits; they stay in the browser. */
   refused: string | null;
   /** Something to say once, such as that another window changed the same task. */
@@ -24,8 +25,8 @@ export interface WorkState {
 }
 
 export interface Server {
-  get: () => Promise<LabelTask>;
-  send: (baseVersion: number, edits: Edit[]) => Promise<Saved>;
+  get: () => Promise<WorkbenchTask>;
+  send: (baseVersion: number, edits: Edit[]) => Promise<SavedEdits>;
 }
 
 const atOnce = 200;
@@ -43,7 +44,7 @@ export class Workbook {
   private readonly listeners = new Set<() => void>();
 
   constructor(
-    task: LabelTask,
+    task: WorkbenchTask,
     who: string,
     private readonly server: Server,
     shelf: Shelf = localStorage,
@@ -59,7 +60,7 @@ export class Workbook {
   }
 
   /** Take up what an earlier window could not send any more. */
-  async resume(task: LabelTask): Promise<void> {
+  async resume(task: WorkbenchTask): Promise<void> {
     await this.kept.recover(new Set(task.edits.map((each) => each.id)));
     this.tell(this.derived());
     await this.flush();
@@ -200,7 +201,7 @@ export class Workbook {
   }
 
   /** Edits of the same person from another window go together; anybody else's are asked about. */
-  private async merge(stale: Stale): Promise<boolean> {
+  private async merge(stale: StaleEdits): Promise<boolean> {
     if (stale.who.some((name) => name !== this.who)) {
       this.tell({ conflict: stale });
       return false;
@@ -215,7 +216,7 @@ export class Workbook {
   }
 
   /** What the server has need not wait any more: the answer that said so was lost. */
-  private forget(task: LabelTask): void {
+  private forget(task: WorkbenchTask): void {
     const saved = new Set(task.edits.map((each) => each.id));
     this.kept.remove(this.kept.all().filter((each) => saved.has(each.id)));
   }
@@ -240,7 +241,7 @@ export class Workbook {
   }
 }
 
-function replay(task: LabelTask): History {
+function replay(task: WorkbenchTask): History {
   return task.edits.reduce(advance, begin(task.start));
 }
 

@@ -1,7 +1,8 @@
 // The list of episodes. What is shown is one query, one order and one layout, all in the address.
 import { useEffect, useRef, useState } from "react";
 import { StudioError } from "../../api/client";
-import { getFacets, type Layout, type ListedEpisode, type Refinement, refine } from "../../api/episodes";
+import { getFacets, type Layout, type Refinement, refine } from "../../api/episodes";
+import type { ListedEpisode } from "../../api/schema";
 import { useAnswer } from "../../api/use_answer";
 import { Notice } from "../../parts/notice";
 import { lastListKey } from "../../parts/last_list";

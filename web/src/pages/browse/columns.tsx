@@ -1,6 +1,6 @@
 // The columns of the table: what each shows, how wide it is, and the field it can be ordered by.
 import type { ReactNode } from "react";
-import type { ListedEpisode } from "../../api/episodes";
+import type { ListedEpisode } from "../../api/schema";
 import { VerdictChip } from "../../parts/notice";
 import { ScoreBar } from "./score_bar";
 import { Thumbnail } from "./thumbnail";

@@ -1,6 +1,7 @@
 // A list of any length: only what is in view exists.
 import { type RefObject, useEffect, useImperativeHandle, useLayoutEffect, useRef } from "react";
-import type { Layout, ListedEpisode } from "../../api/episodes";
+import type { Layout } from "../../api/episodes";
+import type { ListedEpisode } from "../../api/schema";
 import { type Column, fitting } from "./columns";
 import "./episode_list.css";
 import { NarrowRow, TableHead, TableRow } from "./episode_table";

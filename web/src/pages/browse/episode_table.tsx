@@ -1,4 +1,4 @@
-import type { ListedEpisode } from "../../api/episodes";
+import type { ListedEpisode } from "../../api/schema";
 import { Link } from "../../parts/link";
 import { VerdictChip } from "../../parts/notice";
 import type { Column } from "./columns";

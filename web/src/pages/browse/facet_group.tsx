@@ -1,12 +1,13 @@
 import { useEffect, useState } from "react";
-import type { Facet, FacetValue, Refinement } from "../../api/episodes";
+import type { Refinement } from "../../api/episodes";
+import type { FacetFacts, FacetValueFacts } from "../../api/schema";
 import "./facet_group.css";
 import { compactCount, countText, facetTitle, valueText } from "./wording";
 
 const few = 6;
 
 interface Props {
-  facet: Facet;
+  facet: FacetFacts;
   isOpen: boolean;
   onRefine: (refinement: Refinement) => void;
 }
@@ -59,7 +60,7 @@ function Value({
   onRefine,
 }: {
   facet: string;
-  value: FacetValue;
+  value: FacetValueFacts;
   most: number;
   onRefine: (refinement: Refinement) => void;
 }) {

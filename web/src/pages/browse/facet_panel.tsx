@@ -1,4 +1,5 @@
-import type { Facets, Refinement } from "../../api/episodes";
+import type { Refinement } from "../../api/episodes";
+import type { ListingFacets } from "../../api/schema";
 import { FacetGroup } from "./facet_group";
 import "./facet_panel.css";
 import { Histogram } from "./histogram";
@@ -8,7 +9,7 @@ const openFirst = new Set(["verdict", "failure", "task", "operator", "finding"])
 const shownOrder = ["verdict", "failure", "task", "operator", "finding", "station", "batch", "state", "robot"];
 
 interface Props {
-  facets: Facets | null;
+  facets: ListingFacets | null;
   query: string;
   onRefine: (refinement: Refinement) => void;
 }

@@ -1,4 +1,4 @@
-import type { Look } from "../../api/episodes";
+import type { ViewLook } from "../../api/schema";
 import "./list_bar.css";
 import type { RowList } from "./row_list";
 import { countText } from "./wording";
@@ -17,9 +17,9 @@ const orders: [string, string][] = [
 
 interface Props {
   list: RowList;
-  look: Look;
+  look: ViewLook;
   isFiltersOpen: boolean;
-  onLook: (look: Partial<Look>) => void;
+  onLook: (look: Partial<ViewLook>) => void;
   onOpen: (what: "filters" | "views" | "columns") => void;
   onRefresh: () => void;
 }

@@ -1,7 +1,8 @@
 // The query, in the language of `corporeal ls`: completed as it is written, refused with the place.
 import { type KeyboardEvent, type RefObject, useEffect, useId, useRef, useState } from "react";
 import { flushSync } from "react-dom";
-import { checkQuery, getSuggestions, type Suggestion, type Suggestions } from "../../api/episodes";
+import { checkQuery, getSuggestions } from "../../api/episodes";
+import type { Suggestion, Suggestions } from "../../api/schema";
 import "./query_box.css";
 
 const suggestMs = 80;

@@ -1,4 +1,5 @@
-import { type Facets, refine } from "../../api/episodes";
+import { refine } from "../../api/episodes";
+import type { ListingFacets } from "../../api/schema";
 import "./quick_filters.css";
 import { countText } from "./wording";
 
@@ -7,7 +8,7 @@ const mostFailures = 4;
 
 interface Props {
   query: string;
-  facets: Facets | null;
+  facets: ListingFacets | null;
   onQuery: (query: string) => void;
 }
 

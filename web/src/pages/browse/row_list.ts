@@ -1,6 +1,7 @@
 // The episodes of one query in one order. Only the pages that are looked at are fetched; the
 // landmarks make a page in the middle as near as the first.
-import { getLandmarks, getRows, type ListedEpisode } from "../../api/episodes";
+import { getLandmarks, getRows } from "../../api/episodes";
+import type { ListedEpisode } from "../../api/schema";
 import { StudioError } from "../../api/client";
 
 const step = 100;

@@ -1,5 +1,5 @@
 import { useState } from "react";
-import type { ListedEpisode } from "../../api/episodes";
+import type { ListedEpisode } from "../../api/schema";
 import "./selection_bar.css";
 
 interface Props {

@@ -1,5 +1,6 @@
 import type { RefObject } from "react";
-import type { Layout, ListedEpisode } from "../../api/episodes";
+import type { Layout } from "../../api/episodes";
+import type { ListedEpisode } from "../../api/schema";
 import { go } from "../../parts/router";
 import { useShortcuts } from "../../parts/shortcuts";
 import type { ListControl } from "./episode_list";

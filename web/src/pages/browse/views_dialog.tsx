@@ -1,5 +1,6 @@
 import { type FormEvent, useState } from "react";
-import { deleteView, getViews, type Look, type SavedView, saveView } from "../../api/episodes";
+import { deleteView, getViews, saveView } from "../../api/episodes";
+import type { SavedView, ViewLook } from "../../api/schema";
 import { useMay, useSession } from "../../api/session";
 import { useAnswer } from "../../api/use_answer";
 import { Dialog } from "../../parts/dialog";
@@ -8,7 +9,7 @@ import "./views_dialog.css";
 
 interface Props {
   query: string;
-  look: Look;
+  look: ViewLook;
   onOpen: (view: SavedView) => void;
   onClose: () => void;
 }

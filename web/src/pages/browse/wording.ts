@@ -1,5 +1,5 @@
 // Values of the list as people read them.
-import type { ListedEpisode } from "../../api/episodes";
+import type { ListedEpisode } from "../../api/schema";
 
 /** Date and minute in UTC, as queries and the command line have them. */
 export function timeText(recordedNs: number | null): string {

@@ -1,4 +1,5 @@
-import type { Alignment, Comparison } from "../../api/comparison";
+import type { Alignment } from "../../api/comparison";
+import type { EpisodeComparison } from "../../api/schema";
 import "./alignment_choice.css";
 
 const words: Record<Alignment, [string, string]> = {
@@ -10,7 +11,7 @@ const words: Record<Alignment, [string, string]> = {
 
 export interface AlignmentChoiceProps {
   used: Alignment;
-  ways: Comparison["ways"];
+  ways: EpisodeComparison["ways"];
   onChange: (next: Alignment) => void;
 }
 

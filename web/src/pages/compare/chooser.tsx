@@ -1,6 +1,6 @@
 import { useDeferredValue, useState } from "react";
-import { getPeers, type Peer } from "../../api/comparison";
-import type { EpisodeFacts } from "../../api/episode";
+import { getPeers } from "../../api/comparison";
+import type { EpisodeFacts, PeerEpisode } from "../../api/schema";
 import { useAnswer } from "../../api/use_answer";
 import { Link } from "../../parts/link";
 import { Notice, VerdictChip } from "../../parts/notice";
@@ -47,7 +47,7 @@ export function Chooser({ episode }: { episode: EpisodeFacts }) {
   );
 }
 
-function Choice({ a, peer }: { a: string; peer: Peer }) {
+function Choice({ a, peer }: { a: string; peer: PeerEpisode }) {
   return (
     <Link className="chooser-choice" href={`/compare?a=${encodeURIComponent(a)}&b=${encodeURIComponent(peer.id)}`}>
       <b>{peer.file}</b>

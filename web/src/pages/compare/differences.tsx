@@ -1,9 +1,9 @@
-import type { Comparison, Difference } from "../../api/comparison";
+import type { EpisodeComparison, FactDifference } from "../../api/schema";
 import { dateText, durationText } from "../episode/wording";
 import "./differences.css";
 
 /** What differs between the two: outcome, findings, scores, and how they came about. */
-export function Differences({ comparison }: { comparison: Comparison }) {
+export function Differences({ comparison }: { comparison: EpisodeComparison }) {
   const { facts, scores, findings } = comparison;
   const order = ["success", "failure", "verdict", "score"];
   const sorted = [...facts].sort((x, y) => rank(order, x) - rank(order, y) || Number(x.same) - Number(y.same));
@@ -65,7 +65,7 @@ function Row({ name, same, a, b }: { name: string; same: boolean; a: string; b: 
   );
 }
 
-function rank(order: string[], { name }: Difference): number {
+function rank(order: string[], { name }: FactDifference): number {
   const place = order.indexOf(name);
   return place < 0 ? order.length : place;
 }

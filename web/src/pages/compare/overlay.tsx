@@ -1,5 +1,5 @@
 import { useMemo, useState } from "react";
-import type { EpisodeFacts, StreamFacts } from "../../api/episode";
+import type { EpisodeFacts, EpisodeStream } from "../../api/schema";
 import { getTrace } from "../../api/signal";
 import { useAnswer } from "../../api/use_answer";
 import { Notice, Waiting } from "../../parts/notice";
@@ -49,7 +49,7 @@ export function Overlay({ a, b, clock, moments }: OverlayProps) {
   );
 }
 
-function Traces({ a, b, clock, moments, stream }: OverlayProps & { stream: StreamFacts }) {
+function Traces({ a, b, clock, moments, stream }: OverlayProps & { stream: EpisodeStream }) {
   const names = columnNames(stream).slice(0, MOST_COLUMNS);
   const [chosen, setChosen] = useState<number[] | null>(null);
   const ask = ({ id, start_ns, end_ns }: EpisodeFacts, signal: AbortSignal) => {
@@ -89,7 +89,7 @@ function Traces({ a, b, clock, moments, stream }: OverlayProps & { stream: Strea
   );
 }
 
-function sharedStreams(a: EpisodeFacts, b: EpisodeFacts): StreamFacts[] {
+function sharedStreams(a: EpisodeFacts, b: EpisodeFacts): EpisodeStream[] {
   const other = new Set(plottable(b).map(({ path }) => path));
   return plottable(a).filter(({ path }) => other.has(path));
 }

@@ -1,4 +1,4 @@
-import type { EpisodeFacts } from "../../api/episode";
+import type { EpisodeFacts } from "../../api/schema";
 import { Link } from "../../parts/link";
 import { VerdictChip } from "../../parts/notice";
 import "./side_head.css";

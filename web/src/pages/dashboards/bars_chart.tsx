@@ -1,4 +1,4 @@
-import type { Bars } from "../../api/dashboards";
+import type { BarMarks } from "../../api/schema";
 import { Mark } from "./mark";
 import { useRoving } from "./roving";
 import { readingOf, shown } from "./scale";
@@ -8,7 +8,7 @@ const row = 26;
 const numbers = 62;
 
 /** Bars that lie: names to the left, values to the right, a limit across. */
-export function BarsChart({ bars }: { bars: Bars }) {
+export function BarsChart({ bars }: { bars: BarMarks }) {
   const [frame, width] = useWidth<HTMLDivElement>();
   const { ref, onKeyDown } = useRoving<SVGSVGElement>();
   const most = Math.max(...bars.bars.map((each) => each.value), bars.limit ?? 0, Number.MIN_VALUE);

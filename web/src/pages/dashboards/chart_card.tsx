@@ -1,5 +1,6 @@
 import { type MouseEvent, useEffect, useRef, useState } from "react";
-import { type ChartAnswer, type ChartFacts, getChart, type Scope } from "../../api/dashboards";
+import { getChart, type Scope } from "../../api/dashboards";
+import type { ChartAnswer, ChartFacts } from "../../api/schema";
 import { useAnswer } from "../../api/use_answer";
 import { go } from "../../parts/router";
 import { asTable } from "./as_table";

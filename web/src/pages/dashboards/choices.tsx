@@ -1,9 +1,9 @@
 import { useEffect, useState } from "react";
-import type { Choice } from "../../api/dashboards";
+import type { ChartChoice } from "../../api/schema";
 
 interface Props {
   chart: string;
-  choices: Choice[];
+  choices: ChartChoice[];
   onChoose: (name: string, value: string) => void;
 }
 
@@ -33,7 +33,7 @@ export function Choices({ chart, choices, onChoose }: Props) {
 }
 
 /** A number that counts once it is written to its end. */
-function Amount({ id, choice, onChoose }: { id: string; choice: Choice; onChoose: (value: string) => void }) {
+function Amount({ id, choice, onChoose }: { id: string; choice: ChartChoice; onChoose: (value: string) => void }) {
   const [text, setText] = useState(choice.value);
   useEffect(() => setText(choice.value), [choice.value]);
   const done = () => {

@@ -1,4 +1,5 @@
-import { type ChartFacts, getCharts, type Scope } from "../../api/dashboards";
+import { getCharts, type Scope } from "../../api/dashboards";
+import type { ChartFacts } from "../../api/schema";
 import { useAnswer } from "../../api/use_answer";
 import { Notice, Waiting } from "../../parts/notice";
 import { keepInAddress } from "../../parts/router";

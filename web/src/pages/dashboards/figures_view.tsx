@@ -1,7 +1,8 @@
-import { browseAddress, type Figures } from "../../api/dashboards";
+import { browseAddress } from "../../api/dashboards";
+import type { BigNumbers } from "../../api/schema";
 
 /** Big numbers, each with what it is made of. */
-export function FiguresView({ figures }: { figures: Figures }) {
+export function FiguresView({ figures }: { figures: BigNumbers }) {
   return (
     <dl className="figures">
       {figures.figures.map((each) => {

@@ -1,11 +1,12 @@
-import { browseAddress, type Cell, type Heat } from "../../api/dashboards";
+import { browseAddress } from "../../api/dashboards";
+import type { HeatCell, HeatMarks } from "../../api/schema";
 import { useRoving } from "./roving";
 
 // More of the colour than this, and the number in the cell is hard to read.
 const strongest = 48;
 
 /** A table coloured by value; arrows go from cell to cell, empty cells say what to collect. */
-export function HeatTable({ heat }: { heat: Heat }) {
+export function HeatTable({ heat }: { heat: HeatMarks }) {
   const { ref, onKeyDown } = useRoving<HTMLTableElement>(heat.columns.length);
   return (
     <div className="heat-scroll">
@@ -47,7 +48,7 @@ export function HeatTable({ heat }: { heat: Heat }) {
   );
 }
 
-function HeatCell({ cell, heat }: { cell: Cell; heat: Heat }) {
+function HeatCell({ cell, heat }: { cell: HeatCell; heat: HeatMarks }) {
   const href = browseAddress(cell.query);
   const share = cell.value === null ? 0 : Math.min(1, cell.value / heat.most);
   const style = share

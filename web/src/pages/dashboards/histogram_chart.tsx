@@ -1,4 +1,4 @@
-import type { Histogram } from "../../api/dashboards";
+import type { HistogramMarks } from "../../api/schema";
 import { Mark } from "./mark";
 import { useRoving } from "./roving";
 import { shown, ticks } from "./scale";
@@ -9,7 +9,7 @@ const edge = { left: 48, right: 12, top: 16, bottom: 28 };
 const plain = { factor: 1, suffix: "" };
 
 /** How many episodes have a value in each step, and where the mean lies. */
-export function HistogramChart({ histogram }: { histogram: Histogram }) {
+export function HistogramChart({ histogram }: { histogram: HistogramMarks }) {
   const [frame, width] = useWidth<HTMLDivElement>();
   const { ref, onKeyDown } = useRoving<SVGSVGElement>();
   const { bins } = histogram;

@@ -1,4 +1,4 @@
-import type { Line, Point } from "../../api/dashboards";
+import type { LineMarks, LinePoint } from "../../api/schema";
 import { Mark } from "./mark";
 import { useRoving } from "./roving";
 import { labelled, rangeOf, readingOf, shown, ticks } from "./scale";
@@ -8,7 +8,7 @@ const height = 240;
 const edge = { left: 54, right: 14, top: 12, bottom: 30 };
 
 /** Batches in the order of time, the band they should stay in, and those that left it. */
-export function LineChart({ line }: { line: Line }) {
+export function LineChart({ line }: { line: LineMarks }) {
   const [frame, width] = useWidth<HTMLDivElement>();
   const { ref, onKeyDown } = useRoving<SVGSVGElement>();
   const { points } = line;
@@ -54,14 +54,14 @@ export function LineChart({ line }: { line: Line }) {
 }
 
 /** Out of limits is another shape too, not only another colour. */
-function Dot({ point, x, y }: { point: Point; x: number; y: number }) {
+function Dot({ point, x, y }: { point: LinePoint; x: number; y: number }) {
   if (point.state === "out") {
     return <path className="dot out" d={`M${x} ${y - 6}L${x + 6} ${y}L${x} ${y + 6}L${x - 6} ${y}Z`} />;
   }
   return <circle className={`dot ${point.state}`} cx={x} cy={y} r={3.5} />;
 }
 
-function band(points: Point[], x: (place: number) => number, y: (value: number) => number): string {
+function band(points: LinePoint[], x: (place: number) => number, y: (value: number) => number): string {
   const known = points.flatMap((each, place) =>
     each.lower === null || each.upper === null ? [] : [{ at: x(place), low: y(each.lower), high: y(each.upper) }],
   );

@@ -1,4 +1,4 @@
-import type { Stacked } from "../../api/dashboards";
+import type { StackMarks } from "../../api/schema";
 import { Mark } from "./mark";
 import { useRoving } from "./roving";
 import { labelled, readingOf, shown, ticks } from "./scale";
@@ -8,7 +8,7 @@ const height = 220;
 const edge = { left: 54, right: 8, top: 10, bottom: 28 };
 
 /** Standing bars along time. */
-export function StackedColumns({ stacked }: { stacked: Stacked }) {
+export function StackedColumns({ stacked }: { stacked: StackMarks }) {
   const [frame, width] = useWidth<HTMLDivElement>();
   const { ref, onKeyDown } = useRoving<SVGSVGElement>();
   const totals = stacked.stacks.map((each) => each.segments.reduce((sum, part) => sum + part.value, 0));

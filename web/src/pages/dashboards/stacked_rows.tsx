@@ -1,4 +1,4 @@
-import type { Segment, Stacked } from "../../api/dashboards";
+import type { StackMarks, StackSegment } from "../../api/schema";
 import { cut } from "./bars_chart";
 import { Mark } from "./mark";
 import { useRoving } from "./roving";
@@ -7,7 +7,7 @@ import { useWidth } from "./use_width";
 const row = 34;
 
 /** One lying bar for each group, all of the same length, cut into shares. */
-export function StackedRows({ stacked }: { stacked: Stacked }) {
+export function StackedRows({ stacked }: { stacked: StackMarks }) {
   const [frame, width] = useWidth<HTMLDivElement>();
   const { ref, onKeyDown } = useRoving<SVGSVGElement>();
   const longest = Math.max(...stacked.stacks.map((each) => each.label.length));
@@ -50,7 +50,7 @@ export function StackedRows({ stacked }: { stacked: Stacked }) {
 }
 
 /** The name of a part, where there is room for it. */
-function Inside({ segment, x, y, width }: { segment: Segment; x: number; y: number; width: number }) {
+function Inside({ segment, x, y, width }: { segment: StackSegment; x: number; y: number; width: number }) {
   if (segment.name.length * 6.4 + 8 > width) return null;
   return (
     <text className="inside" x={x + 5} y={y} dominantBaseline="central">

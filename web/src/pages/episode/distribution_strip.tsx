@@ -1,4 +1,4 @@
-import type { Distribution } from "../../api/facts";
+import type { ValueDistribution } from "../../api/schema";
 import "./distribution_strip.css";
 
 const WIDTH = 300;
@@ -6,7 +6,7 @@ const HEIGHT = 34;
 const BASE = 28;
 
 export interface DistributionStripProps {
-  distribution: Distribution;
+  distribution: ValueDistribution;
   value: number | null;
   label: string;
 }
@@ -57,7 +57,7 @@ function clip(value: number): number {
   return Math.min(Math.max(value, 0), 1);
 }
 
-function words(label: string, { episodes, median }: Distribution, value: number | null): string {
+function words(label: string, { episodes, median }: ValueDistribution, value: number | null): string {
   const own = value === null ? "not assessed" : value.toFixed(2);
   return `${label}: ${own}; the median of ${episodes} episodes is ${median === null ? "not known" : median.toFixed(2)}`;
 }

@@ -1,5 +1,5 @@
 import { useState } from "react";
-import type { EpisodeFacts } from "../../api/episode";
+import type { EpisodeFacts } from "../../api/schema";
 import { below } from "../../api/episode";
 import { Dialog } from "../../parts/dialog";
 import "./download_menu.css";

@@ -1,5 +1,5 @@
 import { useMemo } from "react";
-import type { EpisodeFacts } from "../../api/episode";
+import type { EpisodeFacts } from "../../api/schema";
 import { useSession } from "../../api/session";
 import { Link } from "../../parts/link";
 import { VerdictChip } from "../../parts/notice";

@@ -1,5 +1,6 @@
 import { lazy, Suspense, useEffect, useMemo, useRef } from "react";
-import { type EpisodeFacts, getEpisode } from "../../api/episode";
+import { getEpisode } from "../../api/episode";
+import type { EpisodeFacts } from "../../api/schema";
 import { useAnswer } from "../../api/use_answer";
 import { Notice, Waiting } from "../../parts/notice";
 import { useShortcuts } from "../../parts/shortcuts";

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import type { FindingFacts } from "../../api/episode";
+import type { EpisodeFinding } from "../../api/schema";
 import { evidenceOf } from "./evidence";
 
-function finding(more: Partial<FindingFacts>): FindingFacts {
+function finding(more: Partial<EpisodeFinding>): EpisodeFinding {
   const plain = { number: 1, check: "c", stream: null, value: null, limit: null, message: "", spans: [], evidence: null };
   return { ...plain, severity: "fail", ...more };
 }

@@ -1,5 +1,5 @@
 // What a finding is drawn from, read as the reports of `corporeal check` read it.
-import type { FindingFacts } from "../../api/episode";
+import type { EpisodeFinding } from "../../api/schema";
 
 export interface Curve {
   name: string;
@@ -18,7 +18,7 @@ export interface Evidence {
 const MOST_CURVES = 4;
 
 /** What to draw: one picture, or one for each curve where one would flatten the others. */
-export function evidenceOf(finding: FindingFacts): Evidence[] {
+export function evidenceOf(finding: EpisodeFinding): Evidence[] {
   const whole = wholeOf(finding);
   if (!whole) return [];
   const { timeS, curves } = whole;
@@ -39,7 +39,7 @@ function spread(values: (number | null)[]): number {
 }
 
 /** Curves, range and limit in one; null where there is nothing to draw. */
-function wholeOf(finding: FindingFacts): Evidence | null {
+function wholeOf(finding: EpisodeFinding): Evidence | null {
   const { time_s: given, ...rest } = finding.evidence ?? {};
   if (given?.some((each) => each === null)) return null;
   const timeS = (given as number[] | undefined) ?? null;

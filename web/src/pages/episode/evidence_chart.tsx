@@ -1,5 +1,5 @@
 import { type PointerEvent as Press, useEffect, useRef } from "react";
-import type { FindingFacts } from "../../api/episode";
+import type { EpisodeFinding } from "../../api/schema";
 import type { Clock } from "../../player/clock";
 import { type Evidence, evidenceOf } from "./evidence";
 import "./evidence_chart.css";
@@ -12,13 +12,13 @@ const TOP = 6;
 const BOTTOM = 18;
 
 /** What the check saw, as curves with its limit; a click goes to that moment. */
-export function EvidenceChart({ finding, clock }: { finding: FindingFacts; clock: Clock }) {
+export function EvidenceChart({ finding, clock }: { finding: EpisodeFinding; clock: Clock }) {
   return evidenceOf(finding).map((each) => (
     <Chart key={each.curves[0]?.name} finding={finding} evidence={each} clock={clock} />
   ));
 }
 
-function Chart({ finding, evidence, clock }: { finding: FindingFacts; evidence: Evidence; clock: Clock }) {
+function Chart({ finding, evidence, clock }: { finding: EpisodeFinding; evidence: Evidence; clock: Clock }) {
   const cursor = useRef<SVGLineElement>(null);
   const from = evidence.timeS?.[0] ?? 0;
   const to = evidence.timeS?.[evidence.timeS.length - 1] ?? 0;
@@ -98,7 +98,7 @@ function Frame({ evidence }: { evidence: Evidence }) {
 }
 
 /** Where the finding says that it is. */
-function Spans({ finding, from, to }: { finding: FindingFacts; from: number; to: number }) {
+function Spans({ finding, from, to }: { finding: EpisodeFinding; from: number; to: number }) {
   const across = (timeNs: number) => {
     const share = (timeNs / 1e9 - from) / Math.max(to - from, 1e-9);
     return LEFT + Math.min(Math.max(share, 0), 1) * (WIDTH - LEFT - RIGHT);
@@ -145,6 +145,6 @@ function short(value: number, range: number): string {
   return String(Number(value.toFixed(places)));
 }
 
-function words(finding: FindingFacts, { curves, timeS }: Evidence): string {
+function words(finding: EpisodeFinding, { curves, timeS }: Evidence): string {
   return `${curves.map(({ name }) => name).join(", ")} ${timeS ? "over time" : "in order"}, as ${finding.check} saw it`;
 }

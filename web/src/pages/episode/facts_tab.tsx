@@ -1,4 +1,4 @@
-import type { EpisodeFacts } from "../../api/episode";
+import type { EpisodeFacts } from "../../api/schema";
 import { getHistory } from "../../api/facts";
 import { useAnswer } from "../../api/use_answer";
 import { ConsentFact } from "./consent_fact";

@@ -1,19 +1,19 @@
 import { useEffect, useRef, useState } from "react";
-import type { FindingFacts } from "../../api/episode";
+import type { EpisodeFinding } from "../../api/schema";
 import { type Clock, clockText } from "../../player/clock";
 import { CheckWords } from "./check_words";
 import { EvidenceChart } from "./evidence_chart";
 import "./finding_card.css";
 import { selectFinding } from "./finding_choice";
 import { momentText } from "./wording";
+import { severityText } from "../../parts/severity";
 
 export interface FindingCardProps {
-  finding: FindingFacts;
+  finding: EpisodeFinding;
   clock: Clock;
   isChosen: boolean;
 }
 
-const words = { fail: "fails", quarantine: "needs a look", note: "note" };
 
 /** One finding: what, where, how much against which limit; opened, also what it was seen by. */
 export function FindingCard({ finding, clock, isChosen }: FindingCardProps) {
@@ -37,7 +37,7 @@ export function FindingCard({ finding, clock, isChosen }: FindingCardProps) {
         >
           <span aria-hidden>{isOpen ? "▾" : "▸"}</span> <code>{finding.check}</code>
         </button>
-        <span className={`chip ${finding.severity}`}>{words[finding.severity]}</span>
+        <span className={`chip ${finding.severity}`}>{severityText(finding.severity)}</span>
         {first && (
           <button
             type="button"
@@ -70,7 +70,7 @@ export function FindingCard({ finding, clock, isChosen }: FindingCardProps) {
 const MOST_MOMENTS = 12;
 
 /** Where else it was seen, if more than once. */
-function Moments({ finding, clock }: { finding: FindingFacts; clock: Clock }) {
+function Moments({ finding, clock }: { finding: EpisodeFinding; clock: Clock }) {
   if (finding.spans.length < 2) return null;
   return (
     <p className="finding-moments num">

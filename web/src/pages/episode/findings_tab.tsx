@@ -1,4 +1,4 @@
-import type { EpisodeFacts, FindingFacts } from "../../api/episode";
+import type { EpisodeFacts, EpisodeFinding } from "../../api/schema";
 import type { Clock } from "../../player/clock";
 import { FindingCard } from "./finding_card";
 import "./findings_tab.css";
@@ -16,7 +16,7 @@ export function FindingsTab({ episode, clock, chosen }: FindingsTabProps) {
   const sorted = byWeight(episode.findings);
   const grave = sorted.filter(({ severity }) => severity !== "note");
   const notes = sorted.filter(({ severity }) => severity === "note");
-  const card = (finding: FindingFacts) => (
+  const card = (finding: EpisodeFinding) => (
     <FindingCard key={finding.number} finding={finding} clock={clock} isChosen={finding.number === chosen} />
   );
   return (

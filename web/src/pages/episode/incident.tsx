@@ -1,4 +1,4 @@
-import type { EpisodeFacts } from "../../api/episode";
+import type { EpisodeFacts } from "../../api/schema";
 import type { Clock } from "../../player/clock";
 import { selectFinding } from "./finding_choice";
 import "./incident.css";

@@ -1,5 +1,5 @@
-import type { EpisodeFacts } from "../../api/episode";
-import { getLineage, type Lineage, type LineageEdge } from "../../api/facts";
+import type { EpisodeFacts, Lineage, LineageEdge } from "../../api/schema";
+import { getLineage } from "../../api/facts";
 import { useAnswer } from "../../api/use_answer";
 import { Link } from "../../parts/link";
 import { Notice, Waiting } from "../../parts/notice";

@@ -1,6 +1,7 @@
 import { useEffect, useState } from "react";
 import { below } from "../../api/episode";
-import { type Conversion, getConversion, type OtherFormat, startConversion } from "../../api/facts";
+import { getConversion, type OtherFormat, startConversion } from "../../api/facts";
+import type { Conversion } from "../../api/schema";
 import { useSession } from "../../api/session";
 import { bytesText } from "./wording";
 

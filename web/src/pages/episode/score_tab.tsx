@@ -1,5 +1,5 @@
-import type { EpisodeFacts } from "../../api/episode";
-import { type Distribution, getScore, type PartScore } from "../../api/facts";
+import type { EpisodeFacts, PartDistribution, ValueDistribution } from "../../api/schema";
+import { getScore } from "../../api/facts";
 import { useAnswer } from "../../api/use_answer";
 import { Notice, Waiting } from "../../parts/notice";
 import { DistributionStrip } from "./distribution_strip";
@@ -38,7 +38,7 @@ export function ScoreTab({ episode }: { episode: EpisodeFacts }) {
   );
 }
 
-function Part({ part }: { part: PartScore }) {
+function Part({ part }: { part: PartDistribution }) {
   const { percentile } = part.distribution;
   return (
     <li className="score-part">
@@ -56,7 +56,7 @@ function Part({ part }: { part: PartScore }) {
   );
 }
 
-function place({ percentile }: Distribution, task: string | null): string {
+function place({ percentile }: ValueDistribution, task: string | null): string {
   if (percentile === null) return "";
   return `Better than ${percent(percentile)} of ${task === null ? "those without a task" : "its task"}.`;
 }

@@ -1,5 +1,5 @@
 import { lazy, Suspense, useState } from "react";
-import type { EpisodeFacts } from "../../api/episode";
+import type { EpisodeFacts } from "../../api/schema";
 import type { Clock } from "../../player/clock";
 
 const ShareDialog = lazy(() => import("../../parts/share_dialog").then((found) => ({ default: found.ShareDialog })));

@@ -1,5 +1,5 @@
 import { type KeyboardEvent, useEffect, useState } from "react";
-import type { EpisodeFacts } from "../../api/episode";
+import type { EpisodeFacts } from "../../api/schema";
 import { useSession } from "../../api/session";
 import { keepInAddress, useAddress } from "../../parts/router";
 import type { Clock } from "../../player/clock";

@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
-import type { EpisodeFacts, FindingFacts } from "../../api/episode";
+import type { EpisodeFacts, EpisodeFinding } from "../../api/schema";
 import { byWeight, failureMoment, storyOf } from "./story";
 
-function finding(number: number, more: Partial<FindingFacts>): FindingFacts {
+function finding(number: number, more: Partial<EpisodeFinding>): EpisodeFinding {
   const plain = { number, check: "c", stream: null, value: null, limit: null, message: "m", spans: [], evidence: null };
   return { ...plain, severity: "note", ...more };
 }
 
-function at(startNs: number): FindingFacts["spans"] {
+function at(startNs: number): EpisodeFinding["spans"] {
   return [{ first: 0, stop: 1, start_ns: startNs, end_ns: startNs }];
 }
 

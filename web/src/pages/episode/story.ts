@@ -1,6 +1,7 @@
 // An episode's outcome in one sentence, and the moment it turns on: what a newcomer looks for.
-import type { EpisodeFacts, FindingFacts, Severity } from "../../api/episode";
+import type { EpisodeFacts, EpisodeFinding } from "../../api/schema";
 import { momentText } from "./wording";
+import { severityRank } from "../../parts/severity";
 
 export interface Story {
   tone: "good" | "warn" | "bad" | "note";
@@ -10,19 +11,17 @@ export interface Story {
   cause: string;
   /** The moment it turns on, and what it is called ("the fall"). */
   moment: { timeNs: number; name: string } | null;
-  finding: FindingFacts | null;
+  finding: EpisodeFinding | null;
 }
 
-const weight: Record<Severity, number> = { fail: 0, quarantine: 1, note: 2 };
-
 /** Findings as people want them: the gravest first, then by time; those of no moment last. */
-export function byWeight(findings: FindingFacts[]): FindingFacts[] {
+export function byWeight(findings: EpisodeFinding[]): EpisodeFinding[] {
   return [...findings].sort(
-    (a, b) => weight[a.severity] - weight[b.severity] || momentOf(a) - momentOf(b) || a.number - b.number,
+    (a, b) => severityRank(a.severity) - severityRank(b.severity) || momentOf(a) - momentOf(b) || a.number - b.number,
   );
 }
 
-function momentOf(finding: FindingFacts): number {
+function momentOf(finding: EpisodeFinding): number {
   return finding.spans[0]?.start_ns ?? Number.POSITIVE_INFINITY;
 }
 
@@ -44,7 +43,7 @@ export function failureMoment(episode: EpisodeFacts): { timeNs: number; name: st
 }
 
 /** The finding that saw this failure happen. */
-function witness(episode: EpisodeFacts, mode: string): FindingFacts | null {
+function witness(episode: EpisodeFacts, mode: string): EpisodeFinding | null {
   return byWeight(episode.findings).find(({ check, spans }) => spans.length > 0 && isOf(check, mode)) ?? null;
 }
 
@@ -84,7 +83,7 @@ export function storyOf(episode: EpisodeFacts): Story {
   return { tone, verdict, cause: gravest.message, moment: placeOf(gravest), finding: gravest };
 }
 
-function placeOf(finding: FindingFacts | null): Story["moment"] {
+function placeOf(finding: EpisodeFinding | null): Story["moment"] {
   const first = finding?.spans[0];
   return first ? { timeNs: first.start_ns, name: "the moment" } : null;
 }

@@ -1,8 +1,8 @@
-import type { StreamFacts } from "../../api/episode";
+import type { EpisodeStream } from "../../api/schema";
 import "./stream_table.css";
 
 /** Every stream with its rate, as stated and as it is, its samples and its gaps. */
-export function StreamTable({ streams }: { streams: StreamFacts[] }) {
+export function StreamTable({ streams }: { streams: EpisodeStream[] }) {
   return (
     <div className="stream-table" tabIndex={0} role="region" aria-label="Streams">
       <table>
@@ -45,7 +45,7 @@ export function StreamTable({ streams }: { streams: StreamFacts[] }) {
   );
 }
 
-function rate({ rate_hz, measured_hz }: StreamFacts): string {
+function rate({ rate_hz, measured_hz }: EpisodeStream): string {
   if (measured_hz === null) return rate_hz === null ? "–" : `${rate_hz} Hz`;
   const measured = measured_hz >= 100 ? measured_hz.toFixed(0) : measured_hz.toFixed(1);
   return rate_hz !== null && Math.abs(measured_hz - rate_hz) > 0.05 * rate_hz ? `${measured} of ${rate_hz} Hz` : `${measured} Hz`;

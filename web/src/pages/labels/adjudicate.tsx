@@ -1,5 +1,6 @@
 import { useState } from "react";
-import { acceptPair, type Adjudication, decideCard, getAdjudication } from "../../api/labels";
+import { acceptPair, decideCard, getAdjudication } from "../../api/labels";
+import type { AdjudicationFacts } from "../../api/schema";
 import { getEpisode } from "../../api/episode";
 import { getStamps } from "../../api/stamps";
 import { useAnswer } from "../../api/use_answer";
@@ -21,7 +22,7 @@ export function Adjudicate({ pair }: { pair: string }) {
   return <Deciding first={answer.value} />;
 }
 
-function Deciding({ first }: { first: Adjudication }) {
+function Deciding({ first }: { first: AdjudicationFacts }) {
   const [held, setHeld] = useState(first);
   const [place, setPlace] = useState(() => nextCard(first.cards, -1));
   const [error, setError] = useState<string | null>(null);
@@ -31,7 +32,7 @@ function Deciding({ first }: { first: Adjudication }) {
   const stamps = useAnswer((signal) => getStamps(episode, held.reference, signal), [episode, held.reference]);
   const isOver = held.facts.state === "done";
   const card = held.cards[place];
-  const send = (asked: Promise<Adjudication>, then: (now: Adjudication) => void) => {
+  const send = (asked: Promise<AdjudicationFacts>, then: (now: AdjudicationFacts) => void) => {
     setBusy(true);
     setError(null);
     asked
@@ -91,7 +92,7 @@ function Deciding({ first }: { first: Adjudication }) {
 }
 
 interface EndProps {
-  held: Adjudication;
+  held: AdjudicationFacts;
   isReady: boolean;
   isBusy: boolean;
   accept: () => void;

@@ -1,9 +1,10 @@
 import { useState } from "react";
-import { assignTask, getPeople, type LabelTask } from "../../api/labels";
+import { assignTask, getPeople } from "../../api/labels";
+import type { ListedTask } from "../../api/schema";
 import { useAnswer } from "../../api/use_answer";
 
 /** Who has a task; a lead may give it to somebody else. */
-export function AssignChoice({ task, again }: { task: LabelTask; again: () => void }) {
+export function AssignChoice({ task, again }: { task: ListedTask; again: () => void }) {
   const people = useAnswer(getPeople, []);
   const [error, setError] = useState<string | null>(null);
   const names = [...new Set([...(task.assigned_to ? [task.assigned_to] : []), ...(people.value ?? []).map((each) => each.name)])];

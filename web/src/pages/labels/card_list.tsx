@@ -1,8 +1,8 @@
-import type { Adjudication, Card } from "../../api/labels";
+import type { AdjudicationFacts, DisagreementCard } from "../../api/schema";
 import { LaneStrip } from "./lane_strip";
 
 interface Props {
-  held: Adjudication;
+  held: AdjudicationFacts;
   place: number;
   onChoose: (place: number) => void;
 }
@@ -11,9 +11,9 @@ interface Props {
 export function CardList({ held, place, onChoose }: Props) {
   const current = held.cards[place];
   const title = current?.lane_title;
-  const lane = (lanes: Adjudication["first"]) => lanes.find((each) => each.name === title) ?? lanes[0];
+  const lane = (lanes: AdjudicationFacts["first"]) => lanes.find((each) => each.name === title) ?? lanes[0];
   const span = held.end_ns - held.start_ns;
-  const share = (card: Card) => (card.kind === "outcome" ? 1 : Math.min(Math.max((card.start_ns - held.start_ns) / span, 0), 1));
+  const share = (card: DisagreementCard) => (card.kind === "outcome" ? 1 : Math.min(Math.max((card.start_ns - held.start_ns) / span, 0), 1));
   return (
     <section className="card-list" aria-label="Both versions">
       <div className="card-list-marks">

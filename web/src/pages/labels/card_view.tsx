@@ -1,6 +1,6 @@
 import { useState } from "react";
-import { type Adjudication, type Card, getEvents } from "../../api/labels";
-import type { EpisodeFacts } from "../../api/episode";
+import { getEvents } from "../../api/annotation";
+import type { AdjudicationFacts, DisagreementCard, EpisodeFacts } from "../../api/schema";
 import { useAnswer } from "../../api/use_answer";
 import { useShortcuts } from "../../parts/shortcuts";
 import { clockText } from "../../player/clock";
@@ -17,8 +17,8 @@ export interface Decision {
 }
 
 interface Props {
-  card: Card;
-  held: Adjudication;
+  card: DisagreementCard;
+  held: AdjudicationFacts;
   episode: EpisodeFacts;
   stamps: Float64Array | null;
   isOver: boolean;

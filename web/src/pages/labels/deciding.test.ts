@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import type { Card } from "../../api/labels";
+import type { DisagreementCard } from "../../api/schema";
 import { around, frameOf, inkOf, nextCard } from "./deciding";
 
 const decided = { choice: "first" as const, frame: null, label: null, by: "lee", at: "" };
 
-function card(id: string, isDecided = false): Card {
-  return { id, start_ns: 2e9, end_ns: 2.1e9, decided: isDecided ? decided : null } as Card;
+function card(id: string, isDecided = false): DisagreementCard {
+  return { id, start_ns: 2e9, end_ns: 2.1e9, decided: isDecided ? decided : null } as DisagreementCard;
 }
 
 describe("deciding", () => {

@@ -1,9 +1,9 @@
 // Which card comes next, and how frames and labels are shown.
-import type { Card } from "../../api/labels";
+import type { DisagreementCard } from "../../api/schema";
 import { frameAt } from "../../player/clock";
 
 /** The next card after a place that is not decided, else any before it, else the end. */
-export function nextCard(cards: Card[], place: number): number {
+export function nextCard(cards: DisagreementCard[], place: number): number {
   const after = cards.findIndex((card, at) => at > place && !card.decided);
   if (after >= 0) return after;
   const before = cards.findIndex((card) => !card.decided);
@@ -21,7 +21,7 @@ export function inkOf(label: string, labels: string[]): string {
 }
 
 /** A little more than what is disputed, so that one sees what leads to it. */
-export function around(card: Card, startNs: number, endNs: number): [number, number] {
+export function around(card: DisagreementCard, startNs: number, endNs: number): [number, number] {
   const margin = Math.max(5e8, (card.end_ns - card.start_ns) * 0.75);
   return [Math.max(card.start_ns - margin, startNs), Math.min(card.end_ns + margin, endNs)];
 }

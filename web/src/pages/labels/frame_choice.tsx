@@ -1,12 +1,12 @@
 import { address } from "../../api/client";
-import { below, type EpisodeFacts } from "../../api/episode";
-import type { Card, Side } from "../../api/labels";
+import { below } from "../../api/episode";
+import type { DisagreementCard, DisagreementSide, EpisodeFacts } from "../../api/schema";
 import { clockText } from "../../player/clock";
 import type { Decision } from "./card_view";
 import { spoken } from "./words";
 
 interface Props {
-  card: Card;
+  card: DisagreementCard;
   episode: EpisodeFacts;
   reference: string;
   stamps: Float64Array | null;
@@ -24,7 +24,7 @@ export function FrameChoice({ card, episode, reference, stamps, frame, isOver, n
   const isVideo = episode.streams.some((stream) => stream.path === reference && stream.kind === "video");
   const picture = (at: number) =>
     isVideo ? address(below(episode.id, "picture"), { stream: reference, frame: at, width: WIDTH }) : null;
-  const time = (at: number, side?: Side) => side?.time_ns ?? stamps?.[at] ?? null;
+  const time = (at: number, side?: DisagreementSide) => side?.time_ns ?? stamps?.[at] ?? null;
   const sides = [
     { name: "First", choice: "first" as const, side: card.first, key: "1" },
     { name: "Second", choice: "second" as const, side: card.second, key: "2" },

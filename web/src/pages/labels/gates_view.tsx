@@ -1,4 +1,4 @@
-import type { Gates } from "../../api/labels";
+import type { GateFacts } from "../../api/schema";
 import "./gates_view.css";
 import { figure, lowestKappa, plural, share, spoken } from "./words";
 
@@ -10,7 +10,7 @@ interface Gate {
 }
 
 /** The three gates of agreement, each with what it asks for. */
-export function GatesView({ gates }: { gates: Gates }) {
+export function GatesView({ gates }: { gates: GateFacts }) {
   return (
     <ul className="gates" aria-label="Agreement">
       {gatesOf(gates).map((gate) => (
@@ -24,7 +24,7 @@ export function GatesView({ gates }: { gates: Gates }) {
   );
 }
 
-function gatesOf(gates: Gates): Gate[] {
+function gatesOf(gates: GateFacts): Gate[] {
   const kappa = lowestKappa(gates);
   const [low] = gates.hit_rate_bounds;
   return [

@@ -1,10 +1,10 @@
-import type { Lane } from "../../api/episode";
+import type { LaneFacts } from "../../api/schema";
 import { shareOf } from "../../player/timeline_rows";
 import { inkOf } from "./deciding";
 
 interface Props {
   name: string;
-  lane: Lane | undefined;
+  lane: LaneFacts | undefined;
   startNs: number;
   endNs: number;
   /** What is disputed, drawn as a frame. */

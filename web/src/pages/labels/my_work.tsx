@@ -1,4 +1,5 @@
-import { getMyWork, type MyWork } from "../../api/labels";
+import { getMyWork } from "../../api/labels";
+import type { MyWork } from "../../api/schema";
 import { useAnswer } from "../../api/use_answer";
 import { Notice, Waiting } from "../../parts/notice";
 import { GatesView } from "./gates_view";

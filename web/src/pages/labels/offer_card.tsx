@@ -1,11 +1,12 @@
 import { useState } from "react";
-import { type Offer, takeTask } from "../../api/labels";
+import { takeTask } from "../../api/labels";
+import type { QueueOffer } from "../../api/schema";
 import { go } from "../../parts/router";
 import { useShortcuts } from "../../parts/shortcuts";
 import { plural } from "./words";
 
 interface Props {
-  offer: Offer;
+  offer: QueueOffer;
   isFirst: boolean;
   again: () => void;
 }

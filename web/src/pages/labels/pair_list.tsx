@@ -1,4 +1,5 @@
-import { getPairs, type PairFacts } from "../../api/labels";
+import { getPairs } from "../../api/labels";
+import type { PairFacts } from "../../api/schema";
 import { useAnswer } from "../../api/use_answer";
 import { Link } from "../../parts/link";
 import { Notice, Waiting } from "../../parts/notice";

@@ -1,4 +1,5 @@
-import { getAgreement, getPeople, type Person } from "../../api/labels";
+import { getAgreement, getPeople } from "../../api/labels";
+import type { AnnotatorFacts } from "../../api/schema";
 import { useAnswer } from "../../api/use_answer";
 import { Link } from "../../parts/link";
 import { Notice, Waiting } from "../../parts/notice";
@@ -43,7 +44,7 @@ export function People() {
   );
 }
 
-function PersonTable({ people }: { people: Person[] }) {
+function PersonTable({ people }: { people: AnnotatorFacts[] }) {
   return (
     <div className="card labels-scroll">
       <table className="labels-table">
@@ -70,7 +71,7 @@ function PersonTable({ people }: { people: Person[] }) {
   );
 }
 
-function PersonRow({ person }: { person: Person }) {
+function PersonRow({ person }: { person: AnnotatorFacts }) {
   const gates = person.figures;
   const kappa = gates && lowestKappa(gates);
   const near = gates?.mean_difference_frames ?? null;

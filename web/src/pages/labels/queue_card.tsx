@@ -1,10 +1,10 @@
-import type { LabelQueue, Making } from "../../api/labels";
+import type { QueueBuild, QueueFacts } from "../../api/schema";
 import { Link } from "../../parts/link";
 import { StageBar } from "./stage_bar";
 import { minutes, plural } from "./words";
 
 /** One queue: what it holds, how far it is, what it took. */
-export function QueueCard({ queue }: { queue: LabelQueue }) {
+export function QueueCard({ queue }: { queue: QueueFacts }) {
   const finished = (queue.counts.done ?? 0) + (queue.counts.submitted ?? 0);
   return (
     <li className="card queue-card">
@@ -47,7 +47,7 @@ export function QueueCard({ queue }: { queue: LabelQueue }) {
 }
 
 /** Proposals are made on the server, and go on when this page is closed. */
-function MakingBar({ making }: { making: Making }) {
+function MakingBar({ making }: { making: QueueBuild }) {
   const share = making.wanted ? (100 * making.made) / making.wanted : 0;
   return (
     <div className="queue-making" role="status">

@@ -1,5 +1,6 @@
 import { type FormEvent, type ReactNode, useEffect, useState } from "react";
-import { getQueuePreview, getTaxonomies, makeQueue, type NewQueue, type QueueWish } from "../../api/labels";
+import { getQueuePreview, getTaxonomies, makeQueue, type QueueWish } from "../../api/labels";
+import type { NewQueue } from "../../api/schema";
 import { useAnswer } from "../../api/use_answer";
 
 interface Props {
@@ -12,7 +13,7 @@ const LEAST_DOUBLE = 10;
 /** Makes a queue from a query, and says what it will hold before it is made. */
 export function QueueForm({ onMade, onCancel }: Props) {
   const taxonomies = useAnswer(getTaxonomies, []);
-  const [wanted, setWanted] = useState<NewQueue>(() => ({
+  const [wanted, setWanted] = useState<Required<NewQueue>>(() => ({
     name: `labels-${new Date().toISOString().slice(0, 10)}`,
     query: "",
     taxonomy: "",

@@ -1,6 +1,5 @@
 import { useMemo } from "react";
-import type { EpisodeFacts } from "../../api/episode";
-import type { LabelEvent } from "../../api/labels";
+import type { EpisodeFacts, EventFacts } from "../../api/schema";
 import { getTrace, type Trace } from "../../api/signal";
 import { useAnswer } from "../../api/use_answer";
 import { clockText } from "../../player/clock";
@@ -11,7 +10,7 @@ interface Props {
   episode: EpisodeFacts;
   /** Events that the rule goes by, the surest first. */
   wanted: string[];
-  events: LabelEvent[];
+  events: EventFacts[];
   startNs: number;
   endNs: number;
   marks: { timeNs: number; className: string }[];

@@ -1,4 +1,5 @@
-import { type LabelTask, getTasks } from "../../api/labels";
+import { getTasks } from "../../api/labels";
+import type { ListedTask } from "../../api/schema";
 import { useAnswer } from "../../api/use_answer";
 import { Link } from "../../parts/link";
 import { Notice, Waiting } from "../../parts/notice";
@@ -56,7 +57,7 @@ export function Submitted() {
   );
 }
 
-function TaskTable({ tasks, again }: { tasks: LabelTask[]; again?: () => void }) {
+function TaskTable({ tasks, again }: { tasks: ListedTask[]; again?: () => void }) {
   return (
     <div className="card labels-scroll">
       <table className="labels-table">

@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useState } from "react";
-import { type EpisodeFacts, getEpisode } from "../../api/episode";
-import { acceptTask, getTasks, getTaskPreview, returnTask, type TaskPreview } from "../../api/labels";
+import { getEpisode } from "../../api/episode";
+import type { EpisodeFacts, TaskPreview } from "../../api/schema";
+import { acceptTask, getTasks, getTaskPreview, returnTask } from "../../api/labels";
 import { useAnswer } from "../../api/use_answer";
 import { Link } from "../../parts/link";
 import { Notice, Waiting } from "../../parts/notice";

@@ -1,11 +1,11 @@
-import type { LabelTask } from "../../api/labels";
+import type { ListedTask } from "../../api/schema";
 import { Link } from "../../parts/link";
 import { minutes, plural, shortId, stateWords, when } from "./words";
 
 const chips: Record<string, string> = { returned: "quarantined", done: "accepted", submitted: "" };
 
 /** One task of mine, with why it came back. */
-export function TaskRow({ task }: { task: LabelTask }) {
+export function TaskRow({ task }: { task: ListedTask }) {
   const isMine = task.state === "working" || task.state === "returned" || task.state === "open";
   return (
     <li className="task-row">

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { Gates } from "../../api/labels";
+import type { GateFacts } from "../../api/schema";
 import { biasWords, lowestKappa, minutes, plural } from "./words";
 
-const gates: Gates = {
+const gates: GateFacts = {
   episodes: 3,
   edit_score: 1,
   kappa: { phase: 0.9, hand: 0.7, outcome: null },

@@ -1,5 +1,5 @@
 // What the label pages say, in words that need no statistics.
-import type { Gates, LabelTask } from "../../api/labels";
+import type { GateFacts, ListedTask } from "../../api/schema";
 
 export function plural(count: number, noun: string, many = `${noun}s`): string {
   return `${count} ${count === 1 ? noun : many}`;
@@ -26,7 +26,7 @@ export function when(at: string): string {
 }
 
 /** A state as the person who works on it would say it. */
-export function stateWords(task: LabelTask): string {
+export function stateWords(task: ListedTask): string {
   const said: Record<string, string> = {
     open: "not begun",
     working: "begun",
@@ -38,7 +38,7 @@ export function stateWords(task: LabelTask): string {
 }
 
 /** How far from the others somebody's boundaries lie, and which way. */
-export function biasWords(gates: Gates): string {
+export function biasWords(gates: GateFacts): string {
   const bias = gates.bias_frames;
   if (bias === null) return "";
   if (Math.abs(bias) < 0.5) return "neither early nor late";
@@ -55,7 +55,7 @@ export function figure(value: number | null, digits = 2): string {
 }
 
 /** The lowest kappa counts: one label type that nobody agrees on is not mended by the others. */
-export function lowestKappa(gates: Gates): { name: string; value: number } | null {
+export function lowestKappa(gates: GateFacts): { name: string; value: number } | null {
   const known = Object.entries(gates.kappa).flatMap(([name, value]) => (value === null ? [] : [{ name, value }]));
   return known.length ? known.reduce((a, b) => (b.value < a.value ? b : a)) : null;
 }

@@ -1,16 +1,15 @@
-import type { EpisodeFacts, FindingFacts } from "../../api/episode";
-import type { Decided, ReviewItem, Turn } from "../../api/review";
+import type { DecidedItem, EpisodeFacts, EpisodeFinding, ReviewItem, ReviewTurn } from "../../api/schema";
 import { Link } from "../../parts/link";
 import { type Clock, clockText } from "../../player/clock";
 import "./item_panel.css";
 import { becauseOf, lotChip, plural, sentence, shortId } from "./words";
 
 export interface ItemPanelProps {
-  turn: Turn;
+  turn: ReviewTurn;
   item: ReviewItem;
   episode: EpisodeFacts;
   clock: Clock;
-  last: Decided | null;
+  last: DecidedItem | null;
   undo: () => void;
 }
 
@@ -71,7 +70,7 @@ export function ItemPanel({ turn, item, episode, clock, last, undo }: ItemPanelP
   );
 }
 
-function LastDecision({ last, undo }: { last: Decided; undo: () => void }) {
+function LastDecision({ last, undo }: { last: DecidedItem; undo: () => void }) {
   const { item, pulled, note } = last;
   if (!item.decision) return null;
   return (
@@ -89,7 +88,7 @@ function LastDecision({ last, undo }: { last: Decided; undo: () => void }) {
   );
 }
 
-function FindingLine({ finding, clock }: { finding: FindingFacts; clock: Clock }) {
+function FindingLine({ finding, clock }: { finding: EpisodeFinding; clock: Clock }) {
   const moment = finding.spans[0]?.start_ns;
   const show = () => {
     if (moment === undefined) return;

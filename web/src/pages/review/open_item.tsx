@@ -1,6 +1,5 @@
 import { lazy, Suspense, useEffect, useMemo, useRef, useState } from "react";
-import type { EpisodeFacts } from "../../api/episode";
-import type { ReviewItem, Turn } from "../../api/review";
+import type { EpisodeFacts, ReviewItem, ReviewTurn } from "../../api/schema";
 import { VerdictChip, Waiting } from "../../parts/notice";
 import { useShortcuts } from "../../parts/shortcuts";
 import { Cameras } from "../../player/cameras";
@@ -21,7 +20,7 @@ const RATE = 2;
 
 export interface OpenItemProps {
   queue: Queue;
-  turn: Turn;
+  turn: ReviewTurn;
   item: ReviewItem;
   episode: EpisodeFacts;
 }

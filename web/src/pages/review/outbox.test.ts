@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { StudioError } from "../../api/client";
-import type { Decided } from "../../api/review";
+import type { DecidedItem } from "../../api/schema";
 import { Outbox, type Sending } from "./outbox";
 
 class Memory {
@@ -13,7 +13,7 @@ function sending(key: string): Sending {
   return { kind: "decision", review: "r", episode: key, body: { key } };
 }
 
-const answer = {} as Decided;
+const answer = {} as DecidedItem;
 
 describe("Outbox", () => {
   it("keeps a decision before it is sent and forgets it when the server has it", async () => {

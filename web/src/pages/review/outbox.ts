@@ -1,7 +1,8 @@
 // Decisions on their way: kept in the browser until the server has them, so that none is lost
 // when the server stops or the window is closed. The same key sent twice is one decision.
 import { StudioError, sendJson } from "../../api/client";
-import { type Decided, itemAddress } from "../../api/review";
+import { itemAddress } from "../../api/review";
+import type { DecidedItem } from "../../api/schema";
 
 export interface Sending {
   kind: "decision" | "undo";
@@ -14,7 +15,7 @@ export interface Refused extends Sending {
   sentence: string;
 }
 
-type Send = (sending: Sending) => Promise<Decided>;
+type Send = (sending: Sending) => Promise<DecidedItem>;
 type Store = Pick<Storage, "getItem" | "setItem">;
 
 /** Answers that will be the same however often one asks. */
@@ -23,7 +24,7 @@ function isFinal(error: unknown): error is StudioError {
 }
 
 export class Outbox {
-  private running: Promise<Decided | null> | null = null;
+  private running: Promise<DecidedItem | null> | null = null;
   private timer = 0;
   private readonly listeners = new Set<() => void>();
   private shown: { waiting: Sending[]; refused: Refused[] };
@@ -53,7 +54,7 @@ export class Outbox {
   }
 
   /** Send all in order; the last answer, or null where the server does not answer. */
-  flush(): Promise<Decided | null> {
+  flush(): Promise<DecidedItem | null> {
     this.running ??= this.run().finally(() => {
       this.running = null;
     });
@@ -64,9 +65,9 @@ export class Outbox {
     this.write("refused", []);
   }
 
-  private async run(): Promise<Decided | null> {
+  private async run(): Promise<DecidedItem | null> {
     clearTimeout(this.timer);
-    let last: Decided | null = null;
+    let last: DecidedItem | null = null;
     for (;;) {
       // Read anew each time: another tab may have sent some.
       const next = this.read<Sending>("outbox")[0];
@@ -100,8 +101,8 @@ export class Outbox {
   }
 }
 
-function post(sending: Sending): Promise<Decided> {
-  return sendJson<Decided>("POST", `${itemAddress(sending.review, sending.episode)}/${sending.kind}`, sending.body);
+function post(sending: Sending): Promise<DecidedItem> {
+  return sendJson<DecidedItem>("POST", `${itemAddress(sending.review, sending.episode)}/${sending.kind}`, sending.body);
 }
 
 const boxes = new Map<string, Outbox>();

@@ -1,8 +1,8 @@
-import type { Review } from "../../api/review";
+import type { ReviewFacts } from "../../api/schema";
 import "./progress_bar.css";
 
 /** How much of a review is decided, the rejected part in its own colour. */
-export function ProgressBar({ review }: { review: Review }) {
+export function ProgressBar({ review }: { review: ReviewFacts }) {
   const { items, accepted, rejected } = review;
   const share = (count: number) => `${items ? (100 * count) / items : 0}%`;
   return (

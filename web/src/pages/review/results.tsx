@@ -1,5 +1,6 @@
 import { useEffect, useState } from "react";
-import { closeReview, getReview, type Review, type ReviewItem } from "../../api/review";
+import { closeReview, getReview } from "../../api/review";
+import type { ReviewFacts, ReviewItem } from "../../api/schema";
 import { useMay } from "../../api/session";
 import { useAnswer } from "../../api/use_answer";
 import { Link } from "../../parts/link";
@@ -60,7 +61,7 @@ export function Results({ name, others, onChange, onUndo }: ResultsProps) {
   );
 }
 
-function CloseButton({ review, left, onClosed }: { review: Review; left: number; onClosed: () => void }) {
+function CloseButton({ review, left, onClosed }: { review: ReviewFacts; left: number; onClosed: () => void }) {
   const mayJudge = useMay("judge");
   const [error, setError] = useState<Error | null>(null);
   if (review.closed_at) return <p className="muted">Closed on {review.closed_at.slice(0, 10)}.</p>;

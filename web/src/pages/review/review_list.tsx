@@ -1,5 +1,6 @@
 import { useState } from "react";
-import { getReviews, type Review } from "../../api/review";
+import { getReviews } from "../../api/review";
+import type { ReviewFacts } from "../../api/schema";
 import { useMay } from "../../api/session";
 import { useAnswer } from "../../api/use_answer";
 import { Link } from "../../parts/link";
@@ -49,7 +50,7 @@ export function ReviewList() {
   );
 }
 
-function ReviewCard({ review }: { review: Review }) {
+function ReviewCard({ review }: { review: ReviewFacts }) {
   const left = review.items - review.decided;
   const mayReview = useMay("annotate") && !review.closed_at;
   return (

@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from "react";
-import { type EpisodeFacts, getEpisode } from "../../api/episode";
-import { type Decided, skipItem, takeNext, type Turn } from "../../api/review";
+import { getEpisode } from "../../api/episode";
+import type { DecidedItem, EpisodeFacts, ReviewTurn } from "../../api/schema";
+import { skipItem, takeNext } from "../../api/review";
 import { useSession } from "../../api/session";
 import { dropDraft } from "./draft";
 import { newKey, type Outbox, outboxOf } from "./outbox";
@@ -13,7 +14,7 @@ export interface Choice {
 }
 
 export interface Queue {
-  turn: Turn | null;
+  turn: ReviewTurn | null;
   episode: EpisodeFacts | null;
   error: Error | null;
   /** Why the episode itself cannot be shown. */
@@ -21,7 +22,7 @@ export interface Queue {
   outbox: Outbox;
   /** A decision was made here and is not with the server yet. */
   isSending: boolean;
-  last: Decided | null;
+  last: DecidedItem | null;
   decide: (choice: Choice) => void;
   skip: () => void;
   undo: () => void;
@@ -32,9 +33,9 @@ export interface Queue {
 export function useQueue(name: string): Queue {
   const { name: who } = useSession();
   const outbox = outboxOf(who);
-  const [turn, setTurn] = useState<Turn | null>(null);
+  const [turn, setTurn] = useState<ReviewTurn | null>(null);
   const [error, setError] = useState<Error | null>(null);
-  const [last, setLast] = useState<Decided | null>(null);
+  const [last, setLast] = useState<DecidedItem | null>(null);
   const [isSending, setSending] = useState(false);
   const turnRef = useRef(turn);
   turnRef.current = turn;

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { EpisodeFacts } from "../../api/episode";
-import type { ReviewItem } from "../../api/review";
+import type { EpisodeFacts, ReviewItem } from "../../api/schema";
 import { becauseOf, firstPicture, nextMark, plural, sentence } from "./words";
 
 function item(because: string): ReviewItem {

@@ -1,6 +1,5 @@
 // What the review page says, in words that need no statistics.
-import type { EpisodeFacts, FindingFacts } from "../../api/episode";
-import type { ReviewItem } from "../../api/review";
+import type { EpisodeFacts, EpisodeFinding, ReviewItem } from "../../api/schema";
 
 const NEIGHBOUR = "neighbour of ";
 
@@ -31,7 +30,7 @@ export function firstPicture(episode: EpisodeFacts): number {
 }
 
 /** The findings that have a moment, in the order of time. */
-export function marksOf(episode: EpisodeFacts): { finding: FindingFacts; timeNs: number }[] {
+export function marksOf(episode: EpisodeFacts): { finding: EpisodeFinding; timeNs: number }[] {
   return episode.findings
     .flatMap((finding) => finding.spans.slice(0, 20).map(({ start_ns }) => ({ finding, timeNs: start_ns })))
     .sort((one, other) => one.timeNs - other.timeNs);
