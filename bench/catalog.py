@@ -32,10 +32,10 @@ from corporeal.catalog.workspace import CATALOG, Workspace, make_workspace
 from corporeal.release.creation import create_release
 
 TASKS = ("pick_place", "reach", "handover", "bimanual_lift", "walk", "walk_carry", "stand")
-CHECKS = ("joint_order", "camera_follows_motion", "no_gaps", "force_spikes", "self_collision")
+CHECKS = ("joints_swapped", "camera_late", "gap_in_stream", "force_spikes", "self_collision")
 QUERIES = (
     "task = pick_place and score > 0.8",
-    "task = pick_place and score > 0.8 and operator != op07 and has finding joint_order",
+    "task = pick_place and score > 0.8 and operator != op07 and has finding joints_swapped",
     "state = quarantined and recorded >= 2026-06-01",
     "operator = op11 and success = false",
     "session = s00123",

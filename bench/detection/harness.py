@@ -268,7 +268,7 @@ def inspect_folder(folder: Path, *, pictures: bool) -> tuple[Finding, ...]:
         robot = open_robot("g1")
         report = inspect(partial(open_dataset, folder, robot=robot), _request(pictures))
     except CorporealError as error:
-        return (Finding(str(error), check="readable", severity="fail"),)
+        return (Finding(str(error), check="episode_unreadable", severity="fail"),)
     found = list(report.batch.findings)
     for episode in report.episodes:
         found += [replace(each, episodes=(episode.index,)) for each in episode.assessment.findings]
@@ -314,7 +314,7 @@ def run_control(plan: Plan, kind: str, place: int | None, pictures: bool) -> Con
 
 
 # What is true of a kind of data, and so no false alarm.
-TRUE_OF = {"failed": {"outcome_agrees", "stays_upright", "base_height"}}
+TRUE_OF = {"failed": {"task_failed", "robot_fell", "base_height_wrong"}}
 
 
 def _alarms(findings: Sequence[Finding], kind: str) -> tuple[tuple[str, str | None, str, str], ...]:

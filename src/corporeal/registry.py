@@ -15,7 +15,7 @@ T = TypeVar("T")
 def plugins(package: str, constant: str, kind: type[T]) -> dict[str, T]:
     """The `constant` of every module in `package`, by the module's name, sorted."""
     found: dict[str, T] = {}
-    for name in _module_names(package):
+    for name in plugin_names(package):
         plugin = getattr(import_module(f"{package}.{name}"), constant, None)
         if not isinstance(plugin, kind):
             raise CorporealError(
@@ -27,7 +27,8 @@ def plugins(package: str, constant: str, kind: type[T]) -> dict[str, T]:
 
 
 @cache
-def _module_names(package: str) -> tuple[str, ...]:
+def plugin_names(package: str) -> tuple[str, ...]:
+    """The names of the modules in `package`, sorted; none of them is imported."""
     folder = import_module(package).__path__
     names = (module.name for module in pkgutil.iter_modules(folder))
     return tuple(sorted(name for name in names if not name.startswith("_")))

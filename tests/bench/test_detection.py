@@ -226,7 +226,7 @@ def test_there_are_faults_enough_and_each_is_named_by_a_check_that_exists() -> N
 
 
 def _fault(**changes: Any) -> Fault:
-    made = Fault("x", "time", "It.", lambda *_: None, frozenset({"no_gaps"}))  # type: ignore[arg-type]
+    made = Fault("x", "time", "It.", lambda *_: None, frozenset({"gap_in_stream"}))  # type: ignore[arg-type]
     return replace(made, **changes)
 
 
@@ -235,36 +235,36 @@ def _finding(check: str, stream: str | None = "a", **more: Any) -> Finding:
 
 
 def test_a_finding_of_another_check_detects_but_does_not_name() -> None:
-    judged = judge([_finding("sharp")], set(), Truth(("a",)), _fault())
+    judged = judge([_finding("picture_blurred")], set(), Truth(("a",)), _fault())
     assert judged["detected"]
     assert not judged["named"]
-    assert judged["others"] == ("sharp",)
+    assert judged["others"] == ("picture_blurred",)
 
 
 def test_a_finding_about_another_stream_does_not_name() -> None:
-    judged = judge([_finding("no_gaps", "b")], set(), Truth(("a",)), _fault())
+    judged = judge([_finding("gap_in_stream", "b")], set(), Truth(("a",)), _fault())
     assert not judged["named"]
-    assert judged["wrong_stream"] == ("no_gaps:b",)
+    assert judged["wrong_stream"] == ("gap_in_stream:b",)
 
 
 def test_notes_and_what_the_clean_episode_has_do_not_count() -> None:
-    found = [_finding("no_gaps", severity="note"), _finding("sharp", "b")]
-    judged = judge(found, {("sharp", "b")}, Truth(("a",)), _fault())
+    found = [_finding("gap_in_stream", severity="note"), _finding("picture_blurred", "b")]
+    judged = judge(found, {("picture_blurred", "b")}, Truth(("a",)), _fault())
     assert not judged["detected"]
 
 
 def test_the_distance_to_the_reported_frames_is_in_frames() -> None:
-    assert off_by(((10, 12),), [_finding("no_gaps", frames=((11, 20),))]) == 0
-    assert off_by(((10, 12),), [_finding("no_gaps", frames=((15, 20),))]) == 4
-    assert off_by(((10, 12),), [_finding("no_gaps", frames=((2, 5),))]) == 6
-    assert off_by(((10, 12),), [_finding("no_gaps")]) is None
+    assert off_by(((10, 12),), [_finding("gap_in_stream", frames=((11, 20),))]) == 0
+    assert off_by(((10, 12),), [_finding("gap_in_stream", frames=((15, 20),))]) == 4
+    assert off_by(((10, 12),), [_finding("gap_in_stream", frames=((2, 5),))]) == 6
+    assert off_by(((10, 12),), [_finding("gap_in_stream")]) is None
 
 
 def test_outcomes_are_counted_by_fault_kind_and_strength() -> None:
     trial = Trial("gap", "table", 0, 0.2, 0)
     outcomes = [
         Outcome(trial, detected=True, named=True, off_by=2.0, verdict="failed"),
-        Outcome(trial, detected=True, others=("sharp",), verdict="quarantined"),
+        Outcome(trial, detected=True, others=("picture_blurred",), verdict="quarantined"),
         Outcome(trial, skipped="no"),
         Outcome(replace(trial, strength=0.03)),
     ]

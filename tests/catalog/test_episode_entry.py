@@ -192,7 +192,7 @@ def test_evidence_is_kept_in_bounds_and_finite() -> None:
 
 def test_evidence_reaches_the_catalogue_with_the_finding(database: Database) -> None:
     findings = (
-        Finding("fell", check="stays_upright", severity="fail",
+        Finding("fell", check="robot_fell", severity="fail",
                 evidence={"time_s": np.arange(3.0), "tilt_deg": np.array([0.0, 45.0, 90.0])}),
         Finding("late", check="sync", severity="note"),
     )  # fmt: skip

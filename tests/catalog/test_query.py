@@ -67,6 +67,8 @@ def test_the_query_of_the_manual_is_read_as_it_sounds() -> None:
         ("rate.observations/imu < 98.5", Comparison("rate.observations/imu", "<", 98.5)),
         ("protocol = pick_place@1.0.0", Comparison("protocol", "=", "pick_place@1.0.0")),
         ("has finding severity fail", HasFinding(None, "fail")),
+        ("has finding stays_upright", HasFinding("robot_fell", None)),
+        ("has finding robot_fell", HasFinding("robot_fell", None)),
         ("has stream actions/joint_position", HasStream("actions/joint_position")),
         ("has document calibration", HasDocument("calibration")),
         ("in release walks@1.0.0 split train", InRelease("walks", "1.0.0", "train")),

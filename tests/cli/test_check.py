@@ -54,7 +54,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-ONLY = ("--only", "finite_values", "--only", "readable")
+ONLY = ("--only", "values_not_finite", "--only", "episode_unreadable")
 
 
 def test_good_data_exits_with_0(good: Path) -> None:
@@ -71,7 +71,7 @@ def test_bad_data_exits_with_1_and_says_what_and_where(mixed: Path) -> None:
     assert (first["verdict"], second["verdict"]) == ("accepted", "failed")
     assert (first["index"], second["index"]) == (0, 1)
     (finding,) = second["findings"]
-    assert finding["check"] == "finite_values"
+    assert finding["check"] == "values_not_finite"
     assert finding["stream"] == "observations/joint_position"
     assert finding["frames"] == [[100, 110]]
     assert report["set"]["findings"] == []
@@ -81,7 +81,7 @@ def test_the_table_for_people_leads_with_the_worst(mixed: Path) -> None:
     page = _run("check", mixed, *ONLY).stdout
     assert page.index("b.h5") < page.index("a.h5")
     assert "1 accepted, 0 quarantined, 1 failed of 2 under default@1.0.0" in page
-    assert "corporeal check --explain finite_values" in page
+    assert "corporeal check --explain values_not_finite" in page
 
 
 def test_reports_are_written_beside_the_table(mixed: Path, tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_reports_are_written_beside_the_table(mixed: Path, tmp_path: Path) -> No
     options = [*zip(("--html", "--junit", "--sarif"), files, strict=True)]
     result = _run("check", mixed, *ONLY, *(each for pair in options for each in pair))
     assert result.exit_code == 1
-    assert "finite_values" in files[0].read_text()
+    assert "values_not_finite" in files[0].read_text()
     assert ElementTree.parse(files[1]).getroot().tag == "testsuites"
     assert json.loads(files[2].read_text())["version"] == "2.1.0"
 
@@ -97,10 +97,10 @@ def test_reports_are_written_beside_the_table(mixed: Path, tmp_path: Path) -> No
 def test_sorted_failures_are_listed_by_reason(mixed: Path, tmp_path: Path) -> None:
     assert _run("check", mixed, *ONLY, "--sort", tmp_path / "sorted").exit_code == 1
     listed = json.loads(_run("failures", tmp_path / "sorted", "--json").stdout)
-    assert listed["reasons"] == {"finite_values": 1}
+    assert listed["reasons"] == {"values_not_finite": 1}
     assert listed["episodes"][0]["path"] == "failures/b.h5"
     result = _run("failures", tmp_path / "sorted", "--reason", "finite_value")
-    assert "finite_values" in str(result.exception)
+    assert "values_not_finite" in str(result.exception)
 
 
 def test_an_episode_cut_short_fails_and_its_neighbours_are_still_judged(
@@ -111,7 +111,7 @@ def test_an_episode_cut_short_fails_and_its_neighbours_are_still_judged(
     (tmp_path / "whole.h5").write_bytes(whole)
     report = json.loads(_run("check", tmp_path, *ONLY, "--json").stdout)
     assert [each["verdict"] for each in report["episodes"]] == ["failed", "accepted"]
-    assert report["episodes"][0]["findings"][0]["check"] == "readable"
+    assert report["episodes"][0]["findings"][0]["check"] == "episode_unreadable"
 
 
 def test_a_file_that_cannot_be_read_is_no_data_to_judge(mixed: Path, tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_a_set_without_episodes_is_not_accepted(
     [
         (("check",), "got no path"),
         (("check", "absent.h5"), "absent.h5 does not exist"),
-        (("check", "--explain", "joint_limit"), "joint_limits"),
+        (("check", "--explain", "joint_beyond_limits"), "joint_beyond_limit"),
         (("checks", "--topic", "joint"), "joints"),
         (("check", ".", "--only", "nonsense"), "nonsense"),
         (("failures", "."), "--sort"),
@@ -161,17 +161,19 @@ def test_a_policy_with_an_unknown_check_is_refused_with_its_line(
     good: Path, tmp_path: Path
 ) -> None:
     policy = tmp_path / "ours.yaml"
-    policy.write_text("document: policy\nname: ours\nversion: 1.0.0\nchecks:\n  no_gap: {}\n")
+    policy.write_text(
+        "document: policy\nname: ours\nversion: 1.0.0\nchecks:\n  gap_in_streams: {}\n"
+    )
     result = _run("check", good, "--policy", policy)
     assert isinstance(result.exception, CorporealError)
-    assert "no_gaps" in str(result.exception)
+    assert "gap_in_stream" in str(result.exception)
 
 
 def test_a_policy_decides_what_a_finding_means(mixed: Path, tmp_path: Path) -> None:
     policy = tmp_path / "ours.yaml"
     policy.write_text(
         "document: policy\nname: ours\nversion: 1.0.0\n"
-        "checks:\n  finite_values: {severity: quarantine}\n"
+        "checks:\n  values_not_finite: {severity: quarantine}\n"
     )
     report = json.loads(_run("check", mixed, *ONLY, "--policy", policy, "--json").stdout)
     assert report["episodes"][1]["verdict"] == "quarantined"
@@ -183,7 +185,8 @@ def test_the_catalogue_lists_every_check_and_explains_one() -> None:
 
     listed = json.loads(_run("checks", "--json").stdout)
     assert {each["check"] for each in listed} == set(checks())
-    page = _run("check", "--explain", "joint_limits").stdout
+    page = _run("check", "--explain", "joint_beyond_limit").stdout
+    assert _run("check", "--explain", "joint_limits").stdout == page
     assert "Why it matters" in page
     assert "margin" in page
 

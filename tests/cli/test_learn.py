@@ -31,9 +31,9 @@ def test_what_was_learnt_from_good_episodes_finds_a_drop(tmp_path: Path) -> None
     _record(tmp_path / "bad", 1, 22, fault_share=1, fault="drop")
     learnt = _run("learn", tmp_path / "good", "--out", tmp_path / "usual.npz", "--json")
     assert json.loads(learnt.stdout)["episodes"] >= 6
-    only = ("--only", "segments_are_usual", "--usual", tmp_path / "usual.npz", "--json")
+    only = ("--only", "segment_unusual", "--usual", tmp_path / "usual.npz", "--json")
     (episode,) = json.loads(_run("check", tmp_path / "bad", *only).stdout)["episodes"]
-    assert {finding["check"] for finding in episode["findings"]} == {"segments_are_usual"}
+    assert {finding["check"] for finding in episode["findings"]} == {"segment_unusual"}
     assert episode["verdict"] == "quarantined"
 
 

@@ -120,7 +120,7 @@ def test_the_demo_accepts_good_episodes_and_names_what_is_wrong_with_the_others(
     assert Path(report["picture"]).read_bytes().startswith(b"\x89PNG")
     assert "quarantined" in Path(report["report"]).read_text()
     listed = json.loads(_run("failures", tmp_path / "sorted", "--json").stdout)
-    assert all("outcome_agrees" in entry["reasons"] for entry in listed["episodes"])
+    assert all("task_failed" in entry["reasons"] for entry in listed["episodes"])
     assert len(list((tmp_path / "sorted" / "failures").iterdir())) == len(listed["episodes"])
 
 

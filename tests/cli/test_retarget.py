@@ -240,5 +240,5 @@ def test_a_second_that_nobody_saw_is_quarantined(tmp_path: Path) -> None:
     hidden = write_clip(tmp_path / "hidden.json", points)
     out = tmp_path / "hidden.h5"
     assert _run(hidden, "--out", out).exit_code == 0
-    checked = CliRunner().invoke(program(), ["check", str(out), "--only", "retarget_seen"])
+    checked = CliRunner().invoke(program(), ["check", str(out), "--only", "retarget_goal_unseen"])
     assert "was not seen for 1.00 s from 1.00 s on" in checked.stdout

@@ -126,7 +126,7 @@ def test_the_records_that_it_promises_are_there_and_hashes_hold(
     assert said["version"] == "1.2.0"
     assert said["types"] == ["Physical data collection"]
     assert said["use"] is None, "the catalogue knows of no use"
-    assert any("no_gaps" in each for each in said["limitations"])
+    assert any("gap_in_stream" in each for each in said["limitations"])
     assert "jane.doe" not in done.stdout
     assert len(said["sets"]["splits"]) == 2
     assert len(said["sets"]["episodes"]) == 40

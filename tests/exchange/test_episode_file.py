@@ -131,7 +131,7 @@ def test_pictures_of_odd_size_get_one_row_and_column_more(tmp_path: Path) -> Non
 def test_what_the_reader_complained_of_is_kept(tmp_path: Path) -> None:
     empty = ArraySignal(Stream(name="wrench", group="observations", shape=(6,)),
                         np.zeros(0, np.int64), np.zeros((0, 6), np.float32))  # fmt: skip
-    recording = _foreign(defects=(Defect("index_map", "rows out of order", 3, "action"),))
+    recording = _foreign(defects=(Defect("index_wrong", "rows out of order", 3, "action"),))
     recording = replace(recording, signals={**recording.signals, "wrench": empty})
     kept = write_recording(recording, tmp_path / "e.h5")
     assert kept.problems == ("action: rows out of order", "wrench: no sample")

@@ -27,9 +27,9 @@ def test_episodes_are_numbered_through_and_open_as_before() -> None:
 
 def test_defects_keep_pointing_at_their_episodes() -> None:
     defects = (
-        Defect("index_map", "one", episode=9),
-        Defect("index_map", "two", episodes=(5, 9, 77)),
-        Defect("metadata_agrees", "all"),
+        Defect("index_wrong", "one", episode=9),
+        Defect("index_wrong", "two", episodes=(5, 9, 77)),
+        Defect("metadata_wrong", "all"),
     )
     whole = joined([_dataset("a", (0, 1)), _dataset("b", (5, 9), defects)])
     assert [(each.episode, each.episodes) for each in whole.defects] == [

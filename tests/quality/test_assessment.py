@@ -107,6 +107,6 @@ def test_a_damaged_stream_fails_the_episode(
     label = "observations/joint_position"
     broken = _Broken(good.signals[label].spec, good.signals[label].time_ns)
     subject = Subject(replace(good, signals={**good.signals, label: broken}))
-    found = assess(subject, pictures=False, only=("readable",))
-    assert [(each.check, each.stream) for each in found.findings] == [("readable", label)]
+    found = assess(subject, pictures=False, only=("episode_unreadable",))
+    assert [(each.check, each.stream) for each in found.findings] == [("episode_unreadable", label)]
     assert found.verdict == "failed"

@@ -8,7 +8,8 @@ from typing import get_args
 import pytest
 
 from corporeal.episode.defect import DefectCheck
-from corporeal.quality.check import checks, explain
+from corporeal.errors import UnknownNameError
+from corporeal.quality.check import checks, explain, find_check, present_name
 from corporeal.quality.check_pages import default_document, index, page
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "corporeal" / "quality"
@@ -18,11 +19,42 @@ PAGES = Path(__file__).resolve().parents[2] / "docs" / "checks"
 @pytest.mark.parametrize("name", checks())
 def test_a_check_says_what_why_and_how_to_fix(name: str) -> None:
     told = explain(name)
-    assert told.title.endswith(".")
-    assert "\n" not in told.title
+    assert told.good.endswith(".")
+    assert "\n" not in told.good
     assert told.what.endswith(".")
     assert told.why.endswith(".")
     assert told.fix.endswith(".")
+
+
+@pytest.mark.parametrize("name", checks())
+def test_a_name_reads_as_a_title_of_two_to_four_words(name: str) -> None:
+    words = name.split("_")
+    assert 2 <= len(words) <= 4
+    assert explain(name).title.lower().split() == words
+
+
+def test_a_title_is_the_name_in_words() -> None:
+    assert explain("robot_fell").title == "Robot fell"
+    assert explain("imu_late").title == "IMU late"
+
+
+def test_a_former_name_belongs_to_one_check_and_is_no_name_of_today() -> None:
+    former = [name for check in checks().values() for name in check.formerly]
+    assert len(former) == len(set(former)) > 100
+    assert not set(former) & set(checks())
+
+
+@pytest.mark.parametrize("name", checks())
+def test_a_check_is_found_by_every_name_that_it_ever_had(name: str) -> None:
+    for known in (name, *checks()[name].formerly):
+        assert present_name(known) == name
+        assert find_check(known) == (name, checks()[name])
+
+
+def test_a_name_that_no_check_ever_had_stays() -> None:
+    assert present_name("of_somebody_else") == "of_somebody_else"
+    with pytest.raises(UnknownNameError, match="robot_fell"):
+        find_check("robot_fel")
 
 
 @pytest.mark.parametrize("name", checks())

@@ -28,7 +28,7 @@ def test_findings_in_pieces_count_frames_from_the_beginning() -> None:
     values = np.array(recording.signals[LABEL][:])
     values[[130, 770], 2] = np.nan
     bad = with_values(recording, LABEL, values)
-    only = ("finite_values",)
+    only = ("values_not_finite",)
     pieces = [
         (each, assess(Subject(each.recording), only=only)) for each in excerpts(bad, piece_s=4.0)
     ]
@@ -41,5 +41,5 @@ def test_a_check_assessed_in_one_piece_counts_as_assessed() -> None:
     recording = joints(frames=1000)
     pieces = [(each, assess(Subject(each.recording))) for each in excerpts(recording, piece_s=10.0)]
     reasons = combined(pieces).not_assessed
-    assert "joint_limits" in reasons  # no robot anywhere
-    assert "finite_values" not in reasons
+    assert "joint_beyond_limit" in reasons  # no robot anywhere
+    assert "values_not_finite" not in reasons

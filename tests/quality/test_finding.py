@@ -25,9 +25,11 @@ def test_the_worst_finding_decides() -> None:
 
 
 def test_json_has_the_fields_of_the_contract_and_no_nan() -> None:
-    finding = Finding("late", "camera", ((3, 5),), math.inf, 0.05, severity="fail", check="no_gaps")
+    finding = Finding(
+        "late", "camera", ((3, 5),), math.inf, 0.05, severity="fail", check="gap_in_stream"
+    )
     assert finding.to_json() == {
-        "check": "no_gaps",
+        "check": "gap_in_stream",
         "severity": "fail",
         "stream": "camera",
         "frames": [[3, 5]],

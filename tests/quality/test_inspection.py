@@ -12,14 +12,16 @@ from corporeal.quality.finding import Finding
 from corporeal.quality.inspection import EpisodeReport, Request, inspect, inspect_recording
 from corporeal.quality.policy import default_policy
 
-REQUEST = Request(default_policy(), pictures=False, only=("finite_values", "no_duplicates"))
+REQUEST = Request(
+    default_policy(), pictures=False, only=("values_not_finite", "episode_duplicated")
+)
 
 
 def test_the_bad_episode_is_named_and_the_others_are_accepted() -> None:
     report = inspect(SampleOpener(4, nan=(2,)), REQUEST)
     assert [each.verdict for each in report.episodes] == ["accepted"] * 2 + ["failed", "accepted"]
     (finding,) = report.episodes[2].findings
-    assert (finding.check, finding.frames) == ("finite_values", ((20, 23),))
+    assert (finding.check, finding.frames) == ("values_not_finite", ((20, 23),))
     assert not report.accepted
 
 
@@ -46,7 +48,9 @@ def test_progress_hears_of_every_episode() -> None:
 
 def test_what_the_batch_says_of_an_episode_counts_for_its_verdict() -> None:
     episode = EpisodeReport(1, "id", joints().source, Assessment((), {}))
-    twin = Finding("the same as 0", episodes=(0, 1), severity="quarantine", check="no_duplicates")
+    twin = Finding(
+        "the same as 0", episodes=(0, 1), severity="quarantine", check="episode_duplicated"
+    )
     assert replace(episode, batch_findings=(twin,)).verdict == "quarantined"
     assert episode.verdict == "accepted"
 

@@ -14,9 +14,10 @@ from corporeal.quality.subject import Subject
 from corporeal.quality.synopsis import synopsis
 
 MINE = (
-    "streams_present", "metadata_agrees", "index_map", "recording_complete", "real_instruction",
-    "outcome_agrees", "no_idle_padding", "episode_statistics_match", "no_duplicates",
-    "no_near_duplicates", "like_its_task", "statistics_match", "operator_share", "dataset_agrees",
+    "stream_missing", "metadata_wrong", "index_wrong", "recording_incomplete",
+    "instruction_meaningless", "task_failed", "idle_too_long", "episode_statistics_wrong",
+    "episode_duplicated", "episode_nearly_duplicated", "motion_unlike_task",
+    "dataset_statistics_wrong", "operator_dominates", "dataset_records_wrong",
 )  # fmt: skip
 
 
@@ -46,15 +47,15 @@ def test_real_episodes_have_no_findings_of_sets_and_records(shared_data: Path, n
 
 def test_the_statistics_of_the_gr1_set_are_those_of_its_data(shared_data: Path) -> None:
     _, whole = _assessed(shared_data / "lerobot" / "gr1_picknplace_v20")
-    assert "statistics_match" not in whole.not_assessed
+    assert "dataset_statistics_wrong" not in whole.not_assessed
     # The one thing that is wrong in this set, and known to be.
     assert [(each.check, each.stream) for each in whole.findings] == [
-        ("streams_present", "observation.images.egoview")
+        ("stream_missing", "observation.images.egoview")
     ]
 
 
 def test_the_statistics_of_every_g1_episode_are_those_of_its_data(shared_data: Path) -> None:
     single, whole = _assessed(shared_data / "lerobot" / "g1_inspire_v21_part")
-    assert all("episode_statistics_match" not in each.not_assessed for each in single)
-    assert [each.check for each in whole.findings] == ["index_map"]
+    assert all("episode_statistics_wrong" not in each.not_assessed for each in single)
+    assert [each.check for each in whole.findings] == ["index_wrong"]
     assert len(whole.findings[0].episodes) == 88

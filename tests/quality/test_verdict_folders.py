@@ -20,7 +20,7 @@ POLICY = Policy.parse("document: policy\nname: ours\nversion: 1.0.0\n")
 def _episode(folder: Path, number: int, severity: Severity | None) -> EpisodeReport:
     path = folder / f"episode_{number}.h5"
     path.write_bytes(f"data {number}".encode())
-    found = (Finding("it fell", severity=severity, check="stays_upright"),) if severity else ()
+    found = (Finding("it fell", severity=severity, check="robot_fell"),) if severity else ()
     return EpisodeReport(number, f"id{number}", path, Assessment(found, {}))
 
 
@@ -52,9 +52,20 @@ def test_every_episode_lies_under_its_verdict_and_where_it_was(
 def test_the_index_gives_the_reasons(report: Report, tmp_path: Path) -> None:
     sort_into(report, tmp_path / "sorted")
     entries = {entry.id: entry for entry in read_entries(tmp_path / "sorted")}
-    assert entries["id2"].reasons == ("stays_upright",)
+    assert entries["id2"].reasons == ("robot_fell",)
     assert entries["id2"].findings[0]["message"] == "it fell"
     assert entries["id3"].reasons == ()
+
+
+def test_an_index_of_before_a_check_was_renamed_tells_its_present_name(
+    report: Report, tmp_path: Path
+) -> None:
+    sort_into(report, tmp_path / "sorted")
+    index = tmp_path / "sorted" / INDEX
+    index.write_text(index.read_text("utf-8").replace("robot_fell", "stays_upright"), "utf-8")
+    entries = {entry.id: entry for entry in read_entries(tmp_path / "sorted")}
+    assert entries["id2"].reasons == ("robot_fell",)
+    assert entries["id2"].findings[0]["check"] == "robot_fell"
 
 
 def test_sorting_again_follows_a_changed_verdict(report: Report, tmp_path: Path) -> None:

@@ -72,9 +72,10 @@ def test_a_good_episode_is_accepted_by_every_gate(tmp_path: Path) -> None:
     assert [(each.check, each.message) for each in judged.findings] == []
     assert judged.verdict == "accepted"
     skipped = judged.not_assessed
-    for name in ("feet_slide", "feet_penetration", "no_self_collision", "joint_limits",
-                 "joint_speed", "no_teleports", "base_follows_feet", "base_height",
-                 "retarget_error", "retarget_converged", "retarget_contact"):  # fmt: skip
+    for name in ("foot_slides", "foot_below_ground", "self_collision", "joint_beyond_limit",
+                 "joint_too_fast", "joint_jumps", "base_drifts", "base_height_wrong",
+                 "retarget_off_goal", "retarget_not_converged",
+                 "retarget_contact_broken"):  # fmt: skip
         assert name not in skipped, skipped.get(name)
 
 

@@ -54,7 +54,7 @@ def test_a_newcomer_finds_the_fall_and_what_led_to_it(
     expect(happened).to_contain_text("the robot fell at 0:03.0, after contact at 0:02.5")
     happened.get_by_role("button", name="Go to the fall").click()
     page.wait_for_url("**t=3000000000**")
-    finding = page.get_by_role("listitem").filter(has_text="outcome_agrees").first
+    finding = page.get_by_role("listitem").filter(has_text="task_failed").first
     expect(finding).to_contain_text("Why it matters")
     page.get_by_role("tab", name="score").click()
     expect(page.get_by_role("tabpanel")).to_contain_text("episodes of reach")

@@ -108,7 +108,7 @@ def test_two_episodes_are_compared(
     assert (facts["success"]["a"], facts["success"]["b"]) == (True, False)
     assert facts["task"]["same"]
     checks = {each["check"]: each for each in said["findings"]}
-    assert (checks["outcome_agrees"]["a"], checks["outcome_agrees"]["b"]) == (0, 1)
+    assert (checks["task_failed"]["a"], checks["task_failed"]["b"]) == (0, 1)
 
 
 def test_malformed_comparisons_are_refused_in_a_sentence(

@@ -13,7 +13,7 @@ def test_findings_come_with_moments_and_finite_evidence(
 ) -> None:
     said = client.get(f"/api/episodes/{small_workspace.episodes[1]}").json()
     assert said["row"]["failure"] == "fall"
-    outcome = next(each for each in said["findings"] if each["check"] == "outcome_agrees")
+    outcome = next(each for each in said["findings"] if each["check"] == "task_failed")
     assert outcome["severity"] == "fail"
     drawn = [each for each in said["findings"] if each["evidence"]]
     assert drawn
@@ -75,8 +75,10 @@ def test_the_lineage_leads_to_the_operator(
 
 
 def test_a_check_explains_itself(client: TestClient) -> None:
-    said = client.get("/api/checks/stays_upright").json()
-    assert said["title"] == "The robot does not fall."
+    said = client.get("/api/checks/robot_fell").json()
+    assert said["title"] == "Robot fell"
+    assert said["good"] == "The robot does not fall."
+    assert client.get("/api/checks/stays_upright").json() == said
     assert said["why"]
     assert said["fix"]
     for strange in ("nope", "..%2f..%2fetc", "__init__"):

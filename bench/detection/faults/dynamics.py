@@ -26,7 +26,7 @@ Rng = np.random.Generator
 Injected = tuple[Recording, Truth]
 
 
-@fault({"torque_matches_dynamics", "effort_limits"}, strengths=(0.3, 0.5, 9.0), tolerance=0.5,
+@fault({"torque_mismatch", "torque_beyond_limit"}, strengths=(0.3, 0.5, 9.0), tolerance=0.5,
        unit="share too much")  # fmt: skip
 def torque_scaled(recording: Recording, rng: Rng, strength: float) -> Injected:
     """Every torque is too large: a wrong gear ratio, or a unit."""
@@ -36,7 +36,7 @@ def torque_scaled(recording: Recording, rng: Rng, strength: float) -> Injected:
     return put(recording, label, values), Truth((label,))
 
 
-@fault({"torque_matches_dynamics", "joint_signs"})
+@fault({"torque_mismatch", "joint_sign_flipped"})
 def torque_sign(recording: Recording, rng: Rng, strength: float) -> Injected:
     """Every torque has the wrong sign."""
     del rng, strength
@@ -44,7 +44,7 @@ def torque_sign(recording: Recording, rng: Rng, strength: float) -> Injected:
     return put(recording, label, -values_of(recording, label)), Truth((label,))
 
 
-@fault({"torque_matches_dynamics", "joint_signs", "joint_order"})
+@fault({"torque_mismatch", "joint_sign_flipped", "joints_swapped"})
 def one_torque_sign(recording: Recording, rng: Rng, strength: float) -> Injected:
     """The torque of one joint that carries weight has the wrong sign."""
     del strength
@@ -76,8 +76,8 @@ def force_spike(recording: Recording, rng: Rng, strength: float) -> Injected:
     return put(recording, label, values), Truth((label,), ((place, place + 1),))
 
 
-@fault({"force_saturation", "force_spikes", "frozen_signal", "effort_limits"}, strengths=(0.5, 0.8),
-       unit="of what it reached")  # fmt: skip
+@fault({"force_sensor_saturated", "force_spikes", "signal_frozen", "torque_beyond_limit"},
+       strengths=(0.5, 0.8), unit="of what it reached")  # fmt: skip
 def saturation(recording: Recording, rng: Rng, strength: float) -> Injected:
     """A force sensor is cut off: whatever is larger reads as the same number."""
     label = _wrench(recording, rng)
@@ -92,7 +92,7 @@ def saturation(recording: Recording, rng: Rng, strength: float) -> Injected:
 
 
 @fault(
-    {"effort_limits", "torque_matches_dynamics"},
+    {"torque_beyond_limit", "torque_mismatch"},
     strengths=(1.1, 1.3, 1.6),
     tolerance=1.3,
     unit="of its limit",
@@ -113,7 +113,7 @@ def torque_beyond_limit(recording: Recording, rng: Rng, strength: float) -> Inje
     return put(recording, label, values), Truth((label,), ((where.start, where.stop),))
 
 
-@fault({"force_bias", "torque_matches_dynamics", "feet_contact"}, strengths=(5, 20, 60),
+@fault({"force_sensor_biased", "torque_mismatch", "foot_load_mismatch"}, strengths=(5, 20, 60),
        tolerance=20, unit="N")  # fmt: skip
 def wrench_bias(recording: Recording, rng: Rng, strength: float) -> Injected:
     """A wrist's force sensor was not zeroed."""
@@ -127,7 +127,7 @@ def wrench_bias(recording: Recording, rng: Rng, strength: float) -> Injected:
     return put(recording, label, values), Truth((label,))
 
 
-@fault({"wrench_sides", "force_follows_motion", "feet_contact"}, data={"episode", "walk"})
+@fault({"foot_sensors_swapped", "force_late", "foot_load_mismatch"}, data={"episode", "walk"})
 def ankles_exchanged(recording: Recording, rng: Rng, strength: float) -> Injected:
     """The force sensors of the left and the right ankle are exchanged."""
     del rng, strength
@@ -144,7 +144,7 @@ def ankles_exchanged(recording: Recording, rng: Rng, strength: float) -> Injecte
     return put(put(recording, left, one), right, two), Truth((left, right))
 
 
-@fault({"no_self_collision"}, strengths=(0.01, 0.03), tolerance=0.03, unit="m")
+@fault({"self_collision"}, strengths=(0.01, 0.03), tolerance=0.03, unit="m")
 def self_collision(recording: Recording, rng: Rng, strength: float) -> Injected:
     """For half a second an arm is inside the body."""
     label = label_of(recording, *STATE)
@@ -197,7 +197,7 @@ def _colliding(
     return {name: float(q[good[0], joints.index(name)]) for name in arm}
 
 
-@fault({"end_effector_speed", "joint_speed", "no_teleports", "no_hidden_drops", "no_spikes"},
+@fault({"hand_too_fast", "joint_too_fast", "joint_jumps", "frames_dropped", "signal_spikes"},
        strengths=(4.0, 7.0, 12.0), tolerance=7.0, unit="m/s")  # fmt: skip
 def hand_too_fast(recording: Recording, rng: Rng, strength: float) -> Injected:
     """A hand sweeps away and back faster than any arm can."""

@@ -25,7 +25,7 @@ def _imu(recording: Recording, rng: Rng) -> str:
     return str(rng.choice(labels))
 
 
-@fault({"imu_gravity"})
+@fault({"imu_gravity_wrong"})
 def imu_in_g(recording: Recording, rng: Rng, strength: float) -> Injected:
     """Accelerations are in g, not in m/s2."""
     del strength
@@ -35,7 +35,7 @@ def imu_in_g(recording: Recording, rng: Rng, strength: float) -> Injected:
     return put(recording, label, values), Truth((label,))
 
 
-@fault({"imu_gravity", "imu_rotation", "imu_follows_motion"})
+@fault({"imu_gravity_wrong", "imu_rotation_wrong", "imu_late"})
 def imu_axes(recording: Recording, rng: Rng, strength: float) -> Injected:
     """The IMU's axes are turned: what is called z is not up."""
     del strength
@@ -46,7 +46,7 @@ def imu_axes(recording: Recording, rng: Rng, strength: float) -> Injected:
     return put(recording, label, values), Truth((label,))
 
 
-@fault({"imu_gravity", "imu_rotation", "imu_follows_motion"})
+@fault({"imu_gravity_wrong", "imu_rotation_wrong", "imu_late"})
 def imu_upside_down(recording: Recording, rng: Rng, strength: float) -> Injected:
     """Gravity has the wrong sign: the IMU reads -g at rest."""
     del strength
@@ -56,7 +56,7 @@ def imu_upside_down(recording: Recording, rng: Rng, strength: float) -> Injected
     return put(recording, label, values), Truth((label,))
 
 
-@fault({"imu_rotation", "imu_gravity", "imu_follows_motion"}, data={"episode", "walk"})
+@fault({"imu_rotation_wrong", "imu_gravity_wrong", "imu_late"}, data={"episode", "walk"})
 def gyro_in_degrees(recording: Recording, rng: Rng, strength: float) -> Injected:
     """Turning rates are in degrees per second."""
     del strength, rng
@@ -74,7 +74,7 @@ def _turn(recording: Recording) -> tuple[str, list[int]]:
     return label, list(columns)
 
 
-@fault({"quaternion_order", "stays_upright", "imu_gravity"})
+@fault({"quaternion_order_wrong", "robot_fell", "imu_gravity_wrong"})
 def quaternion_order(recording: Recording, rng: Rng, strength: float) -> Injected:
     """Quaternions are in x y z w order where w x y z is said."""
     del rng, strength
@@ -85,7 +85,7 @@ def quaternion_order(recording: Recording, rng: Rng, strength: float) -> Injecte
     return put(recording, label, values), Truth((label,))
 
 
-@fault({"quaternion_norm"}, strengths=(0.005, 0.02, 0.1), tolerance=0.02, unit="of 1")
+@fault({"quaternion_not_unit"}, strengths=(0.005, 0.02, 0.1), tolerance=0.02, unit="of 1")
 def quaternion_norm(recording: Recording, rng: Rng, strength: float) -> Injected:
     """Quaternions are not of length one."""
     del rng
@@ -95,7 +95,7 @@ def quaternion_norm(recording: Recording, rng: Rng, strength: float) -> Injected
     return put(recording, label, values), Truth((label,))
 
 
-@fault({"quaternion_continuity"}, strengths=(1, 5), unit="places")
+@fault({"quaternion_jumps"}, strengths=(1, 5), unit="places")
 def quaternion_sign(recording: Recording, rng: Rng, strength: float) -> Injected:
     """A quaternion changes its sign from one sample to the next."""
     label, turn = _turn(recording)
@@ -107,7 +107,7 @@ def quaternion_sign(recording: Recording, rng: Rng, strength: float) -> Injected
     return put(recording, label, values), Truth((label,), spots)
 
 
-@fault({"base_height", "base_follows_feet", "no_base_teleports"})
+@fault({"base_height_wrong", "base_drifts", "base_jumps"})
 def base_in_centimetres(recording: Recording, rng: Rng, strength: float) -> Injected:
     """The base's position is in centimetres."""
     del rng, strength
@@ -117,7 +117,7 @@ def base_in_centimetres(recording: Recording, rng: Rng, strength: float) -> Inje
     return put(recording, label, values), Truth((label,))
 
 
-@fault({"no_base_teleports", "base_follows_feet", "feet_slide"}, strengths=(0.03, 0.1, 0.5),
+@fault({"base_jumps", "base_drifts", "foot_slides"}, strengths=(0.03, 0.1, 0.5),
        tolerance=0.1, unit="m")  # fmt: skip
 def base_teleport(recording: Recording, rng: Rng, strength: float) -> Injected:
     """From one sample on the robot stands elsewhere: tracking was lost and found."""
@@ -130,7 +130,7 @@ def base_teleport(recording: Recording, rng: Rng, strength: float) -> Injected:
 
 
 @fault(
-    {"base_height", "stays_upright", "feet_penetration", "outcome_agrees"},
+    {"base_height_wrong", "robot_fell", "foot_below_ground", "task_failed"},
     strengths=(0.6, 0.9),
     unit="of the way down",
 )
@@ -185,7 +185,7 @@ def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     )
 
 
-@fault({"feet_slide", "base_follows_feet"}, strengths=(0.05, 0.15, 0.3), tolerance=0.15,
+@fault({"foot_slides", "base_drifts"}, strengths=(0.05, 0.15, 0.3), tolerance=0.15,
        unit="m/s")  # fmt: skip
 def foot_slide(recording: Recording, rng: Rng, strength: float) -> Injected:
     """The base glides for a second and a half while the feet stand."""
@@ -203,8 +203,8 @@ def foot_slide(recording: Recording, rng: Rng, strength: float) -> Injected:
     return put(recording, label, values), Truth(streams, ((where.start, where.stop),))
 
 
-@fault({"feet_penetration", "feet_contact", "base_height"}, strengths=(0.02, 0.05, 0.1),
-       tolerance=0.05, unit="m")  # fmt: skip
+@fault({"foot_below_ground", "foot_load_mismatch", "base_height_wrong"},
+       strengths=(0.02, 0.05, 0.1), tolerance=0.05, unit="m")  # fmt: skip
 def foot_penetration(recording: Recording, rng: Rng, strength: float) -> Injected:
     """The feet are below the floor throughout."""
     del rng
@@ -215,8 +215,8 @@ def foot_penetration(recording: Recording, rng: Rng, strength: float) -> Injecte
     return put(recording, label, values), Truth((label, state))
 
 
-@fault({"feet_contact", "feet_penetration", "base_height"}, strengths=(0.05, 0.15), tolerance=0.15,
-       unit="m")  # fmt: skip
+@fault({"foot_load_mismatch", "foot_below_ground", "base_height_wrong"},
+       strengths=(0.05, 0.15), tolerance=0.15, unit="m")  # fmt: skip
 def hovering(recording: Recording, rng: Rng, strength: float) -> Injected:
     """The robot stands above the floor throughout."""
     del rng

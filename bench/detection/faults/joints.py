@@ -31,7 +31,7 @@ Rng = np.random.Generator
 Injected = tuple[Recording, Truth]
 
 
-@fault({"finite_values"}, strengths=(1, 20), unit="samples")
+@fault({"values_not_finite"}, strengths=(1, 20), unit="samples")
 def not_a_number(recording: Recording, rng: Rng, strength: float) -> Injected:
     """A joint reading is NaN."""
     label = label_of(recording, *STATE)
@@ -42,7 +42,7 @@ def not_a_number(recording: Recording, rng: Rng, strength: float) -> Injected:
 
 
 @fault(
-    {"joint_limits", "no_teleports", "no_spikes"},
+    {"joint_beyond_limit", "joint_jumps", "signal_spikes"},
     strengths=(0.02, 0.07, 0.2),
     tolerance=0.07,
     unit="of its range",
@@ -98,7 +98,7 @@ def _range(joint: Joint) -> tuple[float, float]:
 
 
 @fault(
-    {"joint_speed", "no_teleports", "end_effector_speed", "no_spikes"},
+    {"joint_too_fast", "joint_jumps", "hand_too_fast", "signal_spikes"},
     strengths=(1.02, 1.15, 2.0),
     tolerance=1.15,
     unit="of its limit",
@@ -130,7 +130,7 @@ def too_fast(recording: Recording, rng: Rng, strength: float) -> Injected:
 
 
 @fault(
-    {"frozen_signal", "joints_respond", "velocity_matches_position"},
+    {"signal_frozen", "joint_stuck", "velocity_mismatch"},
     strengths=(0.3, 1.0, 3.0),
     tolerance=1.0,
     unit="s",
@@ -149,7 +149,7 @@ def frozen_joint(recording: Recording, rng: Rng, strength: float) -> Injected:
 
 
 @fault(
-    {"frozen_signal", "joints_respond", "something_moves"},
+    {"signal_frozen", "joint_stuck", "nothing_moves"},
     strengths=(0.5, 1.0, 3.0),
     tolerance=1.0,
     unit="s",
@@ -166,7 +166,7 @@ def frozen_state(recording: Recording, rng: Rng, strength: float) -> Injected:
 
 
 @fault(
-    {"no_spikes", "joint_speed", "no_teleports", "joint_limits", "velocity_matches_position"},
+    {"signal_spikes", "joint_too_fast", "joint_jumps", "joint_beyond_limit", "velocity_mismatch"},
     strengths=(0.1, 0.3, 1.0),
     tolerance=0.3,
     unit="rad",
@@ -182,8 +182,8 @@ def spike(recording: Recording, rng: Rng, strength: float) -> Injected:
 
 
 @fault(
-    {"no_teleports", "joint_speed", "no_spikes", "end_effector_speed", "no_hidden_drops",
-     "joint_offsets", "velocity_matches_position"},
+    {"joint_jumps", "joint_too_fast", "signal_spikes", "hand_too_fast", "frames_dropped",
+     "joint_offset", "velocity_mismatch"},
     strengths=(0.1, 0.3, 1.0), tolerance=0.3, unit="rad",
 )  # fmt: skip
 def teleport(recording: Recording, rng: Rng, strength: float) -> Injected:
@@ -206,8 +206,8 @@ def _angles(recording: Recording, label: str) -> list[int]:
     return found
 
 
-@fault({"no_tremor", "no_spikes", "joint_speed"}, strengths=(0.005, 0.02, 0.05), tolerance=0.02,
-       unit="rad")  # fmt: skip
+@fault({"joint_trembles", "signal_spikes", "joint_too_fast"},
+       strengths=(0.005, 0.02, 0.05), tolerance=0.02, unit="rad")  # fmt: skip
 def tremor(recording: Recording, rng: Rng, strength: float) -> Injected:
     """A joint shakes at 8 to 12 Hz for three seconds."""
     label = label_of(recording, *STATE)
@@ -301,7 +301,7 @@ def _sides(recording: Recording, rng: Rng) -> tuple[tuple[str, ...], tuple[str, 
     return tuple(one for one, _ in pairs), tuple(two for _, two in pairs)
 
 
-_ORDER = {"joint_order", "joint_names", "joint_order_is_usual"}
+_ORDER = {"joints_swapped", "joint_names_wrong", "columns_unusual"}
 
 
 def _swap(which: str, choose: Callable[..., tuple[tuple[str, ...], tuple[str, ...]]], what: str,
@@ -346,8 +346,8 @@ def _flip(which: str) -> Fault:
     inject.__name__ = f"sign_flipped_{which}"
     where = which if which != "both" else "state and action"
     inject.__doc__ = f"A joint turns the other way in the {where}."
-    names = {"joint_signs", "joint_order", "joint_order_is_usual", "joint_limits"}
-    return fault(names if which == "both" else names - {"joint_limits"})(inject)
+    names = {"joint_sign_flipped", "joints_swapped", "columns_unusual", "joint_beyond_limit"}
+    return fault(names if which == "both" else names - {"joint_beyond_limit"})(inject)
 
 
 FLIPS = tuple(_flip(which) for which in ("state", "action", "both"))
@@ -377,7 +377,7 @@ def _degrees(which: str) -> Fault:
     inject.__name__ = f"degrees_{which}"
     where = which if which != "both" else "state and action"
     inject.__doc__ = f"Angles are in degrees in the {where}."
-    return fault({"angles_in_radians"})(inject)
+    return fault({"angles_in_degrees"})(inject)
 
 
 def _known(recording: Recording) -> set[str]:
@@ -388,7 +388,7 @@ def _known(recording: Recording) -> set[str]:
 DEGREES = tuple(_degrees(which) for which in ("state", "action", "both"))
 
 
-@fault({"gripper_direction", "joint_signs", "joints_respond"})
+@fault({"gripper_reversed", "joint_sign_flipped", "joint_stuck"})
 def gripper_inverted(recording: Recording, rng: Rng, strength: float) -> Injected:
     """A hand's command opens where its reading closes."""
     del strength
@@ -428,7 +428,7 @@ def _hand_columns(recording: Recording) -> list[tuple[str, str, int]]:
 
 
 @fault(
-    {"joint_offsets", "joint_order_is_usual", "joint_limits", "like_its_task"},
+    {"joint_offset", "columns_unusual", "joint_beyond_limit", "motion_unlike_task"},
     strengths=(0.05, 0.15, 0.3),
     tolerance=0.15,
     unit="rad",
@@ -443,7 +443,7 @@ def encoder_offset(recording: Recording, rng: Rng, strength: float) -> Injected:
     return put(recording, label, values), Truth((label, *([action] if action else [])))
 
 
-@fault({"velocity_matches_position", "angles_in_radians"}, strengths=(0.2, 0.5, 9.0),
+@fault({"velocity_mismatch", "angles_in_degrees"}, strengths=(0.2, 0.5, 9.0),
        tolerance=0.5, unit="share too much")  # fmt: skip
 def velocity_scaled(recording: Recording, rng: Rng, strength: float) -> Injected:
     """Joint velocities are too large throughout: gear ratio or unit."""
@@ -454,7 +454,7 @@ def velocity_scaled(recording: Recording, rng: Rng, strength: float) -> Injected
     return put(recording, label, values_of(recording, label) * (1 + strength)), Truth((label,))
 
 
-@fault({"velocity_matches_position", "joint_signs"})
+@fault({"velocity_mismatch", "joint_sign_flipped"})
 def velocity_sign(recording: Recording, rng: Rng, strength: float) -> Injected:
     """One joint's velocity has the wrong sign."""
     del strength
@@ -467,7 +467,7 @@ def velocity_sign(recording: Recording, rng: Rng, strength: float) -> Injected:
     return put(recording, label, values), Truth((label,))
 
 
-@fault({"something_moves", "frozen_signal", "joints_respond"})
+@fault({"nothing_moves", "signal_frozen", "joint_stuck"})
 def everything_constant(recording: Recording, rng: Rng, strength: float) -> Injected:
     """Nothing was demonstrated: every reading and every command stands still."""
     del rng, strength

@@ -26,7 +26,7 @@ Rng = np.random.Generator
 Injected = tuple[Recording, Truth]
 
 
-@fault({"not_black", "well_exposed", "no_picture_glitches", "not_covered"}, strengths=(1, 5, 30),
+@fault({"picture_black", "exposure_wrong", "picture_glitch", "lens_covered"}, strengths=(1, 5, 30),
        tolerance=5, unit="pictures", pictures=True)  # fmt: skip
 def black(recording: Recording, rng: Rng, strength: float) -> Injected:
     """Pictures are black."""
@@ -40,7 +40,7 @@ def black(recording: Recording, rng: Rng, strength: float) -> Injected:
     return refilm(recording, label, change), Truth((label,), ((where.start, where.stop),))
 
 
-@fault({"not_frozen"}, strengths=(5, 15, 60), tolerance=15, unit="pictures", pictures=True)
+@fault({"camera_frozen"}, strengths=(5, 15, 60), tolerance=15, unit="pictures", pictures=True)
 def frozen(recording: Recording, rng: Rng, strength: float) -> Injected:
     """A camera repeats one picture while the scene moves on."""
     label = any_camera(recording, rng)
@@ -70,9 +70,14 @@ def _gain(strength: float, name: str, what: str, expected: set[str]) -> Fault:
     return replace(made, topic="pictures")
 
 
-over_exposed = _gain(4.0, "over_exposed", "A camera is over-exposed throughout.", {"well_exposed"})
+over_exposed = _gain(
+    4.0, "over_exposed", "A camera is over-exposed throughout.", {"exposure_wrong"}
+)
 under_exposed = _gain(
-    0.06, "under_exposed", "A camera is nearly dark throughout.", {"well_exposed", "not_black"}
+    0.06,
+    "under_exposed",
+    "A camera is nearly dark throughout.",
+    {"exposure_wrong", "picture_black"},
 )
 
 
@@ -91,7 +96,7 @@ def _box(pictures: Pictures, radius: int) -> Pictures:
     return blurred
 
 
-@fault({"sharp", "same_viewpoint"}, strengths=(0.006, 0.015, 0.03), tolerance=0.015,
+@fault({"picture_blurred", "view_changed"}, strengths=(0.006, 0.015, 0.03), tolerance=0.015,
        unit="of the width", pictures=True)  # fmt: skip
 def blurred(recording: Recording, rng: Rng, strength: float) -> Injected:
     """A camera is out of focus throughout."""
@@ -105,7 +110,7 @@ def blurred(recording: Recording, rng: Rng, strength: float) -> Injected:
     return refilm(recording, label, change), Truth((label,))
 
 
-@fault({"not_covered", "not_black", "well_exposed", "same_viewpoint", "sharp"},
+@fault({"lens_covered", "picture_black", "exposure_wrong", "view_changed", "picture_blurred"},
        strengths=(0.3, 0.6, 1.0), tolerance=0.6, unit="of the picture", pictures=True)  # fmt: skip
 def covered(recording: Recording, rng: Rng, strength: float) -> Injected:
     """Something covers part of the lens for two seconds."""
@@ -122,7 +127,7 @@ def covered(recording: Recording, rng: Rng, strength: float) -> Injected:
     return refilm(recording, label, change), Truth((label,), ((where.start, where.stop),))
 
 
-@fault({"cameras_in_place", "same_viewpoint", "pictures_are_usual"}, pictures=True, among=4)
+@fault({"camera_misplaced", "view_changed", "pictures_unusual"}, pictures=True, among=4)
 def cameras_swapped(recording: Recording, rng: Rng, strength: float) -> Injected:
     """Two cameras are exchanged."""
     del strength
@@ -143,7 +148,7 @@ def _as(movie: Footage, place: Footage) -> Footage:
     return replace(movie, spec=place.spec)
 
 
-@fault({"same_viewpoint", "pictures_are_usual", "cameras_in_place"}, strengths=(0.03, 0.1, 0.2),
+@fault({"view_changed", "pictures_unusual", "camera_misplaced"}, strengths=(0.03, 0.1, 0.2),
        tolerance=0.1, unit="of the width", pictures=True, among=4)  # fmt: skip
 def viewpoint_moved(recording: Recording, rng: Rng, strength: float) -> Injected:
     """A camera was knocked: it looks elsewhere than in the other episodes."""
@@ -160,7 +165,7 @@ def viewpoint_moved(recording: Recording, rng: Rng, strength: float) -> Injected
     return refilm(recording, label, change), Truth((label,))
 
 
-@fault({"same_viewpoint", "no_picture_glitches"}, strengths=(0.05, 0.1), tolerance=0.1,
+@fault({"view_changed", "picture_glitch"}, strengths=(0.05, 0.1), tolerance=0.1,
        unit="of the width", pictures=True)  # fmt: skip
 def bumped(recording: Recording, rng: Rng, strength: float) -> Injected:
     """A camera is knocked halfway through the episode."""
@@ -185,7 +190,7 @@ def _fixed(recording: Recording, rng: Rng) -> str:
     return str(rng.choice(still or sorted(cameras)))
 
 
-@fault({"footage_complete", "pictures_decode", "metadata_agrees"}, strengths=(1, 5, 30),
+@fault({"footage_incomplete", "video_damaged", "metadata_wrong"}, strengths=(1, 5, 30),
        tolerance=5, unit="pictures", pictures=True)  # fmt: skip
 def footage_short(recording: Recording, rng: Rng, strength: float) -> Injected:
     """The movie has fewer pictures than the table has rows."""
@@ -199,7 +204,7 @@ def footage_short(recording: Recording, rng: Rng, strength: float) -> Injected:
     return replace(recording, signals={**recording.signals, label: new}), truth
 
 
-@fault({"pictures_decode", "footage_complete", "readable"}, strengths=(0.1, 0.5),
+@fault({"video_damaged", "footage_incomplete", "episode_unreadable"}, strengths=(0.1, 0.5),
        unit="of the file", pictures=True)  # fmt: skip
 def movie_damaged(recording: Recording, rng: Rng, strength: float) -> Injected:
     """The movie file is damaged: bytes in its middle are lost."""
@@ -215,7 +220,7 @@ def movie_damaged(recording: Recording, rng: Rng, strength: float) -> Injected:
     return replace(recording, signals={**recording.signals, label: new}), Truth((label,))
 
 
-@fault({"no_picture_glitches", "not_black", "sharp"}, strengths=(1, 3), unit="pictures",
+@fault({"picture_glitch", "picture_black", "picture_blurred"}, strengths=(1, 3), unit="pictures",
        pictures=True)  # fmt: skip
 def glitch(recording: Recording, rng: Rng, strength: float) -> Injected:
     """Blocks of a few pictures are torn: a transmission error."""
@@ -233,7 +238,7 @@ def glitch(recording: Recording, rng: Rng, strength: float) -> Injected:
     return refilm(recording, label, change), Truth((label,), ((where.start, where.stop),))
 
 
-@fault({"no_picture_glitches", "same_viewpoint", "not_black", "well_exposed"}, strengths=(1, 3),
+@fault({"picture_glitch", "view_changed", "picture_black", "exposure_wrong"}, strengths=(1, 3),
        unit="pictures", pictures=True)  # fmt: skip
 def foreign_picture(recording: Recording, rng: Rng, strength: float) -> Injected:
     """A picture of another camera, or none at all, stands between two of this one."""
@@ -247,7 +252,7 @@ def foreign_picture(recording: Recording, rng: Rng, strength: float) -> Injected
     return refilm(recording, label, change), Truth((label,), ((where.start, where.stop),))
 
 
-@fault({"same_viewpoint", "pictures_are_usual", "cameras_in_place"}, pictures=True, among=4)
+@fault({"view_changed", "pictures_unusual", "camera_misplaced"}, pictures=True, among=4)
 def upside_down(recording: Recording, rng: Rng, strength: float) -> Injected:
     """A camera was mounted upside down in this one episode."""
     del strength
@@ -255,7 +260,7 @@ def upside_down(recording: Recording, rng: Rng, strength: float) -> Injected:
     return refilm(recording, label, lambda pictures: pictures[:, ::-1, ::-1]), Truth((label,))
 
 
-@fault({"same_viewpoint", "cameras_in_place", "pictures_are_usual"}, pictures=True, among=4)
+@fault({"view_changed", "camera_misplaced", "pictures_unusual"}, pictures=True, among=4)
 def colours_swapped(recording: Recording, rng: Rng, strength: float) -> Injected:
     """Red and blue are exchanged in this one episode: BGR taken for RGB."""
     del strength
@@ -263,8 +268,8 @@ def colours_swapped(recording: Recording, rng: Rng, strength: float) -> Injected
     return refilm(recording, label, lambda pictures: pictures[..., ::-1]), Truth((label,))
 
 
-@fault({"not_frozen", "no_hidden_drops", "footage_complete"}, strengths=(0.2, 0.4), tolerance=0.4,
-       unit="share", pictures=True)  # fmt: skip
+@fault({"camera_frozen", "frames_dropped", "footage_incomplete"},
+       strengths=(0.2, 0.4), tolerance=0.4, unit="share", pictures=True)  # fmt: skip
 def repeated_pictures(recording: Recording, rng: Rng, strength: float) -> Injected:
     """The camera is slower than it is recorded: many pictures are shown twice."""
     label = any_camera(recording, rng)

@@ -87,13 +87,15 @@ def _wrong_statistics(name: str) -> Fault:
 
     inject.__name__ = f"stored_{name}_wrong"
     inject.__doc__ = f"stats.json has another {name} than the data: training would scale wrongly."
-    return fault({"statistics_match"}, strengths=(0.5, 2.0), unit="std", scope="folder")(inject)
+    return fault({"dataset_statistics_wrong"}, strengths=(0.5, 2.0), unit="std", scope="folder")(
+        inject
+    )
 
 
 STORED = tuple(_wrong_statistics(name) for name in ("mean", "std", "quantiles"))
 
 
-@fault({"statistics_match", "episode_statistics_match"}, strengths=(0.5, 2.0), unit="std",
+@fault({"dataset_statistics_wrong", "episode_statistics_wrong"}, strengths=(0.5, 2.0), unit="std",
        scope="folder")  # fmt: skip
 def episode_statistics_wrong(folder: Path, rng: Rng, strength: float) -> Injected:
     """The statistics of one episode are those of other numbers."""
@@ -122,7 +124,7 @@ def episode_statistics_wrong(folder: Path, rng: Rng, strength: float) -> Injecte
     return folder, Truth(episodes=(number,))
 
 
-@fault({"index_map", "metadata_agrees", "dataset_agrees", "footage_complete"},
+@fault({"index_wrong", "metadata_wrong", "dataset_records_wrong", "footage_incomplete"},
        strengths=(1, 20), unit="frames", scope="folder")  # fmt: skip
 def length_wrong(folder: Path, rng: Rng, strength: float) -> Injected:
     """The books give an episode another length than its table has."""
@@ -136,7 +138,7 @@ def length_wrong(folder: Path, rng: Rng, strength: float) -> Injected:
 
 
 @fault(
-    {"index_map", "metadata_agrees", "dataset_agrees"},
+    {"index_wrong", "metadata_wrong", "dataset_records_wrong"},
     strengths=(3, 50),
     unit="frames",
     scope="folder",
@@ -156,7 +158,7 @@ def boundary_moved(folder: Path, rng: Rng, strength: float) -> Injected:
 
 
 @fault(
-    {"metadata_agrees", "dataset_agrees", "index_map"},
+    {"metadata_wrong", "dataset_records_wrong", "index_wrong"},
     strengths=(1, 100),
     unit="frames",
     scope="folder",
@@ -173,7 +175,7 @@ def total_wrong(folder: Path, rng: Rng, strength: float) -> Injected:
 
 
 @fault(
-    {"metadata_agrees", "dataset_agrees", "index_map"},
+    {"metadata_wrong", "dataset_records_wrong", "index_wrong"},
     strengths=(1, 5),
     unit="episodes",
     scope="folder",
@@ -190,7 +192,7 @@ def episode_count_wrong(folder: Path, rng: Rng, strength: float) -> Injected:
     return folder, Truth()
 
 
-@fault({"declared_rate", "metadata_agrees", "dataset_agrees", "footage_complete"},
+@fault({"rate_misstated", "metadata_wrong", "dataset_records_wrong", "footage_incomplete"},
        strengths=(0.2, 1.0), unit="share", scope="folder")  # fmt: skip
 def fps_wrong(folder: Path, rng: Rng, strength: float) -> Injected:
     """info.json states another rate than the stamps have."""
@@ -204,7 +206,13 @@ def fps_wrong(folder: Path, rng: Rng, strength: float) -> Injected:
 
 
 @fault(
-    {"index_map", "metadata_agrees", "dataset_agrees", "readable", "recording_complete"},
+    {
+        "index_wrong",
+        "metadata_wrong",
+        "dataset_records_wrong",
+        "episode_unreadable",
+        "recording_incomplete",
+    },
     scope="folder",
 )
 def data_missing(folder: Path, rng: Rng, strength: float) -> Injected:
@@ -220,8 +228,8 @@ def data_missing(folder: Path, rng: Rng, strength: float) -> Injected:
     return folder, Truth(episodes=(number,))
 
 
-@fault({"streams_present", "footage_complete", "pictures_decode", "readable", "index_map"},
-       scope="folder", pictures=True)  # fmt: skip
+@fault({"stream_missing", "footage_incomplete", "video_damaged", "episode_unreadable",
+        "index_wrong"}, scope="folder", pictures=True)  # fmt: skip
 def movie_missing(folder: Path, rng: Rng, strength: float) -> Injected:
     """The movie of one episode is not there."""
     del strength
@@ -233,7 +241,10 @@ def movie_missing(folder: Path, rng: Rng, strength: float) -> Injected:
     return folder, Truth(episodes=(int(path.stem.split("-")[-1].split("_")[-1]),))
 
 
-@fault({"index_map", "metadata_agrees", "dataset_agrees", "real_instruction"}, scope="folder")
+@fault(
+    {"index_wrong", "metadata_wrong", "dataset_records_wrong", "instruction_meaningless"},
+    scope="folder",
+)
 def task_dangling(folder: Path, rng: Rng, strength: float) -> Injected:
     """An episode's rows name a task that is not in the list."""
     del strength
@@ -246,7 +257,7 @@ def task_dangling(folder: Path, rng: Rng, strength: float) -> Injected:
 
 
 @fault(
-    {"index_map", "metadata_agrees", "dataset_agrees", "no_gaps"},
+    {"index_wrong", "metadata_wrong", "dataset_records_wrong", "gap_in_stream"},
     strengths=(1, 5),
     unit="places",
     scope="folder",
@@ -262,7 +273,9 @@ def frame_index_broken(folder: Path, rng: Rng, strength: float) -> Injected:
     return folder, Truth(episodes=(number,))
 
 
-@fault({"metadata_agrees", "dataset_agrees", "joint_names", "index_map"}, scope="folder")
+@fault(
+    {"metadata_wrong", "dataset_records_wrong", "joint_names_wrong", "index_wrong"}, scope="folder"
+)
 def shape_wrong(folder: Path, rng: Rng, strength: float) -> Injected:
     """info.json states another width of the state than the table has."""
     del rng, strength
@@ -275,7 +288,7 @@ def shape_wrong(folder: Path, rng: Rng, strength: float) -> Injected:
     return folder, Truth((STATE,))
 
 
-@fault({"joint_names", "metadata_agrees", "dataset_agrees"}, scope="folder")
+@fault({"joint_names_wrong", "metadata_wrong", "dataset_records_wrong"}, scope="folder")
 def name_twice(folder: Path, rng: Rng, strength: float) -> Injected:
     """Two columns of the state bear the same name."""
     del strength

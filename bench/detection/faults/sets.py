@@ -32,7 +32,7 @@ def _pair(episodes: EpisodeSet, one: int, other: int) -> tuple[int, ...]:
     return tuple(episodes.recordings[place].index for place in (one, other))
 
 
-@fault({"no_duplicates", "no_near_duplicates"}, scope="set")
+@fault({"episode_duplicated", "episode_nearly_duplicated"}, scope="set")
 def exact_duplicate(episodes: EpisodeSet, rng: Rng, strength: float) -> tuple[EpisodeSet, Truth]:
     """An episode is in the set twice."""
     del strength
@@ -41,7 +41,8 @@ def exact_duplicate(episodes: EpisodeSet, rng: Rng, strength: float) -> tuple[Ep
     return changed, Truth(episodes=_pair(episodes, one, other))
 
 
-@fault({"no_near_duplicates", "no_duplicates"}, strengths=(0.0001, 0.001, 0.005), tolerance=0.001,
+@fault({"episode_nearly_duplicated", "episode_duplicated"},
+       strengths=(0.0001, 0.001, 0.005), tolerance=0.001,
        unit="rad of noise", scope="set")  # fmt: skip
 def near_duplicate(episodes: EpisodeSet, rng: Rng, strength: float) -> tuple[EpisodeSet, Truth]:
     """An episode is in the set again, cut a little differently and with other noise."""
@@ -72,7 +73,7 @@ def _without_pictures_past(recording: Recording) -> Recording:
     return replace(recording, signals=signals)
 
 
-@fault({"no_idle_padding", "frozen_signal", "something_moves"}, strengths=(2, 6, 12), tolerance=6,
+@fault({"idle_too_long", "signal_frozen", "nothing_moves"}, strengths=(2, 6, 12), tolerance=6,
        unit="s")  # fmt: skip
 def idle_padding(recording: Recording, rng: Rng, strength: float) -> tuple[Recording, Truth]:
     """The recording goes on for long after the task was done: nothing happens any more."""
@@ -117,7 +118,7 @@ def _drop_cameras(recording: Recording) -> Recording:
     return replace(recording, signals=signals)
 
 
-@fault({"like_its_task"}, scope="set", data={"episode", "table"})
+@fault({"motion_unlike_task"}, scope="set", data={"episode", "table"})
 def outlier_motion(episodes: EpisodeSet, rng: Rng, strength: float) -> tuple[EpisodeSet, Truth]:
     """An episode of another task is filed under this one."""
     del strength
@@ -150,7 +151,7 @@ PLACEHOLDERS = ("", "task", "TODO", "test", "asdf", "Describe the task here.", "
                 "instruction", "N/A", "xxx")  # fmt: skip
 
 
-@fault({"real_instruction", "metadata_complete"})
+@fault({"instruction_meaningless", "metadata_missing"})
 def placeholder_instruction(
     recording: Recording, rng: Rng, strength: float
 ) -> tuple[Recording, Truth]:
@@ -173,7 +174,7 @@ def placeholder_instruction(
     return replace(recording, metadata=metadata), Truth(streams)
 
 
-@fault({"streams_present", "complete_stream", "footage_complete"})
+@fault({"stream_missing", "samples_missing", "footage_incomplete"})
 def missing_stream(recording: Recording, rng: Rng, strength: float) -> tuple[Recording, Truth]:
     """A stream that the schema asks for is not there."""
     del strength
@@ -190,7 +191,7 @@ def missing_stream(recording: Recording, rng: Rng, strength: float) -> tuple[Rec
     return replace(recording, signals=signals, missing_streams=missing), Truth((label,))
 
 
-@fault({"streams_present", "complete_stream", "no_gaps", "declared_rate"})
+@fault({"stream_missing", "samples_missing", "gap_in_stream", "rate_misstated"})
 def empty_stream(recording: Recording, rng: Rng, strength: float) -> tuple[Recording, Truth]:
     """A stream is there and has no samples."""
     del strength
@@ -208,7 +209,7 @@ def empty_stream(recording: Recording, rng: Rng, strength: float) -> tuple[Recor
     return replace(recording, signals={**recording.signals, label: new}), Truth((label,))
 
 
-@fault({"outcome_agrees", "stays_upright", "base_height"}, data={"failed"})
+@fault({"task_failed", "robot_fell", "base_height_wrong"}, data={"failed"})
 def failure_called_success(
     recording: Recording, rng: Rng, strength: float
 ) -> tuple[Recording, Truth]:
@@ -226,7 +227,7 @@ def failure_called_success(
     return replace(recording, metadata=metadata, signals=signals), Truth()
 
 
-@fault({"operator_share"}, strengths=(0.4, 0.8), unit="share", scope="set")
+@fault({"operator_dominates"}, strengths=(0.4, 0.8), unit="share", scope="set")
 def one_operator(episodes: EpisodeSet, rng: Rng, strength: float) -> tuple[EpisodeSet, Truth]:
     """One operator made far more of the set than others (30 % is the most that is allowed)."""
     del rng
@@ -260,7 +261,7 @@ def _wrong_statistics(name: str, what: str) -> Fault:
         return replace(episodes, statistics=statistics), Truth((label,))
 
     inject.__name__, inject.__doc__ = f"statistics_{name}", what
-    return fault({"statistics_match"}, strengths=(0.1, 0.5, 2.0), tolerance=0.5, unit="std",
+    return fault({"dataset_statistics_wrong"}, strengths=(0.1, 0.5, 2.0), tolerance=0.5, unit="std",
                  scope="set", data={"table", "gr1"})(inject)  # fmt: skip
 
 

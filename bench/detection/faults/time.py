@@ -56,7 +56,7 @@ def _spot(places: np.ndarray) -> Spans:
     return tuple((int(place), int(place) + 1) for place in np.atleast_1d(places))
 
 
-@fault({"timestamps_increase"}, strengths=(1, 3), unit="places")
+@fault({"stamps_not_increasing"}, strengths=(1, 3), unit="places")
 def reversed_stamp(recording: Recording, rng: Rng, strength: float) -> tuple[Recording, Truth]:
     """A stamp lies before the one in front of it."""
     label = _sampled(recording, rng)
@@ -67,7 +67,9 @@ def reversed_stamp(recording: Recording, rng: Rng, strength: float) -> tuple[Rec
     return _restamped(recording, label, stamps), Truth(mates, _spot(places + 1))
 
 
-@fault({"timestamps_increase", "no_bursts", "clocks_agree"}, strengths=(1, 5), unit="places")
+@fault(
+    {"stamps_not_increasing", "stamps_in_bursts", "clock_drifts"}, strengths=(1, 5), unit="places"
+)
 def repeated_stamp(recording: Recording, rng: Rng, strength: float) -> tuple[Recording, Truth]:
     """Two samples bear the same stamp."""
     label = _sampled(recording, rng)
@@ -78,7 +80,9 @@ def repeated_stamp(recording: Recording, rng: Rng, strength: float) -> tuple[Rec
     return _restamped(recording, label, stamps), Truth(mates, _spot(places + 1))
 
 
-@fault({"no_gaps", "complete_stream"}, strengths=(0.03, 0.06, 0.2, 1.0), tolerance=0.06, unit="s")
+@fault(
+    {"gap_in_stream", "samples_missing"}, strengths=(0.03, 0.06, 0.2, 1.0), tolerance=0.06, unit="s"
+)
 def gap(recording: Recording, rng: Rng, strength: float) -> tuple[Recording, Truth]:
     """Samples are lost in a row, the stamps tell (more than 50 ms must fail)."""
     label = _sampled(recording, rng)
@@ -95,7 +99,7 @@ def gap(recording: Recording, rng: Rng, strength: float) -> tuple[Recording, Tru
 
 
 @fault(
-    {"complete_stream", "no_gaps", "regular_sampling", "declared_rate"},
+    {"samples_missing", "gap_in_stream", "sampling_uneven", "rate_misstated"},
     strengths=(0.01, 0.03, 0.1),
     tolerance=0.03,
     unit="share",
@@ -114,7 +118,7 @@ def scattered_drops(recording: Recording, rng: Rng, strength: float) -> tuple[Re
 
 
 @fault(
-    {"declared_rate", "complete_stream", "regular_sampling", "metadata_agrees"},
+    {"rate_misstated", "samples_missing", "sampling_uneven", "metadata_wrong"},
     strengths=(0.03, 0.1, 0.5),
     tolerance=0.1,
     unit="share",
@@ -134,7 +138,7 @@ def wrong_rate(recording: Recording, rng: Rng, strength: float) -> tuple[Recordi
 
 
 @fault(
-    {"regular_sampling", "no_gaps", "timestamps_increase", "no_bursts"},
+    {"sampling_uneven", "gap_in_stream", "stamps_not_increasing", "stamps_in_bursts"},
     strengths=(0.1, 0.3, 0.6),
     tolerance=0.3,
     unit="of a period",
@@ -149,7 +153,7 @@ def jitter(recording: Recording, rng: Rng, strength: float) -> tuple[Recording, 
     return _restamped(recording, label, trembling), Truth(mates)
 
 
-@fault({"no_bursts", "regular_sampling", "no_gaps"}, strengths=(5, 20), unit="samples")
+@fault({"stamps_in_bursts", "sampling_uneven", "gap_in_stream"}, strengths=(5, 20), unit="samples")
 def bursts(recording: Recording, rng: Rng, strength: float) -> tuple[Recording, Truth]:
     """Samples are stamped when a buffer is emptied: many at once, then none for a while."""
     label = _sampled(recording, rng)
@@ -163,7 +167,7 @@ def bursts(recording: Recording, rng: Rng, strength: float) -> tuple[Recording, 
 
 
 @fault(
-    {"no_hidden_drops", "no_teleports", "joint_speed", "no_spikes", "no_gaps"},
+    {"frames_dropped", "joint_jumps", "joint_too_fast", "signal_spikes", "gap_in_stream"},
     strengths=(2, 5, 10),
     tolerance=5,
     unit="frames",
@@ -186,7 +190,7 @@ def hidden_drops(recording: Recording, rng: Rng, strength: float) -> tuple[Recor
 
 
 @fault(
-    {"no_hidden_drops", "frozen_signal", "no_tremor", "regular_sampling", "complete_stream"},
+    {"frames_dropped", "signal_frozen", "joint_trembles", "sampling_uneven", "samples_missing"},
     strengths=(0.1, 0.3, 0.5),
     tolerance=0.3,
     unit="share",
@@ -209,8 +213,8 @@ def stuttering(recording: Recording, rng: Rng, strength: float) -> tuple[Recordi
 
 
 @fault(
-    {"clocks_agree", "lag_is_steady", "declared_rate", "streams_synchronised",
-     "imu_follows_motion"},
+    {"clock_drifts", "lag_drifts", "rate_misstated", "streams_out_of_sync",
+     "imu_late"},
     strengths=(500, 2000, 5000),
     tolerance=2000,
     unit="ppm",
@@ -233,7 +237,7 @@ def _imu(recording: Recording, rng: Rng) -> str:
 
 
 @fault(
-    {"imu_follows_motion", "streams_synchronised"},
+    {"imu_late", "streams_out_of_sync"},
     strengths=(0.01, 0.02, 0.05),
     tolerance=0.02,
     unit="s",
@@ -248,7 +252,7 @@ def late_imu(recording: Recording, rng: Rng, strength: float) -> tuple[Recording
 
 
 @fault(
-    {"force_follows_motion", "streams_synchronised"},
+    {"force_late", "streams_out_of_sync"},
     strengths=(0.02, 0.05, 0.1),
     tolerance=0.05,
     unit="s",
@@ -268,7 +272,7 @@ def late_force(recording: Recording, rng: Rng, strength: float) -> tuple[Recordi
 
 
 @fault(
-    {"velocity_leads_position", "streams_synchronised", "velocity_matches_position"},
+    {"velocity_late", "streams_out_of_sync", "velocity_mismatch"},
     strengths=(0.01, 0.02, 0.05),
     tolerance=0.02,
     unit="s",
@@ -282,7 +286,7 @@ def late_velocity(recording: Recording, rng: Rng, strength: float) -> tuple[Reco
     return put(recording, label, time_ns=stamps), Truth((label, label_of(recording, *STATE)))
 
 
-_ACTION_LAG = {"action_leads_state", "lag_is_usual", "streams_synchronised"}
+_ACTION_LAG = {"action_late", "lag_unusual", "streams_out_of_sync"}
 
 
 def _moved_action(recording: Recording, delay_s: float) -> tuple[Recording, Truth]:
@@ -310,7 +314,7 @@ def early_action(recording: Recording, rng: Rng, strength: float) -> tuple[Recor
     return _moved_action(recording, -strength)
 
 
-_CAMERA_LAG = {"camera_follows_motion", "streams_synchronised", "lag_is_steady", "lag_is_usual"}
+_CAMERA_LAG = {"camera_late", "streams_out_of_sync", "lag_drifts", "lag_unusual"}
 
 
 def _camera(recording: Recording, rng: Rng) -> str:
@@ -349,7 +353,13 @@ def camera_drift(recording: Recording, rng: Rng, strength: float) -> tuple[Recor
 
 
 @fault(
-    {"complete_stream", "streams_synchronised", "no_gaps", "footage_complete", "declared_rate"},
+    {
+        "samples_missing",
+        "streams_out_of_sync",
+        "gap_in_stream",
+        "footage_incomplete",
+        "rate_misstated",
+    },
     strengths=(0.2, 1.0, 3.0),
     tolerance=1.0,
     unit="s",

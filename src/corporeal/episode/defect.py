@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
-DefectCheck = Literal["index_map", "metadata_agrees", "footage_complete", "streams_present"]
+DefectCheck = Literal["index_wrong", "metadata_wrong", "footage_incomplete", "stream_missing"]
 
-INDEX_WRONG: Final = "index_map"
+INDEX_WRONG: Final = "index_wrong"
 """Rows, numbers and files do not lead to the samples that they should."""
-METADATA_WRONG: Final = "metadata_agrees"
+METADATA_WRONG: Final = "metadata_wrong"
 """What the dataset states of itself is not so."""
-FOOTAGE_INCOMPLETE: Final = "footage_complete"
+FOOTAGE_INCOMPLETE: Final = "footage_incomplete"
 """A movie has not the pictures that its stamps promise."""
-STREAM_MISSING: Final = "streams_present"
+STREAM_MISSING: Final = "stream_missing"
 """A stream that the dataset lists is not there."""
 
 

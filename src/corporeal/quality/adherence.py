@@ -9,21 +9,21 @@ from corporeal.quality.assessment import Assessment
 
 # The rules of a protocol and the check that judges each, in the order of the document.
 RULES = {
-    "start state": "protocol_start_state",
-    "end state": "protocol_end_state",
-    "approaches": "protocol_approaches",
-    "force": "protocol_force",
-    "lift clearance": "protocol_lift",
-    "placement": "protocol_placement",
-    "duration": "protocol_duration",
-    "pre-roll and post-roll": "protocol_rolls",
-    "speed": "protocol_speed",
-    "pause at the grasp": "protocol_grasp_pause",
-    "prohibited behaviour": "protocol_prohibited",
-    "cameras": "protocol_cameras",
-    "operators": "protocol_operators",
+    "start state": "start_state_off_protocol",
+    "end state": "end_state_off_protocol",
+    "approaches": "approaches_off_protocol",
+    "force": "force_off_protocol",
+    "lift clearance": "lift_height_off_protocol",
+    "placement": "placement_off_protocol",
+    "duration": "duration_off_protocol",
+    "pre-roll and post-roll": "roll_length_off_protocol",
+    "speed": "speed_off_protocol",
+    "pause at the grasp": "grasp_pause_off_protocol",
+    "prohibited behaviour": "behaviour_off_protocol",
+    "cameras": "cameras_off_protocol",
+    "operators": "operators_off_protocol",
 }
-_OF_A_BATCH = {"protocol_approaches", "protocol_operators"}
+_OF_A_BATCH = {"approaches_off_protocol", "operators_off_protocol"}
 
 
 @dataclass(frozen=True)

@@ -50,11 +50,11 @@ def _plain(value: object) -> object:
 def page(name: str) -> str:
     """One check as Markdown: what it does, why it matters, what to do, its limits."""
     check, told = checks()[name], explain(name)
-    lines = [f"# {name}", "", told.title, "", "## What it does", "", told.what]
+    lines = [f"# {name}", "", f"A good one: {told.good}", "", "## What it does", "", told.what]
     if told.why:
-        lines += ["", "## Why it matters", "", _sentence(told.why)]
+        lines += ["", "## Why it matters", "", told.why]
     if told.fix:
-        lines += ["", "## What to do", "", _sentence(told.fix)]
+        lines += ["", "## What to do", "", told.fix]
     facts = f"Topic {check.topic}, severity {check.severity}, looks at one {check.scope}"
     if check.pictures:
         facts += ", decodes pictures"
@@ -64,11 +64,10 @@ def page(name: str) -> str:
         lines += [f"| `{key}` | {value} |" for key, value in check.limits.items()]
     else:
         lines += ["It has no limits to set."]
+    if check.formerly:
+        names = ", ".join(f"`{former}`" for former in check.formerly)
+        lines += ["", f"Formerly {names}; what carries that name still means this check."]
     return "\n".join(lines) + "\n"
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def index() -> str:
@@ -80,7 +79,7 @@ def index() -> str:
             continue
         lines += [f"## {title}", "", "| check | a good one has | severity |", "|---|---|---|"]
         lines += [
-            f"| [{name}]({name}.md) | {explain(name).title} | {checks()[name].severity} |"
+            f"| [{name}]({name}.md) | {explain(name).good} | {checks()[name].severity} |"
             for name in names
         ]
         lines.append("")

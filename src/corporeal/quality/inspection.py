@@ -227,7 +227,7 @@ def _in_worker(request: Request, dataset: Dataset, number: int) -> EpisodeReport
 
 
 def _unreadable(source: Path, number: int, error: CorporealError) -> EpisodeReport:
-    finding = Finding(str(error), check="readable", severity="fail")
+    finding = Finding(str(error), check="episode_unreadable", severity="fail")
     return EpisodeReport(number, "", source, Assessment((finding,), {}))
 
 

@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 
 from corporeal.errors import UnknownNameError
 from corporeal.quality.assessment import Setting
-from corporeal.quality.check import Check, checks
+from corporeal.quality.check import Check, find_check, present_name
 from corporeal.quality.finding import Severity
 from corporeal.schema import Document, Part
 
@@ -28,7 +28,10 @@ class Rule(Part):
 
 
 class Policy(Document):
-    """The numbers a team stands by. Tasks and robots override `checks`, robots the tasks."""
+    """The numbers a team stands by. Tasks and robots override `checks`, robots the tasks.
+
+    A check may stand under a former name, and stays under it, so that the hash stays.
+    """
 
     kind: ClassVar[str] = "policy"
 
@@ -39,6 +42,7 @@ class Policy(Document):
     @model_validator(mode="after")
     def _names_what_exists(self) -> Self:
         for place, rules in self._parts():
+            _refuse_two_names(place, rules)
             for name, rule in rules.items():
                 try:
                     _check_rule(name, rule)
@@ -59,14 +63,23 @@ class Policy(Document):
         layers = (self.checks, self.tasks.get(task or "", {}), self.robots.get(robot or "", {}))
         for layer in layers:
             for name, rule in layer.items():
-                merged[name] = _laid_over(merged.get(name, Setting()), rule)
+                present = present_name(name)
+                merged[present] = _laid_over(merged.get(present, Setting()), rule)
         return merged
 
 
+def _refuse_two_names(place: str, rules: Mapping[str, Rule]) -> None:
+    for name in rules:
+        present = present_name(name)
+        if present != name and present in rules:
+            raise ValueError(
+                f"{place}: got {name} and {present}, one check by two names; "
+                f"expected {present} alone"
+            )
+
+
 def _check_rule(name: str, rule: Rule) -> None:
-    if name not in checks():
-        raise UnknownNameError("check", name, checks())
-    known = checks()[name].limits
+    known = find_check(name)[1].limits
     for limit, value in rule.limits.items():
         if limit not in known:
             raise UnknownNameError(f"limit of {name}", limit, known)

@@ -12,6 +12,7 @@ from typing import Any
 
 from corporeal.errors import CorporealError
 from corporeal.files import atomic_write
+from corporeal.quality.check import present_name
 from corporeal.quality.finding import Verdict
 from corporeal.quality.inspection import EpisodeReport, Report
 
@@ -99,6 +100,15 @@ def _known(folder: Path) -> Iterator[Entry]:
     return iter(read_entries(folder)) if (folder / INDEX).is_file() else iter(())
 
 
+def _entry(values: dict[str, Any]) -> Entry:
+    """A line of the index; checks that were renamed since go under their present names."""
+    findings = tuple(
+        finding | {"check": present_name(finding["check"])} for finding in values["findings"]
+    )
+    reasons = tuple(present_name(reason) for reason in values["reasons"])
+    return Entry(**values | {"reasons": reasons, "findings": findings})
+
+
 def read_entries(folder: Path) -> list[Entry]:
     """The index of a sorted folder."""
     path = folder / INDEX
@@ -110,9 +120,7 @@ def read_entries(folder: Path) -> list[Entry]:
     entries = []
     for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
         try:
-            values = json.loads(line)
-            values |= {name: tuple(values[name]) for name in ("reasons", "findings")}
-            entries.append(Entry(**values))
+            entries.append(_entry(json.loads(line)))
         except (ValueError, TypeError, KeyError):
             raise CorporealError(
                 f"{path}:{number}, got a line that is not an entry; expected what "

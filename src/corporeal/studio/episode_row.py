@@ -78,7 +78,7 @@ class ListedEpisode(BaseModel):
     finding: TopFinding | None
 
 
-_FALL = "stays_upright"
+_FALL = "robot_fell"
 _PLAIN = tuple(name for name in ListedEpisode.model_fields if name in EPISODE.c)
 
 

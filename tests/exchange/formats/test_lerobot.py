@@ -199,7 +199,7 @@ def test_numbers_that_are_none_come_through(tmp_path: Path) -> None:
     state = recording.signals["observation.state"]
     assert np.isnan(state[:][2, 1])
     assert np.allclose(state.time_ns, np.arange(6) * 5e7, atol=500)
-    assert [defect.check for defect in recording.defects] == ["metadata_agrees"]
+    assert [defect.check for defect in recording.defects] == ["metadata_wrong"]
 
 
 def test_a_dataset_without_episodes_is_empty(tmp_path: Path) -> None:
@@ -274,17 +274,17 @@ def test_a_numbered_camera_of_odd_size_is_still_a_camera(tmp_path: Path) -> None
 def test_real_sets_are_read_as_what_they_are(shared_data: Path) -> None:
     g1 = open_dataset(shared_data / "lerobot" / "g1_inspire_v21_part")
     assert g1.episodes == (*range(10), 63, 99)
-    assert [defect.check for defect in g1.defects] == ["index_map"]
+    assert [defect.check for defect in g1.defects] == ["index_wrong"]
     assert "88 of 100" in g1.defects[0].message
     last = g1.open(99)
     assert last.defects == ()
     assert last.embodiment is not None
     assert last.embodiment.name == "g1"
-    assert [each.check for each in g1.open(0).defects] == ["footage_complete"]
+    assert [each.check for each in g1.open(0).defects] == ["footage_incomplete"]
 
     gr1 = open_dataset(shared_data / "lerobot" / "gr1_picknplace_v20")
     assert [(each.check, each.stream) for each in gr1.defects] == [
-        ("streams_present", "observation.images.egoview")
+        ("stream_missing", "observation.images.egoview")
     ]
     recordings = [gr1.open(number) for number in gr1.episodes]
     assert not any(recording.defects for recording in recordings)

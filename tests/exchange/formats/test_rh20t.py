@@ -164,7 +164,7 @@ def test_pictures_without_stamps_are_told(scenes: Path) -> None:
     (folder / "timestamps.npy").unlink()
     recording = open_dataset(scenes).open(0)
     assert folder.name not in recording.signals
-    assert recording.defects[0].check == "footage_complete"
+    assert recording.defects[0].check == "footage_incomplete"
 
 
 class _Command:

@@ -116,11 +116,11 @@ def test_a_camera_that_was_not_there_is_left_out(tmp_path: Path) -> None:
 
 def test_episodes_that_are_listed_and_not_here_are_found(tmp_path: Path) -> None:
     defects = open_dataset(write(tmp_path / "toy", listed=3)).defects
-    assert [defect.check for defect in defects] == ["metadata_agrees"]
+    assert [defect.check for defect in defects] == ["metadata_wrong"]
     info = {"name": "toy", "splits": [{"name": "train", "shardLengths": ["25"]}]}
     (tmp_path / "toy" / "dataset_info.json").write_text(json.dumps(info))
     defects = open_dataset(tmp_path).defects
-    assert [defect.check for defect in defects] == ["index_map"]
+    assert [defect.check for defect in defects] == ["index_wrong"]
     assert "train with 25" in defects[0].message
 
 

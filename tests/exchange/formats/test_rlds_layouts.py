@@ -324,4 +324,4 @@ def test_a_shape_that_is_none_is_a_defect_of_its_column(tmp_path: Path, sizes: A
     (path / "features.json").write_text(json.dumps(features))
     recording = open_dataset(path).open(0)
     assert "observation/state" in recording.signals
-    assert {defect.check for defect in recording.defects} == {"index_map"}
+    assert {defect.check for defect in recording.defects} == {"index_wrong"}

@@ -65,7 +65,7 @@ def test_pictures_are_read_when_they_are_looked_at(tmp_path: Path) -> None:
 
 def test_a_wrong_number_of_samples_is_found(tmp_path: Path) -> None:
     recording = open_dataset(write(tmp_path / "lift.hdf5", samples=7)).open(0)
-    assert [defect.check for defect in recording.defects] == ["index_map"]
+    assert [defect.check for defect in recording.defects] == ["index_wrong"]
 
 
 def test_streams_of_different_lengths_are_found(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_streams_of_different_lengths_are_found(tmp_path: Path) -> None:
     with h5py.File(path, "a") as file:
         file["data/demo_0/obs/object"] = np.zeros((5, 3))
     defects = open_dataset(path).open(0).defects
-    assert [(defect.check, defect.stream) for defect in defects] == [("index_map", "obs/object")]
+    assert [(defect.check, defect.stream) for defect in defects] == [("index_wrong", "obs/object")]
 
 
 def test_links_and_objects_are_left_alone(tmp_path: Path) -> None:

@@ -209,7 +209,7 @@ def test_steps_without_a_value_are_left_out_and_told(tmp_path: Path) -> None:
     assert len(state) == STEPS - 2
     assert 160_000_000 not in state.time_ns
     (defect,) = recording.defects
-    assert (defect.check, defect.value, defect.limit) == ("index_map", 10.0, 12.0)
+    assert (defect.check, defect.value, defect.limit) == ("index_wrong", 10.0, 12.0)
 
 
 def test_pictures_that_are_missing_are_told(task: Path) -> None:

@@ -62,7 +62,7 @@ def test_a_wrong_number_in_a_row_is_found(tmp_path: Path, column: str) -> None:
     write_table(root, 1, columns)
     found = by_episode(open_dataset(root))
     assert list(found) == [1]
-    assert checks(found[1]) == ["index_map"]
+    assert checks(found[1]) == ["index_wrong"]
     assert found[1][0].stream == column
     assert "row 7" in found[1][0].message
 
@@ -75,7 +75,7 @@ def test_a_wrong_length_is_found_in_its_own_episode_alone(tmp_path: Path) -> Non
     dataset = open_dataset(root)
     assert dataset.defects == ()
     found = by_episode(dataset)
-    assert {number: checks(each) for number, each in found.items()} == {1: ["index_map"]}
+    assert {number: checks(each) for number, each in found.items()} == {1: ["index_wrong"]}
     assert "41 frames, the table has 40" in found[1][0].message
 
 
@@ -85,7 +85,7 @@ def test_a_task_that_does_not_exist_is_found(tmp_path: Path) -> None:
     columns["task_index"][:] = 5
     write_table(root, 2, columns)
     found = by_episode(open_dataset(root))
-    assert {number: checks(each) for number, each in found.items()} == {2: ["index_map"]}
+    assert {number: checks(each) for number, each in found.items()} == {2: ["index_wrong"]}
     assert "not one of the 2 listed tasks" in found[2][0].message
 
 
@@ -95,7 +95,7 @@ def test_a_task_of_another_episode_is_found(tmp_path: Path) -> None:
     columns["task_index"][:] = 1
     write_table(root, 0, columns)
     found = by_episode(open_dataset(root))
-    assert {number: checks(each) for number, each in found.items()} == {0: ["index_map"]}
+    assert {number: checks(each) for number, each in found.items()} == {0: ["index_wrong"]}
 
 
 def test_missing_data_is_summed_up_once(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_missing_data_is_summed_up_once(tmp_path: Path) -> None:
         (root / "data" / "chunk-000" / f"episode_{episode:06d}.parquet").unlink()
     dataset = open_dataset(root)
     assert dataset.episodes == (0, 3, 5)
-    assert checks(dataset.defects) == ["index_map"]
+    assert checks(dataset.defects) == ["index_wrong"]
     assert "3 of 6 listed episodes is not here: 1-2, 4" in dataset.defects[0].message
     assert dataset.defects[0].episodes == (1, 2, 4)
     assert not by_episode(dataset)
@@ -129,7 +129,7 @@ def test_a_wrong_total_is_found(tmp_path: Path, name: str, write) -> None:  # ty
     root = write(tmp_path / "set")
     change_info(root, **{name: 77})
     dataset = open_dataset(root)
-    assert checks(dataset.defects) == ["metadata_agrees"]
+    assert checks(dataset.defects) == ["metadata_wrong"]
     assert f"{name} 77" in dataset.defects[0].message
     assert not by_episode(dataset)
 
@@ -138,7 +138,7 @@ def test_a_wrong_rate_is_said_once_of_the_whole_set(tmp_path: Path) -> None:
     root = write_v2(tmp_path / "set", FILMED)
     change_info(root, fps=30)
     dataset = open_dataset(root)
-    assert checks(dataset.defects) == ["metadata_agrees"] * 2
+    assert checks(dataset.defects) == ["metadata_wrong"] * 2
     assert {defect.stream for defect in dataset.defects} == {"timestamp", CAMERA}
     assert dataset.defects[0].episodes == (0, 1, 2)
     assert not by_episode(dataset)
@@ -151,7 +151,7 @@ def test_a_wrong_rate_of_one_episode_is_found_there(tmp_path: Path) -> None:
     write_table(root, 1, columns)
     dataset = open_dataset(root)
     assert dataset.defects == ()
-    assert {n: checks(each) for n, each in by_episode(dataset).items()} == {1: ["metadata_agrees"]}
+    assert {n: checks(each) for n, each in by_episode(dataset).items()} == {1: ["metadata_wrong"]}
 
 
 def test_a_feature_without_data_or_of_another_width_is_found(tmp_path: Path) -> None:
@@ -162,8 +162,8 @@ def test_a_feature_without_data_or_of_another_width_is_found(tmp_path: Path) -> 
     write_json(root / "meta" / "info.json", info)
     dataset = open_dataset(root)
     assert {(each.check, each.stream) for each in dataset.defects} == {
-        ("metadata_agrees", "observation.force"),
-        ("metadata_agrees", "action"),
+        ("metadata_wrong", "observation.force"),
+        ("metadata_wrong", "action"),
     }
     assert not by_episode(dataset)
 
@@ -177,14 +177,14 @@ def test_a_column_that_one_table_lacks_is_found_there(tmp_path: Path) -> None:
     dataset = open_dataset(root)
     assert dataset.defects == ()
     found = by_episode(dataset)
-    assert {n: checks(each) for n, each in found.items()} == {3: ["metadata_agrees"]}
+    assert {n: checks(each) for n, each in found.items()} == {3: ["metadata_wrong"]}
     assert found[3][0].stream == "action"
 
 
 def test_names_for_another_number_of_columns_are_found(tmp_path: Path) -> None:
     root = write_v2(tmp_path / "set", Recipe(names=["left_elbow", "right_elbow"]))
     dataset = open_dataset(root)
-    assert checks(dataset.defects) == ["metadata_agrees"] * 2
+    assert checks(dataset.defects) == ["metadata_wrong"] * 2
     assert dataset.open(0).signals["observation.state"].spec.name == "state"
 
 
@@ -195,7 +195,7 @@ def test_a_camera_without_any_movie_is_said_once(tmp_path: Path) -> None:
     write_json(root / "meta" / "info.json", info)
     dataset = open_dataset(root)
     assert [(each.check, each.stream) for each in dataset.defects] == [
-        ("streams_present", "observation.images.left")
+        ("stream_missing", "observation.images.left")
     ]
     assert not by_episode(dataset)
 
@@ -205,7 +205,7 @@ def test_a_missing_movie_is_found_in_its_episode(tmp_path: Path) -> None:
     (root / "videos" / "chunk-000" / CAMERA / "episode_000001.mp4").unlink()
     dataset = open_dataset(root)
     found = by_episode(dataset)
-    assert {n: checks(each) for n, each in found.items()} == {1: ["footage_complete"]}
+    assert {n: checks(each) for n, each in found.items()} == {1: ["footage_incomplete"]}
     assert CAMERA not in dataset.open(1).signals
 
 
@@ -214,7 +214,7 @@ def test_a_movie_with_too_few_or_too_many_pictures_is_found(tmp_path: Path, fram
     root = write_v2(tmp_path / "set", FILMED)
     write_movie(root / "videos" / "chunk-000" / CAMERA / "episode_000001.mp4", frames, 20)
     found = by_episode(open_dataset(root))
-    assert {n: checks(each) for n, each in found.items()} == {1: ["footage_complete"]}
+    assert {n: checks(each) for n, each in found.items()} == {1: ["footage_incomplete"]}
     assert f"{frames} pictures for 40 rows" in found[1][0].message
     assert (found[1][0].value, found[1][0].limit) == (float(frames), 40.0)
 
@@ -224,7 +224,7 @@ def test_a_movie_that_was_cut_short_is_found(tmp_path: Path) -> None:
     path = root / "videos" / "chunk-000" / CAMERA / "episode_000002.mp4"
     path.write_bytes(path.read_bytes()[:-300])
     found = by_episode(open_dataset(root))
-    assert {n: checks(each) for n, each in found.items()} == {2: ["footage_complete"]}
+    assert {n: checks(each) for n, each in found.items()} == {2: ["footage_incomplete"]}
 
 
 def test_pictures_of_another_size_or_rate_are_found(tmp_path: Path) -> None:
@@ -235,7 +235,7 @@ def test_pictures_of_another_size_or_rate_are_found(tmp_path: Path) -> None:
     dataset = open_dataset(root)
     assert dataset.defects == ()
     found = {n: checks(each) for n, each in by_episode(dataset).items()}
-    assert found == {1: ["footage_complete"], 3: ["metadata_agrees"]}
+    assert found == {1: ["footage_incomplete"], 3: ["metadata_wrong"]}
 
 
 def test_a_size_that_no_movie_has_is_said_once(tmp_path: Path) -> None:
@@ -244,7 +244,9 @@ def test_a_size_that_no_movie_has_is_said_once(tmp_path: Path) -> None:
     info["features"][CAMERA]["shape"] = [96, 128, 3]
     write_json(root / "meta" / "info.json", info)
     dataset = open_dataset(root)
-    assert [(each.check, each.stream) for each in dataset.defects] == [("footage_complete", CAMERA)]
+    assert [(each.check, each.stream) for each in dataset.defects] == [
+        ("footage_incomplete", CAMERA)
+    ]
     assert not by_episode(dataset)
 
 
@@ -256,7 +258,7 @@ def test_a_list_that_points_at_the_wrong_rows_is_found(tmp_path: Path, shift: in
     change_row(root, 1, **moved)
     dataset = open_dataset(root)
     found = by_episode(dataset)
-    assert {n: checks(each) for n, each in found.items()} == {1: ["index_map"]}
+    assert {n: checks(each) for n, each in found.items()} == {1: ["index_wrong"]}
     assert len(dataset.open(1).signals["action"]) == 40
     assert np.array_equal(dataset.open(1).signals["action"][:], table_of(RECIPE, 1)["action"])
 
@@ -270,7 +272,7 @@ def test_rows_that_say_they_are_of_another_episode_are_found(tmp_path: Path) -> 
     dataset = open_dataset(root)
     found = by_episode(dataset)
     assert set(found) == {0, 1}
-    assert {check for each in found.values() for check in checks(each)} == {"index_map"}
+    assert {check for each in found.values() for check in checks(each)} == {"index_wrong"}
     assert [len(dataset.open(n).signals["action"]) for n in (0, 1, 2)] == [30, 40, 25]
 
 
@@ -280,7 +282,7 @@ def test_a_list_that_names_the_wrong_file_is_found(tmp_path: Path) -> None:
     dataset = open_dataset(root)
     assert dataset.episodes == (0, 1, 2, 3, 4, 5)
     found = by_episode(dataset)
-    assert {n: checks(each) for n, each in found.items()} == {3: ["index_map"]}
+    assert {n: checks(each) for n, each in found.items()} == {3: ["index_wrong"]}
     assert "in file-000.parquet, but it is in file-001.parquet" in found[3][0].message
     assert len(dataset.open(3).signals["action"]) == 10
 
@@ -295,7 +297,7 @@ def test_two_entries_that_are_exchanged_are_found(tmp_path: Path) -> None:
     write_rows(root, rows)
     found = by_episode(open_dataset(root))
     assert set(found) == {0, 2}
-    assert {check for each in found.values() for check in checks(each)} == {"index_map"}
+    assert {check for each in found.values() for check in checks(each)} == {"index_wrong"}
 
 
 def test_rows_that_no_episode_has_are_found(tmp_path: Path) -> None:
@@ -303,7 +305,7 @@ def test_rows_that_no_episode_has_are_found(tmp_path: Path) -> None:
     write_rows(root, read_rows(root)[:1] + read_rows(root)[2:])
     dataset = open_dataset(root)
     assert dataset.episodes == (0, 2)
-    assert {defect.check for defect in dataset.defects} == {"index_map", "metadata_agrees"}
+    assert {defect.check for defect in dataset.defects} == {"index_wrong", "metadata_wrong"}
     assert any("file-000.parquet has 70 rows" in each.message for each in dataset.defects)
 
 
@@ -312,7 +314,7 @@ def test_a_missing_file_takes_its_episodes_with_it(tmp_path: Path) -> None:
     (root / "data" / "chunk-000" / "file-001.parquet").unlink()
     dataset = open_dataset(root)
     assert dataset.episodes == (0, 1, 4, 5)
-    assert checks(dataset.defects) == ["index_map"]
+    assert checks(dataset.defects) == ["index_wrong"]
     assert not by_episode(dataset)
 
 
@@ -321,7 +323,7 @@ def test_a_stretch_of_a_movie_that_is_another_episodes_is_found(tmp_path: Path) 
     prefix = f"videos/{CAMERA}"
     change_row(root, 2, **{f"{prefix}/from_timestamp": 1.8, f"{prefix}/to_timestamp": 2.8})
     found = by_episode(open_dataset(root))
-    assert {n: checks(each) for n, each in found.items()} == {2: ["index_map"]}
+    assert {n: checks(each) for n, each in found.items()} == {2: ["index_wrong"]}
     assert "picture 36" in found[2][0].message
 
 
@@ -329,7 +331,7 @@ def test_a_stretch_of_another_length_is_found(tmp_path: Path) -> None:
     root = write_v3(tmp_path / "set", Recipe(camera=True, lengths=(20,) * 4, per_file=4))
     change_row(root, 1, **{f"videos/{CAMERA}/to_timestamp": 1.9})
     found = by_episode(open_dataset(root))
-    assert {n: checks(each) for n, each in found.items()} == {1: ["footage_complete"]}
+    assert {n: checks(each) for n, each in found.items()} == {1: ["footage_incomplete"]}
     assert "18 pictures for 20 rows" in found[1][0].message
 
 
@@ -340,6 +342,6 @@ def test_a_shared_movie_that_is_too_short_or_too_long_is_found(tmp_path: Path) -
     write_movie(folder / "file-001.mp4", 50, 20)
     dataset = open_dataset(root)
     found = by_episode(dataset)
-    assert {n: checks(each) for n, each in found.items()} == {1: ["footage_complete"]}
-    assert checks(dataset.defects) == ["footage_complete"]
+    assert {n: checks(each) for n, each in found.items()} == {1: ["footage_incomplete"]}
+    assert checks(dataset.defects) == ["footage_incomplete"]
     assert "50 pictures" in dataset.defects[0].message

@@ -39,11 +39,12 @@ def _batch() -> list[object]:
               metadata={"variation": {"hand": "left"}} | _calibration(0.001, 0.004, changed=True)),
         entry("e3", batch="b1", session="s2", operator="bob", environment="shop",
               verdict="quarantined", success=True, score=0.5, duration_s=36.0,
-              findings=[("no_gaps", "quarantine"), ("no_gaps", "quarantine"), ("sharp", "note")],
+              findings=[("gap_in_stream", "quarantine"), ("gap_in_stream", "quarantine"),
+                        ("picture_blurred", "note")],
               metadata={"variation": {"hand": "right"}}),
         entry("e4", batch="b1", session="s2", recorded_ns=FIRST_NS + DAY_NS),
         entry("e5", batch="b2", session="s2", operator="cid", verdict="failed", score=0.1,
-              findings=[("sharp", "fail")]),
+              findings=[("picture_blurred", "fail")]),
     ]  # fmt: skip
 
 
@@ -61,7 +62,7 @@ def test_the_figures_of_a_batch_can_be_counted_by_hand(database: Database) -> No
         "acceptance_rate": 2 / 3, "quarantine_rate": 1 / 3, "failure_rate": 1 / 3,
         "score_mean": 0.7, "score_median": 0.7, "score.balance": 0.7,
         "duration_mean_s": 22.0, "duration_median_s": 20.0, "hours": 66 / 3600,
-        "findings_per_episode": 2 / 3, "findings.no_gaps": 2 / 3,
+        "findings_per_episode": 2 / 3, "findings.gap_in_stream": 2 / 3,
         "operators": 2, "largest_operator_share": 2 / 3, "environments": 2,
         "label_balance_error": 2 / 3 - 0.5, "environment_coverage": 1.0,
         "calibration_position_growth_m": 0.002, "calibration_changed_share": 0.5,
@@ -163,6 +164,8 @@ def test_a_check_that_found_nothing_counts_nought_where_it_was_run(database: Dat
         put(connection, [entry("e9", batch="b9")])
         for batch in ("b1", "b2", "b9"):
             record_metrics(connection, batch, batch_metrics(connection, batch), who="lead")
-        found = series(connection, "findings.sharp")
+        found = series(connection, "findings.picture_blurred")
+        former = series(connection, "findings.sharp")
     assert dict(zip(found.subjects, found.values, strict=True)) == {"b1": 0.0, "b2": 1.0}
+    assert (former.name, former.subjects) == (found.name, found.subjects)
     assert dict(zip(found.subjects, found.sizes, strict=True)) == {"b1": 3.0, "b2": 1.0}

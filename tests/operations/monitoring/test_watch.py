@@ -83,7 +83,7 @@ def test_a_fixed_limit_is_called_for_batches_that_are_large_enough() -> None:
 
 def test_kinds_follow_the_name() -> None:
     assert kind_of("acceptance_rate") == "rate"
-    assert kind_of("findings.no_gaps") == "count"
+    assert kind_of("findings.gap_in_stream") == "count"
     assert kind_of("score_mean") == "value"
 
 

@@ -31,12 +31,12 @@ def report() -> Report:
         2.9,
         {"time_s": np.linspace(0, 1, 50), "left_elbow": np.linspace(2, 3.2, 50)},
         "fail",
-        check="joint_limits",
+        check="joint_beyond_limit",
     )
-    note = Finding("no operator", severity="note", check="metadata_complete")
-    twins = Finding("the same", severity="quarantine", episodes=(0, 1), check="no_duplicates")
+    note = Finding("no operator", severity="note", check="metadata_missing")
+    twins = Finding("the same", severity="quarantine", episodes=(0, 1), check="episode_duplicated")
     episodes = (
-        EpisodeReport(0, "a", Path("a.h5"), Assessment((bad, note), {"stays_upright": "no base"}),
+        EpisodeReport(0, "a", Path("a.h5"), Assessment((bad, note), {"robot_fell": "no base"}),
                       exhibits=(Exhibit("head", 0.5, b"jpeg"),)),
         EpisodeReport(1, "b", Path(f"b{HOSTILE}.h5"), Assessment((), {})),
     )  # fmt: skip
@@ -45,8 +45,9 @@ def report() -> Report:
 
 def test_the_page_shows_findings_pictures_and_what_was_not_assessed(report: Report) -> None:
     page = html.render(report)
-    for text in ("left_elbow", "joint_limits", "frames 10 to 11", "3.2 against 2.9", "the same",
-                 "data:image/jpeg;base64", "polyline", "no base", "policy ours@1.0.0"):  # fmt: skip
+    for text in ("left_elbow", "joint_beyond_limit", "frames 10 to 11", "3.2 against 2.9",
+                 "the same", "data:image/jpeg;base64", "polyline", "no base",
+                 "policy ours@1.0.0"):  # fmt: skip
         assert text in page, text
 
 
@@ -70,7 +71,7 @@ def test_junit_counts_failures_and_skips(report: Report) -> None:
 def test_sarif_has_a_rule_for_every_result(report: Report) -> None:
     (run,) = json.loads(sarif.render(report))["runs"]
     rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
-    assert rules == ["joint_limits", "metadata_complete", "no_duplicates"]
+    assert rules == ["episode_duplicated", "joint_beyond_limit", "metadata_missing"]
     assert [result["level"] for result in run["results"]] == ["error", "note", "warning"]
     for result in run["results"]:
         assert rules[result["ruleIndex"]] == result["ruleId"]

@@ -62,9 +62,9 @@ def _entry(number: int, draw: np.random.Generator) -> Entry:
     day = int(42 * draw.random() ** 0.7)
     rows: list[dict[str, Any]] = []
     if draw.random() < 0.15:
-        rows.append(_finding("no_gaps", "quarantine"))
+        rows.append(_finding("gap_in_stream", "quarantine"))
     if draw.random() < 0.05:
-        rows.append(_finding("sharp", "note"))
+        rows.append(_finding("picture_blurred", "note"))
     facts = {
         "hash": f"sha256:{number:064x}",
         "bytes": 40_000_000 + number,

@@ -4,7 +4,7 @@ import { findingBars, joined, laneBars, momentOf, moments, neighbour, wholeFindi
 
 function finding(number: number, severity: EpisodeFinding["severity"], ...spans: [number, number][]): EpisodeFinding {
   return {
-    number, check: "no_gaps", severity, stream: "observations/x", value: null, limit: null, message: "", evidence: null,
+    number, check: "gap_in_stream", severity, stream: "observations/x", value: null, limit: null, message: "", evidence: null,
     spans: spans.map(([start_ns, end_ns]) => ({ first: 0, stop: 1, start_ns, end_ns })),
   };
 }

@@ -6,7 +6,7 @@ import type { Mark } from "./draw";
 import type { Panel } from "./panels";
 
 /** Checks whose limit is a value of the stream itself, of either sign. */
-const LIMITS_ARE_VALUES = new Set(["effort_limits", "protocol_force", "force_saturation"]);
+const LIMITS_ARE_VALUES = new Set(["torque_beyond_limit", "force_off_protocol", "force_sensor_saturated"]);
 const MOST_MARKS = 400;
 
 export function findingsOf(panel: Panel, episode: EpisodeFacts): EpisodeFinding[] {

@@ -25,6 +25,7 @@ from corporeal.catalog.query.tree import (
 )
 from corporeal.catalog.query.values import MOST_STARS, expected_value, read_number, read_value
 from corporeal.catalog.query.words import RESERVED, QueryError, Word, cut, refusal
+from corporeal.quality.check import present_name
 from corporeal.quality.finding import SEVERITIES
 
 DEEPEST = 32
@@ -212,7 +213,7 @@ class _Parser:
         named = self._now.kind == "quoted" or (
             self._now.kind == "word" and not self._now.means(*RESERVED, "severity")
         )
-        check = self._take().text if named else None
+        check = present_name(self._take().text) if named else None
         if not self._skip("severity"):
             return HasFinding(check, None)
         if self._now.text not in SEVERITIES:

@@ -93,20 +93,17 @@ def _request(
     pictures: bool,
     exhibits: bool,
 ) -> Request:
-    from corporeal.errors import UnknownNameError
-    from corporeal.quality.check import checks
+    from corporeal.quality.check import find_check
     from corporeal.quality.inspection import Request
     from corporeal.quality.policy import open_policy
 
-    for name in only or ():
-        if name not in checks():
-            raise UnknownNameError("check", name, checks())
+    chosen = tuple(find_check(name)[0] for name in only or ())
     return Request(
         policy=open_policy(policy),
         protocol=_protocol(protocol),
         detector=_detector(usual),
         pictures=pictures,
-        only=tuple(only) if only else None,
+        only=chosen or None,
         exhibits=exhibits,
     )
 
@@ -193,17 +190,14 @@ def _sort(report: Report, folder: Path) -> None:
 
 
 def _explain(name: str, as_json: bool) -> None:
-    from corporeal.errors import UnknownNameError
-    from corporeal.quality.check import checks
-    from corporeal.quality.check import explain as told
+    from corporeal.quality.check import explain, find_check
     from corporeal.quality.check_pages import page
 
-    if name not in checks():
-        raise UnknownNameError("check", name, checks())
+    present, check = find_check(name)
     if as_json:
-        print_json(told(name).__dict__ | {"limits": checks()[name].limits})
+        print_json(explain(present).__dict__ | {"limits": check.limits})
     else:
-        console().print(Markdown(page(name)))
+        console().print(Markdown(page(present)))
 
 
 def show(report: Report) -> None:

@@ -37,8 +37,9 @@ def checks(
         return
     if as_json:
         print_json([
-            {"check": name, "title": explain(name).title, "topic": each.topic, "unit": each.unit,
-             "severity": each.severity, "scope": each.scope, "limits": each.limits}
+            {"check": name, "title": explain(name).title, "good": explain(name).good,
+             "topic": each.topic, "unit": each.unit, "severity": each.severity,
+             "scope": each.scope, "limits": each.limits}
             for name, each in chosen.items()
         ])  # fmt: skip
         return
@@ -46,7 +47,7 @@ def checks(
     for column in ("topic", "check", "a good one has", "severity"):
         table.add_column(column)
     for name, each in sorted(chosen.items(), key=lambda item: (item[1].topic, item[0])):
-        table.add_row(each.topic, f"[bold]{name}[/bold]", explain(name).title, each.severity)
+        table.add_row(each.topic, f"[bold]{name}[/bold]", explain(name).good, each.severity)
     console().print(table)
     console().print(f"\n{len(chosen)} checks; one in full: corporeal check --explain NAME")
 

@@ -244,7 +244,7 @@ def _table(report: Report) -> Table:
     for episode in report.episodes:
         counting = [each for each in episode.findings if each.severity != "note"]
         # What happened comes before what else shows it: a fall also strikes hands and cameras.
-        counting.sort(key=lambda each: each.check != "outcome_agrees")
+        counting.sort(key=lambda each: each.check != "task_failed")
         outcome = episode.synopsis.metadata.get("outcome", {}) if episode.synopsis else {}
         table.add_row(
             episode.source.name,

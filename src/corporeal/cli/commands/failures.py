@@ -25,15 +25,17 @@ def failures(
 ) -> None:
     """List failed episodes by reason: they are kept, and make good negative examples.
 
-    Example: [bold]corporeal failures demo/sorted --reason stays_upright[/bold]
+    Example: [bold]corporeal failures demo/sorted --reason robot_fell[/bold]
     """
     from corporeal.errors import UnknownNameError
+    from corporeal.quality.check import present_name
     from corporeal.quality.verdict_folders import read_entries
 
     wanted = ("failed", "quarantined") if quarantined else ("failed",)
     entries = [entry for entry in read_entries(folder) if entry.verdict in wanted]
     reasons = Counter(why for entry in entries for why in {*entry.reasons, entry.outcome} if why)
     if reason is not None:
+        reason = present_name(reason)
         if reason not in reasons:
             raise UnknownNameError("reason among these episodes", reason, reasons)
         entries = [entry for entry in entries if reason in (*entry.reasons, entry.outcome)]

@@ -34,7 +34,7 @@ def ls(
 ) -> None:
     """List episodes by anything known about them.
 
-    Example: [bold]corporeal ls 'score > 0.8 and has finding joint_order'[/bold]
+    Example: [bold]corporeal ls 'score > 0.8 and has finding joints_swapped'[/bold]
     """
     from corporeal.catalog.query.listing import count, page
 

@@ -17,6 +17,7 @@ from corporeal.catalog.audit import Change, record
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.tables import EPISODE, METRIC, RELEASE
 from corporeal.operations.monitoring.batch_metrics import FINDINGS, Scope, members
+from corporeal.quality.check import present_name
 from corporeal.units import SECOND_NS
 
 MAX_NAME = 64
@@ -81,6 +82,8 @@ def record_metrics(
 
 def series(connection: Connection, name: str, scope: Scope = "batch") -> Series:
     """One figure over time. A check that found nothing in a batch that was judged counts 0."""
+    if name.startswith(f"{FINDINGS}."):
+        name = f"{FINDINGS}.{present_name(name.removeprefix(f'{FINDINGS}.'))}"
     size = "judged" if name.startswith(FINDINGS) else RATES.get(name, "episodes")
     query = select(METRIC.c.subject, METRIC.c.at, METRIC.c.name, METRIC.c.value).where(
         METRIC.c.scope == scope, METRIC.c.name.in_({name, size, "judged"})

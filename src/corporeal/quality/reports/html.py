@@ -74,7 +74,7 @@ def _reasons(report: Report) -> str:
         return ""
     most = counts.most_common(1)[0][1]
     rows = "".join(
-        f'<tr><td><code>{escape(check)}</code></td><td class="why">{escape(_title(check))}</td>'
+        f'<tr><td><code>{escape(check)}</code></td><td class="why">{escape(_why(check))}</td>'
         f'<td class="meter"><span class="{severity}" style="width:{100 * count / most:.0f}%">'
         f'</span></td><td class="n">{count}</td></tr>'
         for (check, severity), count in counts.most_common(20)
@@ -82,8 +82,8 @@ def _reasons(report: Report) -> str:
     return f"<section><h2>Reasons</h2><table class='reasons'>{rows}</table></section>"
 
 
-def _title(check: str) -> str:
-    return explain(check).title if check in checks() else ""
+def _why(check: str) -> str:
+    return explain(check).why if check in checks() else ""
 
 
 def _set(report: Report) -> str:
@@ -155,7 +155,7 @@ def _finding(finding: Finding, *, episodes: bool = False) -> str:
         f'<article class="finding {finding.severity}"><div><p class="message">'
         f'{escape(finding.message)}</p><p class="where"><code>{escape(finding.check)}</code> '
         f"{' · '.join(where)}</p>"
-        + (f'<p class="fix">{escape(fix[:1].upper() + fix[1:])}</p>' if fix else "")
+        + (f'<p class="fix">{escape(fix)}</p>' if fix else "")
         + f"</div>{chart(finding)}</article>"
     )
 

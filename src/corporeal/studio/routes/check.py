@@ -5,8 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from corporeal.errors import UnknownNameError
-from corporeal.quality.check import checks, explain
+from corporeal.quality.check import explain, find_check
 from corporeal.quality.finding import Severity
 from corporeal.studio.visitor import Anyone
 
@@ -18,6 +17,7 @@ class CheckFacts(BaseModel):
 
     name: str
     title: str
+    good: str
     what: str
     why: str
     fix: str
@@ -29,13 +29,12 @@ class CheckFacts(BaseModel):
 @ROUTER.get("/checks/{name}")
 def check_facts(name: str, _: Anyone) -> CheckFacts:
     """What a check looks at, why it matters and what to do about a finding."""
-    known = checks()
-    if name not in known:
-        raise UnknownNameError("check", name[:80], known)
-    told, check = explain(name), known[name]
+    present, check = find_check(name)
+    told = explain(present)
     return CheckFacts(
-        name=name,
+        name=present,
         title=told.title,
+        good=told.good,
         what=told.what,
         why=told.why,
         fix=told.fix,

@@ -5,7 +5,7 @@ const examples: [string, string][] = [
   ["failure = fall", "episodes in which the robot fell"],
   ["verdict = failed and task = pick_place", "failed ones of one task"],
   ["score > 0.8 and operator != anna", "good ones, of anyone else"],
-  ["has finding stays_upright", "a check found something"],
+  ["has finding robot_fell", "a check found something"],
   ["has finding severity fail", "any grave finding"],
   ["task in (reach, pick_place)", "one of several tasks"],
   ["instruction ~ box", "the instruction has this word in it"],

@@ -11,17 +11,13 @@ export function CheckWords({ name }: { name: string }) {
     <dl className="check-words">
       <dt>A good episode</dt>
       <dd>
-        {value.title}
+        {value.good}
         {value.unit !== "1" && <span className="muted"> Values and limits are in {value.unit}.</span>}
       </dd>
       {value.why && <dt>Why it matters</dt>}
-      {value.why && <dd>{sentence(value.why)}</dd>}
+      {value.why && <dd>{value.why}</dd>}
       {value.fix && <dt>What to do</dt>}
-      {value.fix && <dd>{sentence(value.fix)}</dd>}
+      {value.fix && <dd>{value.fix}</dd>}
     </dl>
   );
-}
-
-function sentence(text: string): string {
-  return text.slice(0, 1).toUpperCase() + text.slice(1);
 }

@@ -45,8 +45,8 @@ test("a fall is told with its moment and what went before it", () => {
 });
 
 test("without an event, the check that saw the fall tells its moment", () => {
-  const fell = finding(7, { check: "stays_upright", severity: "fail", spans: at(4.1e9) });
-  const said = finding(6, { check: "outcome_agrees", severity: "fail" });
+  const fell = finding(7, { check: "robot_fell", severity: "fail", spans: at(4.1e9) });
+  const said = finding(6, { check: "task_failed", severity: "fail" });
   const one = episode({ success: false, failure: "fall" }, { findings: [said, fell] });
   expect(failureMoment(one)?.timeNs).toBe(4.1e9);
   expect(storyOf(one).finding?.number).toBe(7);

@@ -50,7 +50,7 @@ function witness(episode: EpisodeFacts, mode: string): EpisodeFinding | null {
 /** Whether a check looks at what this way of failing is made of. */
 function isOf(check: string, mode: string): boolean {
   if (check.includes(mode)) return true;
-  return /fall|fell|tip/.test(mode) && ["stays_upright", "base_height", "protocol_end_state"].includes(check);
+  return /fall|fell|tip/.test(mode) && ["robot_fell", "base_height_wrong", "end_state_off_protocol"].includes(check);
 }
 
 const words: Record<string, [Story["tone"], string]> = {
@@ -71,7 +71,7 @@ export function storyOf(episode: EpisodeFacts): Story {
   const moment = failureMoment(episode);
   if (row.failure || row.success === false) {
     const seen = row.failure ? witness(episode, row.failure.toLowerCase()) : null;
-    const finding = seen ?? episode.findings.find(({ check }) => check === "outcome_agrees") ?? gravest;
+    const finding = seen ?? episode.findings.find(({ check }) => check === "task_failed") ?? gravest;
     return { tone, verdict, cause: failureSentence(episode, moment), moment: moment ?? placeOf(finding), finding };
   }
   if (!gravest) {

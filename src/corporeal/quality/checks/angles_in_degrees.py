@@ -1,0 +1,82 @@
+"""Angles are in radians."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from corporeal.embodiment.embodiment import Joint
+from corporeal.quality.check import Check
+from corporeal.quality.evidence.columns import bridged, listed
+from corporeal.quality.evidence.joint_evidence import DEGREES
+from corporeal.quality.evidence.joint_identity import accusations
+from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.subject import Subject
+from corporeal.quality.track import Track
+from corporeal.schema import roles
+
+
+def find(subject: Subject, *, min_excess: float = 1.4) -> Iterator[Finding]:
+    """Yield columns of the state or the action that are in degrees.
+
+    Told by the other stream, which is 57.3 times smaller; by the velocity; or by the robot's
+    limits, which the values pass by a factor of `min_excess` and keep when they are divided.
+
+    Why: a policy trained on degrees sends a joint to its stop at once.
+    Fix: divide the columns by 57.29578, and state the unit in the schema.
+    """
+    found: dict[str, dict[str, str]] = {}
+    reason: NotAssessed | None = None
+    try:
+        for each in accusations(subject):
+            if each.kind == "degrees" and each.role != "velocity":
+                found.setdefault(each.stream, {})[each.names[0]] = each.why
+    except NotAssessed as error:
+        reason = error
+    if subject.recording.embodiment is not None:
+        joints = {joint.name: joint for joint in subject.robot.actuated}
+        for wanted in (roles.MEASURED, roles.COMMANDED):
+            label = subject.recording.named(*wanted)
+            if label is not None and label in subject.tracks:
+                for name in _beyond(subject.tracks[label], joints, min_excess):
+                    why = "its values pass the limits of the joint, and keep them as degrees"
+                    found.setdefault(label, {}).setdefault(name, why)
+    elif reason is not None:
+        raise reason
+    for stream, columns in found.items():
+        width = len(subject.tracks[stream].names)
+        every = "all of them" if len(columns) >= 0.8 * width else listed(columns)
+        why = next(iter(columns.values()))
+        yield Finding(
+            f"{len(columns)} of {width} columns of {stream} are in degrees: {every} ({why})",
+            stream=stream,
+            value=float(len(columns)),
+            limit=0.0,
+        )
+
+
+def _beyond(track: Track, joints: dict[str, Joint], min_excess: float) -> list[str]:
+    """Joints whose values are beyond their limits, and within them when taken as degrees."""
+    if not len(track):
+        return []
+    low, high = np.quantile(bridged(track.values), (0.02, 0.98), axis=0)
+    found = []
+    for column, name in enumerate(track.names):
+        joint = joints.get(name)
+        if joint is None or joint.type != "revolute" or joint.lower is None or joint.upper is None:
+            continue
+        reach = max(abs(joint.lower), abs(joint.upper))
+        size = max(abs(low[column]), abs(high[column]))
+        if size < min_excess * reach or size < 1.0:
+            continue
+        margin = 0.05 * (joint.upper - joint.lower)
+        above = low[column] / DEGREES > joint.lower - margin
+        if above and high[column] / DEGREES < joint.upper + margin:
+            found.append(name)
+    return found
+
+
+CHECK = Check(
+    find, topic="joints", severity="fail", unit="columns", formerly=("angles_in_radians",)
+)

@@ -1,0 +1,47 @@
+"""While both feet stand, the base is where the legs put it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from corporeal.quality.check import Check
+from corporeal.quality.evidence.foot_drift import drift_of
+from corporeal.quality.finding import Finding, spans
+from corporeal.quality.subject import Subject
+from corporeal.schema import roles
+
+
+def find(subject: Subject, *, max_drift_m: float = 0.035) -> Iterator[Finding]:
+    """Yield the frames in which the base has moved over `max_drift_m` away from standing feet.
+
+    Feet that stand and move together with the base, by the same way, do not move: the base does.
+
+    Why: a tracker that drifts moves the whole robot, and every hand, through the room.
+    Fix: correct the base by the feet, or calibrate the tracker.
+    """
+    drift = drift_of(subject)
+    bad = drift.common > max_drift_m
+    if np.count_nonzero(bad) < 2:
+        return
+    seconds = drift.time_ns / 1e9
+    worst = int(np.argmax(drift.common))
+    step = max(1, len(seconds) // 400 + 1)
+    label = subject.track(roles.BASE_POSE).label
+    when = np.searchsorted(subject.track(roles.BASE_POSE).time_ns, drift.time_ns)
+    frames = tuple((int(when[first]), int(when[stop - 1]) + 1) for first, stop in spans(bad))
+    yield Finding(
+        f"the base in {label} moves {drift.common[worst]:.3f} m away from feet that stand, by "
+        f"{seconds[worst]:.2f} s.",
+        stream=label,
+        frames=frames,
+        value=float(drift.common[worst]),
+        limit=max_drift_m,
+        evidence={"time_s": seconds[::step], "drift_m": drift.common[::step]},
+    )
+
+
+CHECK = Check(
+    find, topic="frames", severity="quarantine", unit="m", formerly=("base_follows_feet",)
+)

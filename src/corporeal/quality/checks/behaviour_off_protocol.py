@@ -1,0 +1,118 @@
+"""Nothing happens that the protocol prohibits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from corporeal.protocol.protocol import Prohibition
+from corporeal.quality.check import Check
+from corporeal.quality.evidence.object_motion import lowest_base, object_course
+from corporeal.quality.evidence.protocol_rules import not_failed, protocol_of
+from corporeal.quality.evidence.stillness import stillness
+from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.subject import Subject
+from corporeal.quality.synopsis import peak_force_n
+from corporeal.schema import roles
+
+WALKED_M = 0.25
+
+
+def find(subject: Subject) -> Iterator[Finding]:
+    """Yield falls, drops, collisions, repeated grasps, steps and pauses that are prohibited.
+
+    Why: what an operator does only now and then, a policy does at the worst moment.
+    Fix: label the episode a failure, or record it again.
+    """
+    protocol = protocol_of(subject)
+    not_failed(subject)
+    reasons = []
+    for rule in protocol.prohibited:
+        try:
+            yield from _SIGNS[rule.behaviour](subject, rule)
+        except NotAssessed as reason:
+            reasons.append(f"{rule.behaviour}: {reason}")
+    if len(reasons) == len(protocol.prohibited):
+        raise NotAssessed("; ".join(reasons) or "the protocol prohibits nothing")
+
+
+def _fall(subject: Subject, _: Prohibition) -> Iterator[Finding]:
+    label, lowest, down = lowest_base(subject)
+    if down:
+        message = f"fall: the pelvis comes down to {100 * lowest:.0f} % of its standing height"
+        yield Finding(message, stream=label, frames=down, value=lowest, limit=0.5)
+
+
+def _drop(subject: Subject, _: Prohibition) -> Iterator[Finding]:
+    course = object_course(subject)
+    if course.falls:
+        when = float(course.seconds[course.falls[0][0]])
+        message = f"drop: the object falls at {when:.2f} s"
+        yield Finding(message, stream=course.label, frames=course.falls)
+
+
+def _collision(subject: Subject, rule: Prohibition) -> Iterator[Finding]:
+    force, limit = peak_force_n(subject), rule.limit or 40.0
+    if force is None:
+        raise NotAssessed("no wrist wrench")
+    if force > limit:
+        yield Finding(f"collision: a wrist feels {force:.0f} N", value=force, limit=limit)
+
+
+def _regrasp(subject: Subject, rule: Prohibition) -> Iterator[Finding]:
+    grippers = subject.ending_in(roles.GRIPPER)
+    if not grippers:
+        raise NotAssessed("no gripper")
+    limit = rule.limit if rule.limit is not None else 1.0
+    for label, track in grippers.items():
+        low, high = (
+            np.nanmin(track.values, initial=np.inf),
+            np.nanmax(track.values, initial=-np.inf),
+        )
+        if high - low < 0.02:
+            continue
+        closed = track.values[:, 0] < low + 0.3 * (high - low)
+        opened = track.values[:, 0] > low + 0.7 * (high - low)
+        # A grasp is a closing after a full opening: chatter between the two does not count.
+        kinds = np.where(closed, 1, np.where(opened, 2, 0))
+        kinds = kinds[kinds > 0]
+        times = int(((kinds[1:] == 1) & (kinds[:-1] == 2)).sum())
+        if times > limit:
+            message = f"regrasp: {label} closes {times} times"
+            yield Finding(message, stream=label, value=float(times), limit=limit)
+
+
+def _walking(subject: Subject, _: Prohibition) -> Iterator[Finding]:
+    track = subject.track(roles.BASE_POSE)
+    if not len(track):
+        raise NotAssessed(f"{track.label} has no samples")
+    gone = np.linalg.norm(track.values[:, :2] - track.values[0, :2], axis=1)
+    if float(np.nanmax(gone)) > WALKED_M:
+        message = f"walking: the base goes {np.nanmax(gone):.2f} m from where it stood"
+        yield Finding(message, stream=track.label, value=float(np.nanmax(gone)), limit=WALKED_M)
+
+
+def _pausing(subject: Subject, rule: Prohibition) -> Iterator[Finding]:
+    rest, limit = stillness(subject), rule.limit or 5.0
+    longest = max(rest.rests, key=lambda each: each.seconds, default=None)
+    if longest is not None and longest.seconds > limit:
+        yield Finding(
+            f"pausing: nothing moves for {longest.seconds:.1f} s",
+            stream=rest.label,
+            frames=((longest.first, longest.stop),),
+            value=longest.seconds,
+            limit=limit,
+        )
+
+
+_SIGNS: dict[str, Callable[[Subject, Prohibition], Iterator[Finding]]] = {
+    "fall": _fall,
+    "drop": _drop,
+    "collision": _collision,
+    "regrasp": _regrasp,
+    "walking": _walking,
+    "pausing": _pausing,
+}
+
+CHECK = Check(find, topic="protocol", severity="quarantine", formerly=("protocol_prohibited",))

@@ -1,0 +1,61 @@
+"""The calibration was valid when the episode started and still when it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from corporeal.quality.check import Check
+from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.subject import Subject
+
+
+def find(
+    subject: Subject, *, max_position_m: float = 0.003, max_rotation_rad: float = 0.01745
+) -> Iterator[Finding]:
+    """Yield a verification that was off by more than 3 mm or 1 degree, or a change in between.
+
+    The metadata's `calibration` has `start` and `end`, each with `position_error_m`,
+    `rotation_error_rad`, `passed` or `id`, as far as they are known.
+
+    Why: a camera that moved makes every picture disagree with the joints beneath it.
+    Fix: calibrate again; hold back every episode since the last good verification.
+    """
+    said = subject.recording.metadata.get("calibration")
+    ends = {
+        name: said[name]
+        for name in ("start", "end")
+        if isinstance(said, Mapping) and isinstance(said.get(name), Mapping)
+    }
+    if not ends:
+        raise NotAssessed("the metadata holds no verification of the calibration")
+    for name, end in ends.items():
+        yield from _judge(name, end, max_position_m, max_rotation_rad)
+    ids = {str(end["id"]) for end in ends.values() if "id" in end}
+    if len(ids) > 1:
+        yield Finding(f"the calibration changed during the episode: {' and '.join(sorted(ids))}")
+    if "end" not in ends:
+        yield Finding("the calibration was not verified at the end", severity="note")
+
+
+def _judge(
+    name: str, end: Mapping[str, Any], max_position_m: float, max_rotation_rad: float
+) -> Iterator[Finding]:
+    if end.get("passed") is False:
+        yield Finding(f"the calibration did not pass its verification at the {name}")
+    for field, limit, what in (
+        ("position_error_m", max_position_m, "m"),
+        ("rotation_error_rad", max_rotation_rad, "rad"),
+    ):
+        error = end.get(field)
+        if isinstance(error, int | float) and error > limit:
+            yield Finding(
+                f"the calibration is off by {error:.4g} {what} at the {name}",
+                value=float(error),
+                limit=limit,
+            )
+
+
+CHECK = Check(
+    find, topic="records", severity="quarantine", unit="m", formerly=("calibration_valid",)
+)

@@ -1,0 +1,201 @@
+"""No camera repeats its pictures while the robot moves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corporeal.quality.check import Check
+from corporeal.quality.evidence.pictures import Array, PictureTrack, cameras
+from corporeal.quality.evidence.state_motion import state_steps
+from corporeal.quality.finding import Finding, spans
+from corporeal.quality.subject import Subject
+
+# Pictures before and after a run that tell how fast the scene was moving.
+NEARBY = 8
+# How much a repeated picture may still stir after coding: tried one after the other.
+LEVELS = (0.7, 1.3, 2.2, 3.5)
+# A scene that stirs less than this may as well stand.
+VISIBLE = 8.0
+# The state moves, or creeps, when it is this share as fast as in its fastest tenth.
+MOVING, CREEPING = 0.25, 0.1
+# How much further than one usual step the scene has gone when the pictures come back.
+CATCH_UP = 1.5
+# Nothing with mass comes to rest, or off it, by this factor from one picture to the next.
+ABRUPT = 6.0
+# Noise that a camera shows all along cannot fall to this share of itself.
+SILENT = 0.3
+# With so many key pictures, each one's coding errors stir the scene a little.
+KEY_RICH = 0.3
+# Half of the pictures are repeats: the camera runs at half the rate.
+HALF_RATE = 0.7
+
+
+@dataclass(frozen=True)
+class Run:
+    """Pictures first..stop-1 show what the picture before them showed."""
+
+    first: int
+    stop: int
+    level: float
+    """The most that the pictures of the run still stir."""
+    before: float
+    """How much the picture just before the run stirs, and `jump` the one just after it."""
+    jump: float
+    usual: float
+
+
+def find(subject: Subject, *, max_still_s: float = 0.05, max_singles: int = 0) -> Iterator[Finding]:
+    """Yield runs of repeated pictures that last longer than `max_still_s` while things moved.
+
+    A run counts when the scene jumps at its end, or when the robot's state moved on until the
+    episode's end. Single repeated pictures count when there are more than `max_singles`.
+
+    Why: the state moves on while the picture stands, so the two no longer belong together.
+    Fix: cut the episode at the frozen stretch; look for a camera that loses its link.
+    """
+    for track in cameras(subject, least=10):
+        speed = state_steps(subject, track)
+        shortest = 1
+        if _half_rate(track):
+            yield _half_rate_note(track)
+            shortest = 3
+        frozen = _frozen(track, speed, shortest)
+        yield from _report(track, spans(frozen), max_still_s, max_singles)
+
+
+def _report(
+    track: PictureTrack, runs: tuple[tuple[int, int], ...], max_still_s: float, max_singles: int
+) -> Iterator[Finding]:
+    period_s = float(np.median(np.diff(track.seconds))) if len(track.seconds) > 1 else 0.0
+    long = tuple((first, stop) for first, stop in runs if stop - first > 1)
+    singles = tuple((first, stop) for first, stop in runs if stop - first == 1)
+    if long:
+        first, stop = max(long, key=lambda run: run[1] - run[0])
+        longest_s = (stop - first) * period_s
+        count = sum(stop - first for first, stop in long)
+        if longest_s > max_still_s:
+            yield Finding(
+                f"{track.label} stands still from {track.when(first)} for {longest_s:.2f} s while "
+                f"the scene moves on; {count} pictures repeat the one before.",
+                stream=track.label,
+                frames=long,
+                value=longest_s,
+                limit=max_still_s,
+                evidence=track.curve(track.stir, "change"),
+            )
+    if len(singles) > max_singles:
+        yield Finding(
+            f"{track.label} repeats {len(singles)} single pictures while the scene moves on, the "
+            f"first at {track.when(singles[0][0])}.",
+            stream=track.label,
+            frames=singles,
+            value=len(singles),
+            limit=max_singles,
+            evidence=track.curve(track.stir, "change"),
+        )
+
+
+def _frozen(track: PictureTrack, speed: Array | None, shortest: int) -> NDArray[np.bool_]:
+    """Pictures that repeat the one before although the scene moved on."""
+    frozen = np.zeros(len(track), bool)
+    for level in LEVELS:
+        quiet = track.stir < level
+        quiet[0] = False
+        for run in _runs(track, quiet, level):
+            if run.stop - run.first >= shortest and _is_freeze(run, track, speed):
+                frozen[run.first : run.stop] = True
+    return frozen
+
+
+def _runs(track: PictureTrack, quiet: NDArray[np.bool_], level: float) -> Iterator[Run]:
+    """Quiet runs with the motion around them."""
+    stir = track.stir
+    for first, stop in spans(quiet):
+        near = np.concatenate((stir[max(1, first - NEARBY) : first], stir[stop + 1 :][:NEARBY]))
+        lively = near[near > level]
+        yield Run(
+            first,
+            stop,
+            level=level,
+            before=float(stir[first - 1]),
+            # A key picture in between may stir a little before the scene really jumps.
+            jump=float(stir[stop : stop + 2].max(initial=0.0)),
+            usual=float(np.median(lively)) if len(lively) else 0.0,
+        )
+
+
+def _is_freeze(run: Run, track: PictureTrack, speed: Array | None) -> bool:
+    """Whether the scene must have moved on behind the run."""
+    length = run.stop - run.first
+    moved = _moved(run, speed)
+    if moved < CREEPING or float(track.ordinary[run.first : run.stop].mean()) < 0.5:
+        return False
+    left = float(np.quantile(track.stir[run.first : run.stop], 0.9))
+    if length >= 4 and speed is not None and left < SILENT * _noise(track, run):
+        return True
+    least = max(VISIBLE, ABRUPT * run.level)
+    if run.stop >= len(track):
+        stopped = run.before > 2 * least
+        missed = speed is not None and _expected(run, track, speed) > least
+        return length >= NEARBY and (stopped or missed)
+    far = length >= 4 and run.jump > 4 * run.usual
+    catches_up = run.jump > max(least, CATCH_UP * run.usual) and (far or moved > MOVING)
+    abrupt = min(run.before, run.jump) > least
+    if length == 1:
+        return abrupt and (catches_up or float(track.is_key.mean()) < KEY_RICH)
+    return catches_up or abrupt
+
+
+def _noise(track: PictureTrack, run: Run) -> float:
+    """How much the picture stirs, at least, in the rest of the episode."""
+    rest = np.concatenate((track.stir[1 : run.first], track.stir[run.stop :]))
+    return float(np.quantile(rest, 0.02)) if len(rest) >= 50 else 0.0
+
+
+def _expected(run: Run, track: PictureTrack, speed: Array) -> float:
+    """How much the pictures of the run should stir, judged by the rest of the episode."""
+    rest = np.ones(len(track), bool)
+    rest[run.first : run.stop] = False
+    rest &= speed > MOVING * float(np.quantile(speed, 0.9))
+    if rest.sum() < NEARBY:
+        return 0.0
+    return float(np.median(track.stir[rest] / speed[rest]) * speed[run.first : run.stop].mean())
+
+
+def _moved(run: Run, speed: Array | None) -> float:
+    """How fast the state moved in the run, as a share of its fast motion; 1 where unknown."""
+    if speed is None:
+        return 1.0
+    lively = float(np.quantile(speed, 0.9))
+    # Of a long run the faster fifth is enough: nothing of it was seen.
+    within = float(np.quantile(speed[run.first : run.stop], 0.8))
+    return within / lively if lively > 0 else 0.0
+
+
+def _half_rate(track: PictureTrack) -> bool:
+    """Whether every second picture repeats the one before, all along."""
+    stir = track.stir[1:]
+    pairs = stir[: len(stir) // 2 * 2].reshape(-1, 2)
+    low, high = pairs.min(axis=1), pairs.max(axis=1)
+    lively = high > 2 * VISIBLE
+    if lively.sum() < 10:
+        return False
+    return float((low[lively] < 0.35 * high[lively]).mean()) > HALF_RATE
+
+
+def _half_rate_note(track: PictureTrack) -> Finding:
+    return Finding(
+        f"{track.label} shows every picture twice: the camera ran at half the rate of its stamps.",
+        stream=track.label,
+        severity="note",
+        evidence=track.curve(track.stir, "change"),
+    )
+
+
+CHECK = Check(
+    find, topic="pictures", severity="fail", unit="s", pictures=True, formerly=("not_frozen",)
+)

@@ -1,0 +1,68 @@
+"""Every camera of the protocol is there, where the protocol puts it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from corporeal.protocol.protocol import Camera
+from corporeal.quality.check import Check
+from corporeal.quality.evidence.protocol_rules import protocol_of
+from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.subject import Subject
+
+
+def find(subject: Subject) -> Iterator[Finding]:
+    """Yield cameras that are missing, and cameras that stand further off than their tolerance.
+
+    Where a camera stood is read from `cameras` in the metadata (xyz in metres, rpy in radians).
+
+    Why: a policy sees through these cameras; a view that moved is another world to it.
+    Fix: put the camera back and calibrate it; name its pose in the metadata.
+    """
+    protocol = protocol_of(subject)
+    if not protocol.cameras:
+        raise NotAssessed("the protocol names no camera")
+    names = {signal.spec.name: label for label, signal in subject.recording.signals.items()}
+    for camera in protocol.cameras:
+        label = names.get(camera.name)
+        if label is None:
+            if not camera.optional:
+                yield Finding(f"the camera {camera.name} is not there", stream=camera.name)
+        elif camera.xyz is not None:
+            yield from _placement(subject, camera, label)
+
+
+def _placement(subject: Subject, camera: Camera, label: str) -> Iterator[Finding]:
+    poses: Any = subject.recording.metadata.get("cameras")
+    pose = poses.get(camera.name) if isinstance(poses, Mapping) else None
+    if not isinstance(pose, Mapping) or "xyz" not in pose:
+        yield Finding(
+            f"where {camera.name} stood is not recorded; the protocol rules its place",
+            stream=label,
+            severity="note",
+        )
+        return
+    apart = float(np.linalg.norm(np.asarray(pose["xyz"], float) - np.asarray(camera.xyz)))
+    if apart > camera.tolerance_m:
+        yield Finding(
+            f"{camera.name} stands {1000 * apart:.0f} mm from its place",
+            stream=label,
+            value=apart,
+            limit=camera.tolerance_m,
+        )
+    if camera.rpy is not None and "rpy" in pose:
+        difference = np.asarray(pose["rpy"], float) - np.asarray(camera.rpy)
+        turned = float(np.abs((difference + np.pi) % (2 * np.pi) - np.pi).max())
+        if turned > camera.tolerance_rad:
+            yield Finding(
+                f"{camera.name} is turned by {np.degrees(turned):.1f} degrees",
+                stream=label,
+                value=turned,
+                limit=camera.tolerance_rad,
+            )
+
+
+CHECK = Check(find, topic="protocol", severity="quarantine", formerly=("protocol_cameras",))

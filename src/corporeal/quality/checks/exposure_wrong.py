@@ -1,0 +1,88 @@
+"""No camera is too bright or too dark to see by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corporeal.quality.check import Check
+from corporeal.quality.evidence.pictures import Array, PictureTrack, cameras
+from corporeal.quality.finding import Finding, spans
+from corporeal.quality.subject import Subject
+
+# From here on a sensor gives the same number whatever the light.
+SATURATED = 250
+# Pictures without any contrast are black or covered: other checks name them.
+FLAT = 2.0
+
+
+def find(
+    subject: Subject,
+    *,
+    max_saturated: float = 0.3,
+    min_bright: float = 60.0,
+    min_pictures: int = 3,
+) -> Iterator[Finding]:
+    """Yield stretches of `min_pictures` or more that are over-exposed or under-exposed.
+
+    Over-exposed: more than `max_saturated` of the picture is white. Under-exposed: 95 % of the
+    picture is darker than `min_bright`, where 255 is white.
+
+    Why: what is white or black throughout cannot be recovered, and looks like no other episode.
+    Fix: fix exposure and gain before recording; light the workspace; discard what is too far gone.
+    """
+    for track in cameras(subject, least=min_pictures):
+        flat = track.luma.reshape(len(track), -1)
+        saturated = (flat >= SATURATED).mean(axis=1)
+        bright = _bright(track)
+        over = saturated > max_saturated
+        under = (bright < min_bright) & (track.contrast > FLAT)
+        yield from _report(track, over, saturated, "over-exposed", max_saturated, min_pictures)
+        yield from _report(track, under, bright, "under-exposed", min_bright, min_pictures)
+
+
+def _bright(track: PictureTrack) -> Array:
+    """The level that 95 % of each picture stay below."""
+    flat = track.luma.reshape(len(track), -1)
+    place = int(0.95 * flat.shape[1])
+    # Sorting is the dear part: a third of the pixels is as good.
+    part = flat[:, ::3]
+    place = int(0.95 * part.shape[1])
+    return np.partition(part, place, axis=1)[:, place].astype(np.float64)
+
+
+def _report(
+    track: PictureTrack,
+    bad: NDArray[np.bool_],
+    measure: Array,
+    what: str,
+    limit: float,
+    min_pictures: int,
+) -> Iterator[Finding]:
+    where = tuple(span for span in spans(bad) if span[1] - span[0] >= min_pictures)
+    if not where:
+        return
+    count = sum(stop - first for first, stop in where)
+    inside = np.concatenate([measure[first:stop] for first, stop in where])
+    name = "white_share" if what.startswith("over") else "bright_level"
+    yield Finding(
+        f"{track.label} is {what} in {count} of {len(track)} pictures, first at "
+        f"{track.when(where[0][0])}.",
+        stream=track.label,
+        frames=where,
+        value=float(np.median(inside)),
+        limit=limit,
+        evidence=track.curve(measure, name),
+    )
+
+
+CHECK = Check(
+    find,
+    topic="pictures",
+    severity="quarantine",
+    unit="1",
+    pictures=True,
+    formerly=("well_exposed",),
+)

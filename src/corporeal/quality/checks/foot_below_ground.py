@@ -1,0 +1,59 @@
+"""Feet stay above the ground."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from corporeal.quality.check import Check
+from corporeal.quality.evidence.columns import listed
+from corporeal.quality.evidence.footing import footing_of
+from corporeal.quality.finding import Finding, spans
+from corporeal.quality.subject import Subject
+
+
+def find(
+    subject: Subject, *, max_depth_m: float = 0.03, min_duration_s: float = 0.02
+) -> Iterator[Finding]:
+    """Yield the frames in which a sole is more than `max_depth_m` below the ground.
+
+    The ground is where the robot stands, or z = 0 if it stands that far below already.
+
+    Why: a foot in the floor is a base or a leg that is wrong, and no simulator can replay it.
+    Fix: raise the base, or solve the legs again with the ground as a constraint.
+    """
+    footing = footing_of(subject)
+    ground = 0.0 if footing.ground < -max_depth_m else footing.ground
+    depth = ground - footing.lowest
+    seconds = footing.time_ns / 1e9
+    deep = np.nan_to_num(depth).max(axis=1) > max_depth_m
+    found = [
+        (first, stop)
+        for first, stop in spans(deep)
+        if seconds[stop - 1] - seconds[first] >= min_duration_s
+    ]
+    if not found:
+        return
+    inside = np.zeros(len(deep), bool)
+    for first, stop in found:
+        inside[first:stop] = True
+    below = (depth > max_depth_m) & inside[:, None]
+    names = [
+        name for name, hit in zip(footing.names, np.any(below, axis=0).tolist(), strict=True) if hit
+    ]
+    worst = int(np.argmax(np.where(inside, np.nan_to_num(depth).max(axis=1), -np.inf)))
+    step = max(1, len(seconds) // 400 + 1)
+    curves = {f"{name}_m": -depth[::step, column] for column, name in enumerate(footing.names)}
+    yield Finding(
+        f"the {listed(names)} foot is {depth[worst].max():.3f} m below the ground at "
+        f"{seconds[worst]:.2f} s, {100 * inside.mean():.0f} % of the time.",
+        stream=footing.label,
+        frames=tuple(found),
+        value=float(depth[worst].max()),
+        limit=max_depth_m,
+        evidence={"time_s": seconds[::step], **curves},
+    )
+
+
+CHECK = Check(find, topic="frames", severity="quarantine", unit="m", formerly=("feet_penetration",))

@@ -1,0 +1,45 @@
+"""Each ankle sensor belongs to its own foot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from corporeal.quality.check import Check
+from corporeal.quality.evidence.load_sides import load_sides
+from corporeal.quality.finding import Finding
+from corporeal.quality.subject import Subject
+
+
+def find(subject: Subject) -> Iterator[Finding]:
+    """Yield ankle sensors that are exchanged, left for right.
+
+    The weight shifts to the foot that the centre of mass is over and away from the one that
+    lifts; and the torques of the legs carry what the ankles say. Both must speak against the
+    stated sides, so no limit is needed.
+
+    Why: a policy that feels the wrong foot steps on the one in the air.
+    Fix: exchange the two streams, and look at the wiring.
+    """
+    sides = load_sides(subject)
+    if not sides.exchanged:
+        return
+    left, right = sides.labels
+    step = max(1, len(sides.time_s) // 400 + 1)
+    agreement = "" if sides.torque_share is None else (
+        f", and the torques of the legs fit the other way round to {sides.torque_share:.2f}"
+    )  # fmt: skip
+    yield Finding(
+        f"{left} and {right} are exchanged: their share of the weight runs against that of the "
+        f"body's position over the feet (correlation {sides.correlation:.2f}){agreement}.",
+        stream=left,
+        value=sides.correlation,
+        limit=0.0,
+        evidence={
+            "time_s": sides.time_s[::step],
+            "measured_share": sides.measured[::step],
+            "expected_share": sides.expected[::step],
+        },
+    )
+
+
+CHECK = Check(find, topic="dynamics", severity="fail", formerly=("wrench_sides",))

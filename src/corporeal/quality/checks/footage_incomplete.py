@@ -1,0 +1,45 @@
+"""Every camera has one picture for every stamp."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from corporeal.episode.defect import FOOTAGE_INCOMPLETE
+from corporeal.quality.check import Check
+from corporeal.quality.evidence.pictures import count_pictures
+from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.subject import Subject
+
+
+def find(subject: Subject, *, max_missing: int = 0) -> Iterator[Finding]:
+    """Yield cameras with more than `max_missing` pictures too few or too many for their stamps.
+
+    The movie's own index is counted; nothing is decoded. What the reader of the dataset already
+    found missing is reported too.
+
+    Why: once the counts differ, pictures and robot states no longer belong together.
+    Fix: export the episode again; do not pad or cut, since no one knows which pictures are missing.
+    """
+    told = set()
+    known = [each for each in subject.recording.defects if each.check == FOOTAGE_INCOMPLETE]
+    for defect in known:
+        told.add(defect.stream)
+        yield Finding(defect.message, stream=defect.stream, value=defect.value, limit=defect.limit)
+    if not subject.footage and not known:
+        raise NotAssessed("no video stream")
+    for label, footage in subject.footage.items():
+        count, stamps = count_pictures(footage), len(footage.time_ns)
+        if count is None or label in told or abs(count - stamps) <= max_missing:
+            continue
+        surplus = count - stamps
+        what = f"{abs(surplus)} {'too many' if surplus > 0 else 'are missing'}"
+        yield Finding(
+            f"{label} has {count} pictures for {stamps} stamps: {what}.",
+            stream=label,
+            frames=((min(count, stamps), max(count, stamps)),),
+            value=abs(surplus),
+            limit=max_missing,
+        )
+
+
+CHECK = Check(find, topic="pictures", severity="fail", unit="1", formerly=("footage_complete",))

@@ -1,0 +1,117 @@
+"""No frame was lost, or repeated, behind stamps that look even."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corporeal.quality.check import Check
+from corporeal.quality.evidence.columns import around, bridged, thinned
+from corporeal.quality.evidence.lost_frames import SIDE, losses, repeats
+from corporeal.quality.finding import Finding, NotAssessed, spans
+from corporeal.quality.subject import Subject
+from corporeal.quality.track import Array, Track
+from corporeal.schema import roles
+
+
+def find(
+    subject: Subject,
+    *,
+    min_surety: float = 0.35,
+    min_surety_of_three: float = 0.15,
+    max_repeat_s: float = 0.5,
+) -> Iterator[Finding]:
+    """Yield places where the motion jumps as it does when frames are lost, and repeated frames.
+
+    A place counts from `min_surety` on; three places in one episode from `min_surety_of_three` on.
+    Repeats that last longer than `max_repeat_s` are a frozen sensor, which another check reports.
+
+    Why: stamps made from a frame number hide lost frames; the policy learns leaps in time.
+    Fix: go back to the recording with its own stamps; drop or cut the episode at these frames.
+    """
+    state = subject.state
+    if len(state) < 4 * SIDE or state.period_s <= 0:
+        raise NotAssessed(f"{state.label} has {len(state)} samples")
+    values = bridged(state.values)
+    even = _even(state)
+    yield from _lost(state, values, _beside(subject, state), even, min_surety, min_surety_of_three)
+    copies = repeats(values) & np.append(False, even)
+    if copies.any():
+        yield from _repeated(state, copies, max_repeat_s)
+
+
+def _even(track: Track) -> NDArray[np.bool_]:
+    """Steps (T - 1,) that are as long as they should be: elsewhere the stamps tell the loss."""
+    steps = np.diff(track.seconds)
+    return np.asarray(np.abs(steps - track.period_s) < 0.5 * track.period_s)
+
+
+def _beside(subject: Subject, state: Track) -> Array | None:
+    """The action, where it was written in the same rows as the state."""
+    try:
+        action = subject.track(*roles.COMMANDED)
+    except NotAssessed:
+        return None
+    same = len(action) == len(state) and np.array_equal(action.time_ns, state.time_ns)
+    return bridged(action.values) if same else None
+
+
+def _lost(
+    state: Track,
+    values: Array,
+    action: Array | None,
+    even: NDArray[np.bool_],
+    alone: float,
+    of_three: float,
+) -> Iterator[Finding]:
+    found = losses(values, action)
+    surety = np.where(even, found.surety, 0.0)
+    # Neighbouring places share samples: the surest of them is the place.
+    crests = [
+        first + int(np.argmax(surety[first:stop]))
+        for first, stop in spans(surety > of_three, join=SIDE)
+    ]
+    places = [place for place in crests if surety[place] > alone or len(crests) >= 3]
+    if not places:
+        return
+    worst = max(places, key=lambda place: float(surety[place]))
+    lost = [int(found.lost[place]) for place in places]
+    said = " and ".join(f"{state.seconds[place]:.2f} s (about {n})" for place, n in
+                        list(zip(places, lost, strict=True))[:4])  # fmt: skip
+    more = f" and at {len(places) - 4} more places" if len(places) > 4 else ""
+    moving = np.argsort(-np.abs(values[worst + 1] - values[worst]), kind="stable")[:4]
+    yield Finding(
+        f"frames are missing in {state.label} behind even stamps: after frame {places[0]} the"
+        f" moving joints leap together by several steps; lost at {said}{more}",
+        stream=state.label,
+        frames=tuple((place, place + 2) for place in places[:200]),
+        value=float(sum(lost)),
+        limit=0.0,
+        evidence=thinned(state, *around(state, worst, worst + 2, margin=30), moving.tolist()),
+    )
+
+
+def _repeated(state: Track, copies: NDArray[np.bool_], max_repeat_s: float) -> Iterator[Finding]:
+    longest = max(1, round(max_repeat_s / state.period_s))
+    runs = [(first, stop) for first, stop in spans(copies) if stop - first <= longest]
+    if not runs:
+        return
+    count = sum(stop - first for first, stop in runs)
+    first, stop = runs[0]
+    moving = np.argsort(-np.ptp(bridged(state.values), axis=0), kind="stable")[:4]
+    yield Finding(
+        f"{count} frames of {state.label} repeat the frame before in every joint while the robot"
+        f" moves, first frame {first} ({state.seconds[first]:.2f} s)",
+        stream=state.label,
+        frames=tuple(runs[:200]),
+        value=float(count),
+        limit=0.0,
+        evidence=thinned(state, *around(state, first, stop, margin=30), moving.tolist()),
+    )
+
+
+CHECK = Check(
+    find, topic="time", severity="quarantine", unit="frames", formerly=("no_hidden_drops",)
+)

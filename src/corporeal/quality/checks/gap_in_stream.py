@@ -1,0 +1,66 @@
+"""No stream falls silent on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corporeal.quality.check import Check
+from corporeal.quality.evidence.stamps import Stamps, stamped
+from corporeal.quality.finding import Finding, Severity
+from corporeal.quality.subject import Subject
+
+
+def find(
+    subject: Subject, *, max_gap_s: float = 0.05, max_periods: float = 2.5
+) -> Iterator[Finding]:
+    """Yield each stream with a step longer than `max_gap_s`, or than `max_periods` of its period.
+
+    A step of a stream so slow that its period comes near `max_gap_s` is a gap from one and a half
+    periods on: one missing frame. A gap below `max_gap_s` asks for a human, a longer one fails.
+
+    Why: what happened in the gap is lost, and a policy sees the robot jump.
+    Fix: record again; look for the lost frames in the recorder's journal and its health report.
+    """
+    for stream in stamped(subject, least=3):
+        if stream.bunched or stream.period_s <= 0:
+            continue
+        longest = max(max_gap_s, 1.5 * stream.period_s)
+        silent = (stream.steps > longest) & _lasting(stream)
+        short = (stream.steps > max_periods * stream.period_s) & _lasting(stream) & ~silent
+        if silent.any():
+            yield _finding(stream, silent | short, longest, "fail")
+        elif short.any():
+            yield _finding(stream, short, max_periods * stream.period_s, "quarantine")
+
+
+def _lasting(stream: Stamps) -> NDArray[np.bool_]:
+    """Steps that are not made up for by the steps beside them: a late stamp is no lost sample."""
+    period = stream.period_s
+    around = np.pad(stream.steps, 1, constant_values=period)
+    three = around[:-2] + stream.steps + around[2:]
+    return np.asarray(three > 3.5 * period)
+
+
+def _finding(stream: Stamps, gaps: NDArray[np.bool_], limit: float, what: Severity) -> Finding:
+    places = np.flatnonzero(gaps)
+    worst = int(places[np.argmax(stream.steps[places])])
+    step = float(stream.steps[worst])
+    lost = np.rint(stream.steps[places] / stream.period_s).astype(int) - 1
+    more = f"; {len(places)} gaps in all" if len(places) > 1 else ""
+    return Finding(
+        f"{stream.label} has no sample for {1e3 * step:.0f} ms after frame {worst}"
+        f" ({stream.seconds[worst]:.2f} s), where one is due every {1e3 * stream.period_s:.4g} ms:"
+        f" about {lost[np.searchsorted(places, worst)]} lost{more}",
+        stream=stream.label,
+        frames=tuple((int(place), int(place) + 2) for place in places[:200]),
+        value=step,
+        limit=limit,
+        evidence=stream.evidence(worst),
+        severity=what,
+    )
+
+
+CHECK = Check(find, topic="time", severity="fail", unit="s", formerly=("no_gaps",))

@@ -1,0 +1,30 @@
+"""Inertial sensors turn when the links they sit on turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from corporeal.quality.check import Check
+from corporeal.quality.evidence.motion_pairs import imu_pairs, out_of_step, sure
+from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.subject import Subject
+
+
+def find(
+    subject: Subject, *, max_lag_s: float = 0.005, min_confidence: float = 0.8
+) -> Iterator[Finding]:
+    """Yield each IMU whose gyroscope is more than `max_lag_s` early or late.
+
+    It is held against the turning of its link, from the base pose or from the legs over a standing
+    foot, whichever agrees better; three deviations of the estimate are added to the limit.
+
+    Why: an IMU out of step misleads state estimation and every policy that sees it.
+    Fix: correct the offset of the IMU's clock, and align again.
+    """
+    looked = [(pair, lag) for pair, lag in imu_pairs(subject) if sure(lag, min_confidence)]
+    if not looked:
+        raise NotAssessed("the links with an IMU turn too little")
+    yield from out_of_step(looked, max_lag_s)
+
+
+CHECK = Check(find, topic="lag", severity="fail", unit="s", formerly=("imu_follows_motion",))

@@ -1,0 +1,143 @@
+"""No joint is suddenly somewhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corporeal.quality.check import Check
+from corporeal.quality.evidence.columns import around, bridged, listed, thinned
+from corporeal.quality.evidence.excursion import steps
+from corporeal.quality.evidence.joint_evidence import response
+from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.subject import Subject
+from corporeal.quality.track import Array, Track
+from corporeal.schema import roles
+
+MIN_SAMPLES = 12
+# So many targets at once mean a controller that takes over.
+MANY = 3
+
+
+def find(subject: Subject, *, min_step: float = 0.2, ratio: float = 4.0) -> Iterator[Finding]:
+    """Yield steps over `min_step` that stay, `ratio` times the steps around them and all others.
+
+    A target that jumps counts where the joint does not follow it.
+
+    Why: a body has mass: a step within one sample is an encoder that lost count or a bad merge.
+    Fix: cut the episode there, or correct the offset after the step.
+    """
+    looked = 0
+    for wanted in (roles.MEASURED, roles.COMMANDED):
+        try:
+            track = subject.track(*wanted)
+        except NotAssessed:
+            continue
+        if len(track) < MIN_SAMPLES:
+            continue
+        looked += 1
+        values = bridged(track.values)
+        jumps = _jumps(values, min_step, ratio)
+        if wanted == roles.COMMANDED and jumps.any():
+            jumps = _unfollowed(subject, track, values, jumps)
+        if jumps.any():
+            yield _finding(track, values, jumps, min_step)
+    if not looked:
+        raise NotAssessed("no state or action that is long enough")
+
+
+def _jumps(values: Array, least: float, ratio: float) -> NDArray[np.bool_]:
+    """Steps (T - 1, D) that stand out, stay, and are not lost frames of a steady motion."""
+    change, near = steps(values)
+    size = np.abs(change)
+    jumps = (size > least) & (size > ratio * near)
+    if not jumps.any():
+        return np.asarray(jumps)
+    # Steps of the same size elsewhere mean that this column moves by steps.
+    often = np.partition(size, -4, axis=0)[-4] if len(size) > 4 else np.zeros(size.shape[1])
+    jumps &= size > 2.0 * often
+    for row in np.flatnonzero(jumps.any(axis=1)).tolist():
+        columns = np.flatnonzero(jumps[row])
+        if _returns(values, row, columns) or _lost_frames(change, row, columns):
+            jumps[row] = False
+    return np.asarray(jumps)
+
+
+def _returns(values: Array, row: int, columns: NDArray[np.int64]) -> bool:
+    """Whether the step is undone within a few samples: a spike, or the end of one."""
+    before = np.median(values[max(0, row - 7) : row + 1, columns], axis=0)
+    after = np.median(values[row + 1 : row + 9, columns], axis=0)
+    step = np.abs(values[row + 1, columns] - values[row, columns])
+    return bool((np.abs(after - before) < 0.5 * step).all())
+
+
+def _lost_frames(change: Array, row: int, columns: NDArray[np.int64]) -> bool:
+    """Whether every other joint goes on as far as these do: time is missing, nothing jumped."""
+    if row == 0 or row + 1 >= len(change):
+        return False
+    speed = (change[row - 1] + change[row + 1]) / 2
+    weight = float((speed[columns] ** 2).sum())
+    others = np.ones(change.shape[1], bool)
+    others[columns] = False
+    if weight == 0 or np.abs(speed[others]).max(initial=0.0) < 1e-3:
+        return False
+    frames = float((change[row, columns] * speed[columns]).sum()) / weight
+    rest = change[row, others]
+    lost = float(((rest - frames * speed[others]) ** 2).sum())
+    kept = float(((rest - speed[others]) ** 2).sum())
+    return frames > 1.5 and lost < 0.5 * kept
+
+
+def _unfollowed(
+    subject: Subject, track: Track, values: Array, jumps: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Those steps of the target after which the joint does not come any nearer within a second."""
+    alone = np.zeros_like(jumps)
+    try:
+        answer = response(subject)
+    except NotAssessed:
+        return alone
+    columns = dict(zip(answer.action_columns.tolist(), answer.state_columns.tolist(), strict=True))
+    error = values - bridged(answer.state.at(track.time_ns))[:, _order(columns, values.shape[1])]
+    window = max(4, round(1.0 / track.period_s)) if track.period_s > 0 else 4
+    change, near = steps(values)
+    together = ((np.abs(change) > 0.03) & (np.abs(change) > 3 * near)).sum(axis=1)
+    for row, column in np.argwhere(jumps).tolist():
+        if together[row] >= MANY:
+            continue
+        few = len(np.unique(np.round(values[:, column], 3))) <= 6
+        if few or column not in columns:
+            continue
+        before = float(np.median(error[max(0, row - window // 4) : row + 1, column]))
+        after = error[row + window // 4 : row + window, column] - before
+        step = abs(values[row + 1, column] - values[row, column])
+        alone[row, column] = len(after) > 2 and float(np.abs(after).min()) > 0.6 * step
+    return alone
+
+
+def _order(columns: dict[int, int], width: int) -> list[int]:
+    """The state's column for every column of the action; any where there is none."""
+    return [columns.get(column, 0) for column in range(width)]
+
+
+def _finding(track: Track, values: Array, jumps: NDArray[np.bool_], least: float) -> Finding:
+    size = np.where(jumps, np.abs(np.diff(values, axis=0)), 0.0)
+    rows = np.flatnonzero(jumps.any(axis=1))
+    columns = np.flatnonzero(jumps.any(axis=0))
+    worst, column = np.unravel_index(size.argmax(), size.shape)
+    first, stop = around(track, int(worst), int(worst) + 2)
+    return Finding(
+        f"{listed([track.names[each] for each in columns])} of {track.label} jumps by "
+        f"{size[worst, column]:.3f} {track.units[int(column)]} within one sample at "
+        f"{track.seconds[worst + 1]:.2f} s and stays there",
+        stream=track.label,
+        frames=tuple((int(row), int(row) + 2) for row in rows[:20]),
+        value=float(size[worst, column]),
+        limit=least,
+        evidence=thinned(track, first, stop, [int(each) for each in columns[:6]]),
+    )
+
+
+CHECK = Check(find, topic="joints", severity="fail", unit="rad", formerly=("no_teleports",))

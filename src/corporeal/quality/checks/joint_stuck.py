@@ -1,0 +1,155 @@
+"""Joints move when they are told to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corporeal.quality.check import Check
+from corporeal.quality.evidence.columns import around, bridged, thinned
+from corporeal.quality.evidence.joint_evidence import Response, response
+from corporeal.quality.finding import Finding, NotAssessed, spans
+from corporeal.quality.subject import Subject
+from corporeal.quality.track import Array
+from corporeal.schema import roles
+
+# A run of repeats is no chance below this probability, going by the rest of the column.
+IMPROBABLE = 1e-12
+# Repeats come in runs where a column often rests: then their share says nothing.
+MOSTLY_MOVES = 0.3
+# And the target must have moved by this, in its own unit.
+MIN_TOLD = 0.1
+
+
+def find(
+    subject: Subject,
+    *,
+    min_s: float = 0.3,
+    min_asked: float = 0.03,
+    ratio: float = 4.0,
+    exact: float = 1e-9,
+) -> Iterator[Finding]:
+    """Yield joints whose position repeats itself for `min_s` while the joint must have moved.
+
+    That it must have moved is said by the target, which leaves it by `min_asked` and by `ratio`
+    times its usual error, or by the joint's own velocity. A finger may be held by what it grasps,
+    so columns that are no joint of the robot need a jump at the end as well, or a whole episode.
+    A column that never repeats itself elsewhere and jumps when it thaws is frozen in any unit.
+
+    Why: a frozen encoder teaches a policy that its commands have no effect.
+    Fix: reject the frames or the episode; restart the joint's driver.
+    """
+    answer = response(subject)
+    robot = subject.recording.embodiment
+    joints = set(robot.joint_names) if robot is not None else set()
+    moved = _travel(subject, answer)
+    values = bridged(answer.state.values)[:, answer.state_columns]
+    targets = _shifted(answer)
+    period = answer.state.period_s
+    least = max(4, round(min_s / period))
+    still = np.abs(np.diff(values, axis=0)) <= exact
+    for column, name in enumerate(answer.names):
+        error = np.abs(targets[:, column] - values[:, column])
+        for first, stop in _runs(still[:, column], least):
+            outside = np.ones(len(error), bool)
+            outside[first:stop] = False
+            usual = float(np.median(error[outside])) if outside.sum() > 10 else 0.0
+            asked = float(np.ptp(targets[first:stop, column]))
+            own = 0.0 if moved is None else float(np.ptp(moved[first:stop, column]))
+            enough = asked > min_asked and error[first:stop].max() > max(min_asked, ratio * usual)
+            enough = enough or own > min_asked
+            sure = enough and name in joints
+            sure = sure or (enough and _certain(values[:, column], first, stop, asked, error))
+            if not sure and not _unlike_itself(values[:, column], targets[:, column], first, stop):
+                continue
+            yield _finding(answer, column, first, stop, max(asked, own), min_asked)
+
+
+def _runs(still: NDArray[np.bool_], least: int) -> Iterator[tuple[int, int]]:
+    """Half-open ranges of samples in which nothing changes, at least `least` samples long."""
+    for first, stop in spans(still):
+        if stop - first + 1 >= least:
+            yield first, stop + 1
+
+
+def _shifted(answer: Response) -> Array:
+    """The action (T, D) on the state's clock, delayed by the usual lag."""
+    delay_ns = round(answer.lag_steps * answer.step_s * 1e9)
+    return bridged(answer.action.at(answer.state.time_ns - delay_ns)[:, answer.action_columns])
+
+
+def _travel(subject: Subject, answer: Response) -> Array | None:
+    """How far each joint has gone (T, D) by its own velocity; None where it has none."""
+    try:
+        velocity = subject.track(roles.JOINT_VELOCITY)
+    except NotAssessed:
+        return None
+    order = {name: column for column, name in enumerate(velocity.names)}
+    if len(velocity) < 3 or any(name not in order for name in answer.names):
+        return None
+    speed = bridged(velocity.at(answer.state.time_ns)[:, [order[name] for name in answer.names]])
+    # The sensor's own offset must not add up over a long run.
+    speed = np.where(np.abs(speed) > 0.1, speed, 0.0)
+    return np.asarray(np.cumsum(speed, axis=0) * answer.state.period_s)
+
+
+def _certain(values: Array, first: int, stop: int, asked: float, error: Array) -> bool:
+    """Whether a column that may be blocked is frozen: it jumps when it thaws, or never moves.
+
+    At either end of its range a finger is at its stop.
+    """
+    if stop - first >= 0.9 * len(values):
+        return asked > 0.1
+    if stop >= len(values) or values[first] in (values.min(), values.max()):
+        return False
+    change = np.abs(np.diff(values))
+    usual = float(np.quantile(change[change > 0], 0.95))
+    jump = abs(values[stop] - values[stop - 1])
+    return bool(jump > max(0.5 * asked, 0.5 * error[stop - 1], 1.5 * usual) and asked > 0.1)
+
+
+def _unlike_itself(values: Array, targets: Array, first: int, stop: int) -> bool:
+    """Whether a column that trembles or moves all the time stood while its target moved.
+
+    The target may be in a unit of its own, such as a motor's: only that it moves is evidence. A
+    finger at its stop may stand, unless its target went far away and came back meanwhile.
+    """
+    if first < 1 or stop >= len(values):
+        return False
+    told = targets[first:stop]
+    asked = float(np.ptp(told))
+    if asked <= max(MIN_TOLD, 0.3 * float(np.ptp(targets))):
+        return False
+    change = np.abs(np.diff(values))
+    outside = np.concatenate((change[: first - 1], change[stop:]))
+    share = (np.count_nonzero(outside == 0) + 1) / (len(outside) + 2)
+    jump = abs(values[stop] - values[stop - 1])
+    usual = float(np.quantile(outside, 0.95)) if len(outside) else np.inf
+    chance = len(values) * share ** (stop - first - 1)
+    if share > MOSTLY_MOVES or chance > IMPROBABLE or jump <= 2 * usual:
+        return False
+    returned = abs(told[-1] - told[0]) < 0.5 * asked
+    return bool(returned or values[first] not in (values.min(), values.max()))
+
+
+def _finding(
+    answer: Response, column: int, first: int, stop: int, asked: float, limit: float
+) -> Finding:
+    state = answer.state
+    number = int(answer.state_columns[column])
+    drawn = thinned(state, *around(state, first, stop), [number])
+    return Finding(
+        f"{answer.names[column]} of {state.label} stays at {state.values[first, number]:.3f} from "
+        f"{state.seconds[first]:.2f} s to {state.seconds[stop - 1]:.2f} s while it was to move "
+        f"by {asked:.3f}",
+        stream=state.label,
+        frames=((first, stop),),
+        value=asked,
+        limit=limit,
+        evidence=drawn,
+    )
+
+
+CHECK = Check(find, topic="joints", severity="fail", unit="rad", formerly=("joints_respond",))

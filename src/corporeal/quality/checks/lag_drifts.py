@@ -1,0 +1,81 @@
+"""Streams that show the same motion stay in step from beginning to end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from corporeal.quality.check import Check
+from corporeal.quality.evidence.lag import Lag
+from corporeal.quality.evidence.motion_pairs import Pair, imu_pairs, sure, velocity_pairs
+from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.subject import Subject
+from corporeal.quality.track import Array
+
+
+def find(
+    subject: Subject,
+    *,
+    max_change_s: float = 0.01,
+    window_s: float = 2.5,
+    min_confidence: float = 0.8,
+) -> Iterator[Finding]:
+    """Yield each stream whose lag changes by more than `max_change_s` along the episode.
+
+    The lag is measured in windows of `window_s`, of velocities against positions and of IMUs
+    against the turning of their links; a line through the windows gives the change.
+
+    Why: a lag that grows is a clock that runs at another speed: no constant offset repairs it.
+    Fix: estimate offset and drift of the source's clock, correct the stamps, and align again.
+    """
+    looked = 0
+    for pairs in (velocity_pairs, imu_pairs):
+        try:
+            found = pairs(subject)
+        except NotAssessed:
+            continue
+        for pair, _ in found:
+            middles, lags = pair.course(window_s=window_s)
+            good = np.array([sure(lag, min_confidence) for lag in lags], bool)
+            if good.sum() < 3:
+                continue
+            looked += 1
+            yield from _drifting(pair, middles, lags, good, max_change_s)
+    if not looked:
+        raise NotAssessed("no two streams show enough of the same motion along the episode")
+
+
+def _drifting(
+    pair: Pair, middles: Array, lags: list[Lag], good: Array, max_change_s: float
+) -> Iterator[Finding]:
+    when = middles[good]
+    seconds = np.array([lag.seconds for lag in lags])[good]
+    spread = np.array([lag.deviation_s for lag in lags])[good]
+    slope, level = _line(when, seconds)
+    span = float(when[-1] - when[0])
+    rest = seconds - (level + slope * when)
+    doubt = 3 * max(float(np.median(np.abs(rest))) / 0.6745, float(np.median(spread)))
+    doubt /= np.sqrt(len(when) / 3)
+    change = slope * span
+    if span <= 0 or abs(change) <= max_change_s + doubt:
+        return
+    yield Finding(
+        f"{pair.label} drifts against {pair.what}: its lag goes from"
+        f" {1e3 * (level + slope * when[0]):+.0f} ms at {when[0]:.1f} s to"
+        f" {1e3 * (level + slope * when[-1]):+.0f} ms at {when[-1]:.1f} s ({slope:.2%})",
+        stream=pair.label,
+        value=abs(change),
+        limit=max_change_s,
+        evidence={"time_s": when, "lag_s": seconds},
+    )
+
+
+def _line(x: Array, y: Array) -> tuple[float, float]:
+    """Slope and level of a line by the median of all pairwise slopes (Theil 1950, Sen 1968)."""
+    first, second = np.triu_indices(len(x), 1)
+    slope = float(np.median((y[second] - y[first]) / (x[second] - x[first])))
+    return slope, float(np.median(y - slope * x))
+
+
+CHECK = Check(find, topic="lag", severity="quarantine", unit="s", formerly=("lag_is_steady",))

@@ -1,0 +1,40 @@
+"""The metadata has no hole: operator, station, task, calibration and the rest are named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from corporeal.quality.check import Check
+from corporeal.quality.evidence.reader_defects import reported
+from corporeal.quality.finding import Finding
+from corporeal.quality.subject import Subject
+
+# Without a person at the controls these two have nothing to name.
+_PERSONAL = {"operator", "station"}
+
+
+def find(subject: Subject, *, needed: tuple[str, ...] = ()) -> Iterator[Finding]:
+    """Yield the fields that are missing or empty: those of the schema, and those `needed` here.
+
+    Why: what is not known of an episode when it is made cannot be asked of it later, such as
+    which operator or which calibration a fault belongs to.
+    Fix: give the fields to the recorder, or add them when the episode is taken in.
+    """
+    recording = subject.recording
+    yield from reported(recording.defects, __name__)
+    made_by_machine = recording.metadata.get("mode") == "synthetic"
+    holes = [
+        name for name in recording.missing_metadata if not (made_by_machine and name in _PERSONAL)
+    ]
+    holes += [
+        name
+        for name in needed
+        if name not in holes and recording.metadata.get(name) in (None, "", {}, [])
+    ]
+    if holes:
+        yield Finding(
+            f"the metadata does not name: {', '.join(holes)}", value=float(len(holes)), limit=0.0
+        )
+
+
+CHECK = Check(find, topic="records", severity="note", formerly=("metadata_complete",))

@@ -1,0 +1,102 @@
+"""What is said of the episode is true of its data: robot, length, width of every stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+import numpy as np
+
+from corporeal.embodiment import robot_names
+from corporeal.episode.defect import METADATA_WRONG
+from corporeal.episode.recording import Recording
+from corporeal.quality.check import Check
+from corporeal.quality.evidence.reader_defects import reported
+from corporeal.quality.finding import Finding
+from corporeal.quality.subject import Subject
+from corporeal.quality.track import Track
+from corporeal.schema import roles
+from corporeal.units import SECOND_NS
+
+
+def find(subject: Subject, *, max_end_error_s: float = 0.5) -> Iterator[Finding]:
+    """Yield statements that the data contradicts; an end may be stated `max_end_error_s` too late.
+
+    Why: readers trust the head of a file; what it says wrongly is wrong everywhere after.
+    Fix: correct the statement, or find out which part of the data is missing.
+    """
+    recording = subject.recording
+    yield from reported(recording.defects, __name__)
+    yield from _robot(recording)
+    for track in subject.tracks.values():
+        yield from _width(track)
+    yield from _counts(subject)
+    yield from _end(recording, max_end_error_s)
+
+
+def _robot(recording: Recording) -> Iterator[Finding]:
+    stated = recording.metadata.get("robot")
+    robot = recording.embodiment
+    if robot is None or not isinstance(stated, str):
+        return
+    known = robot_names()
+    if stated in known and robot.name in known and stated != robot.name:
+        yield Finding(f"the metadata names the robot {stated}, the data is of {robot.name}")
+
+
+def _width(track: Track) -> Iterator[Finding]:
+    stated = prod(size for size in track.spec.shape if isinstance(size, int))
+    width = track.values.shape[1]
+    if len(track) and width != stated:
+        yield Finding(
+            f"{track.label} is described with {stated} columns and has {width}",
+            stream=track.label,
+            value=float(width),
+            limit=float(stated),
+        )
+
+
+def _counts(subject: Subject) -> Iterator[Finding]:
+    stated = subject.recording.metadata.get("length", subject.recording.metadata.get("frames"))
+    label = subject.recording.named(*roles.MEASURED, *roles.COMMANDED)
+    if not isinstance(stated, int) or label is None:
+        return
+    count = len(subject.recording.signals[label])
+    if count != stated and not _already_said(subject.recording):
+        yield Finding(
+            f"the metadata counts {stated} frames, {label} has {count}",
+            stream=label,
+            value=float(count),
+            limit=float(stated),
+        )
+
+
+def _already_said(recording: Recording) -> bool:
+    return any(defect.check == METADATA_WRONG for defect in recording.defects)
+
+
+def _end(recording: Recording, max_end_error_s: float) -> Iterator[Finding]:
+    """The data must reach the end that the recorder marked, and the roll it measured after it."""
+    marks = recording.metadata.get("marks")
+    roll = recording.metadata.get("roll")
+    ends = [
+        mark["time_ns"]
+        for mark in marks if isinstance(mark, dict) and mark.get("what") == "end"
+    ] if isinstance(marks, list) else []  # fmt: skip
+    if not ends or not isinstance(roll, dict) or not isinstance(roll.get("post_s"), int | float):
+        return
+    due_s = ends[-1] / SECOND_NS + float(roll["post_s"])
+    for label, signal in recording.signals.items():
+        if signal.spec.rate_hz is None or not len(signal):
+            continue
+        last_s = float(np.max(signal.time_ns)) / SECOND_NS
+        if last_s < due_s - max_end_error_s - 2 / signal.spec.rate_hz:
+            yield Finding(
+                f"{label} ends at {last_s:.2f} s; the recorder saw it run to {due_s:.2f} s",
+                stream=label,
+                value=last_s,
+                limit=due_s,
+            )
+
+
+CHECK = Check(find, topic="records", severity="fail", formerly=("metadata_agrees",))

@@ -1,0 +1,55 @@
+"""The object ends where its protocol wants it, within the tolerance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from corporeal.quality.check import Check
+from corporeal.quality.evidence.object_motion import object_course
+from corporeal.quality.evidence.protocol_rules import not_failed, protocol_of
+from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.subject import Subject
+from corporeal.schema import roles
+
+
+def find(subject: Subject) -> Iterator[Finding]:
+    """Yield an object that rests further from its goal than the placement tolerance.
+
+    The goal is where the metadata says; without one the error that the outcome states counts.
+
+    Why: a policy places as precisely as its demonstrations do.
+    Fix: label it a failure, or record it again.
+    """
+    wanted = protocol_of(subject).placement_tolerance_m
+    if wanted is None:
+        raise NotAssessed("the protocol asks for no placement")
+    not_failed(subject)
+    error = _error_m(subject)
+    if error > wanted:
+        yield Finding(
+            f"the object rests {100 * error:.1f} cm from its goal; the protocol allows "
+            f"{100 * wanted:.1f} cm",
+            stream=subject.recording.named(roles.OBJECT_POSE),
+            value=error,
+            limit=wanted,
+        )
+
+
+def _error_m(subject: Subject) -> float:
+    metadata = subject.recording.metadata
+    outcome = metadata.get("outcome")
+    measures: Any = outcome.get("measures") if isinstance(outcome, Mapping) else None
+    if isinstance(measures, Mapping) and "placement_error_m" in measures:
+        return float(measures["placement_error_m"])
+    goal = metadata.get("goal")
+    if goal is None or len(goal) < 2:
+        raise NotAssessed("neither a goal nor a placement error is recorded")
+    return float(np.linalg.norm(object_course(subject).position[-1, :2] - np.asarray(goal)[:2]))
+
+
+CHECK = Check(
+    find, topic="protocol", severity="quarantine", unit="m", formerly=("protocol_placement",)
+)

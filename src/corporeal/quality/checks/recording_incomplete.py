@@ -1,0 +1,47 @@
+"""The recording ran to its end: nothing was cut off, lost or left out on the way to the file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from corporeal.quality.check import Check
+from corporeal.quality.evidence.reader_defects import reported
+from corporeal.quality.finding import Finding
+from corporeal.quality.subject import Subject
+
+
+def find(subject: Subject, *, max_lost: int = 0) -> Iterator[Finding]:
+    """Yield why a recording is not whole: recovered after a crash, or more than `max_lost` lost.
+
+    Why: a truncated demonstration ends before its goal, and looks like one that stopped there.
+    Fix: look at how it ends; keep it as a failure, or record it again.
+    """
+    recording = subject.recording
+    yield from reported(recording.defects, __name__)
+    if recording.recovered:
+        yield Finding(f"the recording was cut off: {recording.recovered}")
+    held = recording.metadata.get("quarantine")
+    if held and held != recording.recovered:
+        yield Finding(f"the recorder held this episode back: {held}")
+    for label, count in _losses(recording.metadata):
+        if count > max_lost:
+            yield Finding(
+                f"{label} lost {count} samples on the way to the file",
+                stream=label,
+                value=float(count),
+                limit=float(max_lost),
+            )
+
+
+def _losses(metadata: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
+    losses = metadata.get("losses")
+    if not isinstance(losses, Mapping):
+        return
+    for label, lost in losses.items():
+        count = sum(lost.values()) if isinstance(lost, Mapping) else lost
+        if isinstance(count, int | float):
+            yield str(label), int(count)
+
+
+CHECK = Check(find, topic="records", severity="quarantine", formerly=("recording_complete",))

@@ -1,0 +1,27 @@
+"""Retargeting came to an end: the motion is a solution, not where the solver gave up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from corporeal.quality.check import Check
+from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.subject import Subject
+
+
+def find(subject: Subject) -> Iterator[Finding]:
+    """Yield a result whose solver stopped before its steps became small.
+
+    Why: such a motion may be far from what was shown without looking broken.
+    Fix: look at the clip's heading, unit and skeleton; then retarget it again.
+    """
+    said = subject.recording.metadata.get("retargeting")
+    if not isinstance(said, Mapping) or not isinstance(said.get("converged"), bool):
+        raise NotAssessed("the metadata says nothing of a retargeting")
+    if not said["converged"]:
+        notes = said.get("notes")
+        told = str(notes[0]) if isinstance(notes, list) and notes else ""
+        yield Finding(f"the retargeting did not converge{': ' + told if told else ''}")
+
+
+CHECK = Check(find, topic="records", severity="quarantine", formerly=("retarget_converged",))

@@ -1,0 +1,138 @@
+"""The robot does not fall."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.ndimage import uniform_filter1d
+
+from corporeal.quality.check import Check
+from corporeal.quality.evidence.base_order import base_order
+from corporeal.quality.evidence.footing import footing_of
+from corporeal.quality.evidence.mounting import foot_links, mount_of, poses_in_base
+from corporeal.quality.evidence.rigid_motion import columns_of, world_turns
+from corporeal.quality.finding import Finding, NotAssessed, spans
+from corporeal.quality.subject import Subject
+from corporeal.quality.track import Array, Track
+from corporeal.schema import roles
+
+# An IMU feels every jolt: its vertical is that of this many seconds.
+SETTLE_S = 0.3
+# A robot that lies on its back may still have its base high, on a table; then only this counts.
+LYING_DEG = 80.0
+
+
+def find(
+    subject: Subject,
+    *,
+    min_height_share: float = 0.5,
+    max_tilt_deg: float = 60.0,
+    min_duration_s: float = 0.1,
+) -> Iterator[Finding]:
+    """Yield the frames in which the robot has fallen: the base low, or tipped over.
+
+    Low is under `min_height_share` of the standing height. Tipped is over `max_tilt_deg` while
+    the base has come down as well, or nearly lying. Without a base pose, an IMU gives the
+    vertical and the legs the height.
+
+    Why: what follows a fall is no demonstration, and the fall may have bent the robot.
+    Fix: cut the episode before the fall, or keep it as a failure.
+    """
+    standing = subject.robot.standing
+    if standing is None or not subject.robot.floating:
+        raise NotAssessed(f"{subject.robot.name} does not stand on legs")
+    label, seconds, height, tilt = _attitude(subject)
+    share = height / standing.height
+    low = share < min_height_share
+    tipped = (tilt > max_tilt_deg) & ((share < 0.8) | (tilt > LYING_DEG))
+    fallen = np.where(np.isfinite(tilt), low | tipped, False)
+    found = [
+        (first, stop)
+        for first, stop in spans(fallen, join=20)
+        if seconds[stop - 1] - seconds[first] >= min_duration_s
+    ]
+    if not found:
+        return
+    if subject.posture.base is None and found[0] == (0, len(fallen)):
+        raise NotAssessed(f"{label} lies from first to last: its axes are not those of the robot")
+    inside = np.zeros(len(fallen), bool)
+    for first, stop in found:
+        inside[first:stop] = True
+    lowest = float(np.nan_to_num(np.where(inside, share, 1.0), nan=1.0).min())
+    step = max(1, len(seconds) // 400 + 1)
+    yield Finding(
+        f"the robot falls: from {seconds[found[0][0]]:.2f} s on its base is down to "
+        f"{100 * lowest:.0f} % of the standing height and tilts by up to "
+        f"{np.nanmax(np.where(inside, tilt, 0.0)):.0f} degrees.",
+        stream=label,
+        frames=tuple(found),
+        value=lowest,
+        limit=min_height_share,
+        evidence={
+            "time_s": seconds[::step],
+            "height_share": share[::step],
+            "tilt_deg": tilt[::step],
+        },
+    )
+
+
+def _attitude(subject: Subject) -> tuple[str, Array, Array, Array]:
+    """Label and clock, height of the base above the ground, and its tilt in degrees."""
+    posture = subject.posture
+    if posture.base is None:
+        return _felt(subject)
+    base = base_order(subject).base
+    tilt = np.degrees(np.arccos(np.clip(world_turns(base)[:, 2, 2], -1.0, 1.0)))
+    try:
+        height = base[:, 2] - footing_of(subject).ground
+    except NotAssessed:
+        # Without legs the floor is z = 0, unless the height is no height in metres at all.
+        usual = float(np.nanmedian(base[:, 2])) if np.isfinite(base[:, 2]).any() else -1.0
+        sane = subject.robot.standing is not None and 0 < usual < 2 * subject.robot.standing.height
+        height = base[:, 2] if sane else np.full(len(base), np.nan)
+    track = subject.track(roles.BASE_POSE)
+    if len(track) < 2:
+        return posture.label, posture.time_ns / 1e9, height, tilt
+    # Findings name samples of the base pose, which has a clock of its own.
+    own = np.stack([height, tilt], axis=1)
+    moved = Track(posture.label, track.spec, posture.time_ns, own).at(track.time_ns)
+    return track.label, track.seconds, moved[:, 0], moved[:, 1]
+
+
+def _felt(subject: Subject) -> tuple[str, Array, Array, Array]:
+    """The same from an IMU: up is where it is pushed to, and the lower foot is on the ground."""
+    posture = subject.posture
+    tracks = subject.ending_in(roles.IMU).values()
+    mounted = [(track, mount_of(subject.robot, track.spec)) for track in tracks]
+    on_base = [
+        (track, mount)
+        for track, mount in mounted
+        if mount is not None and mount.link == subject.robot.base and len(track) >= 3
+    ]
+    if not on_base:
+        raise NotAssessed("neither a base_pose stream nor an IMU on the base")
+    track, mount = on_base[0]
+    force = track.values[:, columns_of(track, ("ax", "ay", "az"), 0)]
+    size = max(1, round(SETTLE_S / max(track.period_s, 1e-6)))
+    settled = uniform_filter1d(np.nan_to_num(force), size, axis=0, mode="nearest")
+    up = settled @ mount.axes.T
+    length = np.linalg.norm(up, axis=1, keepdims=True)
+    up = up / np.where(length > 0, length, 1.0)
+    tilt = np.degrees(np.arccos(np.clip(up[:, 2], -1.0, 1.0)))
+    try:
+        links = foot_links(subject)
+    except NotAssessed:
+        return track.label, track.seconds, np.full(len(track), np.nan), tilt
+    poses = poses_in_base(subject)
+    here = Track(track.label, track.spec, track.time_ns, up).at(posture.time_ns)
+    soles = [
+        poses.position(link) + poses.rotation(link) @ placement[:, 3]
+        for link, placement in links.values()
+    ]
+    reach = np.max([-np.einsum("ti,ti->t", sole, here) for sole in soles], axis=0)
+    height = Track(posture.label, track.spec, posture.time_ns, reach[:, None]).at(track.time_ns)
+    return track.label, track.seconds, height[:, 0], tilt
+
+
+CHECK = Check(find, topic="frames", severity="fail", formerly=("stays_upright",))

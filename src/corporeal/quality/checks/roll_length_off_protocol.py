@@ -1,0 +1,47 @@
+"""The recording has the pre-roll and the post-roll of its protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from corporeal.quality.check import Check
+from corporeal.quality.evidence.protocol_rules import marks_s, protocol_of
+from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.subject import Subject
+from corporeal.schema import roles
+
+
+def find(subject: Subject, *, slack_s: float = 0.05) -> Iterator[Finding]:
+    """Yield a roll that is more than `slack_s` shorter than the protocol's trigger asks for.
+
+    Why: without the second before it, nothing shows what started the motion; filters and
+    velocities are wrong at the edge.
+    Fix: give the recorder the protocol's rolls.
+    """
+    trigger = protocol_of(subject).trigger
+    before, after = _rolls(subject)
+    for name, there, asked in (
+        ("pre-roll", before, trigger.pre_roll_s),
+        ("post-roll", after, trigger.post_roll_s),
+    ):
+        if there < asked - slack_s:
+            yield Finding(
+                f"the {name} is {there:.2f} s; the protocol asks for {asked:g} s",
+                value=there,
+                limit=asked,
+            )
+
+
+def _rolls(subject: Subject) -> tuple[float, float]:
+    metadata = subject.recording.metadata
+    roll = metadata.get("roll")
+    if isinstance(roll, Mapping) and {"pre_s", "post_s"} <= {*roll}:
+        return float(roll["pre_s"]), float(roll["post_s"])
+    marked = marks_s(metadata)
+    state = subject.track(*roles.MEASURED)
+    if marked is None or not len(state):
+        raise NotAssessed("neither marks nor rolls are recorded")
+    return marked[0] - float(state.seconds[0]), float(state.seconds[-1]) - marked[1]
+
+
+CHECK = Check(find, topic="protocol", severity="quarantine", unit="s", formerly=("protocol_rolls",))

@@ -1,0 +1,77 @@
+"""Every stream has the samples that its rate promises, from the start of the episode to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from corporeal.quality.check import Check
+from corporeal.quality.evidence.stamps import Stamps, stamped, window
+from corporeal.quality.finding import Finding
+from corporeal.quality.subject import Subject
+
+
+def find(
+    subject: Subject, *, max_missing: float = 0.02, max_edge_s: float = 0.25
+) -> Iterator[Finding]:
+    """Yield each stream that lacks more than a share `max_missing` of its samples.
+
+    Or that begins or ends more than `max_edge_s` and two of its periods inside the episode, which
+    is taken to last from where its streams begin to where they end (the middle ones of them).
+
+    Why: with a sensor missing, part of the demonstration cannot be learnt from.
+    Fix: find out why the source lost samples or stopped; cut the episode to what all streams cover.
+    """
+    for signal in subject.recording.signals.items():
+        if not len(signal[1]) and signal[1].spec.rate_hz is not None:
+            yield Finding(
+                f"{signal[0]} has no sample at all", stream=signal[0], value=1.0, limit=max_missing
+            )
+    streams = list(stamped(subject))
+    begin, end = window(streams)
+    for stream in streams:
+        if stream.period_s > 0 and not stream.bunched:
+            yield from _missing(stream, begin, end, max_missing, max_edge_s)
+
+
+def _missing(
+    stream: Stamps, begin: float, end: float, max_missing: float, max_edge_s: float
+) -> Iterator[Finding]:
+    period, last = stream.period_s, len(stream) - 1
+    first_s, last_s = float(stream.seconds.min()), float(stream.seconds.max())
+    late, early = max(0.0, first_s - begin), max(0.0, end - last_s)
+    edge = max(max_edge_s, 2 * period)
+    due = max(1.0, (max(end, last_s) - min(begin, first_s)) / period + 1)
+    # A stream may begin and end anywhere within one period of the others.
+    outside = sum(each / period for each in (late, early) if each > 1.5 * period)
+    inside = max(0.0, (last_s - first_s) / period - last)
+    share = (inside + outside) / due
+    if share <= max_missing and late <= edge and early <= edge:
+        return
+    # As many samples as the stated rate promises: nothing is missing, the clock is wrong.
+    if stream.rate_hz and abs((last + 1) / ((end - begin) * stream.rate_hz + 1) - 1) < 0.01:
+        return
+    gaps = np.flatnonzero(stream.steps > 1.5 * period)
+    frames = [(int(place), int(place) + 2) for place in gaps[:200]]
+    reasons = []
+    if inside / due > max_missing / 2:
+        reasons.append(f"about {inside:.0f} are missing on the way")
+    if late > 1.5 * period and (late > edge or late / period / due > max_missing / 2):
+        reasons.append(f"it begins {late:.2f} s after the episode")
+        frames.insert(0, (0, 1))
+    if early > 1.5 * period and (early > edge or early / period / due > max_missing / 2):
+        reasons.append(f"it ends {early:.2f} s before the episode")
+        frames.append((last, last + 1))
+    yield Finding(
+        f"{stream.label} has {last + 1} of the {due:.0f} samples that"
+        f" {1 / period:.4g} Hz promise ({share:.1%} missing): {'; '.join(reasons)}",
+        stream=stream.label,
+        frames=tuple(frames),
+        value=share,
+        limit=max_missing,
+        evidence=stream.evidence(),
+    )
+
+
+CHECK = Check(find, topic="time", severity="fail", unit="1", formerly=("complete_stream",))

@@ -1,0 +1,139 @@
+"""No value leaps out and back within a few samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import maximum_filter1d
+
+from corporeal.quality.check import Check
+from corporeal.quality.evidence.columns import around, bridged, listed, thinned
+from corporeal.quality.evidence.excursion import excursions, neighbourhood
+from corporeal.quality.evidence.hand_columns import is_hand
+from corporeal.quality.finding import Finding, NotAssessed, spans
+from corporeal.quality.subject import Subject
+from corporeal.quality.track import Array, Track
+from corporeal.schema import roles
+
+# Forces have a check of their own: a hand that strikes a table leaps by nature.
+SKIPPED = (roles.WRENCH, roles.TACTILE)
+# What a body can do in a few samples, by the end of the role: the rest is no evidence.
+LEAST = {
+    roles.IMU: 5.0,
+    roles.JOINT_TORQUE: 10.0,
+    roles.JOINT_VELOCITY: 2.0,
+    roles.GRIPPER: 0.015,
+    "pose": 0.05,
+}
+# A target may be rougher than a position: nothing heavy has to follow it within a sample.
+ROUGHER = 1.5
+MIN_SAMPLES = 12
+
+
+def find(
+    subject: Subject, *, min_leap: float = 0.12, ratio: float = 8.0, widest: int = 3
+) -> Iterator[Finding]:
+    """Yield leaps of up to `widest` samples, over `min_leap` and `ratio` times the usual ones.
+
+    `min_leap` is for positions and targets, in radians; other streams have a floor of their own.
+    A leap in a sensor of forces or accelerations counts only where no other one feels it.
+
+    Why: a leap is a bit error or a lost packet; as a target it shakes the robot.
+    Fix: replace the samples by interpolation, or drop the frames.
+    """
+    tracks = [
+        track
+        for track in subject.understood.values()
+        if not track.spec.name.endswith(SKIPPED) and len(track) >= MIN_SAMPLES
+    ]
+    if not tracks:
+        raise NotAssessed("no stream of numbers that is long enough")
+    for track in tracks:
+        role = track.spec.name
+        usual = min_leap * (ROUGHER if role in roles.COMMANDED else 1.0)
+        least = next((floor for end, floor in LEAST.items() if role.endswith(end)), usual)
+        values = bridged(track.values)
+        size = excursions(values, widest)
+        if not (size > least).any():
+            continue
+        leaps = (size > least) & (size > ratio * neighbourhood(size, widest))
+        if leaps.any() and role in (*roles.MEASURED, *roles.COMMANDED, roles.JOINT_VELOCITY):
+            leaps &= ~(_switches(values) & ~_joints(subject, track))
+        if leaps.any() and role.endswith(
+            (roles.IMU, roles.JOINT_TORQUE, roles.JOINT_VELOCITY, *roles.COMMANDED)
+        ):
+            alone = _only(size, widest) if role in roles.COMMANDED else _alone(size, widest)
+            leaps &= alone | ((size > least).mean(axis=1, keepdims=True) > 0.8)
+        if leaps.any() and role == roles.JOINT_VELOCITY:
+            leaps &= ~_explained(subject, track, size)
+        if leaps.any():
+            yield _finding(track, leaps, size, least, widest)
+
+
+def _switches(values: Array) -> NDArray[np.bool_]:
+    """Columns that only ever take a few values: commands such as open and shut."""
+    some = values[:: max(1, len(values) // 400)]
+    levels = (np.diff(np.sort(some, axis=0), axis=0) > 0).sum(axis=0) + 1
+    return np.asarray(levels <= 6)
+
+
+def _joints(subject: Subject, track: Track) -> NDArray[np.bool_]:
+    """Columns that are joints of the robot and of no hand: at few values they rest, not switch."""
+    robot = subject.recording.embodiment
+    known = set(robot.joint_names) if robot is not None else set()
+    return np.array([name in known and not is_hand(name, robot) for name in track.names], bool)
+
+
+def _alone(size: Array, widest: int) -> NDArray[np.bool_]:
+    """Leaps that few other columns share: a blow is felt all over the body."""
+    usual = np.quantile(size, 0.9, axis=0) + 1e-9
+    near = maximum_filter1d((size > 5 * usual).astype(np.int8), 4 * widest + 1, axis=0)
+    return np.asarray(near.sum(axis=1, keepdims=True) <= 1)
+
+
+def _only(size: Array, widest: int) -> NDArray[np.bool_]:
+    """Leaps at which no other column leaps half as far: a controller moves many at once."""
+    reach = 2 * widest + 1
+    near = maximum_filter1d(size, reach, axis=0)
+    order = np.partition(near, -2, axis=1) if size.shape[1] > 1 else near * 0
+    second = order[:, -2:-1] if size.shape[1] > 1 else order
+    return np.asarray((size > 0.5 * near.max(axis=1, keepdims=True)) & (second < 0.5 * size))
+
+
+def _explained(subject: Subject, velocity: Track, size: Array) -> NDArray[np.bool_]:
+    """Leaps of the velocity that the position shows as well: the joint did move."""
+    try:
+        position = subject.track(roles.JOINT_POSITION)
+    except NotAssessed:
+        return np.zeros(size.shape, bool)
+    if len(position) < 3 or position.values.shape[1] != size.shape[1] or position.period_s <= 0:
+        return np.zeros(size.shape, bool)
+    reach = excursions(np.diff(bridged(position.values), axis=0), 3) / position.period_s
+    wide = np.maximum(reach, np.maximum(np.roll(reach, 1, axis=0), np.roll(reach, -1, axis=0)))
+    nearest = np.searchsorted(position.seconds[1:-1], velocity.seconds)
+    return np.asarray(wide[nearest] > 0.2 * size)
+
+
+def _finding(
+    track: Track, leaps: NDArray[np.bool_], size: Array, least: float, widest: int
+) -> Finding:
+    frames = spans(leaps.any(axis=1), join=widest + 1)
+    columns = np.flatnonzero(leaps.any(axis=0))
+    worst, column = np.unravel_index(np.where(leaps, size, 0.0).argmax(), size.shape)
+    unit = track.units[int(column)]
+    names = listed([track.names[each] for each in columns])
+    first, stop = around(track, int(worst), int(worst) + 1)
+    return Finding(
+        f"{names} of {track.label} leaps by {size[worst, column]:.3g} {unit} and back at "
+        f"{track.seconds[worst]:.2f} s ({len(frames)} time{'s' if len(frames) > 1 else ''})",
+        stream=track.label,
+        frames=frames,
+        value=float(size[worst, column]),
+        limit=least,
+        evidence=thinned(track, first, stop, [int(each) for each in columns[:6]]),
+    )
+
+
+CHECK = Check(find, topic="joints", severity="fail", unit="rad", formerly=("no_spikes",))

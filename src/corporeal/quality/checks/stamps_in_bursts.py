@@ -1,0 +1,69 @@
+"""Stamps are times of capture, not times of arrival in bursts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corporeal.quality.check import Check
+from corporeal.quality.evidence.stamps import BUNCHED, Stamps, stamped
+from corporeal.quality.finding import Finding, spans
+from corporeal.quality.subject import Subject
+
+
+def find(
+    subject: Subject, *, max_share: float = 0.2, fastest_hz: float = 4000.0
+) -> Iterator[Finding]:
+    """Yield each stream in which more than `max_share` of the steps are next to nothing.
+
+    Or which as a whole would run faster than `fastest_hz`. Next to nothing is a quarter of the
+    period that the stream states, or else of its mean step.
+
+    Why: samples written in bursts carry the time of writing; when they were taken is not known.
+    Fix: read the stamps in the messages' own headers, or replace them by the source's clock.
+    """
+    for stream in stamped(subject, least=8, rated=False):
+        if stream.kind == "text":
+            continue
+        span = float(np.ptp(stream.seconds))
+        mean = span / len(stream.steps)
+        # A rate that was worked out from the stamps themselves proves nothing when it is absurd.
+        stated = stream.rate_hz if stream.rate_hz and stream.rate_hz < fastest_hz else None
+        if mean * fastest_hz < 1 or (stated and mean < BUNCHED / stated):
+            yield _whole(stream, span, fastest_hz if stated is None else stated)
+            continue
+        period = 1 / stated if stated else mean
+        close = np.abs(stream.steps) < BUNCHED * period
+        share = float(close.mean())
+        if share > max_share and (stated or (stream.steps > 1.5 * period).any()):
+            yield _bunches(stream, close, share, max_share)
+
+
+def _whole(stream: Stamps, span: float, rate_hz: float) -> Finding:
+    return Finding(
+        f"the {len(stream)} samples of {stream.label} were all stamped within"
+        f" {1e3 * span:.3g} ms: these are times of writing, not of capture",
+        stream=stream.label,
+        value=span,
+        limit=len(stream.steps) / rate_hz,
+        evidence=stream.evidence(),
+    )
+
+
+def _bunches(stream: Stamps, close: NDArray[np.bool_], share: float, limit: float) -> Finding:
+    groups = spans(close)
+    size = float(np.median([stop - first + 1 for first, stop in groups]))
+    return Finding(
+        f"{stream.label} is stamped in bunches of about {size:.0f}: {share:.0%} of its steps are"
+        f" shorter than a quarter of the period, so the stamps are times of arrival",
+        stream=stream.label,
+        frames=tuple((first, stop + 1) for first, stop in groups[:200]),
+        value=share,
+        limit=limit,
+        evidence=stream.evidence(),
+    )
+
+
+CHECK = Check(find, topic="time", severity="fail", unit="1", formerly=("no_bursts",))

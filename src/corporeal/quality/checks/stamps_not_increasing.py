@@ -1,0 +1,45 @@
+"""Every stream's clock moves forward."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from corporeal.quality.check import Check
+from corporeal.quality.evidence.stamps import stamped
+from corporeal.quality.finding import Finding, spans
+from corporeal.quality.subject import Subject
+
+
+def find(subject: Subject, *, min_step_s: float = 0.0) -> Iterator[Finding]:
+    """Yield the frames stamped no more than `min_step_s` after the frame before.
+
+    Why: a repeated or reversed stamp makes finite-difference velocities infinite, and frames in a
+    wrong order teach a motion that never happened.
+    Fix: sort the frames by capture time, drop the repeated ones, or stamp where they are captured.
+    """
+    for stream in stamped(subject, rated=False):
+        # Two events may happen at once; samples may not.
+        events = stream.rate_hz is None
+        bad = stream.steps < 0 if events else stream.steps <= min_step_s
+        if not bad.any():
+            continue
+        late = np.flatnonzero(bad) + 1
+        first, count = int(late[0]), len(late)
+        back = int((stream.steps < 0).sum())
+        kinds = [f"{back} go back"] if back else []
+        kinds += [f"{count - back} stand still"] if count > back else []
+        yield Finding(
+            f"{count} of {len(stream)} stamps of {stream.label} do not move forward"
+            f" ({', '.join(kinds)}), first at frame {first}: {stream.seconds[first]:.4f} s comes"
+            f" after {stream.seconds[first - 1]:.4f} s",
+            stream=stream.label,
+            frames=spans(np.append(False, bad)),
+            value=float(stream.steps.min()),
+            limit=min_step_s,
+            evidence=stream.evidence(first),
+        )
+
+
+CHECK = Check(find, topic="time", severity="fail", unit="s", formerly=("timestamps_increase",))

@@ -1,0 +1,37 @@
+"""Every stream that the schema or the dataset names is there, with samples in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from corporeal.quality.check import Check
+from corporeal.quality.evidence.reader_defects import reported
+from corporeal.quality.finding import Finding
+from corporeal.quality.subject import Subject
+
+
+def find(subject: Subject, *, min_samples: int = 1) -> Iterator[Finding]:
+    """Yield streams that are named but absent, and streams with fewer than `min_samples`.
+
+    Why: training code that asks for a stream by name stops, or silently trains without it.
+    Fix: record again with the sensor connected, or take the stream out of the schema.
+    """
+    recording = subject.recording
+    said = set()
+    for finding in reported(recording.defects, __name__):
+        said.add(finding.stream)
+        yield finding
+    for label in recording.missing_streams:
+        if label not in said:
+            yield Finding(f"{label} is not there, although the schema names it", stream=label)
+    for label, signal in recording.signals.items():
+        if len(signal) < min_samples and label not in said:
+            yield Finding(
+                f"{label} has {len(signal)} samples",
+                stream=label,
+                value=float(len(signal)),
+                limit=float(min_samples),
+            )
+
+
+CHECK = Check(find, topic="records", severity="fail", formerly=("streams_present",))

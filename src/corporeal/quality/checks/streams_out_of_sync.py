@@ -1,0 +1,87 @@
+"""The streams of an episode cover the same time on one clock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from corporeal.quality.check import Check
+from corporeal.quality.evidence.stamps import Stamps, stamped, window
+from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.subject import Subject
+
+
+def find(
+    subject: Subject, *, max_skew_s: float = 0.005, min_overlap: float = 0.5
+) -> Iterator[Finding]:
+    """Yield each stream that lies beside the episode, or is shifted as a whole against it.
+
+    A recorder that cuts all streams at the same two moments leaves each within one period of both:
+    a stream that begins late and also ends late, by `max_skew_s` more than that, is shifted. Where
+    streams were started and stopped one by one, only an overlap below `min_overlap` counts. A
+    source whose clock the recorder knew no better than `max_skew_s` is reported too.
+
+    Why: frames that belong together are paired by their stamps.
+    Fix: run the sync test, correct the offset of the source's clock, and align again.
+    """
+    clocks = subject.recording.metadata.get("clocks")
+    if isinstance(clocks, Mapping):
+        yield from _uncertain(clocks, max_skew_s)
+    streams = list(stamped(subject))
+    if len(streams) < 2:
+        raise NotAssessed("only one stream has a rate")
+    begin, end = window(streams)
+    for stream in streams:
+        if stream.bunched:
+            continue
+        first, last = float(stream.seconds.min()), float(stream.seconds.max())
+        shared = max(0.0, min(last, end) - max(first, begin))
+        if end > begin and shared < min_overlap * (end - begin) and last > first:
+            yield _beside(stream, shared / (end - begin), min_overlap, (begin, end))
+        elif isinstance(clocks, Mapping) and len(streams) >= 5:
+            yield from _shifted(stream, begin, end, max_skew_s)
+
+
+def _beside(stream: Stamps, share: float, limit: float, episode: tuple[float, float]) -> Finding:
+    return Finding(
+        f"{stream.label} covers {share:.0%} of the episode: it lasts from"
+        f" {stream.seconds.min():.2f} to {stream.seconds.max():.2f} s, the other streams from"
+        f" {episode[0]:.2f} to {episode[1]:.2f} s",
+        stream=stream.label,
+        value=share,
+        limit=limit,
+        severity="fail",
+    )
+
+
+def _shifted(stream: Stamps, begin: float, end: float, max_skew_s: float) -> Iterator[Finding]:
+    """A stream whose begin and end are both later, or both earlier, than a cut would leave them."""
+    allowed = max(stream.period_s, 0.01) + max_skew_s
+    late, past = float(stream.seconds[0]) - begin, float(stream.seconds[-1]) - end
+    if np.sign(late) == np.sign(past) and min(abs(late), abs(past)) > allowed:
+        shift = float(np.sign(late)) * min(abs(late), abs(past))
+        yield Finding(
+            f"{stream.label} is shifted by about {1e3 * shift:+.0f} ms against the other streams:"
+            f" it begins {1e3 * late:+.0f} ms and ends {1e3 * past:+.0f} ms from where they do",
+            stream=stream.label,
+            value=abs(shift),
+            limit=allowed,
+        )
+
+
+def _uncertain(clocks: Mapping[str, Any], max_skew_s: float) -> Iterator[Finding]:
+    for name, facts in clocks.items():
+        residual = facts.get("residual_ns") if isinstance(facts, Mapping) else None
+        if isinstance(residual, int | float) and residual > 1e9 * max_skew_s:
+            yield Finding(
+                f"the clock of source {name} is known to {residual / 1e6:.1f} ms only",
+                value=float(residual) / 1e9,
+                limit=max_skew_s,
+            )
+
+
+CHECK = Check(
+    find, topic="time", severity="quarantine", unit="s", formerly=("streams_synchronised",)
+)

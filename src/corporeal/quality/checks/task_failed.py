@@ -1,0 +1,131 @@
+"""The demonstration succeeded, and what was recorded does not contradict that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from corporeal.quality.check import Check
+from corporeal.quality.evidence.object_motion import (
+    HANDLED_M,
+    gripper_travel,
+    lowest_base,
+    object_course,
+)
+from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.subject import Subject
+from corporeal.quality.track import Array
+
+# What a recorder or an annotator may have written down as it happened.
+MISHAPS = ("drop", "slip", "fall", "missed_grasp")
+
+
+def find(
+    subject: Subject, *, min_moved_m: float = HANDLED_M, max_goal_m: float = 0.05
+) -> Iterator[Finding]:
+    """Yield a failure that the metadata states, and a success that the signals contradict.
+
+    Contradictions: the robot lies down, the object falls, it moves less than `min_moved_m`, or it
+    ends further than `max_goal_m` from a marked goal.
+
+    Why: a failed demonstration that is labelled a success teaches the failure.
+    Fix: correct the label; the episode is kept among the failures, with its reason.
+    """
+    success, failure = stated_outcome(subject.recording.metadata)
+    if success is False:
+        yield Finding(f"the demonstration failed: {failure or 'no reason given'}", severity="fail")
+        return
+    if success is None:
+        raise NotAssessed("the outcome is not stated")
+    assessed: list[str] = []
+    found = list(_contradictions(subject, (min_moved_m, max_goal_m), assessed))
+    if not assessed:
+        raise NotAssessed("neither base pose nor object pose shows the outcome")
+    for finding in found:
+        yield replace(finding, message=f"it is labelled a success, but {finding.message}")
+
+
+def stated_outcome(metadata: Mapping[str, Any]) -> tuple[bool | None, str | None]:
+    """What the metadata says: success or not, None when nothing; and the failure's name."""
+    said = metadata.get("outcome", metadata.get("success"))
+    if isinstance(said, Mapping):
+        good, why = said.get("success"), said.get("failure")
+        return (good if isinstance(good, bool) else None), (None if why is None else str(why))
+    if isinstance(said, bool):
+        return said, None
+    if isinstance(said, str):
+        word = said.strip().lower()
+        if word in ("success", "succeeded", "good", "ok", "true"):
+            return True, None
+        if word in ("failure", "failed", "fail", "bad", "false"):
+            return False, None
+        return (False, word) if word in MISHAPS else (None, None)
+    return None, None
+
+
+def _contradictions(
+    subject: Subject, limits: tuple[float, float], assessed: list[str]
+) -> Iterator[Finding]:
+    """What speaks against a success; `assessed` is filled with what could be looked at."""
+    try:
+        label, lowest, down = lowest_base(subject)
+        assessed.append(label)
+        if down:
+            message = f"the pelvis came down to {100 * lowest:.0f} % of its standing height"
+            yield Finding(message, stream=label, frames=down, value=lowest, limit=0.5)
+    except NotAssessed:
+        pass
+    try:
+        yield from _object(subject, *limits)
+        assessed.append("object")
+    except NotAssessed:
+        pass
+    for event in subject.recording.metadata.get("events") or ():
+        if isinstance(event, Mapping) and event.get("name") in MISHAPS:
+            assessed.append("events")
+            yield Finding(f"its own events list a {event['name']} at {event.get('time_s')} s")
+            return
+
+
+def _object(subject: Subject, min_moved_m: float, max_goal_m: float) -> Iterator[Finding]:
+    course = object_course(subject)
+    if course.falls:
+        when = float(course.seconds[course.falls[0][0]])
+        yield Finding(f"the object falls at {when:.2f} s", stream=course.label, frames=course.falls)
+    elif course.moved_m < min_moved_m:
+        grippers = gripper_travel(subject)
+        also = " and no gripper closes" if grippers and max(grippers.values()) < 0.02 else ""
+        yield Finding(
+            f"the object never moves more than {1000 * course.moved_m:.0f} mm{also}",
+            stream=course.label,
+            value=course.moved_m,
+            limit=min_moved_m,
+        )
+    else:
+        error = _from_goal_m(subject, course.position[-1])
+        if error is not None and error > max_goal_m:
+            yield Finding(
+                f"the object ends {100 * error:.0f} cm from its goal",
+                stream=course.label,
+                frames=((len(course.seconds) - 1, len(course.seconds)),),
+                value=error,
+                limit=max_goal_m,
+            )
+
+
+def _from_goal_m(subject: Subject, place: Array) -> float | None:
+    """How far the object is from where the metadata marks its goal; None without a mark."""
+    metadata = subject.recording.metadata
+    varied = metadata.get("variation")
+    goal = metadata.get("goal")
+    if goal is None and isinstance(varied, Mapping) and varied.get("mark"):
+        goal = varied.get("goal")
+    if not isinstance(goal, list | tuple) or len(goal) < 2:
+        return None
+    return float(np.linalg.norm(place[:2] - np.asarray(goal[:2], np.float64)))
+
+
+CHECK = Check(find, topic="records", severity="fail", unit="m", formerly=("outcome_agrees",))

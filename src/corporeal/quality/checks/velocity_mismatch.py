@@ -1,0 +1,65 @@
+"""Velocities are the rate of change of positions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from corporeal.quality.check import Check
+from corporeal.quality.evidence.columns import listed
+from corporeal.quality.evidence.joint_evidence import Response, motion
+from corporeal.quality.evidence.joint_identity import accusations
+from corporeal.quality.finding import Finding
+from corporeal.quality.subject import Subject
+from corporeal.quality.track import Array
+
+
+def find(
+    subject: Subject, *, max_slope_error: float = 0.15, min_speed: float = 0.06
+) -> Iterator[Finding]:
+    """Yield joints whose velocity is not the rate of their position: by factor, sign or column.
+
+    Judged where a joint moves by `min_speed` (root mean square, rad/s).
+
+    Why: a policy that is given both learns from the contradiction.
+    Fix: check the unit and the order of the velocity; or leave it out and differentiate.
+    """
+    moved = motion(subject)
+    wrong = [each for each in accusations(subject) if each.role == "velocity"]
+    for each in wrong:
+        how = {
+            "exchanged": f"are exchanged with {listed(each.partners)}",
+            "flipped": "have the wrong sign",
+            "degrees": "are in degrees per second",
+        }.get(each.kind, "do not fit")
+        yield Finding(
+            f"{listed(each.names)} of {each.stream} {how}: {each.why}",
+            stream=each.stream,
+            value=each.before,
+            limit=each.after,
+        )
+    named = {name for each in accusations(subject) for name in each.names}
+    slope, fits = _slopes(moved)
+    judged = fits & (moved.targets.std(axis=0) > min_speed)
+    for column in np.flatnonzero(judged & (np.abs(slope - 1) > max_slope_error)).tolist():
+        if moved.names[column] in named:
+            continue
+        yield Finding(
+            f"{moved.names[column]} of {moved.state.label} is {slope[column]:.2f} times the rate "
+            f"of {moved.action.label}",
+            stream=moved.state.label,
+            value=abs(float(slope[column]) - 1),
+            limit=max_slope_error,
+        )
+
+
+def _slopes(moved: Response) -> tuple[Array, Array]:
+    """Slope (D,) of velocity on rate through the origin, and whether the two go together."""
+    own = np.diagonal(moved.correlation)
+    return moved.slope, np.asarray(own > 0.9)
+
+
+CHECK = Check(
+    find, topic="joints", severity="fail", unit="1", formerly=("velocity_matches_position",)
+)

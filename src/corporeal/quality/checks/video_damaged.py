@@ -1,0 +1,57 @@
+"""Every movie decodes to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from corporeal.quality.check import Check
+from corporeal.quality.evidence.pictures import pictures_of
+from corporeal.quality.finding import Finding, NotAssessed, spans
+from corporeal.quality.subject import Subject
+
+
+def find(subject: Subject, *, max_torn: int = 0) -> Iterator[Finding]:
+    """Yield movies that break off, change their size, or have more than `max_torn` torn pictures.
+
+    Why: a training run stops at the first picture that cannot be decoded, or learns from rubble.
+    Fix: copy the movie again from where it was recorded; else cut the episode before the damage.
+    """
+    if not subject.footage:
+        raise NotAssessed("no video stream")
+    for label, footage in subject.footage.items():
+        track = pictures_of(subject, label)
+        expected = len(footage.time_ns)
+        if track.error is not None:
+            yield Finding(
+                f"{label} breaks off after {len(track)} of {expected} pictures: {track.error}",
+                stream=label,
+                frames=((len(track), max(expected, len(track) + 1)),),
+                value=len(track),
+                limit=expected,
+            )
+        torn = int(np.count_nonzero(track.is_torn))
+        if torn > max_torn:
+            where = spans(track.is_torn)
+            yield Finding(
+                f"{label} has {torn} pictures whose data is damaged, the first at picture "
+                f"{where[0][0]}: the decoder made up parts of them.",
+                stream=label,
+                frames=where,
+                value=torn,
+                limit=max_torn,
+            )
+        if len(track.sizes) > 1:
+            sizes = ", ".join(f"{width} x {height}" for height, width in track.sizes)
+            yield Finding(
+                f"{label} has pictures of several sizes: {sizes} pixels.",
+                stream=label,
+                value=len(track.sizes),
+                limit=1,
+            )
+
+
+CHECK = Check(
+    find, topic="pictures", severity="fail", unit="1", pictures=True, formerly=("pictures_decode",)
+)

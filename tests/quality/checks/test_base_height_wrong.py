@@ -1,0 +1,42 @@
+"""A base in other units, or from another floor, is found."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.quality.standing import altered, standing, without
+
+from corporeal.quality.checks.base_height_wrong import CHECK
+from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.subject import Subject
+
+
+def found(subject: Subject) -> list[Finding]:
+    return list(CHECK.find(subject))
+
+
+def test_a_robot_that_stands_and_sways_passes() -> None:
+    assert found(Subject(standing())) == []
+
+
+@pytest.mark.parametrize(("factor", "unit"), [(100, "centimetres"), (1000, "millimetres")])
+def test_another_unit_is_named(factor: float, unit: str) -> None:
+    def scale(values: np.ndarray) -> None:
+        values[:, :3] *= factor
+
+    (finding,) = found(altered("debug/base_pose", scale))
+    assert unit in finding.message
+    assert finding.severity == "fail"
+
+
+def test_a_constant_offset_is_found() -> None:
+    def sink(values: np.ndarray) -> None:
+        values[:, 2] -= 0.1
+
+    (finding,) = found(altered("debug/base_pose", sink))
+    assert finding.value == pytest.approx(-0.1, abs=0.002)
+
+
+def test_a_recording_without_a_base_is_not_assessed() -> None:
+    with pytest.raises(NotAssessed, match="no base_pose"):
+        found(without("base_pose"))

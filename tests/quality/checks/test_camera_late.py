@@ -1,0 +1,50 @@
+"""A camera that is late or early is found from what it shows."""
+
+from __future__ import annotations
+
+import pytest
+from tests.quality.scene import CAMERA, blind, filmed, subject
+
+from corporeal.episode.recording import Recording
+from corporeal.quality.checks.camera_late import CHECK
+from corporeal.quality.finding import NotAssessed
+from corporeal.quality.subject import Subject
+
+
+def test_a_camera_in_time_passes() -> None:
+    assert list(CHECK.find(subject(300))) == []
+
+
+@pytest.mark.parametrize(("late_s", "what"), [(0.08, "late"), (0.16, "late"), (-0.08, "early")])
+def test_a_camera_out_of_time_is_found_and_measured(late_s: float, what: str) -> None:
+    (finding,) = CHECK.find(subject(300, late_s=late_s))
+    assert finding.stream == CAMERA
+    assert what in finding.message
+    assert finding.value == pytest.approx(late_s, abs=0.02)
+
+
+def test_twenty_milliseconds_are_natural() -> None:
+    assert list(CHECK.find(subject(300, late_s=0.02))) == []
+
+
+def test_a_robot_that_stands_is_not_assessed() -> None:
+    with pytest.raises(NotAssessed, match="does not move"):
+        list(CHECK.find(subject(90, moving=False)))
+
+
+def test_a_camera_that_looks_elsewhere_is_not_assessed() -> None:
+    recording = filmed(150, change=lambda shown: shown[:1] * len(shown))
+    with pytest.raises(NotAssessed, match="too little"):
+        list(CHECK.find(Subject(recording)))
+
+
+def test_a_camera_alone_is_not_assessed() -> None:
+    recording = filmed(90)
+    alone = Recording("scene", recording.source, 0, {CAMERA: recording.signals[CAMERA]})
+    with pytest.raises(NotAssessed, match="no joint_position"):
+        list(CHECK.find(Subject(alone)))
+
+
+def test_a_recording_without_a_camera_is_not_assessed() -> None:
+    with pytest.raises(NotAssessed, match="no video"):
+        list(CHECK.find(blind()))

@@ -1,0 +1,33 @@
+"""Feet in the floor are found."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.quality.standing import altered, standing, without
+
+from corporeal.quality.checks.foot_below_ground import CHECK
+from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.subject import Subject
+
+
+def found(subject: Subject) -> list[Finding]:
+    return list(CHECK.find(subject))
+
+
+def test_a_robot_that_stands_and_sways_passes() -> None:
+    assert found(Subject(standing())) == []
+
+
+def test_four_centimetres_into_the_floor_are_found_in_their_frames() -> None:
+    def sink(values: np.ndarray) -> None:
+        values[300:400, 2] -= 0.04
+
+    (finding,) = found(altered("debug/base_pose", sink))
+    assert finding.frames == ((300, 400),)
+    assert finding.value == pytest.approx(0.04, abs=0.003)
+
+
+def test_a_recording_without_a_base_is_not_assessed() -> None:
+    with pytest.raises(NotAssessed, match="no base_pose"):
+        found(without("base_pose"))

@@ -1,0 +1,106 @@
+"""Joints that stay where they are while they are told to move are found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.quality.reaching import POSITION, altered, changed, column, reaching, table, without
+
+from corporeal.quality.checks.joint_stuck import CHECK
+from corporeal.quality.finding import NotAssessed
+from corporeal.quality.subject import Subject
+
+
+def freeze(first: int, stop: int, number: int) -> object:
+    def edit(values: np.ndarray) -> None:
+        values[first:stop, number] = values[first, number]
+
+    return edit
+
+
+def test_joints_that_follow_pass() -> None:
+    assert list(CHECK.find(Subject(reaching()))) == []
+    assert list(CHECK.find(Subject(table()))) == []
+
+
+@pytest.mark.parametrize("stop", [360, 500, 800])
+def test_a_frozen_joint_is_found_with_its_frames(stop: int) -> None:
+    elbow = column("right_elbow")
+    (finding,) = CHECK.find(altered(joint_position=freeze(300, stop, elbow)))  # type: ignore[arg-type]
+    assert finding.stream == POSITION
+    assert "right_elbow_joint" in finding.message
+    assert abs(finding.frames[0][0] - 300) <= 2
+    assert abs(finding.frames[0][1] - stop) <= 2
+
+
+def test_a_joint_frozen_all_the_time_is_found_in_a_table() -> None:
+    spoilt = changed(table(), joint_position=freeze(0, 360, 3))  # type: ignore[arg-type]
+    (finding,) = CHECK.find(Subject(spoilt))
+    assert finding.frames == ((0, 360),)
+
+
+def test_a_joint_that_is_not_told_to_move_may_stand() -> None:
+    elbow = column("right_elbow")
+    hold = freeze(0, 800, elbow)
+    calm = altered(joint_position=hold, joint_position_target=hold, joint_velocity=turn_off(elbow))  # type: ignore[arg-type]
+    assert list(CHECK.find(calm)) == []
+
+
+def turn_off(number: int) -> object:
+    def edit(values: np.ndarray) -> None:
+        values[:, number] = 0.0
+
+    return edit
+
+
+def test_a_finger_that_is_held_by_what_it_grasps_passes() -> None:
+    def held(values: np.ndarray) -> None:
+        values[:, -1] = np.minimum(values[:, -1], 0.6)
+
+    assert list(CHECK.find(Subject(changed(table(), joint_position=held)))) == []
+
+
+def in_motor_units(values: np.ndarray) -> None:
+    values[:, -1] = np.where(values[:, -1] > 0.5, 3.0, -3.0)
+
+
+def tracking(values: np.ndarray) -> None:
+    """A finger that runs after its command and never stands still."""
+    place = 0.05 * np.sin(np.arange(len(values)) / 4.0) + values[:, -1]
+    values[:, -1] = place
+
+
+def test_a_finger_that_freezes_is_found_though_its_command_is_in_another_unit() -> None:
+    good = changed(table(), joint_position=tracking, joint_position_target=in_motor_units)
+    assert list(CHECK.find(Subject(good))) == []
+    spoilt = changed(good, joint_position=freeze(60, 90, -1))  # type: ignore[arg-type]
+    (finding,) = CHECK.find(Subject(spoilt))
+    assert finding.stream == "observation.state"
+    assert "kRightHandIndex" in finding.message
+    assert finding.frames == ((60, 90),)
+
+
+def test_a_finger_that_often_rests_may_stand_while_its_command_moves() -> None:
+    def resting(values: np.ndarray) -> None:
+        values[:, -1] = np.round(values[:, -1], 1)
+
+    calm = changed(table(), joint_position=resting, joint_position_target=in_motor_units)
+    assert list(CHECK.find(Subject(calm))) == []
+
+
+def test_stamps_in_bursts_are_not_assessed() -> None:
+    recording = table()
+    signals = {}
+    for label, signal in recording.signals.items():
+        number = np.arange(len(signal))
+        stamps = np.asarray(signal.time_ns)[number // 5 * 5] + number % 5 * 50_000
+        signals[label] = replace(signal, time_ns=stamps)  # type: ignore[type-var]
+    with pytest.raises(NotAssessed, match="unevenly"):
+        list(CHECK.find(Subject(replace(recording, signals=signals))))
+
+
+def test_a_recording_without_an_action_is_not_assessed() -> None:
+    with pytest.raises(NotAssessed, match="joint_position_target"):
+        list(CHECK.find(without(reaching(), "joint_position_target")))

@@ -1,0 +1,54 @@
+"""Joints that tremble are found, and who made them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.quality.reaching import POSITION, altered, changed, column, reaching, table, without
+
+from corporeal.quality.checks.joint_trembles import CHECK
+from corporeal.quality.finding import NotAssessed
+from corporeal.quality.subject import Subject
+
+
+def tremble(hertz: float, size: float, number: int, rate_hz: float) -> object:
+    def edit(values: np.ndarray) -> None:
+        values[:, number] += size * np.sin(2 * np.pi * hertz * np.arange(len(values)) / rate_hz)
+
+    return edit
+
+
+def test_smooth_motions_pass() -> None:
+    assert list(CHECK.find(Subject(reaching()))) == []
+    assert list(CHECK.find(Subject(table()))) == []
+
+
+@pytest.mark.parametrize(("hertz", "size"), [(8.0, 0.02), (25.0, 0.005)])
+def test_a_servo_that_chatters_is_found(hertz: float, size: float) -> None:
+    elbow = column("right_elbow")
+    (finding,) = CHECK.find(altered(joint_position=tremble(hertz, size, elbow, 100.0)))  # type: ignore[arg-type]
+    assert finding.stream == POSITION
+    assert f"right_elbow_joint of {POSITION} trembles at {hertz:.0f} Hz" in finding.message
+    assert "its target does not" in finding.message
+
+
+def test_a_hand_that_trembles_is_found_only_when_it_is_more_than_hurry() -> None:
+    elbow = column("right_elbow")
+    for size, count in ((0.02, 0), (0.04, 1)):
+        subject = altered(
+            joint_position=tremble(8.0, size, elbow, 100.0),  # type: ignore[arg-type]
+            joint_position_target=tremble(8.0, size, elbow, 50.0),  # type: ignore[arg-type]
+        )
+        assert len(list(CHECK.find(subject))) == count
+
+
+def test_a_column_that_is_refreshed_slowly_passes() -> None:
+    def steps(values: np.ndarray) -> None:
+        values[:, 3] = np.repeat(values[::3, 3], 3)[: len(values)]
+
+    assert list(CHECK.find(Subject(changed(table(), joint_position=steps)))) == []
+
+
+def test_a_recording_without_a_state_is_not_assessed() -> None:
+    with pytest.raises(NotAssessed):
+        list(CHECK.find(without(reaching(), "joint_position")))

@@ -1,0 +1,42 @@
+"""Every second is like those of good episodes of the task."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from tests.quality.samples import joints
+
+from corporeal.episode.recording import Recording
+from corporeal.quality.anomaly.envelope import Segment
+from corporeal.quality.checks.segment_unusual import CHECK
+from corporeal.quality.finding import NotAssessed
+from corporeal.quality.subject import Subject
+
+
+@dataclass(frozen=True)
+class _Says:
+    found: tuple[Segment, ...]
+
+    def segments(self, recording: Recording) -> list[Segment]:
+        assert recording.signals
+        return list(self.found)
+
+    def save(self, path: Path) -> None: ...
+
+
+def test_an_episode_like_the_others_passes() -> None:
+    assert not list(CHECK.find(Subject(joints(), detector=_Says(()))))
+
+
+def test_an_unusual_stretch_is_found_in_its_frames() -> None:
+    detector = _Says((Segment(1_000_000_000, 2_000_000_000, 3.0),))
+    (finding,) = CHECK.find(Subject(joints(rate_hz=50.0), detector=detector))
+    assert finding.frames == ((50, 100),)
+    assert finding.value == 3.0
+
+
+def test_without_a_detector_it_is_not_assessed() -> None:
+    with pytest.raises(NotAssessed, match="corporeal learn"):
+        list(CHECK.find(Subject(joints())))
