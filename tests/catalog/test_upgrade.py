@@ -9,12 +9,16 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import func, inspect, select, text
+from sqlalchemy import func, insert, inspect, select, text
+from tests.catalog.entries import entry
 
 from corporeal.catalog.audit import GENESIS
+from corporeal.catalog.catalogue import add
 from corporeal.catalog.database import CatalogError, Database
-from corporeal.catalog.tables import HEAD, METADATA
+from corporeal.catalog.tables import FINDING, HEAD, METADATA, METRIC
 from corporeal.catalog.upgrade import current_revision, latest_revision, require_current, upgrade
+from corporeal.catalog.versions import r0004_check_names
+from corporeal.quality.check import checks, present_name
 
 
 @pytest.fixture
@@ -66,7 +70,7 @@ def test_a_catalogue_of_an_older_program_is_to_be_brought_up_to_date(
     with pytest.raises(CatalogError) as told:
         require_current(database)
     assert str(told.value) == (
-        "the catalogue is of revision 0003; this Corporeal needs 9999. "
+        "the catalogue is of revision 0004; this Corporeal needs 9999. "
         "Bring it up to date with: corporeal migrate."
     )
 
@@ -94,3 +98,31 @@ def test_an_upgrade_that_fails_leaves_no_table_behind(
         upgrade(empty)
     with empty.read() as connection:
         assert inspect(connection).get_table_names() == []
+
+
+def test_findings_and_figures_of_revision_3_get_the_present_names_of_their_checks(
+    database: Database,
+) -> None:
+    episode = entry(1)
+    rows = [{"episode": episode.id, "number": number, "check": check, "severity": "fail",
+             "message": "it fell", "frames": []}
+            for number, check in enumerate(("stays_upright", "of_somebody_else"), 1)]  # fmt: skip
+    metric = {"number": 1, "scope": "batch", "subject": "b1", "name": "findings.stays_upright",
+              "at": "2026-01-01T00:00:00Z", "value": 0.5}  # fmt: skip
+    with database.write() as connection:
+        add(connection, [episode], who="ann")
+        connection.execute(insert(FINDING), rows)
+        connection.execute(insert(METRIC), [metric])
+        connection.execute(text("UPDATE alembic_version SET version_num = '0003'"))
+    assert upgrade(database) == latest_revision()
+    with database.read() as connection:
+        query = select(FINDING.c.check).order_by(FINDING.c.number)
+        assert connection.execute(query).scalars().all() == ["robot_fell", "of_somebody_else"]
+        assert connection.execute(select(METRIC.c.name)).scalar() == "findings.robot_fell"
+
+
+def test_every_name_that_revision_4_changes_still_leads_to_the_same_check() -> None:
+    renamed = r0004_check_names._RENAMED
+    assert len(renamed) == len(set(renamed.values())) == 102
+    for old, new in renamed.items():
+        assert present_name(old) == present_name(new) in checks()
