@@ -50,7 +50,7 @@ def _modules(node: ast.AST) -> list[str]:
     if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
         # Of f"robomimic.utils.{name}" the beginning is known.
         first = node.args[0].values[0] if isinstance(node.args[0], ast.JoinedStr) else node.args[0]
-        return [first.value] if isinstance(first, ast.Constant) else []
+        return [str(first.value)] if isinstance(first, ast.Constant) else []
     return []
 
 

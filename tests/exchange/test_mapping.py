@@ -58,7 +58,7 @@ def test_columns_that_are_no_joint_are_listed_with_the_reason(g1: Embodiment) ->
     assert [entry.joint for entry in signal.entries] == [
         "left_shoulder_pitch_joint", "left_elbow_joint", None, None,
     ]  # fmt: skip
-    assert signal.remark == "g1 has no such joint: kLeftHandThumb0, battery_joint"
+    assert signal.remark == "g1 has no such joint: kLeftHandThumb0 and battery_joint"
 
 
 def test_a_sliding_joint_without_a_unit_is_not_taken_for_metres() -> None:

@@ -17,9 +17,9 @@ from corporeal.operations.review.acceptance_sampling import (
     judge_lot,
     make_plan,
     most_bad,
-    percent,
     sample_size,
 )
+from corporeal.words import percent_bound
 
 
 @given(st.integers(1, 300), st.data())
@@ -123,6 +123,6 @@ def test_what_cannot_be_a_sample_is_refused() -> None:
 
 
 def test_a_bound_is_rounded_so_that_it_stays_true() -> None:
-    assert percent(0.11001) == "11.1 %"
-    assert percent(0.11) == "11 %"
-    assert math.isclose(float(percent(0.0999).removesuffix(" %")), 10.0)
+    assert percent_bound(0.11001) == "11.1 %"
+    assert percent_bound(0.11) == "11 %"
+    assert math.isclose(float(percent_bound(0.0999).removesuffix(" %")), 10.0)

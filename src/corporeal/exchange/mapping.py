@@ -14,6 +14,7 @@ from corporeal.embodiment.joints import are_joints, match_joints, matched_share
 from corporeal.episode.recording import Dataset, Recording, Signal
 from corporeal.errors import CorporealError, EpisodeError
 from corporeal.schema import roles
+from corporeal.words import some_of
 
 ROLES = (
     roles.JOINT_POSITION,
@@ -25,7 +26,6 @@ _POSITIONS = ROLES[:2]
 # No joint turns this far; what says so is in degrees, or counts of an encoder.
 _MAX_ANGLE_RAD = 4 * math.pi
 _LOOKED_AT = 4096
-_SHOWN = 4
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class SignalMapping:
         for entry in self.unmapped:
             by_reason.setdefault(entry.reason or "", []).append(entry.name)
         return "; ".join(
-            f"{reason}: {_listed(names)}" if len(names) < len(self.entries) else reason
+            f"{reason}: {some_of(names)}" if len(names) < len(self.entries) else reason
             for reason, names in by_reason.items()
         )
 
@@ -126,7 +126,7 @@ def require_robot(dataset: Dataset, robot_given: bool) -> Mapping:
     if not mapping.jointed or mapping.mapped or (mapping.robot is None and robot_given):
         return mapping
     names = max((_names(signal) for signal in mapping.jointed), key=len)
-    what = f"{len(names)} columns that look like joints ({_listed(names)})"
+    what = f"{len(names)} columns that look like joints ({some_of(names)})"
     if mapping.robot is None:
         fault = f"found {what}, but the dataset does not name a robot that is known"
     else:
@@ -218,11 +218,6 @@ def _largest(signal: Signal) -> np.ndarray:
 
 def _names(signal: SignalMapping) -> tuple[str, ...]:
     return tuple(entry.name for entry in signal.entries)
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more
 
 
 def _content(signal: SignalMapping) -> str:

@@ -18,6 +18,7 @@ from corporeal.release.manifest import Manifest, Member
 from corporeal.release.reading import load_release
 from corporeal.release.representativeness import LEVEL
 from corporeal.release.version import MEANING, Change, Version, step_between
+from corporeal.words import counted, some_of
 
 _SHOWN = 5
 _SETTINGS = ("licence", "notes", "condition", "seed", "shares", "stratify", "group_by")
@@ -187,8 +188,7 @@ def _share_words(name: str, old: Counter[str], new: Counter[str]) -> str:
         for kind in sorted(old.keys() | new.keys(), key=lambda kind: -new[kind])
         if old[kind] / old.total() != new[kind] / new.total()
     ]
-    told = ", ".join(parts[:_SHOWN]) or "the same shares of other numbers"
-    return f"{name}: {told}{f' and {len(parts) - _SHOWN} more' if len(parts) > _SHOWN else ''}"
+    return f"{name}: {some_of(parts, most=_SHOWN) or 'the same shares of other numbers'}"
 
 
 def _lines(found: Difference) -> Iterator[str]:
@@ -196,15 +196,18 @@ def _lines(found: Difference) -> Iterator[str]:
     yield from (f"Layout: {told}." for told in found.layout)
     for what, ids in (("added", found.added), ("removed", found.removed)):
         if ids:
-            yield f"{_count(ids)} {what}: {_some(ids)}."
+            yield f"{counted(len(ids), 'episode')} {what}: {some_of(ids, most=_SHOWN)}."
     if found.moved:
         yield (
-            f"{_count(found.moved)} moved between splits: "
-            + _some([f"{each.id} from {each.old} to {each.new}" for each in found.moved])
+            f"{counted(len(found.moved), 'episode')} moved between splits: "
+            + some_of(
+                [f"{each.id} from {each.old} to {each.new}" for each in found.moved], most=_SHOWN
+            )
             + "."
         )
     if found.changed:
-        yield f"{_count(found.changed)} changed: {_some(found.changed, '; ')}."
+        told = some_of(found.changed, most=_SHOWN, between="; ")
+        yield f"{counted(len(found.changed), 'episode')} changed: {told}."
     yield from (f"Stated: {told}." for told in found.settings)
     for each in found.shifts:
         chance = "more than chance" if each.p < LEVEL else "no more than chance"
@@ -212,12 +215,3 @@ def _lines(found: Difference) -> Iterator[str]:
     if not (found.layout or found.added or found.removed or found.moved or found.changed
             or found.settings):  # fmt: skip
         yield "The same episodes in the same splits, and the same said of them."
-
-
-def _count(items: Sequence[Any]) -> str:
-    return f"{len(items)} episode{'s' * (len(items) > 1)}"
-
-
-def _some(items: Sequence[str], between: str = ", ") -> str:
-    more = len(items) - _SHOWN
-    return between.join(items[:_SHOWN]) + (f" and {more} more" if more > 0 else "")

@@ -14,6 +14,7 @@ from corporeal.release.likeness import (
     detectable_effect,
     holm,
 )
+from corporeal.words import listed
 
 Judgement = Literal["alike", "different", "cannot tell", "by design", "nothing to compare"]
 LEVEL = 0.05
@@ -53,9 +54,10 @@ class Representativeness:
         different = [each.property for each in self.properties if each.judgement == "different"]
         unknown = [each.property for each in self.properties if each.judgement == "cannot tell"]
         if different:
-            return f"The splits differ in {_listed(different)}."
+            return f"The splits differ in {listed(map(title, different))}."
         if unknown:
-            return f"Too few episodes to tell whether the splits agree in {_listed(unknown)}."
+            names = listed(map(title, unknown))
+            return f"Too few episodes to tell whether the splits agree in {names}."
         if self.judgement == "nothing to compare":
             return "There is nothing to compare: one split, or nothing that varies."
         return "The splits are alike in everything that was compared."
@@ -146,8 +148,3 @@ def _overall(judged: Sequence[Likeness]) -> Judgement:
         if judgement in seen:
             return judgement
     return "nothing to compare"
-
-
-def _listed(names: Sequence[str]) -> str:
-    told = [title(name) for name in names]
-    return told[0] if len(told) == 1 else f"{', '.join(told[:-1])} and {told[-1]}"

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from corporeal.cli.command import Command
 from corporeal.cli.output import AsJson, console, print_json
+from corporeal.words import byte_size
 
 if TYPE_CHECKING:
     from corporeal.episode.summary import EpisodeSummary, StreamSummary
@@ -60,7 +61,7 @@ def _head(summary: EpisodeSummary) -> Panel:
     for kind, reference in summary.documents.items():
         name, _, digest = reference.partition(" ")
         grid.add_row(kind, Text.assemble(name, "  ", (digest[:19], "dim")))
-    grid.add_row("content", Text(f"{summary.content_hash[:19]}  {_size(summary.bytes)}"))
+    grid.add_row("content", Text(f"{summary.content_hash[:19]}  {byte_size(summary.bytes)}"))
     return Panel(grid, title=f"[bold]{Path(summary.path).name}[/bold]  {summary.id}",
                  title_align="left", border_style="cyan")  # fmt: skip
 
@@ -108,7 +109,7 @@ def _streams(summary: EpisodeSummary) -> Table:
             _rate(stream),
             "" if stream.jitter_ms is None else f"{stream.jitter_ms:.2f} ms",
             _gap_count(stream),
-            _size(stream.bytes),
+            byte_size(stream.bytes),
             Text(_sparkline(stream.activity), style="green"),
         )
     return table
@@ -149,14 +150,6 @@ def _rate(stream: StreamSummary) -> Text:
 
 def _gap_count(stream: StreamSummary) -> Text:
     return Text(str(len(stream.gaps)), style="yellow" if stream.gaps else "dim")
-
-
-def _size(count: float) -> str:
-    for unit in ("B", "kB", "MB", "GB"):
-        if count < 1000 or unit == "GB":
-            return f"{count:.0f} B" if unit == "B" else f"{count:.1f} {unit}"
-        count /= 1000
-    raise AssertionError
 
 
 def _sparkline(activity: tuple[float | None, ...]) -> str:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from corporeal.errors import CorporealError
+from corporeal.words import percent_bound
 
 CONFIDENCE = 0.95
 LotState = Literal["accepted", "not accepted", "undecided"]
@@ -50,18 +51,18 @@ class Plan:
         """The plan as a sentence."""
         if not self.lot:
             return "no episode to look at"
-        sure = f"with {percent(self.confidence)} confidence"
+        sure = f"with {percent_bound(self.confidence)} confidence"
         look = f"look at {self.sample} of {self.lot}"
         if self.sample == self.lot:
             return f"{look}: every episode is seen, nothing is left to chance"
         if self.accept is None:
             assert self.limit is not None
             return (
-                f"{look}: too few to prove {percent(self.limit)}; even if none is bad, up to "
-                f"{percent(self.proves)} may be, {sure}; {self.enough} would be enough"
+                f"{look}: too few to prove {percent_bound(self.limit)}; even if none is bad, up to "
+                f"{percent_bound(self.proves)} may be, {sure}; {self.enough} would be enough"
             )
         bad = {0: "none is", 1: "at most one is"}.get(self.accept, f"at most {self.accept} are")
-        return f"{look}; if {bad} bad, at most {percent(self.proves)} of the lot are, {sure}"
+        return f"{look}; if {bad} bad, at most {percent_bound(self.proves)} of the lot are, {sure}"
 
 
 @dataclass(frozen=True)
@@ -74,11 +75,6 @@ class LotVerdict:
     share: float | None
     most_bad: float | None
     words: str
-
-
-def percent(share: float) -> str:
-    """A bound as people read it, rounded up so that it stays true."""
-    return f"{math.ceil(share * 1000 - 1e-9) / 10:g} %"
 
 
 def most_bad(lot: int, sample: int, rejected: int, confidence: float = CONFIDENCE) -> int:
@@ -182,7 +178,8 @@ def _state(plan: Plan, left: int, rejected: int, bound: float) -> LotState:
 
 
 def _verdict_words(plan: Plan, state: LotState, decided: int, rejected: int, bound: float) -> str:
-    sure = f"with {percent(plan.confidence)} confidence at most {percent(bound)} of the lot are bad"
+    share = percent_bound(bound)
+    sure = f"with {percent_bound(plan.confidence)} confidence at most {share} of the lot are bad"
     count = f"{rejected} of {decided} rejected"
     if state == "undecided":
         return f"{count} so far, {plan.sample - decided} to go; {sure}"

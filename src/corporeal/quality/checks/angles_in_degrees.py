@@ -8,13 +8,14 @@ import numpy as np
 
 from corporeal.embodiment.embodiment import Joint
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.columns import bridged, listed
+from corporeal.quality.evidence.columns import bridged
 from corporeal.quality.evidence.joint_evidence import DEGREES
 from corporeal.quality.evidence.joint_identity import accusations
 from corporeal.quality.finding import Finding, NotAssessed
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Track
 from corporeal.schema import roles
+from corporeal.words import some_of
 
 
 def find(subject: Subject, *, min_excess: float = 1.4) -> Iterator[Finding]:
@@ -46,7 +47,7 @@ def find(subject: Subject, *, min_excess: float = 1.4) -> Iterator[Finding]:
         raise reason
     for stream, columns in found.items():
         width = len(subject.tracks[stream].names)
-        every = "all of them" if len(columns) >= 0.8 * width else listed(columns)
+        every = "all of them" if len(columns) >= 0.8 * width else some_of(columns)
         why = next(iter(columns.values()))
         yield Finding(
             f"{len(columns)} of {width} columns of {stream} are in degrees: {every} ({why})",

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.columns import listed
 from corporeal.quality.evidence.order_across_episodes import Oddity, Postures, oddities, postures
 from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.words import some_of
 
 # So few episodes do not show all that is usual: the gain must be this many times larger.
 FEW_EPISODES = 10
@@ -75,11 +75,11 @@ def _finding(seen: Postures, oddity: Oddity, label: str, min_gain: float) -> Fin
     one = len(names) == 1
     if oddity.kind == "exchanged":
         pairs = [f"{names[n]} with {names[n + 1]}" for n in range(0, len(names), 2)]
-        what = f"{listed(pairs, most=8)} are exchanged"
+        what = f"{some_of(pairs, most=8)} are exchanged"
     elif oddity.kind == "flipped":
-        what = f"{listed(names)} {'has its sign' if one else 'have their signs'} turned round"
+        what = f"{some_of(names)} {'has its sign' if one else 'have their signs'} turned round"
     else:
-        what = f"{listed(names)} {'is' if one else 'are'} in degrees"
+        what = f"{some_of(names)} {'is' if one else 'are'} in degrees"
     return Finding(
         f"{what} in {label or 'the state'} of episode {index}, going by the other episodes: "
         f"distance {oddity.before:.2f} as it stands, {oddity.after:.2f} so",

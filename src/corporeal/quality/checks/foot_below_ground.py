@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.columns import listed
 from corporeal.quality.evidence.footing import footing_of
 from corporeal.quality.finding import Finding, spans
 from corporeal.quality.subject import Subject
+from corporeal.words import some_of
 
 
 def find(
@@ -46,7 +46,7 @@ def find(
     step = max(1, len(seconds) // 400 + 1)
     curves = {f"{name}_m": -depth[::step, column] for column, name in enumerate(footing.names)}
     yield Finding(
-        f"the {listed(names)} foot is {depth[worst].max():.3f} m below the ground at "
+        f"the {some_of(names)} foot is {depth[worst].max():.3f} m below the ground at "
         f"{seconds[worst]:.2f} s, {100 * inside.mean():.0f} % of the time.",
         stream=footing.label,
         frames=tuple(found),

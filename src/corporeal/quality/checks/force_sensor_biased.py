@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.columns import listed
 from corporeal.quality.evidence.footing import loads_of
 from corporeal.quality.evidence.force_sensor import (
     MAX_BIAS_N,
@@ -19,6 +18,7 @@ from corporeal.quality.evidence.force_sensor import (
 )
 from corporeal.quality.finding import Finding, NotAssessed
 from corporeal.quality.subject import Subject
+from corporeal.words import some_of
 
 # What one newton is in other units.
 UNITS = {1 / 9.80665: "kgf", 0.224809: "lbf", 1000.0: "mN", 0.001: "kN", 101.97: "gf"}
@@ -87,7 +87,7 @@ def _weight(subject: Subject, limit: float) -> Iterator[Finding]:
     yield Finding(
         f"{' and '.join(track.label for track in tracks)} carry {share * weight:.3g} N where the "
         f"robot puts {weight:.0f} N on them"
-        f"{f': {listed([t.label for t in wrong])} in {unit}' if unit else ''}.",
+        f"{f': {some_of([t.label for t in wrong])} in {unit}' if unit else ''}.",
         stream=wrong[0].label,
         value=share,
         limit=1 + limit,

@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.columns import around, listed, thinned
+from corporeal.quality.evidence.columns import around, thinned
 from corporeal.quality.finding import Finding, NotAssessed, spans
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array, Track
 from corporeal.schema import roles
+from corporeal.words import some_of
 
 # Steps of the resolution; a curve's own top is left by one or two.
 STRIDE = 4.0
@@ -80,7 +81,7 @@ def _finding(track: Track, held: NDArray[np.bool_]) -> Finding:
     level = float(track.values[first, column])
     seen = around(track, first, stop)
     return Finding(
-        f"{listed(names)} of {track.label} is cut off at {level:.4g} {track.units[column]} for "
+        f"{some_of(names)} of {track.label} is cut off at {level:.4g} {track.units[column]} for "
         f"{np.count_nonzero(held[:, column])} samples, first at {track.seconds[first]:.3f} s.",
         stream=track.label,
         frames=spans(held.any(axis=1)),

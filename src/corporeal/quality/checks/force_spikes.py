@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.columns import around, bridged, listed, thinned
+from corporeal.quality.evidence.columns import around, bridged, thinned
 from corporeal.quality.evidence.force_sensor import ForceSensor, force_sensors, weight_n
 from corporeal.quality.finding import Finding, NotAssessed, spans
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array, Track, track_of
 from corporeal.schema import roles
+from corporeal.words import some_of
 
 # A spike that no touch explains is over within this time.
 LONGEST_S = 0.035
@@ -135,7 +136,7 @@ def _spikes(sensor: ForceSensor, leap: float) -> Iterator[Finding]:
     ]
     first, stop = around(track, int(row), int(row) + 1)
     yield Finding(
-        f"{listed(names)} of {track.label} leaps by {size[row, column]:.0f} "
+        f"{some_of(names)} of {track.label} leaps by {size[row, column]:.0f} "
         f"{track.units[int(column)]} and straight back at {track.seconds[row]:.3f} s"
         f"{_times(np.asarray(bad.any(axis=1)))}.",
         stream=track.label,

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.columns import listed
 from corporeal.quality.evidence.mounting import has_chain, poses_in_base
 from corporeal.quality.finding import Finding, NotAssessed, spans
 from corporeal.quality.subject import Subject
+from corporeal.words import some_of
 
 
 def find(
@@ -51,7 +51,7 @@ def find(
     window = slice(max(0, worst - 60), worst + 61)
     curves = {name: speed[window, column] for column, name in enumerate(placed)}
     yield Finding(
-        f"{listed(names)} in {posture.label} moves at {np.nanmax(speed[worst]):.1f} m/s at "
+        f"{some_of(names)} in {posture.label} moves at {np.nanmax(speed[worst]):.1f} m/s at "
         f"{posture.time_ns[worst + 1] / 1e9:.3f} s; a hand reaches {max_speed_m_s:.3g} m/s.",
         stream=posture.label,
         frames=spans(np.append(False, fast.any(axis=1))),

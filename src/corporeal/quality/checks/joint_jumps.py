@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.columns import around, bridged, listed, thinned
+from corporeal.quality.evidence.columns import around, bridged, thinned
 from corporeal.quality.evidence.excursion import steps
 from corporeal.quality.evidence.joint_evidence import response
 from corporeal.quality.finding import Finding, NotAssessed
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array, Track
 from corporeal.schema import roles
+from corporeal.words import some_of
 
 MIN_SAMPLES = 12
 # So many targets at once mean a controller that takes over.
@@ -129,7 +130,7 @@ def _finding(track: Track, values: Array, jumps: NDArray[np.bool_], least: float
     worst, column = np.unravel_index(size.argmax(), size.shape)
     first, stop = around(track, int(worst), int(worst) + 2)
     return Finding(
-        f"{listed([track.names[each] for each in columns])} of {track.label} jumps by "
+        f"{some_of([track.names[each] for each in columns])} of {track.label} jumps by "
         f"{size[worst, column]:.3f} {track.units[int(column)]} within one sample at "
         f"{track.seconds[worst + 1]:.2f} s and stays there",
         stream=track.label,

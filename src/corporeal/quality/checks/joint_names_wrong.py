@@ -11,11 +11,12 @@ import numpy as np
 from corporeal.embodiment import Embodiment, open_robot, robot_names
 from corporeal.embodiment.embodiment import Joint
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.columns import bridged, listed
+from corporeal.quality.evidence.columns import bridged
 from corporeal.quality.finding import Finding, NotAssessed
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array, Track
 from corporeal.schema import roles
+from corporeal.words import some_of
 
 
 def find(subject: Subject, *, min_joints: int = 2, margin: float = 0.05) -> Iterator[Finding]:
@@ -49,7 +50,7 @@ def _twice(track: Track) -> Iterator[Finding]:
     twice = [name for name, count in counts.items() if count > 1]
     if twice:
         yield Finding(
-            f"{track.label} has {len(twice)} names more than once: {listed(twice)}",
+            f"{track.label} has {len(twice)} names more than once: {some_of(twice)}",
             stream=track.label,
             value=float(len(twice)),
             limit=0.0,
@@ -99,7 +100,7 @@ def _another_order(
     for what, order in _orders(robot, names).items():
         if not _outside(ends, order, joints, margin):
             yield Finding(
-                f"{listed(stated)} of {track.label} are beyond their limits as they are named, "
+                f"{some_of(stated)} of {track.label} are beyond their limits as they are named, "
                 f"and within them if the columns are {what}",
                 stream=track.label,
                 value=float(len(stated)),

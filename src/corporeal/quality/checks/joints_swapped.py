@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.columns import listed
 from corporeal.quality.evidence.joint_identity import Accusation, accusations
 from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
+from corporeal.words import some_of
 
 
 def find(subject: Subject, *, min_ratio: float = 1.5) -> Iterator[Finding]:
@@ -32,7 +32,7 @@ def _finding(stream: str, found: Sequence[Accusation], min_ratio: float) -> Find
     first = max(found, key=lambda each: each.before / max(each.after, 1e-9))
     pairs = [pair for each in found for pair in _pairs(each)]
     return Finding(
-        f"{listed(pairs)} are exchanged in {stream}: {first.why}",
+        f"{some_of(pairs)} are exchanged in {stream}: {first.why}",
         stream=stream,
         value=min(999.0, first.before / max(first.after, 1e-9)),
         limit=min_ratio,

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from corporeal.embodiment import Embodiment
 from corporeal.embodiment.collision import CollisionModel, LinkPair
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.columns import listed
 from corporeal.quality.evidence.mounting import ancestors
 from corporeal.quality.finding import Finding, NotAssessed, spans
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array
+from corporeal.words import some_of
 
 MOST_MODELS = 8
 _MODELS: dict[str, CollisionModel] = {}
@@ -111,7 +111,7 @@ def _finding(subject: Subject, overlaps: list[tuple[LinkPair, Array, float]]) ->
     posture = subject.posture
     step = max(1, len(depth) // 400 + 1)
     anywhere = np.max([inside for _, inside, _ in overlaps], axis=0)
-    others = listed([f"{one} and {other}" for (one, other), _, _ in overlaps[1:]], most=2)
+    others = some_of([f"{one} and {other}" for (one, other), _, _ in overlaps[1:]], most=2)
     return Finding(
         f"{pair[0]} and {pair[1]} overlap by {depth[worst]:.3f} m at "
         f"{posture.time_ns[worst] / 1e9:.2f} s by {posture.label}"

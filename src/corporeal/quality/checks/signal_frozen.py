@@ -9,13 +9,14 @@ import numpy as np
 
 from corporeal.episode.recording import Signal
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.columns import around, listed, runs, thinned
+from corporeal.quality.evidence.columns import around, runs, thinned
 from corporeal.quality.evidence.origin import was_computed
 from corporeal.quality.finding import Finding, NotAssessed
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array, Track
 from corporeal.schema import roles
 from corporeal.units import SECOND_NS
+from corporeal.words import some_of
 
 MIN_SAMPLES = 20
 # Only what a sensor measures trembles; commands, words and switches stand by nature.
@@ -112,7 +113,7 @@ def _chance(values: Array, start: int, count: int) -> float:
 
 def _finding(track: Track, first: int, stop: int, columns: tuple[int, ...], least: int) -> Finding:
     seconds = (track.time_ns[stop - 1] - track.time_ns[first]) / SECOND_NS
-    what = f"{listed([track.names[c] for c in columns])} of {track.label}" if columns else None
+    what = f"{some_of([track.names[c] for c in columns])} of {track.label}" if columns else None
     drawn = list(columns[:6]) or list(range(min(3, track.values.shape[1])))
     return Finding(
         f"{what or track.label} repeats exactly the same value for {seconds:.2f} s from "

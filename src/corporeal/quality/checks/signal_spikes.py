@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 from scipy.ndimage import maximum_filter1d
 
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.columns import around, bridged, listed, thinned
+from corporeal.quality.evidence.columns import around, bridged, thinned
 from corporeal.quality.evidence.excursion import excursions, neighbourhood
 from corporeal.quality.evidence.hand_columns import is_hand
 from corporeal.quality.finding import Finding, NotAssessed, spans
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array, Track
 from corporeal.schema import roles
+from corporeal.words import some_of
 
 # Forces have a check of their own: a hand that strikes a table leaps by nature.
 SKIPPED = (roles.WRENCH, roles.TACTILE)
@@ -123,7 +124,7 @@ def _finding(
     columns = np.flatnonzero(leaps.any(axis=0))
     worst, column = np.unravel_index(np.where(leaps, size, 0.0).argmax(), size.shape)
     unit = track.units[int(column)]
-    names = listed([track.names[each] for each in columns])
+    names = some_of([track.names[each] for each in columns])
     first, stop = around(track, int(worst), int(worst) + 1)
     return Finding(
         f"{names} of {track.label} leaps by {size[worst, column]:.3g} {unit} and back at "

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.columns import listed, thinned
+from corporeal.quality.evidence.columns import thinned
 from corporeal.quality.finding import Finding, NotAssessed, spans
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
+from corporeal.words import some_of
 
 
 def find(subject: Subject, *, max_excess: float = 0.15, min_samples: int = 2) -> Iterator[Finding]:
@@ -43,7 +44,7 @@ def find(subject: Subject, *, max_excess: float = 0.15, min_samples: int = 2) ->
     worst = list(known)[int(column)]
     names = [name for name, hit in zip(known, np.any(over, axis=0).tolist(), strict=True) if hit]
     yield Finding(
-        f"{listed(names)} in {track.label} gives more than the motor can: {worst} "
+        f"{some_of(names)} in {track.label} gives more than the motor can: {worst} "
         f"{torque[row, column]:.1f} N m at {track.seconds[row]:.3f} s, limit "
         f"{limit[column]:.3g} N m.",
         stream=track.label,

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.columns import listed
 from corporeal.quality.evidence.load_sides import load_sides
 from corporeal.quality.evidence.mounting import ancestors
 from corporeal.quality.evidence.static_torques import StaticTorques, static_torques
 from corporeal.quality.finding import Finding, NotAssessed
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array
+from corporeal.words import some_of
 
 # Factors that have a name; others are given as numbers.
 NAMED = {-1.0: "has the wrong sign", 0.001: "is in kN m", 1000.0: "is in mN m"}
@@ -136,7 +136,7 @@ def _scaled(
     said = next((text for gain, text in NAMED.items() if 0.75 < factor / gain < 1.3), None)
     said = said or f"is {factor:.2g} times what the load asks"
     return Finding(
-        f"the torque of {listed(names)} in {torques.label} {said}: "
+        f"the torque of {some_of(names)} in {torques.label} {said}: "
         f"{_usual(torques.measured[:, columns[0]])} N m where {names[0]} carries "
         f"{_usual(expected[:, columns[0]])}.",
         stream=torques.label,

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.columns import listed
 from corporeal.quality.finding import Finding, NotAssessed, spans
 from corporeal.quality.subject import Subject
 from corporeal.units import SECOND_NS
+from corporeal.words import some_of
 
 
 def find(subject: Subject, *, max_samples: int = 0) -> Iterator[Finding]:
@@ -38,7 +38,9 @@ def find(subject: Subject, *, max_samples: int = 0) -> Iterator[Finding]:
         where = f"from {seconds[frames[0][0]]:.2f} s to {seconds[frames[-1][1] - 1]:.2f} s"
         columns = np.flatnonzero(bad.any(axis=0))
         named = track.names if track is not None else ()
-        names = listed([named[column] for column in columns]) if named else f"{len(columns)} values"
+        names = (
+            some_of([named[column] for column in columns]) if named else f"{len(columns)} values"
+        )
         yield Finding(
             f"{label}: {names} NaN or infinite in {count} of {len(rows)} samples, {where}",
             stream=label,

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.columns import listed
 from corporeal.quality.evidence.joint_evidence import Response, motion
 from corporeal.quality.evidence.joint_identity import accusations
 from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array
+from corporeal.words import some_of
 
 
 def find(
@@ -29,12 +29,12 @@ def find(
     wrong = [each for each in accusations(subject) if each.role == "velocity"]
     for each in wrong:
         how = {
-            "exchanged": f"are exchanged with {listed(each.partners)}",
+            "exchanged": f"are exchanged with {some_of(each.partners)}",
             "flipped": "have the wrong sign",
             "degrees": "are in degrees per second",
         }.get(each.kind, "do not fit")
         yield Finding(
-            f"{listed(each.names)} of {each.stream} {how}: {each.why}",
+            f"{some_of(each.names)} of {each.stream} {how}: {each.why}",
             stream=each.stream,
             value=each.before,
             limit=each.after,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,14 +30,6 @@ def bridged(values: Array) -> Array:
             np.interp(numbers, numbers[known], values[known, column]) if known.any() else 0.0
         )
     return whole
-
-
-def listed(names: Iterable[str], *, most: int = 4) -> str:
-    """Names as words: `a, b and c`, or `a, b, c, d and 5 more`."""
-    every = list(names)
-    if len(every) > most + 1:
-        return f"{', '.join(every[:most])} and {len(every) - most} more"
-    return " and ".join([", ".join(every[:-1]), every[-1]] if len(every) > 1 else every)
 
 
 def runs(values: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

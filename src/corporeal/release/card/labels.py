@@ -7,7 +7,8 @@ from typing import Any
 
 from corporeal.release.card.escaping import code, plain, table
 from corporeal.release.card.facts import CardFacts
-from corporeal.release.card.wording import MOST_ROWS, listed, more
+from corporeal.release.card.wording import MOST_ROWS, more
+from corporeal.words import listed
 
 
 def labels_words(facts: CardFacts) -> str | None:

@@ -18,19 +18,17 @@ from corporeal.release.card.remarks import biases, limitations
 from corporeal.release.card.wording import (
     MOST_ROWS,
     bullets,
-    count,
     day,
     length,
-    listed,
     more,
     number,
     rate,
     shape,
-    size,
     spread,
     summary,
     unit,
 )
+from corporeal.words import byte_size, counted, listed
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"),
           (10_000_000, "1M<n<10M"))  # fmt: skip
@@ -102,7 +100,7 @@ def _figures(facts: CardFacts) -> str:
         "operators": f"{len(people)}",
         "stations": f"{len(places)}",
         "streams": f"{len({stream.path for stream in facts.streams})}",
-        "size": size(facts.bytes),
+        "size": byte_size(facts.bytes),
     }
     return table(list(cells), [[f"**{value}**" for value in cells.values()]])
 
@@ -169,7 +167,7 @@ def _recording(facts: CardFacts) -> str:
     span = "at times that are not stated"
     if facts.first_ns is not None and facts.last_ns is not None:
         span = f"from {day(facts.first_ns)} to {day(facts.last_ns)}"
-    lines = [f"Recorded {span} in {count(facts.sessions, 'session')}.", ""]
+    lines = [f"Recorded {span} in {counted(facts.sessions, 'session')}.", ""]
     groups = {"robots": facts.robots, "stations": facts.stations, "modes": facts.modes,
               "environments": facts.environments, "software": facts.software}  # fmt: skip
     lines += [f"- {name}: {spread(shares, facts.episodes)}" for name, shares in groups.items()]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from corporeal.release.card.facts import CardFacts
 from corporeal.release.card.parts import UNKNOWN, Share, TaskFacts
-from corporeal.release.card.wording import count
+from corporeal.words import counted
 
 # Nobody should have made more than the first share; a task or place above the second dominates.
 _MOST_OF_ONE, _DOMINATES = 0.30, 0.80
@@ -59,4 +59,4 @@ def biases(facts: CardFacts) -> Iterator[str]:
 def _part(episodes: int, facts: CardFacts) -> str:
     share = episodes / max(1, facts.episodes)
     told = "under 1%" if 0 < share < 0.01 else f"{share:.0%}"
-    return f"{count(episodes, 'episode')} ({told})"
+    return f"{counted(episodes, 'episode')} ({told})"

@@ -7,7 +7,8 @@ from typing import Any
 from corporeal.release.card.facts import CardFacts
 from corporeal.release.card.parts import UNKNOWN, Share
 from corporeal.release.card.remarks import biases, limitations
-from corporeal.release.card.wording import count, day, length, listed
+from corporeal.release.card.wording import day, length
+from corporeal.words import counted, listed
 
 _FILMED = ("video", "depth")
 
@@ -46,17 +47,17 @@ def _stated(facts: CardFacts, name: str) -> list[str]:
 
 
 def _collection(facts: CardFacts) -> str:
-    told = [f"{count(facts.episodes, 'episode')} ({length(facts.hours)})"]
+    told = [f"{counted(facts.episodes, 'episode')} ({length(facts.hours)})"]
     if modes := _known(facts.modes):
         told.append(f"by {listed([share.name for share in modes])}")
     if robots := _known(facts.robots):
         told.append(f"with {listed([share.name for share in robots])}")
     if people := _known(facts.operators):
-        told.append(f"made by {count(len(people), 'operator')}")
+        told.append(f"made by {counted(len(people), 'operator')}")
     if stations := _known(facts.stations):
-        told.append(f"at {count(len(stations), 'station')}")
+        told.append(f"at {counted(len(stations), 'station')}")
     if facts.sessions:
-        told.append(f"in {count(facts.sessions, 'session')}")
+        told.append(f"in {counted(facts.sessions, 'session')}")
     return " ".join(told) + "."
 
 
@@ -91,7 +92,7 @@ def _personal(facts: CardFacts) -> list[str]:
     cameras = sorted({each.path for each in facts.streams if each.kind in _FILMED})
     if cameras:
         told.append(
-            f"Pictures of {count(len(cameras), 'camera')} ({listed(cameras)}); "
+            f"Pictures of {counted(len(cameras), 'camera')} ({listed(cameras)}); "
             "whether people can be seen in them is not stated."
         )
     return told

@@ -8,15 +8,9 @@ from datetime import UTC, datetime
 from corporeal.release.card.escaping import plain
 from corporeal.release.card.facts import CardFacts
 from corporeal.release.card.parts import Share, StreamFacts
+from corporeal.words import counted
 
 MOST_ROWS = 40
-
-
-def listed(names: Sequence[str]) -> str:
-    """a, b and c."""
-    if len(names) < 2:
-        return "".join(names)
-    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def more(found: int, most: int = MOST_ROWS) -> str:
@@ -24,28 +18,15 @@ def more(found: int, most: int = MOST_ROWS) -> str:
     return f"\n\nand {found - most:,} more." if found > most else ""
 
 
-def count(number_of: int, word: str) -> str:
-    """`3 tasks`, `1 task`."""
-    return f"{number_of:,} {word}{'s' * (number_of != 1)}"
-
-
 def summary(facts: CardFacts) -> str:
     """How much there is of how many tasks."""
-    tasks = count(len(facts.tasks), "task")
-    return f"{count(facts.episodes, 'episode')} ({length(facts.hours)}) of {tasks}"
+    tasks = counted(len(facts.tasks), "task")
+    return f"{counted(facts.episodes, 'episode')} ({length(facts.hours)}) of {tasks}"
 
 
 def length(hours: float) -> str:
     """Hours, or minutes where that is less than one."""
     return f"{hours:,.1f} h" if hours >= 1 else f"{60 * hours:.1f} min"
-
-
-def size(octets: int) -> str:
-    """Bytes in the unit that fits."""
-    for unit, one in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6)):
-        if octets >= one:
-            return f"{octets / one:.1f} {unit}"
-    return f"{octets / 1e3:.1f} kB"
 
 
 def shape(stream: StreamFacts) -> str:

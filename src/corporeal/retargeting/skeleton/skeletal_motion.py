@@ -23,6 +23,7 @@ from corporeal.retargeting.skeleton.skeleton_map import (
     placed,
 )
 from corporeal.retargeting.skeleton.standing_feet import levelling, standing_axes
+from corporeal.words import some_of
 
 # Angles and positions beyond this are the rubbish of a broken export, and unknown.
 _ABSURD = 1e7
@@ -149,7 +150,7 @@ def _anatomy(
         if found is None:
             raise MotionError(
                 f"{clip.path}: skeleton {document.reference} names "
-                f"{', '.join(document.absent_from(names))}, got only {_some(names)}. "
+                f"{', '.join(document.absent_from(names))}, got only {_joints(names)}. "
                 "Name the joints as the file does."
             )
         at = {joint: inside[index] for joint, index in found.items()}
@@ -162,7 +163,7 @@ def _anatomy(
     missing = missing_points(guessed.points)
     if missing:
         raise MotionError(
-            f"{clip.path}: no joint was found for {', '.join(missing)} among {_some(names)}. Say "
+            f"{clip.path}: no joint was found for {', '.join(missing)} among {_joints(names)}. Say "
             "which is which in a skeleton document of some ten lines, and give it with --skeleton."
         )
     return tree, Anatomy(guessed.points, {**guessed.segments, **segments}), document, notes
@@ -188,7 +189,5 @@ def _mended(
     return Hierarchy(tuple(joints)), tuple(notes)
 
 
-def _some(names: list[str], at_most: int = 60) -> str:
-    joints = [name for name in names if not name.startswith("end of ")]
-    more = f" and {len(joints) - at_most} more" if len(joints) > at_most else ""
-    return ", ".join(joints[:at_most]) + more
+def _joints(names: list[str]) -> str:
+    return some_of((name for name in names if not name.startswith("end of ")), most=60)

@@ -19,7 +19,7 @@ from corporeal.operations.monitoring.watch import (
 )
 from corporeal.operations.scope import Scope, equals
 from corporeal.studio.chart import LineMarks, LinePoint, Unit
-from corporeal.studio.charting.wording import counted
+from corporeal.words import counted
 
 MOST_POINTS = 240
 _CALLED = {"shewhart": "Shewhart", "ewma": "EWMA", "cusum": "CUSUM"}

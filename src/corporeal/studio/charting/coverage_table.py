@@ -11,7 +11,7 @@ from corporeal.operations.coverage.coverage import LevelCount, Table, cross
 from corporeal.operations.figures.outcome import CONDITIONS
 from corporeal.operations.scope import Scope
 from corporeal.studio.chart import ChartChoice, Drawing, HeatCell, HeatMarks
-from corporeal.studio.charting.wording import counted
+from corporeal.words import counted
 
 _NEXT = 3
 _ADVICE = (

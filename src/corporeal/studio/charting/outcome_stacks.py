@@ -10,7 +10,7 @@ from corporeal.operations.figures.comparison import Column, Group, groups, stand
 from corporeal.operations.figures.outcome import CONDITIONS, OUTCOMES, Outcome
 from corporeal.operations.scope import Scope, equals
 from corporeal.studio.chart import Drawing, Stack, StackMarks, StackSegment, Tone
-from corporeal.studio.charting.wording import counted, percent
+from corporeal.words import counted, percent
 
 TONES: Mapping[Outcome, Tone] = {
     "accepted": "good",

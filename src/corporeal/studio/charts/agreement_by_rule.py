@@ -11,10 +11,10 @@ from sqlalchemy import Connection
 from corporeal.labelling.agreement.comparison import MOST_FRAMES
 from corporeal.operations.scope import Scope
 from corporeal.studio.chart import Chart, Drawing, TableMarks, TableRow
-from corporeal.studio.charting.wording import counted, percent
 from corporeal.studio.labelling.decided import distances_to_decided
 from corporeal.studio.labelling.pairs import ComparedPair, compared_pairs
 from corporeal.studio.labelling.wording import ADVICE, NO_PAIRS, rule_words
+from corporeal.words import counted, percent
 
 FEWEST = 5
 """Boundaries below which a rule is not called ambiguous: chance would speak."""

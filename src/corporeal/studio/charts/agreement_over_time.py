@@ -19,9 +19,9 @@ from corporeal.labelling.agreement.comparison import (
 )
 from corporeal.operations.scope import Scope
 from corporeal.studio.chart import Chart, ChartChoice, Drawing, LineMarks, LinePoint, Unit
-from corporeal.studio.charting.wording import counted, listed, percent
 from corporeal.studio.labelling.pairs import ComparedPair, compared_pairs
 from corporeal.studio.labelling.wording import ADVICE, NO_PAIRS, only
+from corporeal.words import counted, listed, percent
 
 _MOST_WEEKS = 104
 _FIGURES: dict[str, tuple[str, Unit]] = {

@@ -11,7 +11,7 @@ from corporeal.operations.figures.batch_series import Grouping
 from corporeal.operations.monitoring.watch import metric_words
 from corporeal.operations.scope import Scope, equals
 from corporeal.studio.chart import Chart, Drawing, TableMarks, TableRow
-from corporeal.studio.charting.wording import counted
+from corporeal.words import counted
 
 _MOST = 50
 

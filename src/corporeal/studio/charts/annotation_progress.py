@@ -18,7 +18,8 @@ from corporeal.studio.chart import (
     StackSegment,
     Tone,
 )
-from corporeal.studio.charting.wording import counted, hours, money, percent
+from corporeal.studio.charting.wording import hours, money
+from corporeal.words import counted, percent
 
 _STATES: dict[str, tuple[str, Tone]] = {
     "done": ("accepted", "good"),

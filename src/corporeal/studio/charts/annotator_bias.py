@@ -10,9 +10,9 @@ from sqlalchemy import Connection
 from corporeal.labelling.agreement.comparison import MOST_FRAMES
 from corporeal.operations.scope import Scope
 from corporeal.studio.chart import Chart, Drawing, HeatCell, HeatMarks
-from corporeal.studio.charting.wording import counted
 from corporeal.studio.labelling.pairs import ComparedPair, compared_pairs
 from corporeal.studio.labelling.wording import ADVICE, NO_PAIRS, lean, only, rule_words
+from corporeal.words import counted
 
 FEWEST = 5
 _ALL = "all boundaries"

@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 from corporeal.operations.figures.record_gaps import gaps
 from corporeal.operations.scope import Scope
 from corporeal.studio.chart import BarMark, BarMarks, Chart, Drawing
-from corporeal.studio.charting.wording import counted, listed, percent
+from corporeal.words import counted, listed, percent
 
 
 def draw(connection: Connection, scope: Scope) -> Drawing:

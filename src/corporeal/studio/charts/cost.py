@@ -8,7 +8,8 @@ from corporeal.operations.figures.cost import Assumptions, Cost, cost
 from corporeal.operations.figures.outcome import CONDITIONS
 from corporeal.operations.scope import Scope
 from corporeal.studio.chart import BigNumber, BigNumbers, Chart, ChartChoice, Drawing
-from corporeal.studio.charting.wording import counted, hours, money, percent
+from corporeal.studio.charting.wording import hours, money
+from corporeal.words import counted, percent
 
 
 def draw(

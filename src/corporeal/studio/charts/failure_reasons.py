@@ -10,7 +10,7 @@ from corporeal.errors import UnknownNameError
 from corporeal.operations.figures.failure_reasons import Source, failed, reasons
 from corporeal.operations.scope import Scope
 from corporeal.studio.chart import BarMark, BarMarks, Chart, ChartChoice, Drawing
-from corporeal.studio.charting.wording import counted, percent
+from corporeal.words import counted, percent
 
 _MOST = 20
 

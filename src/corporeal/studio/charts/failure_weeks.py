@@ -11,7 +11,8 @@ from corporeal.operations.figures.comparison import Column
 from corporeal.operations.figures.refusal_history import Moment, refusal_history
 from corporeal.operations.scope import Scope, equals, on_days
 from corporeal.studio.chart import Chart, ChartChoice, Drawing, HeatCell, HeatMarks
-from corporeal.studio.charting.wording import counted, day, percent
+from corporeal.studio.charting.wording import day
+from corporeal.words import counted, percent
 
 _COLUMNS = ("station", "operator", "task", "robot", "environment")
 _LEAST = 10

@@ -9,7 +9,7 @@ from corporeal.operations.figures.label_balance import Label, labels
 from corporeal.operations.monitoring.watch import LIMITS
 from corporeal.operations.scope import Scope
 from corporeal.studio.chart import Chart, Drawing, Stack, StackMarks, StackSegment
-from corporeal.studio.charting.wording import counted, percent
+from corporeal.words import counted, percent
 
 _LIMIT = LIMITS["label_balance_error"]
 

@@ -8,7 +8,8 @@ from corporeal.operations.figures.comparison import groups
 from corporeal.operations.monitoring.watch import LIMITS
 from corporeal.operations.scope import Scope, equals
 from corporeal.studio.chart import BarMark, BarMarks, Chart, Drawing
-from corporeal.studio.charting.wording import counted, hours, percent
+from corporeal.studio.charting.wording import hours
+from corporeal.words import counted, percent
 
 _LIMIT = LIMITS["largest_operator_share"]
 _MOST = 30

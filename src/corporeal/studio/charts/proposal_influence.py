@@ -10,8 +10,8 @@ from corporeal.errors import UnknownNameError
 from corporeal.labelling.tasks.anchoring import FEWEST, Anchoring, anchoring_of
 from corporeal.operations.scope import Scope
 from corporeal.studio.chart import BarMark, BarMarks, Chart, ChartChoice, Drawing
-from corporeal.studio.charting.wording import counted
 from corporeal.studio.labelling.order import taxonomies
+from corporeal.words import counted
 
 
 def draw(connection: Connection, scope: Scope, *, taxonomy: str = "") -> Drawing:

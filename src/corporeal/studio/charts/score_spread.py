@@ -8,7 +8,7 @@ from corporeal.catalog.query.tree import Comparison, Condition
 from corporeal.operations.figures.score_spread import BINS, score_spread
 from corporeal.operations.scope import Scope
 from corporeal.studio.chart import Chart, Drawing, HistogramBin, HistogramMarks
-from corporeal.studio.charting.wording import counted, percent
+from corporeal.words import counted, percent
 
 _LOW = 0.5
 

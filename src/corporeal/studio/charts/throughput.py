@@ -9,7 +9,8 @@ from corporeal.operations.figures.throughput import Span, bucketed, daily, undat
 from corporeal.operations.scope import Scope, on_days
 from corporeal.studio.chart import Chart, Drawing, Stack, StackMarks, StackSegment
 from corporeal.studio.charting.outcome_stacks import TONES
-from corporeal.studio.charting.wording import counted, day, hours, percent
+from corporeal.studio.charting.wording import day, hours
+from corporeal.words import counted, percent
 
 _RECENT = 7
 

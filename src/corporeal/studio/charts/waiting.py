@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 from corporeal.operations.figures.waiting import PACE_DAYS, Waiting, decided_lately, waiting
 from corporeal.operations.scope import Scope
 from corporeal.studio.chart import Chart, Drawing, TableMarks, TableRow
-from corporeal.studio.charting.wording import counted
+from corporeal.words import counted
 
 
 def draw(connection: Connection, scope: Scope) -> Drawing:

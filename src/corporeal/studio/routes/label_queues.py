@@ -18,7 +18,7 @@ from corporeal.labelling.tasks.edits import StaleEditError
 from corporeal.labelling.tasks.kept_taxonomy import kept_taxonomy
 from corporeal.labelling.tasks.qualification import is_qualified, qualifications
 from corporeal.labelling.tasks.tasks import TaskStateError, UnknownTaskError, take_next
-from corporeal.studio.charting.wording import counted, hours
+from corporeal.studio.charting.wording import hours
 from corporeal.studio.labelling.facts import (
     ListedTask,
     MyWork,
@@ -47,6 +47,7 @@ from corporeal.studio.labelling.order import (
 from corporeal.studio.labelling.pairs import compared_pairs
 from corporeal.studio.studio import Shared, Studio
 from corporeal.studio.visitor import Judge, allowed
+from corporeal.words import counted
 
 ROUTER = APIRouter(tags=["labels"])
 Annotator = Annotated[Actor, Depends(allowed("annotate"))]

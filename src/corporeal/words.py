@@ -1,0 +1,51 @@
+"""Lists, counts, shares and sizes as sentences have them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+_UNITS = ("kB", "MB", "GB", "TB")
+
+
+def listed(names: Iterable[str], *, between: str = ", ") -> str:
+    """`a, b and c`."""
+    every = list(names)
+    return " and ".join([between.join(every[:-1]), every[-1]] if len(every) > 1 else every)
+
+
+def some_of(names: Iterable[str], *, most: int = 4, between: str = ", ") -> str:
+    """`a, b and c`, or `a, b, c, d and 5 more`; never so much as `and 1 more`."""
+    every = list(names)
+    if len(every) > most + 1:
+        return f"{between.join(every[:most])} and {len(every) - most} more"
+    return listed(every, between=between)
+
+
+def counted(number: int, noun: str, many: str | None = None) -> str:
+    """`1 episode`, `12,400 episodes`."""
+    return f"{number:,} {noun if number == 1 else many or noun + 's'}"
+
+
+def percent(share: float) -> str:
+    """A share in per cent; small ones keep a digit, none is rounded to all or nothing."""
+    value = 100 * share
+    if 0 < value < 0.1:
+        return "under 0.1 %"
+    if 99.9 < value < 100:
+        return "over 99.9 %"
+    close = value < 10 or value > 90
+    return f"{value:.1f} %" if close and value not in (0, 100) else f"{value:.0f} %"
+
+
+def percent_bound(share: float) -> str:
+    """An upper bound in per cent, rounded up so that it stays true."""
+    return f"{math.ceil(share * 1000 - 1e-9) / 10:g} %"
+
+
+def byte_size(count: float) -> str:
+    """`812 B`, `1.5 kB`, `2.0 GB`: in the unit that fits, of thousands."""
+    if count < 1000:
+        return f"{count:.0f} B"
+    power = min(int(math.log10(count) / 3), len(_UNITS))
+    return f"{count / 1000**power:.1f} {_UNITS[power - 1]}"
