@@ -48,6 +48,19 @@ def test_an_untouched_release_is_good(workspace: Workspace, fill: Fill) -> None:
     assert len(heard) == 12
 
 
+def test_a_release_of_before_a_check_was_renamed_is_good(
+    plain: Workspace, fill: Fill, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(plain, [{}] * 12)
+    with monkeypatch.context() as earlier:
+        earlier.setattr("corporeal.catalog.query.grammar.present_name", lambda name: name)
+        create_release(plain, "walks", who="lead", where="not has finding stays_upright")
+    assert load_release(plain, "walks").condition == "not has finding stays_upright"
+    assert verify_release(plain, "walks").good
+    again = create_release(plain, "walks", who="lead", where="not has finding stays_upright")
+    assert again.condition == "not has finding robot_fell"
+
+
 def test_a_changed_byte_is_found(plain: Workspace, fill: Fill) -> None:
     _released(plain, fill)
     member = load_release(plain, "walks").episodes[3]
