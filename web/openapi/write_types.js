@@ -12,7 +12,8 @@ const types = await openapiTS(parts, {
   rootTypesNoSchemaPrefix: true,
   defaultNonNullable: false,
 });
-const head = "// Made by `make page` from the models of `corporeal.studio`; edit those, not this.\n";
+const head =
+  "// Made by `make page` from the models of `corporeal.studio`; edit those, not this.\n";
 const text = head + astToString(types);
 // Left alone where nothing changed, so that whoever watches the file does not build again.
 let before = "";

@@ -1,8 +1,9 @@
 import { type ComponentType, lazy, Suspense, useEffect, useState } from "react";
 import { sendJson } from "./api/client";
-import { getSession, SessionContext } from "./api/session";
 import type { Session } from "./api/schema";
+import { getSession, SessionContext } from "./api/session";
 import { useAnswer } from "./api/use_answer";
+import { Browse } from "./pages/browse/browse";
 import { Away } from "./parts/away";
 import { ErrorBoundary } from "./parts/error_boundary";
 import { HelpDialog } from "./parts/help_dialog";
@@ -11,7 +12,6 @@ import { Notice, Waiting } from "./parts/notice";
 import { go, useAddress } from "./parts/router";
 import { useShortcuts } from "./parts/shortcuts";
 import { ThemeButton } from "./parts/theme_button";
-import { Browse } from "./pages/browse/browse";
 
 // A page is fetched when it is first opened; the list of episodes comes with the frame.
 const EpisodePage = lazy(() => import("./pages/episode/episode_page"));
@@ -137,7 +137,15 @@ function SharedEpisodes({ episodes }: { episodes: string[] }) {
   );
 }
 
-function Top({ session, pathname, onHelp }: { session: Session | null; pathname: string; onHelp: () => void }) {
+function Top({
+  session,
+  pathname,
+  onHelp,
+}: {
+  session: Session | null;
+  pathname: string;
+  onHelp: () => void;
+}) {
   return (
     <header className="top">
       <Link href="/" className="brand">
@@ -181,7 +189,8 @@ function Who({ session }: { session: Session }) {
 }
 
 function isAt(pathname: string, path: string): boolean {
-  if (path === "/") return pathname === "/" || pathname.startsWith("/episodes") || pathname === "/compare";
+  if (path === "/")
+    return pathname === "/" || pathname.startsWith("/episodes") || pathname === "/compare";
   if (path === "/labels" && pathname.startsWith("/annotate")) return true;
   return pathname.startsWith(path);
 }

@@ -1,8 +1,8 @@
 // What the first page surely needs, asked for while the browser still reads the rest of the script.
 import { askEarly } from "./api/early";
 import { episodeKey, fetchEpisode } from "./api/episode";
-import type { EpisodeFacts } from "./api/schema";
 import { fetchPackets, packetsKey } from "./api/movie";
+import type { EpisodeFacts } from "./api/schema";
 import { fetchSession, sessionKey } from "./api/session";
 
 function startEpisode(id: string): void {
@@ -13,7 +13,8 @@ function startEpisode(id: string): void {
 
 function startCameras({ id, streams }: EpisodeFacts): void {
   for (const { path, kind, samples } of streams) {
-    if (kind === "video" && samples > 0) void askEarly(packetsKey(id, path), () => fetchPackets(id, path)).catch(() => undefined);
+    if (kind === "video" && samples > 0)
+      void askEarly(packetsKey(id, path), () => fetchPackets(id, path)).catch(() => undefined);
   }
 }
 
@@ -37,4 +38,5 @@ const { pathname } = window.location;
 const id = episodeIn(pathname);
 void askEarly(sessionKey, fetchSession).catch(() => undefined);
 if (id) startEpisode(id);
-else if (pathname === "/") window.addEventListener("load", () => setTimeout(preparePage, 1500), { once: true });
+else if (pathname === "/")
+  window.addEventListener("load", () => setTimeout(preparePage, 1500), { once: true });

@@ -1,7 +1,21 @@
 // Tasks of labelling, their edits and events.
-import type { Correction, Edit, EventFacts, Instruction, MissingParts, SavedEdits, Segment, StaleEdits, SubmittedTask, TaskComment, TimeSpent, WorkbenchTask } from "./schema";
-import { address, getJson, sendJson, StudioError } from "./client";
+
+import { address, getJson, StudioError, sendJson } from "./client";
 import { below } from "./episode";
+import type {
+  Correction,
+  Edit,
+  EventFacts,
+  Instruction,
+  MissingParts,
+  SavedEdits,
+  Segment,
+  StaleEdits,
+  SubmittedTask,
+  TaskComment,
+  TimeSpent,
+  WorkbenchTask,
+} from "./schema";
 
 export type Value = Segment["attributes"][string];
 
@@ -27,13 +41,21 @@ export function getTask(id: string, signal?: AbortSignal): Promise<WorkbenchTask
 }
 
 /** Send edits; the server keeps each id once, so that sending again after a lost answer is safe. */
-export async function sendEdits(id: string, baseVersion: number, edits: Edit[]): Promise<SavedEdits> {
+export async function sendEdits(
+  id: string,
+  baseVersion: number,
+  edits: Edit[],
+): Promise<SavedEdits> {
   const sent = edits.map(({ id: edit, action, steps }) => ({ id: edit, action, steps }));
   try {
-    return await sendJson<SavedEdits>("POST", taskAddress(id, "/edits"), { base_version: baseVersion, edits: sent });
+    return await sendJson<SavedEdits>("POST", taskAddress(id, "/edits"), {
+      base_version: baseVersion,
+      edits: sent,
+    });
   } catch (error) {
     const said = error instanceof StudioError && error.status === 409 ? error.said : null;
-    if (said && typeof said === "object" && "since" in said) throw new StaleError(said as StaleEdits);
+    if (said && typeof said === "object" && "since" in said)
+      throw new StaleError(said as StaleEdits);
     throw error;
   }
 }
@@ -66,6 +88,12 @@ export function getEvents(episode: string, signal?: AbortSignal): Promise<EventF
   return getJson(below(episode, "events"), {}, signal);
 }
 
-export function filmstripAddress(episode: string, stream: string, frame: number, count: number, width: number): string {
+export function filmstripAddress(
+  episode: string,
+  stream: string,
+  frame: number,
+  count: number,
+  width: number,
+): string {
   return address(below(episode, "filmstrip"), { stream, frame, count, width });
 }

@@ -49,7 +49,10 @@ async function refusal(response: Response): Promise<StudioError> {
   } catch {
     // Not JSON: a proxy in between has answered.
   }
-  return new StudioError(response.status, `The server answered ${response.status} ${response.statusText}.`);
+  return new StudioError(
+    response.status,
+    `The server answered ${response.status} ${response.statusText}.`,
+  );
 }
 
 let reachable = true;
@@ -61,7 +64,11 @@ function announce(is: boolean): void {
   window.dispatchEvent(new CustomEvent("studio:reachable", { detail: is }));
 }
 
-export async function getJson<T>(path: string, params: Params = {}, signal?: AbortSignal): Promise<T> {
+export async function getJson<T>(
+  path: string,
+  params: Params = {},
+  signal?: AbortSignal,
+): Promise<T> {
   const response = await ask(address(path, params), { signal });
   return (await response.json()) as T;
 }
@@ -91,7 +98,14 @@ export async function getBytes(
   return response.arrayBuffer();
 }
 
-export type Values = Float64Array | Float32Array | Int32Array | Uint32Array | Uint16Array | Int16Array | Uint8Array;
+export type Values =
+  | Float64Array
+  | Float32Array
+  | Int32Array
+  | Uint32Array
+  | Uint16Array
+  | Int16Array
+  | Uint8Array;
 
 export interface Arrays<F = Record<string, unknown>> {
   facts: F;

@@ -1,12 +1,18 @@
 // Two episodes side by side.
-import type { EpisodeComparison, PeerEpisode } from "./schema";
+
 import { getJson } from "./client";
 import { below } from "./episode";
+import type { EpisodeComparison, PeerEpisode } from "./schema";
 
 export type Alignment = EpisodeComparison["align"];
 export const ALIGNMENTS: readonly Alignment[] = ["time", "start", "phase", "motion"];
 
-export function getComparison(a: string, b: string, align: Alignment, signal?: AbortSignal): Promise<EpisodeComparison> {
+export function getComparison(
+  a: string,
+  b: string,
+  align: Alignment,
+  signal?: AbortSignal,
+): Promise<EpisodeComparison> {
   return getJson<EpisodeComparison>("/comparison", { a, b, align }, signal);
 }
 
@@ -29,6 +35,11 @@ export function mapTime(timeA: number[], timeB: number[], timeNs: number): numbe
     if ((timeA[middle] as number) <= timeNs) low = middle;
     else high = middle;
   }
-  const [a0, a1, b0, b1] = [timeA[low], timeA[high], timeB[low], timeB[high]] as [number, number, number, number];
+  const [a0, a1, b0, b1] = [timeA[low], timeA[high], timeB[low], timeB[high]] as [
+    number,
+    number,
+    number,
+    number,
+  ];
   return Math.round(b0 + ((timeNs - a0) / Math.max(1, a1 - a0)) * (b1 - b0));
 }

@@ -1,6 +1,7 @@
 // Charts as the server answers them.
-import type { BarMarks, ChartAnswer, ChartFacts } from "./schema";
+
 import { getJson } from "./client";
+import type { BarMarks, ChartAnswer, ChartFacts } from "./schema";
 
 export type Payload = NonNullable<ChartAnswer["payload"]>;
 export type Tone = BarMarks["bars"][number]["tone"];

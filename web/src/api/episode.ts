@@ -1,7 +1,8 @@
 // What the server says of one episode.
-import type { EpisodeFacts, EpisodeStream } from "./schema";
+
 import { getJson } from "./client";
 import { early } from "./early";
+import type { EpisodeFacts, EpisodeStream } from "./schema";
 
 export type Kind = EpisodeStream["kind"];
 

@@ -1,6 +1,17 @@
 // The list of episodes.
-import type { EpisodesPage, RefinedQuery, ListingFacets, ListingLandmarks, RelaxedQuery, NewView, SavedView, Suggestions, ViewLook } from "./schema";
+
 import { address, getJson, sendJson } from "./client";
+import type {
+  EpisodesPage,
+  ListingFacets,
+  ListingLandmarks,
+  NewView,
+  RefinedQuery,
+  RelaxedQuery,
+  SavedView,
+  Suggestions,
+  ViewLook,
+} from "./schema";
 
 export type Layout = ViewLook["layout"];
 
@@ -14,7 +25,11 @@ export function getRows(
   return getJson("/episodes", { query, order, after, limit }, signal);
 }
 
-export function getLandmarks(query: string, order: string, signal?: AbortSignal): Promise<ListingLandmarks> {
+export function getLandmarks(
+  query: string,
+  order: string,
+  signal?: AbortSignal,
+): Promise<ListingLandmarks> {
   return getJson("/listing/landmarks", { query, order }, signal);
 }
 
@@ -22,7 +37,11 @@ export function getFacets(query: string, signal?: AbortSignal): Promise<ListingF
   return getJson("/listing/facets", { query }, signal);
 }
 
-export function getSuggestions(query: string, cursor: number, signal?: AbortSignal): Promise<Suggestions> {
+export function getSuggestions(
+  query: string,
+  cursor: number,
+  signal?: AbortSignal,
+): Promise<Suggestions> {
   return getJson("/listing/suggestions", { query, cursor }, signal);
 }
 
@@ -43,8 +62,17 @@ export interface Refinement {
   clear?: boolean;
 }
 
-export async function refine(query: string, { facet, value, span, clear }: Refinement): Promise<string> {
-  const found = await getJson<RefinedQuery>("/listing/refined", { query, facet, value, span, clear });
+export async function refine(
+  query: string,
+  { facet, value, span, clear }: Refinement,
+): Promise<string> {
+  const found = await getJson<RefinedQuery>("/listing/refined", {
+    query,
+    facet,
+    value,
+    span,
+    clear,
+  });
   return found.query;
 }
 

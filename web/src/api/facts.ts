@@ -1,7 +1,8 @@
 // What is known of an episode beside its samples: scores, history, lineage, checks, other formats.
-import type { CheckFacts, Conversion, EpisodeHistory, Lineage, ScoreFacts } from "./schema";
-import { below } from "./episode";
+
 import { getJson, sendJson } from "./client";
+import { below } from "./episode";
+import type { CheckFacts, Conversion, EpisodeHistory, Lineage, ScoreFacts } from "./schema";
 
 export function getScore(id: string, signal?: AbortSignal): Promise<ScoreFacts> {
   return getJson<ScoreFacts>(below(id, "score"), {}, signal);
@@ -25,6 +26,10 @@ export function startConversion(id: string, format: OtherFormat): Promise<Conver
   return sendJson<Conversion>("POST", `${below(id, "conversion")}?to=${format}`);
 }
 
-export function getConversion(id: string, format: OtherFormat, signal?: AbortSignal): Promise<Conversion> {
+export function getConversion(
+  id: string,
+  format: OtherFormat,
+  signal?: AbortSignal,
+): Promise<Conversion> {
   return getJson<Conversion>(below(id, "conversion"), { to: format }, signal);
 }

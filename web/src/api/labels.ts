@@ -1,6 +1,21 @@
 // Queues, tasks, pairs and their disagreements.
-import type { AdjudicationFacts, AgreementFacts, AnnotatorFacts, ListedTask, MyWork, NewCardDecision, NewQueue, OpenComment, PairFacts, QueueFacts, QueuePreview, TaskPreview, TaxonomyFacts } from "./schema";
+
 import { getJson, sendJson } from "./client";
+import type {
+  AdjudicationFacts,
+  AgreementFacts,
+  AnnotatorFacts,
+  ListedTask,
+  MyWork,
+  NewCardDecision,
+  NewQueue,
+  OpenComment,
+  PairFacts,
+  QueueFacts,
+  QueuePreview,
+  TaskPreview,
+  TaxonomyFacts,
+} from "./schema";
 
 export const STAGES = ["open", "working", "returned", "submitted", "done"] as const;
 export type Stage = (typeof STAGES)[number];
@@ -11,11 +26,16 @@ export type QueueWish = Required<Omit<NewQueue, "name" | "needs_qualification">>
 const at = encodeURIComponent;
 
 export const getMyWork = (signal?: AbortSignal) => getJson<MyWork>("/labels/mine", {}, signal);
-export const getQueues = (signal?: AbortSignal) => getJson<QueueFacts[]>("/labels/queues", {}, signal);
-export const getTaxonomies = (signal?: AbortSignal) => getJson<TaxonomyFacts[]>("/labels/taxonomies", {}, signal);
-export const getPeople = (signal?: AbortSignal) => getJson<AnnotatorFacts[]>("/labels/people", {}, signal);
-export const getAgreement = (signal?: AbortSignal) => getJson<AgreementFacts>("/labels/agreement", {}, signal);
-export const getComments = (signal?: AbortSignal) => getJson<OpenComment[]>("/labels/comments", {}, signal);
+export const getQueues = (signal?: AbortSignal) =>
+  getJson<QueueFacts[]>("/labels/queues", {}, signal);
+export const getTaxonomies = (signal?: AbortSignal) =>
+  getJson<TaxonomyFacts[]>("/labels/taxonomies", {}, signal);
+export const getPeople = (signal?: AbortSignal) =>
+  getJson<AnnotatorFacts[]>("/labels/people", {}, signal);
+export const getAgreement = (signal?: AbortSignal) =>
+  getJson<AgreementFacts>("/labels/agreement", {}, signal);
+export const getComments = (signal?: AbortSignal) =>
+  getJson<OpenComment[]>("/labels/comments", {}, signal);
 export const getPairs = (signal?: AbortSignal) => getJson<PairFacts[]>("/labels/pairs", {}, signal);
 
 export function getQueuePreview(wish: QueueWish, signal?: AbortSignal): Promise<QueuePreview> {
@@ -30,7 +50,10 @@ export function takeTask(queue: string): Promise<ListedTask | null> {
   return sendJson<ListedTask | null>("POST", `/labels/queues/${at(queue)}/take`);
 }
 
-export function getTasks(params: { state?: string; queue?: string }, signal?: AbortSignal): Promise<ListedTask[]> {
+export function getTasks(
+  params: { state?: string; queue?: string },
+  signal?: AbortSignal,
+): Promise<ListedTask[]> {
   return getJson<ListedTask[]>("/labels/tasks", params, signal);
 }
 
@@ -63,7 +86,11 @@ export function decideCard(
   card: string,
   decision: NewCardDecision,
 ): Promise<AdjudicationFacts> {
-  return sendJson<AdjudicationFacts>("POST", `/labels/pairs/${at(pair)}/cards/${at(card)}`, decision);
+  return sendJson<AdjudicationFacts>(
+    "POST",
+    `/labels/pairs/${at(pair)}/cards/${at(card)}`,
+    decision,
+  );
 }
 
 export function acceptPair(pair: string): Promise<AdjudicationFacts> {

@@ -32,7 +32,11 @@ export function getPackets(id: string, stream: string, signal?: AbortSignal): Pr
   return early(packetsKey(id, stream), () => fetchPackets(id, stream, signal));
 }
 
-export async function fetchPackets(id: string, stream: string, signal?: AbortSignal): Promise<Packets> {
+export async function fetchPackets(
+  id: string,
+  stream: string,
+  signal?: AbortSignal,
+): Promise<Packets> {
   const { facts, values } = await getArrays<PacketFacts>(below(id, "packets"), { stream }, signal);
   return {
     timeNs: values.time_ns as Float64Array,
@@ -54,7 +58,8 @@ export async function getMovieBytes(
   signal?: AbortSignal,
 ): Promise<Uint8Array> {
   const bytes = await getBytes(below(id, "movie"), { stream }, [first, stop], signal);
-  if (bytes.byteLength !== stop - first) throw new Error(`${stream}: the server sent another part of the movie.`);
+  if (bytes.byteLength !== stop - first)
+    throw new Error(`${stream}: the server sent another part of the movie.`);
   return new Uint8Array(bytes);
 }
 
@@ -99,7 +104,11 @@ export async function getDepth(
   stride: number,
   signal?: AbortSignal,
 ): Promise<DepthFrame> {
-  const { facts, values, shapes } = await getArrays<DepthFacts>(below(id, "depth"), { stream, frame, stride }, signal);
+  const { facts, values, shapes } = await getArrays<DepthFacts>(
+    below(id, "depth"),
+    { stream, frame, stride },
+    signal,
+  );
   const [height = 0, width = 0] = shapes.depth ?? [];
   return {
     counts: values.depth as Uint16Array,

@@ -11,8 +11,17 @@ export interface Scan {
   intensity: Float32Array | null;
 }
 
-export async function getScan(id: string, stream: string, frame: number, signal?: AbortSignal): Promise<Scan> {
-  const answer = await getArrays<{ total: number; step: number }>(below(id, "points"), { stream, frame }, signal);
+export async function getScan(
+  id: string,
+  stream: string,
+  frame: number,
+  signal?: AbortSignal,
+): Promise<Scan> {
+  const answer = await getArrays<{ total: number; step: number }>(
+    below(id, "points"),
+    { stream, frame },
+    signal,
+  );
   return {
     frame,
     total: answer.facts.total,

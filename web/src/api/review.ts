@@ -1,6 +1,14 @@
 // Reviews.
-import type { NewReview, PlanFacts, ReviewFacts, ReviewItem, ReviewItems, ReviewTurn } from "./schema";
+
 import { getJson, sendJson } from "./client";
+import type {
+  NewReview,
+  PlanFacts,
+  ReviewFacts,
+  ReviewItem,
+  ReviewItems,
+  ReviewTurn,
+} from "./schema";
 
 /** What a sample is drawn by. */
 export type Draw = Required<Pick<NewReview, "query" | "share" | "limit" | "all_quarantined">>;

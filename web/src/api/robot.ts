@@ -1,7 +1,8 @@
 // The robot of an episode.
-import type { RobotFacts } from "./schema";
+
 import { getJson } from "./client";
 import { below } from "./episode";
+import type { RobotFacts } from "./schema";
 
 export type Triple = [number, number, number];
 

@@ -1,7 +1,7 @@
-import type { Session } from "./schema";
 import { createContext, useContext } from "react";
 import { getJson } from "./client";
 import { early } from "./early";
+import type { Session } from "./schema";
 
 export const sessionKey = "session";
 

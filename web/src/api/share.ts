@@ -1,6 +1,7 @@
 // Links that show some episodes to others.
-import type { MadeShare, NewShare, ShareFacts } from "./schema";
+
 import { getJson, sendJson } from "./client";
+import type { MadeShare, NewShare, ShareFacts } from "./schema";
 
 export function makeShare(wish: NewShare): Promise<MadeShare> {
   return sendJson("POST", "/shares", wish);

@@ -1,7 +1,8 @@
 // Signals as `corporeal.studio.routes.signal` packs them, made ready to be drawn.
-import type { SampleFacts } from "./schema";
+
 import { type Arrays, getArrays, getJson, type Values } from "./client";
 import { below } from "./episode";
+import type { SampleFacts } from "./schema";
 
 export interface SignalFacts {
   mode: "samples" | "envelope";
@@ -68,13 +69,26 @@ export function traceOf(answer: Arrays<SignalFacts>, startNs: number, endNs: num
   };
 }
 
-function byColumn({ facts, values, shapes }: Arrays<SignalFacts>, name: string): Map<number, Values> {
+function byColumn(
+  { facts, values, shapes }: Arrays<SignalFacts>,
+  name: string,
+): Map<number, Values> {
   const all = values[name] as Values;
   const count = shapes[name]?.[1] ?? 0;
-  return new Map(facts.numbers.map((number, place) => [number, all.subarray(place * count, (place + 1) * count)]));
+  return new Map(
+    facts.numbers.map((number, place) => [
+      number,
+      all.subarray(place * count, (place + 1) * count),
+    ]),
+  );
 }
 
 /** The sample that holds at a time, read from the file itself. */
-export function getSample(id: string, stream: string, timeNs: number, signal?: AbortSignal): Promise<SampleFacts> {
+export function getSample(
+  id: string,
+  stream: string,
+  timeNs: number,
+  signal?: AbortSignal,
+): Promise<SampleFacts> {
   return getJson<SampleFacts>(below(id, "sample"), { stream, time_ns: Math.round(timeNs) }, signal);
 }

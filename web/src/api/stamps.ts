@@ -3,12 +3,20 @@ import { getArrays } from "./client";
 import { below } from "./episode";
 
 /** All stamps of a stream, however many answers it takes. */
-export async function getStamps(id: string, stream: string, signal?: AbortSignal): Promise<Float64Array> {
+export async function getStamps(
+  id: string,
+  stream: string,
+  signal?: AbortSignal,
+): Promise<Float64Array> {
   const parts: Float64Array[] = [];
   let first = 0;
   let total = 1;
   while (first < total) {
-    const answer = await getArrays<{ total: number }>(below(id, "stamps"), { stream, first }, signal);
+    const answer = await getArrays<{ total: number }>(
+      below(id, "stamps"),
+      { stream, first },
+      signal,
+    );
     const part = answer.values.time_ns as Float64Array;
     total = answer.facts.total;
     if (!part.length) break;

@@ -17,7 +17,8 @@ export function Away() {
   if (!isAway) return null;
   return (
     <div className="away" role="alert">
-      Studio's server does not answer. What you see stays here; Studio tries again every two seconds.
+      Studio's server does not answer. What you see stays here; Studio tries again every two
+      seconds.
     </div>
   );
 }

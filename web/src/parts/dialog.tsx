@@ -1,7 +1,15 @@
 import { type ReactNode, useEffect, useRef } from "react";
 
 /** A modal dialog; Escape and a click beside it close it, the focus returns to where it was. */
-export function Dialog({ title, onClose, children }: { title: string; onClose: () => void; children: ReactNode }) {
+export function Dialog({
+  title,
+  onClose,
+  children,
+}: {
+  title: string;
+  onClose: () => void;
+  children: ReactNode;
+}) {
   const element = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     element.current?.showModal();
@@ -17,7 +25,12 @@ export function Dialog({ title, onClose, children }: { title: string; onClose: (
     >
       <header>
         <h2>{title}</h2>
-        <button type="button" className="quiet" aria-label="Close" onClick={() => element.current?.close()}>
+        <button
+          type="button"
+          className="quiet"
+          aria-label="Close"
+          onClick={() => element.current?.close()}
+        >
           ×
         </button>
       </header>

@@ -2,7 +2,11 @@ import type { AnchorHTMLAttributes } from "react";
 import { go } from "./router";
 
 /** A link within Studio that does not load the page anew; a middle click still opens a tab. */
-export function Link({ href, onClick, ...rest }: AnchorHTMLAttributes<HTMLAnchorElement> & { href: string }) {
+export function Link({
+  href,
+  onClick,
+  ...rest
+}: AnchorHTMLAttributes<HTMLAnchorElement> & { href: string }) {
   return (
     <a
       href={href}

@@ -34,7 +34,10 @@ export function ShareDialog({ episodes, address, onClose }: Props) {
         {mayShare ? (
           <GuestLinks episodes={episodes} address={address} />
         ) : (
-          <p className="muted">To share it with others, ask an admin for the role operator, on a Studio that is not read-only.</p>
+          <p className="muted">
+            To share it with others, ask an admin for the role operator, on a Studio that is not
+            read-only.
+          </p>
         )}
       </div>
     </Dialog>
@@ -67,13 +70,19 @@ function GuestLinks({ episodes, address }: { episodes: string[]; address: string
     <section>
       <h3>With whoever has a link</h3>
       <p className="muted">
-        The link shows {episodes.length === 1 ? "this episode" : `these ${episodes.length} episodes`} and nothing else, without a
-        log-in; nothing can be changed with it.
+        The link shows{" "}
+        {episodes.length === 1 ? "this episode" : `these ${episodes.length} episodes`} and nothing
+        else, without a log-in; nothing can be changed with it.
       </p>
       <form className="share-form" onSubmit={make}>
         <label>
           For whom or what
-          <input value={label} maxLength={120} placeholder="Camera supplier" onChange={(event) => setLabel(event.target.value)} />
+          <input
+            value={label}
+            maxLength={120}
+            placeholder="Camera supplier"
+            onChange={(event) => setLabel(event.target.value)}
+          />
         </label>
         <label>
           Good for

@@ -1,7 +1,13 @@
 import type { ShareFacts } from "../api/schema";
 
 /** Links that were made earlier and still work, each with a way to end it. */
-export function ShareList({ shares, onEnd }: { shares: ShareFacts[]; onEnd: (id: string) => void }) {
+export function ShareList({
+  shares,
+  onEnd,
+}: {
+  shares: ShareFacts[];
+  onEnd: (id: string) => void;
+}) {
   if (!shares.length) return null;
   return (
     <>
@@ -17,7 +23,11 @@ export function ShareList({ shares, onEnd }: { shares: ShareFacts[]; onEnd: (id:
                 {share.episodes.length > 1 && `, ${share.episodes.length} episodes`}
               </span>
             </span>
-            <button type="button" aria-label={`End the link ${share.label || share.id}`} onClick={() => onEnd(share.id)}>
+            <button
+              type="button"
+              aria-label={`End the link ${share.label || share.id}`}
+              onClick={() => onEnd(share.id)}
+            >
               End
             </button>
           </li>

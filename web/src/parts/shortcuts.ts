@@ -35,14 +35,21 @@ function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   if (target.isContentEditable) return true;
   if (target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement) return true;
-  return target instanceof HTMLInputElement && !["checkbox", "radio", "button", "range"].includes(target.type);
+  return (
+    target instanceof HTMLInputElement &&
+    !["checkbox", "radio", "button", "range"].includes(target.type)
+  );
 }
 
 /** What a key does to the element it is pressed on comes before what it does to the page. */
 function belongsTo(target: EventTarget | null, key: string): boolean {
   if (!(target instanceof HTMLElement)) return false;
-  if (key === "Enter" || key === " ") return target.matches("button, a, summary, [role=button], [role=option], [role=tab]");
-  return key.startsWith("Arrow") && target.matches("[role=slider], input[type=range], [data-own-arrows], [data-own-arrows] *");
+  if (key === "Enter" || key === " ")
+    return target.matches("button, a, summary, [role=button], [role=option], [role=tab]");
+  return (
+    key.startsWith("Arrow") &&
+    target.matches("[role=slider], input[type=range], [data-own-arrows], [data-own-arrows] *")
+  );
 }
 
 window.addEventListener("keydown", (event) => {
@@ -61,7 +68,11 @@ window.addEventListener("keydown", (event) => {
 });
 
 /** Keys that work while the component is shown: from its first picture on, before anybody can press one. */
-export function useShortcuts(section: string, list: Omit<Shortcut, "section">[], enabled = true): void {
+export function useShortcuts(
+  section: string,
+  list: Omit<Shortcut, "section">[],
+  enabled = true,
+): void {
   const latest = useRef(list);
   latest.current = list;
   const shape = list.map((each) => each.keys.join(" ") + each.does).join("\n");

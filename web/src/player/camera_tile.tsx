@@ -1,6 +1,6 @@
 import { useCallback } from "react";
-import type { EpisodeFacts, EpisodeStream } from "../api/schema";
 import { getPackets } from "../api/movie";
+import type { EpisodeFacts, EpisodeStream } from "../api/schema";
 import { useAnswer } from "../api/use_answer";
 import type { Clock } from "./clock";
 import { CameraSource, type Picture } from "./decoder_source";
@@ -17,7 +17,10 @@ export interface CameraTileProps extends TileControls {
 
 /** A camera at exactly the frame of the clock's time. */
 export function CameraTile({ episode, stream, clock, isActive, ...controls }: CameraTileProps) {
-  const answer = useAnswer((signal) => getPackets(episode.id, stream.path, signal), [episode.id, stream.path]);
+  const answer = useAnswer(
+    (signal) => getPackets(episode.id, stream.path, signal),
+    [episode.id, stream.path],
+  );
   useReturn(answer.error, answer.again);
   const packets = answer.value;
   const open = useCallback(

@@ -28,7 +28,9 @@ export function Cameras({ episode, clock, setsSteps = true }: CamerasProps) {
   useEffect(() => {
     if (large && !streams.some(({ path }) => path === large)) setLarge(null);
   }, [large, streams]);
-  const shown = large ? streams.filter(({ path }) => path === large) : streams.filter(({ path }) => !hidden.has(path));
+  const shown = large
+    ? streams.filter(({ path }) => path === large)
+    : streams.filter(({ path }) => !hidden.has(path));
   const away = streams.filter(({ path }) => hidden.has(path));
   const choose = (path: string) => {
     setChosen(path);
@@ -37,14 +39,22 @@ export function Cameras({ episode, clock, setsSteps = true }: CamerasProps) {
   };
   const enlarge = (path: string | null) => setLarge((before) => (before || !path ? null : path));
   useShortcuts("Cameras", [
-    { keys: ["f"], does: "Enlarge the chosen camera, or show all again", run: () => enlarge(chosen) },
+    {
+      keys: ["f"],
+      does: "Enlarge the chosen camera, or show all again",
+      run: () => enlarge(chosen),
+    },
     ...streams.slice(0, 9).map(({ name, path }, place) => ({
       keys: [String(place + 1)],
       does: `Choose ${name} (steps go by its frames)`,
       run: () => choose(path),
     })),
   ]);
-  useShortcuts("Cameras", [{ keys: ["Escape"], does: "Show all cameras again", run: () => setLarge(null) }], large !== null);
+  useShortcuts(
+    "Cameras",
+    [{ keys: ["Escape"], does: "Show all cameras again", run: () => setLarge(null) }],
+    large !== null,
+  );
   if (!streams.length) return <p className="cameras-none">This episode has no camera.</p>;
   const aspect = aspectOf(shown);
   const isTall = height >= 60;
@@ -52,13 +62,20 @@ export function Cameras({ episode, clock, setsSteps = true }: CamerasProps) {
     ? bestGrid(shown.length, width, height, aspect)
     : { columns: shown.length > 1 && width > 300 ? 2 : 1, rows: 0 };
   return (
-    <div className={`cameras${isTall ? "" : " cameras-flow"}`} ref={element} role="group" aria-label="Cameras">
+    <div
+      className={`cameras${isTall ? "" : " cameras-flow"}`}
+      ref={element}
+      role="group"
+      aria-label="Cameras"
+    >
       <div
         className="cameras-grid"
         style={{
           // Half columns, so that a last row that is not full stands in the middle.
           gridTemplateColumns: `repeat(${2 * grid.columns}, minmax(0, 1fr))`,
-          gridAutoRows: isTall ? `minmax(0, 1fr)` : `${Math.round(width / grid.columns / aspect)}px`,
+          gridAutoRows: isTall
+            ? `minmax(0, 1fr)`
+            : `${Math.round(width / grid.columns / aspect)}px`,
         }}
       >
         {streams.map((stream, place) => {
@@ -105,13 +122,16 @@ const groups = ["observations", "actions", "debug"];
 
 /** Cameras of the robot first, then its depth, then what looked on. */
 function viewsOf(episode: EpisodeFacts): EpisodeStream[] {
-  const rank = ({ group, kind }: EpisodeStream) => groups.indexOf(group) * 2 + (kind === "depth" ? 1 : 0);
+  const rank = ({ group, kind }: EpisodeStream) =>
+    groups.indexOf(group) * 2 + (kind === "depth" ? 1 : 0);
   return episode.streams
     .filter(({ kind, samples }) => (kind === "video" || kind === "depth") && samples > 0)
     .sort((one, other) => rank(one) - rank(other));
 }
 
 function aspectOf(streams: EpisodeStream[]): number {
-  const ratios = streams.map(({ shape }) => (shape[1] ?? 4) / (shape[0] ?? 3)).sort((a, b) => a - b);
+  const ratios = streams
+    .map(({ shape }) => (shape[1] ?? 4) / (shape[0] ?? 3))
+    .sort((a, b) => a - b);
   return ratios[ratios.length >> 1] ?? 4 / 3;
 }

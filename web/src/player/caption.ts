@@ -10,7 +10,10 @@ export interface CaptionFacts {
 
 const usualPeriodNs = 1e9 / 30;
 
-export function captionOf(stamps: ArrayLike<number>, { shown, timeNs, rateHz }: CaptionFacts): string {
+export function captionOf(
+  stamps: ArrayLike<number>,
+  { shown, timeNs, rateHz }: CaptionFacts,
+): string {
   const count = stamps.length;
   if (!count) return "no picture at all";
   const now = frameAt(stamps, timeNs);
@@ -21,7 +24,9 @@ export function captionOf(stamps: ArrayLike<number>, { shown, timeNs, rateHz }: 
   const periodNs = rateHz ? 1e9 / rateHz : usualPeriodNs;
   if (ageNs < 0 || ageNs <= 1.5 * periodNs) return place;
   if (shown !== now) return `${place} · ${Math.round(ageNs / 1e6)} ms late`;
-  return ageNs < 1e8 ? `${place} · ${Math.round(ageNs / 1e6)} ms old` : `${place} · no picture for ${seconds(ageNs)}`;
+  return ageNs < 1e8
+    ? `${place} · ${Math.round(ageNs / 1e6)} ms old`
+    : `${place} · no picture for ${seconds(ageNs)}`;
 }
 
 function seconds(ns: number): string {

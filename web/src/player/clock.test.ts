@@ -32,11 +32,15 @@ afterEach(() => {
 describe("the frame at a time", () => {
   it("is the last that is not after it", () => {
     const stamps = [10, 20, 20, 35];
-    expect([9, 10, 19, 20, 34, 35, 1e12].map((time) => frameAt(stamps, time))).toEqual([-1, 0, 0, 2, 2, 3, 3]);
+    expect([9, 10, 19, 20, 34, 35, 1e12].map((time) => frameAt(stamps, time))).toEqual([
+      -1, 0, 0, 2, 2, 3, 3,
+    ]);
     expect(frameAt([], 5)).toBe(-1);
   });
   it("is found among stamps at random", () => {
-    const stamps = Array.from({ length: 400 }, () => Math.floor(Math.random() * 1e6)).sort((a, b) => a - b);
+    const stamps = Array.from({ length: 400 }, () => Math.floor(Math.random() * 1e6)).sort(
+      (a, b) => a - b,
+    );
     for (let time = -10; time < 1e6; time += 997) {
       expect(frameAt(stamps, time)).toBe(stamps.filter((stamp) => stamp <= time).length - 1);
     }

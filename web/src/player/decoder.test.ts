@@ -13,7 +13,9 @@ class FakeDecoder {
   state = "unconfigured";
   private next = -1;
   private held: number[] = [];
-  constructor(private readonly tell: { output: (frame: unknown) => void; error: (error: Error) => void }) {}
+  constructor(
+    private readonly tell: { output: (frame: unknown) => void; error: (error: Error) => void },
+  ) {}
   configure() {
     this.state = "configured";
   }
@@ -21,7 +23,8 @@ class FakeDecoder {
     this.state = "closed";
   }
   decode({ type, timestamp }: { type: string; timestamp: number }) {
-    if (type !== "key" && timestamp !== this.next) throw new Error(`${timestamp} came after ${this.next - 1}`);
+    if (type !== "key" && timestamp !== this.next)
+      throw new Error(`${timestamp} came after ${this.next - 1}`);
     this.next = timestamp + 1;
     decoded.push(timestamp);
     if (behaviour === "fails") {
@@ -61,7 +64,11 @@ function watched(keyEvery: number) {
   const chunks = new Chunks(movie, ([from, to]) => Promise.resolve(new Uint8Array(to - from)));
   const drawn: number[] = [];
   const giveUp = vi.fn();
-  const decoder = new MovieDecoder(movie, chunks, { draw: (frame) => drawn.push(frame), fail: vi.fn(), giveUp });
+  const decoder = new MovieDecoder(movie, chunks, {
+    draw: (frame) => drawn.push(frame),
+    fail: vi.fn(),
+    giveUp,
+  });
   return { decoder, drawn, giveUp };
 }
 
@@ -72,11 +79,14 @@ beforeEach(() => {
   vi.useFakeTimers();
   vi.stubGlobal("window", globalThis);
   vi.stubGlobal("VideoDecoder", FakeDecoder);
-  vi.stubGlobal("EncodedVideoChunk", class {
-    constructor(given: object) {
-      Object.assign(this, given);
-    }
-  });
+  vi.stubGlobal(
+    "EncodedVideoChunk",
+    class {
+      constructor(given: object) {
+        Object.assign(this, given);
+      }
+    },
+  );
 });
 afterEach(() => {
   vi.useRealTimers();
@@ -111,7 +121,10 @@ describe("a movie's decoder", () => {
   it("has the next frames ready while playing, few at a time", async () => {
     const { decoder, drawn } = watched(2);
     for (let now = 20; now < 60; now += 1) {
-      decoder.want(Array.from({ length: 8 }, (_, n) => now + n), true);
+      decoder.want(
+        Array.from({ length: 8 }, (_, n) => now + n),
+        true,
+      );
       await vi.advanceTimersByTimeAsync(16);
       expect(open).toBeLessThanOrEqual(12);
       expect(drawn.at(-1)).toBe(now);

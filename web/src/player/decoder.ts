@@ -3,7 +3,13 @@
 import type { Packets } from "../api/movie";
 import type { Chunks } from "./decoder_chunks";
 import { decodeFrom } from "./decoder_plan";
-import { asError, type FrameListener, type FrameSource, isAbort, isStillGood } from "./frame_source";
+import {
+  asError,
+  type FrameListener,
+  type FrameSource,
+  isAbort,
+  isStillGood,
+} from "./frame_source";
 
 /** Pictures that are decoded or on their way, at most, besides those that the one of now needs. */
 const mostOutstanding = 12;
@@ -118,7 +124,8 @@ export class MovieDecoder implements FrameSource {
     try {
       for (let frame = this.missing(); frame !== null; frame = this.missing()) {
         try {
-          if (!this.feed(frame)) await this.chunks.load(decodeFrom(this.packets.key, frame, -1), frame);
+          if (!this.feed(frame))
+            await this.chunks.load(decodeFrom(this.packets.key, frame, -1), frame);
         } catch (reason) {
           if (!isAbort(reason)) throw reason;
         }
@@ -138,7 +145,11 @@ export class MovieDecoder implements FrameSource {
     if (now === undefined) return;
     clearTimeout(this.rest);
     if (this.isPlaying) this.chunks.prefetch(now, { before: 0, after: blocksAhead });
-    else this.rest = window.setTimeout(() => this.chunks.prefetch(now, { before: 1, after: 1 }), restMs);
+    else
+      this.rest = window.setTimeout(
+        () => this.chunks.prefetch(now, { before: 1, after: 1 }),
+        restMs,
+      );
   }
 
   /** Hand a frame, and those it builds upon, to the decoder; false when they are not in memory. */
@@ -190,7 +201,8 @@ export class MovieDecoder implements FrameSource {
     const isLate = this.isPlaying && isStillGood(number, { shown: this.shown, now });
     if (this.isClosed) picture.close();
     else if (number === now || isLate) this.draw(number, picture);
-    else if (this.wanted.includes(number) && !this.ready.has(number)) this.ready.set(number, picture);
+    else if (this.wanted.includes(number) && !this.ready.has(number))
+      this.ready.set(number, picture);
     else picture.close();
     this.beginPatience();
     void this.pump();
@@ -198,7 +210,8 @@ export class MovieDecoder implements FrameSource {
 
   private beginPatience(): void {
     clearTimeout(this.patience);
-    if (this.inFlight.size && !this.isClosed) this.patience = window.setTimeout(() => void this.flush(), patienceMs);
+    if (this.inFlight.size && !this.isClosed)
+      this.patience = window.setTimeout(() => void this.flush(), patienceMs);
   }
 
   /** Have the decoder give what it holds back; it needs a key frame afterwards. */

@@ -31,7 +31,11 @@ describe("chunks", () => {
   });
 
   it("let the oldest go when they get too many", async () => {
-    const chunks = new Chunks(packets(200, 400), (range) => Promise.resolve(file.slice(...range)), 20_000);
+    const chunks = new Chunks(
+      packets(200, 400),
+      (range) => Promise.resolve(file.slice(...range)),
+      20_000,
+    );
     await chunks.load(0, 0);
     for (let frame = 0; frame < 200; frame += 16) await chunks.load(frame, frame);
     expect(chunks.at(0)).toBeNull();
@@ -53,7 +57,9 @@ describe("chunks", () => {
     const signals: AbortSignal[] = [];
     const chunks = new Chunks(packets(200, 400), (_, signal) => {
       signals.push(signal);
-      return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+      return new Promise((_, reject) =>
+        signal.addEventListener("abort", () => reject(signal.reason)),
+      );
     });
     const first = chunks.load(0, 0);
     chunks.dropFar(150);

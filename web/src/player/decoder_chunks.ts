@@ -43,7 +43,11 @@ export class Chunks {
   /** Wait until these frames are in memory. */
   async load(first: number, last: number): Promise<void> {
     const waits = [];
-    for (let number = blockOf(this.blocks, first); number <= blockOf(this.blocks, last); number += 1) {
+    for (
+      let number = blockOf(this.blocks, first);
+      number <= blockOf(this.blocks, last);
+      number += 1
+    ) {
       waits.push(this.block(number));
     }
     await Promise.all(waits);

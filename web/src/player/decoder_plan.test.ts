@@ -15,7 +15,10 @@ function movie(sizes: number[], keyEvery: number, begin = 100) {
 describe("blocks of a movie", () => {
   it("hold every frame once, in order, and begin with a key frame", () => {
     for (const keyEvery of [1, 2, 7, 32]) {
-      const packets = movie(Array.from({ length: 500 }, (_, n) => 900 + ((n * 7919) % 40_000)), keyEvery);
+      const packets = movie(
+        Array.from({ length: 500 }, (_, n) => 900 + ((n * 7919) % 40_000)),
+        keyEvery,
+      );
       const blocks = blocksOf(packets);
       expect(blocks[0]?.first).toBe(0);
       expect(blocks.at(-1)?.stop).toBe(500);
@@ -23,14 +26,22 @@ describe("blocks of a movie", () => {
         if (number) expect(block.first).toBe(blocks[number - 1]?.stop);
         expect(packets.key[block.first]).toBe(1);
         expect(block.from).toBe(packets.start[block.first]);
-        expect(block.to).toBe((packets.start[block.stop - 1] as number) + (packets.size[block.stop - 1] as number));
-        for (let frame = block.first; frame < block.stop; frame += 1) expect(blockOf(blocks, frame)).toBe(number);
+        expect(block.to).toBe(
+          (packets.start[block.stop - 1] as number) + (packets.size[block.stop - 1] as number),
+        );
+        for (let frame = block.first; frame < block.stop; frame += 1)
+          expect(blockOf(blocks, frame)).toBe(number);
       });
     }
   });
 
   it("stay small when pictures are large", () => {
-    const blocks = blocksOf(movie(Array.from({ length: 60 }, () => 200_000), 2));
+    const blocks = blocksOf(
+      movie(
+        Array.from({ length: 60 }, () => 200_000),
+        2,
+      ),
+    );
     for (const { from, to } of blocks) expect(to - from).toBeLessThanOrEqual(600_000);
   });
 

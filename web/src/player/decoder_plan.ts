@@ -20,7 +20,8 @@ export function blocksOf({ start, size, key }: Pick<Packets, "start" | "size" | 
   for (let frame = 0; frame < start.length; frame += 1) {
     const from = start[frame] as number;
     const to = from + (size[frame] as number);
-    const isFull = open && (frame - open.first >= blockFrames || Math.max(open.to, to) - open.from > blockBytes);
+    const isFull =
+      open && (frame - open.first >= blockFrames || Math.max(open.to, to) - open.from > blockBytes);
     // Packets that do not follow each other in the file are no neighbours.
     if (!open || from < open.to || from > open.to + blockBytes || (isFull && key[frame])) {
       open = { first: frame, stop: frame + 1, from, to };

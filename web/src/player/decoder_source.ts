@@ -28,7 +28,8 @@ export class CameraSource implements FrameSource {
     this.asked = { frames, isPlaying };
     const now = frames[0];
     // The bytes may come while the browser makes up its mind.
-    if (!this.source && now !== undefined && this.packets.codec) this.chunks.prefetch(now, { before: 0, after: 0 });
+    if (!this.source && now !== undefined && this.packets.codec)
+      this.chunks.prefetch(now, { before: 0, after: 0 });
     this.source?.want(frames, isPlaying);
   }
 

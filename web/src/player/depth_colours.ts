@@ -27,7 +27,12 @@ for (let place = 0; place < 256; place += 1) {
 const unmeasured = 0;
 
 /** Write the colours of counts between `near` and `far` into pixels, four bytes each. */
-export function colourDepth(counts: Uint16Array, pixels: Uint32Array, near: number, far: number): void {
+export function colourDepth(
+  counts: Uint16Array,
+  pixels: Uint32Array,
+  near: number,
+  far: number,
+): void {
   const scale = 255 / Math.max(far - near, 1);
   for (let place = 0; place < counts.length; place += 1) {
     const count = counts[place] as number;
@@ -42,6 +47,9 @@ export function colourDepth(counts: Uint16Array, pixels: Uint32Array, near: numb
 
 /** The colour map as a CSS gradient, near at the left. */
 export function legendGradient(): string {
-  const stops = Array.from({ length: 9 }, (_, place) => `rgb(${turboColour(1 - place / 8).join(" ")})`);
+  const stops = Array.from(
+    { length: 9 },
+    (_, place) => `rgb(${turboColour(1 - place / 8).join(" ")})`,
+  );
   return `linear-gradient(to right, ${stops.join(", ")})`;
 }

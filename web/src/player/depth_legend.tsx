@@ -22,7 +22,8 @@ export function DepthLegend({ name, near, far, metresPerUnit, under, onRange }: 
   const [isOpen, setOpen] = useState(false);
   const [range, setRange] = useState<DepthRange>({ near: null, far: null });
   const unit = metresPerUnit ?? 1;
-  const text = (count: number) => (metresPerUnit ? `${(count * unit).toFixed(2)} m` : String(Math.round(count)));
+  const text = (count: number) =>
+    metresPerUnit ? `${(count * unit).toFixed(2)} m` : String(Math.round(count));
   const choose = (wanted: DepthRange) => {
     setRange(wanted);
     onRange(wanted);
@@ -36,7 +37,9 @@ export function DepthLegend({ name, near, far, metresPerUnit, under, onRange }: 
         min={0}
         placeholder={(count * unit).toFixed(metresPerUnit ? 2 : 0)}
         value={range[end] ?? ""}
-        onChange={(event) => choose({ ...range, [end]: event.target.value === "" ? null : Number(event.target.value) })}
+        onChange={(event) =>
+          choose({ ...range, [end]: event.target.value === "" ? null : Number(event.target.value) })
+        }
       />
     </label>
   );

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from "react";
-import type { EpisodeFacts, EpisodeStream } from "../api/schema";
 import { type DepthFrame, getDepth } from "../api/movie";
+import type { EpisodeFacts, EpisodeStream } from "../api/schema";
 import { getStamps } from "../api/stamps";
 import { useAnswer } from "../api/use_answer";
 import type { Clock } from "./clock";
@@ -23,18 +23,29 @@ const mostColumns = { small: 360, large: 1280 };
 
 /** Depth in colours, at exactly the frame of the clock's time; the pointer reads the distance. */
 export function DepthTile({ episode, stream, clock, isActive, ...controls }: DepthTileProps) {
-  const answer = useAnswer((signal) => getStamps(episode.id, stream.path, signal), [episode.id, stream.path]);
+  const answer = useAnswer(
+    (signal) => getStamps(episode.id, stream.path, signal),
+    [episode.id, stream.path],
+  );
   useReturn(answer.error, answer.again);
   const columns = controls.isLarge ? mostColumns.large : mostColumns.small;
   const stride = Math.min(16, Math.max(1, Math.ceil((stream.shape[1] ?? 1) / columns)));
   const last = useRef<DepthFrame | null>(null);
   const range = useRef<DepthRange>({ near: null, far: null });
   const pointer = useRef<[number, number] | null>(null);
-  const [shown, setShown] = useState({ near: 0, far: 1, metresPerUnit: null as number | null, under: "" });
+  const [shown, setShown] = useState({
+    near: 0,
+    far: 1,
+    metresPerUnit: null as number | null,
+    under: "",
+  });
   const open = useCallback(
     (listener: FrameListener<DepthFrame>) =>
       new FetchedFrames<DepthFrame>(
-        { get: (frame, signal) => getDepth(episode.id, stream.path, frame, stride, signal), keep: 24 },
+        {
+          get: (frame, signal) => getDepth(episode.id, stream.path, frame, stride, signal),
+          keep: 24,
+        },
         listener,
       ),
     [episode.id, stream.path, stride],
@@ -42,7 +53,10 @@ export function DepthTile({ episode, stream, clock, isActive, ...controls }: Dep
   const tell = useCallback((frame: DepthFrame, [near, far]: [number, number]) => {
     const under = pointer.current ? distanceAt(frame, pointer.current) : "";
     setShown((before) =>
-      before.near === near && before.far === far && before.under === under && before.metresPerUnit === frame.metresPerUnit
+      before.near === near &&
+      before.far === far &&
+      before.under === under &&
+      before.metresPerUnit === frame.metresPerUnit
         ? before
         : { near, far, metresPerUnit: frame.metresPerUnit, under },
     );
@@ -105,7 +119,11 @@ function endsOf(frame: DepthFrame, { near, far }: DepthRange): [number, number] 
   return [low, Math.max(far === null ? frame.far : far / unit, low + 1)];
 }
 
-function drawDepth(canvas: HTMLCanvasElement, frame: DepthFrame, [near, far]: [number, number]): void {
+function drawDepth(
+  canvas: HTMLCanvasElement,
+  frame: DepthFrame,
+  [near, far]: [number, number],
+): void {
   if (canvas.width !== frame.width || canvas.height !== frame.height) {
     canvas.width = frame.width;
     canvas.height = frame.height;
@@ -132,7 +150,8 @@ function imageOf(canvas: HTMLCanvasElement, { width, height }: DepthFrame): Imag
 /** The distance under the pointer, in words; nothing outside of the picture. */
 function distanceAt(frame: DepthFrame, [x, y]: [number, number]): string {
   if (x < 0 || y < 0 || x >= 1 || y >= 1) return "";
-  const count = frame.counts[Math.floor(y * frame.height) * frame.width + Math.floor(x * frame.width)] ?? 0;
+  const count =
+    frame.counts[Math.floor(y * frame.height) * frame.width + Math.floor(x * frame.width)] ?? 0;
   if (!count) return "nothing measured";
   return frame.metresPerUnit ? `${(count * frame.metresPerUnit).toFixed(3)} m` : String(count);
 }

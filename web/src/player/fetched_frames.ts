@@ -1,5 +1,11 @@
 // Frames that the server makes ready one by one: depth, and pictures where nothing can decode them.
-import { asError, type FrameListener, type FrameSource, isAbort, isStillGood } from "./frame_source";
+import {
+  asError,
+  type FrameListener,
+  type FrameSource,
+  isAbort,
+  isStillGood,
+} from "./frame_source";
 
 export interface FetchOptions<T> {
   get: (frame: number, signal: AbortSignal) => Promise<T>;
@@ -89,7 +95,8 @@ export class FetchedFrames<T> implements FrameSource {
     this.ready.set(frame, value);
     const now = this.wanted[0] ?? -1;
     if (frame === now) this.show();
-    else if (this.isPlaying && isStillGood(frame, { shown: this.shown, now })) this.draw(frame, value);
+    else if (this.isPlaying && isStillGood(frame, { shown: this.shown, now }))
+      this.draw(frame, value);
     for (const [oldest, old] of this.ready) {
       if (this.ready.size <= (this.options.keep ?? 32)) break;
       if (this.wanted.includes(oldest)) continue;

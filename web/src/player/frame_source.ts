@@ -13,7 +13,10 @@ export interface FrameListener<T> {
 }
 
 /** Whether a frame that comes late is still worth showing while playing: newer than what is seen. */
-export function isStillGood(frame: number, { shown, now }: { shown: number; now: number }): boolean {
+export function isStillGood(
+  frame: number,
+  { shown, now }: { shown: number; now: number },
+): boolean {
   return frame > shown && frame <= now;
 }
 

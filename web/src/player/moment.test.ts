@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { captionOf } from "./caption";
 import { bestGrid } from "./camera_grid";
+import { captionOf } from "./caption";
 import { clockText } from "./clock";
 import { frameOf, momentOf } from "./moment";
 
@@ -14,11 +14,18 @@ it("a time is understood as people write it", () => {
 });
 
 it("a time that is shown can be typed back", () => {
-  for (const time of [0, 1e6, 59_999e6, 61_001e6, 3_725_250e6, -1_200e6]) expect(momentOf(clockText(time))).toBe(time);
+  for (const time of [0, 1e6, 59_999e6, 61_001e6, 3_725_250e6, -1_200e6])
+    expect(momentOf(clockText(time))).toBe(time);
 });
 
 it("a frame is a whole number", () => {
-  expect([frameOf("12"), frameOf("#7"), frameOf("1.5"), frameOf("-1"), frameOf("")]).toEqual([12, 7, null, null, null]);
+  expect([frameOf("12"), frameOf("#7"), frameOf("1.5"), frameOf("-1"), frameOf("")]).toEqual([
+    12,
+    7,
+    null,
+    null,
+    null,
+  ]);
 });
 
 it("a caption tells the frame, and how old it is when it should have been replaced", () => {

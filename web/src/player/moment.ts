@@ -9,7 +9,9 @@ export function momentOf(text: string): number | null {
   const [, sign, hours = "0", minutes = "0", seconds = "0"] = found;
   const [whole = "0", rest = ""] = seconds.replace(",", ".").split(".");
   // Whole numbers all the way: 12.345 s is exactly 12345000000 ns.
-  const ns = (Number(hours) * 3600 + Number(minutes) * 60 + Number(whole)) * 1e9 + Number(rest.padEnd(9, "0"));
+  const ns =
+    (Number(hours) * 3600 + Number(minutes) * 60 + Number(whole)) * 1e9 +
+    Number(rest.padEnd(9, "0"));
   return sign ? -ns : ns;
 }
 

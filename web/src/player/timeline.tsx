@@ -11,8 +11,8 @@ import { TimelineFindings, TimelineThroughout } from "./timeline_findings";
 import { TimelineLane } from "./timeline_lane";
 import { TimelinePlayhead } from "./timeline_playhead";
 import { findingBars, moments, neighbour, wholeFindings } from "./timeline_rows";
-import { type Tip, TimelineTip } from "./timeline_tip";
 import { useScrub } from "./timeline_scrub";
+import { TimelineTip, type Tip } from "./timeline_tip";
 
 export interface TimelineProps {
   episode: EpisodeFacts;
@@ -44,23 +44,42 @@ export function Timeline({ episode, clock }: TimelineProps) {
         {rows > 0 && (
           <div className="timeline-row">
             <span className="timeline-name">Findings</span>
-            <TimelineFindings bars={bars} rows={rows} selected={selected} onChoose={choose} onTip={setTip} />
+            <TimelineFindings
+              bars={bars}
+              rows={rows}
+              selected={selected}
+              onChoose={choose}
+              onTip={setTip}
+            />
           </div>
         )}
         {throughout.length > 0 && (
           <div className="timeline-row">
             <span className="timeline-name">Throughout</span>
-            <TimelineThroughout findings={throughout} selected={selected} onChoose={choose} onTip={setTip} />
+            <TimelineThroughout
+              findings={throughout}
+              selected={selected}
+              onChoose={choose}
+              onTip={setTip}
+            />
           </div>
         )}
         {!episode.findings.length && (
           <div className="timeline-row">
             <span className="timeline-name">Findings</span>
-            <p className="timeline-none">{episode.row.verdict ? "Nothing was found." : "This episode was not checked."}</p>
+            <p className="timeline-none">
+              {episode.row.verdict ? "Nothing was found." : "This episode was not checked."}
+            </p>
           </div>
         )}
         {episode.lanes.map((lane) => (
-          <TimelineLane key={lane.name} lane={lane} startNs={clock.startNs} endNs={clock.endNs} onTip={setTip} />
+          <TimelineLane
+            key={lane.name}
+            lane={lane}
+            startNs={clock.startNs}
+            endNs={clock.endNs}
+            onTip={setTip}
+          />
         ))}
         <TimelinePlayhead clock={clock} view={view} findings={episode.findings} />
         <TimelineTip tip={tip} track={track} />
@@ -69,10 +88,18 @@ export function Timeline({ episode, clock }: TimelineProps) {
   );
 }
 
-function useTimelineKeys(episode: EpisodeFacts, clock: Clock, choose: (finding: EpisodeFinding, startNs: number) => void): void {
+function useTimelineKeys(
+  episode: EpisodeFacts,
+  clock: Clock,
+  choose: (finding: EpisodeFinding, startNs: number) => void,
+): void {
   const found = useMemo(() => {
-    const starts = episode.findings.flatMap((finding) => finding.spans.map((span) => ({ finding, at: span.start_ns })));
-    const events = moments(episode.lanes.flatMap((lane) => lane.items.map((item) => item.start_ns)));
+    const starts = episode.findings.flatMap((finding) =>
+      finding.spans.map((span) => ({ finding, at: span.start_ns })),
+    );
+    const events = moments(
+      episode.lanes.flatMap((lane) => lane.items.map((item) => item.start_ns)),
+    );
     return { starts, times: moments(starts.map((each) => each.at)), events };
   }, [episode]);
   const toFinding = (direction: 1 | -1) => {

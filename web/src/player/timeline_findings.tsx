@@ -15,7 +15,13 @@ function label(finding: EpisodeFinding): string {
 }
 
 /** What was found, when: a mark for each moment, the worst in the upper rows. */
-export function TimelineFindings({ bars, rows, selected, onChoose, onTip }: Listeners & { bars: FindingBar[]; rows: number }) {
+export function TimelineFindings({
+  bars,
+  rows,
+  selected,
+  onChoose,
+  onTip,
+}: Listeners & { bars: FindingBar[]; rows: number }) {
   const seen = new Set<number>();
   return (
     <div className="timeline-findings" style={{ height: rows * ROW_PX + 4 }}>
@@ -33,7 +39,11 @@ export function TimelineFindings({ bars, rows, selected, onChoose, onTip }: List
             aria-current={finding.number === selected}
             // One stop of the Tab key for each finding is enough: n goes through all moments.
             tabIndex={isFirst ? 0 : -1}
-            style={{ left: `${bar.from * 100}%`, width: `${(bar.to - bar.from) * 100}%`, top: bar.row * ROW_PX + 2 }}
+            style={{
+              left: `${bar.from * 100}%`,
+              width: `${(bar.to - bar.from) * 100}%`,
+              top: bar.row * ROW_PX + 2,
+            }}
             onClick={() => onChoose(finding, bar.startNs)}
             onFocus={() => onTip({ share: bar.from, timeNs: bar.startNs, finding })}
             onBlur={() => onTip(null)}
@@ -46,7 +56,12 @@ export function TimelineFindings({ bars, rows, selected, onChoose, onTip }: List
 }
 
 /** What was found without a moment: about a whole stream, or the episode. */
-export function TimelineThroughout({ findings, selected, onChoose, onTip }: Listeners & { findings: EpisodeFinding[] }) {
+export function TimelineThroughout({
+  findings,
+  selected,
+  onChoose,
+  onTip,
+}: Listeners & { findings: EpisodeFinding[] }) {
   return (
     <div className="timeline-throughout">
       {findings.map((finding) => (

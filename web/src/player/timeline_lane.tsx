@@ -13,7 +13,12 @@ export interface TimelineLaneProps {
 const MOST_ITEMS = 400;
 
 /** Texts over time: each event with the phase that it begins, or what was said while it holds. */
-export const TimelineLane = memo(function TimelineLane({ lane, startNs, endNs, onTip }: TimelineLaneProps) {
+export const TimelineLane = memo(function TimelineLane({
+  lane,
+  startNs,
+  endNs,
+  onTip,
+}: TimelineLaneProps) {
   const bars = laneBars(lane.items, startNs, endNs).slice(0, MOST_ITEMS);
   return (
     <div className="timeline-row">
@@ -26,7 +31,9 @@ export const TimelineLane = memo(function TimelineLane({ lane, startNs, endNs, o
             key={`${item.start_ns} ${item.label}`}
             className={isEvent ? "is-event" : ""}
             style={{ left: `${from * 100}%`, width: `${(to - from) * 100}%` }}
-            onPointerEnter={() => onTip({ share: from, timeNs: item.start_ns, text: item.label, more: item.detail })}
+            onPointerEnter={() =>
+              onTip({ share: from, timeNs: item.start_ns, text: item.label, more: item.detail })
+            }
           >
             <span>{item.label}</span>
           </li>

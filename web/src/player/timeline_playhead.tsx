@@ -7,7 +7,15 @@ import { shareOf } from "./timeline_rows";
 const SAY_EVERY_MS = 500;
 
 /** Where the clock stands: moved without drawing anything else, and operated by keys. */
-export function TimelinePlayhead({ clock, view, findings }: { clock: Clock; view: ViewWindow; findings: EpisodeFinding[] }) {
+export function TimelinePlayhead({
+  clock,
+  view,
+  findings,
+}: {
+  clock: Clock;
+  view: ViewWindow;
+  findings: EpisodeFinding[];
+}) {
   const lane = useRef<HTMLDivElement>(null);
   const head = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -20,7 +28,8 @@ export function TimelinePlayhead({ clock, view, findings }: { clock: Clock; view
       head.current?.setAttribute("aria-valuetext", spoken(timeNs, findings));
     };
     const put = (timeNs: number) => {
-      if (head.current) head.current.style.transform = `translateX(${shareOf(timeNs, clock.startNs, clock.endNs) * width}px)`;
+      if (head.current)
+        head.current.style.transform = `translateX(${shareOf(timeNs, clock.startNs, clock.endNs) * width}px)`;
       clearTimeout(later);
       if (!clock.isPlaying || performance.now() - said > SAY_EVERY_MS) say(timeNs);
       else later = window.setTimeout(() => say(timeNs), SAY_EVERY_MS);
@@ -74,6 +83,8 @@ export function TimelinePlayhead({ clock, view, findings }: { clock: Clock; view
 
 /** The time, and what is found there. */
 function spoken(timeNs: number, findings: EpisodeFinding[]): string {
-  const here = findings.find((each) => each.spans.some((span) => span.start_ns <= timeNs && timeNs <= span.end_ns));
+  const here = findings.find((each) =>
+    each.spans.some((span) => span.start_ns <= timeNs && timeNs <= span.end_ns),
+  );
   return here ? `${clockText(timeNs)}, ${here.check.replaceAll("_", " ")}` : clockText(timeNs);
 }

@@ -1,10 +1,29 @@
 import { expect, it } from "vitest";
 import type { EpisodeFacts, EpisodeFinding } from "../api/schema";
-import { findingBars, joined, laneBars, momentOf, moments, neighbour, wholeFindings } from "./timeline_rows";
+import {
+  findingBars,
+  joined,
+  laneBars,
+  momentOf,
+  moments,
+  neighbour,
+  wholeFindings,
+} from "./timeline_rows";
 
-function finding(number: number, severity: EpisodeFinding["severity"], ...spans: [number, number][]): EpisodeFinding {
+function finding(
+  number: number,
+  severity: EpisodeFinding["severity"],
+  ...spans: [number, number][]
+): EpisodeFinding {
   return {
-    number, check: "gap_in_stream", severity, stream: "observations/x", value: null, limit: null, message: "", evidence: null,
+    number,
+    check: "gap_in_stream",
+    severity,
+    stream: "observations/x",
+    value: null,
+    limit: null,
+    message: "",
+    evidence: null,
     spans: spans.map(([start_ns, end_ns]) => ({ first: 0, stop: 1, start_ns, end_ns })),
   };
 }
@@ -14,14 +33,37 @@ function episode(...findings: EpisodeFinding[]): EpisodeFacts {
 }
 
 it("puts the worst into the first row and what overlaps it below", () => {
-  const { bars, rows } = findingBars(episode(finding(1, "note", [100, 300]), finding(2, "fail", [200, 400]), finding(3, "fail", [600, 600])));
+  const { bars, rows } = findingBars(
+    episode(
+      finding(1, "note", [100, 300]),
+      finding(2, "fail", [200, 400]),
+      finding(3, "fail", [600, 600]),
+    ),
+  );
   expect(rows).toBe(2);
-  expect(bars.map((bar) => [bar.finding.number, bar.row])).toEqual([[2, 0], [3, 0], [1, 1]]);
+  expect(bars.map((bar) => [bar.finding.number, bar.row])).toEqual([
+    [2, 0],
+    [3, 0],
+    [1, 1],
+  ]);
 });
 
 it("joins near spans and bounds how many marks a finding has", () => {
-  const bars = (spans: [number, number][]) => spans.map(([from, to]) => ({ from, to, startNs: from, endNs: to }));
-  expect(joined(bars([[0.5, 0.6], [0.1, 0.2], [0.15, 0.3]]), 0.01).map((bar) => [bar.from, bar.to])).toEqual([[0.1, 0.3], [0.5, 0.6]]);
+  const bars = (spans: [number, number][]) =>
+    spans.map(([from, to]) => ({ from, to, startNs: from, endNs: to }));
+  expect(
+    joined(
+      bars([
+        [0.5, 0.6],
+        [0.1, 0.2],
+        [0.15, 0.3],
+      ]),
+      0.01,
+    ).map((bar) => [bar.from, bar.to]),
+  ).toEqual([
+    [0.1, 0.3],
+    [0.5, 0.6],
+  ]);
   const many = Array.from({ length: 500 }, (_, place): [number, number] => [place * 2, place * 2]);
   expect(findingBars(episode(finding(1, "fail", ...many))).bars.length).toBeLessThanOrEqual(60);
 });
@@ -56,5 +98,8 @@ it("lets an event last until the next one", () => {
     0,
     1000,
   );
-  expect(bars.map((bar) => [bar.from, bar.to, bar.isEvent])).toEqual([[0.1, 0.6, true], [0.6, 1, true]]);
+  expect(bars.map((bar) => [bar.from, bar.to, bar.isEvent])).toEqual([
+    [0.1, 0.6, true],
+    [0.6, 1, true],
+  ]);
 });

@@ -43,7 +43,9 @@ export function joined(bars: Bar[], near: number): Bar[] {
 /** The findings as bars: the worst first, each in the first row that has room for all of it. */
 export function findingBars(episode: EpisodeFacts): { bars: FindingBar[]; rows: number } {
   const { start_ns: start, end_ns: end } = episode;
-  const sorted = [...episode.findings].sort((a, b) => severityRank(a.severity) - severityRank(b.severity));
+  const sorted = [...episode.findings].sort(
+    (a, b) => severityRank(a.severity) - severityRank(b.severity),
+  );
   const rows: Bar[][] = [];
   const bars: FindingBar[] = [];
   for (const finding of sorted.filter((each) => each.spans.length)) {
@@ -55,7 +57,9 @@ export function findingBars(episode: EpisodeFacts): { bars: FindingBar[]; rows: 
     }));
     let merged = joined(own, 0.002);
     for (let near = 0.004; merged.length > MOST_BARS_EACH; near *= 2) merged = joined(own, near);
-    const free = rows.findIndex((row) => merged.every((bar) => row.every((other) => isApart(bar, other))));
+    const free = rows.findIndex((row) =>
+      merged.every((bar) => row.every((other) => isApart(bar, other))),
+    );
     const row = free >= 0 ? free : Math.min(rows.length, MOST_ROWS - 1);
     rows[row] = [...(rows[row] ?? []), ...merged];
     bars.push(...merged.map((bar) => ({ ...bar, finding, isMoment: true, row })));
@@ -90,11 +94,20 @@ export function neighbour(times: number[], now: number, direction: 1 | -1): numb
 }
 
 /** Events are moments; between two of them lies a phase, named by the one that began it. */
-export function laneBars(items: { label: string; detail: string; start_ns: number; end_ns: number }[], startNs: number, endNs: number) {
+export function laneBars(
+  items: { label: string; detail: string; start_ns: number; end_ns: number }[],
+  startNs: number,
+  endNs: number,
+) {
   return items.map((item, place) => {
     const isEvent = item.start_ns === item.end_ns;
     const after = items[place + 1]?.start_ns ?? endNs;
     const until = isEvent ? after : item.end_ns;
-    return { item, isEvent, from: shareOf(item.start_ns, startNs, endNs), to: shareOf(until, startNs, endNs) };
+    return {
+      item,
+      isEvent,
+      from: shareOf(item.start_ns, startNs, endNs),
+      to: shareOf(until, startNs, endNs),
+    };
   });
 }

@@ -6,15 +6,21 @@ import type { Tip } from "./timeline_tip";
 
 const STILL_PX = 4;
 
-export function useScrub(track: RefObject<HTMLElement | null>, clock: Clock, onTip: (tip: Tip | null) => void) {
+export function useScrub(
+  track: RefObject<HTMLElement | null>,
+  clock: Clock,
+  onTip: (tip: Tip | null) => void,
+) {
   const press = useRef<{ x: number; moved: boolean } | null>(null);
-  const inner = () => track.current?.querySelector(".timeline-axis")?.getBoundingClientRect() ?? new DOMRect();
+  const inner = () =>
+    track.current?.querySelector(".timeline-axis")?.getBoundingClientRect() ?? new DOMRect();
   const share = (event: PointerEvent) => {
     const { left, width } = inner();
     return Math.min(Math.max((event.clientX - left) / Math.max(width, 1), 0), 1);
   };
   const time = (event: PointerEvent) => timeAt(share(event), clock.startNs, clock.endNs, 1);
-  const isMark = (event: PointerEvent) => event.target instanceof Element && event.target.closest("button, .timeline-name") !== null;
+  const isMark = (event: PointerEvent) =>
+    event.target instanceof Element && event.target.closest("button, .timeline-name") !== null;
   return {
     onPointerDown: (event: PointerEvent<HTMLElement>) => {
       if (event.button === 0) press.current = { x: event.clientX, moved: false };
@@ -22,7 +28,8 @@ export function useScrub(track: RefObject<HTMLElement | null>, clock: Clock, onT
     onPointerMove: (event: PointerEvent<HTMLElement>) => {
       const held = press.current;
       if (!held) {
-        if (!isMark(event) && !(event.target as Element).closest("li")) onTip({ share: share(event), timeNs: time(event) });
+        if (!isMark(event) && !(event.target as Element).closest("li"))
+          onTip({ share: share(event), timeNs: time(event) });
         return;
       }
       if (!held.moved && Math.abs(event.clientX - held.x) > STILL_PX) {

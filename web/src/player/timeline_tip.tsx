@@ -12,7 +12,13 @@ export interface Tip {
 }
 
 /** What lies below the pointer, in words; above the timeline, which may scroll. */
-export function TimelineTip({ tip, track }: { tip: Tip | null; track: RefObject<HTMLElement | null> }) {
+export function TimelineTip({
+  tip,
+  track,
+}: {
+  tip: Tip | null;
+  track: RefObject<HTMLElement | null>;
+}) {
   const axis = track.current?.querySelector(".timeline-axis")?.getBoundingClientRect();
   const box = track.current?.parentElement?.getBoundingClientRect();
   if (!tip || !axis || !box) return null;

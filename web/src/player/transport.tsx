@@ -22,7 +22,8 @@ export function Transport({ episode, clock }: TransportProps) {
   const [mark, setMark] = useState<number | null>(null);
   useMomentLink(episode.id, clock);
   const copyLink = () => copy(momentLink(episode.id, clock));
-  const change = (by: number) => clock.setRate(RATES[clamp(nearest(clock.rate) + by, RATES.length)] as number);
+  const change = (by: number) =>
+    clock.setRate(RATES[clamp(nearest(clock.rate) + by, RATES.length)] as number);
   const markStart = () => {
     setMark(clock.timeNs);
     clock.setLoop(null);
@@ -92,7 +93,12 @@ export function Transport({ episode, clock }: TransportProps) {
         <span role="status" className="muted">
           {said}
         </span>
-        <button type="button" className="quiet" title="Copy a link to this moment (l)" onClick={copyLink}>
+        <button
+          type="button"
+          className="quiet"
+          title="Copy a link to this moment (l)"
+          onClick={copyLink}
+        >
           Copy link
         </button>
       </span>
@@ -102,7 +108,13 @@ export function Transport({ episode, clock }: TransportProps) {
 
 function Step({ label, sign, run }: { label: string; sign: string; run: () => void }) {
   return (
-    <button type="button" className="quiet transport-step" aria-label={label} title={label} onClick={run}>
+    <button
+      type="button"
+      className="quiet transport-step"
+      aria-label={label}
+      title={label}
+      onClick={run}
+    >
       <span aria-hidden>{sign}</span>
     </button>
   );
@@ -130,7 +142,10 @@ function Place({ clock }: { clock: Clock }) {
       <JumpField label="Time" shown={clockText(time)} width="11ch" onJump={toTime} />
       <span className="muted num">/ {clockText(clock.endNs)}</span>
       {steps > 0 && (
-        <span className="transport-group transport-frame" title={`Frame of ${clock.stepName}, counted from 0`}>
+        <span
+          className="transport-group transport-frame"
+          title={`Frame of ${clock.stepName}, counted from 0`}
+        >
           <span className="muted">frame</span>
           <JumpField
             label={`Frame of ${clock.stepName}`}
@@ -145,9 +160,18 @@ function Place({ clock }: { clock: Clock }) {
   );
 }
 
-function LoopText({ clock, mark, onEnd }: { clock: Clock; mark: number | null; onEnd: () => void }) {
+function LoopText({
+  clock,
+  mark,
+  onEnd,
+}: {
+  clock: Clock;
+  mark: number | null;
+  onEnd: () => void;
+}) {
   useClockState(clock);
-  if (mark !== null) return <span className="muted num">loop from {clockText(mark, 2)}: press B at its end</span>;
+  if (mark !== null)
+    return <span className="muted num">loop from {clockText(mark, 2)}: press B at its end</span>;
   if (!clock.loop) return null;
   return (
     <button type="button" className="quiet num" onClick={onEnd}>

@@ -1,7 +1,11 @@
 import { type RefObject, useEffect, useRef, useState } from "react";
 
 /** The size of an element, whenever it changes. */
-export function useBox(): { element: RefObject<HTMLDivElement | null>; width: number; height: number } {
+export function useBox(): {
+  element: RefObject<HTMLDivElement | null>;
+  width: number;
+  height: number;
+} {
   const element = useRef<HTMLDivElement>(null);
   const [box, setBox] = useState({ width: 0, height: 0 });
   useEffect(() => {

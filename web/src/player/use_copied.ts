@@ -10,7 +10,8 @@ export function useCopied(): [string, (text: string) => void] {
   }, [said]);
   const copy = (text: string) => {
     // Browsers have a clipboard only where the connection is safe; the address bar holds the link then.
-    const isCopied = navigator.clipboard?.writeText(text) ?? Promise.reject(new Error("no clipboard"));
+    const isCopied =
+      navigator.clipboard?.writeText(text) ?? Promise.reject(new Error("no clipboard"));
     isCopied.then(
       () => setSaid("Link copied"),
       () => setSaid("Copy the link from the address bar"),

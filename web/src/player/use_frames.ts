@@ -24,7 +24,14 @@ export interface Frames {
 }
 
 /** Keep a canvas at the frame of the clock's time, and its caption true. */
-export function useFrames<T>({ clock, stamps, rateHz, isActive, open, draw }: FramesOptions<T>): Frames {
+export function useFrames<T>({
+  clock,
+  stamps,
+  rateHz,
+  isActive,
+  open,
+  draw,
+}: FramesOptions<T>): Frames {
   const canvas = useRef<HTMLCanvasElement>(null);
   const caption = useRef<HTMLElement>(null);
   const [error, setError] = useState<Error | null>(null);
@@ -40,7 +47,8 @@ export function useFrames<T>({ clock, stamps, rateHz, isActive, open, draw }: Fr
     let hasFailed = false;
     const tell = () => {
       const text = captionOf(stamps, { shown, timeNs: clock.timeNs, rateHz });
-      if (caption.current && caption.current.textContent !== text) caption.current.textContent = text;
+      if (caption.current && caption.current.textContent !== text)
+        caption.current.textContent = text;
     };
     const source = open({
       draw: (frame, picture) => {

@@ -21,7 +21,12 @@ export function stepStream({ streams }: Pick<EpisodeFacts, "streams">): string |
 }
 
 /** Have the clock step by the frames of the chosen camera. */
-export function useSteps(episode: EpisodeFacts, clock: Clock, chosen: string | null, isOn: boolean): void {
+export function useSteps(
+  episode: EpisodeFacts,
+  clock: Clock,
+  chosen: string | null,
+  isOn: boolean,
+): void {
   const path = chosen ?? stepStream(episode);
   const answer = useAnswer(
     (signal) => (path && isOn ? getStamps(episode.id, path, signal) : Promise.resolve(null)),

@@ -48,7 +48,9 @@ export function ViewTile(props: ViewTileProps) {
         aria-label={`Picture of ${stream.path}`}
         data-stream={stream.path}
         data-frame="-1"
-        onPointerMove={(event) => point(event.currentTarget, event.clientX, event.clientY, props.onPoint)}
+        onPointerMove={(event) =>
+          point(event.currentTarget, event.clientX, event.clientY, props.onPoint)
+        }
         onPointerLeave={props.onLeave}
       />
       <figcaption className="view-tile-caption">
@@ -69,7 +71,12 @@ export function ViewTile(props: ViewTileProps) {
           {isLarge ? "⤡" : "⤢"}
         </button>
         {!isLarge && (
-          <button type="button" aria-label={`Hide ${stream.name}`} title="Hide" onClick={props.onHide}>
+          <button
+            type="button"
+            aria-label={`Hide ${stream.name}`}
+            title="Hide"
+            onClick={props.onHide}
+          >
             ×
           </button>
         )}
@@ -92,11 +99,17 @@ function stay(event: SyntheticEvent): void {
 }
 
 /** Shares of width and height at which the pointer is in the picture, which may not fill its canvas' box. */
-function point(canvas: HTMLCanvasElement, clientX: number, clientY: number, tell?: (x: number, y: number) => void) {
+function point(
+  canvas: HTMLCanvasElement,
+  clientX: number,
+  clientY: number,
+  tell?: (x: number, y: number) => void,
+) {
   if (!tell || !canvas.width) return;
   const box = canvas.getBoundingClientRect();
   const scale = Math.min(box.width / canvas.width, box.height / canvas.height);
   const x = (clientX - box.left - (box.width - canvas.width * scale) / 2) / (canvas.width * scale);
-  const y = (clientY - box.top - (box.height - canvas.height * scale) / 2) / (canvas.height * scale);
+  const y =
+    (clientY - box.top - (box.height - canvas.height * scale) / 2) / (canvas.height * scale);
   tell(x, y);
 }

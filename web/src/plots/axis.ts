@@ -4,7 +4,13 @@ import type { Inks } from "./draw";
 import { ticks } from "./scale";
 
 /** The axis of time above the plots. */
-export function drawAxis(canvas: HTMLCanvasElement, startNs: number, endNs: number, inks: Inks, gutter: number): void {
+export function drawAxis(
+  canvas: HTMLCanvasElement,
+  startNs: number,
+  endNs: number,
+  inks: Inks,
+  gutter: number,
+): void {
   const scale = window.devicePixelRatio || 1;
   const { clientWidth: width, clientHeight: height } = canvas;
   const context = canvas.getContext("2d", { willReadFrequently: true });

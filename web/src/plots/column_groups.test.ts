@@ -4,9 +4,22 @@ import { columnNames, groupsOf, limbOf, shortName } from "./column_groups";
 
 function stream(part: Partial<EpisodeStream>): EpisodeStream {
   return {
-    path: "observations/x", group: "observations", name: "x", kind: "array", dtype: "float32", shape: [1],
-    rate_hz: 100, unit: "1", frame: null, components: null, placement: "robot", description: null,
-    samples: 10, first_ns: 0, last_ns: 9, ...part,
+    path: "observations/x",
+    group: "observations",
+    name: "x",
+    kind: "array",
+    dtype: "float32",
+    shape: [1],
+    rate_hz: 100,
+    unit: "1",
+    frame: null,
+    components: null,
+    placement: "robot",
+    description: null,
+    samples: 10,
+    first_ns: 0,
+    last_ns: 9,
+    ...part,
   } as EpisodeStream;
 }
 
@@ -19,16 +32,34 @@ it("finds the limb of a joint", () => {
 
 it("groups many joints by limb, with all of them last", () => {
   const components = ["left", "right"].flatMap((side) =>
-    ["hip_pitch", "knee", "shoulder_roll", "elbow", "wrist_yaw"].map((name) => `${side}_${name}_joint`),
+    ["hip_pitch", "knee", "shoulder_roll", "elbow", "wrist_yaw"].map(
+      (name) => `${side}_${name}_joint`,
+    ),
   );
   const groups = groupsOf(stream({ name: "joint_position", shape: [10], components, unit: "rad" }));
-  expect(groups.map((each) => each.name)).toEqual(["left leg", "left arm", "right leg", "right arm", "all"]);
+  expect(groups.map((each) => each.name)).toEqual([
+    "left leg",
+    "left arm",
+    "right leg",
+    "right arm",
+    "all",
+  ]);
   expect(groups[1]?.columns).toEqual([2, 3, 4]);
 });
 
 it("groups by unit where there are several", () => {
-  const groups = groupsOf(stream({ shape: [6], unit: ["N", "N", "N", "N m", "N m", "N m"], components: ["fx", "fy", "fz", "tx", "ty", "tz"] }));
-  expect(groups.map((each) => each.columns)).toEqual([[0, 1, 2], [3, 4, 5], [0, 1, 2, 3, 4, 5]]);
+  const groups = groupsOf(
+    stream({
+      shape: [6],
+      unit: ["N", "N", "N", "N m", "N m", "N m"],
+      components: ["fx", "fy", "fz", "tx", "ty", "tz"],
+    }),
+  );
+  expect(groups.map((each) => each.columns)).toEqual([
+    [0, 1, 2],
+    [3, 4, 5],
+    [0, 1, 2, 3, 4, 5],
+  ]);
 });
 
 it("sums up a map and cuts a long vector into eights", () => {

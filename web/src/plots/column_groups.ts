@@ -45,7 +45,11 @@ export function columnUnits(stream: EpisodeStream): string[] {
 export function limbOf(name: string): string {
   const text = name.toLowerCase();
   const limb = limbs.find(([pattern]) => pattern.test(text))?.[1] ?? "other";
-  const side = /(^|[_.])(left|l)([_.]|$)/.test(text) ? "left " : /(^|[_.])(right|r)([_.]|$)/.test(text) ? "right " : "";
+  const side = /(^|[_.])(left|l)([_.]|$)/.test(text)
+    ? "left "
+    : /(^|[_.])(right|r)([_.]|$)/.test(text)
+      ? "right "
+      : "";
   return side + limb;
 }
 

@@ -2,7 +2,7 @@
 import type { Trace } from "../api/signal";
 import { frameAt } from "../player/clock";
 import { pixelOf, type Raster, rasterLine } from "./raster";
-import { type Range, tickText, ticks } from "./scale";
+import { type Range, ticks, tickText } from "./scale";
 
 export const GUTTER = 58;
 const DOT_PX = 9;
@@ -70,10 +70,18 @@ export function drawPicture(canvas: HTMLCanvasElement, picture: Picture, inks: I
   context.restore();
 }
 
-const scratch: { canvas: HTMLCanvasElement | null; image: ImageData | null } = { canvas: null, image: null };
+const scratch: { canvas: HTMLCanvasElement | null; image: ImageData | null } = {
+  canvas: null,
+  image: null,
+};
 
 /** The many-sampled lines first, as pixels; the others over them, as paths. */
-function drawLines(context: CanvasRenderingContext2D, picture: Picture, frame: Frame, scale: number): void {
+function drawLines(
+  context: CanvasRenderingContext2D,
+  picture: Picture,
+  frame: Frame,
+  scale: number,
+): void {
   const paths: Line[] = [];
   let raster: Raster | null = null;
   for (const line of picture.lines) {
@@ -88,7 +96,9 @@ function drawLines(context: CanvasRenderingContext2D, picture: Picture, frame: F
     }
   }
   if (raster && scratch.canvas && scratch.image) {
-    scratch.canvas.getContext("2d", { willReadFrequently: true })?.putImageData(scratch.image, 0, 0);
+    scratch.canvas
+      .getContext("2d", { willReadFrequently: true })
+      ?.putImageData(scratch.image, 0, 0);
     context.drawImage(scratch.canvas, frame.left, 0, raster.width / scale, raster.height / scale);
   }
   for (const line of paths) drawLine(context, line, picture, frame);
@@ -137,7 +147,12 @@ function frameOf({ startNs, endNs, range }: Picture, width: number, height: numb
   };
 }
 
-function drawMarks(context: CanvasRenderingContext2D, picture: Picture, inks: Inks, frame: Frame): void {
+function drawMarks(
+  context: CanvasRenderingContext2D,
+  picture: Picture,
+  inks: Inks,
+  frame: Frame,
+): void {
   for (const mark of picture.marks) {
     if (mark.endNs < picture.startNs || mark.startNs > picture.endNs) continue;
     const from = Math.max(frame.x(mark.startNs), frame.left);
@@ -151,7 +166,12 @@ function drawMarks(context: CanvasRenderingContext2D, picture: Picture, inks: In
   }
 }
 
-function drawGrid(context: CanvasRenderingContext2D, picture: Picture, inks: Inks, frame: Frame): void {
+function drawGrid(
+  context: CanvasRenderingContext2D,
+  picture: Picture,
+  inks: Inks,
+  frame: Frame,
+): void {
   context.strokeStyle = inks.rule;
   context.fillStyle = inks.ink;
   context.lineWidth = 1;
@@ -166,17 +186,27 @@ function drawGrid(context: CanvasRenderingContext2D, picture: Picture, inks: Ink
   }
   const { range } = picture;
   const levels = range ? ticks(range.low, range.high, frame.height / 24) : [];
-  const step = levels.length > 1 ? (levels[1] as number) - (levels[0] as number) : Math.abs(levels[0] ?? 1);
+  const step =
+    levels.length > 1 ? (levels[1] as number) - (levels[0] as number) : Math.abs(levels[0] ?? 1);
   for (const level of levels) {
     const y = Math.round(frame.y(level)) + 0.5;
     context.moveTo(frame.left, y);
     context.lineTo(frame.left + frame.width, y);
-    context.fillText(tickText(level, step), frame.left - 6, Math.min(Math.max(y, 7), frame.height - 7));
+    context.fillText(
+      tickText(level, step),
+      frame.left - 6,
+      Math.min(Math.max(y, 7), frame.height - 7),
+    );
   }
   context.stroke();
 }
 
-function drawLimits(context: CanvasRenderingContext2D, picture: Picture, inks: Inks, frame: Frame): void {
+function drawLimits(
+  context: CanvasRenderingContext2D,
+  picture: Picture,
+  inks: Inks,
+  frame: Frame,
+): void {
   context.strokeStyle = inks.severity.fail ?? inks.strong;
   context.lineWidth = 1;
   context.setLineDash([6, 4]);
@@ -190,7 +220,12 @@ function drawLimits(context: CanvasRenderingContext2D, picture: Picture, inks: I
   context.setLineDash([]);
 }
 
-function drawLine(context: CanvasRenderingContext2D, line: Line, picture: Picture, frame: Frame): void {
+function drawLine(
+  context: CanvasRenderingContext2D,
+  line: Line,
+  picture: Picture,
+  frame: Frame,
+): void {
   const { trace, column } = line;
   const lows = trace.low.get(column);
   const highs = trace.high.get(column);
@@ -219,7 +254,12 @@ interface Run {
 }
 
 /** A line through the samples, lifted at gaps and where values are lost. */
-function tracePath(context: CanvasRenderingContext2D, { trace }: Line, run: Run, frame: Frame): void {
+function tracePath(
+  context: CanvasRenderingContext2D,
+  { trace }: Line,
+  run: Run,
+  frame: Frame,
+): void {
   const { lows, highs, first, stop } = run;
   const { time, gap } = trace;
   let isDrawing = false;
@@ -235,9 +275,11 @@ function tracePath(context: CanvasRenderingContext2D, { trace }: Line, run: Run,
     if (isAlone) context.moveTo(x, frame.y(low));
     else context.lineTo(x, frame.y(low));
     if (low !== high) context.lineTo(x, frame.y(high));
-    const endsHere = place + 1 >= stop || gap[place + 1] === 1 || Number.isNaN(lows[place + 1] as number);
+    const endsHere =
+      place + 1 >= stop || gap[place + 1] === 1 || Number.isNaN(lows[place + 1] as number);
     // A sample with nothing on either side would leave no trace of a line.
-    if (run.isSparse || (isAlone && endsHere)) context.fillRect(x - 1.75, frame.y(high) - 1.75, 3.5, 3.5);
+    if (run.isSparse || (isAlone && endsHere))
+      context.fillRect(x - 1.75, frame.y(high) - 1.75, 3.5, 3.5);
     isDrawing = true;
   }
 }

@@ -6,7 +6,11 @@ import type { Mark } from "./draw";
 import type { Panel } from "./panels";
 
 /** Checks whose limit is a value of the stream itself, of either sign. */
-const LIMITS_ARE_VALUES = new Set(["torque_beyond_limit", "force_off_protocol", "force_sensor_saturated"]);
+const LIMITS_ARE_VALUES = new Set([
+  "torque_beyond_limit",
+  "force_off_protocol",
+  "force_sensor_saturated",
+]);
 const MOST_MARKS = 400;
 
 export function findingsOf(panel: Panel, episode: EpisodeFacts): EpisodeFinding[] {
@@ -35,13 +39,21 @@ export function limitsOf(findings: EpisodeFinding[]): number[] {
 }
 
 /** The group to show first: what a finding names, else the limb that moves most, else the first. */
-export function firstGroup(groups: ColumnGroup[], panel: Panel, findings: EpisodeFinding[], trace: Trace | null): ColumnGroup {
+export function firstGroup(
+  groups: ColumnGroup[],
+  panel: Panel,
+  findings: EpisodeFinding[],
+  trace: Trace | null,
+): ColumnGroup {
   const names = columnNames(panel.stream);
   const named = groups.find(({ columns }) =>
-    findings.some((each) => columns.some((column) => each.message.includes(names[column] as string))),
+    findings.some((each) =>
+      columns.some((column) => each.message.includes(names[column] as string)),
+    ),
   );
   const first = groups[0] as ColumnGroup;
-  const isLimbs = panel.stream.components !== null && /joint/.test(panel.stream.name) && groups.length > 2;
+  const isLimbs =
+    panel.stream.components !== null && /joint/.test(panel.stream.name) && groups.length > 2;
   if (isLimbs && named) return named;
   if (!isLimbs || !trace) return first;
   let best = first;

@@ -22,7 +22,13 @@ export interface GestureParts {
 }
 
 /** Listens on `area` until the function that it returns is called. */
-export function listenToGestures({ area, clock, view, gutter, onChosen }: GestureParts): () => void {
+export function listenToGestures({
+  area,
+  clock,
+  view,
+  gutter,
+  onChosen,
+}: GestureParts): () => void {
   const stop = new AbortController();
   const fingers = new Map<number, number>();
   let press: { x: number; kind: Drag; startNs: number } | null = null;
@@ -47,7 +53,11 @@ export function listenToGestures({ area, clock, view, gutter, onChosen }: Gestur
       return;
     }
     const now = ((clock.timeNs - view.startNs) / view.spanNs) * width();
-    press = { x, kind: dragOf(x, now, event.pointerType === "touch", event.shiftKey), startNs: view.startNs };
+    press = {
+      x,
+      kind: dragOf(x, now, event.pointerType === "touch", event.shiftKey),
+      startNs: view.startNs,
+    };
   };
   const move = (event: PointerEvent) => {
     const x = place(event);
@@ -83,7 +93,8 @@ export function listenToGestures({ area, clock, view, gutter, onChosen }: Gestur
     if (x < 0) return;
     event.preventDefault();
     const across = event.shiftKey ? event.deltaY || event.deltaX : event.deltaX;
-    if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) view.pan((across / width()) * view.spanNs);
+    if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY))
+      view.pan((across / width()) * view.spanNs);
     else view.zoom(time(x), Math.exp(Math.min(Math.max(event.deltaY, -200), 200) * 0.0022));
   };
   const { signal } = stop;

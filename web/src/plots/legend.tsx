@@ -23,7 +23,18 @@ export interface LegendProps {
 }
 
 /** The lines by name, each with its value at the pointer, else at the clock. */
-export function Legend({ painter, columns, group, hidden, hasCommands, clock, view, onToggle, stream, turn }: LegendProps) {
+export function Legend({
+  painter,
+  columns,
+  group,
+  hidden,
+  hasCommands,
+  clock,
+  view,
+  onToggle,
+  stream,
+  turn,
+}: LegendProps) {
   const list = useRef<HTMLUListElement>(null);
   useEffect(() => {
     const write = () => writeValues(list.current, painter.current, view.hoverNs ?? clock.timeNs);
@@ -50,7 +61,11 @@ export function Legend({ painter, columns, group, hidden, hasCommands, clock, vi
       else later = window.setTimeout(run, wait);
       if (!clock.isPlaying) settled = window.setTimeout(settle, SETTLED_MS);
     };
-    const stops = [clock.subscribe(change), clock.subscribeState(change), view.subscribeHover(change)];
+    const stops = [
+      clock.subscribe(change),
+      clock.subscribeState(change),
+      view.subscribeHover(change),
+    ];
     return () => {
       for (const stop of stops) stop();
       clearTimeout(later);
@@ -82,8 +97,20 @@ export function Legend({ painter, columns, group, hidden, hasCommands, clock, vi
             <i style={{ background: `var(--line-${(place % 10) + 1})` }} />
             <span>{shortName(names[column] as string, group)}</span>
           </button>
-          <output className="num" data-column={column} data-of="measured" data-unit={units[column]} />
-          {hasCommands && <output className="num" data-column={column} data-of="commanded" data-unit={units[column]} />}
+          <output
+            className="num"
+            data-column={column}
+            data-of="measured"
+            data-unit={units[column]}
+          />
+          {hasCommands && (
+            <output
+              className="num"
+              data-column={column}
+              data-of="commanded"
+              data-unit={units[column]}
+            />
+          )}
         </li>
       ))}
     </ul>
@@ -98,7 +125,10 @@ function writeValues(list: HTMLElement | null, painter: Painter | null, timeNs: 
     const reading = painter.read(Number(column), timeNs, of as "measured" | "commanded");
     const text = readingText(reading);
     if (output.textContent !== text) output.textContent = text;
-    output.title = reading && !reading.isExact ? "Between these extremes; stop to read the exact value" : (output.dataset.unit ?? "");
+    output.title =
+      reading && !reading.isExact
+        ? "Between these extremes; stop to read the exact value"
+        : (output.dataset.unit ?? "");
   }
 }
 

@@ -7,7 +7,10 @@ import { padded, rangeOf, ticks, tickText, valueText } from "./scale";
 
 function trace(part: Partial<Trace>, values: number[] = [], highs = values): Trace {
   return {
-    startNs: 0, endNs: 100, isSamples: true, facts: {} as SignalFacts,
+    startNs: 0,
+    endNs: 100,
+    isSamples: true,
+    facts: {} as SignalFacts,
     time: Float64Array.from(values, (_, place) => place * 10),
     gap: new Uint8Array(values.length),
     low: new Map([[0, Float64Array.from(values)]]),
@@ -22,7 +25,10 @@ it("asks for a finer envelope only when it zooms in far enough", () => {
   expect(isFine(envelope, { startNs: 40, endNs: 50 })).toBe(false);
   expect(isFine(trace({}), { startNs: 40, endNs: 50 })).toBe(true);
   expect(isFine(trace({}), { startNs: 90, endNs: 110 })).toBe(false);
-  expect(askedSpan({ startNs: 10, endNs: 30 }, { startNs: 5, endNs: 35 })).toEqual({ startNs: 5, endNs: 35 });
+  expect(askedSpan({ startNs: 10, endNs: 30 }, { startNs: 5, endNs: 35 })).toEqual({
+    startNs: 5,
+    endNs: 35,
+  });
 });
 
 it("reads the last sample not after a time", () => {
@@ -49,9 +55,20 @@ it("writes round numbers", () => {
 });
 
 function picture(found: Trace): number[] {
-  const raster: Raster = { pixels: new Uint32Array(50), width: 5, height: 10, x: (t) => t / 20, y: (v) => 9 - v, thick: 1 };
+  const raster: Raster = {
+    pixels: new Uint32Array(50),
+    width: 5,
+    height: 10,
+    x: (t) => t / 20,
+    y: (v) => 9 - v,
+    thick: 1,
+  };
   rasterLine(raster, found, 0, 0, found.time.length, 1);
-  return Array.from({ length: 5 }, (_, x) => Array.from({ length: 10 }, (_, y) => raster.pixels[y * 5 + x] as number).reduce((a, b) => a + b));
+  return Array.from({ length: 5 }, (_, x) =>
+    Array.from({ length: 10 }, (_, y) => raster.pixels[y * 5 + x] as number).reduce(
+      (a, b) => a + b,
+    ),
+  );
 }
 
 it("shows the extremes of all samples in a column of pixels, and leaves gaps open", () => {

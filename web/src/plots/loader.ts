@@ -15,7 +15,8 @@ export interface Span {
 
 /** Whether a trace shows a span as finely as it can be asked for. */
 export function isFine(trace: Trace | null, span: Span): boolean {
-  if (!trace || trace.facts.coarse || trace.startNs > span.startNs || trace.endNs < span.endNs) return false;
+  if (!trace || trace.facts.coarse || trace.startNs > span.startNs || trace.endNs < span.endNs)
+    return false;
   return trace.isSamples || trace.endNs - trace.startNs <= 3.5 * (span.endNs - span.startNs);
 }
 
@@ -62,7 +63,13 @@ export class SignalLoader {
   /** The finest trace that covers a span with these columns. */
   best(columns: number[], span: Span): Trace | null {
     const { detail, whole } = this;
-    if (detail && hasAll(detail, columns) && detail.startNs <= span.startNs && detail.endNs >= span.endNs) return detail;
+    if (
+      detail &&
+      hasAll(detail, columns) &&
+      detail.startNs <= span.startNs &&
+      detail.endNs >= span.endNs
+    )
+      return detail;
     return whole;
   }
 
@@ -102,7 +109,9 @@ export class SignalLoader {
     const control = new AbortController();
     this.control = control;
     try {
-      const columns = isWhole ? [...new Set([...this.everyColumn, ...this.columns])].slice(-MOST_COLUMNS) : this.columns;
+      const columns = isWhole
+        ? [...new Set([...this.everyColumn, ...this.columns])].slice(-MOST_COLUMNS)
+        : this.columns;
       const wish = { stream: this.stream, columns, ...span, points: POINTS };
       const trace = await getTrace(this.id, wish, control.signal);
       if (control.signal.aborted) return;

@@ -91,7 +91,8 @@ export class Painter {
   }
 
   read(column: number, timeNs: number, of: "measured" | "commanded"): Reading | null {
-    const known = of === "measured" && this.exact?.key === this.exactKey(timeNs) ? this.exact.facts : null;
+    const known =
+      of === "measured" && this.exact?.key === this.exactKey(timeNs) ? this.exact.facts : null;
     const value = known?.values[column];
     if (value !== undefined && value !== null) return { low: value, high: value, isExact: true };
     const trace = this.traces()[of];
@@ -114,8 +115,13 @@ export class Painter {
   }
 
   private loader(path: string): SignalLoader {
-    const every = columnNames(this.panel.stream).map((_, place) => place).slice(0, 64);
-    const span = { startNs: this.episode.start_ns, endNs: Math.max(this.episode.end_ns, this.episode.start_ns + 1) };
+    const every = columnNames(this.panel.stream)
+      .map((_, place) => place)
+      .slice(0, 64);
+    const span = {
+      startNs: this.episode.start_ns,
+      endNs: Math.max(this.episode.end_ns, this.episode.start_ns + 1),
+    };
     return new SignalLoader(this.episode.id, path, every, span, () => {
       this.change();
       this.onLoaded();
@@ -150,14 +156,29 @@ export class Painter {
     for (const trace of shown) {
       if (!trace) continue;
       const found = rangeOf(trace, this.columns(), view.startNs, view.endNs);
-      if (found) range = range ? { low: Math.min(range.low, found.low), high: Math.max(range.high, found.high) } : found;
+      if (found)
+        range = range
+          ? { low: Math.min(range.low, found.low), high: Math.max(range.high, found.high) }
+          : found;
       for (const { column, ink } of look.columns) {
-        lines.push({ trace, column, ink: look.inks.lines[ink % look.inks.lines.length] as string, isDashed: trace === commanded });
+        lines.push({
+          trace,
+          column,
+          ink: look.inks.lines[ink % look.inks.lines.length] as string,
+          isDashed: trace === commanded,
+        });
       }
     }
     drawPicture(
       this.canvas,
-      { startNs: view.startNs, endNs: view.endNs, range: range && padded(range), lines, marks: look.marks, limits: look.limits },
+      {
+        startNs: view.startNs,
+        endNs: view.endNs,
+        range: range && padded(range),
+        lines,
+        marks: look.marks,
+        limits: look.limits,
+      },
       look.inks,
     );
   };

@@ -8,7 +8,14 @@ export interface Panel {
 }
 
 const MOST_PANELS = 6;
-const usual = [/^joint_position$/, /wrist.*wrench|wrench/, /gripper/, /imu/, /base/, /joint_torque/];
+const usual = [
+  /^joint_position$/,
+  /wrist.*wrench|wrench/,
+  /gripper/,
+  /imu/,
+  /base/,
+  /joint_torque/,
+];
 
 export function plottable(episode: EpisodeFacts): EpisodeStream[] {
   return episode.streams.filter((each) => each.kind === "array" && each.samples > 0);
@@ -17,7 +24,9 @@ export function plottable(episode: EpisodeFacts): EpisodeStream[] {
 /** The stream of commands that has the same columns as a stream of measurements. */
 export function commandedOf(stream: EpisodeStream, all: EpisodeStream[]): EpisodeStream | null {
   if (stream.group !== "observations") return null;
-  const names = ["_target", "_command", "_commanded", "_desired", ""].map((end) => stream.name + end);
+  const names = ["_target", "_command", "_commanded", "_desired", ""].map(
+    (end) => stream.name + end,
+  );
   return (
     all.find(
       (each) =>
@@ -51,7 +60,9 @@ export function defaultPaths(episode: EpisodeFacts): string[] {
   };
   const moments = episode.findings.filter((each) => each.spans.length && each.severity !== "note");
   // What lasts longest is what happened; what is short is how it showed.
-  moments.sort((a, b) => Number(a.severity !== "fail") - Number(b.severity !== "fail") || lasts(b) - lasts(a));
+  moments.sort(
+    (a, b) => Number(a.severity !== "fail") - Number(b.severity !== "fail") || lasts(b) - lasts(a),
+  );
   for (const { stream } of moments.slice(0, 3)) add(all.find((each) => each.path === stream));
   for (const pattern of usual) {
     for (const stream of all.filter((each) => pattern.test(each.name)).slice(0, 2)) add(stream);
@@ -70,7 +81,9 @@ export function rememberedPaths(episode: EpisodeFacts): string[] | null {
     const found: unknown = JSON.parse(localStorage.getItem(keyOf(episode)) ?? "null");
     if (!Array.isArray(found)) return null;
     const known = new Set(plottable(episode).map((each) => each.path));
-    const paths = found.filter((each): each is string => typeof each === "string" && known.has(each));
+    const paths = found.filter(
+      (each): each is string => typeof each === "string" && known.has(each),
+    );
     return paths.length || !found.length ? paths : null;
   } catch {
     return null;

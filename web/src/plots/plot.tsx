@@ -44,18 +44,30 @@ export function Plot({ episode, clock, view, panel, inks, selected, onRemove }: 
   }, [episode, panel, view]);
   useLayoutEffect(() => {
     if (!area.current) return;
-    const onChosen = (from: number | null, to: number | null) => setSpan(from === null || to === null ? null : [from, to]);
+    const onChosen = (from: number | null, to: number | null) =>
+      setSpan(from === null || to === null ? null : [from, to]);
     return listenToGestures({ area: area.current, clock, view, gutter: GUTTER, onChosen });
   }, [clock, view]);
 
   const whole = painter.current?.measured.whole ?? null;
-  const usual = useMemo(() => firstGroup(groups, panel, findings, whole), [groups, panel, findings, whole]);
+  const usual = useMemo(
+    () => firstGroup(groups, panel, findings, whole),
+    [groups, panel, findings, whole],
+  );
   const group = groups.find((each) => each.name === chosen) ?? usual;
   const unit = columnUnits(stream)[group.columns[0] ?? 0] ?? "1";
   useEffect(() => {
-    const columns = group.columns.map((column, ink) => ({ column, ink })).filter((each) => !hidden.has(each.column));
+    const columns = group.columns
+      .map((column, ink) => ({ column, ink }))
+      .filter((each) => !hidden.has(each.column));
     const marks = marksOf(findings, selected);
-    painter.current?.show({ columns, showsCommands: commanded !== null, marks, limits: limitsOf(findings), inks });
+    painter.current?.show({
+      columns,
+      showsCommands: commanded !== null,
+      marks,
+      limits: limitsOf(findings),
+      inks,
+    });
   }, [group, hidden, findings, selected, inks, commanded, turn]);
 
   const toggle = (column: number, alone: boolean) => {
@@ -67,10 +79,15 @@ export function Plot({ episode, clock, view, panel, inks, selected, onRemove }: 
   const error = painter.current?.error;
   const lines = group.columns.length - group.columns.filter((each) => hidden.has(each)).length;
   return (
-    <figure className="plot" data-stream={stream.path} data-mode={whole ? whole.facts.mode : "waiting"}>
+    <figure
+      className="plot"
+      data-stream={stream.path}
+      data-mode={whole ? whole.facts.mode : "waiting"}
+    >
       <figcaption className="plot-head">
         <h3 title={stream.description ?? stream.path}>
-          {stream.name.replaceAll("_", " ")} <span className="muted">{unit === "1" ? "" : unit}</span>
+          {stream.name.replaceAll("_", " ")}{" "}
+          <span className="muted">{unit === "1" ? "" : unit}</span>
         </h3>
         {groups.length > 1 && (
           <select
@@ -89,14 +106,29 @@ export function Plot({ episode, clock, view, panel, inks, selected, onRemove }: 
           </select>
         )}
         <PlotNotes trace={whole} />
-        <button type="button" className="quiet plot-remove" aria-label={`Take ${stream.name} away`} title="Take this plot away" onClick={onRemove}>
+        <button
+          type="button"
+          className="quiet plot-remove"
+          aria-label={`Take ${stream.name} away`}
+          title="Take this plot away"
+          onClick={onRemove}
+        >
           ×
         </button>
       </figcaption>
       <div className="plot-area" ref={area}>
-        <canvas ref={canvas} role="img" aria-label={`${stream.name}, ${group.name}: ${lines} lines over time`} />
+        <canvas
+          ref={canvas}
+          role="img"
+          aria-label={`${stream.name}, ${group.name}: ${lines} lines over time`}
+        />
         <PlotCursors clock={clock} view={view} />
-        {span && <div className="plot-chosen" style={{ left: GUTTER + span[0], width: span[1] - span[0] }} />}
+        {span && (
+          <div
+            className="plot-chosen"
+            style={{ left: GUTTER + span[0], width: span[1] - span[0] }}
+          />
+        )}
         {!whole && !error && <p className="plot-wait">Reading…</p>}
         {error && (
           <p className="plot-wait" role="alert">
@@ -130,7 +162,10 @@ function PlotNotes({ trace }: { trace: Painter["measured"]["whole"] }) {
   if (!samples) return <span className="plot-note">no samples</span>;
   if (!backward) return null;
   return (
-    <span className="plot-note" title="They are drawn at the latest time before them, in the order in which they were recorded.">
+    <span
+      className="plot-note"
+      title="They are drawn at the latest time before them, in the order in which they were recorded."
+    >
       {backward} stamps go backwards
     </span>
   );

@@ -13,7 +13,8 @@ export function PlotCursors({ clock, view }: { clock: Clock; view: ViewWindow })
       if (!element) return;
       const isInside = timeNs !== null && timeNs >= view.startNs && timeNs <= view.endNs;
       element.style.visibility = isInside ? "visible" : "hidden";
-      if (isInside) element.style.transform = `translateX(${GUTTER + placeOf(timeNs, view.startNs, view.endNs, width)}px)`;
+      if (isInside)
+        element.style.transform = `translateX(${GUTTER + placeOf(timeNs, view.startNs, view.endNs, width)}px)`;
     };
     const both = () => {
       put(now.current, clock.timeNs);

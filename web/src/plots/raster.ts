@@ -21,7 +21,14 @@ export function pixelOf(ink: string): number | null {
 }
 
 /** Draw samples `first` to `stop` of a column; runs are broken at gaps and where values are lost. */
-export function rasterLine(raster: Raster, trace: Trace, column: number, first: number, stop: number, pixel: number): void {
+export function rasterLine(
+  raster: Raster,
+  trace: Trace,
+  column: number,
+  first: number,
+  stop: number,
+  pixel: number,
+): void {
   const lows = trace.low.get(column);
   const highs = trace.high.get(column);
   if (!lows || !highs) return;
@@ -74,7 +81,13 @@ function bridge(raster: Raster, from: Column, to: Column, pixel: number): void {
   else if (to.bottom < from.top) upright(raster, to.place, to.bottom, from.top, pixel);
 }
 
-function upright({ pixels, width, height }: Raster, place: number, top: number, bottom: number, pixel: number): void {
+function upright(
+  { pixels, width, height }: Raster,
+  place: number,
+  top: number,
+  bottom: number,
+  pixel: number,
+): void {
   if (place < 0 || place >= width) return;
   const last = Math.min(bottom, height - 1) * width + place;
   for (let at = Math.max(top, 0) * width + place; at <= last; at += width) pixels[at] = pixel;

@@ -10,7 +10,8 @@ export function ticks(low: number, high: number, count: number): number[] {
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = ([1, 2, 5, 10].find((each) => each * power >= rough) ?? 10) * power;
   const found = [];
-  for (let place = Math.ceil(low / step); place * step <= high + step * 1e-9; place += 1) found.push(place * step);
+  for (let place = Math.ceil(low / step); place * step <= high + step * 1e-9; place += 1)
+    found.push(place * step);
   return found;
 }
 
@@ -37,7 +38,12 @@ export interface Range {
 }
 
 /** The lowest and highest finite value of some columns in a span; null when there is none. */
-export function rangeOf(trace: Trace, columns: number[], startNs: number, endNs: number): Range | null {
+export function rangeOf(
+  trace: Trace,
+  columns: number[],
+  startNs: number,
+  endNs: number,
+): Range | null {
   const first = Math.max(frameAt(trace.time, startNs), 0);
   const stop = Math.min(frameAt(trace.time, endNs) + 2, trace.time.length);
   let low = Number.POSITIVE_INFINITY;

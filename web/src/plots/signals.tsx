@@ -36,7 +36,11 @@ export function Signals({ episode, clock }: SignalsProps) {
       <header className="signals-head">
         <TimeAxis view={view} inks={inks} />
         <div className="signals-bar">
-          <button type="button" title={`Choose which of the ${count} streams are plotted`} onClick={() => setChoosing(true)}>
+          <button
+            type="button"
+            title={`Choose which of the ${count} streams are plotted`}
+            onClick={() => setChoosing(true)}
+          >
             Streams{" "}
             <span className="muted num">
               {panels.length}/{count}
@@ -58,7 +62,14 @@ export function Signals({ episode, clock }: SignalsProps) {
           onRemove={() => choose(paths.filter((each) => each !== panel.stream.path))}
         />
       ))}
-      {isChoosing && <StreamChooser episode={episode} paths={paths} onChange={choose} onClose={() => setChoosing(false)} />}
+      {isChoosing && (
+        <StreamChooser
+          episode={episode}
+          paths={paths}
+          onChange={choose}
+          onClose={() => setChoosing(false)}
+        />
+      )}
     </div>
   );
 }

@@ -19,7 +19,10 @@ const groups: { name: EpisodeStream["group"]; title: string }[] = [
 
 function matches(stream: EpisodeStream, text: string): boolean {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  const all = [stream.path, stream.description ?? "", ...columnNames(stream)].join(" ").toLowerCase().replaceAll("_", " ");
+  const all = [stream.path, stream.description ?? "", ...columnNames(stream)]
+    .join(" ")
+    .toLowerCase()
+    .replaceAll("_", " ");
   return words.every((word) => all.includes(word.replaceAll("_", " ")));
 }
 
@@ -41,7 +44,9 @@ export function StreamChooser({ episode, paths, onChange, onClose }: StreamChoos
           value={text}
           onChange={(event) => setText(event.target.value)}
         />
-        {!found.length && <p className="muted">No stream is called so. Clear the search to see all {all.length}.</p>}
+        {!found.length && (
+          <p className="muted">No stream is called so. Clear the search to see all {all.length}.</p>
+        )}
         {groups.map(({ name, title }) => {
           const list = found.filter((each) => each.group === name);
           if (!list.length) return null;
@@ -50,7 +55,11 @@ export function StreamChooser({ episode, paths, onChange, onClose }: StreamChoos
               <legend>{title}</legend>
               {list.map((stream) => (
                 <label key={stream.path}>
-                  <input type="checkbox" checked={paths.includes(stream.path)} onChange={() => toggle(stream.path)} />
+                  <input
+                    type="checkbox"
+                    checked={paths.includes(stream.path)}
+                    onChange={() => toggle(stream.path)}
+                  />
                   <span>{stream.name.replaceAll("_", " ")}</span>
                   {marked.has(stream.path) && <span className="chip quarantine">finding</span>}
                   <span className="muted num">

@@ -83,7 +83,8 @@ export class ViewWindow {
   follow(timeNs: number, isPlaying: boolean): void {
     if (this.isWhole) return;
     const share = (timeNs - this.from) / this.spanNs;
-    if (isPlaying && share > FOLLOW.late && share <= 1.5) this.pan((share - FOLLOW.early) * this.spanNs);
+    if (isPlaying && share > FOLLOW.late && share <= 1.5)
+      this.pan((share - FOLLOW.early) * this.spanNs);
     else if (share < 0 || share > 1) this.pan((share - 0.5) * this.spanNs);
   }
 

@@ -1,5 +1,5 @@
-import { type Clock, clockText } from "../player/clock";
 import { useShortcuts } from "../parts/shortcuts";
+import { type Clock, clockText } from "../player/clock";
 import { useWindow } from "./use_window";
 import type { ViewWindow } from "./window";
 
@@ -8,7 +8,8 @@ const CLOSER = 0.5;
 /** The part of the episode that the plots show, and how to change it. */
 export function ZoomBar({ clock, view }: { clock: Clock; view: ViewWindow }) {
   useWindow(view);
-  const zoom = (factor: number) => view.zoom(Math.min(Math.max(clock.timeNs, view.startNs), view.endNs), factor);
+  const zoom = (factor: number) =>
+    view.zoom(Math.min(Math.max(clock.timeNs, view.startNs), view.endNs), factor);
   useShortcuts("Plots", [
     { keys: ["z"], does: "Zoom in around the clock", run: () => zoom(CLOSER) },
     { keys: ["Shift+z"], does: "Zoom out", run: () => zoom(1 / CLOSER) },
@@ -18,13 +19,32 @@ export function ZoomBar({ clock, view }: { clock: Clock; view: ViewWindow }) {
   ]);
   return (
     <div className="zoom-bar" role="group" aria-label="Zoom">
-      <button type="button" className="quiet" aria-label="Zoom out" title="Zoom out (Shift+Z)" disabled={view.isWhole} onClick={() => zoom(1 / CLOSER)}>
+      <button
+        type="button"
+        className="quiet"
+        aria-label="Zoom out"
+        title="Zoom out (Shift+Z)"
+        disabled={view.isWhole}
+        onClick={() => zoom(1 / CLOSER)}
+      >
         −
       </button>
-      <button type="button" className="quiet" aria-label="Zoom in" title="Zoom in (Z); wheel or drag on a plot" onClick={() => zoom(CLOSER)}>
+      <button
+        type="button"
+        className="quiet"
+        aria-label="Zoom in"
+        title="Zoom in (Z); wheel or drag on a plot"
+        onClick={() => zoom(CLOSER)}
+      >
         +
       </button>
-      <button type="button" className="quiet" title={`Shown: ${clockText(view.startNs, 2)} to ${clockText(view.endNs, 2)}. Show the whole episode (0, or double click on a plot)`} disabled={view.isWhole} onClick={() => view.reset()}>
+      <button
+        type="button"
+        className="quiet"
+        title={`Shown: ${clockText(view.startNs, 2)} to ${clockText(view.endNs, 2)}. Show the whole episode (0, or double click on a plot)`}
+        disabled={view.isWhole}
+        onClick={() => view.reset()}
+      >
         Whole
       </button>
     </div>

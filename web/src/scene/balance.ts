@@ -1,5 +1,16 @@
 // The centre of mass, and the point of the floor below it: a robot that falls shows it here first.
-import { BufferAttribute, BufferGeometry, type Color, Group, Line, LineBasicMaterial, Mesh, MeshBasicMaterial, RingGeometry, SphereGeometry } from "three";
+import {
+  BufferAttribute,
+  BufferGeometry,
+  type Color,
+  Group,
+  Line,
+  LineBasicMaterial,
+  Mesh,
+  MeshBasicMaterial,
+  RingGeometry,
+  SphereGeometry,
+} from "three";
 import type { Figure } from "./figure";
 
 export class Balance {
@@ -11,8 +22,18 @@ export class Balance {
   private readonly plumb: Line;
 
   constructor(colour: Color) {
-    this.paint = new MeshBasicMaterial({ color: colour, depthTest: false, transparent: true, opacity: 0.9 });
-    this.ink = new LineBasicMaterial({ color: colour, depthTest: false, transparent: true, opacity: 0.6 });
+    this.paint = new MeshBasicMaterial({
+      color: colour,
+      depthTest: false,
+      transparent: true,
+      opacity: 0.9,
+    });
+    this.ink = new LineBasicMaterial({
+      color: colour,
+      depthTest: false,
+      transparent: true,
+      opacity: 0.6,
+    });
     this.ball = new Mesh(new SphereGeometry(0.016, 16, 12), this.paint);
     this.ring = new Mesh(new RingGeometry(0.022, 0.03, 32), this.paint);
     const line = new BufferGeometry();
@@ -34,6 +55,13 @@ export class Balance {
   }
 
   dispose(): void {
-    for (const each of [this.ball.geometry, this.ring.geometry, this.plumb.geometry, this.paint, this.ink]) each.dispose();
+    for (const each of [
+      this.ball.geometry,
+      this.ring.geometry,
+      this.plumb.geometry,
+      this.paint,
+      this.ink,
+    ])
+      each.dispose();
   }
 }

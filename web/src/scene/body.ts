@@ -31,7 +31,9 @@ function size(link: LinkFacts | undefined): number | null {
 
 /** How thick the motor of a joint is drawn: a little less than the thinner of its two links. */
 function thickness(joint: Joint, model: RobotModel): number {
-  const both = [joint.parent, joint.child].map((name) => size(model.links.find((link) => link.name === name)));
+  const both = [joint.parent, joint.child].map((name) =>
+    size(model.links.find((link) => link.name === name)),
+  );
   const known = both.filter((value): value is number => value !== null);
   const usual = 0.032 * Math.max((model.standing?.height ?? 0.8) / 0.8, 0.6);
   return Math.min(Math.max(known.length ? 0.86 * Math.min(...known) : usual, 0.008), 0.05);
@@ -44,7 +46,9 @@ function bone(to: Vector3, radius: number): BufferGeometry {
 }
 
 function motor(axis: Vector3, radius: number): BufferGeometry {
-  return cylinder(radius, 2.1 * radius).applyQuaternion(new Quaternion().setFromUnitVectors(up, axis));
+  return cylinder(radius, 2.1 * radius).applyQuaternion(
+    new Quaternion().setFromUnitVectors(up, axis),
+  );
 }
 
 /** The shape that is the head: the highest of the link that carries it. */
@@ -56,7 +60,10 @@ function headShape(model: RobotModel, link: LinkFacts): Shape | null {
 
 /** A face, so that one sees at once where the robot looks. */
 function visor(head: Shape): BufferGeometry {
-  const radius = head.type === "box" ? Math.max(head.size[0] ?? 0.1, head.size[1] ?? 0.1) / 2 : (head.size[0] ?? 0.05);
+  const radius =
+    head.type === "box"
+      ? Math.max(head.size[0] ?? 0.1, head.size[1] ?? 0.1) / 2
+      : (head.size[0] ?? 0.05);
   const [x, y, z] = head.xyz;
   const face = new SphereGeometry(radius, 20, 14).scale(0.7, 0.82, 0.72);
   return face.translate(x + 0.42 * radius, y, z + 0.32 * radius);
@@ -80,14 +87,26 @@ export function linkGeometries(
   const found = new Map<string, BufferGeometry>();
   for (const link of model.links) {
     const end = palms.get(link.name);
-    const shapes = link.shapes.map((shape) => (end !== undefined && shape.type === "box" ? palm(shape, end) : shape));
-    const parts = look({ ...link, shapes }, model, palette, contact.has(link.name) ? palette.dark : palette.shell);
+    const shapes = link.shapes.map((shape) =>
+      end !== undefined && shape.type === "box" ? palm(shape, end) : shape,
+    );
+    const parts = look(
+      { ...link, shapes },
+      model,
+      palette,
+      contact.has(link.name) ? palette.dark : palette.shell,
+    );
     if (parts.length) found.set(link.name, mergeGeometries(parts));
   }
   return found;
 }
 
-function look(link: LinkFacts, model: RobotModel, palette: Palette, shell: Color): BufferGeometry[] {
+function look(
+  link: LinkFacts,
+  model: RobotModel,
+  palette: Palette,
+  shell: Color,
+): BufferGeometry[] {
   const parts = shells(link.shapes).map((geometry) => painted(geometry, shell));
   const inner = model.joints.find((joint) => joint.child === link.name);
   if (inner && inner.type === "revolute") {
@@ -111,5 +130,9 @@ export function fingerGeometry(side: 1 | -1, palette: Palette): BufferGeometry {
   const root = roundedBox(0.02, 0.05, 0.022).translate(0, -side * 0.012, 0);
   const bar = roundedBox(0.075, 0.014, 0.026).translate(0.0325, side * 0.011, 0);
   const pad = roundedBox(0.048, 0.008, 0.03).translate(0.046, side * 0.004, 0);
-  return mergeGeometries([painted(root, palette.dark), painted(bar, palette.shell), painted(pad, palette.visor)]);
+  return mergeGeometries([
+    painted(root, palette.dark),
+    painted(bar, palette.shell),
+    painted(pad, palette.visor),
+  ]);
 }

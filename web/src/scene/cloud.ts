@@ -1,5 +1,12 @@
 // A point cloud: the last scan before the clock, where the sensor was when it was taken.
-import { BufferAttribute, BufferGeometry, type Color, Matrix4, Points, ShaderMaterial } from "three";
+import {
+  BufferAttribute,
+  BufferGeometry,
+  type Color,
+  Matrix4,
+  Points,
+  ShaderMaterial,
+} from "three";
 import { getScan, type Scan } from "../api/points";
 import type { PointCloudStream } from "../api/schema";
 import { getStamps } from "../api/stamps";
@@ -58,7 +65,11 @@ export class Cloud {
     const material = new ShaderMaterial({
       vertexShader: vertex,
       fragmentShader: fragment,
-      uniforms: { fineness: { value: fineness }, low: { value: colours.low }, high: { value: colours.high } },
+      uniforms: {
+        fineness: { value: fineness },
+        low: { value: colours.low },
+        high: { value: colours.high },
+      },
     });
     this.points = new Points(new BufferGeometry(), material);
     this.points.frustumCulled = false;

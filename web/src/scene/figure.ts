@@ -1,5 +1,13 @@
 // The robot as nested groups: a joint turns the group of its child link, and three.js does the rest.
-import { type BufferGeometry, Group, type Material, Matrix4, Mesh, Quaternion, Vector3 } from "three";
+import {
+  type BufferGeometry,
+  Group,
+  type Material,
+  Matrix4,
+  Mesh,
+  Quaternion,
+  Vector3,
+} from "three";
 import type { Joint, JointMotion, PoseTrack, RobotModel } from "../api/schema";
 import { placement, quaternionOf } from "./shapes";
 
@@ -20,7 +28,10 @@ const spin = new Quaternion();
 const shift = new Vector3();
 
 /** The joint at the end of a chain of mimics; chains that go in a circle end somewhere in it. */
-function leaderOf(joint: Joint, byName: Map<string, Joint>): Pick<MovedJoint, "leader" | "multiplier" | "offset"> {
+function leaderOf(
+  joint: Joint,
+  byName: Map<string, Joint>,
+): Pick<MovedJoint, "leader" | "multiplier" | "offset"> {
   let multiplier = 1;
   let offset = 0;
   let leader = joint;
@@ -61,7 +72,11 @@ export class Figure {
   }
 
   /** Give the links their looks; the same geometries may dress two figures. */
-  dress(geometries: ReadonlyMap<string, BufferGeometry>, materials: readonly Material[], onMesh?: (mesh: Mesh) => void): void {
+  dress(
+    geometries: ReadonlyMap<string, BufferGeometry>,
+    materials: readonly Material[],
+    onMesh?: (mesh: Mesh) => void,
+  ): void {
     for (const [name, geometry] of geometries) {
       for (const material of materials) {
         const mesh = new Mesh(geometry, material);
@@ -96,7 +111,9 @@ export class Figure {
 
   private setJoints(valueOf: (name: string) => number | undefined): void {
     for (const joint of this.joints.values()) {
-      const own = joint.multiplier * (valueOf(joint.leader) ?? this.model.rest[joint.leader] ?? 0) + joint.offset;
+      const own =
+        joint.multiplier * (valueOf(joint.leader) ?? this.model.rest[joint.leader] ?? 0) +
+        joint.offset;
       joint.value = valueOf(joint.facts.name) ?? own;
       if (joint.facts.type === "prismatic") {
         shift.copy(joint.axis).multiplyScalar(joint.value).applyQuaternion(joint.turn);
@@ -104,7 +121,9 @@ export class Figure {
         joint.node.quaternion.copy(joint.turn);
       } else {
         joint.node.position.copy(joint.origin);
-        joint.node.quaternion.copy(joint.turn).multiply(spin.setFromAxisAngle(joint.axis, joint.value));
+        joint.node.quaternion
+          .copy(joint.turn)
+          .multiply(spin.setFromAxisAngle(joint.axis, joint.value));
       }
     }
   }
@@ -120,7 +139,9 @@ export class Figure {
     const node = this.links.get(frame?.link ?? name);
     if (!node) return null;
     node.updateWorldMatrix(true, false);
-    return frame ? node.matrixWorld.clone().multiply(placement(frame.xyz, frame.rpy)) : node.matrixWorld.clone();
+    return frame
+      ? node.matrixWorld.clone().multiply(placement(frame.xyz, frame.rpy))
+      : node.matrixWorld.clone();
   }
 
   /** The centre of mass in the world; null for a robot without masses. */
@@ -140,8 +161,17 @@ export class Figure {
 
 /** Put a node where a sample of a pose stream says; false where it holds no numbers. */
 export function setPose(node: Group | Mesh, track: PoseTrack, values: Float32Array): boolean {
-  const [x, y, z] = track.position.map((place) => values[place] ?? Number.NaN) as [number, number, number];
-  const [qw, qx, qy, qz] = track.quaternion.map((place) => values[place] ?? Number.NaN) as [number, number, number, number];
+  const [x, y, z] = track.position.map((place) => values[place] ?? Number.NaN) as [
+    number,
+    number,
+    number,
+  ];
+  const [qw, qx, qy, qz] = track.quaternion.map((place) => values[place] ?? Number.NaN) as [
+    number,
+    number,
+    number,
+    number,
+  ];
   const length = Math.hypot(qw, qx, qy, qz);
   if (!Number.isFinite(x + y + z) || !(length > 1e-6) || !Number.isFinite(length)) return false;
   node.position.set(x, y, z);

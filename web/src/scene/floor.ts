@@ -1,5 +1,13 @@
 // The floor: lines every metre and every tenth, fading out, and the shadows that fall on it.
-import { Color, DoubleSide, Group, Mesh, PlaneGeometry, ShaderMaterial, ShadowMaterial } from "three";
+import {
+  Color,
+  DoubleSide,
+  Group,
+  Mesh,
+  PlaneGeometry,
+  ShaderMaterial,
+  ShadowMaterial,
+} from "three";
 
 const vertex = `
 varying vec2 at;

@@ -31,16 +31,28 @@ export class Grippers {
   private readonly grippers: Gripper[] = [];
   private readonly geometries: [BufferGeometry, BufferGeometry];
 
-  constructor(id: string, openings: readonly GripperOpening[], figure: Figure, looks: Looks, palette: Palette, endNs: number, onArrival: () => void) {
+  constructor(
+    id: string,
+    openings: readonly GripperOpening[],
+    figure: Figure,
+    looks: Looks,
+    palette: Palette,
+    endNs: number,
+    onArrival: () => void,
+  ) {
     this.geometries = [fingerGeometry(1, palette), fingerGeometry(-1, palette)];
     for (const opening of openings) {
       const frame = figure.model.frames.find((each) => each.name === opening.place);
       const link = figure.links.get(frame?.link ?? opening.place);
       if (!link) continue;
       const seat = new Group();
-      if (frame) placement(frame.xyz, frame.rpy).decompose(seat.position, seat.quaternion, seat.scale);
+      if (frame)
+        placement(frame.xyz, frame.rpy).decompose(seat.position, seat.quaternion, seat.scale);
       link.add(seat);
-      const fingers: [Mesh, Mesh] = [new Mesh(this.geometries[0], looks.plain), new Mesh(this.geometries[1], looks.plain)];
+      const fingers: [Mesh, Mesh] = [
+        new Mesh(this.geometries[0], looks.plain),
+        new Mesh(this.geometries[1], looks.plain),
+      ];
       for (const mesh of fingers) {
         mesh.castShadow = true;
         mesh.position.x = palmM;

@@ -27,7 +27,8 @@ export function HeatMap({ id, map, clock }: HeatMapProps) {
     let later = 0;
     const tell = (found: Readout) => {
       said = performance.now();
-      if (readout.current) readout.current.textContent = shown < 0 ? "not yet" : readingOf(found, map.unit);
+      if (readout.current)
+        readout.current.textContent = shown < 0 ? "not yet" : readingOf(found, map.unit);
     };
     const draw = () => {
       const sample = track.at(clock.timeNs);
@@ -42,9 +43,19 @@ export function HeatMap({ id, map, clock }: HeatMapProps) {
       if (canvas.current) canvas.current.dataset.frame = String(shown);
       // Nobody reads faster, and a text that changes makes the page lay itself out.
       clearTimeout(later);
-      later = window.setTimeout(() => tell(found), clock.isPlaying ? readEveryMs - (performance.now() - said) : 0);
+      later = window.setTimeout(
+        () => tell(found),
+        clock.isPlaying ? readEveryMs - (performance.now() - said) : 0,
+      );
     };
-    const track = new MotionTrack(id, map.stream, map.rate_hz, map.width * map.height * map.depth, draw, clock.endNs);
+    const track = new MotionTrack(
+      id,
+      map.stream,
+      map.rate_hz,
+      map.width * map.height * map.depth,
+      draw,
+      clock.endNs,
+    );
     const stop = clock.subscribe(draw);
     return () => {
       stop();
@@ -73,5 +84,7 @@ export function HeatMap({ id, map, clock }: HeatMapProps) {
 
 /** Pressures do not add up to anything; forces do. */
 function readingOf({ peak, sum }: Readout, unit: string): string {
-  return unit === "N" ? `${unitText(sum, unit)} in all, peak ${unitText(peak, unit)}` : `peak ${unitText(peak, unit)}`;
+  return unit === "N"
+    ? `${unitText(sum, unit)} in all, peak ${unitText(peak, unit)}`
+    : `peak ${unitText(peak, unit)}`;
 }

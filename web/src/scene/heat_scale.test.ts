@@ -3,7 +3,10 @@ import { heatOf, heatTable, readOut, unitText } from "./heat_scale";
 
 test("the colours rise in lightness from end to end", () => {
   const table = heatTable();
-  const light = (n: number) => 0.2126 * (table[n * 4] ?? 0) + 0.7152 * (table[n * 4 + 1] ?? 0) + 0.0722 * (table[n * 4 + 2] ?? 0);
+  const light = (n: number) =>
+    0.2126 * (table[n * 4] ?? 0) +
+    0.7152 * (table[n * 4 + 1] ?? 0) +
+    0.0722 * (table[n * 4 + 2] ?? 0);
   for (let n = 8; n < 256; n += 8) expect(light(n)).toBeGreaterThan(light(n - 8));
 });
 

@@ -22,7 +22,8 @@ export function heatTable(): Uint8ClampedArray {
     const from = stops[low] as Rgb;
     const to = stops[low + 1] as Rgb;
     for (let part = 0; part < 3; part += 1) {
-      table[n * 4 + part] = (from[part] as number) + (place - low) * ((to[part] as number) - (from[part] as number));
+      table[n * 4 + part] =
+        (from[part] as number) + (place - low) * ((to[part] as number) - (from[part] as number));
     }
     table[n * 4 + 3] = 255;
   }
@@ -50,7 +51,8 @@ export function readOut(values: ArrayLike<number>, depth: number, sizes: Float32
     let size = values[taxel * depth] ?? Number.NaN;
     if (depth > 1) {
       let square = 0;
-      for (let part = 0; part < depth; part += 1) square += (values[taxel * depth + part] ?? Number.NaN) ** 2;
+      for (let part = 0; part < depth; part += 1)
+        square += (values[taxel * depth + part] ?? Number.NaN) ** 2;
       size = Math.sqrt(square);
     }
     sizes[taxel] = size;

@@ -4,7 +4,9 @@ import { atLimit } from "./limits";
 
 /** An angle or length as people read it. */
 export function valueText(joint: Pick<Joint, "type">, value: number): string {
-  return joint.type === "prismatic" ? `${(value * 1000).toFixed(1)} mm` : `${((value * 180) / Math.PI).toFixed(1)}°`;
+  return joint.type === "prismatic"
+    ? `${(value * 1000).toFixed(1)} mm`
+    : `${((value * 180) / Math.PI).toFixed(1)}°`;
 }
 
 export function rangeText(joint: Joint): string {

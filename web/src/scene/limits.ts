@@ -3,12 +3,18 @@ import type { Joint } from "../api/schema";
 import type { Figure } from "./figure";
 
 /** How a joint stands to its limits: within 1 % of its range of one, beyond it, or fine. */
-export function atLimit(joint: Pick<Joint, "lower" | "upper">, value: number): "warn" | "bad" | null {
+export function atLimit(
+  joint: Pick<Joint, "lower" | "upper">,
+  value: number,
+): "warn" | "bad" | null {
   const { lower, upper } = joint;
   const range = lower !== null && upper !== null ? upper - lower : Math.PI;
   const near = 0.01 * range;
   const past = 0.001 * range;
-  const over = Math.max(lower === null ? -Infinity : lower - value, upper === null ? -Infinity : value - upper);
+  const over = Math.max(
+    lower === null ? -Infinity : lower - value,
+    upper === null ? -Infinity : value - upper,
+  );
   if (over > past) return "bad";
   return over > -near ? "warn" : null;
 }

@@ -1,5 +1,12 @@
 // Materials of the robot, of its ghost, and of points.
-import { Color, type Material, MeshBasicMaterial, MeshLambertMaterial, MeshStandardMaterial, ShaderMaterial } from "three";
+import {
+  Color,
+  type Material,
+  MeshBasicMaterial,
+  MeshLambertMaterial,
+  MeshStandardMaterial,
+  ShaderMaterial,
+} from "three";
 import type { Palette } from "./palette";
 
 export interface Looks {
@@ -67,5 +74,6 @@ export function makeLooks(palette: Palette, isFrugal = false): Looks {
 }
 
 export function disposeLooks(looks: Looks): void {
-  for (const each of [looks.plain, looks.warn, looks.bad, looks.chosen, ...looks.ghost]) each.dispose();
+  for (const each of [looks.plain, looks.warn, looks.bad, looks.chosen, ...looks.ghost])
+    each.dispose();
 }

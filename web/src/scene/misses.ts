@@ -6,8 +6,13 @@ import type { Figure } from "./figure";
 export const FAR_M = 0.05;
 
 /** The places whose distance is too large; a column without a place on the robot has no mark. */
-export function missedPlaces(places: readonly (string | null)[], distances: ArrayLike<number>): string[] {
-  return places.filter((place, column): place is string => place !== null && (distances[column] ?? 0) > FAR_M);
+export function missedPlaces(
+  places: readonly (string | null)[],
+  distances: ArrayLike<number>,
+): string[] {
+  return places.filter(
+    (place, column): place is string => place !== null && (distances[column] ?? 0) > FAR_M,
+  );
 }
 
 export class Misses {
@@ -18,7 +23,13 @@ export class Misses {
 
   constructor(places: readonly (string | null)[], colour: Color) {
     // Seen through the hand that it marks, and red whatever the light.
-    this.paint = new MeshBasicMaterial({ color: colour, transparent: true, opacity: 0.85, depthTest: false, toneMapped: false });
+    this.paint = new MeshBasicMaterial({
+      color: colour,
+      transparent: true,
+      opacity: 0.85,
+      depthTest: false,
+      toneMapped: false,
+    });
     for (const place of places) {
       if (place === null) continue;
       const mark = new Mesh(this.ball, this.paint);

@@ -3,7 +3,14 @@ import * as api from "../api/motion";
 import { MotionTrack, sampleIn, windowNs } from "./motion_track";
 
 function piece(first: number, times: number[], nextNs: number | null = null): api.Motion {
-  return { first, total: 99, timeNs: Float64Array.from(times), values: Float32Array.from(times), width: 1, nextNs };
+  return {
+    first,
+    total: 99,
+    timeNs: Float64Array.from(times),
+    values: Float32Array.from(times),
+    width: 1,
+    nextNs,
+  };
 }
 
 afterEach(() => vi.restoreAllMocks());
@@ -46,7 +53,10 @@ test("a window is asked for once, and on until nothing is left out", async () =>
 
 test("a failed window says why, and is asked for again", async () => {
   vi.useFakeTimers();
-  const ask = vi.spyOn(api, "getMotion").mockRejectedValueOnce(new Error("away")).mockResolvedValue(piece(0, [0]));
+  const ask = vi
+    .spyOn(api, "getMotion")
+    .mockRejectedValueOnce(new Error("away"))
+    .mockResolvedValue(piece(0, [0]));
   const track = new MotionTrack("x", "s", 100, 1, () => void track.at(0), 1e9);
   track.at(0);
   await vi.advanceTimersByTimeAsync(10);

@@ -114,7 +114,8 @@ export class MotionTrack {
 
   /** Whoever is told asks for the time of the moment again, and with it for its window. */
   private forgetFailed = (): void => {
-    for (const [number, window] of this.windows) if (window.state === "failed") this.windows.delete(number);
+    for (const [number, window] of this.windows)
+      if (window.state === "failed") this.windows.delete(number);
     this.onArrival();
   };
 }

@@ -26,15 +26,25 @@ export class Person {
   private readonly body: PersonBody;
   private readonly misses: Misses;
 
-  constructor(id: string, readonly facts: HumanFigure, palette: Palette, endNs: number, onArrival: () => void) {
+  constructor(
+    id: string,
+    readonly facts: HumanFigure,
+    palette: Palette,
+    endNs: number,
+    onArrival: () => void,
+  ) {
     const { names, confidence, misses, rate_hz: rateHz } = facts;
-    const track = (stream: string, rate: number | null, width: number) => new MotionTrack(id, stream, rate, width, onArrival, endNs);
+    const track = (stream: string, rate: number | null, width: number) =>
+      new MotionTrack(id, stream, rate, width, onArrival, endNs);
     this.tracks = {
       points: track(facts.stream, rateHz, 3 * names.length),
       confidence: confidence === null ? null : track(confidence, rateHz, names.length),
       misses: misses && track(misses.stream, misses.rate_hz, misses.places.length),
     };
-    const whole = bodyOf(names, names.map(() => true));
+    const whole = bodyOf(
+      names,
+      names.map(() => true),
+    );
     this.body = new PersonBody(palette.person, whole.bones.length, names.length);
     this.body.group.scale.setScalar(facts.scale);
     this.body.group.position.set(...facts.shift, 0);
@@ -46,7 +56,10 @@ export class Person {
   update(timeNs: number, figure: Figure | null): boolean {
     const moved = this.moveBody(timeNs);
     const distances = this.tracks.misses?.at(timeNs);
-    const missed = distances && this.facts.misses ? missedPlaces(this.facts.misses.places, distances.values) : this.missed;
+    const missed =
+      distances && this.facts.misses
+        ? missedPlaces(this.facts.misses.places, distances.values)
+        : this.missed;
     const isOther = missed.join() !== this.missed.join();
     this.missed = missed;
     this.misses.mark(missed, figure);
@@ -60,7 +73,8 @@ export class Person {
   }
 
   dispose(): void {
-    for (const track of [this.tracks.points, this.tracks.confidence, this.tracks.misses]) track?.close();
+    for (const track of [this.tracks.points, this.tracks.confidence, this.tracks.misses])
+      track?.close();
     this.body.dispose();
     this.misses.dispose();
   }

@@ -1,5 +1,17 @@
 // The solids of a person in two draw calls: tapered limbs, and balls that round their ends.
-import { type BufferGeometry, type Color, CylinderGeometry, DynamicDrawUsage, Group, InstancedMesh, Matrix4, MeshLambertMaterial, Quaternion, SphereGeometry, Vector3 } from "three";
+import {
+  type BufferGeometry,
+  type Color,
+  CylinderGeometry,
+  DynamicDrawUsage,
+  Group,
+  InstancedMesh,
+  Matrix4,
+  MeshLambertMaterial,
+  Quaternion,
+  SphereGeometry,
+  Vector3,
+} from "three";
 import { type Body, TAPER } from "./skeleton";
 
 const up = new Vector3(0, 0, 1);
@@ -13,7 +25,10 @@ function limbGeometry(): BufferGeometry {
 export function limbMatrix(from: Vector3, to: Vector3, radius: number): Matrix4 {
   const along = to.clone().sub(from);
   const length = along.length();
-  const turn = new Quaternion().setFromUnitVectors(up, length > 0 ? along.divideScalar(length) : up);
+  const turn = new Quaternion().setFromUnitVectors(
+    up,
+    length > 0 ? along.divideScalar(length) : up,
+  );
   return new Matrix4().compose(from, turn, new Vector3(radius, radius, length));
 }
 
@@ -33,8 +48,15 @@ export class PersonBody {
   /** Show a body with its points (3 numbers each) where they are. */
   draw({ bones, balls }: Body, points: Float32Array): void {
     const place = (at: number) => new Vector3().fromArray(points, 3 * at);
-    bones.forEach(({ from, to, radius }, n) => this.limbs.setMatrixAt(n, limbMatrix(place(from), place(to), radius)));
-    balls.forEach(({ at, radius }, n) => this.balls.setMatrixAt(n, new Matrix4().makeScale(radius, radius, radius).setPosition(place(at))));
+    bones.forEach(({ from, to, radius }, n) =>
+      this.limbs.setMatrixAt(n, limbMatrix(place(from), place(to), radius)),
+    );
+    balls.forEach(({ at, radius }, n) =>
+      this.balls.setMatrixAt(
+        n,
+        new Matrix4().makeScale(radius, radius, radius).setPosition(place(at)),
+      ),
+    );
     this.limbs.count = bones.length;
     this.balls.count = balls.length;
     for (const mesh of [this.limbs, this.balls]) mesh.instanceMatrix.needsUpdate = true;

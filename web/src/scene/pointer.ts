@@ -40,7 +40,10 @@ export class Pointer {
 
   private linkAt(event: PointerEvent): string | null {
     const box = this.stage.canvas.getBoundingClientRect();
-    this.at.set(((event.clientX - box.left) / box.width) * 2 - 1, 1 - ((event.clientY - box.top) / box.height) * 2);
+    this.at.set(
+      ((event.clientX - box.left) / box.width) * 2 - 1,
+      1 - ((event.clientY - box.top) / box.height) * 2,
+    );
     this.ray.setFromCamera(this.at, this.stage.camera);
     return this.ray.intersectObjects(this.show.targets, false)[0]?.object.name ?? null;
   }

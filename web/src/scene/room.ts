@@ -62,7 +62,12 @@ export class Room {
     const tall = at.z - size.z;
     const steel = new MeshStandardMaterial({ color: palette.dark, roughness: 0.5, metalness: 0.4 });
     const leg = cylinder(0.016, tall, 12);
-    for (const [a, b] of [[-1, -1], [-1, 1], [1, -1], [1, 1]] as const) {
+    for (const [a, b] of [
+      [-1, -1],
+      [-1, 1],
+      [1, -1],
+      [1, 1],
+    ] as const) {
       const mesh = this.mesh(leg, steel);
       mesh.position.set(at.x + a * (size.x / 2 - 0.05), at.y + b * (size.y / 2 - 0.05), tall / 2);
       this.group.add(mesh);
@@ -70,7 +75,11 @@ export class Room {
   }
 
   private addTarget([x, y, z]: number[], palette: Palette): void {
-    const glow = new MeshStandardMaterial({ color: palette.target, emissive: palette.target, emissiveIntensity: 0.35 });
+    const glow = new MeshStandardMaterial({
+      color: palette.target,
+      emissive: palette.target,
+      emissiveIntensity: 0.35,
+    });
     const ring = this.mesh(new TorusGeometry(0.045, 0.0035, 8, 40), glow);
     ring.castShadow = false;
     ring.position.set(x ?? 0, y ?? 0, (z ?? 0) + 0.003);

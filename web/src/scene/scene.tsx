@@ -1,6 +1,6 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "react";
-import type { EpisodeFacts } from "../api/schema";
 import { getRobot } from "../api/robot";
+import type { EpisodeFacts } from "../api/schema";
 import { useAnswer } from "../api/use_answer";
 import { Notice, Waiting } from "../parts/notice";
 import type { Clock } from "../player/clock";
@@ -34,7 +34,12 @@ export default function Scene({ episode, clock }: SceneProps) {
       `${answer.value?.model?.name ?? "Objects"} in 3-D. Arrows turn the view, Shift and arrows move it, plus and minus zoom.`,
     );
     const press = (event: KeyboardEvent) => {
-      if (!event.ctrlKey && !event.altKey && !event.metaKey && nudge(stage, event.key, event.shiftKey)) {
+      if (
+        !event.ctrlKey &&
+        !event.altKey &&
+        !event.metaKey &&
+        nudge(stage, event.key, event.shiftKey)
+      ) {
         event.preventDefault();
         event.stopPropagation();
       }
@@ -51,7 +56,11 @@ export default function Scene({ episode, clock }: SceneProps) {
       {answer.error && <Notice error={answer.error} again={answer.again} />}
       {answer.waiting && <Waiting what="Loading the robot" />}
       {trouble && <p className="scene-sentence">{trouble}</p>}
-      {isEmpty && <p className="scene-sentence">{facts.missing[0] ?? "This episode has nothing to show in 3-D."}</p>}
+      {isEmpty && (
+        <p className="scene-sentence">
+          {facts.missing[0] ?? "This episode has nothing to show in 3-D."}
+        </p>
+      )}
       {show && stage && <SceneTools show={show} stage={stage} shown={shown} onShown={setShown} />}
       {facts && !isEmpty && !trouble && <SceneNotes facts={facts} />}
       {hover && show?.figure && <JointTip hover={hover} figure={show.figure} clock={clock} />}

@@ -3,7 +3,7 @@ import { useShortcuts } from "../parts/shortcuts";
 import { SceneMenu, type Toggle } from "./scene_menu";
 import type { Show, Shown } from "./show";
 import type { Stage } from "./stage";
-import { lookFrom, type View, VIEWS } from "./viewpoint";
+import { lookFrom, VIEWS, type View } from "./viewpoint";
 
 interface SceneToolsProps {
   show: Show;
@@ -22,13 +22,55 @@ function fill(stage: Stage): void {
 function toggles(show: Show): Toggle[] {
   const { facts } = show;
   return [
-    { name: "person", label: "Person", key: "Shift+m", does: "Person whose motion the robot makes", has: show.person !== null },
-    { name: "ghost", label: "Ghost of the command", key: "h", does: "Ghost of the commanded pose", has: show.ghost !== null },
-    { name: "trails", label: "Trails of hands and head", key: "Shift+t", does: "Where hands and head went in the last second", has: facts.model !== null },
-    { name: "points", label: "Point cloud", key: "Shift+p", does: "Point cloud", has: facts.clouds.length > 0 },
-    { name: "limits", label: "Joints at their limit", key: "Shift+l", does: "Colour of joints at their limit", has: facts.measured !== null },
-    { name: "balance", label: "Centre of mass", key: "Shift+b", does: "Centre of mass", has: facts.model !== null },
-    { name: "follow", label: "Follow the robot", key: "Shift+f", does: "Camera that goes along with the robot", has: facts.base !== null },
+    {
+      name: "person",
+      label: "Person",
+      key: "Shift+m",
+      does: "Person whose motion the robot makes",
+      has: show.person !== null,
+    },
+    {
+      name: "ghost",
+      label: "Ghost of the command",
+      key: "h",
+      does: "Ghost of the commanded pose",
+      has: show.ghost !== null,
+    },
+    {
+      name: "trails",
+      label: "Trails of hands and head",
+      key: "Shift+t",
+      does: "Where hands and head went in the last second",
+      has: facts.model !== null,
+    },
+    {
+      name: "points",
+      label: "Point cloud",
+      key: "Shift+p",
+      does: "Point cloud",
+      has: facts.clouds.length > 0,
+    },
+    {
+      name: "limits",
+      label: "Joints at their limit",
+      key: "Shift+l",
+      does: "Colour of joints at their limit",
+      has: facts.measured !== null,
+    },
+    {
+      name: "balance",
+      label: "Centre of mass",
+      key: "Shift+b",
+      does: "Centre of mass",
+      has: facts.model !== null,
+    },
+    {
+      name: "follow",
+      label: "Follow the robot",
+      key: "Shift+f",
+      does: "Camera that goes along with the robot",
+      has: facts.base !== null,
+    },
   ].filter((each): each is Toggle & { has: true } => each.has);
 }
 
@@ -43,8 +85,16 @@ export function SceneTools({ show, stage, shown, onShown }: SceneToolsProps) {
   };
   const next = VIEWS[(VIEWS.indexOf(view) + 1) % VIEWS.length] as View;
   useShortcuts("Robot", [
-    ...list.map(({ name, key, does }) => ({ keys: [key], does: `Show or hide: ${does}`, run: () => flip(name) })),
-    { keys: ["v"], does: "Look from the corner, the front, the side, the top", run: () => look(next) },
+    ...list.map(({ name, key, does }) => ({
+      keys: [key],
+      does: `Show or hide: ${does}`,
+      run: () => flip(name),
+    })),
+    {
+      keys: ["v"],
+      does: "Look from the corner, the front, the side, the top",
+      run: () => look(next),
+    },
     { keys: ["Shift+v"], does: "Put the camera back", run: () => look(view) },
     { keys: ["Shift+x"], does: "Let the robot fill the screen, or not", run: () => fill(stage) },
   ]);
@@ -54,7 +104,12 @@ export function SceneTools({ show, stage, shown, onShown }: SceneToolsProps) {
         {view}
       </button>
       <SceneMenu toggles={list} shown={shown} onFlip={flip} />
-      <button type="button" aria-label="Fill the screen" title="Fill the screen (Shift+x)" onClick={() => fill(stage)}>
+      <button
+        type="button"
+        aria-label="Fill the screen"
+        title="Fill the screen (Shift+x)"
+        onClick={() => fill(stage)}
+      >
         ⤢
       </button>
     </div>

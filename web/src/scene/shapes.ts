@@ -63,12 +63,17 @@ export function slimness(shape: Shape): number {
 
 function points(geometry: BufferGeometry): Vector3[] {
   const position = geometry.getAttribute("position");
-  return Array.from({ length: position.count }, (_, n) => new Vector3().fromBufferAttribute(position, n));
+  return Array.from({ length: position.count }, (_, n) =>
+    new Vector3().fromBufferAttribute(position, n),
+  );
 }
 
 function isAlike(a: Shape, b: Shape): boolean {
   const numbers = (shape: Shape) => [...shape.size, ...shape.rpy];
-  return a.type === b.type && numbers(a).every((value, place) => Math.abs(value - (numbers(b)[place] ?? 0)) < 1e-6);
+  return (
+    a.type === b.type &&
+    numbers(a).every((value, place) => Math.abs(value - (numbers(b)[place] ?? 0)) < 1e-6)
+  );
 }
 
 /** One skin around shapes of the same kind that touch: a chest is no bundle of tubes. */
@@ -77,7 +82,9 @@ export function shells(shapes: readonly Shape[]): BufferGeometry[] {
   for (const shape of shapes) {
     const near = (other: Shape) =>
       new Vector3(...shape.xyz).distanceTo(new Vector3(...other.xyz)) < 3 * slimness(shape);
-    const home = groups.find((group) => group.every((other) => isAlike(other, shape) && near(other)));
+    const home = groups.find((group) =>
+      group.every((other) => isAlike(other, shape) && near(other)),
+    );
     if (home) home.push(shape);
     else groups.push([shape]);
   }

@@ -28,7 +28,15 @@ export interface Shown {
   follow: boolean;
 }
 
-export const FIRST_SHOWN: Shown = { person: true, ghost: true, trails: false, points: true, limits: true, balance: false, follow: true };
+export const FIRST_SHOWN: Shown = {
+  person: true,
+  ghost: true,
+  trails: false,
+  points: true,
+  limits: true,
+  balance: false,
+  follow: true,
+};
 
 export class Show {
   readonly figure: Figure | null;
@@ -62,24 +70,45 @@ export class Show {
   ) {
     const track = (of: { stream: string; rate_hz: number | null; width: number } | null) =>
       of && new MotionTrack(id, of.stream, of.rate_hz, of.width, this.refresh, clock.endNs);
-    this.tracks = { measured: track(facts.measured), commanded: track(facts.commanded), base: track(facts.base) };
+    this.tracks = {
+      measured: track(facts.measured),
+      commanded: track(facts.commanded),
+      base: track(facts.base),
+    };
     this.objects = facts.objects.map((each) => ({ track: track(each) as MotionTrack, shown: -2 }));
     this.looks = makeLooks(stage.palette, stage.isFrugal);
     this.room = new Room(facts, stage.palette);
     this.balance = new Balance(stage.palette.ink);
-    this.person = facts.person && new Person(id, facts.person, stage.palette, clock.endNs, this.refresh);
+    this.person =
+      facts.person && new Person(id, facts.person, stage.palette, clock.endNs, this.refresh);
     this.figure = facts.model && new Figure(facts.model);
     this.ghost = facts.model && facts.commanded && facts.measured ? new Figure(facts.model) : null;
     const recall = facts.model && new Recall(facts.model, facts, this.tracks);
     const places = Object.values(facts.model?.end_effectors ?? {});
-    if (recall && places.length) this.trails = new Trails(recall, places, clock.startNs, ["--line-2", "--line-6", "--line-5"].map(onStage));
+    if (recall && places.length)
+      this.trails = new Trails(
+        recall,
+        places,
+        clock.startNs,
+        ["--line-2", "--line-6", "--line-5"].map(onStage),
+      );
     const colours = { low: onStage("--line-9"), high: onStage("--line-6") };
-    this.clouds = facts.clouds.map((each) => new Cloud(id, each, recall, this.refresh, colours, stage.fineness));
+    this.clouds = facts.clouds.map(
+      (each) => new Cloud(id, each, recall, this.refresh, colours, stage.fineness),
+    );
     if (this.figure) {
       this.stood.copy(this.figure.root.position);
       this.dress(this.figure);
       this.bounds.setFromObject(this.figure.root);
-      this.grippers = new Grippers(id, facts.grippers, this.figure, this.looks, stage.palette, clock.endNs, this.refresh);
+      this.grippers = new Grippers(
+        id,
+        facts.grippers,
+        this.figure,
+        this.looks,
+        stage.palette,
+        clock.endNs,
+        this.refresh,
+      );
     }
     this.enter();
     this.unsubscribe = clock.subscribe(this.refresh);
@@ -140,13 +169,25 @@ export class Show {
     this.unsubscribe();
     for (const track of Object.values(this.tracks) as (MotionTrack | null)[]) track?.close();
     for (const { track } of this.objects) track.close();
-    for (const each of [this.room, this.balance, this.person, this.trails, this.grippers, ...this.clouds]) each?.dispose();
+    for (const each of [
+      this.room,
+      this.balance,
+      this.person,
+      this.trails,
+      this.grippers,
+      ...this.clouds,
+    ])
+      each?.dispose();
     for (const geometry of this.geometries.values()) geometry.dispose();
     disposeLooks(this.looks);
   }
 
   private dress(figure: Figure): void {
-    const found = linkGeometries(figure.model, this.stage.palette, palms(figure.model, this.facts.grippers));
+    const found = linkGeometries(
+      figure.model,
+      this.stage.palette,
+      palms(figure.model, this.facts.grippers),
+    );
     for (const [name, geometry] of found) this.geometries.set(name, geometry);
     figure.dress(found, [this.looks.plain], (mesh) => {
       mesh.castShadow = true;
@@ -178,7 +219,8 @@ export class Show {
     moved = (this.grippers?.update(time) ?? false) || moved;
     moved = (this.shown.person && this.person?.update(time, this.figure)) || moved;
     if (this.person) this.person.group.visible = this.shown.person;
-    const scanned = this.shown.points && this.clouds.map((cloud) => cloud.update(time)).includes(true);
+    const scanned =
+      this.shown.points && this.clouds.map((cloud) => cloud.update(time)).includes(true);
     for (const cloud of this.clouds) cloud.points.visible = this.shown.points && cloud.shown >= 0;
     if (this.trails) {
       this.trails.group.visible = this.shown.trails;
@@ -202,7 +244,8 @@ export class Show {
     if (base && base.frame < 0) this.figure.home();
     else if (base && this.facts.base) this.figure.place(this.facts.base, base.values);
     if (this.ghost) {
-      if (asked && this.facts.commanded && asked.frame >= 0) this.ghost.pose(this.facts.commanded, asked.values);
+      if (asked && this.facts.commanded && asked.frame >= 0)
+        this.ghost.pose(this.facts.commanded, asked.values);
       this.ghost.root.visible = this.shown.ghost && this.frames.commanded >= 0;
       this.ghost.root.position.copy(this.figure.root.position);
       this.ghost.root.quaternion.copy(this.figure.root.quaternion);
@@ -246,7 +289,9 @@ export class Show {
     if (!this.figure) return;
     const tints = this.shown.limits ? tintOf(this.figure) : new Map<string, "warn" | "bad">();
     for (const mesh of this.figure.meshes) {
-      mesh.material = this.looks[mesh.name === this.chosen ? "chosen" : (tints.get(mesh.name) ?? "plain")] as Material;
+      mesh.material = this.looks[
+        mesh.name === this.chosen ? "chosen" : (tints.get(mesh.name) ?? "plain")
+      ] as Material;
     }
   }
 

@@ -2,10 +2,20 @@ import { expect, test } from "vitest";
 import { bodyOf, seenPoints, TAPER } from "./skeleton";
 
 const limbs = ["hip", "knee", "ankle", "heel", "toe", "shoulder", "elbow", "wrist", "hand"];
-const names = ["pelvis", "spine", "chest", "neck", "head", ...["left", "right"].flatMap((side) => limbs.map((limb) => `${side}_${limb}`))];
+const names = [
+  "pelvis",
+  "spine",
+  "chest",
+  "neck",
+  "head",
+  ...["left", "right"].flatMap((side) => limbs.map((limb) => `${side}_${limb}`)),
+];
 
 function joined(unseen: string[] = []): string[] {
-  const { bones } = bodyOf(names, names.map((name) => !unseen.includes(name)));
+  const { bones } = bodyOf(
+    names,
+    names.map((name) => !unseen.includes(name)),
+  );
   return bones.map(({ from, to }) => `${names[from]} ${names[to]}`);
 }
 
@@ -13,7 +23,8 @@ test("a whole person has every limb once, and both sides alike", () => {
   const found = joined();
   expect(new Set(found).size).toBe(found.length);
   expect(found).toContain("left_elbow left_wrist");
-  const sideOf = (side: string) => found.filter((bone) => bone.includes(side)).map((bone) => bone.replaceAll(side, ""));
+  const sideOf = (side: string) =>
+    found.filter((bone) => bone.includes(side)).map((bone) => bone.replaceAll(side, ""));
   expect(sideOf("left_")).toEqual(sideOf("right_"));
   expect(names.every((name) => found.some((bone) => bone.split(" ").includes(name)))).toBe(true);
 });
@@ -24,7 +35,10 @@ test("a joint that is not seen takes its limbs with it, and no limb jumps over i
   expect(found).not.toContain("left_shoulder left_wrist");
   expect(found).toContain("left_wrist left_hand");
   expect(found).toContain("right_shoulder right_elbow");
-  const { balls } = bodyOf(names, names.map((name) => name !== "left_elbow"));
+  const { balls } = bodyOf(
+    names,
+    names.map((name) => name !== "left_elbow"),
+  );
   expect(balls.some(({ at }) => names[at] === "left_elbow")).toBe(false);
 });
 
@@ -35,9 +49,14 @@ test("the trunk holds together without its middle", () => {
 });
 
 test("an end is as round as the thickest limb there", () => {
-  const { bones, balls } = bodyOf(names, names.map(() => true));
+  const { bones, balls } = bodyOf(
+    names,
+    names.map(() => true),
+  );
   const knee = names.indexOf("left_knee");
-  const radii = bones.flatMap(({ from, to, radius }) => (from === knee ? [radius] : to === knee ? [TAPER * radius] : []));
+  const radii = bones.flatMap(({ from, to, radius }) =>
+    from === knee ? [radius] : to === knee ? [TAPER * radius] : [],
+  );
   expect(radii).toHaveLength(2);
   expect(balls.find(({ at }) => at === knee)?.radius).toBe(Math.max(...radii));
 });

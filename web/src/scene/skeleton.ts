@@ -37,9 +37,14 @@ const limbs: [string, string, number][] = [
 ];
 
 /** Which points are seen: those with numbers, and with a confidence over zero where there is one. */
-export function seenPoints(points: ArrayLike<number>, confidence: ArrayLike<number> | null): boolean[] {
+export function seenPoints(
+  points: ArrayLike<number>,
+  confidence: ArrayLike<number> | null,
+): boolean[] {
   return Array.from({ length: Math.floor(points.length / 3) }, (_, n) => {
-    const isNumber = Number.isFinite((points[3 * n] as number) + (points[3 * n + 1] as number) + (points[3 * n + 2] as number));
+    const isNumber = Number.isFinite(
+      (points[3 * n] as number) + (points[3 * n + 1] as number) + (points[3 * n + 2] as number),
+    );
     return isNumber && (confidence === null || (confidence[n] ?? 0) > 0);
   });
 }

@@ -6,9 +6,9 @@ import {
   HemisphereLight,
   PCFShadowMap,
   PerspectiveCamera,
-  Scene as World,
   Vector3,
   WebGLRenderer,
+  Scene as World,
 } from "three";
 import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
 import { Floor } from "./floor";
@@ -45,8 +45,15 @@ export class Stage {
 
   constructor(private readonly parent: HTMLElement) {
     this.isFrugal = isSoftware();
-    this.renderer = new WebGLRenderer({ antialias: !this.isFrugal, alpha: false, powerPreference: "low-power" });
-    this.pace = new Pace(this.renderer.getContext() as WebGL2RenderingContext, this.isFrugal ? frugalRests : 1);
+    this.renderer = new WebGLRenderer({
+      antialias: !this.isFrugal,
+      alpha: false,
+      powerPreference: "low-power",
+    });
+    this.pace = new Pace(
+      this.renderer.getContext() as WebGL2RenderingContext,
+      this.isFrugal ? frugalRests : 1,
+    );
     this.canvas = this.renderer.domElement;
     this.renderer.shadowMap.enabled = true;
     this.renderer.shadowMap.type = this.isFrugal ? BasicShadowMap : PCFShadowMap;
@@ -135,7 +142,14 @@ export class Stage {
     this.sun.shadow.radius = 5;
     this.sun.shadow.bias = -0.0004;
     this.sun.shadow.normalBias = this.isFrugal ? 0.03 : 0.014;
-    Object.assign(this.sun.shadow.camera, { left: -1.6, right: 1.6, top: 1.6, bottom: -1.6, near: 0.5, far: 8 });
+    Object.assign(this.sun.shadow.camera, {
+      left: -1.6,
+      right: 1.6,
+      top: 1.6,
+      bottom: -1.6,
+      near: 0.5,
+      far: 8,
+    });
     this.rim.position.set(-3, 2.5, 1.6);
     this.sky.position.set(0, 0, 1);
     this.world.add(this.sun, this.sun.target, this.sky, this.rim, this.floor.group);

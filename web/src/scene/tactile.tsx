@@ -15,7 +15,12 @@ export interface TactileProps {
 /** The tactile maps of an episode, on one scale; nothing at all where there are none. */
 export function Tactile({ episode, clock }: TactileProps) {
   const answer = useAnswer((signal) => getTactile(episode.id, signal), [episode.id]);
-  if (answer.error) return <p className="tactile tactile-trouble">The tactile maps cannot be read: {answer.error.message}</p>;
+  if (answer.error)
+    return (
+      <p className="tactile tactile-trouble">
+        The tactile maps cannot be read: {answer.error.message}
+      </p>
+    );
   const maps = onOneScale(answer.value ?? []);
   if (!maps.length) return null;
   return (
@@ -34,7 +39,11 @@ export function Tactile({ episode, clock }: TactileProps) {
 function onOneScale(maps: TactileMap[]): TactileMap[] {
   return maps.map((map) => {
     const alike = maps.filter((other) => other.unit === map.unit);
-    return { ...map, low: Math.min(...alike.map((each) => each.low)), high: Math.max(...alike.map((each) => each.high)) };
+    return {
+      ...map,
+      low: Math.min(...alike.map((each) => each.low)),
+      high: Math.max(...alike.map((each) => each.high)),
+    };
   });
 }
 

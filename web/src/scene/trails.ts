@@ -1,5 +1,15 @@
 // Where hands and head went during the last second.
-import { BufferAttribute, BufferGeometry, type Color, Group, Line, LineBasicMaterial, Points, PointsMaterial, Vector3 } from "three";
+import {
+  BufferAttribute,
+  BufferGeometry,
+  type Color,
+  Group,
+  Line,
+  LineBasicMaterial,
+  Points,
+  PointsMaterial,
+  Vector3,
+} from "three";
 import type { Recall } from "./recall";
 
 const lengthNs = 1e9;
@@ -64,13 +74,20 @@ export class Trails {
     const geometry = new BufferGeometry();
     geometry.setAttribute("position", new BufferAttribute(new Float32Array(count * 3), 3));
     geometry.setAttribute("color", new BufferAttribute(new Float32Array(count * 4), 4));
-    const material = new LineBasicMaterial({ color: colour, vertexColors: true, transparent: true, depthWrite: false });
+    const material = new LineBasicMaterial({
+      color: colour,
+      vertexColors: true,
+      transparent: true,
+      depthWrite: false,
+    });
     const line = new Line(geometry, material);
     line.frustumCulled = false;
     return line;
   }
 
-  private bead(line: Line<BufferGeometry, LineBasicMaterial>): Points<BufferGeometry, PointsMaterial> {
+  private bead(
+    line: Line<BufferGeometry, LineBasicMaterial>,
+  ): Points<BufferGeometry, PointsMaterial> {
     const material = new PointsMaterial({
       color: line.material.color,
       size: 0.014,
@@ -83,7 +100,11 @@ export class Trails {
     return bead;
   }
 
-  private draw(line: Line<BufferGeometry, LineBasicMaterial>, rows: Vector3[][], place: number): void {
+  private draw(
+    line: Line<BufferGeometry, LineBasicMaterial>,
+    rows: Vector3[][],
+    place: number,
+  ): void {
     const position = line.geometry.getAttribute("position") as BufferAttribute;
     const colour = line.geometry.getAttribute("color") as BufferAttribute;
     rows.forEach((row, n) => {

@@ -19,7 +19,11 @@ const step = 8 * rad;
 
 /** The direction from what one looks at to the camera; the robot looks along x, z is up. */
 export function direction(azimuth: number, down: number): Vector3 {
-  return new Vector3(Math.sin(down) * Math.cos(azimuth), Math.sin(down) * Math.sin(azimuth), Math.cos(down));
+  return new Vector3(
+    Math.sin(down) * Math.cos(azimuth),
+    Math.sin(down) * Math.sin(azimuth),
+    Math.cos(down),
+  );
 }
 
 /** What must be in the picture: so tall and so wide about its centre, m; `turn` is where it looks, rad. */
@@ -44,7 +48,11 @@ export function refit(stage: Stage, frame: Frame): void {
 }
 
 /** How far the camera must be from a frame, for a picture `aspect` times as wide as it is high. */
-export function distance(frame: Pick<Frame, "height" | "width">, fov: number, aspect: number): number {
+export function distance(
+  frame: Pick<Frame, "height" | "width">,
+  fov: number,
+  aspect: number,
+): number {
   return (0.66 * Math.max(frame.height, frame.width / aspect)) / Math.tan((fov * rad) / 2);
 }
 
@@ -67,7 +75,10 @@ export function nudge(stage: Stage, key: string, isShift: boolean): boolean {
   };
   const way = across[key];
   if (way && isShift) stage.shift(sideways(stage, way[0], way[1], 0.06 * arm.length()));
-  else if (way) stage.camera.position.copy(stage.controls.target).add(turned(arm, way[0] * step, way[1] * step));
+  else if (way)
+    stage.camera.position
+      .copy(stage.controls.target)
+      .add(turned(arm, way[0] * step, way[1] * step));
   else if (key === "+" || key === "=") stage.camera.position.addScaledVector(arm, -0.12);
   else if (key === "-") stage.camera.position.addScaledVector(arm, 0.14);
   else return false;

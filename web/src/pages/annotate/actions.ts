@@ -1,8 +1,19 @@
 // Everything that a key or a button does on the workbench.
-import { showMoment, stopLooking } from "./play_around";
-import { beginAt, confirm, type Edge, mergeNext, moveEdge, relabel, remove, segmentAt, split } from "./segments";
-import { beside, nextOpen, stopsOf } from "./stops";
+
 import { snapped } from "./frame_line";
+import { showMoment, stopLooking } from "./play_around";
+import {
+  beginAt,
+  confirm,
+  type Edge,
+  mergeNext,
+  moveEdge,
+  relabel,
+  remove,
+  segmentAt,
+  split,
+} from "./segments";
+import { beside, nextOpen, stopsOf } from "./stops";
 import type { Bench } from "./use_bench";
 import { newId } from "./workbook";
 
@@ -41,7 +52,10 @@ export function moveTo(bench: Bench, timeNs: number, action = "drag", edge?: Edg
   const { segment, selected, content, line } = bench;
   if (!segment || !selected) return;
   const side = edge ?? selected.edge;
-  if (!bench.do(action, moveEdge(content, laneOf(bench, segment.lane), segment, side, timeNs, line))) return;
+  if (
+    !bench.do(action, moveEdge(content, laneOf(bench, segment.lane), segment, side, timeNs, line))
+  )
+    return;
   const moved = bench.book.content.segments.find((each) => each.id === segment.id);
   if (moved) showMoment(bench.clock, side === "start" ? moved.start_ns : moved.end_ns);
 }
@@ -49,14 +63,23 @@ export function moveTo(bench: Bench, timeNs: number, action = "drag", edge?: Edg
 export function nudge(bench: Bench, frames: number): void {
   const { segment, selected, line } = bench;
   if (!segment || !selected) return;
-  moveTo(bench, line.moved(selected.edge === "start" ? segment.start_ns : segment.end_ns, frames), "nudge");
+  moveTo(
+    bench,
+    line.moved(selected.edge === "start" ? segment.start_ns : segment.end_ns, frames),
+    "nudge",
+  );
 }
 
 /** Put the selected boundary where the nearest event asks for it. */
 export function snapToEvent(bench: Bench): void {
   const { segment, selected, line, events } = bench;
   if (!segment || !selected) return;
-  const event = snapped(selected.edge === "start" ? segment.start_ns : segment.end_ns, events, line, Number.POSITIVE_INFINITY);
+  const event = snapped(
+    selected.edge === "start" ? segment.start_ns : segment.end_ns,
+    events,
+    line,
+    Number.POSITIVE_INFINITY,
+  );
   if (event) moveTo(bench, line.showing(event.time_ns), "snap");
 }
 
@@ -79,7 +102,8 @@ export function splitHere(bench: Bench): void {
   const there = segmentAt(bench.content, bench.lane.name, nowNs(bench));
   const id = newId();
   stopLooking(bench.clock);
-  if (there && bench.do("split", split(there, nowNs(bench), id))) bench.select({ id, edge: "start" }, "show");
+  if (there && bench.do("split", split(there, nowNs(bench), id)))
+    bench.select({ id, edge: "start" }, "show");
 }
 
 export function mergeOn(bench: Bench): void {
@@ -90,7 +114,12 @@ export function mergeOn(bench: Bench): void {
 export function removeSelected(bench: Bench): void {
   const { segment, selected, stops } = bench;
   if (!segment || !selected) return;
-  const next = beside(stops.filter((each) => each.id !== segment.id || each.edge === selected.edge), selected, 1, segment.start_ns);
+  const next = beside(
+    stops.filter((each) => each.id !== segment.id || each.edge === selected.edge),
+    selected,
+    1,
+    segment.start_ns,
+  );
   if (!bench.do("remove", remove(bench.content, laneOf(bench, segment.lane), segment))) return;
   bench.select(next && next.id !== segment.id ? next : null, "show");
 }
@@ -106,6 +135,9 @@ export function changeLane(bench: Bench, direction: 1 | -1): void {
 
 /** Go to the next event that signals show. */
 export function toEvent(bench: Bench, direction: 1 | -1): void {
-  const times = bench.events.map((each) => bench.line.showing(each.time_ns)).filter((each) => (each - bench.clock.timeNs) * direction > 0);
-  if (times.length) showMoment(bench.clock, direction > 0 ? Math.min(...times) : Math.max(...times));
+  const times = bench.events
+    .map((each) => bench.line.showing(each.time_ns))
+    .filter((each) => (each - bench.clock.timeNs) * direction > 0);
+  if (times.length)
+    showMoment(bench.clock, direction > 0 ? Math.min(...times) : Math.max(...times));
 }

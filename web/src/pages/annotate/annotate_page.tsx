@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useState } from "react";
 import { getEvents, getTask } from "../../api/annotation";
-import type { EpisodeFacts, WorkbenchTask } from "../../api/schema";
 import { getEpisode } from "../../api/episode";
+import type { EpisodeFacts, WorkbenchTask } from "../../api/schema";
 import { useSession } from "../../api/session";
 import { getStamps } from "../../api/stamps";
 import { useAnswer } from "../../api/use_answer";
@@ -40,7 +40,15 @@ export default function AnnotatePage({ address }: { address: URL }) {
 
 function Opened({ task, episode, stamps }: Opened) {
   const { read_only } = useSession();
-  const clock = useMemo(() => new Clock(episode.start_ns, episode.end_ns, Math.max(episode.start_ns, Math.min(0, episode.end_ns))), [episode]);
+  const clock = useMemo(
+    () =>
+      new Clock(
+        episode.start_ns,
+        episode.end_ns,
+        Math.max(episode.start_ns, Math.min(0, episode.end_ns)),
+      ),
+    [episode],
+  );
   const line = useMemo(() => new FrameLine(stamps, task.end_ns), [stamps, task]);
   const events = useAnswer((signal) => getEvents(episode.id, signal), [episode.id]);
   useEffect(() => clock.setSteps(stamps, task.reference), [clock, stamps, task]);
@@ -52,7 +60,16 @@ function Opened({ task, episode, stamps }: Opened) {
       document.title = before;
     };
   }, [episode]);
-  return <Workbench task={task} episode={episode} clock={clock} line={line} events={events.value ?? []} isReadOnly={read_only} />;
+  return (
+    <Workbench
+      task={task}
+      episode={episode}
+      clock={clock}
+      line={line}
+      events={events.value ?? []}
+      isReadOnly={read_only}
+    />
+  );
 }
 
 function useSmallScreen(): boolean {

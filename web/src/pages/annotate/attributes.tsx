@@ -5,7 +5,11 @@ import { say } from "./segments";
 import type { Bench } from "./use_bench";
 
 /** The attribute that the number keys answer: the one asked for, else the first that is not said. */
-export function askedOf(bench: Bench, names: readonly string[], asked: string | null): string | null {
+export function askedOf(
+  bench: Bench,
+  names: readonly string[],
+  asked: string | null,
+): string | null {
   if (asked && names.includes(asked)) return asked;
   return names.find((name) => isUnsaid(bench.segment?.attributes[name])) ?? names[0] ?? null;
 }
@@ -24,30 +28,69 @@ export function Attributes({ bench, segment, names, asked, onAsk }: AttributesPr
   return (
     <section className="side-part" aria-label="What is asked of it">
       {names.map((name) => (
-        <Attribute key={`${segment.id} ${name}`} bench={bench} segment={segment} name={name} isAsked={name === now} onAsk={() => onAsk(name)} />
+        <Attribute
+          key={`${segment.id} ${name}`}
+          bench={bench}
+          segment={segment}
+          name={name}
+          isAsked={name === now}
+          onAsk={() => onAsk(name)}
+        />
       ))}
     </section>
   );
 }
 
-function Attribute({ bench, segment, name, isAsked, onAsk }: { bench: Bench; segment: Segment; name: string; isAsked: boolean; onAsk: () => void }) {
+function Attribute({
+  bench,
+  segment,
+  name,
+  isAsked,
+  onAsk,
+}: {
+  bench: Bench;
+  segment: Segment;
+  name: string;
+  isAsked: boolean;
+  onAsk: () => void;
+}) {
   const choices = choicesOf(bench.taxonomy, name);
   const value = segment.attributes[name];
   const set = (next: string | null) => bench.do("say", say(segment, name, next));
   return (
-    <div className="attribute" data-asked={isAsked} data-unsaid={isUnsaid(value)} role="group" aria-label={words(name)} onFocus={onAsk}>
+    <div
+      className="attribute"
+      data-asked={isAsked}
+      data-unsaid={isUnsaid(value)}
+      role="group"
+      aria-label={words(name)}
+      onFocus={onAsk}
+    >
       <span className="attribute-name">{words(name)}</span>
       {choices.length > 0 ? (
         <span className="attribute-choices">
           {choices.map((choice, place) => (
-            <button key={choice.name} type="button" aria-pressed={value === choice.name} disabled={!bench.canEdit} title={choice.definition} onClick={() => set(value === choice.name ? null : choice.name)}>
+            <button
+              key={choice.name}
+              type="button"
+              aria-pressed={value === choice.name}
+              disabled={!bench.canEdit}
+              title={choice.definition}
+              onClick={() => set(value === choice.name ? null : choice.name)}
+            >
               {isAsked && place < 9 && <kbd>{place + 1}</kbd>}
               {words(choice.name)}
             </button>
           ))}
         </span>
       ) : (
-        <FreeText bench={bench} name={name} value={isUnsaid(value) ? "" : String(value)} isAsked={isAsked} onSet={(text) => set(text.trim() || null)} />
+        <FreeText
+          bench={bench}
+          name={name}
+          value={isUnsaid(value) ? "" : String(value)}
+          isAsked={isAsked}
+          onSet={(text) => set(text.trim() || null)}
+        />
       )}
     </div>
   );
@@ -55,7 +98,9 @@ function Attribute({ bench, segment, name, isAsked, onAsk }: { bench: Bench; seg
 
 /** What was said of this elsewhere in the episode: most often it is the same again. */
 export function saidBefore(bench: Bench, name: string): string[] {
-  const said = bench.content.segments.map((each) => each.attributes[name]).filter((value) => !isUnsaid(value));
+  const said = bench.content.segments
+    .map((each) => each.attributes[name])
+    .filter((value) => !isUnsaid(value));
   return [...new Set(said.map(String))].slice(0, 9);
 }
 
@@ -73,7 +118,13 @@ function FreeText({ bench, name, value, isAsked, onSet }: FreeTextProps) {
   return (
     <span className="attribute-choices">
       {saidBefore(bench, name).map((each, place) => (
-        <button key={each} type="button" aria-pressed={value === each} disabled={!bench.canEdit} onClick={() => onSet(each)}>
+        <button
+          key={each}
+          type="button"
+          aria-pressed={value === each}
+          disabled={!bench.canEdit}
+          onClick={() => onSet(each)}
+        >
           {isAsked && <kbd>{place + 1}</kbd>}
           {words(each)}
         </button>

@@ -17,7 +17,11 @@ export function BenchHead({ bench, isHandingIn, onHandIn }: BenchHeadProps) {
     <header className="bench-head">
       <h1>
         {episode.row.task ?? "Episode"}{" "}
-        <Link className="bench-file" href={`/episodes/${encodeURIComponent(episode.id)}`} title="Open the episode with all its streams">
+        <Link
+          className="bench-file"
+          href={`/episodes/${encodeURIComponent(episode.id)}`}
+          title="Open the episode with all its streams"
+        >
           {episode.row.file}
         </Link>
       </h1>
@@ -25,23 +29,51 @@ export function BenchHead({ bench, isHandingIn, onHandIn }: BenchHeadProps) {
         {task.kind} · {task.state === "open" && work.history.done.length ? "working" : task.state}
       </span>
       {task.is_double && (
-        <span className="chip" title="Somebody else labels this episode too; neither of you sees the other's work.">
+        <span
+          className="chip"
+          title="Somebody else labels this episode too; neither of you sees the other's work."
+        >
           double
         </span>
       )}
       <SavedNote bench={bench} />
       <span className="bench-tools">
-        <span className="num muted" title={isIdle ? "The watch stands still: nobody has done anything for a minute." : "Time at work on this task"}>
+        <span
+          className="num muted"
+          title={
+            isIdle
+              ? "The watch stands still: nobody has done anything for a minute."
+              : "Time at work on this task"
+          }
+        >
           {isIdle ? "paused " : ""}
           {Math.floor(seconds / 60)}:{String(Math.floor(seconds % 60)).padStart(2, "0")}
         </span>
-        <button type="button" className="quiet" title="Undo (U)" disabled={!canEdit || !work.history.done.length} onClick={() => bench.book.undo()}>
+        <button
+          type="button"
+          className="quiet"
+          title="Undo (U)"
+          disabled={!canEdit || !work.history.done.length}
+          onClick={() => bench.book.undo()}
+        >
           Undo
         </button>
-        <button type="button" className="quiet" title="Do again (Shift+U)" disabled={!canEdit || !work.history.undone.length} onClick={() => bench.book.redo()}>
+        <button
+          type="button"
+          className="quiet"
+          title="Do again (Shift+U)"
+          disabled={!canEdit || !work.history.undone.length}
+          onClick={() => bench.book.redo()}
+        >
           Redo
         </button>
-        <button type="button" className="primary" title="Ctrl+Enter" disabled={!canEdit || isHandingIn} onClick={onHandIn}>
+        <button
+          type="button"
+          className="primary"
+          title="Ctrl+Enter"
+          disabled={!canEdit || isHandingIn}
+          onClick={onHandIn}
+        >
           Hand in
         </button>
       </span>

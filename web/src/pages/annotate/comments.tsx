@@ -30,20 +30,34 @@ export function Comments({ bench, comments }: { bench: Bench; comments: Answer<T
       setError(null);
       comments.again();
     } catch (reason) {
-      setError(`${reason instanceof Error ? reason.message : String(reason)} Your comment stays here.`);
+      setError(
+        `${reason instanceof Error ? reason.message : String(reason)} Your comment stays here.`,
+      );
     }
   };
-  const resolve = (number: number) => void resolveComment(task.id, number).then(comments.again, (reason: Error) => setError(reason.message));
+  const resolve = (number: number) =>
+    void resolveComment(task.id, number).then(comments.again, (reason: Error) =>
+      setError(reason.message),
+    );
   return (
     <section className="side-part" aria-label="Comments">
-      {!comments.value?.length && <p className="muted side-hint">No comments yet. Where a rule is unclear, say so at the moment and go on: a lead answers here.</p>}
+      {!comments.value?.length && (
+        <p className="muted side-hint">
+          No comments yet. Where a rule is unclear, say so at the moment and go on: a lead answers
+          here.
+        </p>
+      )}
       <ol className="comments">
         {comments.value?.map((each) => (
           <li key={each.number} data-resolved={each.resolved}>
             <span className="comment-head">
               <b>{each.who}</b>
               {each.time_ns !== null && (
-                <button type="button" className="quiet num" onClick={() => showMoment(clock, each.time_ns as number)}>
+                <button
+                  type="button"
+                  className="quiet num"
+                  onClick={() => showMoment(clock, each.time_ns as number)}
+                >
                   {clockText(each.time_ns, 2)} · frame {line.frameOf(each.time_ns)}
                 </button>
               )}
@@ -67,7 +81,15 @@ export function Comments({ bench, comments }: { bench: Bench; comments: Answer<T
           void send();
         }}
       >
-        <textarea id="bench-new-comment" aria-label="New comment" placeholder="A remark at this picture" rows={3} maxLength={4000} value={text} onChange={(event) => write(event.target.value)} />
+        <textarea
+          id="bench-new-comment"
+          aria-label="New comment"
+          placeholder="A remark at this picture"
+          rows={3}
+          maxLength={4000}
+          value={text}
+          onChange={(event) => write(event.target.value)}
+        />
         <button type="submit" disabled={!text.trim()}>
           Comment at this picture
         </button>

@@ -9,15 +9,25 @@ export function ConflictDialog({ bench }: { bench: Bench }) {
   const [error, setError] = useState<string | null>(null);
   const [isClosed, setClosed] = useState<string | null>(null);
   const key = conflict ? `${conflict.version}` : null;
-  if (!conflict || key === isClosed) return conflict ? <ConflictBar onOpen={() => setClosed(null)} /> : null;
-  const decide = (choice: "mine" | "theirs") => bench.book.decide(choice).catch((reason: Error) => setError(reason.message));
+  if (!conflict || key === isClosed)
+    return conflict ? <ConflictBar onOpen={() => setClosed(null)} /> : null;
+  const decide = (choice: "mine" | "theirs") =>
+    bench.book.decide(choice).catch((reason: Error) => setError(reason.message));
   const counts = new Map<string, number>();
   for (const { action } of conflict.since) counts.set(action, (counts.get(action) ?? 0) + 1);
   return (
-    <Dialog title={`${conflict.who.join(" and ")} changed this task too`} onClose={() => setClosed(key)}>
+    <Dialog
+      title={`${conflict.who.join(" and ")} changed this task too`}
+      onClose={() => setClosed(key)}
+    >
       <p>
-        Since you loaded it, {conflict.who.join(" and ")} made {conflict.since.length} {conflict.since.length === 1 ? "edit" : "edits"} (
-        {[...counts].map(([action, count]) => `${words(action)} ${count > 1 ? `${count} times` : "once"}`).join(", ")}). You have {waiting} that {waiting === 1 ? "is" : "are"} not saved yet. Nothing of either is lost until you choose.
+        Since you loaded it, {conflict.who.join(" and ")} made {conflict.since.length}{" "}
+        {conflict.since.length === 1 ? "edit" : "edits"} (
+        {[...counts]
+          .map(([action, count]) => `${words(action)} ${count > 1 ? `${count} times` : "once"}`)
+          .join(", ")}
+        ). You have {waiting} that {waiting === 1 ? "is" : "are"} not saved yet. Nothing of either
+        is lost until you choose.
       </p>
       <div className="conflict-choices">
         <button type="button" className="primary" onClick={() => void decide("mine")}>

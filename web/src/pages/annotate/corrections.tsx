@@ -15,19 +15,35 @@ const usual: Record<Correction["kind"], string[]> = {
 /** What a policy predicted at a moment, and what it should have. */
 export function Corrections({ bench }: { bench: Bench }) {
   const { content, task, clock, line, canEdit } = bench;
-  const open = predictionsOf(task.settings).filter((each) => !content.corrections.some((made) => made.time_ns === each.time_ns && made.kind === each.kind));
+  const open = predictionsOf(task.settings).filter(
+    (each) =>
+      !content.corrections.some((made) => made.time_ns === each.time_ns && made.kind === each.kind),
+  );
   const put = (prediction: Prediction) => {
-    const correction: Correction = { id: newId(), ...prediction, corrected: prediction.predicted, note: "" };
+    const correction: Correction = {
+      id: newId(),
+      ...prediction,
+      corrected: prediction.predicted,
+      note: "",
+    };
     bench.do("correct", [{ put: correction }]);
     showMoment(clock, prediction.time_ns);
   };
   const begin = (kind: Correction["kind"]) =>
-    put({ time_ns: line.timeOf(line.frameOf(clock.timeNs)), kind, predicted: Object.fromEntries(usual[kind].map((name) => [name, null])) });
+    put({
+      time_ns: line.timeOf(line.frameOf(clock.timeNs)),
+      kind,
+      predicted: Object.fromEntries(usual[kind].map((name) => [name, null])),
+    });
   return (
     <section className="side-part" aria-label="Corrections">
       {open.map((each) => (
         <p key={`${each.kind} ${each.time_ns}`} className="correction-open">
-          <button type="button" className="quiet num" onClick={() => showMoment(clock, each.time_ns)}>
+          <button
+            type="button"
+            className="quiet num"
+            onClick={() => showMoment(clock, each.time_ns)}
+          >
             {clockText(each.time_ns, 2)}
           </button>
           predicted {each.kind}
@@ -36,7 +52,11 @@ export function Corrections({ bench }: { bench: Bench }) {
           </button>
         </p>
       ))}
-      {!open.length && !content.corrections.length && <p className="muted side-hint">Where a policy predicted a grasp or an action, say here what it should have been.</p>}
+      {!open.length && !content.corrections.length && (
+        <p className="muted side-hint">
+          Where a policy predicted a grasp or an action, say here what it should have been.
+        </p>
+      )}
       {content.corrections.map((each) => (
         <CorrectionForm key={each.id} bench={bench} correction={each} />
       ))}
@@ -60,15 +80,26 @@ function CorrectionForm({ bench, correction }: { bench: Bench; correction: Corre
     const values: Predicted = { ...correction[side], [field]: readValue(text) };
     bench.do("correct", [{ put: { ...correction, [side]: values } }]);
   };
-  const names = [...new Set([...Object.keys(correction.predicted), ...Object.keys(correction.corrected)])];
+  const names = [
+    ...new Set([...Object.keys(correction.predicted), ...Object.keys(correction.corrected)]),
+  ];
   return (
     <fieldset className="correction" disabled={!bench.canEdit}>
       <legend>
         {correction.kind}{" "}
-        <button type="button" className="quiet num" onClick={() => showMoment(bench.clock, correction.time_ns)}>
+        <button
+          type="button"
+          className="quiet num"
+          onClick={() => showMoment(bench.clock, correction.time_ns)}
+        >
           {clockText(correction.time_ns, 2)} · frame {bench.line.frameOf(correction.time_ns)}
         </button>
-        <button type="button" className="quiet" aria-label="Take this correction away" onClick={() => bench.do("remove", [{ drop: correction.id }])}>
+        <button
+          type="button"
+          className="quiet"
+          aria-label="Take this correction away"
+          onClick={() => bench.do("remove", [{ drop: correction.id }])}
+        >
           ×
         </button>
       </legend>
@@ -78,11 +109,23 @@ function CorrectionForm({ bench, correction }: { bench: Bench; correction: Corre
       {names.map((field) => (
         <CorrectionRow key={field} field={field} correction={correction} onSet={set} />
       ))}
-      <input aria-label="Another value" placeholder="another…" value={name} maxLength={60} onChange={(event) => setName(event.target.value)} onBlur={() => {
-        if (name.trim()) set("corrected", name.trim(), "");
-        setName("");
-      }} />
-      <Field label="note" value={correction.note} wide onSet={(note) => bench.do("correct", [{ put: { ...correction, note } }])} />
+      <input
+        aria-label="Another value"
+        placeholder="another…"
+        value={name}
+        maxLength={60}
+        onChange={(event) => setName(event.target.value)}
+        onBlur={() => {
+          if (name.trim()) set("corrected", name.trim(), "");
+          setName("");
+        }}
+      />
+      <Field
+        label="note"
+        value={correction.note}
+        wide
+        onSet={(note) => bench.do("correct", [{ put: { ...correction, note } }])}
+      />
     </fieldset>
   );
 }
@@ -94,18 +137,49 @@ interface CorrectionRowProps {
 }
 
 function CorrectionRow({ field, correction, onSet }: CorrectionRowProps) {
-  const [predicted, corrected] = [valueText(correction.predicted[field]), valueText(correction.corrected[field])];
+  const [predicted, corrected] = [
+    valueText(correction.predicted[field]),
+    valueText(correction.corrected[field]),
+  ];
   return (
     <div className="correction-row" data-changed={predicted !== corrected}>
       <span>{field}</span>
-      <Field label={`${field}, predicted`} value={predicted} onSet={(text) => onSet("predicted", field, text)} />
-      <Field label={`${field}, corrected`} value={corrected} onSet={(text) => onSet("corrected", field, text)} />
+      <Field
+        label={`${field}, predicted`}
+        value={predicted}
+        onSet={(text) => onSet("predicted", field, text)}
+      />
+      <Field
+        label={`${field}, corrected`}
+        value={corrected}
+        onSet={(text) => onSet("corrected", field, text)}
+      />
     </div>
   );
 }
 
-function Field({ label, value, wide = false, onSet }: { label: string; value: string; wide?: boolean; onSet: (text: string) => void }) {
+function Field({
+  label,
+  value,
+  wide = false,
+  onSet,
+}: {
+  label: string;
+  value: string;
+  wide?: boolean;
+  onSet: (text: string) => void;
+}) {
   const [text, setText] = useState(value);
   useEffect(() => setText(value), [value]);
-  return <input className={wide ? "correction-note" : undefined} aria-label={label} placeholder={wide ? label : undefined} value={text} maxLength={500} onChange={(event) => setText(event.target.value)} onBlur={() => text !== value && onSet(text)} />;
+  return (
+    <input
+      className={wide ? "correction-note" : undefined}
+      aria-label={label}
+      placeholder={wide ? label : undefined}
+      value={text}
+      maxLength={500}
+      onChange={(event) => setText(event.target.value)}
+      onBlur={() => text !== value && onSet(text)}
+    />
+  );
 }

@@ -37,12 +37,16 @@ function stepped(annotation: Annotation, step: Step): Annotation {
   if ("drop" in step) held.delete(step.drop);
   else {
     if ("lane" in step.put && step.put.end_ns < step.put.start_ns) {
-      throw new EditError(`segment ${step.put.id}, got an end before its start; expected it after.`);
+      throw new EditError(
+        `segment ${step.put.id}, got an end before its start; expected it after.`,
+      );
     }
     held.set(step.put.id, step.put);
   }
   if (held.size > most) throw new EditError(`${list}, got more than ${most}; expected fewer.`);
-  const kept = [...held.values()].sort((one, other) => (one.id < other.id ? -1 : one.id > other.id ? 1 : 0));
+  const kept = [...held.values()].sort((one, other) =>
+    one.id < other.id ? -1 : one.id > other.id ? 1 : 0,
+  );
   return { ...annotation, [list]: kept };
 }
 
@@ -56,7 +60,10 @@ function checkFields(set: Partial<Annotation>): void {
     if ((field === "failure_mode" || field === "variant") && !isName) {
       throw new EditError(`${field}, expected lower-case letters, digits and _.`);
     }
-    if (field === "flags" && !(Array.isArray(value) && value.every((each) => name.test(String(each))))) {
+    if (
+      field === "flags" &&
+      !(Array.isArray(value) && value.every((each) => name.test(String(each))))
+    ) {
       throw new EditError("flags, expected lower-case letters, digits and _.");
     }
   }
@@ -64,7 +71,10 @@ function checkFields(set: Partial<Annotation>): void {
 
 function undone(annotation: Annotation, step: Step): Step {
   if ("set" in step) {
-    const before = Object.keys(step.set).map((field) => [field, annotation[field as keyof Annotation]]);
+    const before = Object.keys(step.set).map((field) => [
+      field,
+      annotation[field as keyof Annotation],
+    ]);
     return { set: Object.fromEntries(before) as Partial<Annotation> };
   }
   const id = "drop" in step ? step.drop : step.put.id;
@@ -78,10 +88,12 @@ function undone(annotation: Annotation, step: Step): Step {
 /** The list that a step changes; null when it drops what is not there. */
 function listOf(annotation: Annotation, step: { put: Item } | { drop: string }): List | null {
   const id = "drop" in step ? step.drop : step.put.id;
-  const there = lists.find((list) => (annotation[list] as Item[]).some((each) => each.id === id)) ?? null;
+  const there =
+    lists.find((list) => (annotation[list] as Item[]).some((each) => each.id === id)) ?? null;
   if ("drop" in step) return there;
   const wanted = kindOf(step.put);
-  if (there && there !== wanted) throw new EditError(`id ${id}, got one of another kind; expected a new id.`);
+  if (there && there !== wanted)
+    throw new EditError(`id ${id}, got one of another kind; expected a new id.`);
   return wanted;
 }
 

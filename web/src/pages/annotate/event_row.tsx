@@ -24,12 +24,25 @@ export function EventRow({ bench, place, snapNs }: EventRowProps) {
   const wanted = eventsOfRule(bench);
   return (
     <div className="event-row" role="list" aria-label="Events">
-      {!bench.events.length && <span className="lane-hint">The signals of this episode show no events. Go by the pictures.</span>}
+      {!bench.events.length && (
+        <span className="lane-hint">
+          The signals of this episode show no events. Go by the pictures.
+        </span>
+      )}
       {bench.events.map((event, number) => {
         const left = place(event.time_ns);
         if (left < 0 || left > 100) return null;
         const isHeld = snapNs !== null && bench.line.showing(event.time_ns) === snapNs;
-        return <Tick key={number} bench={bench} event={event} left={left} isWanted={wanted.includes(event.name)} isHeld={isHeld} />;
+        return (
+          <Tick
+            key={number}
+            bench={bench}
+            event={event}
+            left={left}
+            isWanted={wanted.includes(event.name)}
+            isHeld={isHeld}
+          />
+        );
       })}
     </div>
   );
@@ -47,7 +60,13 @@ function Tick({ bench, event, left, isWanted, isHeld }: TickProps) {
   const sure = `${Math.round(event.confidence * 100)} % sure`;
   const name = `${words(event.name)}${event.side ? `, ${event.side}` : ""}`;
   return (
-    <span role="listitem" className="event-tick" data-wanted={isWanted} data-held={isHeld} style={{ left: `${left}%`, opacity: 0.35 + 0.65 * event.confidence }}>
+    <span
+      role="listitem"
+      className="event-tick"
+      data-wanted={isWanted}
+      data-held={isHeld}
+      style={{ left: `${left}%`, opacity: 0.35 + 0.65 * event.confidence }}
+    >
       <button
         type="button"
         tabIndex={-1}

@@ -24,15 +24,28 @@ export function Filmstrip({ bench }: { bench: Bench }) {
   const time = useClockTime(clock, 200);
   const { isPlaying } = useClockState(clock);
   const stream = episode.streams.find((each) => each.path === task.reference);
-  const boundary = segment && selected ? (selected.edge === "start" ? segment.start_ns : segment.end_ns) : null;
+  const boundary =
+    segment && selected ? (selected.edge === "start" ? segment.start_ns : segment.end_ns) : null;
   const middle = line.frameOf(boundary ?? time);
   const next = nextOpen(stops, selected);
   useEffect(() => {
     // The next boundary's pictures are there before they are asked for.
-    if (next && stream?.kind === "video") new Image().src = filmstripAddress(episode.id, stream.path, stripOf(line.frameOf(next.timeNs)), perStrip, widthPx);
+    if (next && stream?.kind === "video")
+      new Image().src = filmstripAddress(
+        episode.id,
+        stream.path,
+        stripOf(line.frameOf(next.timeNs)),
+        perStrip,
+        widthPx,
+      );
   }, [next?.id, next?.timeNs]);
   if (!line.count || (stream?.kind !== "video" && stream?.kind !== "depth")) {
-    return <p className="filmstrip-none muted">This episode has no camera: boundaries go by {words(task.reference || "time")}. Look at the signals below.</p>;
+    return (
+      <p className="filmstrip-none muted">
+        This episode has no camera: boundaries go by {words(task.reference || "time")}. Look at the
+        signals below.
+      </p>
+    );
   }
   const frames = Array.from({ length: 2 * around + 1 }, (_, place) => middle - around + place);
   const aspect = (stream.shape[1] ?? 4) / (stream.shape[0] ?? 3);
@@ -42,9 +55,15 @@ export function Filmstrip({ bench }: { bench: Bench }) {
   };
   const shown = line.frameOf(time);
   return (
-    <div className="filmstrip" role="group" aria-label={boundary === null ? "Pictures around the clock" : "Pictures around the boundary"} data-live={boundary === null && isPlaying}>
+    <div
+      className="filmstrip"
+      role="group"
+      aria-label={boundary === null ? "Pictures around the clock" : "Pictures around the boundary"}
+      data-live={boundary === null && isPlaying}
+    >
       {frames.map((frame, place) => {
-        if (frame < 0 || frame >= line.count) return <span key={place} className="filmstrip-empty" style={{ aspectRatio: aspect }} />;
+        if (frame < 0 || frame >= line.count)
+          return <span key={place} className="filmstrip-empty" style={{ aspectRatio: aspect }} />;
         const first = stripOf(middle);
         const isBoundary = boundary !== null && frame === middle;
         return (
@@ -56,8 +75,16 @@ export function Filmstrip({ bench }: { bench: Bench }) {
             data-boundary={isBoundary}
             data-before={boundary !== null && frame < middle}
             aria-current={frame === shown ? "true" : undefined}
-            aria-label={boundary === null ? `Show frame ${frame}` : `Put the boundary at frame ${frame}`}
-            title={boundary === null ? `Show frame ${frame}` : isBoundary ? `Frame ${frame} is the first of ${words(segment?.label ?? "")}` : `Let it begin at frame ${frame}`}
+            aria-label={
+              boundary === null ? `Show frame ${frame}` : `Put the boundary at frame ${frame}`
+            }
+            title={
+              boundary === null
+                ? `Show frame ${frame}`
+                : isBoundary
+                  ? `Frame ${frame} is the first of ${words(segment?.label ?? "")}`
+                  : `Let it begin at frame ${frame}`
+            }
             onClick={() => choose(frame)}
           >
             <span

@@ -46,7 +46,12 @@ export class FrameLine {
 }
 
 /** The boundary that an event asks for, where one is near enough; the surest among the nearest. */
-export function snapped(timeNs: number, events: readonly EventFacts[], line: FrameLine, reachNs: number): EventFacts | null {
+export function snapped(
+  timeNs: number,
+  events: readonly EventFacts[],
+  line: FrameLine,
+  reachNs: number,
+): EventFacts | null {
   let best: EventFacts | null = null;
   let least = reachNs;
   for (const event of events) {

@@ -9,9 +9,13 @@ export function Guide({ bench, label }: { bench: Bench; label: Label | null }) {
     return (
       <section className="side-part guide" aria-label="Guidelines">
         <h3>Guidelines</h3>
-        <p>{taxonomy.guidelines ?? "The taxonomy gives no guidelines. Go by the definition of each label."}</p>
+        <p>
+          {taxonomy.guidelines ??
+            "The taxonomy gives no guidelines. Go by the definition of each label."}
+        </p>
         <p className="muted">
-          {taxonomy.name} {taxonomy.version}; boundaries within {taxonomy.tolerance_frames} frames count as the same.
+          {taxonomy.name} {taxonomy.version}; boundaries within {taxonomy.tolerance_frames} frames
+          count as the same.
         </p>
       </section>
     );
@@ -20,7 +24,9 @@ export function Guide({ bench, label }: { bench: Bench; label: Label | null }) {
     <section className="side-part guide" aria-label="Guidelines">
       <h3>{words(label.name)}</h3>
       <p>{label.definition}</p>
-      {label.starts && <RuleText title="Begins" rule={label.starts} isNow={selected?.edge === "start"} />}
+      {label.starts && (
+        <RuleText title="Begins" rule={label.starts} isNow={selected?.edge === "start"} />
+      )}
       {label.ends && <RuleText title="Ends" rule={label.ends} isNow={selected?.edge === "end"} />}
       <Examples title="For example" list={label.examples} sign="+" />
       <Examples title="Not this" list={label.not_this} sign="−" />
@@ -31,7 +37,10 @@ export function Guide({ bench, label }: { bench: Bench; label: Label | null }) {
 function RuleText({ title, rule, isNow }: { title: string; rule: Rule; isNow: boolean }) {
   return (
     <p className="guide-rule" data-now={isNow}>
-      <b>{title}</b> {rule.text} <span className="muted">Event: {[rule.event, ...rule.otherwise].map(words).join(", else ")}.</span>
+      <b>{title}</b> {rule.text}{" "}
+      <span className="muted">
+        Event: {[rule.event, ...rule.otherwise].map(words).join(", else ")}.
+      </span>
     </p>
   );
 }

@@ -21,7 +21,10 @@ export function HandedIn({ bench }: { bench: Bench }) {
   };
   return (
     <Dialog title="Handed in" onClose={() => go("/labels")}>
-      <p>Everything you said is saved. If a lead has a question, the task comes back to you with a reason.</p>
+      <p>
+        Everything you said is saved. If a lead has a question, the task comes back to you with a
+        reason.
+      </p>
       <div className="conflict-choices">
         <button type="button" ref={first} className="primary" onClick={() => void next()}>
           Next task of {bench.task.queue} <kbd>Enter</kbd>

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Annotation, Edit } from "../../api/schema";
-import { advance, begin, type History } from "./history";
 import given from "./edit_cases.json";
+import { advance, begin, type History } from "./history";
 
 const blank = given.blank as unknown as Annotation;
 const say = (text: string): Pick<Edit, "action" | "steps"> => ({

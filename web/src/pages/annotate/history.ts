@@ -20,7 +20,9 @@ export function advance(history: History, edit: Pick<Edit, "action" | "steps">):
   const back = inverse(history.content, edit);
   const content = apply(history.content, edit);
   const { done, undone } = history;
-  if (edit.action === "undo") return { content, done: done.slice(0, -1), undone: [...undone, back] };
-  if (edit.action === "redo") return { content, done: [...done, back], undone: undone.slice(0, -1) };
+  if (edit.action === "undo")
+    return { content, done: done.slice(0, -1), undone: [...undone, back] };
+  if (edit.action === "redo")
+    return { content, done: [...done, back], undone: undone.slice(0, -1) };
   return { content, done: [...done, back], undone: [] };
 }

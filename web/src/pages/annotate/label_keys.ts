@@ -12,7 +12,9 @@ export function labelKeys(lane: LabelLane): Map<string, string> {
   }
   for (const { name } of lane.labels) {
     if (taken.has(name)) continue;
-    const letter = [...name.replace(/[^a-z]/g, ""), ..."abcdefghijklmnopqrstuvwxyz"].find((each) => !keys.has(each) && !reserved.has(each));
+    const letter = [...name.replace(/[^a-z]/g, ""), ..."abcdefghijklmnopqrstuvwxyz"].find(
+      (each) => !keys.has(each) && !reserved.has(each),
+    );
     if (letter) keys.set(letter, name);
   }
   return keys;
@@ -27,15 +29,26 @@ export function keyOf(lane: LabelLane, label: string): string | null {
 }
 
 export function labelOf(taxonomy: Taxonomy, lane: string, name: string): Label | null {
-  return taxonomy.lanes.find((each) => each.name === lane)?.labels.find((each) => each.name === name) ?? null;
+  return (
+    taxonomy.lanes.find((each) => each.name === lane)?.labels.find((each) => each.name === name) ??
+    null
+  );
 }
 
 /** What an attribute may be; an empty list means that it is written freely. */
-export function choicesOf(taxonomy: Taxonomy, attribute: string): Pick<Choice, "name" | "definition">[] {
+export function choicesOf(
+  taxonomy: Taxonomy,
+  attribute: string,
+): Pick<Choice, "name" | "definition">[] {
   if (attribute === "grasp_type") return taxonomy.grasp_types;
   if (attribute === "discrepancy") return taxonomy.discrepancies;
-  if (attribute === "object") return taxonomy.objects.map(({ name, description }) => ({ name, definition: description }));
-  if (attribute === "hand") return ["left", "right", "both"].map((name) => ({ name, definition: `The ${name} hand${name === "both" ? "s" : ""}.` }));
+  if (attribute === "object")
+    return taxonomy.objects.map(({ name, description }) => ({ name, definition: description }));
+  if (attribute === "hand")
+    return ["left", "right", "both"].map((name) => ({
+      name,
+      definition: `The ${name} hand${name === "both" ? "s" : ""}.`,
+    }));
   return [];
 }
 

@@ -20,16 +20,32 @@ export function LabelPanel({ bench, asked, onAsk }: LabelPanelProps) {
       <section className="side-part" aria-label="Labels">
         <h3>
           {lane.title}
-          <span className="muted">{segment ? ` · frame ${line.frameOf(segment.start_ns)} to ${line.frameOf(segment.end_ns)}` : " · nothing selected"}</span>
+          <span className="muted">
+            {segment
+              ? ` · frame ${line.frameOf(segment.start_ns)} to ${line.frameOf(segment.end_ns)}`
+              : " · nothing selected"}
+          </span>
         </h3>
         <div className="label-buttons">
           {lane.labels.map((each) => (
             <LabelButton key={each.name} bench={bench} lane={lane} label={each} />
           ))}
         </div>
-        {!segment && bench.canEdit && <p className="muted side-hint">A key begins its label at the picture on the screen. Enter goes to the next boundary.</p>}
+        {!segment && bench.canEdit && (
+          <p className="muted side-hint">
+            A key begins its label at the picture on the screen. Enter goes to the next boundary.
+          </p>
+        )}
       </section>
-      {segment && label && label.attributes.length > 0 && <Attributes bench={bench} segment={segment} names={label.attributes} asked={asked} onAsk={onAsk} />}
+      {segment && label && label.attributes.length > 0 && (
+        <Attributes
+          bench={bench}
+          segment={segment}
+          names={label.attributes}
+          asked={asked}
+          onAsk={onAsk}
+        />
+      )}
       <Guide bench={bench} label={label} />
     </>
   );

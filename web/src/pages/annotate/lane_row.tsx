@@ -17,7 +17,14 @@ const sure = 0.9;
 export function LaneRow({ bench, lane, segments, place }: LaneRowProps) {
   const isActive = bench.lane.name === lane.name;
   return (
-    <div className="lane-row" data-lane={lane.name} data-tiles={lane.tiles} data-active={isActive} role="list" aria-label={lane.title}>
+    <div
+      className="lane-row"
+      data-lane={lane.name}
+      data-tiles={lane.tiles}
+      data-active={isActive}
+      role="list"
+      aria-label={lane.title}
+    >
       {!segments.length && <span className="lane-hint">{hintOf(bench, lane, isActive)}</span>}
       {segments.map((segment) => (
         <LaneSegment key={segment.id} bench={bench} lane={lane} segment={segment} place={place} />
@@ -28,20 +35,33 @@ export function LaneRow({ bench, lane, segments, place }: LaneRowProps) {
 
 function hintOf({ canEdit }: Bench, lane: LabelLane, isActive: boolean): string {
   if (!canEdit || !isActive) return "";
-  return lane.tiles ? "Press the key of a label where it begins." : "Drag to mark something, or press the key of a label.";
+  return lane.tiles
+    ? "Press the key of a label where it begins."
+    : "Drag to mark something, or press the key of a label.";
 }
 
-function LaneSegment({ bench, lane, segment, place }: Omit<LaneRowProps, "segments"> & { segment: Segment }) {
+function LaneSegment({
+  bench,
+  lane,
+  segment,
+  place,
+}: Omit<LaneRowProps, "segments"> & { segment: Segment }) {
   const { line, selected, taxonomy } = bench;
   const [from, to] = [place(segment.start_ns), place(segment.end_ns)];
   if (to < -1 || from > 101) return null;
   // What begins before the window shows its name at the edge of it.
   const [left, right] = [Math.max(from, 0), Math.min(to, 100)];
   const isSelected = selected?.id === segment.id;
-  const unsaid = (labelOf(taxonomy, lane.name, segment.label)?.attributes ?? []).filter((name) => isUnsaid(segment.attributes[name]));
-  const state = segment.confirmed ? "" : `, proposed${segment.confidence === null ? "" : `, ${Math.round(segment.confidence * 100)} % sure`}`;
+  const unsaid = (labelOf(taxonomy, lane.name, segment.label)?.attributes ?? []).filter((name) =>
+    isUnsaid(segment.attributes[name]),
+  );
+  const state = segment.confirmed
+    ? ""
+    : `, proposed${segment.confidence === null ? "" : `, ${Math.round(segment.confidence * 100)} % sure`}`;
   const name = `${words(segment.label)}, frame ${line.frameOf(segment.start_ns)} to ${line.frameOf(segment.end_ns)}${state}`;
-  const said = Object.values(segment.attributes).filter((value) => !isUnsaid(value)).map((value) => words(String(value)));
+  const said = Object.values(segment.attributes)
+    .filter((value) => !isUnsaid(value))
+    .map((value) => words(String(value)));
   return (
     <div
       className="lane-segment"
@@ -49,18 +69,49 @@ function LaneSegment({ bench, lane, segment, place }: Omit<LaneRowProps, "segmen
       data-segment={segment.id}
       data-confirmed={segment.confirmed}
       data-selected={isSelected}
-      style={{ left: `${left}%`, width: `max(3px, ${right - left}%)`, "--ink-of": inkOf(lane, segment.label) } as React.CSSProperties}
+      style={
+        {
+          left: `${left}%`,
+          width: `max(3px, ${right - left}%)`,
+          "--ink-of": inkOf(lane, segment.label),
+        } as React.CSSProperties
+      }
       title={`${name}${said.length ? ` · ${said.join(", ")}` : ""}${unsaid.length ? ` · not said: ${unsaid.map(words).join(", ")}` : ""}`}
     >
-      <button type="button" className="lane-body" data-body={segment.id} aria-label={name} aria-pressed={isSelected} onClick={(event) => event.detail === 0 && bench.select({ id: segment.id, edge: "start" })}>
+      <button
+        type="button"
+        className="lane-body"
+        data-body={segment.id}
+        aria-label={name}
+        aria-pressed={isSelected}
+        onClick={(event) => event.detail === 0 && bench.select({ id: segment.id, edge: "start" })}
+      >
         <span className="lane-label">{words(segment.label)}</span>
         {!segment.confirmed && segment.confidence !== null && segment.confidence < sure && (
           <span className="lane-sure num">{Math.round(segment.confidence * 100)} %</span>
         )}
-        {segment.confirmed && unsaid.length > 0 && <span className="lane-unsaid" aria-label="something is not said">•</span>}
+        {segment.confirmed && unsaid.length > 0 && (
+          <span className="lane-unsaid" aria-label="something is not said">
+            •
+          </span>
+        )}
       </button>
-      {from >= 0 && <span className="lane-handle lane-handle-start" data-edge="start" data-of={segment.id} aria-hidden />}
-      {!lane.tiles && to <= 100 && <span className="lane-handle lane-handle-end" data-edge="end" data-of={segment.id} aria-hidden />}
+      {from >= 0 && (
+        <span
+          className="lane-handle lane-handle-start"
+          data-edge="start"
+          data-of={segment.id}
+          aria-hidden
+        />
+      )}
+      {!lane.tiles && to <= 100 && (
+        <span
+          className="lane-handle lane-handle-end"
+          data-edge="end"
+          data-of={segment.id}
+          aria-hidden
+        />
+      )}
     </div>
   );
 }

@@ -1,11 +1,11 @@
 import { useMemo, useRef, useState } from "react";
 import type { LabelLane } from "../../api/schema";
+import type { Clock } from "../../player/clock";
 import { useInks } from "../../plots/inks";
 import { PlotCursors } from "../../plots/plot_cursors";
 import { TimeAxis } from "../../plots/time_axis";
 import { useWindow } from "../../plots/use_window";
 import { type ViewWindow, windowOf } from "../../plots/window";
-import type { Clock } from "../../player/clock";
 import { EventRow } from "./event_row";
 import { LaneRow } from "./lane_row";
 import "./lanes.css";
@@ -27,8 +27,12 @@ export function Lanes({ bench }: { bench: Bench }) {
   const { segment, selected, taxonomy } = bench;
   const place = (timeNs: number) => ((timeNs - view.startNs) / view.spanNs) * 100;
   const held = content.segments.find((each) => each.id === segment?.id);
-  const boundary = held && selected ? (selected.edge === "start" ? held.start_ns : held.end_ns) : null;
-  const rows = useMemo(() => taxonomy.lanes.map((lane) => [lane, inLane(content, lane.name)] as const), [taxonomy, content]);
+  const boundary =
+    held && selected ? (selected.edge === "start" ? held.start_ns : held.end_ns) : null;
+  const rows = useMemo(
+    () => taxonomy.lanes.map((lane) => [lane, inLane(content, lane.name)] as const),
+    [taxonomy, content],
+  );
   return (
     <div className="lanes" role="group" aria-label="Lanes">
       <div className="lanes-area" ref={area} {...drag.listeners}>
@@ -50,7 +54,13 @@ export function Lanes({ bench }: { bench: Bench }) {
         <Zoom clock={bench.clock} view={view} />
         <span className="lanes-events-name muted">Events that signals show</span>
         {rows.map(([lane, segments]) => (
-          <LaneName key={lane.name} bench={bench} lane={lane} count={segments.length} open={segments.filter((each) => !each.confirmed).length} />
+          <LaneName
+            key={lane.name}
+            bench={bench}
+            lane={lane}
+            count={segments.length}
+            open={segments.filter((each) => !each.confirmed).length}
+          />
         ))}
       </div>
     </div>
@@ -59,30 +69,67 @@ export function Lanes({ bench }: { bench: Bench }) {
 
 /** The keys for this are those of the plots, which have the same window. */
 function Zoom({ clock, view }: { clock: Clock; view: ViewWindow }) {
-  const zoom = (factor: number) => view.zoom(Math.min(Math.max(clock.timeNs, view.startNs), view.endNs), factor);
+  const zoom = (factor: number) =>
+    view.zoom(Math.min(Math.max(clock.timeNs, view.startNs), view.endNs), factor);
   return (
     <span className="lanes-zoom" role="group" aria-label="Zoom of lanes and plots">
-      <button type="button" className="quiet" aria-label="Zoom out" title="Zoom out (Shift+Z)" disabled={view.isWhole} onClick={() => zoom(2)}>
+      <button
+        type="button"
+        className="quiet"
+        aria-label="Zoom out"
+        title="Zoom out (Shift+Z)"
+        disabled={view.isWhole}
+        onClick={() => zoom(2)}
+      >
         −
       </button>
-      <button type="button" className="quiet" aria-label="Zoom in" title="Zoom in (Z), or turn the wheel" onClick={() => zoom(0.5)}>
+      <button
+        type="button"
+        className="quiet"
+        aria-label="Zoom in"
+        title="Zoom in (Z), or turn the wheel"
+        onClick={() => zoom(0.5)}
+      >
         +
       </button>
-      <button type="button" className="quiet" title="Show the whole episode (0)" disabled={view.isWhole} onClick={() => view.reset()}>
+      <button
+        type="button"
+        className="quiet"
+        title="Show the whole episode (0)"
+        disabled={view.isWhole}
+        onClick={() => view.reset()}
+      >
         Whole
       </button>
     </span>
   );
 }
 
-function LaneName({ bench, lane, count, open }: { bench: Bench; lane: LabelLane; count: number; open: number }) {
+function LaneName({
+  bench,
+  lane,
+  count,
+  open,
+}: {
+  bench: Bench;
+  lane: LabelLane;
+  count: number;
+  open: number;
+}) {
   const isActive = bench.lane.name === lane.name;
   const choose = () => {
     bench.select(null);
     bench.setLane(lane.name);
   };
   return (
-    <button type="button" className="quiet lanes-name" data-tiles={lane.tiles} aria-pressed={isActive} title={`Work in ${lane.title}: its labels have the keys`} onClick={choose}>
+    <button
+      type="button"
+      className="quiet lanes-name"
+      data-tiles={lane.tiles}
+      aria-pressed={isActive}
+      title={`Work in ${lane.title}: its labels have the keys`}
+      onClick={choose}
+    >
       <span>{lane.title}</span>
       <span className="muted num">{open ? `${open} to confirm` : count || ""}</span>
     </button>

@@ -44,7 +44,9 @@ export function Missing({ bench, missing, onTab }: MissingProps) {
     const stop = bench.stops
       .filter((each) => Math.abs(each.timeNs - at) < 2e6)
       .sort((a, b) => Number(a.confirmed) - Number(b.confirmed))
-      .find((each) => sentence.includes(bench.content.segments.find(({ id }) => id === each.id)?.label ?? "\n"));
+      .find((each) =>
+        sentence.includes(bench.content.segments.find(({ id }) => id === each.id)?.label ?? "\n"),
+      );
     if (stop) bench.select(stop, "show");
     else {
       bench.select(null);
@@ -60,11 +62,17 @@ export function Missing({ bench, missing, onTab }: MissingProps) {
       <h3>
         What is missing <span className="chip num">{rest.length + Number(open > 0)}</span>
       </h3>
-      {!missing.length && <p className="missing-none">Nothing: it can be handed in (Ctrl+Enter).</p>}
+      {!missing.length && (
+        <p className="missing-none">Nothing: it can be handed in (Ctrl+Enter).</p>
+      )}
       <ul>
         {open > 0 && (
           <li>
-            <button type="button" className="quiet" onClick={() => accept({ ...bench, segment: null, selected: null })}>
+            <button
+              type="button"
+              className="quiet"
+              onClick={() => accept({ ...bench, segment: null, selected: null })}
+            >
               {open === 1 ? "One proposal is" : `${open} proposals are`} not confirmed yet.
             </button>
           </li>

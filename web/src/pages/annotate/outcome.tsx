@@ -10,30 +10,61 @@ const flags: { name: string; title: string }[] = [
 /** How it ended, and why it failed; variant and flags of the whole episode. */
 export function Outcome({ bench }: { bench: Bench }) {
   const { content, taxonomy, episode, canEdit } = bench;
-  const need = taxonomy.requirements.find((each) => each.task === episode.row.task) ?? taxonomy.requirements.find((each) => each.task === "*");
+  const need =
+    taxonomy.requirements.find((each) => each.task === episode.row.task) ??
+    taxonomy.requirements.find((each) => each.task === "*");
   const variants = need?.variants ?? [];
   const setOutcome = (outcome: "success" | "failure") => {
     const next = content.outcome === outcome ? null : outcome;
-    bench.do("outcome", [{ set: next === "failure" ? { outcome: next } : { outcome: next, failure_mode: null } }]);
+    bench.do("outcome", [
+      { set: next === "failure" ? { outcome: next } : { outcome: next, failure_mode: null } },
+    ]);
   };
   const flip = (name: string) =>
-    bench.do("flag", [{ set: { flags: content.flags.includes(name) ? content.flags.filter((each) => each !== name) : [...content.flags, name] } }]);
+    bench.do("flag", [
+      {
+        set: {
+          flags: content.flags.includes(name)
+            ? content.flags.filter((each) => each !== name)
+            : [...content.flags, name],
+        },
+      },
+    ]);
   return (
     <section className="side-part" aria-label="Outcome">
       <h3>Outcome</h3>
       <div className="outcome-buttons">
         {(["success", "failure"] as const).map((each) => (
-          <button key={each} type="button" className={`outcome-${each}`} aria-pressed={content.outcome === each} disabled={!canEdit} onClick={() => setOutcome(each)}>
+          <button
+            key={each}
+            type="button"
+            className={`outcome-${each}`}
+            aria-pressed={content.outcome === each}
+            disabled={!canEdit}
+            onClick={() => setOutcome(each)}
+          >
             {words(each)}
           </button>
         ))}
       </div>
       {content.outcome === "failure" && (
-        <div className="attribute" role="group" aria-label="failure mode" data-unsaid={content.failure_mode === null}>
+        <div
+          className="attribute"
+          role="group"
+          aria-label="failure mode"
+          data-unsaid={content.failure_mode === null}
+        >
           <span className="attribute-name">why</span>
           <span className="attribute-choices">
             {taxonomy.failure_modes.map((mode) => (
-              <button key={mode.name} type="button" aria-pressed={content.failure_mode === mode.name} disabled={!canEdit} title={mode.definition} onClick={() => bench.do("outcome", [{ set: { failure_mode: mode.name } }])}>
+              <button
+                key={mode.name}
+                type="button"
+                aria-pressed={content.failure_mode === mode.name}
+                disabled={!canEdit}
+                title={mode.definition}
+                onClick={() => bench.do("outcome", [{ set: { failure_mode: mode.name } }])}
+              >
                 {words(mode.name)}
               </button>
             ))}
@@ -43,7 +74,13 @@ export function Outcome({ bench }: { bench: Bench }) {
       {variants.length > 0 && (
         <label className="outcome-variant">
           Variant
-          <select value={content.variant ?? ""} disabled={!canEdit} onChange={(event) => bench.do("variant", [{ set: { variant: event.target.value || null } }])}>
+          <select
+            value={content.variant ?? ""}
+            disabled={!canEdit}
+            onChange={(event) =>
+              bench.do("variant", [{ set: { variant: event.target.value || null } }])
+            }
+          >
             <option value="">not said</option>
             {variants.map((each) => (
               <option key={each} value={each}>
@@ -56,7 +93,13 @@ export function Outcome({ bench }: { bench: Bench }) {
       <div className="outcome-flags" role="group" aria-label="Flags">
         {flags.map(({ name, title }) => (
           <label key={name}>
-            <input type="checkbox" checked={content.flags.includes(name)} disabled={!canEdit} onChange={() => flip(name)} /> {title}
+            <input
+              type="checkbox"
+              checked={content.flags.includes(name)}
+              disabled={!canEdit}
+              onChange={() => flip(name)}
+            />{" "}
+            {title}
           </label>
         ))}
       </div>

@@ -13,7 +13,8 @@ export function ReadOnly({ task, stamps }: { task: WorkbenchTask; stamps: ArrayL
   return (
     <div className="bench-small">
       <p className="bench-bar" role="status">
-        Labelling needs a screen at least 900 pixels wide, to tell one frame from the next. Here you can read what was said.
+        Labelling needs a screen at least 900 pixels wide, to tell one frame from the next. Here you
+        can read what was said.
       </p>
       {taxonomy.lanes.map((lane) => {
         const segments = inLane(content, lane.name);
@@ -23,11 +24,15 @@ export function ReadOnly({ task, stamps }: { task: WorkbenchTask; stamps: ArrayL
             <h2>{lane.title}</h2>
             <ul className="bench-small-list">
               {segments.map((each) => (
-                <li key={each.id} style={{ "--ink-of": inkOf(lane, each.label) } as React.CSSProperties}>
+                <li
+                  key={each.id}
+                  style={{ "--ink-of": inkOf(lane, each.label) } as React.CSSProperties}
+                >
                   <span className="label-dot" aria-hidden />
                   <b>{words(each.label)}</b>
                   <span className="muted num">
-                    {clockText(each.start_ns, 2)} to {clockText(each.end_ns, 2)}, frame {line.frameOf(each.start_ns)} to {line.frameOf(each.end_ns)}
+                    {clockText(each.start_ns, 2)} to {clockText(each.end_ns, 2)}, frame{" "}
+                    {line.frameOf(each.start_ns)} to {line.frameOf(each.end_ns)}
                   </span>
                   {!each.confirmed && <span className="chip">proposed</span>}
                 </li>

@@ -18,15 +18,36 @@ export function SavedNote({ bench }: { bench: Bench }) {
     );
   }
   const state = !waiting ? "saved" : isAway ? "away" : "sending";
-  const text = !waiting ? "saved" : isAway ? `${edits} ${waiting === 1 ? "waits" : "wait"} for the server` : "saving…";
+  const text = !waiting
+    ? "saved"
+    : isAway
+      ? `${edits} ${waiting === 1 ? "waits" : "wait"} for the server`
+      : "saving…";
   return (
-    <span className="saved-note" data-state={state} data-waiting={waiting} role="status" title={waiting ? "They are kept in this browser and sent as soon as the server answers." : "The server has every edit."}>
+    <span
+      className="saved-note"
+      data-state={state}
+      data-waiting={waiting}
+      role="status"
+      title={
+        waiting
+          ? "They are kept in this browser and sent as soon as the server answers."
+          : "The server has every edit."
+      }
+    >
       <span aria-hidden>{!waiting ? "✓" : "•"}</span> {text}
-      {waiting > 0 && !isSafe && <b> Keep this window open: the browser has no room to keep them.</b>}
+      {waiting > 0 && !isSafe && (
+        <b> Keep this window open: the browser has no room to keep them.</b>
+      )}
       {said && (
         <span className="saved-said">
           {said}
-          <button type="button" className="quiet" aria-label="Close this message" onClick={() => bench.book.hush()}>
+          <button
+            type="button"
+            className="quiet"
+            aria-label="Close this message"
+            onClick={() => bench.book.hush()}
+          >
             ×
           </button>
         </span>

@@ -4,7 +4,17 @@ import type { Annotation, EventFacts, LabelLane, Segment } from "../../api/schem
 import { apply } from "./edit";
 import given from "./edit_cases.json";
 import { FrameLine, snapped } from "./frame_line";
-import { beginAt, draw, inLane, mergeNext, moveEdge, newSegment, relabel, remove, split } from "./segments";
+import {
+  beginAt,
+  draw,
+  inLane,
+  mergeNext,
+  moveEdge,
+  newSegment,
+  relabel,
+  remove,
+  split,
+} from "./segments";
 import { nextOpen, stopsOf } from "./stops";
 
 const blank = given.blank as unknown as Annotation;
@@ -14,10 +24,30 @@ const line = new FrameLine(
   1000,
 );
 const label = (name: string, attributes: string[] = []) => ({
-  name, attributes, definition: "", parent: null, starts: null, ends: null, examples: [], not_this: [], key: null,
+  name,
+  attributes,
+  definition: "",
+  parent: null,
+  starts: null,
+  ends: null,
+  examples: [],
+  not_this: [],
+  key: null,
 });
-const phases: LabelLane = { name: "phase", kind: "phase", title: "Phases", tiles: true, labels: [label("rest"), label("reach", ["hand"]), label("grasp", ["hand", "object"])] };
-const marks: LabelLane = { name: "quality", kind: "quality", title: "Quality", tiles: false, labels: [label("regrasp")] };
+const phases: LabelLane = {
+  name: "phase",
+  kind: "phase",
+  title: "Phases",
+  tiles: true,
+  labels: [label("rest"), label("reach", ["hand"]), label("grasp", ["hand", "object"])],
+};
+const marks: LabelLane = {
+  name: "quality",
+  kind: "quality",
+  title: "Quality",
+  tiles: false,
+  labels: [label("regrasp")],
+};
 const tiled: Annotation = {
   ...blank,
   segments: [
@@ -26,14 +56,18 @@ const tiled: Annotation = {
     newSegment("c", "phase", "grasp", 600, 1000),
   ],
 };
-const seen = (content: Annotation, lane = "phase") => inLane(content, lane).map((each) => [each.label, each.start_ns, each.end_ns]);
+const seen = (content: Annotation, lane = "phase") =>
+  inLane(content, lane).map((each) => [each.label, each.start_ns, each.end_ns]);
 const done = (content: Annotation, steps: Step[]) => apply(content, { steps });
-const of = (content: Annotation, id: string) => content.segments.find((each) => each.id === id) as Segment;
+const of = (content: Annotation, id: string) =>
+  content.segments.find((each) => each.id === id) as Segment;
 let count = 0;
 const id = () => `new${(count += 1)}`;
 
 test("times and frames lead to each other, and the end of the last frame counts", () => {
-  expect([0, 33, 34, 66, 67, 999, 1000].map((time) => line.frameOf(time))).toEqual([0, 1, 1, 1, 2, 29, 30]);
+  expect([0, 33, 34, 66, 67, 999, 1000].map((time) => line.frameOf(time))).toEqual([
+    0, 1, 1, 1, 2, 29, 30,
+  ]);
   expect(line.nearest(51)).toBe(67);
   expect(line.nearest(40)).toBe(33);
   expect(line.moved(33, 1)).toBe(67);
@@ -44,7 +78,11 @@ test("times and frames lead to each other, and the end of the last frame counts"
 
 test("moving a boundary moves it for both neighbours", () => {
   const after = done(tiled, moveEdge(tiled, phases, of(tiled, "b"), "start", 340, line));
-  expect(seen(after)).toEqual([["rest", 0, 333], ["reach", 333, 600], ["grasp", 600, 1000]]);
+  expect(seen(after)).toEqual([
+    ["rest", 0, 333],
+    ["reach", 333, 600],
+    ["grasp", 600, 1000],
+  ]);
 });
 
 test("a boundary stops one frame before the next", () => {
@@ -56,18 +94,28 @@ test("a boundary stops one frame before the next", () => {
 
 test("the last end can reach the end of the last frame", () => {
   const short = done(tiled, moveEdge(tiled, phases, of(tiled, "c"), "end", 900, line));
-  expect(of(done(short, moveEdge(short, phases, of(short, "c"), "end", 1200, line)), "c").end_ns).toBe(1000);
+  expect(
+    of(done(short, moveEdge(short, phases, of(short, "c"), "end", 1200, line)), "c").end_ns,
+  ).toBe(1000);
 });
 
 test("a label key in the middle of a phase begins another there", () => {
   const after = done(tiled, beginAt(tiled, phases, "grasp", 400, "n", line));
-  expect(seen(after)).toEqual([["rest", 0, 300], ["reach", 300, 400], ["grasp", 400, 600], ["grasp", 600, 1000]]);
+  expect(seen(after)).toEqual([
+    ["rest", 0, 300],
+    ["reach", 300, 400],
+    ["grasp", 400, 600],
+    ["grasp", 600, 1000],
+  ]);
 });
 
 test("an empty lane is filled to the end, one key per boundary", () => {
   let now = done(blank, beginAt(blank, phases, "rest", 0, "x", line));
   now = done(now, beginAt(now, phases, "reach", 333, "y", line));
-  expect(seen(now)).toEqual([["rest", 0, 333], ["reach", 333, 1000]]);
+  expect(seen(now)).toEqual([
+    ["rest", 0, 333],
+    ["reach", 333, 1000],
+  ]);
 });
 
 test("splitting keeps both halves, merging undoes it", () => {
@@ -78,35 +126,66 @@ test("splitting keeps both halves, merging undoes it", () => {
 });
 
 test("what is taken away leaves no gap in a lane that tiles", () => {
-  expect(seen(done(tiled, remove(tiled, phases, of(tiled, "b"))))).toEqual([["rest", 0, 600], ["grasp", 600, 1000]]);
-  expect(seen(done(tiled, remove(tiled, phases, of(tiled, "a"))))).toEqual([["reach", 0, 600], ["grasp", 600, 1000]]);
+  expect(seen(done(tiled, remove(tiled, phases, of(tiled, "b"))))).toEqual([
+    ["rest", 0, 600],
+    ["grasp", 600, 1000],
+  ]);
+  expect(seen(done(tiled, remove(tiled, phases, of(tiled, "a"))))).toEqual([
+    ["reach", 0, 600],
+    ["grasp", 600, 1000],
+  ]);
 });
 
 test("drawing over phases trims, splits and covers them", () => {
-  expect(seen(done(tiled, draw(tiled, phases, "grasp", 200, 700, id)))).toEqual([["rest", 0, 200], ["grasp", 200, 700], ["grasp", 700, 1000]]);
-  expect(seen(done(tiled, draw(tiled, phases, "grasp", 33, 100, id)))).toEqual([["rest", 0, 33], ["grasp", 33, 100], ["rest", 100, 300], ["reach", 300, 600], ["grasp", 600, 1000]]);
+  expect(seen(done(tiled, draw(tiled, phases, "grasp", 200, 700, id)))).toEqual([
+    ["rest", 0, 200],
+    ["grasp", 200, 700],
+    ["grasp", 700, 1000],
+  ]);
+  expect(seen(done(tiled, draw(tiled, phases, "grasp", 33, 100, id)))).toEqual([
+    ["rest", 0, 33],
+    ["grasp", 33, 100],
+    ["rest", 100, 300],
+    ["reach", 300, 600],
+    ["grasp", 600, 1000],
+  ]);
 });
 
 test("marks that do not tile keep to their gap", () => {
   const one = done(blank, draw(blank, marks, "regrasp", 100, 200, id));
   const two = done(one, draw(one, marks, "regrasp", 33, 500, id));
-  expect(seen(two, "quality")).toEqual([["regrasp", 33, 100], ["regrasp", 100, 200]]);
+  expect(seen(two, "quality")).toEqual([
+    ["regrasp", 33, 100],
+    ["regrasp", 100, 200],
+  ]);
 });
 
 test("another label keeps what it asks for too", () => {
   const grasp = { ...of(tiled, "c"), attributes: { hand: "left", object: "box" } };
-  expect(relabel(grasp, "reach", phases)).toEqual([{ put: { ...grasp, label: "reach", attributes: { hand: "left" } } }]);
+  expect(relabel(grasp, "reach", phases)).toEqual([
+    { put: { ...grasp, label: "reach", attributes: { hand: "left" } } },
+  ]);
 });
 
 test("snapping takes the frame that shows the nearest event, within reach only", () => {
-  const event = (time_ns: number): EventFacts => ({ time_ns, name: "contact_begins", side: "", stream: "", confidence: 1, uncertainty_ns: 0 });
+  const event = (time_ns: number): EventFacts => ({
+    time_ns,
+    name: "contact_begins",
+    side: "",
+    stream: "",
+    confidence: 1,
+    uncertainty_ns: 0,
+  });
   const events = [event(210), event(505)];
   expect(snapped(240, events, line, 40)?.time_ns).toBe(210);
   expect(snapped(300, events, line, 40)).toBeNull();
 });
 
 test("verifying goes from one unconfirmed boundary to the next and ends", () => {
-  const open = { ...tiled, segments: tiled.segments.map((each) => ({ ...each, confirmed: each.id === "b" })) };
+  const open = {
+    ...tiled,
+    segments: tiled.segments.map((each) => ({ ...each, confirmed: each.id === "b" })),
+  };
   const stops = stopsOf(open, { lanes: [phases, marks] } as never);
   expect(nextOpen(stops, null)?.id).toBe("a");
   expect(nextOpen(stops, { id: "a", edge: "start" })?.id).toBe("c");

@@ -13,35 +13,87 @@ export function inLane(content: Annotation, lane: string): Segment[] {
 }
 
 export function segmentAt(content: Annotation, lane: string, timeNs: number): Segment | null {
-  return inLane(content, lane).find((each) => each.start_ns <= timeNs && timeNs < each.end_ns) ?? null;
+  return (
+    inLane(content, lane).find((each) => each.start_ns <= timeNs && timeNs < each.end_ns) ?? null
+  );
 }
 
-export function newSegment(id: string, lane: string, label: string, startNs: number, endNs: number): Segment {
-  return { id, lane, label, start_ns: startNs, end_ns: endNs, attributes: {}, source: "person", confirmed: true, confidence: null };
+export function newSegment(
+  id: string,
+  lane: string,
+  label: string,
+  startNs: number,
+  endNs: number,
+): Segment {
+  return {
+    id,
+    lane,
+    label,
+    start_ns: startNs,
+    end_ns: endNs,
+    attributes: {},
+    source: "person",
+    confirmed: true,
+    confidence: null,
+  };
 }
 
-function neighbours(content: Annotation, segment: Segment): { before: Segment | null; after: Segment | null } {
+function neighbours(
+  content: Annotation,
+  segment: Segment,
+): { before: Segment | null; after: Segment | null } {
   const all = inLane(content, segment.lane);
   const place = all.findIndex((each) => each.id === segment.id);
   return { before: all[place - 1] ?? null, after: all[place + 1] ?? null };
 }
 
 /** Move one edge to a boundary, as far as there is room; a neighbour that touches it follows. */
-export function moveEdge(content: Annotation, lane: LabelLane, segment: Segment, edge: Edge, timeNs: number, line: FrameLine): Step[] {
+export function moveEdge(
+  content: Annotation,
+  lane: LabelLane,
+  segment: Segment,
+  edge: Edge,
+  timeNs: number,
+  line: FrameLine,
+): Step[] {
   const { before, after } = neighbours(content, segment);
   const other = edge === "start" ? before : after;
-  const touching = lane.tiles && other && (edge === "start" ? other.end_ns === segment.start_ns : other.start_ns === segment.end_ns);
+  const touching =
+    lane.tiles &&
+    other &&
+    (edge === "start" ? other.end_ns === segment.start_ns : other.start_ns === segment.end_ns);
   const isMoment = segment.start_ns === segment.end_ns;
-  const far = other === null ? (edge === "start" ? line.firstNs : line.endNs)
-    : edge === "start" ? (touching ? line.moved(other.start_ns, 1) : other.end_ns)
-    : touching ? line.moved(other.end_ns, -1) : other.start_ns;
-  const own = isMoment ? null : edge === "start" ? line.moved(segment.end_ns, -1) : line.moved(segment.start_ns, 1);
+  const far =
+    other === null
+      ? edge === "start"
+        ? line.firstNs
+        : line.endNs
+      : edge === "start"
+        ? touching
+          ? line.moved(other.start_ns, 1)
+          : other.end_ns
+        : touching
+          ? line.moved(other.end_ns, -1)
+          : other.start_ns;
+  const own = isMoment
+    ? null
+    : edge === "start"
+      ? line.moved(segment.end_ns, -1)
+      : line.moved(segment.start_ns, 1);
   const wanted = line.nearest(timeNs);
-  const to = edge === "start" ? Math.max(Math.min(wanted, own ?? line.endNs), far) : Math.min(Math.max(wanted, own ?? line.firstNs), far);
+  const to =
+    edge === "start"
+      ? Math.max(Math.min(wanted, own ?? line.endNs), far)
+      : Math.min(Math.max(wanted, own ?? line.firstNs), far);
   if (to === (edge === "start" ? segment.start_ns : segment.end_ns)) return [];
-  const moved = isMoment ? { start_ns: to, end_ns: to } : edge === "start" ? { start_ns: to } : { end_ns: to };
+  const moved = isMoment
+    ? { start_ns: to, end_ns: to }
+    : edge === "start"
+      ? { start_ns: to }
+      : { end_ns: to };
   const steps: Step[] = [{ put: { ...segment, ...moved } }];
-  if (touching) steps.push({ put: { ...other, ...(edge === "start" ? { end_ns: to } : { start_ns: to }) } });
+  if (touching)
+    steps.push({ put: { ...other, ...(edge === "start" ? { end_ns: to } : { start_ns: to }) } });
   return steps;
 }
 
@@ -56,7 +108,14 @@ export function split(segment: Segment, timeNs: number, id: string, label = segm
 }
 
 /** Let something begin at a moment: it lasts until the next one begins, or to the end. */
-export function beginAt(content: Annotation, lane: LabelLane, label: string, timeNs: number, id: string, line: FrameLine): Step[] {
+export function beginAt(
+  content: Annotation,
+  lane: LabelLane,
+  label: string,
+  timeNs: number,
+  id: string,
+  line: FrameLine,
+): Step[] {
   const there = segmentAt(content, lane.name, timeNs);
   if (there && there.start_ns === timeNs) return relabel(there, label, lane);
   if (there && lane.tiles) return split(there, timeNs, id, label);
@@ -72,7 +131,14 @@ export function beginAt(content: Annotation, lane: LabelLane, label: string, tim
 const usualFrames = 15;
 
 /** Put a segment where it was drawn: over what tiles, or into the gap where it was begun. */
-export function draw(content: Annotation, lane: LabelLane, label: string, fromNs: number, toNs: number, id: () => string): Step[] {
+export function draw(
+  content: Annotation,
+  lane: LabelLane,
+  label: string,
+  fromNs: number,
+  toNs: number,
+  id: () => string,
+): Step[] {
   if (toNs <= fromNs) return [];
   const all = inLane(content, lane.name);
   if (!lane.tiles) {
@@ -97,7 +163,9 @@ export function draw(content: Annotation, lane: LabelLane, label: string, fromNs
 export function relabel(segment: Segment, label: string, lane: LabelLane): Step[] {
   if (segment.label === label) return [];
   const asked = lane.labels.find((each) => each.name === label)?.attributes ?? [];
-  const attributes = Object.fromEntries(Object.entries(segment.attributes).filter(([name]) => asked.includes(name)));
+  const attributes = Object.fromEntries(
+    Object.entries(segment.attributes).filter(([name]) => asked.includes(name)),
+  );
   return [{ put: { ...segment, label, attributes } }];
 }
 
@@ -106,8 +174,10 @@ export function remove(content: Annotation, lane: LabelLane, segment: Segment): 
   const { before, after } = neighbours(content, segment);
   const steps: Step[] = [{ drop: segment.id }];
   if (!lane.tiles) return steps;
-  if (before?.end_ns === segment.start_ns) steps.push({ put: { ...before, end_ns: segment.end_ns } });
-  else if (after?.start_ns === segment.end_ns) steps.push({ put: { ...after, start_ns: segment.start_ns } });
+  if (before?.end_ns === segment.start_ns)
+    steps.push({ put: { ...before, end_ns: segment.end_ns } });
+  else if (after?.start_ns === segment.end_ns)
+    steps.push({ put: { ...after, start_ns: segment.start_ns } });
   return steps;
 }
 

@@ -36,7 +36,13 @@ export function Side({ bench, tab, onTab, asked, onAsk, missing, comments }: Sid
     <aside className="bench-side" aria-label="What is said">
       <div className="side-tabs" role="tablist" aria-label="What is said">
         {tabs.map(({ name, title, count }) => (
-          <button key={name} type="button" role="tab" aria-selected={tab === name} onClick={() => onTab(name)}>
+          <button
+            key={name}
+            type="button"
+            role="tab"
+            aria-selected={tab === name}
+            onClick={() => onTab(name)}
+          >
             {title} {count > 0 && <span className="num">{count}</span>}
           </button>
         ))}

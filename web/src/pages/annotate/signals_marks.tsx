@@ -10,14 +10,24 @@ export function SignalsMarks({ bench }: { bench: Bench }) {
   useWindow(view);
   const wanted = eventsOfRule(bench);
   const place = (timeNs: number) => ((timeNs - view.startNs) / view.spanNs) * 100;
-  const boundary = segment && selected ? (selected.edge === "start" ? segment.start_ns : segment.end_ns) : null;
+  const boundary =
+    segment && selected ? (selected.edge === "start" ? segment.start_ns : segment.end_ns) : null;
   const isInside = (timeNs: number) => timeNs >= view.startNs && timeNs <= view.endNs;
   return (
     <div className="signals-marks" aria-hidden>
       {events.map((event, number) =>
-        isInside(event.time_ns) ? <span key={number} className="signals-event" data-wanted={wanted.includes(event.name)} style={{ left: `${place(event.time_ns)}%` }} /> : null,
+        isInside(event.time_ns) ? (
+          <span
+            key={number}
+            className="signals-event"
+            data-wanted={wanted.includes(event.name)}
+            style={{ left: `${place(event.time_ns)}%` }}
+          />
+        ) : null,
       )}
-      {boundary !== null && isInside(boundary) && <span className="signals-boundary" style={{ left: `${place(boundary)}%` }} />}
+      {boundary !== null && isInside(boundary) && (
+        <span className="signals-boundary" style={{ left: `${place(boundary)}%` }} />
+      )}
     </div>
   );
 }

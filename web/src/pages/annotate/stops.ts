@@ -12,7 +12,9 @@ export interface Stop {
 
 /** Each phase is looked at where it begins; what does not tile, where it begins and where it ends. */
 export function stopsOf(content: Annotation, taxonomy: Taxonomy): Stop[] {
-  const order = new Map(taxonomy.lanes.map((lane, place) => [lane.name, { place, tiles: lane.tiles }]));
+  const order = new Map(
+    taxonomy.lanes.map((lane, place) => [lane.name, { place, tiles: lane.tiles }]),
+  );
   const stop = (each: Segment, edge: Edge): Stop => ({
     id: each.id,
     lane: each.lane,
@@ -29,18 +31,29 @@ export function stopsOf(content: Annotation, taxonomy: Taxonomy): Stop[] {
   return stops.sort((a, b) => lane(a) - lane(b) || a.timeNs - b.timeNs || (a.id < b.id ? -1 : 1));
 }
 
-export function isSame(one: { id: string; edge: Edge } | null, other: { id: string; edge: Edge }): boolean {
+export function isSame(
+  one: { id: string; edge: Edge } | null,
+  other: { id: string; edge: Edge },
+): boolean {
   return one?.id === other.id && one.edge === other.edge;
 }
 
 /** The next boundary that nobody has confirmed, after the given one; the first where there is none behind. */
-export function nextOpen(stops: readonly Stop[], from: { id: string; edge: Edge } | null): Stop | null {
+export function nextOpen(
+  stops: readonly Stop[],
+  from: { id: string; edge: Edge } | null,
+): Stop | null {
   const place = from ? stops.findIndex((each) => isSame(from, each)) : -1;
   const open = (each: Stop) => !each.confirmed && each.id !== from?.id;
   return stops.slice(place + 1).find(open) ?? stops.find(open) ?? null;
 }
 
-export function beside(stops: readonly Stop[], from: { id: string; edge: Edge } | null, direction: 1 | -1, timeNs: number): Stop | null {
+export function beside(
+  stops: readonly Stop[],
+  from: { id: string; edge: Edge } | null,
+  direction: 1 | -1,
+  timeNs: number,
+): Stop | null {
   const place = from ? stops.findIndex((each) => isSame(from, each)) : -1;
   if (place >= 0) return stops[place + direction] ?? null;
   const ahead = stops.filter((each) => (each.timeNs - timeNs) * direction > 0);

@@ -1,7 +1,15 @@
 // What the workbench knows and can do: one object that all of its parts share.
 import { useEffect, useMemo, useState, useSyncExternalStore } from "react";
-import { getTask, sendEdits, type Step } from "../../api/annotation";
-import type { Annotation, EpisodeFacts, EventFacts, LabelLane, Segment, Taxonomy, WorkbenchTask } from "../../api/schema";
+import { getTask, type Step, sendEdits } from "../../api/annotation";
+import type {
+  Annotation,
+  EpisodeFacts,
+  EventFacts,
+  LabelLane,
+  Segment,
+  Taxonomy,
+  WorkbenchTask,
+} from "../../api/schema";
 import { useSession } from "../../api/session";
 import type { Clock } from "../../player/clock";
 import type { FrameLine } from "./frame_line";
@@ -41,7 +49,15 @@ export interface Bench {
 export function useWorkbook(task: WorkbenchTask): Workbook {
   const { name } = useSession();
   const book = useMemo(
-    () => new Workbook(task, name, { get: () => getTask(task.id), send: (base, edits) => sendEdits(task.id, base, edits) }, localStorage, 1000, browserVault),
+    () =>
+      new Workbook(
+        task,
+        name,
+        { get: () => getTask(task.id), send: (base, edits) => sendEdits(task.id, base, edits) },
+        localStorage,
+        1000,
+        browserVault,
+      ),
     [task, name],
   );
   useEffect(() => {
@@ -82,7 +98,8 @@ export function useBench({ task, episode, clock, line, events, isReadOnly }: Ben
   const [laneName, setLane] = useState(taxonomy.lanes[0]?.name ?? "");
   const [selected, setSelected] = useState<Selected | null>(null);
   const segment = content.segments.find((each) => each.id === selected?.id) ?? null;
-  const lane = (taxonomy.lanes.find((each) => each.name === laneName) ?? taxonomy.lanes[0]) as LabelLane;
+  const lane = (taxonomy.lanes.find((each) => each.name === laneName) ??
+    taxonomy.lanes[0]) as LabelLane;
   const canEdit = !isReadOnly && task.closed === null;
   const select = (next: Selected | null, look: "play" | "show" | "stay" = "show") => {
     setSelected(next);
@@ -94,5 +111,23 @@ export function useBench({ task, episode, clock, line, events, isReadOnly }: Ben
     else if (look === "show") showMoment(clock, timeNs);
   };
   const act = (action: string, steps: Step[]) => canEdit && book.do(action, steps);
-  return { task, taxonomy, episode, clock, line, events, book, work, content, stops, lane, setLane, selected: segment ? selected : null, segment, select, canEdit, do: act };
+  return {
+    task,
+    taxonomy,
+    episode,
+    clock,
+    line,
+    events,
+    book,
+    work,
+    content,
+    stops,
+    lane,
+    setLane,
+    selected: segment ? selected : null,
+    segment,
+    select,
+    canEdit,
+    do: act,
+  };
 }

@@ -1,13 +1,25 @@
 import { useLayoutEffect, useRef } from "react";
 import { type Shortcut, useShortcuts } from "../../parts/shortcuts";
-import { accept, changeLane, goTo, mergeOn, nudge, removeSelected, setLabel, snapToEvent, splitHere, toEvent } from "./actions";
+import {
+  accept,
+  changeLane,
+  goTo,
+  mergeOn,
+  nudge,
+  removeSelected,
+  setLabel,
+  snapToEvent,
+  splitHere,
+  toEvent,
+} from "./actions";
 import { labelKeys, words } from "./label_keys";
 import { showMoment } from "./play_around";
 import type { Bench } from "./use_bench";
 
 type Key = Omit<Shortcut, "section">;
 
-const own = "input:not([type=checkbox], [type=radio], [type=range]), textarea, select, [contenteditable=true], dialog";
+const own =
+  "input:not([type=checkbox], [type=radio], [type=range]), textarea, select, [contenteditable=true], dialog";
 const pressable = "button, a, summary, [role=button], [role=tab]";
 
 function nameOf(event: KeyboardEvent): string {
@@ -31,7 +43,12 @@ function useKeysFirst(section: string, list: Key[], enabled: boolean): void {
       // Dialogs, such as the list of keys, cover the page.
       if (document.querySelector("dialog[open]")) return;
       const key = nameOf(event);
-      if ((key === "Enter" || key === " ") && event.target instanceof Element && event.target.closest(pressable)) return;
+      if (
+        (key === "Enter" || key === " ") &&
+        event.target instanceof Element &&
+        event.target.closest(pressable)
+      )
+        return;
       const found = latest.current.find((each) => each.keys.includes(key));
       if (!found) return;
       event.preventDefault();
@@ -52,7 +69,13 @@ export interface BenchKeyParts {
   onHandIn: () => void;
 }
 
-export function useBenchKeys({ bench, answer, onInstruction, onComment, onHandIn }: BenchKeyParts): void {
+export function useBenchKeys({
+  bench,
+  answer,
+  onInstruction,
+  onComment,
+  onHandIn,
+}: BenchKeyParts): void {
   const { clock, segment, lane, canEdit } = bench;
   const labels: Key[] = [...labelKeys(lane)].map(([key, name]) => ({
     keys: [key],
@@ -71,29 +94,54 @@ export function useBenchKeys({ bench, answer, onInstruction, onComment, onHandIn
   );
   // A letter that the taxonomy gives to a label does nothing else.
   const taken = new Set(labels.flatMap((each) => each.keys));
-  const free = (list: Key[]) => (canEdit ? list.map((each) => ({ ...each, keys: each.keys.filter((key) => !taken.has(key)) })).filter((each) => each.keys.length) : list);
+  const free = (list: Key[]) =>
+    canEdit
+      ? list
+          .map((each) => ({ ...each, keys: each.keys.filter((key) => !taken.has(key)) }))
+          .filter((each) => each.keys.length)
+      : list;
   useKeysFirst("Change", free(changes(bench, onHandIn)), canEdit);
-  useKeysFirst("Look", free([
-    { keys: ["ArrowDown", "n"], does: "Next boundary", run: () => goTo(bench, 1) },
-    { keys: ["ArrowUp", "p"], does: "Boundary before", run: () => goTo(bench, -1) },
-    { keys: [" "], does: "Play or pause", run: () => clock.toggle() },
-    { keys: [","], does: "One picture back, whatever is selected", run: () => clock.step(-1) },
-    { keys: ["."], does: "One picture on, whatever is selected", run: () => clock.step(1) },
-    { keys: [";"], does: "To the event before", run: () => toEvent(bench, -1) },
-    { keys: ["'"], does: "To the next event", run: () => toEvent(bench, 1) },
-    { keys: ["Shift+ArrowDown"], does: "Work in the next lane", run: () => changeLane(bench, 1) },
-    { keys: ["Shift+ArrowUp"], does: "Work in the lane before", run: () => changeLane(bench, -1) },
-    { keys: ["Home"], does: "To the first picture", run: () => showMoment(clock, bench.line.firstNs) },
-    { keys: ["End"], does: "To the last picture", run: () => showMoment(clock, bench.line.timeOf(bench.line.count - 1)) },
-    { keys: ["i", "Alt+i"], does: "Write an instruction", run: onInstruction },
-    { keys: ["c", "Alt+c"], does: "Write a comment at this picture", run: onComment },
-  ]), true);
+  useKeysFirst(
+    "Look",
+    free([
+      { keys: ["ArrowDown", "n"], does: "Next boundary", run: () => goTo(bench, 1) },
+      { keys: ["ArrowUp", "p"], does: "Boundary before", run: () => goTo(bench, -1) },
+      { keys: [" "], does: "Play or pause", run: () => clock.toggle() },
+      { keys: [","], does: "One picture back, whatever is selected", run: () => clock.step(-1) },
+      { keys: ["."], does: "One picture on, whatever is selected", run: () => clock.step(1) },
+      { keys: [";"], does: "To the event before", run: () => toEvent(bench, -1) },
+      { keys: ["'"], does: "To the next event", run: () => toEvent(bench, 1) },
+      { keys: ["Shift+ArrowDown"], does: "Work in the next lane", run: () => changeLane(bench, 1) },
+      {
+        keys: ["Shift+ArrowUp"],
+        does: "Work in the lane before",
+        run: () => changeLane(bench, -1),
+      },
+      {
+        keys: ["Home"],
+        does: "To the first picture",
+        run: () => showMoment(clock, bench.line.firstNs),
+      },
+      {
+        keys: ["End"],
+        does: "To the last picture",
+        run: () => showMoment(clock, bench.line.timeOf(bench.line.count - 1)),
+      },
+      { keys: ["i", "Alt+i"], does: "Write an instruction", run: onInstruction },
+      { keys: ["c", "Alt+c"], does: "Write a comment at this picture", run: onComment },
+    ]),
+    true,
+  );
   const step: Key[] = [
     { keys: ["ArrowLeft"], does: "One picture back", run: () => clock.step(-1) },
     { keys: ["ArrowRight"], does: "One picture on", run: () => clock.step(1) },
   ];
   useKeysFirst("Look", step, segment === null || !canEdit);
-  useKeysFirst("Look", [{ keys: ["Escape"], does: "Select nothing", run: () => bench.select(null) }], segment !== null);
+  useKeysFirst(
+    "Look",
+    [{ keys: ["Escape"], does: "Select nothing", run: () => bench.select(null) }],
+    segment !== null,
+  );
 }
 
 function answerable({ segment, taxonomy }: Bench): boolean {
@@ -106,18 +154,34 @@ function changes(bench: Bench, onHandIn: () => void): Key[] {
   const nudges: Key[] = [
     { keys: ["ArrowLeft"], does: "Boundary one frame earlier", run: () => nudge(bench, -1) },
     { keys: ["ArrowRight"], does: "Boundary one frame later", run: () => nudge(bench, 1) },
-    { keys: ["Shift+ArrowLeft"], does: "Boundary ten frames earlier", run: () => nudge(bench, -10) },
+    {
+      keys: ["Shift+ArrowLeft"],
+      does: "Boundary ten frames earlier",
+      run: () => nudge(bench, -10),
+    },
     { keys: ["Shift+ArrowRight"], does: "Boundary ten frames later", run: () => nudge(bench, 10) },
     { keys: ["e", "="], does: "Boundary to the nearest event", run: () => snapToEvent(bench) },
-    { keys: ["Backspace", "Delete"], does: "Take it away; its neighbour fills the gap", run: () => removeSelected(bench) },
+    {
+      keys: ["Backspace", "Delete"],
+      does: "Take it away; its neighbour fills the gap",
+      run: () => removeSelected(bench),
+    },
     { keys: ["m", "\\"], does: "Join it with the one after it", run: () => mergeOn(bench) },
   ];
   return [
-    { keys: ["Enter"], does: "Accept, and go to the next that is not confirmed", run: () => accept(bench) },
+    {
+      keys: ["Enter"],
+      does: "Accept, and go to the next that is not confirmed",
+      run: () => accept(bench),
+    },
     ...(bench.segment ? nudges : []),
     { keys: ["x", "/"], does: "Split at this picture", run: () => splitHere(bench) },
     { keys: ["u", "Ctrl+z"], does: "Undo, without end", run: () => void bench.book.undo() },
-    { keys: ["Shift+u", "Ctrl+Shift+z"], does: "Do again what was undone", run: () => void bench.book.redo() },
+    {
+      keys: ["Shift+u", "Ctrl+Shift+z"],
+      does: "Do again what was undone",
+      run: () => void bench.book.redo(),
+    },
     { keys: ["Ctrl+Enter"], does: "Hand in", run: onHandIn },
   ];
 }

@@ -23,15 +23,29 @@ type Press =
 export interface LaneDrag {
   /** The annotation as it would be if the pointer let go now. */
   shown: Annotation;
-  listeners: Record<"onPointerDown" | "onPointerMove" | "onPointerUp" | "onPointerCancel" | "onPointerLeave", (event: PointerEvent<HTMLElement>) => void>;
+  listeners: Record<
+    "onPointerDown" | "onPointerMove" | "onPointerUp" | "onPointerCancel" | "onPointerLeave",
+    (event: PointerEvent<HTMLElement>) => void
+  >;
 }
 
-export function useLaneDrag(bench: Bench, view: ViewWindow, area: RefObject<HTMLElement | null>, onSnap: (timeNs: number | null) => void): LaneDrag {
+export function useLaneDrag(
+  bench: Bench,
+  view: ViewWindow,
+  area: RefObject<HTMLElement | null>,
+  onSnap: (timeNs: number | null) => void,
+): LaneDrag {
   const press = useRef<Press | null>(null);
   const [steps, setSteps] = useState<Step[] | null>(null);
   const { content, clock, line, taxonomy, canEdit } = bench;
   const width = () => Math.max((area.current?.clientWidth ?? 0) - GUTTER, 1);
-  const time = (event: PointerEvent) => timeAt(event.clientX - (area.current?.getBoundingClientRect().left ?? 0) - GUTTER, view.startNs, view.endNs, width());
+  const time = (event: PointerEvent) =>
+    timeAt(
+      event.clientX - (area.current?.getBoundingClientRect().left ?? 0) - GUTTER,
+      view.startNs,
+      view.endNs,
+      width(),
+    );
   /** The boundary under the pointer; an event nearby holds it, unless Alt is pressed. */
   const boundary = (event: PointerEvent): number => {
     const at = time(event);
@@ -51,8 +65,20 @@ export function useLaneDrag(bench: Bench, view: ViewWindow, area: RefObject<HTML
     if (held.kind !== "draw") return [];
     let used = 0;
     const id = () => (held.ids[used] ??= newId()) && (held.ids[used++] as string);
-    const label = held.lane.labels.find((each) => each.name === bench.segment?.label && bench.segment.lane === held.lane.name) ?? held.lane.labels[0];
-    return label ? draw(content, held.lane, label.name, Math.min(held.fromNs, to), Math.max(held.fromNs, to), id) : [];
+    const label =
+      held.lane.labels.find(
+        (each) => each.name === bench.segment?.label && bench.segment.lane === held.lane.name,
+      ) ?? held.lane.labels[0];
+    return label
+      ? draw(
+          content,
+          held.lane,
+          label.name,
+          Math.min(held.fromNs, to),
+          Math.max(held.fromNs, to),
+          id,
+        )
+      : [];
   };
   const end = () => {
     press.current = null;
@@ -80,15 +106,19 @@ export function useLaneDrag(bench: Bench, view: ViewWindow, area: RefObject<HTML
           event.currentTarget.setPointerCapture(event.pointerId);
         }
         if (!held.moved) return;
-        if (held.kind === "seek" || held.kind === "body") return showMoment(clock, line.timeOf(line.frameOf(at)));
+        if (held.kind === "seek" || held.kind === "body")
+          return showMoment(clock, line.timeOf(line.frameOf(at)));
         setSteps(stepsAt(event, held));
         showMoment(clock, boundary(event));
       },
       onPointerUp: (event) => {
         const held = press.current;
-        if (held?.moved && (held.kind === "edge" || held.kind === "draw")) commit(bench, held, stepsAt(event, held));
-        else if (held?.kind === "body" && !held.moved) bench.select({ id: held.id, edge: "start" }, "show");
-        else if (held && !held.moved && held.kind !== "edge") showMoment(clock, line.timeOf(line.frameOf(time(event))));
+        if (held?.moved && (held.kind === "edge" || held.kind === "draw"))
+          commit(bench, held, stepsAt(event, held));
+        else if (held?.kind === "body" && !held.moved)
+          bench.select({ id: held.id, edge: "start" }, "show");
+        else if (held && !held.moved && held.kind !== "edge")
+          showMoment(clock, line.timeOf(line.frameOf(time(event))));
         end();
       },
       onPointerCancel: end,
@@ -99,16 +129,28 @@ export function useLaneDrag(bench: Bench, view: ViewWindow, area: RefObject<HTML
   };
 }
 
-function begun(event: PointerEvent<HTMLElement>, bench: Bench, fromNs: number, canEdit: boolean): Press | null {
+function begun(
+  event: PointerEvent<HTMLElement>,
+  bench: Bench,
+  fromNs: number,
+  canEdit: boolean,
+): Press | null {
   if (!(event.target instanceof Element) || event.target.closest(".event-tick button")) return null;
   const common = { x: event.clientX, moved: false };
   const handle = event.target.closest<HTMLElement>("[data-edge]");
-  if (handle && canEdit) return { kind: "edge", id: handle.dataset.of ?? "", edge: handle.dataset.edge as Edge, ...common };
+  if (handle && canEdit)
+    return {
+      kind: "edge",
+      id: handle.dataset.of ?? "",
+      edge: handle.dataset.edge as Edge,
+      ...common,
+    };
   const row = event.target.closest<HTMLElement>("[data-lane]");
   const lane = bench.taxonomy.lanes.find((each) => each.name === row?.dataset.lane);
   const body = event.target.closest<HTMLElement>("[data-segment]");
   // What tiles is covered everywhere: there Shift draws over it.
-  if (lane && canEdit && (event.shiftKey || !body)) return { kind: "draw", lane, fromNs, ids: [], ...common };
+  if (lane && canEdit && (event.shiftKey || !body))
+    return { kind: "draw", lane, fromNs, ids: [], ...common };
   if (body) return { kind: "body", id: body.dataset.segment ?? "", ...common };
   return { kind: "seek", ...common };
 }

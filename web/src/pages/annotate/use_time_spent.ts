@@ -8,7 +8,12 @@ const sendEveryS = 20;
 const mostAtOnceS = 600;
 
 /** The part of a tick that counts as work. */
-export function worked(nowMs: number, lastTickMs: number, lastSignMs: number, isHidden: boolean): number {
+export function worked(
+  nowMs: number,
+  lastTickMs: number,
+  lastSignMs: number,
+  isHidden: boolean,
+): number {
   if (isHidden || nowMs - lastSignMs > idleMs) return 0;
   // A computer that slept has not worked.
   return Math.min(nowMs - lastTickMs, 2 * tickMs) / 1000;
@@ -36,7 +41,11 @@ function keep(task: string, seconds: number): void {
 }
 
 /** Seconds spent on a task so far; `isIdle` when the watch stands still. */
-export function useTimeSpent(task: string, before: number, isOn: boolean): { seconds: number; isIdle: boolean } {
+export function useTimeSpent(
+  task: string,
+  before: number,
+  isOn: boolean,
+): { seconds: number; isIdle: boolean } {
   const [shown, setShown] = useState({ seconds: before + kept(task), isIdle: false });
   const sending = useRef(false);
   useEffect(() => {

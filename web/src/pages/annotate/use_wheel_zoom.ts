@@ -12,8 +12,13 @@ export function useWheelZoom(area: RefObject<HTMLElement | null>, view: ViewWind
       const inner = width - GUTTER;
       event.preventDefault();
       const across = event.shiftKey ? event.deltaY || event.deltaX : event.deltaX;
-      if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) view.pan((across / inner) * view.spanNs);
-      else view.zoom(timeAt(event.clientX - left - GUTTER, view.startNs, view.endNs, inner), Math.exp(Math.min(Math.max(event.deltaY, -200), 200) * 0.0022));
+      if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY))
+        view.pan((across / inner) * view.spanNs);
+      else
+        view.zoom(
+          timeAt(event.clientX - left - GUTTER, view.startNs, view.endNs, inner),
+          Math.exp(Math.min(Math.max(event.deltaY, -200), 200) * 0.0022),
+        );
     };
     element.addEventListener("wheel", turn, { passive: false });
     return () => element.removeEventListener("wheel", turn);

@@ -10,7 +10,9 @@ test("different wordings have variety", () => {
   const found = varietyOf(["Pick up the red box.", "Take the crate and lift it."]);
   expect(found.closest?.alike).toBeLessThan(0.3);
   expect(found.distinct).toBeGreaterThan(0.7);
-  expect(varietySentence(["Pick up the red box.", "Take the crate and lift it."]).isLow).toBe(false);
+  expect(varietySentence(["Pick up the red box.", "Take the crate and lift it."]).isLow).toBe(
+    false,
+  );
 });
 
 test("one wording has nothing to be like", () => {

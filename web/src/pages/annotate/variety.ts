@@ -41,10 +41,22 @@ function pieces(text: string): Set<string> {
 
 export function varietySentence(texts: readonly string[]): { text: string; isLow: boolean } {
   const { distinct, closest } = varietyOf(texts);
-  if (!closest) return { text: "One more wording lets a policy hear the same thing said differently.", isLow: false };
+  if (!closest)
+    return {
+      text: "One more wording lets a policy hear the same thing said differently.",
+      isLow: false,
+    };
   const pair = `${closest.one + 1} and ${closest.other + 1}`;
-  if (closest.alike > 0.98) return { text: `Wordings ${pair} are the same. Say one of them differently.`, isLow: true };
+  if (closest.alike > 0.98)
+    return { text: `Wordings ${pair} are the same. Say one of them differently.`, isLow: true };
   const share = `${Math.round(distinct * 100)} % of the words occur in one wording only`;
-  if (closest.alike > 0.6) return { text: `Wordings ${pair} are much alike; ${share}. Change verb or order.`, isLow: true };
-  return { text: `Good variety: ${share}; the nearest two (${pair}) share ${Math.round(closest.alike * 100)} %.`, isLow: false };
+  if (closest.alike > 0.6)
+    return {
+      text: `Wordings ${pair} are much alike; ${share}. Change verb or order.`,
+      isLow: true,
+    };
+  return {
+    text: `Good variety: ${share}; the nearest two (${pair}) share ${Math.round(closest.alike * 100)} %.`,
+    isLow: false,
+  };
 }

@@ -21,18 +21,26 @@ function opened(): Promise<IDBDatabase> {
 
 let database: Promise<IDBDatabase> | null = null;
 
-async function run<T>(mode: IDBTransactionMode, work: (held: IDBObjectStore) => IDBRequest<T>): Promise<T> {
+async function run<T>(
+  mode: IDBTransactionMode,
+  work: (held: IDBObjectStore) => IDBRequest<T>,
+): Promise<T> {
   database ??= opened();
   const transaction = (await database).transaction(store, mode, { durability: "strict" });
   const asked = work(transaction.objectStore(store));
   return new Promise((done, fail) => {
     transaction.oncomplete = () => done(asked.result);
-    transaction.onabort = () => fail(transaction.error ?? new Error("the browser could not keep it"));
+    transaction.onabort = () =>
+      fail(transaction.error ?? new Error("the browser could not keep it"));
   });
 }
 
 export const browserVault: Vault = {
   put: async (key, text) => void (await run("readwrite", (held) => held.put(text, key))),
   remove: async (key) => run("readwrite", (held) => held.delete(key)),
-  all: async (prefix) => run("readonly", (held) => held.getAll(IDBKeyRange.bound(prefix, `${prefix}￿`)) as IDBRequest<string[]>),
+  all: async (prefix) =>
+    run(
+      "readonly",
+      (held) => held.getAll(IDBKeyRange.bound(prefix, `${prefix}￿`)) as IDBRequest<string[]>,
+    ),
 };

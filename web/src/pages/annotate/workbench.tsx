@@ -74,7 +74,15 @@ export function Workbench(parts: BenchParts) {
             <SignalsMarks bench={bench} />
           </section>
         </div>
-        <Side bench={bench} tab={tab} onTab={setTab} asked={asked} onAsk={setAsked} missing={canEdit ? (missing.value?.missing ?? null) : null} comments={comments} />
+        <Side
+          bench={bench}
+          tab={tab}
+          onTab={setTab}
+          asked={asked}
+          onAsk={setAsked}
+          missing={canEdit ? (missing.value?.missing ?? null) : null}
+          comments={comments}
+        />
       </div>
     </div>
   );
@@ -89,7 +97,12 @@ function keepFocus(event: React.MouseEvent): void {
 
 /** Escape gives the keys back to the page. */
 function leaveField(event: React.KeyboardEvent): void {
-  if (event.key === "Escape" && event.target instanceof HTMLElement && event.target.matches("input, textarea, select")) event.target.blur();
+  if (
+    event.key === "Escape" &&
+    event.target instanceof HTMLElement &&
+    event.target.matches("input, textarea, select")
+  )
+    event.target.blur();
 }
 
 /** The field is there before the next key: what is typed at once goes into it. */
@@ -113,7 +126,9 @@ function answer(bench: Bench, asked: string | null, place: number, onSaid: () =>
   const names = (segment && labelOf(taxonomy, segment.lane, segment.label)?.attributes) ?? [];
   const name = askedOf(bench, names, asked);
   if (!segment || !name) return false;
-  const choice = choicesOf(taxonomy, name)[place]?.name ?? (choicesOf(taxonomy, name).length ? undefined : saidBefore(bench, name)[place]);
+  const choice =
+    choicesOf(taxonomy, name)[place]?.name ??
+    (choicesOf(taxonomy, name).length ? undefined : saidBefore(bench, name)[place]);
   if (choice === undefined) return false;
   onSaid();
   return bench.do("say", say(segment, name, choice));
@@ -130,13 +145,18 @@ function useHandIn(bench: Bench, onMissing: () => void) {
     try {
       await bench.book.flush();
       if (bench.book.state.waiting) {
-        setSaid("Some edits are not saved yet. It can be handed in as soon as the server has them.");
+        setSaid(
+          "Some edits are not saved yet. It can be handed in as soon as the server has them.",
+        );
         return;
       }
       const { submitted, missing } = await submitTask(bench.task.id);
       onMissing();
       if (submitted) setDone(true);
-      else setSaid(`Not handed in: ${missing[0] ?? ""}${missing.length > 1 ? ` And ${missing.length - 1} more, listed on the right.` : ""}`);
+      else
+        setSaid(
+          `Not handed in: ${missing[0] ?? ""}${missing.length > 1 ? ` And ${missing.length - 1} more, listed on the right.` : ""}`,
+        );
     } catch (error) {
       setSaid(error instanceof Error ? error.message : String(error));
     } finally {

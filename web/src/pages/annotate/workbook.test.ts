@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { StaleError, type Step } from "../../api/annotation";
-import type { Annotation, Edit, MadeEdit, SavedEdits, WorkbenchTask } from "../../api/schema";
 import { StudioError } from "../../api/client";
+import type { Annotation, Edit, MadeEdit, SavedEdits, WorkbenchTask } from "../../api/schema";
 import { apply } from "./edit";
 import given from "./edit_cases.json";
 import { type Server, Workbook } from "./workbook";
@@ -30,7 +30,13 @@ class Desk implements Server {
   get = async (): Promise<WorkbenchTask> => {
     if (this.mood === "down") throw new StudioError(0, "away");
     const start = given.blank as unknown as Annotation;
-    return { id: "t", version: this.edits.length, start, content: this.content, edits: [...this.edits] } as unknown as WorkbenchTask;
+    return {
+      id: "t",
+      version: this.edits.length,
+      start,
+      content: this.content,
+      edits: [...this.edits],
+    } as unknown as WorkbenchTask;
   };
 
   send = async (base: number, sent: Edit[]): Promise<SavedEdits> => {
@@ -41,7 +47,12 @@ class Desk implements Server {
     const foreign = this.edits.slice(base).filter((each) => !sent.some(({ id }) => id === each.id));
     if (fresh.length && foreign.length) {
       const who = [...new Set(foreign.map((each) => each.who))];
-      throw new StaleError({ error: "stale", version: this.edits.length, since: this.edits.slice(base), who });
+      throw new StaleError({
+        error: "stale",
+        version: this.edits.length,
+        since: this.edits.slice(base),
+        who,
+      });
     }
     this.edits.push(...fresh.map((each) => ({ ...each, who: this.who, at: "" })));
     if (this.mood === "deaf") throw new StudioError(0, "the answer was lost");
@@ -49,9 +60,12 @@ class Desk implements Server {
   };
 }
 
-const say = (id: string, text: string): Step[] => [{ put: { id, text, language: "en", source: "person" } }];
+const say = (id: string, text: string): Step[] => [
+  { put: { id, text, language: "en", source: "person" } },
+];
 const texts = (content: Annotation) => content.instructions.map((each) => each.text);
-const open = async (desk: Desk, drawer = new Drawer()) => new Workbook(await desk.get(), "ann", desk, drawer, 1);
+const open = async (desk: Desk, drawer = new Drawer()) =>
+  new Workbook(await desk.get(), "ann", desk, drawer, 1);
 const settle = () => new Promise((done) => setTimeout(done, 30));
 
 test("an edit is shown at once and saved soon", async () => {
@@ -170,7 +184,8 @@ test("what only the disk still has after a crash comes back, and what the server
   const vault = {
     put: async (key: string, text: string) => void held.set(key, text),
     remove: async (key: string) => void held.delete(key),
-    all: async (prefix: string) => [...held].filter(([key]) => key.startsWith(prefix)).map(([, text]) => text),
+    all: async (prefix: string) =>
+      [...held].filter(([key]) => key.startsWith(prefix)).map(([, text]) => text),
   };
   const opened = async () => new Workbook(await desk.get(), "ann", desk, new Drawer(), 1, vault);
   const book = await opened();

@@ -1,8 +1,8 @@
 // One task at work: what the server has, what is on its way there, and what both make together.
 // Every edit is kept in the browser first, shown at once, and sent in order until it is saved.
 import { StaleError, type Step } from "../../api/annotation";
-import type { Annotation, Edit, SavedEdits, StaleEdits, WorkbenchTask } from "../../api/schema";
 import { StudioError } from "../../api/client";
+import type { Annotation, Edit, SavedEdits, StaleEdits, WorkbenchTask } from "../../api/schema";
 import { EditError } from "./edit";
 import { advance, begin, type History } from "./history";
 import { type KeptEdit, KeptEdits, type Shelf } from "./kept_edits";
@@ -90,7 +90,12 @@ export class Workbook {
       return false;
     }
     const edit = this.kept.add({ id: newId(), action, steps });
-    this.tell({ said: null, history: advance(this.shown.history, edit), waiting: this.shown.waiting + 1, isSafe: this.kept.isSafe });
+    this.tell({
+      said: null,
+      history: advance(this.shown.history, edit),
+      waiting: this.shown.waiting + 1,
+      isSafe: this.kept.isSafe,
+    });
     void this.flush();
     return true;
   }
@@ -188,7 +193,8 @@ export class Workbook {
   /** Whether sending goes on at once after an error. */
   private async survives(error: unknown): Promise<boolean> {
     if (error instanceof StaleError) return this.merge(error.stale);
-    const isFinal = error instanceof StudioError && [400, 403, 404, 409, 410, 413, 422].includes(error.status);
+    const isFinal =
+      error instanceof StudioError && [400, 403, 404, 409, 410, 413, 422].includes(error.status);
     if (isFinal) {
       this.tell({ refused: (error as StudioError).message, isAway: false });
       return false;

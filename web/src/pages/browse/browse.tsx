@@ -4,8 +4,8 @@ import { StudioError } from "../../api/client";
 import { getFacets, type Layout, type Refinement, refine } from "../../api/episodes";
 import type { ListedEpisode } from "../../api/schema";
 import { useAnswer } from "../../api/use_answer";
-import { Notice } from "../../parts/notice";
 import { lastListKey } from "../../parts/last_list";
+import { Notice } from "../../parts/notice";
 import { go } from "../../parts/router";
 import "./browse.css";
 import { columns, usualColumns } from "./columns";
@@ -27,7 +27,10 @@ type Open = "help" | "views" | "columns" | "filters" | null;
 const usualOrder = "-recorded";
 
 function asked(address: URL): { query: string; order: string } {
-  return { query: address.searchParams.get("query") ?? "", order: address.searchParams.get("order") || usualOrder };
+  return {
+    query: address.searchParams.get("query") ?? "",
+    order: address.searchParams.get("order") || usualOrder,
+  };
 }
 
 if (window.location.pathname === "/") {
@@ -42,7 +45,10 @@ export function Browse({ address }: { address: URL }) {
   const placeKey = JSON.stringify([list.query, list.order, layout]);
   const facets = useAnswer((signal) => begin.then(() => getFacets(query, signal)), [query, turn]);
   // The page of an episode steps through the list that one came from.
-  useEffect(() => sessionStorage.setItem(lastListKey, JSON.stringify({ query, order })), [query, order]);
+  useEffect(
+    () => sessionStorage.setItem(lastListKey, JSON.stringify({ query, order })),
+    [query, order],
+  );
   const [open, setOpen] = useState<Open>(null);
   const [shown, setShown] = useColumns();
   const [selected, setSelected] = useState<ReadonlyMap<string, ListedEpisode>>(new Map());
@@ -82,10 +88,18 @@ export function Browse({ address }: { address: URL }) {
   };
   const compare = () => {
     const [a, b] = [...selected.keys()];
-    if (a && b && selected.size === 2) go(`/compare?a=${encodeURIComponent(a)}&b=${encodeURIComponent(b)}`);
+    if (a && b && selected.size === 2)
+      go(`/compare?a=${encodeURIComponent(a)}&b=${encodeURIComponent(b)}`);
   };
   useListKeys({
-    list, layout, current, setCurrent, control, select, compare, refresh,
+    list,
+    layout,
+    current,
+    setCurrent,
+    control,
+    select,
+    compare,
+    refresh,
     focusQuery: () => input.current?.focus(),
     switchLayout: () => show({ layout: layout === "grid" ? "table" : "grid" }),
     openViews: () => setOpen("views"),
@@ -97,7 +111,13 @@ export function Browse({ address }: { address: URL }) {
     <div className="browse">
       <h1 className="browse-title">Episodes</h1>
       <div className="browse-top">
-        <QueryBox query={query} error={list.error} input={input} onQuery={typeQuery} onHelp={() => setOpen("help")} />
+        <QueryBox
+          query={query}
+          error={list.error}
+          input={input}
+          onQuery={typeQuery}
+          onHelp={() => setOpen("help")}
+        />
         <QuickFilters query={query} facets={facets.value} onQuery={showQuery} />
         <ListBar
           list={list}
@@ -109,13 +129,22 @@ export function Browse({ address }: { address: URL }) {
         />
       </div>
       <div className={open === "filters" ? "browse-facets open" : "browse-facets"}>
-        <FacetPanel facets={facets.value} query={query} onRefine={(refinement) => void narrow(refinement)} />
+        <FacetPanel
+          facets={facets.value}
+          query={query}
+          onRefine={(refinement) => void narrow(refinement)}
+        />
       </div>
       <div className="browse-list">
         {isEmpty ? (
           <EmptyWorkspace />
         ) : list.error ? (
-          <Refused error={list.error} onAgain={refresh} onQuery={showQuery} onHelp={() => setOpen("help")} />
+          <Refused
+            error={list.error}
+            onAgain={refresh}
+            onQuery={showQuery}
+            onHelp={() => setOpen("help")}
+          />
         ) : list.total === 0 && query ? (
           <NoMatch query={query} onQuery={showQuery} />
         ) : (
@@ -133,10 +162,24 @@ export function Browse({ address }: { address: URL }) {
             onTouch={setCurrent}
           />
         )}
-        <SelectionBar selected={selected} onCompare={compare} onClear={() => setSelected(new Map())} />
+        <SelectionBar
+          selected={selected}
+          onCompare={compare}
+          onClear={() => setSelected(new Map())}
+        />
       </div>
-      {open === "help" && <QueryHelp onClose={() => setOpen(null)} onTake={(text) => { setOpen(null); showQuery(text); }} />}
-      {open === "columns" && <ColumnsDialog shown={shown} onChange={setShown} onClose={() => setOpen(null)} />}
+      {open === "help" && (
+        <QueryHelp
+          onClose={() => setOpen(null)}
+          onTake={(text) => {
+            setOpen(null);
+            showQuery(text);
+          }}
+        />
+      )}
+      {open === "columns" && (
+        <ColumnsDialog shown={shown} onChange={setShown} onClose={() => setOpen(null)} />
+      )}
       {open === "views" && (
         <ViewsDialog
           query={query}
@@ -153,8 +196,14 @@ export function Browse({ address }: { address: URL }) {
   );
 }
 
-function Refused(props: { error: Error; onAgain: () => void; onQuery: (query: string) => void; onHelp: () => void }) {
-  if (props.error instanceof StudioError && props.error.status === 422) return <UnreadableQuery {...props} />;
+function Refused(props: {
+  error: Error;
+  onAgain: () => void;
+  onQuery: (query: string) => void;
+  onHelp: () => void;
+}) {
+  if (props.error instanceof StudioError && props.error.status === 422)
+    return <UnreadableQuery {...props} />;
   return <Notice error={props.error} again={props.onAgain} />;
 }
 

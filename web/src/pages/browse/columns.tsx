@@ -16,7 +16,12 @@ export interface Column {
 }
 
 export const columns: Column[] = [
-  { name: "picture", title: "Picture", width: "62px", show: (row) => <Thumbnail id={row.id} width={160} at={tellingMoment(row)} /> },
+  {
+    name: "picture",
+    title: "Picture",
+    width: "62px",
+    show: (row) => <Thumbnail id={row.id} width={160} at={tellingMoment(row)} />,
+  },
   {
     name: "recorded",
     title: "Recorded (UTC)",
@@ -24,7 +29,13 @@ export const columns: Column[] = [
     order: "recorded",
     show: (row) => <time>{timeText(row.recorded_ns)}</time>,
   },
-  { name: "task", title: "Task", width: "minmax(90px, 0.7fr)", order: "task", show: (row) => <b>{row.task}</b> },
+  {
+    name: "task",
+    title: "Task",
+    width: "minmax(90px, 0.7fr)",
+    order: "task",
+    show: (row) => <b>{row.task}</b>,
+  },
   {
     name: "instruction",
     title: "Instruction",
@@ -32,8 +43,20 @@ export const columns: Column[] = [
     order: "instruction",
     show: (row) => row.instruction,
   },
-  { name: "operator", title: "Operator", width: "minmax(68px, 0.4fr)", order: "operator", show: (row) => row.operator },
-  { name: "station", title: "Station", width: "minmax(64px, 0.3fr)", order: "station", show: (row) => row.station },
+  {
+    name: "operator",
+    title: "Operator",
+    width: "minmax(68px, 0.4fr)",
+    order: "operator",
+    show: (row) => row.operator,
+  },
+  {
+    name: "station",
+    title: "Station",
+    width: "minmax(64px, 0.3fr)",
+    order: "station",
+    show: (row) => row.station,
+  },
   {
     name: "duration",
     title: "Length",
@@ -42,7 +65,13 @@ export const columns: Column[] = [
     align: "right",
     show: (row) => <span className="num">{durationText(row.duration_s)}</span>,
   },
-  { name: "outcome", title: "Outcome", width: "minmax(78px, 0.5fr)", order: "failure", show: outcome },
+  {
+    name: "outcome",
+    title: "Outcome",
+    width: "minmax(78px, 0.5fr)",
+    order: "failure",
+    show: outcome,
+  },
   {
     name: "verdict",
     title: "Verdict",
@@ -50,13 +79,37 @@ export const columns: Column[] = [
     order: "verdict",
     show: (row) => <VerdictChip verdict={row.verdict} />,
   },
-  { name: "score", title: "Score", width: "88px", order: "score", show: (row) => <ScoreBar score={row.score} /> },
+  {
+    name: "score",
+    title: "Score",
+    width: "88px",
+    order: "score",
+    show: (row) => <ScoreBar score={row.score} />,
+  },
   { name: "finding", title: "Top finding", width: "minmax(160px, 2fr)", show: finding },
   { name: "state", title: "State", width: "88px", order: "state", show: (row) => row.state },
   { name: "robot", title: "Robot", width: "80px", order: "robot", show: (row) => row.robot },
-  { name: "batch", title: "Batch", width: "minmax(90px, 0.4fr)", order: "batch", show: (row) => row.batch },
-  { name: "session", title: "Session", width: "minmax(90px, 0.4fr)", order: "session", show: (row) => row.session },
-  { name: "file", title: "File", width: "minmax(120px, 0.8fr)", order: "file", show: (row) => row.file },
+  {
+    name: "batch",
+    title: "Batch",
+    width: "minmax(90px, 0.4fr)",
+    order: "batch",
+    show: (row) => row.batch,
+  },
+  {
+    name: "session",
+    title: "Session",
+    width: "minmax(90px, 0.4fr)",
+    order: "session",
+    show: (row) => row.session,
+  },
+  {
+    name: "file",
+    title: "File",
+    width: "minmax(120px, 0.8fr)",
+    order: "file",
+    show: (row) => row.file,
+  },
 ];
 
 const rare = new Set(["station", "state", "robot", "batch", "session", "file"]);
@@ -73,7 +126,10 @@ export function fitting(shown: Column[], widthPx: number): Column[] {
   if (shown.map(({ name }) => name).join() !== usualColumns.join()) return shown;
   let kept = shown;
   for (const name of givesWay) {
-    const needed = kept.reduce((sum, { width }) => sum + Number(/\d+/.exec(width)?.[0] ?? 0) + gapPx, besidesPx);
+    const needed = kept.reduce(
+      (sum, { width }) => sum + Number(/\d+/.exec(width)?.[0] ?? 0) + gapPx,
+      besidesPx,
+    );
     if (needed <= widthPx) return kept;
     kept = kept.filter((column) => column.name !== name);
   }

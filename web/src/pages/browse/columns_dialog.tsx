@@ -20,7 +20,8 @@ export function ColumnsDialog({ shown, onChange, onClose }: Props) {
         {columns.map(({ name, title }) => (
           <li key={name}>
             <label>
-              <input type="checkbox" checked={shown.includes(name)} onChange={() => toggle(name)} /> {title}
+              <input type="checkbox" checked={shown.includes(name)} onChange={() => toggle(name)} />{" "}
+              {title}
             </label>
           </li>
         ))}

@@ -40,15 +40,29 @@ interface Props {
   control: RefObject<ListControl | null>;
 }
 
-export function EpisodeList({ list, layout, columns: chosen, placeKey, current, control, ...rest }: Props) {
+export function EpisodeList({
+  list,
+  layout,
+  columns: chosen,
+  placeKey,
+  current,
+  control,
+  ...rest
+}: Props) {
   const scroller = useRef<HTMLDivElement>(null);
   const view = useViewport(scroller);
   const isNarrow = view.width < narrow;
   const isGrid = layout === "grid";
   const columns = view.width ? fitting(chosen, view.width) : chosen;
-  const perLine = isGrid ? Math.max(isNarrow ? 2 : 1, Math.floor((view.width - 24 + gap) / (tileWidth + gap))) : 1;
+  const perLine = isGrid
+    ? Math.max(isNarrow ? 2 : 1, Math.floor((view.width - 24 + gap) / (tileWidth + gap)))
+    : 1;
   const tile = (view.width - 24 - gap * (perLine - 1)) / perLine;
-  const line = isGrid ? Math.round((tile - 16) * 0.75) + tileText + gap : isNarrow ? narrowHeight : rowHeight;
+  const line = isGrid
+    ? Math.round((tile - 16) * 0.75) + tileText + gap
+    : isNarrow
+      ? narrowHeight
+      : rowHeight;
   const head = isGrid || isNarrow ? 0 : headHeight;
   const lines = Math.min(Math.ceil(list.known / perLine), Math.floor(tallest / line));
   const first = Math.max(0, Math.floor((view.top - head) / line) - beyond);
@@ -85,7 +99,12 @@ export function EpisodeList({ list, layout, columns: chosen, placeKey, current, 
       {head > 0 && <TableHead columns={columns} order={list.order} onOrder={rest.onOrder} />}
       <div className="episode-list-all" role="rowgroup" style={{ height: lines * line }}>
         {shown.map((number) => (
-          <div key={number} className="episode-list-line" role={isGrid ? "row" : "presentation"} style={place(number * line, isGrid ? perLine : 0)}>
+          <div
+            key={number}
+            className="episode-list-line"
+            role={isGrid ? "row" : "presentation"}
+            style={place(number * line, isGrid ? perLine : 0)}
+          >
             <Line number={number} {...part} />
           </div>
         ))}
@@ -95,18 +114,34 @@ export function EpisodeList({ list, layout, columns: chosen, placeKey, current, 
 }
 
 function place(top: number, perLine: number): React.CSSProperties {
-  const tiles = perLine ? { gridTemplateColumns: `repeat(${perLine}, 1fr)`, padding: `${gap}px 12px 0`, gap } : {};
+  const tiles = perLine
+    ? { gridTemplateColumns: `repeat(${perLine}, 1fr)`, padding: `${gap}px 12px 0`, gap }
+    : {};
   return { transform: `translateY(${top}px)`, ...tiles };
 }
 
-type LineProps = Pick<Props, "list" | "columns" | "current" | "selected" | "onSelect" | "onTouch"> & {
+type LineProps = Pick<
+  Props,
+  "list" | "columns" | "current" | "selected" | "onSelect" | "onTouch"
+> & {
   number: number;
   isGrid: boolean;
   isNarrow: boolean;
   perLine: number;
 };
 
-function Line({ number, list, columns, current, selected, isGrid, isNarrow, perLine, onSelect, onTouch }: LineProps) {
+function Line({
+  number,
+  list,
+  columns,
+  current,
+  selected,
+  isGrid,
+  isNarrow,
+  perLine,
+  onSelect,
+  onTouch,
+}: LineProps) {
   const propsOf = (place: number) => {
     const row = list.row(place);
     const isSelected = row !== undefined && selected.has(row.id);
@@ -117,7 +152,11 @@ function Line({ number, list, columns, current, selected, isGrid, isNarrow, perL
     return isNarrow ? <NarrowRow {...props} /> : <TableRow {...props} columns={columns} />;
   }
   const tiles = [];
-  for (let place = number * perLine; place < Math.min((number + 1) * perLine, list.known); place += 1) {
+  for (
+    let place = number * perLine;
+    place < Math.min((number + 1) * perLine, list.known);
+    place += 1
+  ) {
     tiles.push(<EpisodeTile key={place} {...propsOf(place)} />);
   }
   return tiles;

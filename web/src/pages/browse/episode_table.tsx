@@ -27,7 +27,11 @@ export function TableHead({
   onOrder: (order: string) => void;
 }) {
   return (
-    <div className="episode-table-head" role="row" style={{ gridTemplateColumns: template(columns) }}>
+    <div
+      className="episode-table-head"
+      role="row"
+      style={{ gridTemplateColumns: template(columns) }}
+    >
       <span role="columnheader" aria-label="Selected" />
       {columns.map((column) => (
         <span
@@ -37,9 +41,15 @@ export function TableHead({
           aria-sort={sortOf(column, order)}
         >
           {column.order ? (
-            <button type="button" className="quiet" onClick={() => onOrder(nextOrder(column.order ?? "", order))}>
+            <button
+              type="button"
+              className="quiet"
+              onClick={() => onOrder(nextOrder(column.order ?? "", order))}
+            >
               {column.title}
-              {order.replace("-", "") === column.order && <span aria-hidden>{order.startsWith("-") ? "↓" : "↑"}</span>}
+              {order.replace("-", "") === column.order && (
+                <span aria-hidden>{order.startsWith("-") ? "↓" : "↑"}</span>
+              )}
             </button>
           ) : (
             column.title
@@ -82,7 +92,11 @@ export function TableRow({ columns, ...props }: RowProps & { columns: Column[] }
         <>
           <SelectBox row={row} isSelected={isSelected} onSelect={onSelect} />
           {columns.map((column) => (
-            <span key={column.name} role="gridcell" className={`episode-table-cell ${column.align ?? ""}`}>
+            <span
+              key={column.name}
+              role="gridcell"
+              className={`episode-table-cell ${column.align ?? ""}`}
+            >
               {column.show(row)}
             </span>
           ))}
@@ -116,11 +130,14 @@ export function NarrowRow({ row, place, isCurrent, isSelected, onTouch }: RowPro
             </span>
             <span className="episode-table-line muted">
               <span>
-                <time>{timeText(row.recorded_ns)}</time> · {row.operator} · {durationText(row.duration_s)}
+                <time>{timeText(row.recorded_ns)}</time> · {row.operator} ·{" "}
+                {durationText(row.duration_s)}
               </span>
             </span>
             <span className="episode-table-line">
-              <span className={row.failure ? "episode-table-bad" : "muted"}>{outcomeText(row)}</span>
+              <span className={row.failure ? "episode-table-bad" : "muted"}>
+                {outcomeText(row)}
+              </span>
               <ScoreBar score={row.score} />
             </span>
           </span>

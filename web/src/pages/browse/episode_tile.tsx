@@ -18,7 +18,8 @@ export function EpisodeTile({ row, place, isCurrent, isSelected, onSelect, onTou
     setAt(Math.round(((event.clientX - box.left) / box.width) * moments) / moments);
   };
   const className = `episode-tile${isCurrent ? " current" : ""}${isSelected ? " selected" : ""}`;
-  if (!row) return <div id={`row-${place}`} role="gridcell" aria-label="Loading" className={className} />;
+  if (!row)
+    return <div id={`row-${place}`} role="gridcell" aria-label="Loading" className={className} />;
   return (
     <div
       id={`row-${place}`}
@@ -27,9 +28,15 @@ export function EpisodeTile({ row, place, isCurrent, isSelected, onSelect, onTou
       className={className}
       onPointerDown={() => onTouch(place)}
     >
-      <span className="episode-tile-picture" onPointerMove={scrub} onPointerLeave={() => setAt(null)}>
+      <span
+        className="episode-tile-picture"
+        onPointerMove={scrub}
+        onPointerLeave={() => setAt(null)}
+      >
         <Thumbnail id={row.id} width={320} at={at ?? tellingMoment(row)} />
-        {at !== null && <span className="episode-tile-at" style={{ width: `${at * 100}%` }} aria-hidden />}
+        {at !== null && (
+          <span className="episode-tile-at" style={{ width: `${at * 100}%` }} aria-hidden />
+        )}
         <span className="episode-tile-length num">{durationText(row.duration_s)}</span>
         <Link
           className="episode-tile-link"

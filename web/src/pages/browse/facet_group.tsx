@@ -17,7 +17,9 @@ export function FacetGroup({ facet, isOpen, onRefine }: Props) {
   const [all, setAll] = useState(false);
   const chosen = facet.values.filter((value) => value.chosen);
   const most = Math.max(1, ...facet.values.map((value) => value.count));
-  const shown = all ? facet.values : facet.values.filter((value, place) => place < few || value.chosen);
+  const shown = all
+    ? facet.values
+    : facet.values.filter((value, place) => place < few || value.chosen);
   const isEmpty = facet.values.every((value) => value.value === null);
   if (isEmpty && !chosen.length) return null;
   return (
@@ -81,7 +83,11 @@ function Value({
       />
       <span className="facet-group-text">{text}</span>
       <span className="facet-group-count num">{compactCount(value.count)}</span>
-      <span className="facet-group-bar" style={{ width: `${(value.count / most) * 100}%` }} aria-hidden />
+      <span
+        className="facet-group-bar"
+        style={{ width: `${(value.count / most) * 100}%` }}
+        aria-hidden
+      />
     </label>
   );
 }

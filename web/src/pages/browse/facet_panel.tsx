@@ -6,7 +6,17 @@ import { Histogram } from "./histogram";
 
 // Those that split the list best come first; the rest is there when it is needed.
 const openFirst = new Set(["verdict", "failure", "task", "operator", "finding"]);
-const shownOrder = ["verdict", "failure", "task", "operator", "finding", "station", "batch", "state", "robot"];
+const shownOrder = [
+  "verdict",
+  "failure",
+  "task",
+  "operator",
+  "finding",
+  "station",
+  "batch",
+  "state",
+  "robot",
+];
 
 interface Props {
   facets: ListingFacets | null;
@@ -27,7 +37,9 @@ export function FacetPanel({ facets, query, onRefine }: Props) {
         title="Score"
         bars={facets.scores}
         isSet={hasScore}
-        span={(low, high) => (high === "1" ? `score >= ${low}` : `score >= ${low} and score < ${high}`)}
+        span={(low, high) =>
+          high === "1" ? `score >= ${low}` : `score >= ${low} and score < ${high}`
+        }
         onSpan={(span) => onRefine({ facet: "score", span })}
         onClear={() => onRefine({ facet: "score", clear: true })}
       />

@@ -29,20 +29,39 @@ export function ListBar({ list, look, isFiltersOpen, onLook, onOpen, onRefresh }
   const isOther = !orders.some(([name]) => name === look.order);
   return (
     <div className="list-bar">
-      <button type="button" className="list-bar-filters" aria-expanded={isFiltersOpen} onClick={() => onOpen("filters")}>
+      <button
+        type="button"
+        className="list-bar-filters"
+        aria-expanded={isFiltersOpen}
+        onClick={() => onOpen("filters")}
+      >
         Filters
       </button>
       <span className="list-bar-count num" role="status">
-        {list.total === null ? (list.error ? "" : "counting…") : `${countText(list.total)} ${list.total === 1 ? "episode" : "episodes"}`}
+        {list.total === null
+          ? list.error
+            ? ""
+            : "counting…"
+          : `${countText(list.total)} ${list.total === 1 ? "episode" : "episodes"}`}
       </span>
-      <button type="button" className="quiet" onClick={onRefresh} aria-label="Load the list anew" title="Load the list anew (r)">
+      <button
+        type="button"
+        className="quiet"
+        onClick={onRefresh}
+        aria-label="Load the list anew"
+        title="Load the list anew (r)"
+      >
         ↻
       </button>
       <span className="list-bar-rest">
         <button type="button" onClick={() => onOpen("views")}>
           Views
         </button>
-        <select aria-label="Order" value={look.order} onChange={(event) => onLook({ order: event.target.value })}>
+        <select
+          aria-label="Order"
+          value={look.order}
+          onChange={(event) => onLook({ order: event.target.value })}
+        >
           {isOther && <option value={look.order}>by {look.order.replace("-", "")}</option>}
           {orders.map(([name, text]) => (
             <option key={name} value={name}>
@@ -56,10 +75,18 @@ export function ListBar({ list, look, isFiltersOpen, onLook, onOpen, onRefresh }
           </button>
         )}
         <span className="list-bar-switch" role="group" aria-label="Layout">
-          <button type="button" aria-pressed={look.layout === "table"} onClick={() => onLook({ layout: "table" })}>
+          <button
+            type="button"
+            aria-pressed={look.layout === "table"}
+            onClick={() => onLook({ layout: "table" })}
+          >
             Table
           </button>
-          <button type="button" aria-pressed={look.layout === "grid"} onClick={() => onLook({ layout: "grid" })}>
+          <button
+            type="button"
+            aria-pressed={look.layout === "grid"}
+            onClick={() => onLook({ layout: "grid" })}
+          >
             Pictures
           </button>
         </span>

@@ -1,6 +1,6 @@
 import { getRelaxed } from "../../api/episodes";
-import { useAnswer } from "../../api/use_answer";
 import { useSession } from "../../api/session";
+import { useAnswer } from "../../api/use_answer";
 import "./nothing_found.css";
 import { countText } from "./wording";
 
@@ -15,8 +15,8 @@ export function EmptyWorkspace() {
         <code>{"corporeal ingest recordings/*.h5"}</code>
       </pre>
       <p>
-        Recordings of another format are converted first: <code>corporeal import --help</code>. To see Studio with
-        made-up ones: <code>corporeal demo</code>.
+        Recordings of another format are converted first: <code>corporeal import --help</code>. To
+        see Studio with made-up ones: <code>corporeal demo</code>.
       </p>
     </div>
   );
@@ -54,7 +54,13 @@ export function NoMatch({ query, onQuery }: { query: string; onQuery: (query: st
 }
 
 /** A link with a query that cannot be read: the line above says where it is wrong. */
-export function UnreadableQuery({ onQuery, onHelp }: { onQuery: (query: string) => void; onHelp: () => void }) {
+export function UnreadableQuery({
+  onQuery,
+  onHelp,
+}: {
+  onQuery: (query: string) => void;
+  onHelp: () => void;
+}) {
   return (
     <div className="nothing-found">
       <h2>This query cannot be read</h2>

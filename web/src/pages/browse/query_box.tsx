@@ -39,7 +39,8 @@ export function QueryBox({ query, error, input, onQuery, onHelp }: Props) {
         if (!control.signal.aborted) onQuery(text.trim(), isDone);
       },
       (reason: unknown) => {
-        if (!control.signal.aborted) setWrong(reason instanceof Error ? reason : new Error(String(reason)));
+        if (!control.signal.aborted)
+          setWrong(reason instanceof Error ? reason : new Error(String(reason)));
       },
     );
   };
@@ -58,7 +59,8 @@ export function QueryBox({ query, error, input, onQuery, onHelp }: Props) {
     const box = input.current;
     if (!offer || !box) return;
     const tail = item.text.endsWith(".") || item.text.endsWith("(") ? "" : " ";
-    const text = draft.slice(0, offer.start) + item.text + tail + draft.slice(offer.end).trimStart();
+    const text =
+      draft.slice(0, offer.start) + item.text + tail + draft.slice(offer.end).trimStart();
     const cursor = offer.start + item.text.length + tail.length;
     // At once: the next letter may come before the next picture.
     flushSync(() => setDraft(text));
@@ -75,7 +77,8 @@ export function QueryBox({ query, error, input, onQuery, onHelp }: Props) {
   const press = (event: KeyboardEvent) => {
     const items = offer?.items ?? [];
     if (event.key === "ArrowDown" && items.length) setPicked((picked + 1) % items.length);
-    else if (event.key === "ArrowUp" && items.length) setPicked((picked + items.length) % (items.length + 1) - 1);
+    else if (event.key === "ArrowUp" && items.length)
+      setPicked(((picked + items.length) % (items.length + 1)) - 1);
     else if ((event.key === "Enter" || event.key === "Tab") && items[picked]) put(items[picked]);
     else if (event.key === "Enter") {
       stop();
@@ -117,7 +120,12 @@ export function QueryBox({ query, error, input, onQuery, onHelp }: Props) {
           onKeyDown={press}
         />
         {draft !== "" && (
-          <button type="button" className="quiet query-box-clear" aria-label="Clear the query" onClick={clear}>
+          <button
+            type="button"
+            className="quiet query-box-clear"
+            aria-label="Clear the query"
+            onClick={clear}
+          >
             ×
           </button>
         )}

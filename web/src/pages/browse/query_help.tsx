@@ -20,7 +20,10 @@ const examples: [string, string][] = [
 ];
 
 const fields: [string, string][] = [
-  ["texts", "id file state verdict task instruction robot operator station session batch environment mode software failure"],
+  [
+    "texts",
+    "id file state verdict task instruction robot operator station session batch environment mode software failure",
+  ],
   ["numbers", "score duration_s bytes score.<part> rate.<stream> samples.<stream>"],
   ["dates", "recorded ingested"],
   ["yes or no", "success"],
@@ -29,13 +32,20 @@ const fields: [string, string][] = [
 ];
 
 /** The language of queries on one page; an example can be taken over. */
-export function QueryHelp({ onClose, onTake }: { onClose: () => void; onTake: (query: string) => void }) {
+export function QueryHelp({
+  onClose,
+  onTake,
+}: {
+  onClose: () => void;
+  onTake: (query: string) => void;
+}) {
   return (
     <Dialog title="Writing a query" onClose={onClose}>
       <div className="query-help">
         <p>
-          A query is clauses joined with <code>and</code>, <code>or</code>, <code>not</code> and parentheses; the
-          same text works in <code>corporeal ls</code>. Values with blanks are written in quotes.
+          A query is clauses joined with <code>and</code>, <code>or</code>, <code>not</code> and
+          parentheses; the same text works in <code>corporeal ls</code>. Values with blanks are
+          written in quotes.
         </p>
         <h3>Examples: press one to try it</h3>
         <ul>
@@ -61,8 +71,8 @@ export function QueryHelp({ onClose, onTake }: { onClose: () => void; onTake: (q
         </dl>
         <h3>What is not known</h3>
         <p>
-          An episode without an operator is not one of anna's: <code>operator != anna</code> holds for it. Add{" "}
-          <code>and operator is known</code> to leave it out.
+          An episode without an operator is not one of anna's: <code>operator != anna</code> holds
+          for it. Add <code>and operator is known</code> to leave it out.
         </p>
       </div>
     </Dialog>

@@ -14,16 +14,26 @@ interface Props {
 
 /** One press to the failed ones, or to the falls. */
 export function QuickFilters({ query, facets, onQuery }: Props) {
-  const values = (name: string) => facets?.facets.find((facet) => facet.name === name)?.values ?? [];
+  const values = (name: string) =>
+    facets?.facets.find((facet) => facet.name === name)?.values ?? [];
   const only = async (facet: string, value: string, isChosen: boolean) => {
     const without = await refine(query, { facet, clear: true });
     onQuery(isChosen ? without : await refine(without, { facet, value }));
   };
   const all = async () => {
-    onQuery(await refine(await refine(query, { facet: "verdict", clear: true }), { facet: "failure", clear: true }));
+    onQuery(
+      await refine(await refine(query, { facet: "verdict", clear: true }), {
+        facet: "failure",
+        clear: true,
+      }),
+    );
   };
   const buttons = [
-    ...verdicts.map((name) => ({ facet: "verdict", name, found: values("verdict").find((each) => each.value === name) })),
+    ...verdicts.map((name) => ({
+      facet: "verdict",
+      name,
+      found: values("verdict").find((each) => each.value === name),
+    })),
     ...values("failure")
       .filter((each) => each.value !== null)
       .slice(0, mostFailures)

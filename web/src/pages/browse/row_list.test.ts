@@ -9,7 +9,8 @@ function serve(refuse = ""): string[] {
   vi.stubGlobal("fetch", (url: string, init: RequestInit) => {
     asked.push(url);
     const params = new URL(url, "http://here").searchParams;
-    if (refuse) return Promise.resolve(new Response(JSON.stringify({ error: refuse }), { status: 422 }));
+    if (refuse)
+      return Promise.resolve(new Response(JSON.stringify({ error: refuse }), { status: 422 }));
     if (url.includes("landmarks")) {
       const ids = Array.from({ length: total / 100 }, (_, page) => String(page * 100 + 99));
       return Promise.resolve(Response.json({ total, step: 100, ids }));

@@ -1,8 +1,9 @@
 // The episodes of one query in one order. Only the pages that are looked at are fetched; the
 // landmarks make a page in the middle as near as the first.
+
+import { StudioError } from "../../api/client";
 import { getLandmarks, getRows } from "../../api/episodes";
 import type { ListedEpisode } from "../../api/schema";
-import { StudioError } from "../../api/client";
 
 const step = 100;
 const keptPages = 60;

@@ -33,15 +33,35 @@ export function useListKeys(keys: Keys): void {
   const page = () => control.current?.perPage ?? 10;
   const row = list.row(current);
   useShortcuts("Episodes", [
-    { keys: ["j", "ArrowDown"], does: "Next episode", run: (event) => to(current + (event.key === "j" ? 1 : line())) },
-    { keys: ["k", "ArrowUp"], does: "Episode before", run: (event) => to(current - (event.key === "k" ? 1 : line())) },
-    { keys: ["ArrowRight"], does: "Next picture", run: () => keys.layout === "grid" && to(current + 1) },
-    { keys: ["ArrowLeft"], does: "Picture before", run: () => keys.layout === "grid" && to(current - 1) },
+    {
+      keys: ["j", "ArrowDown"],
+      does: "Next episode",
+      run: (event) => to(current + (event.key === "j" ? 1 : line())),
+    },
+    {
+      keys: ["k", "ArrowUp"],
+      does: "Episode before",
+      run: (event) => to(current - (event.key === "k" ? 1 : line())),
+    },
+    {
+      keys: ["ArrowRight"],
+      does: "Next picture",
+      run: () => keys.layout === "grid" && to(current + 1),
+    },
+    {
+      keys: ["ArrowLeft"],
+      does: "Picture before",
+      run: () => keys.layout === "grid" && to(current - 1),
+    },
     { keys: ["PageDown"], does: "A page on", run: () => to(current + page()) },
     { keys: ["PageUp"], does: "A page back", run: () => to(current - page()) },
     { keys: ["Home"], does: "To the first", run: () => to(0) },
     { keys: ["End"], does: "To the last", run: () => to(list.known - 1) },
-    { keys: ["Enter", "o"], does: "Open it", run: () => row && go(`/episodes/${encodeURIComponent(row.id)}`) },
+    {
+      keys: ["Enter", "o"],
+      does: "Open it",
+      run: () => row && go(`/episodes/${encodeURIComponent(row.id)}`),
+    },
     { keys: ["x"], does: "Select it", run: () => row && keys.select(row) },
     { keys: ["c"], does: "Compare the two that are selected", run: keys.compare },
     { keys: ["Escape"], does: "Select none", run: keys.clear },

@@ -13,8 +13,14 @@ export function useViewport(scroller: RefObject<HTMLElement | null>): Viewport {
     const element = scroller.current;
     if (!element) return;
     const measure = () => {
-      const next = { top: element.scrollTop, height: element.clientHeight, width: element.clientWidth };
-      setView((old) => (old.top === next.top && old.height === next.height && old.width === next.width ? old : next));
+      const next = {
+        top: element.scrollTop,
+        height: element.clientHeight,
+        width: element.clientWidth,
+      };
+      setView((old) =>
+        old.top === next.top && old.height === next.height && old.width === next.width ? old : next,
+      );
     };
     measure();
     const observer = new ResizeObserver(measure);
@@ -37,7 +43,9 @@ const nowhere: Place = { top: 0, at: 0 };
 
 export function storedPlace(key: string): Place {
   try {
-    const found = JSON.parse(sessionStorage.getItem(`studio.list ${key}`) ?? "null") as Place | null;
+    const found = JSON.parse(
+      sessionStorage.getItem(`studio.list ${key}`) ?? "null",
+    ) as Place | null;
     return found && Number.isFinite(found.top) && Number.isFinite(found.at) ? found : nowhere;
   } catch {
     return nowhere;

@@ -32,7 +32,9 @@ export function ViewsDialog({ query, look, onOpen, onClose }: Props) {
     <Dialog title="Saved views" onClose={onClose}>
       {views.error && <Notice error={views.error} again={views.again} />}
       {!views.value && !views.error && <Waiting />}
-      {views.value?.length === 0 && <p className="muted">None yet. Save the list as it is now, below.</p>}
+      {views.value?.length === 0 && (
+        <p className="muted">None yet. Save the list as it is now, below.</p>
+      )}
       <ul className="views-dialog">
         {views.value?.map((view) => (
           <li key={view.number}>
@@ -40,7 +42,9 @@ export function ViewsDialog({ query, look, onOpen, onClose }: Props) {
               <b>{view.name}</b>
               <code>{view.query || "all episodes"}</code>
             </button>
-            <span className="muted">{view.shared ? `shared by ${view.mine ? "you" : view.owner}` : "yours"}</span>
+            <span className="muted">
+              {view.shared ? `shared by ${view.mine ? "you" : view.owner}` : "yours"}
+            </span>
             {view.mine && !session.read_only && (
               <button
                 type="button"
@@ -56,13 +60,22 @@ export function ViewsDialog({ query, look, onOpen, onClose }: Props) {
       </ul>
       {error && <Notice error={error} />}
       {!session.read_only && !session.guest && (
-        <SaveForm query={query} onSave={(name, shared) => void change(saveView({ name, query, shared, look }))} />
+        <SaveForm
+          query={query}
+          onSave={(name, shared) => void change(saveView({ name, query, shared, look }))}
+        />
       )}
     </Dialog>
   );
 }
 
-function SaveForm({ query, onSave }: { query: string; onSave: (name: string, shared: boolean) => void }) {
+function SaveForm({
+  query,
+  onSave,
+}: {
+  query: string;
+  onSave: (name: string, shared: boolean) => void;
+}) {
   const [name, setName] = useState("");
   const [shared, setShared] = useState(false);
   const mayShare = useMay("ingest");
@@ -77,11 +90,22 @@ function SaveForm({ query, onSave }: { query: string; onSave: (name: string, sha
         Save what you see: <code>{query || "all episodes"}</code>
       </h3>
       <label>
-        Name <input required maxLength={80} value={name} onChange={(event) => setName(event.target.value)} />
+        Name{" "}
+        <input
+          required
+          maxLength={80}
+          value={name}
+          onChange={(event) => setName(event.target.value)}
+        />
       </label>
       {mayShare && (
         <label>
-          <input type="checkbox" checked={shared} onChange={(event) => setShared(event.target.checked)} /> Everyone sees it
+          <input
+            type="checkbox"
+            checked={shared}
+            onChange={(event) => setShared(event.target.checked)}
+          />{" "}
+          Everyone sees it
         </label>
       )}
       <button type="submit" className="primary">

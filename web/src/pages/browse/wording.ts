@@ -51,6 +51,7 @@ export function facetTitle(name: string): string {
 }
 
 export function valueText(facet: string, value: string | null): string {
-  if (value === null) return facet === "failure" ? "none" : facet === "verdict" ? "not checked" : "unknown";
+  if (value === null)
+    return facet === "failure" ? "none" : facet === "verdict" ? "not checked" : "unknown";
   return facet === "finding" || facet === "failure" ? value.replaceAll("_", " ") : value;
 }

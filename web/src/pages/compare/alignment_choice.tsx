@@ -17,7 +17,9 @@ export interface AlignmentChoiceProps {
 
 /** By what the moments of the two belong together; a way that cannot be taken says why. */
 export function AlignmentChoice({ used, ways, onChange }: AlignmentChoiceProps) {
-  const refused = ways.filter(({ possible }) => !possible).map(({ align, reason }) => `${words[align][0]}: ${reason}`);
+  const refused = ways
+    .filter(({ possible }) => !possible)
+    .map(({ align, reason }) => `${words[align][0]}: ${reason}`);
   return (
     <fieldset className="align">
       <legend>Align by</legend>

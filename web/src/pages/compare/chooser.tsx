@@ -11,7 +11,10 @@ import "./chooser.css";
 export function Chooser({ episode }: { episode: EpisodeFacts }) {
   const [words, setWords] = useState("");
   const asked = useDeferredValue(words);
-  const { value, error, again } = useAnswer((signal) => getPeers(episode.id, asked, signal), [episode.id, asked]);
+  const { value, error, again } = useAnswer(
+    (signal) => getPeers(episode.id, asked, signal),
+    [episode.id, asked],
+  );
   const own = `/episodes/${encodeURIComponent(episode.id)}`;
   return (
     <div className="chooser">
@@ -33,7 +36,9 @@ export function Chooser({ episode }: { episode: EpisodeFacts }) {
       {error && <Notice error={error} again={again} />}
       {value?.length === 0 && (
         <p className="muted">
-          {words ? "No episode is called so. Try part of its file's name." : "No other episode has this task. Search for one above."}
+          {words
+            ? "No episode is called so. Try part of its file's name."
+            : "No other episode has this task. Search for one above."}
         </p>
       )}
       <ul>
@@ -49,11 +54,16 @@ export function Chooser({ episode }: { episode: EpisodeFacts }) {
 
 function Choice({ a, peer }: { a: string; peer: PeerEpisode }) {
   return (
-    <Link className="chooser-choice" href={`/compare?a=${encodeURIComponent(a)}&b=${encodeURIComponent(peer.id)}`}>
+    <Link
+      className="chooser-choice"
+      href={`/compare?a=${encodeURIComponent(a)}&b=${encodeURIComponent(peer.id)}`}
+    >
       <b>{peer.file}</b>
       <VerdictChip verdict={peer.verdict} />
       <span className="muted">
-        {[peer.task?.replaceAll("_", " "), peer.operator, dateText(peer.recorded_ns)].filter(Boolean).join(" · ")}
+        {[peer.task?.replaceAll("_", " "), peer.operator, dateText(peer.recorded_ns)]
+          .filter(Boolean)
+          .join(" · ")}
       </span>
       <span className="num">{peer.score === null ? "–" : peer.score.toFixed(2)}</span>
     </Link>

@@ -8,7 +8,10 @@ import { SideBySide } from "./side_by_side";
 export default function ComparePage({ address }: { address: URL }) {
   const a = address.searchParams.get("a") ?? "";
   const b = address.searchParams.get("b") ?? "";
-  if (!a) return <Notice error={new Error("Nothing to compare. Open an episode and choose: Compare with…")} />;
+  if (!a)
+    return (
+      <Notice error={new Error("Nothing to compare. Open an episode and choose: Compare with…")} />
+    );
   return <Pair a={a} b={b} key={`${a} ${b}`} address={address} />;
 }
 

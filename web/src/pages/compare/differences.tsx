@@ -6,7 +6,9 @@ import "./differences.css";
 export function Differences({ comparison }: { comparison: EpisodeComparison }) {
   const { facts, scores, findings } = comparison;
   const order = ["success", "failure", "verdict", "score"];
-  const sorted = [...facts].sort((x, y) => rank(order, x) - rank(order, y) || Number(x.same) - Number(y.same));
+  const sorted = [...facts].sort(
+    (x, y) => rank(order, x) - rank(order, y) || Number(x.same) - Number(y.same),
+  );
   return (
     <table className="differences">
       <thead>
@@ -18,7 +20,13 @@ export function Differences({ comparison }: { comparison: EpisodeComparison }) {
       </thead>
       <tbody>
         {sorted.map((each) => (
-          <Row key={each.name} name={each.name} same={each.same} a={shown(each.name, each.a)} b={shown(each.name, each.b)} />
+          <Row
+            key={each.name}
+            name={each.name}
+            same={each.same}
+            a={shown(each.name, each.a)}
+            b={shown(each.name, each.b)}
+          />
         ))}
       </tbody>
       <Part title="Findings" isEmpty={findings.length === 0}>
@@ -34,14 +42,28 @@ export function Differences({ comparison }: { comparison: EpisodeComparison }) {
       </Part>
       <Part title="Parts of the score" isEmpty={scores.length === 0}>
         {scores.map((each) => (
-          <Row key={each.name} name={each.name} same={each.same} a={shown("score", each.a)} b={shown("score", each.b)} />
+          <Row
+            key={each.name}
+            name={each.name}
+            same={each.same}
+            a={shown("score", each.a)}
+            b={shown("score", each.b)}
+          />
         ))}
       </Part>
     </table>
   );
 }
 
-function Part({ title, isEmpty, children }: { title: string; isEmpty: boolean; children: React.ReactNode }) {
+function Part({
+  title,
+  isEmpty,
+  children,
+}: {
+  title: string;
+  isEmpty: boolean;
+  children: React.ReactNode;
+}) {
   return (
     <tbody>
       <tr>

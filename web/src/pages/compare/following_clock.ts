@@ -33,7 +33,8 @@ export class FollowingClock extends Clock {
     return this.leader.rate;
   }
 
-  override subscribeState = (listener: () => void): (() => void) => this.leader.subscribeState(listener);
+  override subscribeState = (listener: () => void): (() => void) =>
+    this.leader.subscribeState(listener);
 
   override seek(timeNs: number): void {
     this.leader.seek(mapTime(this.moments.time_b, this.moments.time_a, timeNs));

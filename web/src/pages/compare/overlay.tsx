@@ -25,7 +25,9 @@ const FIRST = 3;
 /** One stream of both over each other: A solid, B dashed, on the time of A. */
 export function Overlay({ a, b, clock, moments }: OverlayProps) {
   const shared = useMemo(() => sharedStreams(a, b), [a, b]);
-  const [path, setPath] = useState(() => shared.find(({ name }) => name === "joint_position")?.path ?? shared[0]?.path ?? "");
+  const [path, setPath] = useState(
+    () => shared.find(({ name }) => name === "joint_position")?.path ?? shared[0]?.path ?? "",
+  );
   const stream = shared.find((each) => each.path === path);
   if (!stream) return <p className="waiting">The two have no stream of numbers in common.</p>;
   return (
@@ -56,12 +58,19 @@ function Traces({ a, b, clock, moments, stream }: OverlayProps & { stream: Episo
     const wish = { stream: stream.path, columns: names.map((_, place) => place), points: POINTS };
     return getTrace(id, { ...wish, startNs: start_ns, endNs: end_ns }, signal);
   };
-  const { value, error, again } = useAnswer((signal) => Promise.all([ask(a, signal), ask(b, signal)]), [a.id, b.id, stream.path]);
-  const first = useMemo(() => (value ? mostDifferent(value[0], value[1], moments, FIRST) : []), [value, moments]);
+  const { value, error, again } = useAnswer(
+    (signal) => Promise.all([ask(a, signal), ask(b, signal)]),
+    [a.id, b.id, stream.path],
+  );
+  const first = useMemo(
+    () => (value ? mostDifferent(value[0], value[1], moments, FIRST) : []),
+    [value, moments],
+  );
   if (error) return <Notice error={error} again={again} />;
   if (!value) return <Waiting what="Reading both" />;
   const columns = chosen ?? first;
-  const units = typeof stream.unit === "string" ? names.map(() => stream.unit as string) : stream.unit;
+  const units =
+    typeof stream.unit === "string" ? names.map(() => stream.unit as string) : stream.unit;
   return (
     <>
       {columns.map((column, place) => (
@@ -73,14 +82,18 @@ function Traces({ a, b, clock, moments, stream }: OverlayProps & { stream: Episo
           unit={units[column] ?? ""}
           clock={clock}
           moments={moments}
-          onColumn={(next) => setChosen(columns.map((each, other) => (other === place ? next : each)))}
+          onColumn={(next) =>
+            setChosen(columns.map((each, other) => (other === place ? next : each)))
+          }
         />
       ))}
       {columns.length < names.length && columns.length < 8 && (
         <button
           type="button"
           className="quiet"
-          onClick={() => setChosen([...columns, names.findIndex((_, place) => !columns.includes(place))])}
+          onClick={() =>
+            setChosen([...columns, names.findIndex((_, place) => !columns.includes(place))])
+          }
         >
           + one more
         </button>

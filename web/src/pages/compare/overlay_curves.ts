@@ -18,7 +18,10 @@ function difference(a: Trace, b: Trace, moments: Moments, column: number): numbe
   let sum = 0;
   for (let place = 0; place < PLACES; place += 1) {
     const timeNs = a.startNs + ((a.endNs - a.startNs) * place) / (PLACES - 1);
-    const [own, other] = [valueAt(a, column, timeNs), valueAt(b, column, mapTime(moments.time_a, moments.time_b, timeNs))];
+    const [own, other] = [
+      valueAt(a, column, timeNs),
+      valueAt(b, column, mapTime(moments.time_a, moments.time_b, timeNs)),
+    ];
     if (own !== null && other !== null) sum += (own - other) ** 2;
   }
   return sum;
@@ -28,7 +31,10 @@ function difference(a: Trace, b: Trace, moments: Moments, column: number): numbe
 export function valueAt(trace: Trace, column: number, timeNs: number): number | null {
   const place = frameAt(trace.time, timeNs);
   if (place < 0 || timeNs > trace.endNs) return null;
-  const value = ((trace.low.get(column)?.[place] ?? Number.NaN) + (trace.high.get(column)?.[place] ?? Number.NaN)) / 2;
+  const value =
+    ((trace.low.get(column)?.[place] ?? Number.NaN) +
+      (trace.high.get(column)?.[place] ?? Number.NaN)) /
+    2;
   return Number.isFinite(value) ? value : null;
 }
 
@@ -39,7 +45,12 @@ export interface Scale {
   high: number;
 }
 
-export function scaleOf(traces: Trace[], column: number, startNs: number, endNs: number): Scale | null {
+export function scaleOf(
+  traces: Trace[],
+  column: number,
+  startNs: number,
+  endNs: number,
+): Scale | null {
   let low = Number.POSITIVE_INFINITY;
   let high = Number.NEGATIVE_INFINITY;
   for (const trace of traces) {
@@ -52,7 +63,12 @@ export function scaleOf(traces: Trace[], column: number, startNs: number, endNs:
 }
 
 /** A line as an SVG path in a box of 1000 x 100; `when` says where a time lies on the axis. */
-export function pathOf(trace: Trace, column: number, scale: Scale, when: (timeNs: number) => number): string {
+export function pathOf(
+  trace: Trace,
+  column: number,
+  scale: Scale,
+  when: (timeNs: number) => number,
+): string {
   const [low, high] = [trace.low.get(column), trace.high.get(column)];
   if (!low || !high) return "";
   const parts: string[] = [];
@@ -63,7 +79,10 @@ export function pathOf(trace: Trace, column: number, scale: Scale, when: (timeNs
       isDown = false;
       continue;
     }
-    const x = (((when(trace.time[place] as number) - scale.startNs) / (scale.endNs - scale.startNs)) * 1000).toFixed(1);
+    const x = (
+      ((when(trace.time[place] as number) - scale.startNs) / (scale.endNs - scale.startNs)) *
+      1000
+    ).toFixed(1);
     if (trace.gap[place]) isDown = false;
     parts.push(`${isDown ? "L" : "M"}${x} ${y(scale, from)}`);
     if (to !== from) parts.push(`L${x} ${y(scale, to)}`);

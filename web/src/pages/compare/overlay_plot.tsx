@@ -19,13 +19,22 @@ export interface OverlayPlotProps {
 }
 
 /** One column of both; a press goes to that moment. */
-export function OverlayPlot({ traces, column, names, unit, clock, moments, onColumn }: OverlayPlotProps) {
+export function OverlayPlot({
+  traces,
+  column,
+  names,
+  unit,
+  clock,
+  moments,
+  onColumn,
+}: OverlayPlotProps) {
   const playhead = useRef<HTMLDivElement>(null);
   const { startNs, endNs } = clock;
   useEffect(
     () =>
       clock.subscribe((timeNs) => {
-        if (playhead.current) playhead.current.style.left = `${((timeNs - startNs) / Math.max(1, endNs - startNs)) * 100}%`;
+        if (playhead.current)
+          playhead.current.style.left = `${((timeNs - startNs) / Math.max(1, endNs - startNs)) * 100}%`;
       }),
     [clock, startNs, endNs],
   );
@@ -34,7 +43,11 @@ export function OverlayPlot({ traces, column, names, unit, clock, moments, onCol
     const scale = scaleOf(traces, column, startNs, endNs);
     if (!scale) return null;
     const onA = (timeNs: number) => mapTime(moments.time_b, moments.time_a, timeNs);
-    return { scale, a: pathOf(a, column, scale, (timeNs) => timeNs), b: pathOf(b, column, scale, onA) };
+    return {
+      scale,
+      a: pathOf(a, column, scale, (timeNs) => timeNs),
+      b: pathOf(b, column, scale, onA),
+    };
   }, [traces, column, moments, startNs, endNs]);
   const seek = (event: Press<HTMLDivElement>) => {
     const box = event.currentTarget.getBoundingClientRect();
@@ -44,7 +57,11 @@ export function OverlayPlot({ traces, column, names, unit, clock, moments, onCol
   return (
     <div className="overlay-plot">
       <div className="overlay-plot-head">
-        <select aria-label="Column" value={column} onChange={(event) => onColumn(Number(event.target.value))}>
+        <select
+          aria-label="Column"
+          value={column}
+          onChange={(event) => onColumn(Number(event.target.value))}
+        >
           {names.map((name, place) => (
             <option key={name} value={place}>
               {name.replaceAll("_", " ")}
@@ -56,7 +73,12 @@ export function OverlayPlot({ traces, column, names, unit, clock, moments, onCol
       </div>
       <div className="overlay-plot-area" onPointerDown={seek}>
         {drawn ? (
-          <svg viewBox="0 0 1000 100" preserveAspectRatio="none" role="img" aria-label={`${names[column] ?? ""} of both`}>
+          <svg
+            viewBox="0 0 1000 100"
+            preserveAspectRatio="none"
+            role="img"
+            aria-label={`${names[column] ?? ""} of both`}
+          >
             <path className="overlay-plot-a" d={drawn.a} />
             <path className="overlay-plot-b" d={drawn.b} />
           </svg>
@@ -72,14 +94,20 @@ export function OverlayPlot({ traces, column, names, unit, clock, moments, onCol
 }
 
 /** Both values of the moment, and how far they are apart. */
-function Readings({ traces, column, clock, moments }: Pick<OverlayPlotProps, "traces" | "column" | "clock" | "moments">) {
+function Readings({
+  traces,
+  column,
+  clock,
+  moments,
+}: Pick<OverlayPlotProps, "traces" | "column" | "clock" | "moments">) {
   const timeNs = useClockTime(clock);
   const [a, b] = traces as [Trace, Trace];
   const own = valueAt(a, column, timeNs);
   const other = valueAt(b, column, mapTime(moments.time_a, moments.time_b, timeNs));
   return (
     <span className="overlay-plot-now-values num">
-      A {valueText(own)} · B {valueText(other)} · Δ {own === null || other === null ? "–" : valueText(own - other)}
+      A {valueText(own)} · B {valueText(other)} · Δ{" "}
+      {own === null || other === null ? "–" : valueText(own - other)}
     </span>
   );
 }

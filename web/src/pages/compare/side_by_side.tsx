@@ -30,7 +30,10 @@ export function SideBySide({ a, b, address }: SideBySideProps) {
   const align: Alignment = ALIGNMENTS.find((each) => each === said) ?? "time";
   const [clock, other] = useMemo(() => clocksOf(a, b, address), [a, b]);
   const matched = useMemo(() => inOrderOf(b, a), [a, b]);
-  const answer = useAnswer((signal) => getComparison(a.id, b.id, align, signal), [a.id, b.id, align]);
+  const answer = useAnswer(
+    (signal) => getComparison(a.id, b.id, align, signal),
+    [a.id, b.id, align],
+  );
   const [isRobot, setRobot] = useState(false);
   useEffect(() => keepMoment(clock), [clock]);
   useEffect(() => () => [other, clock].forEach((each) => each.close()), [clock, other]);
@@ -92,7 +95,9 @@ function clocksOf(a: EpisodeFacts, b: EpisodeFacts, address: URL): [Clock, Follo
 /** The streams of one episode in the order of another, so that the same camera is at the same place. */
 function inOrderOf(episode: EpisodeFacts, model: EpisodeFacts): EpisodeFacts {
   const place = new Map(model.streams.map(({ path }, number) => [path, number]));
-  const streams = [...episode.streams].sort((x, y) => (place.get(x.path) ?? 1e6) - (place.get(y.path) ?? 1e6));
+  const streams = [...episode.streams].sort(
+    (x, y) => (place.get(x.path) ?? 1e6) - (place.get(y.path) ?? 1e6),
+  );
   return { ...episode, streams };
 }
 

@@ -4,7 +4,15 @@ import { VerdictChip } from "../../parts/notice";
 import "./side_head.css";
 
 /** Which of the two it is, and a way to take another. */
-export function SideHead({ letter, episode, other }: { letter: "A" | "B"; episode: EpisodeFacts; other: string }) {
+export function SideHead({
+  letter,
+  episode,
+  other,
+}: {
+  letter: "A" | "B";
+  episode: EpisodeFacts;
+  other: string;
+}) {
   const { row } = episode;
   return (
     <header className={`side-head side-head-${letter.toLowerCase()}`}>

@@ -23,12 +23,21 @@ describe("a chart as a table", () => {
       ],
     });
     expect(made.rows).toEqual([
-      { cells: ["b7", "70 %", "80 %", "not known", "out of limits"], href: "/?query=batch%20%3D%20b7" },
+      {
+        cells: ["b7", "70 %", "80 %", "not known", "out of limits"],
+        href: "/?query=batch%20%3D%20b7",
+      },
     ]);
   });
 
   it("has a row for each cell of a heat table", () => {
-    const cell = { value: 0, text: "", detail: "none; collect this next", empty: true, query: null };
+    const cell = {
+      value: 0,
+      text: "",
+      detail: "none; collect this next",
+      empty: true,
+      query: null,
+    };
     const made = asTable({
       kind: "heat",
       row_name: "task",

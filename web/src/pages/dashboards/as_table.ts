@@ -15,18 +15,31 @@ export interface PlainTable {
 export function asTable(payload: Payload): PlainTable {
   switch (payload.kind) {
     case "line": {
-      const reading = readingOf(payload.unit, Math.max(...payload.points.map((each) => each.value), 0));
-      const limit = (value: number | null) => (value === null ? "not known" : shown(value, reading));
+      const reading = readingOf(
+        payload.unit,
+        Math.max(...payload.points.map((each) => each.value), 0),
+      );
+      const limit = (value: number | null) =>
+        value === null ? "not known" : shown(value, reading);
       return {
         columns: ["Batch", payload.name, "Lower limit", "Upper limit", "Judged"],
         rows: payload.points.map((each) => ({
-          cells: [each.label, shown(each.value, reading), limit(each.lower), limit(each.upper), judged[each.state]],
+          cells: [
+            each.label,
+            shown(each.value, reading),
+            limit(each.lower),
+            limit(each.upper),
+            judged[each.state],
+          ],
           href: browseAddress(each.query),
         })),
       };
     }
     case "bars": {
-      const reading = readingOf(payload.unit, Math.max(...payload.bars.map((each) => each.value), 0));
+      const reading = readingOf(
+        payload.unit,
+        Math.max(...payload.bars.map((each) => each.value), 0),
+      );
       return {
         columns: ["", payload.name],
         rows: payload.bars.map((each) => ({
@@ -59,14 +72,20 @@ export function asTable(payload: Payload): PlainTable {
       return {
         columns: [payload.name, "Episodes"],
         rows: payload.bins.map((each) => ({
-          cells: [`${each.low.toFixed(2)} to ${each.high.toFixed(2)}`, each.count.toLocaleString("en-GB")],
+          cells: [
+            `${each.low.toFixed(2)} to ${each.high.toFixed(2)}`,
+            each.count.toLocaleString("en-GB"),
+          ],
           href: browseAddress(each.query),
         })),
       };
     case "table":
       return {
         columns: payload.columns,
-        rows: payload.rows.map((each) => ({ cells: each.cells, href: each.address ?? browseAddress(each.query) })),
+        rows: payload.rows.map((each) => ({
+          cells: each.cells,
+          href: each.address ?? browseAddress(each.query),
+        })),
       };
     case "figures":
       return {

@@ -20,15 +20,41 @@ export function BarsChart({ bars }: { bars: BarMarks }) {
   const limit = names + ((bars.limit ?? 0) / most) * room;
   return (
     <div ref={frame}>
-      <svg ref={ref} width={width} height={bars.bars.length * row + foot} onKeyDown={onKeyDown} data-own-arrows role="group" aria-label={bars.name}>
+      <svg
+        ref={ref}
+        width={width}
+        height={bars.bars.length * row + foot}
+        onKeyDown={onKeyDown}
+        data-own-arrows
+        role="group"
+        aria-label={bars.name}
+      >
         {bars.bars.map((each, place) => (
           <Mark key={each.label} detail={each.detail} query={each.query}>
             <rect className="reach" x={0} y={place * row} width={width} height={row} />
-            <text className="label" x={names - 8} y={place * row + row / 2} textAnchor="end" dominantBaseline="central">
+            <text
+              className="label"
+              x={names - 8}
+              y={place * row + row / 2}
+              textAnchor="end"
+              dominantBaseline="central"
+            >
               {cut(each.label, names)}
             </text>
-            <rect className={`bar tone-${each.tone}`} x={names} y={place * row + 4} rx={2} width={Math.max(each.value > 0 ? 2 : 0, (each.value / most) * room)} height={row - 8} />
-            <text className="value" x={names + (each.value / most) * room + 6} y={place * row + row / 2} dominantBaseline="central">
+            <rect
+              className={`bar tone-${each.tone}`}
+              x={names}
+              y={place * row + 4}
+              rx={2}
+              width={Math.max(each.value > 0 ? 2 : 0, (each.value / most) * room)}
+              height={row - 8}
+            />
+            <text
+              className="value"
+              x={names + (each.value / most) * room + 6}
+              y={place * row + row / 2}
+              dominantBaseline="central"
+            >
               {shown(each.value, reading)}
             </text>
           </Mark>
@@ -36,7 +62,12 @@ export function BarsChart({ bars }: { bars: BarMarks }) {
         {bars.limit !== null && (
           <g>
             <line className="limit" x1={limit} x2={limit} y1={0} y2={bars.bars.length * row + 2} />
-            <text className="limit-label" x={limit} y={bars.bars.length * row + 14} textAnchor="middle">
+            <text
+              className="limit-label"
+              x={limit}
+              y={bars.bars.length * row + 14}
+              textAnchor="middle"
+            >
               {bars.limit_label}
             </text>
           </g>

@@ -22,7 +22,10 @@ interface Props {
 /** One question with its answer; it loads and fails for itself. */
 export function ChartCard({ chart, scope, settings, isLinked, onChoose }: Props) {
   const said = JSON.stringify(settings);
-  const answer = useAnswer((signal) => getChart(chart.id, scope, settings, signal), [chart.id, scope.query, scope.days, said]);
+  const answer = useAnswer(
+    (signal) => getChart(chart.id, scope, settings, signal),
+    [chart.id, scope.query, scope.days, said],
+  );
   const [asRows, setAsRows] = useState(false);
   const card = useRef<HTMLElement>(null);
   const isThere = answer.value !== null || answer.error !== null;
@@ -43,11 +46,22 @@ export function ChartCard({ chart, scope, settings, isLinked, onChoose }: Props)
         <h3 id={`${chart.id}-title`}>{chart.title}</h3>
         <span className="chart-tools">
           {drawn && drawn.kind !== "table" && (
-            <button type="button" className="quiet" aria-pressed={asRows} onClick={() => setAsRows(!asRows)}>
+            <button
+              type="button"
+              className="quiet"
+              aria-pressed={asRows}
+              onClick={() => setAsRows(!asRows)}
+            >
               Table
             </button>
           )}
-          <a className="quiet" href={`#${chart.id}`} aria-label={`Link to: ${chart.title}`} title="Link to this chart" data-hash>
+          <a
+            className="quiet"
+            href={`#${chart.id}`}
+            aria-label={`Link to: ${chart.title}`}
+            title="Link to this chart"
+            data-hash
+          >
             #
           </a>
         </span>
@@ -80,7 +94,13 @@ function Said({ answer, asRows, isOld, onChoose }: SaidProps) {
       <p className="chart-answer">{answer.answer}</p>
       <Choices chart={answer.id} choices={answer.choices} onChoose={onChoose} />
       {payload?.kind === "stacked" && !asRows && <Legend tones={payload.legend} />}
-      {payload ? asRows ? <PlainTable table={asTable(payload)} /> : <Drawn payload={payload} /> : null}
+      {payload ? (
+        asRows ? (
+          <PlainTable table={asTable(payload)} />
+        ) : (
+          <Drawn payload={payload} />
+        )
+      ) : null}
       {!payload && <p className="chart-advice">{answer.advice}</p>}
       {answer.notes.map((each) => (
         <p key={each} className="chart-note">

@@ -16,7 +16,11 @@ export function Choices({ chart, choices, onChoose }: Props) {
         <label key={each.name} htmlFor={`${chart}-${each.name}`}>
           <span>{each.label}</span>
           {each.options.length ? (
-            <select id={`${chart}-${each.name}`} value={each.value} onChange={(event) => onChoose(each.name, event.target.value)}>
+            <select
+              id={`${chart}-${each.name}`}
+              value={each.value}
+              onChange={(event) => onChoose(each.name, event.target.value)}
+            >
               {each.options.map((option) => (
                 <option key={option} value={option}>
                   {option.replaceAll("_", " ")}
@@ -24,7 +28,11 @@ export function Choices({ chart, choices, onChoose }: Props) {
               ))}
             </select>
           ) : (
-            <Amount id={`${chart}-${each.name}`} choice={each} onChoose={(value) => onChoose(each.name, value)} />
+            <Amount
+              id={`${chart}-${each.name}`}
+              choice={each}
+              onChoose={(value) => onChoose(each.name, value)}
+            />
           )}
         </label>
       ))}
@@ -33,7 +41,15 @@ export function Choices({ chart, choices, onChoose }: Props) {
 }
 
 /** A number that counts once it is written to its end. */
-function Amount({ id, choice, onChoose }: { id: string; choice: ChartChoice; onChoose: (value: string) => void }) {
+function Amount({
+  id,
+  choice,
+  onChoose,
+}: {
+  id: string;
+  choice: ChartChoice;
+  onChoose: (value: string) => void;
+}) {
   const [text, setText] = useState(choice.value);
   useEffect(() => setText(choice.value), [choice.value]);
   const done = () => {

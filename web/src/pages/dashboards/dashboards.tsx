@@ -20,7 +20,9 @@ export default function Dashboards({ address }: { address: URL }) {
       <h1 className="dashboards-title">Dashboards</h1>
       <ScopeBar
         scope={scope}
-        onChange={({ query, days }) => keepInAddress({ query, days: days === null ? null : String(days) })}
+        onChange={({ query, days }) =>
+          keepInAddress({ query, days: days === null ? null : String(days) })
+        }
       />
       <nav className="dashboards-sections" aria-label="Sections of the dashboards">
         {sections.map((each) => (

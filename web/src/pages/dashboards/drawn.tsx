@@ -17,7 +17,11 @@ export function Drawn({ payload }: { payload: Payload }) {
     case "bars":
       return <BarsChart bars={payload} />;
     case "stacked":
-      return payload.standing ? <StackedColumns stacked={payload} /> : <StackedRows stacked={payload} />;
+      return payload.standing ? (
+        <StackedColumns stacked={payload} />
+      ) : (
+        <StackedRows stacked={payload} />
+      );
     case "heat":
       return <HeatTable heat={payload} />;
     case "histogram":

@@ -10,7 +10,9 @@ export function FiguresView({ figures }: { figures: BigNumbers }) {
         return (
           <div key={each.label}>
             <dt>{each.label}</dt>
-            <dd className="figure-value num">{href ? <a href={href}>{each.value}</a> : each.value}</dd>
+            <dd className="figure-value num">
+              {href ? <a href={href}>{each.value}</a> : each.value}
+            </dd>
             <dd className="muted">{each.detail}</dd>
           </div>
         );

@@ -52,19 +52,39 @@ function HeatCell({ cell, heat }: { cell: HeatCell; heat: HeatMarks }) {
   const href = browseAddress(cell.query);
   const share = cell.value === null ? 0 : Math.min(1, cell.value / heat.most);
   const style = share
-    ? { background: `color-mix(in srgb, var(--${heat.tone}) ${Math.round(6 + Math.sqrt(share) * (strongest - 6))}%, var(--card))` }
+    ? {
+        background: `color-mix(in srgb, var(--${heat.tone}) ${Math.round(6 + Math.sqrt(share) * (strongest - 6))}%, var(--card))`,
+      }
     : undefined;
-  const name = cell.empty ? "heat-cell heat-empty" : cell.value === null ? "heat-cell heat-none" : "heat-cell";
+  const name = cell.empty
+    ? "heat-cell heat-empty"
+    : cell.value === null
+      ? "heat-cell heat-none"
+      : "heat-cell";
   const inside = cell.empty ? "+" : cell.text;
   if (href === null) {
     return (
-      <span data-mark data-detail={cell.detail} role="img" aria-label={cell.detail} className={name} style={style}>
+      <span
+        data-mark
+        data-detail={cell.detail}
+        role="img"
+        aria-label={cell.detail}
+        className={name}
+        style={style}
+      >
         {inside}
       </span>
     );
   }
   return (
-    <a data-mark data-detail={cell.detail} href={href} aria-label={`${cell.detail}. Open these episodes`} className={name} style={style}>
+    <a
+      data-mark
+      data-detail={cell.detail}
+      href={href}
+      aria-label={`${cell.detail}. Open these episodes`}
+      className={name}
+      style={style}
+    >
       {inside}
     </a>
   );

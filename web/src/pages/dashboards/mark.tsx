@@ -2,7 +2,15 @@ import type { ReactNode } from "react";
 import { browseAddress } from "../../api/dashboards";
 
 /** Something drawn that can be pointed at, and opened where episodes stand behind it. */
-export function Mark({ detail, query, children }: { detail: string; query: string | null; children: ReactNode }) {
+export function Mark({
+  detail,
+  query,
+  children,
+}: {
+  detail: string;
+  query: string | null;
+  children: ReactNode;
+}) {
   const href = browseAddress(query);
   if (href === null) {
     return (
@@ -12,7 +20,13 @@ export function Mark({ detail, query, children }: { detail: string; query: strin
     );
   }
   return (
-    <a data-mark data-detail={detail} href={href} aria-label={`${detail}. Open these episodes`} className="mark">
+    <a
+      data-mark
+      data-detail={detail}
+      href={href}
+      aria-label={`${detail}. Open these episodes`}
+      className="mark"
+    >
       {children}
     </a>
   );

@@ -20,13 +20,19 @@ export function PlainTable({ table, tones }: { table: Table; tones?: string[] })
           {table.rows.slice(0, most).map((row, place) => (
             <tr key={place} className={tones?.[place] ? `row-${tones[place]}` : undefined}>
               {row.cells.map((each, column) => (
-                <td key={column}>{column === 0 && row.href ? <a href={row.href}>{each}</a> : each}</td>
+                <td key={column}>
+                  {column === 0 && row.href ? <a href={row.href}>{each}</a> : each}
+                </td>
               ))}
             </tr>
           ))}
         </tbody>
       </table>
-      {table.rows.length > most && <p className="muted">The first {most} of {table.rows.length} rows.</p>}
+      {table.rows.length > most && (
+        <p className="muted">
+          The first {most} of {table.rows.length} rows.
+        </p>
+      )}
     </div>
   );
 }

@@ -16,7 +16,9 @@ export interface Roving<E> {
 /** Elements with `data-mark` inside `ref` lie `perRow` to a row; with 1, all arrows step by one. */
 export function useRoving<E extends HTMLElement | SVGElement>(perRow = 1): Roving<E> {
   const ref = useRef<E>(null);
-  const marks = () => [...(ref.current?.querySelectorAll<HTMLElement | SVGElement>("[data-mark]") ?? [])];
+  const marks = () => [
+    ...(ref.current?.querySelectorAll<HTMLElement | SVGElement>("[data-mark]") ?? []),
+  ];
   useEffect(() => {
     const found = marks();
     const kept = Math.max(0, found.indexOf(document.activeElement as HTMLElement));

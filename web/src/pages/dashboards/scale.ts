@@ -22,15 +22,19 @@ export interface Reading {
 /** How values up to `most` are written: small lengths in mm, short times in minutes. */
 export function readingOf(unit: Unit, most: number): Reading {
   if (unit === "share") return { factor: 100, suffix: " %" };
-  if (unit === "m") return most < 0.1 ? { factor: 1000, suffix: " mm" } : { factor: 1, suffix: " m" };
-  if (unit === "rad") return most < 0.1 ? { factor: 1000, suffix: " mrad" } : { factor: 1, suffix: " rad" };
-  if (unit === "hours") return most < 1 ? { factor: 60, suffix: " min" } : { factor: 1, suffix: " h" };
+  if (unit === "m")
+    return most < 0.1 ? { factor: 1000, suffix: " mm" } : { factor: 1, suffix: " m" };
+  if (unit === "rad")
+    return most < 0.1 ? { factor: 1000, suffix: " mrad" } : { factor: 1, suffix: " rad" };
+  if (unit === "hours")
+    return most < 1 ? { factor: 60, suffix: " min" } : { factor: 1, suffix: " h" };
   return { factor: 1, suffix: "" };
 }
 
 export function shown(value: number, { factor, suffix }: Reading): string {
   const scaled = value * factor;
-  const digits = Math.abs(scaled) >= 100 || Number.isInteger(scaled) ? 0 : Math.abs(scaled) >= 10 ? 1 : 2;
+  const digits =
+    Math.abs(scaled) >= 100 || Number.isInteger(scaled) ? 0 : Math.abs(scaled) >= 10 ? 1 : 2;
   const text = scaled.toLocaleString("en-GB", { maximumFractionDigits: digits });
   return text + suffix;
 }

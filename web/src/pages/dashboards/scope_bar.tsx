@@ -20,7 +20,11 @@ export function ScopeBar({ scope, onChange }: Props) {
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => setText(scope.query), [scope.query]);
   useShortcuts("Dashboards", [
-    { keys: ["/"], does: "Write which episodes the charts are about", run: () => input.current?.focus() },
+    {
+      keys: ["/"],
+      does: "Write which episodes the charts are about",
+      run: () => input.current?.focus(),
+    },
   ]);
   const ask = (event: FormEvent) => {
     event.preventDefault();
@@ -47,7 +51,12 @@ export function ScopeBar({ scope, onChange }: Props) {
       )}
       <span className="scope-ranges" role="group" aria-label="Recorded in the last">
         {ranges.map(([label, days]) => (
-          <button key={label} type="button" aria-pressed={scope.days === days} onClick={() => onChange({ ...scope, days })}>
+          <button
+            key={label}
+            type="button"
+            aria-pressed={scope.days === days}
+            onClick={() => onChange({ ...scope, days })}
+          >
             {label}
           </button>
         ))}

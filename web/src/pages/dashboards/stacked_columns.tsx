@@ -11,7 +11,9 @@ const edge = { left: 54, right: 8, top: 10, bottom: 28 };
 export function StackedColumns({ stacked }: { stacked: StackMarks }) {
   const [frame, width] = useWidth<HTMLDivElement>();
   const { ref, onKeyDown } = useRoving<SVGSVGElement>();
-  const totals = stacked.stacks.map((each) => each.segments.reduce((sum, part) => sum + part.value, 0));
+  const totals = stacked.stacks.map((each) =>
+    each.segments.reduce((sum, part) => sum + part.value, 0),
+  );
   const most = Math.max(...totals, Number.MIN_VALUE) * 1.05;
   const reading = readingOf(stacked.unit, most);
   const room = Math.max(1, width - edge.left - edge.right);
@@ -21,11 +23,31 @@ export function StackedColumns({ stacked }: { stacked: StackMarks }) {
   const names = labelled(stacked.stacks.length, room, 78);
   return (
     <div ref={frame}>
-      <svg ref={ref} width={width} height={height} onKeyDown={onKeyDown} data-own-arrows role="group" aria-label={stacked.name}>
+      <svg
+        ref={ref}
+        width={width}
+        height={height}
+        onKeyDown={onKeyDown}
+        data-own-arrows
+        role="group"
+        aria-label={stacked.name}
+      >
         {ticks(0, most * reading.factor, 4).map((each) => (
           <g key={each}>
-            <line className="grid-line" x1={edge.left} x2={width - edge.right} y1={y(each / reading.factor)} y2={y(each / reading.factor)} />
-            <text className="tick" x={edge.left - 8} y={y(each / reading.factor)} textAnchor="end" dominantBaseline="middle">
+            <line
+              className="grid-line"
+              x1={edge.left}
+              x2={width - edge.right}
+              y1={y(each / reading.factor)}
+              y2={y(each / reading.factor)}
+            />
+            <text
+              className="tick"
+              x={edge.left - 8}
+              y={y(each / reading.factor)}
+              textAnchor="end"
+              dominantBaseline="middle"
+            >
               {shown(each / reading.factor, reading)}
             </text>
           </g>
@@ -41,7 +63,13 @@ export function StackedColumns({ stacked }: { stacked: StackMarks }) {
                 before += each.value;
                 return (
                   <Mark key={each.name} detail={each.detail} query={each.query}>
-                    <rect className={`bar tone-${each.tone}`} x={middle - thick / 2} y={top} width={thick} height={size} />
+                    <rect
+                      className={`bar tone-${each.tone}`}
+                      x={middle - thick / 2}
+                      y={top}
+                      width={thick}
+                      height={size}
+                    />
                   </Mark>
                 );
               })}

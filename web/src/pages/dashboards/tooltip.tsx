@@ -39,7 +39,11 @@ export function Tooltip({ within }: { within: RefObject<HTMLElement | null> }) {
   if (!shown) return null;
   const left = Math.min(Math.max(shown.x, 130), window.innerWidth - 130);
   return (
-    <div className={`chart-tip ${shown.y < 90 ? "chart-tip-low" : ""}`} style={{ left, top: shown.y }} aria-hidden>
+    <div
+      className={`chart-tip ${shown.y < 90 ? "chart-tip-low" : ""}`}
+      style={{ left, top: shown.y }}
+      aria-hidden
+    >
       {shown.text}
     </div>
   );

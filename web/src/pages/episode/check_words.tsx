@@ -12,7 +12,9 @@ export function CheckWords({ name }: { name: string }) {
       <dt>A good episode</dt>
       <dd>
         {value.good}
-        {value.unit !== "1" && <span className="muted"> Values and limits are in {value.unit}.</span>}
+        {value.unit !== "1" && (
+          <span className="muted"> Values and limits are in {value.unit}.</span>
+        )}
       </dd>
       {value.why && <dt>Why it matters</dt>}
       {value.why && <dd>{value.why}</dd>}

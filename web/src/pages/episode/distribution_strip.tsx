@@ -46,9 +46,17 @@ export function DistributionStrip({ distribution, value, label }: DistributionSt
         />
       )}
       {median !== null && episodes > 1 && (
-        <rect className="strip-median" x={clip(median) * WIDTH - 1} width={2} y={BASE - 2} height={HEIGHT - BASE + 2} />
+        <rect
+          className="strip-median"
+          x={clip(median) * WIDTH - 1}
+          width={2}
+          y={BASE - 2}
+          height={HEIGHT - BASE + 2}
+        />
       )}
-      {value !== null && <rect className="strip-own" x={clip(value) * (WIDTH - 4)} width={4} y={0} height={HEIGHT} />}
+      {value !== null && (
+        <rect className="strip-own" x={clip(value) * (WIDTH - 4)} width={4} y={0} height={HEIGHT} />
+      )}
     </svg>
   );
 }
@@ -57,7 +65,11 @@ function clip(value: number): number {
   return Math.min(Math.max(value, 0), 1);
 }
 
-function words(label: string, { episodes, median }: ValueDistribution, value: number | null): string {
+function words(
+  label: string,
+  { episodes, median }: ValueDistribution,
+  value: number | null,
+): string {
   const own = value === null ? "not assessed" : value.toFixed(2);
   return `${label}: ${own}; the median of ${episodes} episodes is ${median === null ? "not known" : median.toFixed(2)}`;
 }

@@ -1,6 +1,6 @@
 import { useState } from "react";
-import type { EpisodeFacts } from "../../api/schema";
 import { below } from "../../api/episode";
+import type { EpisodeFacts } from "../../api/schema";
 import { Dialog } from "../../parts/dialog";
 import "./download_menu.css";
 import { OtherTool } from "./other_tool";
@@ -58,8 +58,8 @@ function DownloadList({ episode }: { episode: EpisodeFacts }) {
       <li>
         <h3>The episode file</h3>
         <p className="muted">
-          As it was recorded: {row.file}, {bytesText(row.bytes)}. Any HDF5 library reads it, and so does every command of
-          Corporeal.
+          As it was recorded: {row.file}, {bytesText(row.bytes)}. Any HDF5 library reads it, and so
+          does every command of Corporeal.
         </p>
         <p className="downloads-way">
           <a className="button" href={`/api${below(episode.id, "file")}`} download>

@@ -26,12 +26,28 @@ export function EpisodeHead({ episode, clock, isReady, isSideOpen, onSide }: Epi
   const home = listAddress(list);
   const session = useSession();
   // Who came by a link sees no list: there is nothing beside the episode.
-  const { before, after, place } = useNeighbours(list, episode.id, isReady && session.episodes === null);
+  const { before, after, place } = useNeighbours(
+    list,
+    episode.id,
+    isReady && session.episodes === null,
+  );
   const open = (id: string | null) => id && go(`/episodes/${encodeURIComponent(id)}`);
   useShortcuts("Episode", [
-    { keys: ["PageUp", "Shift+ArrowUp"], does: "The episode before in the list", run: () => open(before) },
-    { keys: ["PageDown", "Shift+ArrowDown"], does: "The next episode of the list", run: () => open(after) },
-    { keys: ["c"], does: "Compare with another episode", run: () => go(`/compare?a=${encodeURIComponent(episode.id)}`) },
+    {
+      keys: ["PageUp", "Shift+ArrowUp"],
+      does: "The episode before in the list",
+      run: () => open(before),
+    },
+    {
+      keys: ["PageDown", "Shift+ArrowDown"],
+      does: "The next episode of the list",
+      run: () => open(after),
+    },
+    {
+      keys: ["c"],
+      does: "Compare with another episode",
+      run: () => go(`/compare?a=${encodeURIComponent(episode.id)}`),
+    },
     { keys: ["u"], does: "Back to the list", run: () => go(home) },
   ]);
   const mayExport = session.may.includes("export");

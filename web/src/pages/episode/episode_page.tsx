@@ -38,10 +38,18 @@ function OpenEpisode({ episode, address }: { episode: EpisodeFacts; address: URL
   const [height, setHeight] = useKept<number>("studio.episode.views", 56);
   const [width, setWidth] = useKept<number>("studio.episode.main", 75);
   const [isOpen, setOpen] = useKept<boolean>("studio.episode.side", true);
-  useShortcuts("Episode", [{ keys: ["i"], does: "Show or hide what is known", run: () => setOpen(!isOpen) }]);
+  useShortcuts("Episode", [
+    { keys: ["i"], does: "Show or hide what is known", run: () => setOpen(!isOpen) },
+  ]);
   return (
     <div className="episode">
-      <EpisodeHead episode={episode} clock={clock} isReady={hasPicture} isSideOpen={isOpen} onSide={() => setOpen(!isOpen)} />
+      <EpisodeHead
+        episode={episode}
+        clock={clock}
+        isReady={hasPicture}
+        isSideOpen={isOpen}
+        onSide={() => setOpen(!isOpen)}
+      />
       <Incident episode={episode} clock={clock} />
       <div className="episode-middle">
         <div className="episode-main" style={{ flexBasis: isOpen ? `${width}%` : "100%" }}>
@@ -60,13 +68,27 @@ function OpenEpisode({ episode, address }: { episode: EpisodeFacts; address: URL
               </div>
             </div>
           </section>
-          <Splitter label="Height of the views" lies="horizontal" value={height} least={20} most={80} onChange={setHeight} />
+          <Splitter
+            label="Height of the views"
+            lies="horizontal"
+            value={height}
+            least={20}
+            most={80}
+            onChange={setHeight}
+          />
           <section className="episode-signals" aria-label="Signals">
             {hasPicture && <Signals episode={episode} clock={clock} />}
           </section>
         </div>
         {isOpen && (
-          <Splitter label="Width of the views" lies="vertical" value={width} least={40} most={85} onChange={setWidth} />
+          <Splitter
+            label="Width of the views"
+            lies="vertical"
+            value={width}
+            least={40}
+            most={85}
+            onChange={setWidth}
+          />
         )}
         {isOpen && (
           <aside className="episode-side" aria-label="What is known">
@@ -87,7 +109,11 @@ function clockOf(episode: EpisodeFacts, address: URL): Clock {
   const said = address.searchParams.get("t");
   const moment = said === null || said.trim() === "" ? Number.NaN : Number(said);
   const begin = Math.max(episode.start_ns, Math.min(0, episode.end_ns));
-  return new Clock(episode.start_ns, episode.end_ns, Number.isFinite(moment) ? Math.round(moment) : begin);
+  return new Clock(
+    episode.start_ns,
+    episode.end_ns,
+    Number.isFinite(moment) ? Math.round(moment) : begin,
+  );
 }
 
 function nameWindow(episode: EpisodeFacts): () => void {

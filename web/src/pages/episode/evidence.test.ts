@@ -3,12 +3,23 @@ import type { EpisodeFinding } from "../../api/schema";
 import { evidenceOf } from "./evidence";
 
 function finding(more: Partial<EpisodeFinding>): EpisodeFinding {
-  const plain = { number: 1, check: "c", stream: null, value: null, limit: null, message: "", spans: [], evidence: null };
+  const plain = {
+    number: 1,
+    check: "c",
+    stream: null,
+    value: null,
+    limit: null,
+    message: "",
+    spans: [],
+    evidence: null,
+  };
   return { ...plain, severity: "fail", ...more };
 }
 
 test("curves of the length of time_s are drawn over it, others are not", () => {
-  const [found] = evidenceOf(finding({ evidence: { time_s: [0, 1, 2], height: [1, null, 0.1], other: [1, 2] } }));
+  const [found] = evidenceOf(
+    finding({ evidence: { time_s: [0, 1, 2], height: [1, null, 0.1], other: [1, 2] } }),
+  );
   expect(found?.timeS).toEqual([0, 1, 2]);
   expect(found?.curves.map(({ name }) => name)).toEqual(["height"]);
 });
@@ -25,7 +36,14 @@ test("nothing is drawn from nothing", () => {
 });
 
 test("a curve that another would flatten has a picture of its own", () => {
-  const evidence = { time_s: [0, 1, 2], share: [1, 0.5, 0.1], tilt_deg: [0, 40, 98], more: [0, 50, 90] };
-  const names = evidenceOf(finding({ evidence })).map(({ curves }) => curves.map(({ name }) => name));
+  const evidence = {
+    time_s: [0, 1, 2],
+    share: [1, 0.5, 0.1],
+    tilt_deg: [0, 40, 98],
+    more: [0, 50, 90],
+  };
+  const names = evidenceOf(finding({ evidence })).map(({ curves }) =>
+    curves.map(({ name }) => name),
+  );
   expect(names).toEqual([["share"], ["tilt_deg"], ["more"]]);
 });

@@ -26,7 +26,9 @@ export function evidenceOf(finding: EpisodeFinding): Evidence[] {
   const isFlat = spreads.some((each) => each > 0 && each < FLAT * Math.max(...spreads));
   if (!isFlat) return [whole];
   return curves
-    .map(({ name, values }) => wholeOf({ ...finding, evidence: { ...(timeS && { time_s: timeS }), [name]: values } }))
+    .map(({ name, values }) =>
+      wholeOf({ ...finding, evidence: { ...(timeS && { time_s: timeS }), [name]: values } }),
+    )
     .filter((each) => each !== null);
 }
 
@@ -44,7 +46,9 @@ function wholeOf(finding: EpisodeFinding): Evidence | null {
   if (given?.some((each) => each === null)) return null;
   const timeS = (given as number[] | undefined) ?? null;
   const curves = Object.entries(rest)
-    .filter(([, values]) => values.length >= 3 && (timeS === null || values.length === timeS.length))
+    .filter(
+      ([, values]) => values.length >= 3 && (timeS === null || values.length === timeS.length),
+    )
     .slice(0, MOST_CURVES)
     .map(([name, values]) => ({ name, values }));
   const finite = curves.flatMap(({ values }) => values.filter((each) => each !== null));
@@ -64,7 +68,10 @@ function isDrawn(value: number | null, curves: Curve[]): boolean {
   });
 }
 
-function range(values: number[], limit: number | null): { low: number; high: number; limit: number | null } {
+function range(
+  values: number[],
+  limit: number | null,
+): { low: number; high: number; limit: number | null } {
   let low = Math.min(...values);
   let high = Math.max(...values);
   const room = high - low;

@@ -18,7 +18,15 @@ export function EvidenceChart({ finding, clock }: { finding: EpisodeFinding; clo
   ));
 }
 
-function Chart({ finding, evidence, clock }: { finding: EpisodeFinding; evidence: Evidence; clock: Clock }) {
+function Chart({
+  finding,
+  evidence,
+  clock,
+}: {
+  finding: EpisodeFinding;
+  evidence: Evidence;
+  clock: Clock;
+}) {
   const cursor = useRef<SVGLineElement>(null);
   const from = evidence.timeS?.[0] ?? 0;
   const to = evidence.timeS?.[evidence.timeS.length - 1] ?? 0;
@@ -35,13 +43,19 @@ function Chart({ finding, evidence, clock }: { finding: EpisodeFinding; evidence
   const seek = (event: Press<SVGSVGElement>) => {
     if (!evidence.timeS) return;
     const box = event.currentTarget.getBoundingClientRect();
-    const share = (((event.clientX - box.left) / box.width) * WIDTH - LEFT) / (WIDTH - LEFT - RIGHT);
+    const share =
+      (((event.clientX - box.left) / box.width) * WIDTH - LEFT) / (WIDTH - LEFT - RIGHT);
     clock.pause();
     clock.seek(Math.round((from + Math.min(Math.max(share, 0), 1) * (to - from)) * 1e9));
   };
   return (
     <figure className="evidence">
-      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={words(finding, evidence)} onPointerDown={seek}>
+      <svg
+        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+        role="img"
+        aria-label={words(finding, evidence)}
+        onPointerDown={seek}
+      >
         <Frame evidence={evidence} />
         {evidence.timeS && <Spans finding={finding} from={from} to={to} />}
         {evidence.limit !== null && (
@@ -54,9 +68,19 @@ function Chart({ finding, evidence, clock }: { finding: EpisodeFinding; evidence
           />
         )}
         {evidence.curves.map(({ name, values }, place) => (
-          <polyline key={name} className={`evidence-line evidence-line-${place + 1}`} points={points(evidence, values)} />
+          <polyline
+            key={name}
+            className={`evidence-line evidence-line-${place + 1}`}
+            points={points(evidence, values)}
+          />
         ))}
-        <line ref={cursor} className="evidence-cursor" y1={TOP} y2={HEIGHT - BOTTOM} visibility="hidden" />
+        <line
+          ref={cursor}
+          className="evidence-cursor"
+          y1={TOP}
+          y2={HEIGHT - BOTTOM}
+          visibility="hidden"
+        />
       </svg>
       <figcaption>
         {evidence.curves.map(({ name }, place) => (

@@ -1,5 +1,5 @@
-import type { EpisodeFacts } from "../../api/schema";
 import { getHistory } from "../../api/facts";
+import type { EpisodeFacts } from "../../api/schema";
 import { useAnswer } from "../../api/use_answer";
 import { ConsentFact } from "./consent_fact";
 import "./facts_tab.css";
@@ -13,7 +13,14 @@ export function FactsTab({ episode }: { episode: EpisodeFacts }) {
   const facts: [string, string | null | undefined][] = [
     ["Recorded", dateText(row.recorded_ns)],
     ["Length", durationText(row.duration_s)],
-    ["Outcome", row.success === null ? null : row.success ? "success" : `failure${row.failure ? `: ${row.failure}` : ""}`],
+    [
+      "Outcome",
+      row.success === null
+        ? null
+        : row.success
+          ? "success"
+          : `failure${row.failure ? `: ${row.failure}` : ""}`,
+    ],
     ["Operator", row.operator],
     ["Station", row.station],
     ["Session", row.session],
@@ -67,7 +74,8 @@ function Papers({ id }: { id: string }) {
       <ul className="facts-papers">
         {value.documents.map(({ kind, name, version, hash }) => (
           <li key={kind}>
-            {kind}: <b>{version ? `${name}@${version}` : name}</b> <code title={hash}>{hash.slice(0, 19)}…</code>
+            {kind}: <b>{version ? `${name}@${version}` : name}</b>{" "}
+            <code title={hash}>{hash.slice(0, 19)}…</code>
           </li>
         ))}
       </ul>
@@ -75,8 +83,9 @@ function Papers({ id }: { id: string }) {
       <ol className="facts-papers">
         {value.changes.map(({ at, who, what, state, why }, place) => (
           <li key={place}>
-            <time dateTime={at}>{at.slice(0, 19).replace("T", " ")}</time> {what === "state" ? "became" : `${what}:`}{" "}
-            <b>{state ?? ""}</b> <span className="muted">by {who}</span>
+            <time dateTime={at}>{at.slice(0, 19).replace("T", " ")}</time>{" "}
+            {what === "state" ? "became" : `${what}:`} <b>{state ?? ""}</b>{" "}
+            <span className="muted">by {who}</span>
             {why && <p className="muted">{why}</p>}
           </li>
         ))}

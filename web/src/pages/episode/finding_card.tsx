@@ -4,16 +4,15 @@ import { type Clock, clockText } from "../../player/clock";
 import { CheckWords } from "./check_words";
 import { EvidenceChart } from "./evidence_chart";
 import "./finding_card.css";
+import { severityText } from "../../parts/severity";
 import { selectFinding } from "./finding_choice";
 import { momentText } from "./wording";
-import { severityText } from "../../parts/severity";
 
 export interface FindingCardProps {
   finding: EpisodeFinding;
   clock: Clock;
   isChosen: boolean;
 }
-
 
 /** One finding: what, where, how much against which limit; opened, also what it was seen by. */
 export function FindingCard({ finding, clock, isChosen }: FindingCardProps) {
@@ -26,7 +25,11 @@ export function FindingCard({ finding, clock, isChosen }: FindingCardProps) {
   }, [isChosen]);
   const first = finding.spans[0];
   return (
-    <li ref={element} className={`finding finding-${finding.severity}`} aria-current={isChosen || undefined}>
+    <li
+      ref={element}
+      className={`finding finding-${finding.severity}`}
+      aria-current={isChosen || undefined}
+    >
       <div className="finding-head">
         <button
           type="button"
@@ -53,7 +56,8 @@ export function FindingCard({ finding, clock, isChosen }: FindingCardProps) {
       <p>{finding.message}</p>
       {finding.value !== null && finding.limit !== null && (
         <p className="finding-numbers num">
-          {shown(finding.value)} <span className="muted">against a limit of</span> {shown(finding.limit)}
+          {shown(finding.value)} <span className="muted">against a limit of</span>{" "}
+          {shown(finding.limit)}
         </p>
       )}
       {isOpen && (
@@ -87,7 +91,9 @@ function Moments({ finding, clock }: { finding: EpisodeFinding; clock: Clock }) 
           {clockText(span.start_ns, 2)}
         </button>
       ))}
-      {finding.spans.length > MOST_MOMENTS && <span className="muted">and {finding.spans.length - MOST_MOMENTS} more</span>}
+      {finding.spans.length > MOST_MOMENTS && (
+        <span className="muted">and {finding.spans.length - MOST_MOMENTS} more</span>
+      )}
     </p>
   );
 }

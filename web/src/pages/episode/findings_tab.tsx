@@ -17,7 +17,12 @@ export function FindingsTab({ episode, clock, chosen }: FindingsTabProps) {
   const grave = sorted.filter(({ severity }) => severity !== "note");
   const notes = sorted.filter(({ severity }) => severity === "note");
   const card = (finding: EpisodeFinding) => (
-    <FindingCard key={finding.number} finding={finding} clock={clock} isChosen={finding.number === chosen} />
+    <FindingCard
+      key={finding.number}
+      finding={finding}
+      clock={clock}
+      isChosen={finding.number === chosen}
+    />
   );
   return (
     <div className="findings">

@@ -1,5 +1,5 @@
-import type { EpisodeFacts, Lineage, LineageEdge } from "../../api/schema";
 import { getLineage } from "../../api/facts";
+import type { EpisodeFacts, Lineage, LineageEdge } from "../../api/schema";
 import { useAnswer } from "../../api/use_answer";
 import { Link } from "../../parts/link";
 import { Notice, Waiting } from "../../parts/notice";
@@ -7,17 +7,30 @@ import "./lineage_tab.css";
 
 /** What the episode came from and what became of it. */
 export function LineageTab({ episode }: { episode: EpisodeFacts }) {
-  const { value, error, again } = useAnswer((signal) => getLineage(episode.id, signal), [episode.id]);
+  const { value, error, again } = useAnswer(
+    (signal) => getLineage(episode.id, signal),
+    [episode.id],
+  );
   if (error) return <Notice error={error} again={again} />;
   if (!value) return <Waiting what="Tracing" />;
   const { subject, edges } = value;
   return (
     <div className="lineage">
       <h3>Came from</h3>
-      <Branch lineage={value} edges={edges.filter(({ child }) => child === subject)} way="up" seen={[subject]} />
+      <Branch
+        lineage={value}
+        edges={edges.filter(({ child }) => child === subject)}
+        way="up"
+        seen={[subject]}
+      />
       <p className="lineage-self">{label(value, subject)}</p>
       <h3>Became</h3>
-      <Branch lineage={value} edges={edges.filter(({ parent }) => parent === subject)} way="down" seen={[subject]} />
+      <Branch
+        lineage={value}
+        edges={edges.filter(({ parent }) => parent === subject)}
+        way="down"
+        seen={[subject]}
+      />
     </div>
   );
 }
@@ -32,17 +45,28 @@ interface BranchProps {
 function Branch({ lineage, edges, way, seen }: BranchProps) {
   if (edges.length === 0) {
     if (seen.length > 1) return null;
-    return <p className="muted">{way === "up" ? "Nothing is known of it." : "It is in no release, and nothing was made of it."}</p>;
+    return (
+      <p className="muted">
+        {way === "up"
+          ? "Nothing is known of it."
+          : "It is in no release, and nothing was made of it."}
+      </p>
+    );
   }
   return (
     <ul>
       {edges.map((edge) => {
         const far = way === "up" ? edge.parent : edge.child;
-        const next = lineage.edges.filter((each) => (way === "up" ? each.child : each.parent) === far);
+        const next = lineage.edges.filter(
+          (each) => (way === "up" ? each.child : each.parent) === far,
+        );
         return (
           <li key={`${far} ${edge.relation}`}>
-            <span className="muted">{edge.relation.replaceAll("_", " ")}</span> <Node lineage={lineage} id={far} />
-            {!seen.includes(far) && <Branch lineage={lineage} edges={next} way={way} seen={[...seen, far]} />}
+            <span className="muted">{edge.relation.replaceAll("_", " ")}</span>{" "}
+            <Node lineage={lineage} id={far} />
+            {!seen.includes(far) && (
+              <Branch lineage={lineage} edges={next} way={way} seen={[...seen, far]} />
+            )}
           </li>
         );
       })}
@@ -63,7 +87,9 @@ function Node({ lineage, id }: { lineage: Lineage; id: string }) {
 }
 
 function quoted(value: string): string {
-  return /^[A-Za-z0-9_.-]+$/.test(value) ? value : `"${value.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
+  return /^[A-Za-z0-9_.-]+$/.test(value)
+    ? value
+    : `"${value.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
 }
 
 function label(lineage: Lineage, id: string): string {

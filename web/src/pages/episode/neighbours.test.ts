@@ -8,7 +8,10 @@ beforeEach(() => {
 });
 
 test("the list is the one that its page has left", () => {
-  kept.set("studio.list", JSON.stringify({ query: "task = reach", order: "-score", ids: ["a", 3, "b"] }));
+  kept.set(
+    "studio.list",
+    JSON.stringify({ query: "task = reach", order: "-score", ids: ["a", 3, "b"] }),
+  );
   expect(lastList()).toEqual({ query: "task = reach", order: "-score", ids: ["a", "b"] });
   expect(listAddress(lastList())).toBe("/?query=task+%3D+reach&order=-score");
 });

@@ -23,7 +23,10 @@ const usualOrder = "-recorded";
 export function lastList(): LastList {
   try {
     const said: unknown = JSON.parse(sessionStorage.getItem(lastListKey) ?? "null");
-    const { query, order, ids } = (said && typeof said === "object" ? said : {}) as Record<string, unknown>;
+    const { query, order, ids } = (said && typeof said === "object" ? said : {}) as Record<
+      string,
+      unknown
+    >;
     return {
       query: typeof query === "string" ? query : "",
       order: typeof order === "string" && order ? order : usualOrder,
@@ -54,7 +57,8 @@ export function useNeighbours(list: LastList, id: string, isWanted: boolean): Ne
   const isListed = place >= 0;
   const asked = useAnswer(
     async (signal): Promise<Neighbours> => {
-      if (isListed) return { before: list.ids[place - 1] ?? null, after: list.ids[place + 1] ?? null, place };
+      if (isListed)
+        return { before: list.ids[place - 1] ?? null, after: list.ids[place + 1] ?? null, place };
       if (!isWanted) return { before: null, after: null, place: -1 };
       const [before, after] = await Promise.all([
         beside(list.query, reversed(list.order), id, signal),
@@ -67,7 +71,16 @@ export function useNeighbours(list: LastList, id: string, isWanted: boolean): Ne
   return asked.value ?? { before: null, after: null, place };
 }
 
-async function beside(query: string, order: string, id: string, signal: AbortSignal): Promise<string | null> {
-  const found = await getJson<{ rows: { id: string }[] }>("/episodes", { query, order, after: id, limit: 1 }, signal);
+async function beside(
+  query: string,
+  order: string,
+  id: string,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const found = await getJson<{ rows: { id: string }[] }>(
+    "/episodes",
+    { query, order, after: id, limit: 1 },
+    signal,
+  );
   return found.rows[0]?.id ?? null;
 }

@@ -33,7 +33,8 @@ export function OtherTool({ id, format, title, command, words }: OtherToolProps)
     };
     const ask = () => void getConversion(id, format, control.signal).then(follow, stop);
     const stop = (reason: unknown) => {
-      if (!control.signal.aborted) setError(reason instanceof Error ? reason.message : String(reason));
+      if (!control.signal.aborted)
+        setError(reason instanceof Error ? reason.message : String(reason));
     };
     startConversion(id, format).then(follow, stop);
     return () => {
@@ -53,7 +54,12 @@ export function OtherTool({ id, format, title, command, words }: OtherToolProps)
         <p className="downloads-way">
           {command && <code>{command}</code>}
           {command && (
-            <button type="button" onClick={() => void navigator.clipboard?.writeText(command).then(() => setCopied(true))}>
+            <button
+              type="button"
+              onClick={() =>
+                void navigator.clipboard?.writeText(command).then(() => setCopied(true))
+              }
+            >
               {copied ? "Copied" : "Copy"}
             </button>
           )}

@@ -1,5 +1,5 @@
-import type { EpisodeFacts, PartDistribution, ValueDistribution } from "../../api/schema";
 import { getScore } from "../../api/facts";
+import type { EpisodeFacts, PartDistribution, ValueDistribution } from "../../api/schema";
 import { useAnswer } from "../../api/use_answer";
 import { Notice, Waiting } from "../../parts/notice";
 import { DistributionStrip } from "./distribution_strip";
@@ -11,7 +11,11 @@ export function ScoreTab({ episode }: { episode: EpisodeFacts }) {
   if (error) return <Notice error={error} again={again} />;
   if (!value) return <Waiting what="Comparing with the task" />;
   if (value.score === null && value.parts.length === 0) {
-    return <p className="muted">It has no score: it was not checked, or nothing in it could be assessed.</p>;
+    return (
+      <p className="muted">
+        It has no score: it was not checked, or nothing in it could be assessed.
+      </p>
+    );
   }
   const peers = value.total.episodes;
   const parts = [...value.parts].sort((a, b) => (b.share ?? -1) - (a.share ?? -1));
@@ -24,7 +28,8 @@ export function ScoreTab({ episode }: { episode: EpisodeFacts }) {
           <span className="muted">
             {" "}
             Behind each bar: {value.sampled ? "a sample of " : ""}
-            {peers.toLocaleString("en")} episodes of {value.task?.replaceAll("_", " ") ?? "no task"}.
+            {peers.toLocaleString("en")} episodes of {value.task?.replaceAll("_", " ") ?? "no task"}
+            .
           </span>
         </span>
       </div>
@@ -44,10 +49,18 @@ function Part({ part }: { part: PartDistribution }) {
     <li className="score-part">
       <div className="score-part-head">
         <b>{part.part.replaceAll("_", " ")}</b>
-        <span className="muted num">{part.share === null ? "not counted" : `counts ${percent(part.share * 100)}`}</span>
-        <span className="score-part-value num">{part.value === null ? "–" : part.value.toFixed(2)}</span>
+        <span className="muted num">
+          {part.share === null ? "not counted" : `counts ${percent(part.share * 100)}`}
+        </span>
+        <span className="score-part-value num">
+          {part.value === null ? "–" : part.value.toFixed(2)}
+        </span>
       </div>
-      <DistributionStrip distribution={part.distribution} value={part.value} label={part.part.replaceAll("_", " ")} />
+      <DistributionStrip
+        distribution={part.distribution}
+        value={part.value}
+        label={part.part.replaceAll("_", " ")}
+      />
       <p className="muted">
         {part.title}
         {percentile !== null && ` Better than ${percent(percentile)} of the task.`}

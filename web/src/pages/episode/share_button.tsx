@@ -2,7 +2,9 @@ import { lazy, Suspense, useState } from "react";
 import type { EpisodeFacts } from "../../api/schema";
 import type { Clock } from "../../player/clock";
 
-const ShareDialog = lazy(() => import("../../parts/share_dialog").then((found) => ({ default: found.ShareDialog })));
+const ShareDialog = lazy(() =>
+  import("../../parts/share_dialog").then((found) => ({ default: found.ShareDialog })),
+);
 
 /** Shows this moment to others. */
 export function ShareButton({ episode, clock }: { episode: EpisodeFacts; clock: Clock }) {
@@ -13,7 +15,13 @@ export function ShareButton({ episode, clock }: { episode: EpisodeFacts; clock: 
   };
   return (
     <>
-      <button type="button" className="quiet" aria-haspopup="dialog" title="Share this moment" onClick={open}>
+      <button
+        type="button"
+        className="quiet"
+        aria-haspopup="dialog"
+        title="Share this moment"
+        onClick={open}
+      >
         ↗<span className="episode-head-long"> Share</span>
       </button>
       {address && (

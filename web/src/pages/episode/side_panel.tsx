@@ -68,7 +68,12 @@ export function SidePanel({ episode, clock, isReady: hasTime }: SidePanelProps) 
           <ReviewedLine episode={episode.id} />
         </div>
       )}
-      <div id="side-panel-body" className="side-panel-body" role="tabpanel" aria-labelledby={`side-tab-${tab}`}>
+      <div
+        id="side-panel-body"
+        className="side-panel-body"
+        role="tabpanel"
+        aria-labelledby={`side-tab-${tab}`}
+      >
         {tab === "findings" && <FindingsTab episode={episode} clock={clock} chosen={chosen} />}
         {tab === "score" && <ScoreTab episode={episode} />}
         {tab === "facts" && <FactsTab episode={episode} />}

@@ -21,7 +21,10 @@ export function Splitter({ label, lies, value, least, most, onChange }: Splitter
   const drag = (event: Press) => {
     const space = element.current?.parentElement?.getBoundingClientRect();
     if (!space || !element.current?.hasPointerCapture(event.pointerId)) return;
-    const share = lies === "horizontal" ? (event.clientY - space.top) / space.height : (event.clientX - space.left) / space.width;
+    const share =
+      lies === "horizontal"
+        ? (event.clientY - space.top) / space.height
+        : (event.clientX - space.left) / space.width;
     set(share * 100);
   };
   const back = lies === "horizontal" ? "ArrowUp" : "ArrowLeft";
@@ -45,7 +48,9 @@ export function Splitter({ label, lies, value, least, most, onChange }: Splitter
       }}
       onPointerMove={drag}
       onKeyDown={(event) => {
-        const wanted = { [back]: value - STEP, [on]: value + STEP, Home: least, End: most }[event.key];
+        const wanted = { [back]: value - STEP, [on]: value + STEP, Home: least, End: most }[
+          event.key
+        ];
         if (wanted === undefined) return;
         event.preventDefault();
         set(wanted);

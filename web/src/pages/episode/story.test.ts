@@ -3,7 +3,16 @@ import type { EpisodeFacts, EpisodeFinding } from "../../api/schema";
 import { byWeight, failureMoment, storyOf } from "./story";
 
 function finding(number: number, more: Partial<EpisodeFinding>): EpisodeFinding {
-  const plain = { number, check: "c", stream: null, value: null, limit: null, message: "m", spans: [], evidence: null };
+  const plain = {
+    number,
+    check: "c",
+    stream: null,
+    value: null,
+    limit: null,
+    message: "m",
+    spans: [],
+    evidence: null,
+  };
   return { ...plain, severity: "note", ...more };
 }
 
@@ -11,7 +20,10 @@ function at(startNs: number): EpisodeFinding["spans"] {
   return [{ first: 0, stop: 1, start_ns: startNs, end_ns: startNs }];
 }
 
-function episode(row: Partial<EpisodeFacts["row"]>, more: Partial<EpisodeFacts> = {}): EpisodeFacts {
+function episode(
+  row: Partial<EpisodeFacts["row"]>,
+  more: Partial<EpisodeFacts> = {},
+): EpisodeFacts {
   const whole = { verdict: "failed", success: null, failure: null, ...row } as EpisodeFacts["row"];
   const empty = { metadata: {}, streams: [], findings: [], scores: [], lanes: [], releases: [] };
   return { id: "x", epoch_ns: "0", start_ns: 0, end_ns: 1e10, row: whole, ...empty, ...more };

@@ -1,7 +1,7 @@
 // An episode's outcome in one sentence, and the moment it turns on: what a newcomer looks for.
 import type { EpisodeFacts, EpisodeFinding } from "../../api/schema";
-import { momentText } from "./wording";
 import { severityRank } from "../../parts/severity";
+import { momentText } from "./wording";
 
 export interface Story {
   tone: "good" | "warn" | "bad" | "note";
@@ -17,7 +17,10 @@ export interface Story {
 /** Findings as people want them: the gravest first, then by time; those of no moment last. */
 export function byWeight(findings: EpisodeFinding[]): EpisodeFinding[] {
   return [...findings].sort(
-    (a, b) => severityRank(a.severity) - severityRank(b.severity) || momentOf(a) - momentOf(b) || a.number - b.number,
+    (a, b) =>
+      severityRank(a.severity) - severityRank(b.severity) ||
+      momentOf(a) - momentOf(b) ||
+      a.number - b.number,
   );
 }
 
@@ -34,7 +37,10 @@ export function failureMoment(episode: EpisodeFacts): { timeNs: number; name: st
   for (const lane of episode.lanes) {
     const found = lane.items.find(({ label, detail }) => {
       const said = label.toLowerCase();
-      return !ends.has(said) && (said.includes(mode) || mode.includes(said) || detail.toLowerCase() === mode);
+      return (
+        !ends.has(said) &&
+        (said.includes(mode) || mode.includes(said) || detail.toLowerCase() === mode)
+      );
     });
     if (found) return { timeNs: found.start_ns, name: `the ${mode}` };
   }
@@ -44,13 +50,19 @@ export function failureMoment(episode: EpisodeFacts): { timeNs: number; name: st
 
 /** The finding that saw this failure happen. */
 function witness(episode: EpisodeFacts, mode: string): EpisodeFinding | null {
-  return byWeight(episode.findings).find(({ check, spans }) => spans.length > 0 && isOf(check, mode)) ?? null;
+  return (
+    byWeight(episode.findings).find(({ check, spans }) => spans.length > 0 && isOf(check, mode)) ??
+    null
+  );
 }
 
 /** Whether a check looks at what this way of failing is made of. */
 function isOf(check: string, mode: string): boolean {
   if (check.includes(mode)) return true;
-  return /fall|fell|tip/.test(mode) && ["robot_fell", "base_height_wrong", "end_state_off_protocol"].includes(check);
+  return (
+    /fall|fell|tip/.test(mode) &&
+    ["robot_fell", "base_height_wrong", "end_state_off_protocol"].includes(check)
+  );
 }
 
 const words: Record<string, [Story["tone"], string]> = {
@@ -71,8 +83,15 @@ export function storyOf(episode: EpisodeFacts): Story {
   const moment = failureMoment(episode);
   if (row.failure || row.success === false) {
     const seen = row.failure ? witness(episode, row.failure.toLowerCase()) : null;
-    const finding = seen ?? episode.findings.find(({ check }) => check === "task_failed") ?? gravest;
-    return { tone, verdict, cause: failureSentence(episode, moment), moment: moment ?? placeOf(finding), finding };
+    const finding =
+      seen ?? episode.findings.find(({ check }) => check === "task_failed") ?? gravest;
+    return {
+      tone,
+      verdict,
+      cause: failureSentence(episode, moment),
+      moment: moment ?? placeOf(finding),
+      finding,
+    };
   }
   if (!gravest) {
     const notes = episode.findings.length;
@@ -91,7 +110,11 @@ function placeOf(finding: EpisodeFinding | null): Story["moment"] {
 function failureSentence(episode: EpisodeFacts, moment: Story["moment"]): string {
   const mode = episode.row.failure?.trim();
   const fell = mode !== undefined && /^(fall|fell|falls)$/i.test(mode);
-  const what = !mode ? "the task was not done" : fell ? "the robot fell" : `the task failed: ${mode.replaceAll("_", " ")}`;
+  const what = !mode
+    ? "the task was not done"
+    : fell
+      ? "the robot fell"
+      : `the task failed: ${mode.replaceAll("_", " ")}`;
   if (!moment) return `${what}.`;
   return `${what} at ${momentText(moment.timeNs)}${before(episode, moment.timeNs)}.`;
 }
@@ -100,7 +123,10 @@ function failureSentence(episode: EpisodeFacts, moment: Story["moment"]): string
 function before(episode: EpisodeFacts, timeNs: number): string {
   const earlier = episode.lanes
     .flatMap(({ items }) => items)
-    .filter(({ label, start_ns, end_ns }) => start_ns === end_ns && start_ns < timeNs && !ends.has(label.toLowerCase()))
+    .filter(
+      ({ label, start_ns, end_ns }) =>
+        start_ns === end_ns && start_ns < timeNs && !ends.has(label.toLowerCase()),
+    )
     .sort((a, b) => a.start_ns - b.start_ns);
   const first = earlier.find(({ label }) => label === earlier[earlier.length - 1]?.label);
   if (!first) return "";

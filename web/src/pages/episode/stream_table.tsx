@@ -26,14 +26,22 @@ export function StreamTable({ streams }: { streams: EpisodeStream[] }) {
               <td>{stream.kind}</td>
               <td
                 className="num"
-                title={stream.measured_hz === null ? undefined : `measured ${stream.measured_hz.toFixed(2)} Hz`}
+                title={
+                  stream.measured_hz === null
+                    ? undefined
+                    : `measured ${stream.measured_hz.toFixed(2)} Hz`
+                }
               >
                 {rate(stream)}
               </td>
               <td className="num">{stream.samples.toLocaleString("en")}</td>
               <td
                 className="num"
-                title={stream.longest_gap_ns === null ? undefined : `longest step ${(stream.longest_gap_ns / 1e6).toFixed(1)} ms`}
+                title={
+                  stream.longest_gap_ns === null
+                    ? undefined
+                    : `longest step ${(stream.longest_gap_ns / 1e6).toFixed(1)} ms`
+                }
               >
                 {stream.gaps ?? "–"}
               </td>
@@ -48,5 +56,7 @@ export function StreamTable({ streams }: { streams: EpisodeStream[] }) {
 function rate({ rate_hz, measured_hz }: EpisodeStream): string {
   if (measured_hz === null) return rate_hz === null ? "–" : `${rate_hz} Hz`;
   const measured = measured_hz >= 100 ? measured_hz.toFixed(0) : measured_hz.toFixed(1);
-  return rate_hz !== null && Math.abs(measured_hz - rate_hz) > 0.05 * rate_hz ? `${measured} of ${rate_hz} Hz` : `${measured} Hz`;
+  return rate_hz !== null && Math.abs(measured_hz - rate_hz) > 0.05 * rate_hz
+    ? `${measured} of ${rate_hz} Hz`
+    : `${measured} Hz`;
 }

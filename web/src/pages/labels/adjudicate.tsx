@@ -1,7 +1,7 @@
 import { useState } from "react";
+import { getEpisode } from "../../api/episode";
 import { acceptPair, decideCard, getAdjudication } from "../../api/labels";
 import type { AdjudicationFacts } from "../../api/schema";
-import { getEpisode } from "../../api/episode";
 import { getStamps } from "../../api/stamps";
 import { useAnswer } from "../../api/use_answer";
 import { Link } from "../../parts/link";
@@ -29,7 +29,10 @@ function Deciding({ first }: { first: AdjudicationFacts }) {
   const [isBusy, setBusy] = useState(false);
   const { pair, episode } = held.facts;
   const facts = useAnswer((signal) => getEpisode(episode, signal), [episode]);
-  const stamps = useAnswer((signal) => getStamps(episode, held.reference, signal), [episode, held.reference]);
+  const stamps = useAnswer(
+    (signal) => getStamps(episode, held.reference, signal),
+    [episode, held.reference],
+  );
   const isOver = held.facts.state === "done";
   const card = held.cards[place];
   const send = (asked: Promise<AdjudicationFacts>, then: (now: AdjudicationFacts) => void) => {
@@ -47,7 +50,9 @@ function Deciding({ first }: { first: AdjudicationFacts }) {
   };
   const decide = (decision: Decision) => {
     if (!card || isBusy || isOver) return;
-    send(decideCard(pair, card.id, { ...decision, key: newKey() }), (now) => setPlace(nextCard(now.cards, place)));
+    send(decideCard(pair, card.id, { ...decision, key: newKey() }), (now) =>
+      setPlace(nextCard(now.cards, place)),
+    );
   };
   const accept = () => send(acceptPair(pair), () => setPlace(held.cards.length));
   const isReady = !isOver && held.cards.every((each) => each.decided);
@@ -56,14 +61,19 @@ function Deciding({ first }: { first: AdjudicationFacts }) {
     { keys: ["k", "PageUp", "u"], does: "Card before", run: () => move(-1) },
     { keys: ["j", "PageDown"], does: "Next card", run: () => move(1) },
   ]);
-  useShortcuts("Adjudication", [{ keys: ["Enter"], does: "Let the labels count", run: accept }], isReady && !card && !isBusy);
+  useShortcuts(
+    "Adjudication",
+    [{ keys: ["Enter"], does: "Let the labels count", run: accept }],
+    isReady && !card && !isBusy,
+  );
   if (facts.error) return <Notice error={facts.error} again={facts.again} />;
   return (
     <div className="adjudicate" data-decided={held.facts.decided} aria-busy={isBusy}>
       <header className="adjudicate-head">
         <Link href="/labels/adjudication">← Adjudication</Link>
         <h1>
-          {held.facts.episode_task ?? "episode"} <span className="mono muted">{shortId(episode)}</span>
+          {held.facts.episode_task ?? "episode"}{" "}
+          <span className="mono muted">{shortId(episode)}</span>
         </h1>
         <span className="muted">
           {held.facts.queue} · {held.facts.taxonomy}
@@ -80,7 +90,15 @@ function Deciding({ first }: { first: AdjudicationFacts }) {
       )}
       {card ? (
         facts.value ? (
-          <CardView key={card.id} card={card} held={held} episode={facts.value} stamps={stamps.value} isOver={isOver} decide={decide} />
+          <CardView
+            key={card.id}
+            card={card}
+            held={held}
+            episode={facts.value}
+            stamps={stamps.value}
+            isOver={isOver}
+            decide={decide}
+          />
         ) : (
           <Waiting what="Opening the episode" />
         )
@@ -105,7 +123,8 @@ function End({ held, isReady, isBusy, accept }: EndProps) {
       <div className="adjudicate-end">
         <h2>The labels count</h2>
         <p>
-          All {cards} differences are decided. First was {held.names?.[0]}, second {held.names?.[1]}; both see the result in their figures.
+          All {cards} differences are decided. First was {held.names?.[0]}, second {held.names?.[1]}
+          ; both see the result in their figures.
         </p>
         <p>
           <Link className="button" href={`/episodes/${encodeURIComponent(episode)}`}>
@@ -121,7 +140,11 @@ function End({ held, isReady, isBusy, accept }: EndProps) {
   return (
     <div className="adjudicate-end">
       <h2>{isReady ? "Everything is decided" : `${cards - decided} still to decide`}</h2>
-      <p>{isReady ? "Once more through the result above? Else let it count." : "Go back with k, or choose a card above."}</p>
+      <p>
+        {isReady
+          ? "Once more through the result above? Else let it count."
+          : "Go back with k, or choose a card above."}
+      </p>
       <button type="button" className="primary" disabled={!isReady || isBusy} onClick={accept}>
         Let the labels count <kbd aria-hidden>Enter</kbd>
       </button>

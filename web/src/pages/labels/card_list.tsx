@@ -11,9 +11,11 @@ interface Props {
 export function CardList({ held, place, onChoose }: Props) {
   const current = held.cards[place];
   const title = current?.lane_title;
-  const lane = (lanes: AdjudicationFacts["first"]) => lanes.find((each) => each.name === title) ?? lanes[0];
+  const lane = (lanes: AdjudicationFacts["first"]) =>
+    lanes.find((each) => each.name === title) ?? lanes[0];
   const span = held.end_ns - held.start_ns;
-  const share = (card: DisagreementCard) => (card.kind === "outcome" ? 1 : Math.min(Math.max((card.start_ns - held.start_ns) / span, 0), 1));
+  const share = (card: DisagreementCard) =>
+    card.kind === "outcome" ? 1 : Math.min(Math.max((card.start_ns - held.start_ns) / span, 0), 1);
   return (
     <section className="card-list" aria-label="Both versions">
       <div className="card-list-marks">
@@ -24,7 +26,9 @@ export function CardList({ held, place, onChoose }: Props) {
             className={`card-mark ${card.decided ? "card-mark-done" : ""}`}
             aria-pressed={at === place}
             aria-label={`Difference ${at + 1}: ${card.question}${card.decided ? " (decided)" : ""}`}
-            style={{ left: `clamp(0px, ${100 * share(card)}% - 11px + ${24 * crowd(held.cards.map(share), at)}px, 100% - ${22 + 24 * behind(held.cards.map(share), at)}px)` }}
+            style={{
+              left: `clamp(0px, ${100 * share(card)}% - 11px + ${24 * crowd(held.cards.map(share), at)}px, 100% - ${22 + 24 * behind(held.cards.map(share), at)}px)`,
+            }}
             onClick={() => onChoose(at)}
           >
             {at + 1}
@@ -49,10 +53,12 @@ const NEAR = 0.02;
 
 /** How many marks before this one lie at nearly the same place: it stands beside them. */
 function crowd(shares: number[], place: number): number {
-  return shares.slice(0, place).filter((each) => Math.abs(each - (shares[place] ?? 0)) < NEAR).length;
+  return shares.slice(0, place).filter((each) => Math.abs(each - (shares[place] ?? 0)) < NEAR)
+    .length;
 }
 
 /** How many come after it there: room is left for them at the end. */
 function behind(shares: number[], place: number): number {
-  return shares.slice(place + 1).filter((each) => Math.abs(each - (shares[place] ?? 0)) < NEAR).length;
+  return shares.slice(place + 1).filter((each) => Math.abs(each - (shares[place] ?? 0)) < NEAR)
+    .length;
 }

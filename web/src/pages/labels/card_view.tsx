@@ -33,7 +33,8 @@ export function CardView({ card, held, episode, stamps, isOver, decide }: Props)
   const [startNs, endNs] = around(card, held.start_ns, held.end_ns);
   const middle = Math.round((card.first.frame + card.second.frame) / 2);
   // The first press shows the frame between the two; each further one goes a frame on.
-  const nudge = (step: number) => setFrame((now) => Math.min(Math.max(now === null ? middle : now + step, 0), held.frames - 1));
+  const nudge = (step: number) =>
+    setFrame((now) => Math.min(Math.max(now === null ? middle : now + step, 0), held.frames - 1));
   const others = card.choices.slice(0, 7);
   useShortcuts(
     "This card",
@@ -44,7 +45,11 @@ export function CardView({ card, held, episode, stamps, isOver, decide }: Props)
         ? [
             { keys: ["ArrowLeft"], does: "Another frame: one earlier", run: () => nudge(-1) },
             { keys: ["ArrowRight"], does: "Another frame: one later", run: () => nudge(1) },
-            { keys: ["Enter", "3"], does: "Neither: this other frame", run: () => frame !== null && decide({ choice: "other", frame }) },
+            {
+              keys: ["Enter", "3"],
+              does: "Neither: this other frame",
+              run: () => frame !== null && decide({ choice: "other", frame }),
+            },
           ]
         : others.map((label, place) => ({
             keys: [String(place + 3)],
@@ -55,12 +60,15 @@ export function CardView({ card, held, episode, stamps, isOver, decide }: Props)
     !isOver,
   );
   const isWhole = card.kind === "outcome";
-  const named = (side: "first" | "second") => held[side].find((lane) => lane.name === card.lane_title);
+  const named = (side: "first" | "second") =>
+    held[side].find((lane) => lane.name === card.lane_title);
   const marks = isBoundary
     ? [
         { timeNs: card.first.time_ns, className: "mark-first" },
         { timeNs: card.second.time_ns, className: "mark-second" },
-        ...(frame !== null && stamps ? [{ timeNs: stamps[frame] ?? 0, className: "mark-other" }] : []),
+        ...(frame !== null && stamps
+          ? [{ timeNs: stamps[frame] ?? 0, className: "mark-other" }]
+          : []),
       ]
     : [];
   return (
@@ -74,12 +82,26 @@ export function CardView({ card, held, episode, stamps, isOver, decide }: Props)
         <h2>{card.question}</h2>
         {card.rule_text && <p className="card-rule">{card.rule_text}</p>}
       </header>
-      <FrameChoice card={card} episode={episode} reference={held.reference} stamps={stamps} frame={frame} isOver={isOver} nudge={nudge} decide={decide} />
+      <FrameChoice
+        card={card}
+        episode={episode}
+        reference={held.reference}
+        stamps={stamps}
+        frame={frame}
+        isOver={isOver}
+        nudge={nudge}
+        decide={decide}
+      />
       {!isBoundary && others.length > 0 && !isOver && (
         <div className="card-others" role="group" aria-label="Neither of the two">
           <span className="muted">Neither:</span>
           {others.map((label, place) => (
-            <button key={label} type="button" aria-pressed={card.decided?.label === label} onClick={() => decide({ choice: "other", label })}>
+            <button
+              key={label}
+              type="button"
+              aria-pressed={card.decided?.label === label}
+              onClick={() => decide({ choice: "other", label })}
+            >
               {spoken(label)} <kbd aria-hidden>{place + 3}</kbd>
             </button>
           ))}
@@ -87,9 +109,28 @@ export function CardView({ card, held, episode, stamps, isOver, decide }: Props)
       )}
       {!isWhole && (
         <section className="card-around" aria-label="Around it">
-          <LaneStrip name="First" lane={named("first")} startNs={startNs} endNs={endNs} marks={marks} />
-          <LaneStrip name="Second" lane={named("second")} startNs={startNs} endNs={endNs} marks={marks} />
-          <RuleSignal episode={episode} wanted={card.events} events={events.value ?? []} startNs={startNs} endNs={endNs} marks={marks} />
+          <LaneStrip
+            name="First"
+            lane={named("first")}
+            startNs={startNs}
+            endNs={endNs}
+            marks={marks}
+          />
+          <LaneStrip
+            name="Second"
+            lane={named("second")}
+            startNs={startNs}
+            endNs={endNs}
+            marks={marks}
+          />
+          <RuleSignal
+            episode={episode}
+            wanted={card.events}
+            events={events.value ?? []}
+            startNs={startNs}
+            endNs={endNs}
+            marks={marks}
+          />
         </section>
       )}
     </article>

@@ -16,10 +16,17 @@ export function Comments() {
       <header className="labels-head">
         <div>
           <h1>Comments</h1>
-          <p>Questions at a moment of an episode. One that is asked twice usually means that a rule should be clearer.</p>
+          <p>
+            Questions at a moment of an episode. One that is asked twice usually means that a rule
+            should be clearer.
+          </p>
         </div>
       </header>
-      {!answer.value.length && <p className="labels-empty">No open question. Annotators ask with the key c on the workbench.</p>}
+      {!answer.value.length && (
+        <p className="labels-empty">
+          No open question. Annotators ask with the key c on the workbench.
+        </p>
+      )}
       <ul className="labels-list">
         {answer.value.map((comment) => (
           <li key={comment.number} className="card comment">
@@ -27,7 +34,9 @@ export function Comments() {
               <p className="comment-text">{comment.text}</p>
               <p className="muted">
                 {comment.who}, {when(comment.at)} ·{" "}
-                <Link href={`/episodes/${comment.episode}${comment.time_ns === null ? "" : `?t=${comment.time_ns}`}`}>
+                <Link
+                  href={`/episodes/${comment.episode}${comment.time_ns === null ? "" : `?t=${comment.time_ns}`}`}
+                >
                   {shortId(comment.episode)}
                   {comment.time_ns !== null && ` at ${clockText(comment.time_ns)}`}
                 </Link>

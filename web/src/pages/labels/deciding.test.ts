@@ -5,7 +5,12 @@ import { around, frameOf, inkOf, nextCard } from "./deciding";
 const decided = { choice: "first" as const, frame: null, label: null, by: "lee", at: "" };
 
 function card(id: string, isDecided = false): DisagreementCard {
-  return { id, start_ns: 2e9, end_ns: 2.1e9, decided: isDecided ? decided : null } as DisagreementCard;
+  return {
+    id,
+    start_ns: 2e9,
+    end_ns: 2.1e9,
+    decided: isDecided ? decided : null,
+  } as DisagreementCard;
 }
 
 describe("deciding", () => {
@@ -14,7 +19,12 @@ describe("deciding", () => {
     expect(nextCard(cards, -1)).toBe(0);
     expect(nextCard(cards, 0)).toBe(2);
     expect(nextCard(cards, 2)).toBe(0);
-    expect(nextCard(cards.map((each) => ({ ...each, decided })), 0)).toBe(3);
+    expect(
+      nextCard(
+        cards.map((each) => ({ ...each, decided })),
+        0,
+      ),
+    ).toBe(3);
   });
   it("shows half a second before and after, but nothing outside of the episode", () => {
     expect(around(card("a"), 0, 10e9)).toEqual([1.5e9, 2.6e9]);

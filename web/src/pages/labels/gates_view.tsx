@@ -14,7 +14,10 @@ export function GatesView({ gates }: { gates: GateFacts }) {
   return (
     <ul className="gates" aria-label="Agreement">
       {gatesOf(gates).map((gate) => (
-        <li key={gate.title} className={gate.isPassed === null ? "" : gate.isPassed ? "gate-passed" : "gate-missed"}>
+        <li
+          key={gate.title}
+          className={gate.isPassed === null ? "" : gate.isPassed ? "gate-passed" : "gate-missed"}
+        >
           <span className="gate-title">{gate.title}</span>
           <b className="num">{gate.value}</b>
           <span className="muted">{gate.says}</span>
@@ -42,7 +45,10 @@ function gatesOf(gates: GateFacts): Gate[] {
     },
     {
       title: "Same frame",
-      value: gates.mean_difference_frames === null ? "–" : `± ${gates.mean_difference_frames.toFixed(1)}`,
+      value:
+        gates.mean_difference_frames === null
+          ? "–"
+          : `± ${gates.mean_difference_frames.toFixed(1)}`,
       says: `frames, 3 or fewer · ${share(gates.hit_rate)} of ${plural(gates.boundaries, "boundary", "boundaries")} within 2 (surely ${share(low)})`,
       isPassed: gates.mean_difference_frames === null ? null : gates.mean_difference_frames <= 3,
     },

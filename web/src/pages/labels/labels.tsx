@@ -17,7 +17,15 @@ export default function Labels({ address }: { address: URL }) {
   const mayAnnotate = useMay("annotate");
   const mayJudge = useMay("judge");
   if (!mayAnnotate) {
-    return <Notice error={new Error("Labels are for annotators and leads. Ask an admin for the role, or look at labels on an episode's page.")} />;
+    return (
+      <Notice
+        error={
+          new Error(
+            "Labels are for annotators and leads. Ask an admin for the role, or look at labels on an episode's page.",
+          )
+        }
+      />
+    );
   }
   if (mayJudge && section === "adjudication" && id) return <Adjudicate key={id} pair={id} />;
   if (mayJudge && section === "submitted" && id) return <SubmittedTask key={id} id={id} />;

@@ -15,7 +15,11 @@ export function LabelsTabs({ section, isLead }: { section: string; isLead: boole
   return (
     <nav className="labels-tabs" aria-label="Parts of Labels">
       {tabs.map((tab) => (
-        <Link key={tab.section} href={`/labels${tab.section && `/${tab.section}`}`} aria-current={tab.section === section ? "page" : undefined}>
+        <Link
+          key={tab.section}
+          href={`/labels${tab.section && `/${tab.section}`}`}
+          aria-current={tab.section === section ? "page" : undefined}
+        >
           {tab.title}
         </Link>
       ))}

@@ -15,13 +15,19 @@ interface Props {
 
 /** One lane of labels over a span of time. */
 export function LaneStrip({ name, lane, startNs, endNs, window = null, marks = [] }: Props) {
-  const items = (lane?.items ?? []).filter((item) => item.end_ns >= startNs && item.start_ns <= endNs);
+  const items = (lane?.items ?? []).filter(
+    (item) => item.end_ns >= startNs && item.start_ns <= endNs,
+  );
   const labels = [...new Set((lane?.items ?? []).map((item) => item.label))].sort();
   const at = (timeNs: number) => 100 * shareOf(timeNs, startNs, endNs);
   return (
     <div className="lane-strip">
       <span className="lane-strip-name">{name}</span>
-      <div className="lane-strip-track" role="img" aria-label={`${name}: ${items.map((item) => item.label).join(", ") || "nothing"}`}>
+      <div
+        className="lane-strip-track"
+        role="img"
+        aria-label={`${name}: ${items.map((item) => item.label).join(", ") || "nothing"}`}
+      >
         {items.map((item) => (
           <span
             key={`${item.start_ns} ${item.label}`}
@@ -37,10 +43,20 @@ export function LaneStrip({ name, lane, startNs, endNs, window = null, marks = [
           </span>
         ))}
         {window && (
-          <span className="lane-strip-window" style={{ left: `${at(window[0])}%`, width: `max(3px, ${at(window[1]) - at(window[0])}%)` }} />
+          <span
+            className="lane-strip-window"
+            style={{
+              left: `${at(window[0])}%`,
+              width: `max(3px, ${at(window[1]) - at(window[0])}%)`,
+            }}
+          />
         )}
         {marks.map((mark) => (
-          <i key={mark.className} className={mark.className} style={{ left: `${at(mark.timeNs)}%` }} />
+          <i
+            key={mark.className}
+            className={mark.className}
+            style={{ left: `${at(mark.timeNs)}%` }}
+          />
         ))}
       </div>
     </div>

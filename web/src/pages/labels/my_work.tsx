@@ -37,7 +37,11 @@ function Work({ work, again }: { work: MyWork; again: () => void }) {
           <OfferCard key={offer.queue} offer={offer} isFirst={place === 0} again={again} />
         ))}
       </ul>
-      {!work.offers.length && <p className="labels-empty">No queue has a task for you now. A lead makes queues under Labels, Queues.</p>}
+      {!work.offers.length && (
+        <p className="labels-empty">
+          No queue has a task for you now. A lead makes queues under Labels, Queues.
+        </p>
+      )}
       {returned.length > 0 && <Tasks title="Given back to you" tasks={returned} />}
       {begun.length > 0 && <Tasks title="Begun" tasks={begun} />}
       <Figures work={work} />
@@ -74,13 +78,15 @@ function Figures({ work }: { work: MyWork }) {
         </>
       ) : (
         <p className="muted">
-          One episode in ten is labelled by two people who do not see each other. As soon as one of yours was, you see here how
-          close you were.
+          One episode in ten is labelled by two people who do not see each other. As soon as one of
+          yours was, you see here how close you were.
         </p>
       )}
       {work.qualifications.map((each) => (
         <p key={`${each.taxonomy} ${each.at}`} className="my-words">
-          <span className={`chip ${each.passed ? "accepted" : "quarantined"}`}>{each.passed ? "qualified" : "not yet qualified"}</span>{" "}
+          <span className={`chip ${each.passed ? "accepted" : "quarantined"}`}>
+            {each.passed ? "qualified" : "not yet qualified"}
+          </span>{" "}
           for {each.taxonomy}, {each.at.slice(0, 10)}. {each.words}
         </p>
       ))}

@@ -32,7 +32,11 @@ export function OfferCard({ offer, isFirst, again }: Props) {
       },
     );
   };
-  useShortcuts("My work", [{ keys: ["Enter", "n"], does: "Take the next task", run: take }], isFirst && offer.may_take && !isBusy);
+  useShortcuts(
+    "My work",
+    [{ keys: ["Enter", "n"], does: "Take the next task", run: take }],
+    isFirst && offer.may_take && !isBusy,
+  );
   const isTest = offer.kind === "qualify";
   return (
     <li className="card offer">
@@ -40,12 +44,14 @@ export function OfferCard({ offer, isFirst, again }: Props) {
         <h2>{offer.queue}</h2>
         <p className="muted">
           {isTest ? "Shows that you apply the rules as we do; take it before real work. " : ""}
-          {plural(offer.open, "task")} left{offer.mine > 0 && `, ${offer.mine} begun by you`} · rules: {offer.taxonomy}
+          {plural(offer.open, "task")} left{offer.mine > 0 && `, ${offer.mine} begun by you`} ·
+          rules: {offer.taxonomy}
         </p>
       </div>
       {offer.may_take ? (
         <button type="button" className="primary" onClick={take} disabled={isBusy}>
-          {offer.mine > 0 ? "Go on" : isTest ? "Begin the test" : "Next task"} {isFirst && <kbd aria-hidden>n</kbd>}
+          {offer.mine > 0 ? "Go on" : isTest ? "Begin the test" : "Next task"}{" "}
+          {isFirst && <kbd aria-hidden>n</kbd>}
         </button>
       ) : (
         <span className="muted">{offer.why_not}</span>

@@ -17,12 +17,16 @@ export function PairList() {
       <header className="labels-head">
         <div>
           <h1>Adjudication</h1>
-          <p>Two people labelled these episodes and differ. One card for every difference, one key for every decision.</p>
+          <p>
+            Two people labelled these episodes and differ. One card for every difference, one key
+            for every decision.
+          </p>
         </div>
       </header>
       {!open.length && (
         <p className="labels-empty">
-          Nothing to decide. Pairs that agree within the tolerance count without you; pairs that you labelled yourself are for another lead.
+          Nothing to decide. Pairs that agree within the tolerance count without you; pairs that you
+          labelled yourself are for another lead.
         </p>
       )}
       <ul className="labels-list">
@@ -50,11 +54,13 @@ function PairRow({ pair }: { pair: PairFacts }) {
     <li className="card offer">
       <div>
         <h2>
-          {pair.episode_task ?? "episode"} <span className="mono muted">{shortId(pair.episode)}</span>
+          {pair.episode_task ?? "episode"}{" "}
+          <span className="mono muted">{shortId(pair.episode)}</span>
         </h2>
         <p className="muted">
           {plural(pair.cards, "difference")}
-          {pair.state === "open" && pair.decided > 0 && `, ${left} left`} · {pair.queue} · {when(pair.changed_at)}
+          {pair.state === "open" && pair.decided > 0 && `, ${left} left`} · {pair.queue} ·{" "}
+          {when(pair.changed_at)}
         </p>
       </div>
       <Link className="button" href={`/labels/adjudication/${encodeURIComponent(pair.pair)}`}>

@@ -17,10 +17,15 @@ export function People() {
       <header className="labels-head">
         <div>
           <h1>People</h1>
-          <p>How far people agree when two label the same episode without seeing each other. Somebody who leans one way needs a word about a rule, not a reprimand.</p>
+          <p>
+            How far people agree when two label the same episode without seeing each other. Somebody
+            who leans one way needs a word about a rule, not a reprimand.
+          </p>
         </div>
       </header>
-      {agreement.value && agreement.value.gates.episodes > 0 && <GatesView gates={agreement.value.gates} />}
+      {agreement.value && agreement.value.gates.episodes > 0 && (
+        <GatesView gates={agreement.value.gates} />
+      )}
       {agreement.value && agreement.value.alerts.length > 0 && (
         <ul className="people-alerts" aria-label="Alerts">
           {agreement.value.alerts.map((said) => (
@@ -33,12 +38,14 @@ export function People() {
           <PersonTable people={answer.value} />
         ) : (
           <p className="labels-empty">
-            Nobody labels yet. Add people on the command line: <code>corporeal account add NAME --role annotator</code>.
+            Nobody labels yet. Add people on the command line:{" "}
+            <code>corporeal account add NAME --role annotator</code>.
           </p>
         )}
       </section>
       <p className="muted">
-        Which rule is to blame, and how agreement changes over time: <Link href="/dashboards#agreement_over_time">agreement charts</Link>.
+        Which rule is to blame, and how agreement changes over time:{" "}
+        <Link href="/dashboards#agreement_over_time">agreement charts</Link>.
       </p>
     </>
   );
@@ -83,7 +90,11 @@ function PersonRow({ person }: { person: AnnotatorFacts }) {
       <td>
         {person.qualifications.length === 0 && <span className="muted">no test taken</span>}
         {person.qualifications.map((each) => (
-          <span key={each.taxonomy} className={`chip ${each.passed ? "accepted" : "quarantined"}`} title={each.words}>
+          <span
+            key={each.taxonomy}
+            className={`chip ${each.passed ? "accepted" : "quarantined"}`}
+            title={each.words}
+          >
             {each.taxonomy}
             {!each.passed && ": not yet"}
           </span>
@@ -92,11 +103,18 @@ function PersonRow({ person }: { person: AnnotatorFacts }) {
       <td className="num">{person.done}</td>
       <td className="num">{person.working}</td>
       <td className="num">{minutes(person.seconds)}</td>
-      <td className="num">{person.seconds_per_episode === null ? "–" : minutes(person.seconds_per_episode)}</td>
-      <td className={`num ${kappa && kappa.value < 0.8 ? "people-missed" : ""}`} title={kappa ? `kappa of ${spoken(kappa.name)}` : undefined}>
+      <td className="num">
+        {person.seconds_per_episode === null ? "–" : minutes(person.seconds_per_episode)}
+      </td>
+      <td
+        className={`num ${kappa && kappa.value < 0.8 ? "people-missed" : ""}`}
+        title={kappa ? `kappa of ${spoken(kappa.name)}` : undefined}
+      >
         {figure(kappa?.value ?? null)}
       </td>
-      <td className={`num ${near !== null && near > 3 ? "people-missed" : ""}`}>{near === null ? "–" : `± ${near.toFixed(1)}`}</td>
+      <td className={`num ${near !== null && near > 3 ? "people-missed" : ""}`}>
+        {near === null ? "–" : `± ${near.toFixed(1)}`}
+      </td>
       <td>{gates ? biasWords(gates) : <span className="muted">not measured yet</span>}</td>
     </tr>
   );

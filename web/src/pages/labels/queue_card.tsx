@@ -15,15 +15,19 @@ export function QueueCard({ queue }: { queue: QueueFacts }) {
           {queue.needs_qualification && <span className="chip">qualified people only</span>}
         </h2>
         <p className="muted">
-          {plural(queue.episodes, "episode")}, {plural(queue.pairs, "of them twice", "of them twice")}, {queue.without_proposal} without
+          {plural(queue.episodes, "episode")},{" "}
+          {plural(queue.pairs, "of them twice", "of them twice")}, {queue.without_proposal} without
           a proposal · {queue.taxonomy}
         </p>
         <p className="muted">
-          {queue.query !== null && <code>{queue.query || "all episodes"}</code>} {queue.created_by}, {queue.created_at.slice(0, 10)}
+          {queue.query !== null && <code>{queue.query || "all episodes"}</code>} {queue.created_by},{" "}
+          {queue.created_at.slice(0, 10)}
         </p>
       </div>
       <div>
-        {queue.making && (queue.making.is_running || queue.making.made < queue.making.wanted) && <MakingBar making={queue.making} />}
+        {queue.making && (queue.making.is_running || queue.making.made < queue.making.wanted) && (
+          <MakingBar making={queue.making} />
+        )}
         <StageBar name={queue.name} counts={queue.counts} />
       </div>
       <div className="queue-card-side">
@@ -62,7 +66,8 @@ function MakingBar({ making }: { making: QueueBuild }) {
         <span style={{ width: `${share}%` }} />
       </div>
       <p className="num">
-        {making.error ?? `Proposing boundaries: ${making.made} of ${plural(making.wanted, "episode")}. Tasks can be taken already.`}
+        {making.error ??
+          `Proposing boundaries: ${making.made} of ${plural(making.wanted, "episode")}. Tasks can be taken already.`}
       </p>
     </div>
   );

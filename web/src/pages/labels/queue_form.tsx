@@ -56,7 +56,10 @@ export function QueueForm({ onMade, onCancel }: Props) {
       </label>
       <label>
         What for
-        <select value={wanted.kind} onChange={(event) => set({ kind: event.target.value as NewQueue["kind"] })}>
+        <select
+          value={wanted.kind}
+          onChange={(event) => set({ kind: event.target.value as NewQueue["kind"] })}
+        >
           <option value="annotate">Labels that count</option>
           <option value="qualify">Qualification of annotators</option>
         </select>
@@ -72,24 +75,50 @@ export function QueueForm({ onMade, onCancel }: Props) {
         </select>
         <small className="muted">The newest version first.</small>
       </label>
-      <Percent label="Labelled by two people, in %" least={LEAST_DOUBLE} share={wanted.double_share} onChange={(double_share) => set({ double_share })} isOff={isTest}>
+      <Percent
+        label="Labelled by two people, in %"
+        least={LEAST_DOUBLE}
+        share={wanted.double_share}
+        onChange={(double_share) => set({ double_share })}
+        isOff={isTest}
+      >
         They do not see each other. At least {LEAST_DOUBLE}.
       </Percent>
-      <Percent label="Without a proposal, in %" least={0} share={wanted.blind_share} onChange={(blind_share) => set({ blind_share })} isOff={isTest}>
+      <Percent
+        label="Without a proposal, in %"
+        least={0}
+        share={wanted.blind_share}
+        onChange={(blind_share) => set({ blind_share })}
+        isOff={isTest}
+      >
         Shows how far proposals sway people.
       </Percent>
       <label>
         Name
-        <input required pattern="[a-z0-9][a-z0-9._\-]*" maxLength={64} value={wanted.name} onChange={(event) => set({ name: event.target.value })} />
+        <input
+          required
+          pattern="[a-z0-9][a-z0-9._\-]*"
+          maxLength={64}
+          value={wanted.name}
+          onChange={(event) => set({ name: event.target.value })}
+        />
       </label>
       {!isTest && (
         <>
           <label className="queue-form-wide queue-form-check">
-            <input type="checkbox" checked={wanted.skip_labelled} onChange={(event) => set({ skip_labelled: event.target.checked })} />
+            <input
+              type="checkbox"
+              checked={wanted.skip_labelled}
+              onChange={(event) => set({ skip_labelled: event.target.checked })}
+            />
             Leave out episodes whose labels count already
           </label>
           <label className="queue-form-wide queue-form-check">
-            <input type="checkbox" checked={wanted.needs_qualification} onChange={(event) => set({ needs_qualification: event.target.checked })} />
+            <input
+              type="checkbox"
+              checked={wanted.needs_qualification}
+              onChange={(event) => set({ needs_qualification: event.target.checked })}
+            />
             Only for people who have qualified for this taxonomy
           </label>
         </>
@@ -132,7 +161,16 @@ function Percent({ label, least, share, onChange, isOff, children }: PercentProp
   return (
     <label>
       {label}
-      <input type="number" required min={least} max={100} step="any" disabled={isOff} value={isOff ? "" : text} onChange={(event) => change(event.target.value)} />
+      <input
+        type="number"
+        required
+        min={least}
+        max={100}
+        step="any"
+        disabled={isOff}
+        value={isOff ? "" : text}
+        onChange={(event) => change(event.target.value)}
+      />
       <small className="muted">{children}</small>
     </label>
   );
@@ -146,10 +184,24 @@ function Preview({ wish }: { wish: QueueWish }) {
     const timer = setTimeout(() => setSettled(text), 250);
     return () => clearTimeout(timer);
   }, [text]);
-  const answer = useAnswer((signal) => {
-    const { query, taxonomy, double_share, blind_share, skip_labelled, kind } = JSON.parse(settled) as QueueWish;
-    return getQueuePreview({ query, taxonomy, double_share, blind_share, skip_labelled, kind }, signal);
-  }, [settled]);
+  const answer = useAnswer(
+    (signal) => {
+      const { query, taxonomy, double_share, blind_share, skip_labelled, kind } = JSON.parse(
+        settled,
+      ) as QueueWish;
+      return getQueuePreview(
+        { query, taxonomy, double_share, blind_share, skip_labelled, kind },
+        signal,
+      );
+    },
+    [settled],
+  );
   const said = answer.error?.message ?? answer.value?.words ?? "Counting…";
-  return <output className={`queue-form-plan${answer.error || answer.value?.tasks === 0 ? " queue-form-doubt" : ""}`}>{said}</output>;
+  return (
+    <output
+      className={`queue-form-plan${answer.error || answer.value?.tasks === 0 ? " queue-form-doubt" : ""}`}
+    >
+      {said}
+    </output>
+  );
 }

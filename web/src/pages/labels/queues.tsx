@@ -13,7 +13,11 @@ const LOOK_AGAIN_MS = 1000;
 export function Queues() {
   const answer = useAnswer(getQueues, []);
   const [isMaking, setMaking] = useState(false);
-  useShortcuts("Queues", [{ keys: ["n"], does: "New queue", run: () => setMaking(true) }], !isMaking);
+  useShortcuts(
+    "Queues",
+    [{ keys: ["n"], does: "New queue", run: () => setMaking(true) }],
+    !isMaking,
+  );
   const isRunning = answer.value?.some((queue) => queue.making?.is_running) ?? false;
   const { again } = answer;
   useEffect(() => {
@@ -29,7 +33,10 @@ export function Queues() {
       <header className="labels-head">
         <div>
           <h1>Queues</h1>
-          <p>Episodes to be labelled under one taxonomy. Boundaries are proposed from the signals; people confirm or mend them.</p>
+          <p>
+            Episodes to be labelled under one taxonomy. Boundaries are proposed from the signals;
+            people confirm or mend them.
+          </p>
         </div>
         {!isMaking && !isFirst && (
           <button type="button" className="primary" onClick={() => setMaking(true)}>

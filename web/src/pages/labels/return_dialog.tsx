@@ -2,7 +2,13 @@ import { type FormEvent, useState } from "react";
 import { Dialog } from "../../parts/dialog";
 
 /** Why something is given back: the annotator reads exactly these words. */
-export function ReturnDialog({ onClose, onReturn }: { onClose: () => void; onReturn: (why: string) => void }) {
+export function ReturnDialog({
+  onClose,
+  onReturn,
+}: {
+  onClose: () => void;
+  onReturn: (why: string) => void;
+}) {
   const [why, setWhy] = useState("");
   const send = (event: FormEvent) => {
     event.preventDefault();
@@ -23,7 +29,10 @@ export function ReturnDialog({ onClose, onReturn }: { onClose: () => void; onRet
             placeholder="Grasp begins when the fingers bear load, at 0:04.133 I think. Please look at the force below the picture."
           />
         </label>
-        <p className="muted">The person reads these words. Name the moment and the rule, and it will not come back wrong twice.</p>
+        <p className="muted">
+          The person reads these words. Name the moment and the rule, and it will not come back
+          wrong twice.
+        </p>
         <div>
           <button type="submit" className="primary" disabled={!why.trim()}>
             Give it back

@@ -25,15 +25,24 @@ export function RuleSignal({ episode, wanted, events, startNs, endNs, marks }: P
   const near = events.filter((event) => event.time_ns >= startNs && event.time_ns <= endNs);
   const fitting = wanted.flatMap((name) => near.filter((event) => event.name === name));
   const shown = (fitting.length ? fitting : near).slice(0, 12);
-  const stream = episode.streams.find(({ path, kind }) => kind === "array" && path === shown[0]?.stream.split(":")[0]);
+  const stream = episode.streams.find(
+    ({ path, kind }) => kind === "array" && path === shown[0]?.stream.split(":")[0],
+  );
   const trace = useAnswer<Trace | null>(
     (signal) =>
       stream
-        ? getTrace(episode.id, { stream: stream.path, columns: [], startNs, endNs, points: 600 }, signal)
+        ? getTrace(
+            episode.id,
+            { stream: stream.path, columns: [], startNs, endNs, points: 600 },
+            signal,
+          )
         : Promise.resolve(null),
     [episode.id, stream?.path, startNs, endNs],
   );
-  const lines = useMemo(() => (trace.value ? pathsOf(trace.value, startNs, endNs) : []), [trace.value, startNs, endNs]);
+  const lines = useMemo(
+    () => (trace.value ? pathsOf(trace.value, startNs, endNs) : []),
+    [trace.value, startNs, endNs],
+  );
   const at = (timeNs: number) => 100 * shareOf(timeNs, startNs, endNs);
   return (
     <div className={`lane-strip rule-signal ${stream ? "" : "rule-signal-low"}`}>
@@ -49,7 +58,11 @@ export function RuleSignal({ episode, wanted, events, startNs, endNs, marks }: P
           </svg>
         )}
         {marks.map((mark) => (
-          <i key={mark.className} className={mark.className} style={{ left: `${at(mark.timeNs)}%` }} />
+          <i
+            key={mark.className}
+            className={mark.className}
+            style={{ left: `${at(mark.timeNs)}%` }}
+          />
         ))}
         {shown.map((event, place) => (
           <span
@@ -61,7 +74,9 @@ export function RuleSignal({ episode, wanted, events, startNs, endNs, marks }: P
             ▲ {spoken(event.name)}
           </span>
         ))}
-        {!shown.length && <span className="rule-none">No event was detected here: go by the pictures.</span>}
+        {!shown.length && (
+          <span className="rule-none">No event was detected here: go by the pictures.</span>
+        )}
       </div>
     </div>
   );

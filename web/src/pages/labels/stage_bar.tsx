@@ -1,7 +1,13 @@
 import { STAGES } from "../../api/labels";
 import "./stage_bar.css";
 
-const said = { done: "accepted", submitted: "with the lead", working: "begun", returned: "given back", open: "not begun" };
+const said = {
+  done: "accepted",
+  submitted: "with the lead",
+  working: "begun",
+  returned: "given back",
+  open: "not begun",
+};
 const order = ["done", "submitted", "working", "returned", "open"] as const;
 
 /** How far a queue is, from accepted on the left to not begun on the right. */
@@ -21,7 +27,11 @@ export function StageBar({ name, counts }: { name: string; counts: Record<string
         aria-valuetext={words}
       >
         {shown.map((stage) => (
-          <span key={stage} className={`stage-${stage}`} style={{ width: `${(100 * (counts[stage] ?? 0)) / total}%` }} />
+          <span
+            key={stage}
+            className={`stage-${stage}`}
+            style={{ width: `${(100 * (counts[stage] ?? 0)) / total}%` }}
+          />
         ))}
       </div>
       <p className="stage-words num">

@@ -25,7 +25,10 @@ export function Submitted() {
       <header className="labels-head">
         <div>
           <h1>Submitted</h1>
-          <p>Look at what was labelled; accept it, and it counts. Give it back with a reason when it does not follow the rules.</p>
+          <p>
+            Look at what was labelled; accept it, and it counts. Give it back with a reason when it
+            does not follow the rules.
+          </p>
         </div>
         {alone[0] && (
           <Link className="button" href={`/labels/submitted/${alone[0].id}`}>
@@ -36,14 +39,16 @@ export function Submitted() {
       {alone.length ? (
         <TaskTable tasks={alone} />
       ) : (
-        <p className="labels-empty">Nothing waits for you. Tasks come here when annotators submit them.</p>
+        <p className="labels-empty">
+          Nothing waits for you. Tasks come here when annotators submit them.
+        </p>
       )}
       {pairs.length > 0 && (
         <section className="labels-section">
           <h2>Labelled twice</h2>
           <p className="muted">
-            {plural(pairs.length, "task")} of pairs: they count when both people agree, or when you have decided under{" "}
-            <Link href="/labels/adjudication">Adjudication</Link>.
+            {plural(pairs.length, "task")} of pairs: they count when both people agree, or when you
+            have decided under <Link href="/labels/adjudication">Adjudication</Link>.
           </p>
         </section>
       )}
@@ -76,8 +81,11 @@ function TaskTable({ tasks, again }: { tasks: ListedTask[]; again?: () => void }
           {tasks.map((task) => (
             <tr key={task.id}>
               <td>
-                <b>{task.episode_task ?? "episode"}</b> <span className="mono muted">{shortId(task.episode)}</span>
-                {task.comments > 0 && <span className="chip">{plural(task.comments, "comment")}</span>}
+                <b>{task.episode_task ?? "episode"}</b>{" "}
+                <span className="mono muted">{shortId(task.episode)}</span>
+                {task.comments > 0 && (
+                  <span className="chip">{plural(task.comments, "comment")}</span>
+                )}
               </td>
               <td>{task.queue}</td>
               <td>{again ? <AssignChoice task={task} again={again} /> : task.assigned_to}</td>
@@ -86,9 +94,16 @@ function TaskTable({ tasks, again }: { tasks: ListedTask[]; again?: () => void }
               <td className="num">{when(task.changed_at)}</td>
               <td>
                 {again ? (
-                  task.state === "returned" && <span className="chip quarantined" title={task.why ?? ""}>given back</span>
+                  task.state === "returned" && (
+                    <span className="chip quarantined" title={task.why ?? ""}>
+                      given back
+                    </span>
+                  )
                 ) : (
-                  <Link className="button" href={`/labels/submitted/${encodeURIComponent(task.id)}`}>
+                  <Link
+                    className="button"
+                    href={`/labels/submitted/${encodeURIComponent(task.id)}`}
+                  >
                     Look
                   </Link>
                 )}

@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useState } from "react";
 import { getEpisode } from "../../api/episode";
+import { acceptTask, getTaskPreview, getTasks, returnTask } from "../../api/labels";
 import type { EpisodeFacts, TaskPreview } from "../../api/schema";
-import { acceptTask, getTasks, getTaskPreview, returnTask } from "../../api/labels";
 import { useAnswer } from "../../api/use_answer";
 import { Link } from "../../parts/link";
 import { Notice, Waiting } from "../../parts/notice";
@@ -20,7 +20,10 @@ import { minutes, plural, shortId, spoken } from "./words";
 export function SubmittedTask({ id }: { id: string }) {
   const answer = useAnswer((signal) => getTaskPreview(id, signal), [id]);
   const episodeId = answer.value?.task.episode;
-  const episode = useAnswer((signal) => (episodeId ? getEpisode(episodeId, signal) : Promise.resolve(null)), [episodeId]);
+  const episode = useAnswer(
+    (signal) => (episodeId ? getEpisode(episodeId, signal) : Promise.resolve(null)),
+    [episodeId],
+  );
   const error = answer.error ?? episode.error;
   if (error) return <Notice error={error} again={answer.again} />;
   if (!answer.value || !episode.value) return <Waiting what="Opening what was submitted" />;
@@ -30,8 +33,14 @@ export function SubmittedTask({ id }: { id: string }) {
 function Open({ preview, episode }: { preview: TaskPreview; episode: EpisodeFacts }) {
   const { task } = preview;
   // The labels of the task, not those in force, lie above the texts of the recording.
-  const shown = useMemo(() => ({ ...episode, findings: [], lanes: preview.lanes }), [episode, preview]);
-  const clock = useMemo(() => new Clock(episode.start_ns, episode.end_ns, firstPicture(episode)), [episode]);
+  const shown = useMemo(
+    () => ({ ...episode, findings: [], lanes: preview.lanes }),
+    [episode, preview],
+  );
+  const clock = useMemo(
+    () => new Clock(episode.start_ns, episode.end_ns, firstPicture(episode)),
+    [episode],
+  );
   useEffect(() => () => clock.close(), [clock]);
   const [isReturning, setReturning] = useState(false);
   const [error, setError] = useState<string | null>(null);
@@ -53,10 +62,12 @@ function Open({ preview, episode }: { preview: TaskPreview; episode: EpisodeFact
       <header className="submitted-head">
         <Link href="/labels/submitted">← Submitted</Link>
         <h1>
-          {task.episode_task ?? "episode"} <span className="mono muted">{shortId(task.episode)}</span>
+          {task.episode_task ?? "episode"}{" "}
+          <span className="mono muted">{shortId(task.episode)}</span>
         </h1>
         <span className="muted">
-          by {task.assigned_to}, {plural(task.edits, "edit")}, {minutes(task.seconds)} · {task.queue} · {task.taxonomy}
+          by {task.assigned_to}, {plural(task.edits, "edit")}, {minutes(task.seconds)} ·{" "}
+          {task.queue} · {task.taxonomy}
         </span>
       </header>
       <section className="submitted-views" aria-label="Views">
@@ -65,7 +76,13 @@ function Open({ preview, episode }: { preview: TaskPreview; episode: EpisodeFact
       <aside className="submitted-side">
         <h2>What is said of the whole</h2>
         <p>
-          {preview.outcome ? <span className={`chip ${preview.outcome === "success" ? "accepted" : "failed"}`}>{preview.outcome}</span> : "no outcome"}
+          {preview.outcome ? (
+            <span className={`chip ${preview.outcome === "success" ? "accepted" : "failed"}`}>
+              {preview.outcome}
+            </span>
+          ) : (
+            "no outcome"
+          )}
           {preview.failure_mode && ` ${spoken(preview.failure_mode)}`}
         </p>
         <ul className="submitted-said">
@@ -104,7 +121,12 @@ function Open({ preview, episode }: { preview: TaskPreview; episode: EpisodeFact
         <Timeline episode={shown} clock={clock} />
         <Transport episode={shown} clock={clock} />
       </footer>
-      {isReturning && <ReturnDialog onClose={() => setReturning(false)} onReturn={(why) => void returnTask(task.id, why).then(next, fail)} />}
+      {isReturning && (
+        <ReturnDialog
+          onClose={() => setReturning(false)}
+          onReturn={(why) => void returnTask(task.id, why).then(next, fail)}
+        />
+      )}
     </div>
   );
 }

@@ -10,7 +10,8 @@ export function TaskRow({ task }: { task: ListedTask }) {
   return (
     <li className="task-row">
       <span>
-        <b>{task.episode_task ?? "episode"}</b> <span className="mono muted">{shortId(task.episode)}</span>{" "}
+        <b>{task.episode_task ?? "episode"}</b>{" "}
+        <span className="mono muted">{shortId(task.episode)}</span>{" "}
         <span className="muted">
           {task.queue} · {when(task.changed_at)}
           {task.seconds > 0 && ` · ${minutes(task.seconds)}`}

@@ -22,7 +22,9 @@ export function spoken(name: string): string {
 
 /** A day, or the time of day for today. */
 export function when(at: string): string {
-  return at.slice(0, 10) === new Date().toISOString().slice(0, 10) ? `today ${at.slice(11, 16)}` : at.slice(0, 10);
+  return at.slice(0, 10) === new Date().toISOString().slice(0, 10)
+    ? `today ${at.slice(11, 16)}`
+    : at.slice(0, 10);
 }
 
 /** A state as the person who works on it would say it. */
@@ -56,6 +58,8 @@ export function figure(value: number | null, digits = 2): string {
 
 /** The lowest kappa counts: one label type that nobody agrees on is not mended by the others. */
 export function lowestKappa(gates: GateFacts): { name: string; value: number } | null {
-  const known = Object.entries(gates.kappa).flatMap(([name, value]) => (value === null ? [] : [{ name, value }]));
+  const known = Object.entries(gates.kappa).flatMap(([name, value]) =>
+    value === null ? [] : [{ name, value }],
+  );
   return known.length ? known.reduce((a, b) => (b.value < a.value ? b : a)) : null;
 }

@@ -32,7 +32,10 @@ export function AlarmBanner({ alarms }: { alarms: Alarm[] }) {
           </ul>
           <div className="alarm-buttons">
             {fresh.length > 0 && !sound.isMuted && (
-              <button type="button" onClick={() => setHeard(new Set(loud.map((alarm) => alarm.key)))}>
+              <button
+                type="button"
+                onClick={() => setHeard(new Set(loud.map((alarm) => alarm.key)))}
+              >
                 {sound.isAllowed ? "I have heard it" : "Seen"}
               </button>
             )}
@@ -56,9 +59,19 @@ export function AlarmBanner({ alarms }: { alarms: Alarm[] }) {
 }
 
 function SoundButton({ isMuted, isAllowed, setMuted }: ReturnType<typeof useSiren>) {
-  const said = isMuted ? "Sound is off" : isAllowed ? "Sound is on" : "Click anywhere to allow sound";
+  const said = isMuted
+    ? "Sound is off"
+    : isAllowed
+      ? "Sound is on"
+      : "Click anywhere to allow sound";
   return (
-    <button type="button" className="alarm-sound" aria-pressed={isMuted} onClick={() => setMuted(!isMuted)} title={said}>
+    <button
+      type="button"
+      className="alarm-sound"
+      aria-pressed={isMuted}
+      onClick={() => setMuted(!isMuted)}
+      title={said}
+    >
       {isMuted ? "Turn the sound on" : isAllowed ? "Mute" : "Sound waits for a click"}
     </button>
   );

@@ -1,5 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { alarmsOf, bytesText, elapsedText, type Health, type Recorder, type StreamHealth, withoutNumbers } from "./health";
+import {
+  alarmsOf,
+  bytesText,
+  elapsedText,
+  type Health,
+  type Recorder,
+  type StreamHealth,
+  withoutNumbers,
+} from "./health";
 import { grown } from "./live_feed";
 
 const stream: StreamHealth = {
@@ -41,7 +49,9 @@ const recorder: Recorder = {
 
 function silent(age: number): Recorder {
   const dead = { ...stream, state: "silent" as const, age_s: age };
-  const alarms = [`observations/head_left is silent for ${age.toFixed(1)} s: check its cable and power`];
+  const alarms = [
+    `observations/head_left is silent for ${age.toFixed(1)} s: check its cable and power`,
+  ];
   return { ...recorder, health: { ...health, streams: [dead], alarms } };
 }
 
@@ -59,12 +69,18 @@ describe("alarms", () => {
   });
 
   it("are quiet for samples that were refused", () => {
-    const alarms = ["observations/head_left: 3 samples refused, last because the encoder was behind"];
+    const alarms = [
+      "observations/head_left: 3 samples refused, last because the encoder was behind",
+    ];
     expect(alarmsOf({ ...recorder, health: { ...health, alarms } })[0]?.isLoud).toBe(false);
   });
 
   it("are loud for a recorder that is gone, and none for one that has ended in order", () => {
-    const gone = { ...recorder, status: "gone" as const, sentence: "Recorder 127.0.0.1:8790 is gone." };
+    const gone = {
+      ...recorder,
+      status: "gone" as const,
+      sentence: "Recorder 127.0.0.1:8790 is gone.",
+    };
     expect(alarmsOf(gone)[0]?.isLoud).toBe(true);
     expect(alarmsOf({ ...gone, health: { ...health, state: "ended" } })).toEqual([]);
   });

@@ -63,7 +63,10 @@ function keyOf(address: string, sentence: string): string {
 }
 
 function isDead(stream: StreamHealth, sentence: string): boolean {
-  return sentence.startsWith(`${stream.path} `) && (stream.state === "silent" || stream.state === "waiting");
+  return (
+    sentence.startsWith(`${stream.path} `) &&
+    (stream.state === "silent" || stream.state === "waiting")
+  );
 }
 
 /** Everything that is wrong with a recorder, what is loud first. */
@@ -75,8 +78,10 @@ export function alarmsOf(recorder: Recorder): Alarm[] {
   }
   const found = (health?.alarms ?? []).map((sentence): Alarm => {
     const key = keyOf(address, sentence);
-    if (health?.streams.some((stream) => isDead(stream, sentence))) return { key, sentence, isLoud: true, todo: todoStream };
-    if (sentence.includes("left on the disk")) return { key, sentence, isLoud: true, todo: todoDisk };
+    if (health?.streams.some((stream) => isDead(stream, sentence)))
+      return { key, sentence, isLoud: true, todo: todoStream };
+    if (sentence.includes("left on the disk"))
+      return { key, sentence, isLoud: true, todo: todoDisk };
     return { key, sentence, isLoud: false, todo: todoOther };
   });
   return found.sort((a, b) => Number(b.isLoud) - Number(a.isLoud));

@@ -16,7 +16,8 @@ export default function Live(_: { address: URL }) {
       <AlarmBanner alarms={alarms} />
       {view.link === "lost" && (
         <p className="live-lost" role="alert">
-          {view.sentence || "Studio's server does not answer: what you see is old. Studio tries again by itself."}
+          {view.sentence ||
+            "Studio's server does not answer: what you see is old. Studio tries again by itself."}
         </p>
       )}
       {view.recorders.map((recorder) => (
@@ -33,10 +34,14 @@ function NobodyRecords() {
       <h2>No recorder runs on this machine</h2>
       <p>Start one in a terminal, and it appears here within a few seconds:</p>
       <pre>corporeal record --driver sim --task pick_place --out recordings</pre>
-      <p>A recorder publishes on its own machine alone. One that runs elsewhere is brought here through SSH:</p>
+      <p>
+        A recorder publishes on its own machine alone. One that runs elsewhere is brought here
+        through SSH:
+      </p>
       <pre>ssh -N -L 8799:127.0.0.1:8790 robot-pc</pre>
       <p className="muted">
-        <code>corporeal record --list-drivers</code> lists the sources: robots over DDS and ROS 2, bags, simulation.
+        <code>corporeal record --list-drivers</code> lists the sources: robots over DDS and ROS 2,
+        bags, simulation.
       </p>
     </section>
   );

@@ -69,7 +69,8 @@ export class LiveFeed {
     const socket = this.socket;
     this.socket = null;
     socket?.close();
-    for (const recorder of this.view.recorders) Object.values(recorder.pictures).forEach(URL.revokeObjectURL);
+    for (const recorder of this.view.recorders)
+      Object.values(recorder.pictures).forEach(URL.revokeObjectURL);
     this.view = { link: "connecting", sentence: "", isLooking: true, recorders: [] };
   }
 
@@ -82,8 +83,14 @@ export class LiveFeed {
     if (!told.recorder || !told.status) return;
     const before = this.recorder(told.recorder);
     const health = told.health ?? null;
-    const history = told.status === "connected" && health ? grown(before.history, health) : before.history;
-    this.update(told.recorder, { status: told.status, sentence: told.sentence ?? "", health, history });
+    const history =
+      told.status === "connected" && health ? grown(before.history, health) : before.history;
+    this.update(told.recorder, {
+      status: told.status,
+      sentence: told.sentence ?? "",
+      health,
+      history,
+    });
   }
 
   /** A picture: uint16 length of its head, the head as JSON, the JPEG. */
@@ -95,7 +102,9 @@ export class LiveFeed {
     };
     const before = this.recorder(head.recorder).pictures;
     const old = before[head.stream];
-    const url = URL.createObjectURL(new Blob([new Uint8Array(message, 2 + length)], { type: "image/jpeg" }));
+    const url = URL.createObjectURL(
+      new Blob([new Uint8Array(message, 2 + length)], { type: "image/jpeg" }),
+    );
     this.update(head.recorder, { pictures: { ...before, [head.stream]: url } });
     // The old one is let go when the new one has taken its place on the screen.
     if (old) setTimeout(() => URL.revokeObjectURL(old), 1000);
@@ -103,7 +112,16 @@ export class LiveFeed {
 
   private recorder(address: string): Recorder {
     const found = this.view.recorders.find((each) => each.address === address);
-    return found ?? { address, status: "searching", sentence: "", health: null, history: {}, pictures: {} };
+    return (
+      found ?? {
+        address,
+        status: "searching",
+        sentence: "",
+        health: null,
+        history: {},
+        pictures: {},
+      }
+    );
   }
 
   private update(address: string, values: Partial<Recorder>): void {

@@ -7,18 +7,26 @@ export function RecorderCard({ recorder }: { recorder: Recorder }) {
   const isGone = status !== "connected";
   const isBad = alarmsOf(recorder).some((alarm) => alarm.isLoud);
   return (
-    <section className={`recorder card ${isBad ? "recorder-bad" : ""}`} aria-label={`Recorder ${recorder.address}`}>
+    <section
+      className={`recorder card ${isBad ? "recorder-bad" : ""}`}
+      aria-label={`Recorder ${recorder.address}`}
+    >
       <header>
         <h2>
           <State recorder={recorder} /> {health?.episode || recorder.address}
         </h2>
         {health?.episode && <span className="muted mono">{recorder.address}</span>}
       </header>
-      {isGone && <p className="recorder-gone">{recorder.sentence || `Looking for a recorder at ${recorder.address}.`}</p>}
+      {isGone && (
+        <p className="recorder-gone">
+          {recorder.sentence || `Looking for a recorder at ${recorder.address}.`}
+        </p>
+      )}
       {status === "searching" && (
         <p className="muted">
-          Start it with <code>corporeal record --health-port {recorder.address.split(":").pop()}</code>; it appears here within a few
-          seconds.
+          Start it with{" "}
+          <code>corporeal record --health-port {recorder.address.split(":").pop()}</code>; it
+          appears here within a few seconds.
         </p>
       )}
       {health && (
@@ -35,9 +43,14 @@ export function RecorderCard({ recorder }: { recorder: Recorder }) {
 function State({ recorder }: { recorder: Recorder }) {
   const { health, status } = recorder;
   if (health?.state === "ended") return <span className="chip">ended</span>;
-  if (status !== "connected") return <span className="chip fail">{status === "gone" ? "gone" : "not there"}</span>;
+  if (status !== "connected")
+    return <span className="chip fail">{status === "gone" ? "gone" : "not there"}</span>;
   const isRecording = health?.state === "recording";
-  return <span className={isRecording ? "chip recorder-on" : "chip"}>{isRecording ? "● recording" : (health?.state ?? "starting")}</span>;
+  return (
+    <span className={isRecording ? "chip recorder-on" : "chip"}>
+      {isRecording ? "● recording" : (health?.state ?? "starting")}
+    </span>
+  );
 }
 
 function Facts({ health }: { health: Health }) {

@@ -23,10 +23,20 @@ export function StreamTable({ recorder }: { recorder: Recorder }) {
             <th scope="col">State</th>
             <th scope="col">Rate, of what it should be</th>
             <th scope="col">Last 30 s</th>
-            <th scope="col" className="right">Age</th>
-            <th scope="col" className="right">Missed</th>
-            <th scope="col" className="right">Refused</th>
-            <th scope="col" className="right" title="How much later than the middle of all streams its samples arrive">
+            <th scope="col" className="right">
+              Age
+            </th>
+            <th scope="col" className="right">
+              Missed
+            </th>
+            <th scope="col" className="right">
+              Refused
+            </th>
+            <th
+              scope="col"
+              className="right"
+              title="How much later than the middle of all streams its samples arrive"
+            >
               Skew
             </th>
           </tr>
@@ -55,12 +65,19 @@ function Row({ stream, values }: { stream: StreamHealth; values: number[] }) {
         <Sparkline values={values} nominal={stream.nominal_hz} />
       </td>
       <td className="num right">{stream.age_s === null ? "never" : ageText(stream.age_s)}</td>
-      <td className={stream.late ? "num right live-warn" : "num right"}>{stream.late.toLocaleString("en")}</td>
-      <td className={stream.refused ? "num right live-bad" : "num right"} title={stream.reason || undefined}>
+      <td className={stream.late ? "num right live-warn" : "num right"}>
+        {stream.late.toLocaleString("en")}
+      </td>
+      <td
+        className={stream.refused ? "num right live-bad" : "num right"}
+        title={stream.reason || undefined}
+      >
         {stream.refused.toLocaleString("en")}
         {stream.reason && <small>{stream.reason}</small>}
       </td>
-      <td className="num right">{stream.skew_ms === null ? "" : `${stream.skew_ms.toFixed(1)} ms`}</td>
+      <td className="num right">
+        {stream.skew_ms === null ? "" : `${stream.skew_ms.toFixed(1)} ms`}
+      </td>
     </tr>
   );
 }

@@ -1,5 +1,5 @@
 import { type FormEvent, useState } from "react";
-import { sendJson, StudioError } from "../../api/client";
+import { StudioError, sendJson } from "../../api/client";
 import "./login.css";
 
 const reasons: Record<string, string> = {

@@ -21,7 +21,12 @@ export function CreateForm({ onMade, onCancel }: CreateFormProps) {
   const [seed, setSeed] = useState("0");
   const [error, setError] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
-  const draw: Draw = { query, share: Number(share) / 100, limit: limit ? Number(limit) / 100 : null, all_quarantined: all };
+  const draw: Draw = {
+    query,
+    share: Number(share) / 100,
+    limit: limit ? Number(limit) / 100 : null,
+    all_quarantined: all,
+  };
   const make = (event: FormEvent) => {
     event.preventDefault();
     setBusy(true);
@@ -45,27 +50,59 @@ export function CreateForm({ onMade, onCancel }: CreateFormProps) {
           spellCheck={false}
           autoComplete="off"
         />
-        <small className="muted">As in the list of episodes. Empty: all accepted and quarantined ones that nobody has reviewed.</small>
+        <small className="muted">
+          As in the list of episodes. Empty: all accepted and quarantined ones that nobody has
+          reviewed.
+        </small>
       </label>
       <label>
         Share to look at, in %
-        <input type="number" min={0.1} max={100} step="any" required value={share} onChange={(event) => setShare(event.target.value)} />
+        <input
+          type="number"
+          min={0.1}
+          max={100}
+          step="any"
+          required
+          value={share}
+          onChange={(event) => setShare(event.target.value)}
+        />
         <small className="muted">
           {SHARES.low} to {SHARES.high} is usual.
         </small>
       </label>
       <label>
         Most that may be bad, in %
-        <input type="number" min={0.1} max={99} step="any" value={limit} onChange={(event) => setLimit(event.target.value)} placeholder="no limit" />
+        <input
+          type="number"
+          min={0.1}
+          max={99}
+          step="any"
+          value={limit}
+          onChange={(event) => setLimit(event.target.value)}
+          placeholder="no limit"
+        />
         <small className="muted">With a limit, as many are drawn as it takes to prove it.</small>
       </label>
       <label>
         Name
-        <input required pattern="[a-z0-9][a-z0-9._\-]*" maxLength={64} value={name} onChange={(event) => setName(event.target.value)} />
+        <input
+          required
+          pattern="[a-z0-9][a-z0-9._\-]*"
+          maxLength={64}
+          value={name}
+          onChange={(event) => setName(event.target.value)}
+        />
       </label>
       <label>
         Seed
-        <input type="number" min={0} max={2147483647} step={1} value={seed} onChange={(event) => setSeed(event.target.value)} />
+        <input
+          type="number"
+          min={0}
+          max={2147483647}
+          step={1}
+          value={seed}
+          onChange={(event) => setSeed(event.target.value)}
+        />
         <small className="muted">The same seed draws the same episodes.</small>
       </label>
       <label className="review-form-wide review-form-check">
@@ -107,6 +144,10 @@ function Preview({ draw }: { draw: Draw }) {
   else if (plan?.lot === 0) said = "No episode that nobody has reviewed is found.";
   else if (plan) said = sentence(plan.words);
   return (
-    <output className={`review-form-plan${answer.error || plan?.accept === null ? " review-form-doubt" : ""}`}>{said}</output>
+    <output
+      className={`review-form-plan${answer.error || plan?.accept === null ? " review-form-doubt" : ""}`}
+    >
+      {said}
+    </output>
   );
 }

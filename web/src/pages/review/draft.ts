@@ -11,7 +11,9 @@ function nameOf(review: string, episode: string): string {
 
 export function readDraft(review: string, episode: string): Draft {
   try {
-    const found = JSON.parse(localStorage.getItem(nameOf(review, episode)) ?? "{}") as Partial<Draft>;
+    const found = JSON.parse(
+      localStorage.getItem(nameOf(review, episode)) ?? "{}",
+    ) as Partial<Draft>;
     return { reason: String(found.reason ?? ""), text: String(found.text ?? "") };
   } catch {
     return { reason: "", text: "" };

@@ -1,4 +1,10 @@
-import type { DecidedItem, EpisodeFacts, EpisodeFinding, ReviewItem, ReviewTurn } from "../../api/schema";
+import type {
+  DecidedItem,
+  EpisodeFacts,
+  EpisodeFinding,
+  ReviewItem,
+  ReviewTurn,
+} from "../../api/schema";
 import { Link } from "../../parts/link";
 import { type Clock, clockText } from "../../player/clock";
 import "./item_panel.css";
@@ -61,9 +67,13 @@ export function ItemPanel({ turn, item, episode, clock, last, undo }: ItemPanelP
         <p>{sentence(turn.review.lot.words)}</p>
         <p className="muted">Plan: {turn.review.plan.words}.</p>
         {turn.review.neighbours > 0 && (
-          <p className="muted">{plural(turn.review.neighbours, "neighbour")} pulled in; they do not count for the lot.</p>
+          <p className="muted">
+            {plural(turn.review.neighbours, "neighbour")} pulled in; they do not count for the lot.
+          </p>
         )}
-        {turn.others > 0 && <p className="muted">{plural(turn.others, "episode")} with other reviewers just now.</p>}
+        {turn.others > 0 && (
+          <p className="muted">{plural(turn.others, "episode")} with other reviewers just now.</p>
+        )}
       </section>
       {turn.recent.length > 0 && <Recent items={turn.recent} />}
     </div>
@@ -82,7 +92,9 @@ function LastDecision({ last, undo }: { last: DecidedItem; undo: () => void }) {
           Undo
         </button>
       </p>
-      {pulled.length > 0 && <p>{plural(pulled.length, "neighbour")} pulled in, next in the queue.</p>}
+      {pulled.length > 0 && (
+        <p>{plural(pulled.length, "neighbour")} pulled in, next in the queue.</p>
+      )}
       {note && <p>Note: {note}.</p>}
     </section>
   );
@@ -97,7 +109,12 @@ function FindingLine({ finding, clock }: { finding: EpisodeFinding; clock: Clock
   };
   return (
     <li>
-      <button type="button" className="quiet item-finding" onClick={show} disabled={moment === undefined}>
+      <button
+        type="button"
+        className="quiet item-finding"
+        onClick={show}
+        disabled={moment === undefined}
+      >
         <span className={`chip ${finding.severity}`}>{finding.severity}</span>
         <span className="item-message" title={finding.message}>
           <b>{finding.check}</b> {finding.message}
@@ -115,7 +132,9 @@ function Recent({ items }: { items: ReviewItem[] }) {
       <ol className="item-recent">
         {items.map((item) => (
           <li key={item.episode}>
-            <span className={`chip ${item.decision === "accept" ? "accepted" : "failed"}`}>{item.decision}ed</span>
+            <span className={`chip ${item.decision === "accept" ? "accepted" : "failed"}`}>
+              {item.decision}ed
+            </span>
             <Link href={`/episodes/${item.episode}`} target="_blank" className="mono">
               {shortId(item.episode)}
             </Link>

@@ -27,7 +27,10 @@ export interface OpenItemProps {
 
 /** One episode of the queue: it plays at once, twice as fast, and waits for a decision. */
 export function OpenItem({ queue, turn, item, episode }: OpenItemProps) {
-  const clock = useMemo(() => new Clock(episode.start_ns, episode.end_ns, firstPicture(episode)), [episode]);
+  const clock = useMemo(
+    () => new Clock(episode.start_ns, episode.end_ns, firstPicture(episode)),
+    [episode],
+  );
   const stage = useRef<HTMLElement>(null);
   const seconds = useAttention();
   const [isRejecting, setRejecting] = useState(false);
@@ -49,7 +52,10 @@ export function OpenItem({ queue, turn, item, episode }: OpenItemProps) {
     { key: "u", does: "Take the last decision back", run: queue.undo },
     { key: "n", does: "Go to the next finding", run: toFinding },
   ];
-  useShortcuts("Review", keys.map(({ key, ...rest }) => ({ keys: [key], ...rest })));
+  useShortcuts(
+    "Review",
+    keys.map(({ key, ...rest }) => ({ keys: [key], ...rest })),
+  );
   useFirstKeys(Object.fromEntries(keys.map(({ key, run }) => [key, run])), !isRejecting);
   return (
     <div className="workplace" data-episode={item.episode}>
@@ -66,27 +72,50 @@ export function OpenItem({ queue, turn, item, episode }: OpenItemProps) {
         <Cameras episode={episode} clock={clock} />
         <div className="workplace-scene">
           {/* The robot is heavy to set up; the picture comes first. */}
-          <Suspense fallback={<Waiting what="Loading the robot" />}>{hasBegun && <Scene episode={episode} clock={clock} />}</Suspense>
+          <Suspense fallback={<Waiting what="Loading the robot" />}>
+            {hasBegun && <Scene episode={episode} clock={clock} />}
+          </Suspense>
         </div>
       </section>
       <aside className="workplace-side" aria-label="This episode and the review">
-        <ItemPanel turn={turn} item={item} episode={episode} clock={clock} last={queue.last} undo={queue.undo} />
+        <ItemPanel
+          turn={turn}
+          item={item}
+          episode={episode}
+          clock={clock}
+          last={queue.last}
+          undo={queue.undo}
+        />
       </aside>
       <footer className="workplace-foot">
         <Timeline episode={episode} clock={clock} />
         <Transport episode={episode} clock={clock} />
       </footer>
       <div className="workplace-actions" role="group" aria-label="Decide">
-        <button type="button" className="workplace-accept" disabled={queue.isSending} onClick={accept}>
+        <button
+          type="button"
+          className="workplace-accept"
+          disabled={queue.isSending}
+          onClick={accept}
+        >
           Accept <kbd aria-hidden>a</kbd>
         </button>
-        <button type="button" className="workplace-reject" disabled={queue.isSending} onClick={reject}>
+        <button
+          type="button"
+          className="workplace-reject"
+          disabled={queue.isSending}
+          onClick={reject}
+        >
           Reject <kbd aria-hidden>r</kbd>
         </button>
         <button type="button" disabled={queue.isSending} onClick={queue.skip}>
           Skip <kbd aria-hidden>s</kbd>
         </button>
-        <button type="button" disabled={!turn.recent.length && !queue.isSending} onClick={queue.undo}>
+        <button
+          type="button"
+          disabled={!turn.recent.length && !queue.isSending}
+          onClick={queue.undo}
+        >
           Undo <kbd aria-hidden>u</kbd>
         </button>
       </div>

@@ -56,7 +56,9 @@ describe("Outbox", () => {
     box.add(sending("two"));
     expect(await box.flush()).toBe(answer);
     expect(box.state.waiting).toEqual([]);
-    expect(box.state.refused.map(({ sentence }) => sentence)).toEqual(["bo has decided this episode already."]);
+    expect(box.state.refused.map(({ sentence }) => sentence)).toEqual([
+      "bo has decided this episode already.",
+    ]);
     box.dismiss();
     expect(box.state.refused).toEqual([]);
   });

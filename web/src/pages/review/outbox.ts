@@ -79,15 +79,23 @@ export class Outbox {
           this.timer = setTimeout(() => void this.flush(), this.pauseMs) as unknown as number;
           return null;
         }
-        this.write("refused", [...this.read<Refused>("refused"), { ...next, sentence: error.message }]);
+        this.write("refused", [
+          ...this.read<Refused>("refused"),
+          { ...next, sentence: error.message },
+        ]);
       }
-      this.write("outbox", this.read<Sending>("outbox").filter(({ body }) => body.key !== next.body.key));
+      this.write(
+        "outbox",
+        this.read<Sending>("outbox").filter(({ body }) => body.key !== next.body.key),
+      );
     }
   }
 
   private read<T>(box: string): T[] {
     try {
-      const found: unknown = JSON.parse(this.store.getItem(`studio:review:${box}:${this.who}`) ?? "[]");
+      const found: unknown = JSON.parse(
+        this.store.getItem(`studio:review:${box}:${this.who}`) ?? "[]",
+      );
       return Array.isArray(found) ? (found as T[]) : [];
     } catch {
       return [];
@@ -102,7 +110,11 @@ export class Outbox {
 }
 
 function post(sending: Sending): Promise<DecidedItem> {
-  return sendJson<DecidedItem>("POST", `${itemAddress(sending.review, sending.episode)}/${sending.kind}`, sending.body);
+  return sendJson<DecidedItem>(
+    "POST",
+    `${itemAddress(sending.review, sending.episode)}/${sending.kind}`,
+    sending.body,
+  );
 }
 
 const boxes = new Map<string, Outbox>();

@@ -21,8 +21,8 @@ export function OutboxBanner({ outbox }: { outbox: Outbox }) {
     <>
       {isWaiting && isLate && (
         <p className="outbox-waiting" role="status">
-          {plural(waiting.length, "decision")} {waiting.length === 1 ? "waits" : "wait"} for the server. Kept in this browser, and
-          sent as soon as it answers.
+          {plural(waiting.length, "decision")} {waiting.length === 1 ? "waits" : "wait"} for the
+          server. Kept in this browser, and sent as soon as it answers.
         </p>
       )}
       {refused.length > 0 && (

@@ -58,10 +58,25 @@ export function RejectDialog({ review, episode, reasons, onClose, onReject }: Re
   return (
     <Dialog title="Why is this episode rejected?" onClose={onClose}>
       <form className="reject" onSubmit={send} onKeyDown={onKeyDown}>
-        <div role="radiogroup" aria-label="Reason" className="reject-reasons" ref={first} tabIndex={-1}>
+        <div
+          role="radiogroup"
+          aria-label="Reason"
+          className="reject-reasons"
+          ref={first}
+          tabIndex={-1}
+        >
           {reasons.map((reason, place) => (
-            <label key={reason} className={`reject-reason${draft.reason === reason ? " reject-chosen" : ""}`}>
-              <input type="radio" name="reason" value={reason} checked={draft.reason === reason} onChange={() => change({ reason })} />
+            <label
+              key={reason}
+              className={`reject-reason${draft.reason === reason ? " reject-chosen" : ""}`}
+            >
+              <input
+                type="radio"
+                name="reason"
+                value={reason}
+                checked={draft.reason === reason}
+                onChange={() => change({ reason })}
+              />
               <kbd aria-hidden>{place + 1}</kbd>
               <b>{reason}</b>
               <span className="muted">{means[reason]}</span>
@@ -70,9 +85,17 @@ export function RejectDialog({ review, episode, reasons, onClose, onReject }: Re
         </div>
         <label className="reject-words">
           In words {draft.reason === "other" ? "" : "(if there is more to say)"}
-          <textarea ref={words} rows={2} maxLength={500} value={draft.text} onChange={(event) => change({ text: event.target.value })} />
+          <textarea
+            ref={words}
+            rows={2}
+            maxLength={500}
+            value={draft.text}
+            onChange={(event) => change({ text: event.target.value })}
+          />
         </label>
-        <p className="muted">Its neighbours in time will come next: what spoiled one may have spoiled them.</p>
+        <p className="muted">
+          Its neighbours in time will come next: what spoiled one may have spoiled them.
+        </p>
         <div className="reject-buttons">
           <button type="submit" className="reject-send" disabled={!isReady}>
             Reject <kbd aria-hidden>Enter</kbd>

@@ -23,7 +23,11 @@ const LOOK_AGAIN_MS = 10_000;
 /** What a review came to: the verdict on the lot, and every decision. */
 export function Results({ name, others, onChange, onUndo }: ResultsProps) {
   const answer = useAnswer((signal) => getReview(name, signal), [name]);
-  useShortcuts("Review", [{ keys: ["u"], does: "Take the last decision back", run: () => onUndo?.() }], onUndo !== undefined);
+  useShortcuts(
+    "Review",
+    [{ keys: ["u"], does: "Take the last decision back", run: () => onUndo?.() }],
+    onUndo !== undefined,
+  );
   useEffect(() => {
     if (!others || !onChange) return;
     const timer = setTimeout(onChange, LOOK_AGAIN_MS);
@@ -39,29 +43,42 @@ export function Results({ name, others, onChange, onUndo }: ResultsProps) {
         <Link href="/review">All reviews</Link>
       </p>
       <h1>
-        {review.name}: the lot is {review.lot.state === "undecided" ? "not decided yet" : review.lot.state}
+        {review.name}: the lot is{" "}
+        {review.lot.state === "undecided" ? "not decided yet" : review.lot.state}
       </h1>
       <ProgressBar review={review} />
-      <p className="results-words">
-        {sentence(review.lot.words)}
-      </p>
+      <p className="results-words">{sentence(review.lot.words)}</p>
       <p className="muted">{sentence(review.plan.words)}</p>
       <p className="muted num">
-        {plural(review.decided, "episode")} decided in {minutes(review.seconds)}, {review.rejected} rejected; {review.neighbours}{" "}
-        pulled in as neighbours, which do not count for the lot.
+        {plural(review.decided, "episode")} decided in {minutes(review.seconds)}, {review.rejected}{" "}
+        rejected; {review.neighbours} pulled in as neighbours, which do not count for the lot.
       </p>
       {left > 0 && onChange && (
         <p role="status">
-          {others > 0 ? `${plural(others, "episode")} with other reviewers just now; what they leave comes to you.` : `${left} still open.`}
+          {others > 0
+            ? `${plural(others, "episode")} with other reviewers just now; what they leave comes to you.`
+            : `${left} still open.`}
         </p>
       )}
-      <CloseButton review={review} left={left} onClosed={() => (onChange ? onChange() : answer.again(), answer.again())} />
+      <CloseButton
+        review={review}
+        left={left}
+        onClosed={() => (onChange ? onChange() : answer.again(), answer.again())}
+      />
       <Decisions items={items} />
     </div>
   );
 }
 
-function CloseButton({ review, left, onClosed }: { review: ReviewFacts; left: number; onClosed: () => void }) {
+function CloseButton({
+  review,
+  left,
+  onClosed,
+}: {
+  review: ReviewFacts;
+  left: number;
+  onClosed: () => void;
+}) {
   const mayJudge = useMay("judge");
   const [error, setError] = useState<Error | null>(null);
   if (review.closed_at) return <p className="muted">Closed on {review.closed_at.slice(0, 10)}.</p>;
@@ -69,10 +86,18 @@ function CloseButton({ review, left, onClosed }: { review: ReviewFacts; left: nu
   return (
     <>
       <p>
-        <button type="button" className={left ? "" : "primary"} onClick={() => closeReview(review.name).then(onClosed, setError)}>
+        <button
+          type="button"
+          className={left ? "" : "primary"}
+          onClick={() => closeReview(review.name).then(onClosed, setError)}
+        >
           Close this review
         </button>{" "}
-        <span className="muted">{left ? `${plural(left, "episode")} would stay without a decision.` : "Everything is decided."}</span>
+        <span className="muted">
+          {left
+            ? `${plural(left, "episode")} would stay without a decision.`
+            : "Everything is decided."}
+        </span>
       </p>
       {error && <p role="alert">{error.message}</p>}
     </>
@@ -105,13 +130,17 @@ function Decisions({ items }: { items: ReviewItem[] }) {
                   </Link>
                 </td>
                 <td>
-                  <span className={`chip ${item.decision === "accept" ? "accepted" : "failed"}`}>{item.decision}ed</span>
+                  <span className={`chip ${item.decision === "accept" ? "accepted" : "failed"}`}>
+                    {item.decision}ed
+                  </span>
                 </td>
                 <td>{item.why}</td>
                 <td>{item.decided_by}</td>
                 <td className="muted">
                   {because.title}
-                  {because.episode ? ` ${shortId(because.episode)}` : because.detail && `: ${because.detail}`}
+                  {because.episode
+                    ? ` ${shortId(because.episode)}`
+                    : because.detail && `: ${because.detail}`}
                 </td>
               </tr>
             );

@@ -17,7 +17,11 @@ export function ReviewList() {
   const answer = useAnswer(getReviews, []);
   const mayJudge = useMay("judge");
   const [isMaking, setMaking] = useState(false);
-  useShortcuts("Reviews", [{ keys: ["n"], does: "New review", run: () => setMaking(true) }], mayJudge && !isMaking);
+  useShortcuts(
+    "Reviews",
+    [{ keys: ["n"], does: "New review", run: () => setMaking(true) }],
+    mayJudge && !isMaking,
+  );
   if (answer.error) return <Notice error={answer.error} again={answer.again} />;
   if (!answer.value) return <Waiting what="Loading the reviews" />;
   const isFirst = answer.value.length === 0;
@@ -27,8 +31,8 @@ export function ReviewList() {
         <div>
           <h1>Review</h1>
           <p className="muted">
-            People look at a sample of the episodes. How many of it may be bad, and what that proves of all of them, is known
-            before they begin.
+            People look at a sample of the episodes. How many of it may be bad, and what that proves
+            of all of them, is known before they begin.
           </p>
         </div>
         {mayJudge && !isMaking && !isFirst && (
@@ -38,9 +42,14 @@ export function ReviewList() {
         )}
       </header>
       {mayJudge && (isMaking || isFirst) && (
-        <CreateForm onMade={(name) => go(`/review/${name}`)} onCancel={isFirst ? null : () => setMaking(false)} />
+        <CreateForm
+          onMade={(name) => go(`/review/${name}`)}
+          onCancel={isFirst ? null : () => setMaking(false)}
+        />
       )}
-      {isFirst && !mayJudge && <p className="waiting">There is no review yet. A lead or an admin can make one here.</p>}
+      {isFirst && !mayJudge && (
+        <p className="waiting">There is no review yet. A lead or an admin can make one here.</p>
+      )}
       <ul className="review-list-all">
         {answer.value.map((review) => (
           <ReviewCard key={review.name} review={review} />
@@ -61,8 +70,8 @@ function ReviewCard({ review }: { review: ReviewFacts }) {
           {review.closed_at && <span className="chip">closed</span>}
         </h2>
         <p className="muted">
-          <code>{review.condition || "accepted and quarantined episodes"}</code> · {review.created_by},{" "}
-          <time>{review.created_at.slice(0, 10)}</time>
+          <code>{review.condition || "accepted and quarantined episodes"}</code> ·{" "}
+          {review.created_by}, <time>{review.created_at.slice(0, 10)}</time>
         </p>
       </div>
       <div>

@@ -13,8 +13,10 @@ export function ReviewedLine({ episode }: { episode: string }) {
         <li key={item.review}>
           {item.decision ? (
             <>
-              <span className={`chip ${item.decision === "accept" ? "accepted" : "failed"}`}>{item.decision}ed</span> by{" "}
-              {item.decided_by}
+              <span className={`chip ${item.decision === "accept" ? "accepted" : "failed"}`}>
+                {item.decision}ed
+              </span>{" "}
+              by {item.decided_by}
               {item.why && `: ${item.why}`},{" "}
             </>
           ) : (

@@ -14,5 +14,6 @@ export function useAttention(): () => number {
     document.addEventListener("visibilitychange", change);
     return () => document.removeEventListener("visibilitychange", change);
   }, []);
-  return () => (total.current + (since.current === null ? 0 : performance.now() - since.current)) / 1000;
+  return () =>
+    (total.current + (since.current === null ? 0 : performance.now() - since.current)) / 1000;
 }

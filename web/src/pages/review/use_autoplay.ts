@@ -4,7 +4,11 @@ import type { Clock } from "../../player/clock";
 const PATIENCE_MS = 4000;
 
 /** Play at this rate as soon as a camera shows its first picture, or when none comes; whether it has begun. */
-export function useAutoplay(stage: RefObject<HTMLElement | null>, clock: Clock, rate: number): boolean {
+export function useAutoplay(
+  stage: RefObject<HTMLElement | null>,
+  clock: Clock,
+  rate: number,
+): boolean {
   const [hasBegun, setBegun] = useState(false);
   useEffect(() => {
     clock.setRate(rate);
@@ -23,7 +27,12 @@ export function useAutoplay(stage: RefObject<HTMLElement | null>, clock: Clock, 
     };
     const watcher = new MutationObserver(look);
     const timer = setTimeout(begin, PATIENCE_MS);
-    if (stage.current) watcher.observe(stage.current, { subtree: true, childList: true, attributeFilter: ["data-frame"] });
+    if (stage.current)
+      watcher.observe(stage.current, {
+        subtree: true,
+        childList: true,
+        attributeFilter: ["data-frame"],
+      });
     look();
     return () => {
       isDone = true;

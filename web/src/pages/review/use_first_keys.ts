@@ -1,6 +1,7 @@
 import { useLayoutEffect, useRef } from "react";
 
-const OWN = "input:not([type=checkbox], [type=radio], [type=range]), textarea, select, [contenteditable=true], dialog";
+const OWN =
+  "input:not([type=checkbox], [type=radio], [type=range]), textarea, select, [contenteditable=true], dialog";
 
 /**
  * Keys that come before those of the player, whatever is mounted later: `a` accepts here, and

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import { getEpisode } from "../../api/episode";
-import type { DecidedItem, EpisodeFacts, ReviewTurn } from "../../api/schema";
 import { skipItem, takeNext } from "../../api/review";
+import type { DecidedItem, EpisodeFacts, ReviewTurn } from "../../api/schema";
 import { useSession } from "../../api/session";
 import { dropDraft } from "./draft";
 import { newKey, type Outbox, outboxOf } from "./outbox";
@@ -91,7 +91,12 @@ export function useQueue(name: string): Queue {
     if (!item || isSending) return;
     setSending(true);
     setLast(null);
-    outbox.add({ kind: "decision", review: name, episode: item.episode, body: { ...choice, key: newKey(), version: item.version } });
+    outbox.add({
+      kind: "decision",
+      review: name,
+      episode: item.episode,
+      body: { ...choice, key: newKey(), version: item.version },
+    });
     dropDraft(name, item.episode);
     void advance();
   };
@@ -103,7 +108,9 @@ export function useQueue(name: string): Queue {
   };
   const undo = () => {
     const waiting = outbox.state.waiting.filter(({ review }) => review === name);
-    const target = waiting.length ? waiting[waiting.length - 1]?.episode : turnRef.current?.recent[0]?.episode;
+    const target = waiting.length
+      ? waiting[waiting.length - 1]?.episode
+      : turnRef.current?.recent[0]?.episode;
     if (!target || waiting[waiting.length - 1]?.kind === "undo") return;
     setLast(null);
     outbox.add({ kind: "undo", review: name, episode: target, body: { key: newKey() } });

@@ -9,7 +9,10 @@ function item(because: string): ReviewItem {
 describe("words of the review page", () => {
   it("say why an episode is here", () => {
     expect(becauseOf(item("drawn"))).toMatchObject({ detail: "op1 · st1", episode: null });
-    expect(becauseOf(item("neighbour of 01a1"))).toMatchObject({ episode: "01a1", detail: "not counted for the lot" });
+    expect(becauseOf(item("neighbour of 01a1"))).toMatchObject({
+      episode: "01a1",
+      detail: "not counted for the lot",
+    });
     expect(becauseOf(item("quarantined")).title).toBe("Quarantined");
   });
 
@@ -28,7 +31,9 @@ describe("words of the review page", () => {
       { kind: "video", first_ns: 5000 },
     ];
     expect(firstPicture({ start_ns: -900, streams } as EpisodeFacts)).toBe(-400);
-    expect(firstPicture({ start_ns: -900, streams: streams.slice(0, 1) } as EpisodeFacts)).toBe(-900);
+    expect(firstPicture({ start_ns: -900, streams: streams.slice(0, 1) } as EpisodeFacts)).toBe(
+      -900,
+    );
   });
 
   it("count and end sentences", () => {

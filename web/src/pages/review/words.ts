@@ -15,7 +15,8 @@ export function becauseOf({ because, stratum }: ReviewItem): Because {
     const episode = because.slice(NEIGHBOUR.length);
     return { title: "Neighbour of a rejected episode", detail: "not counted for the lot", episode };
   }
-  if (because === "quarantined") return { title: "Quarantined", detail: "all of them are looked at", episode: null };
+  if (because === "quarantined")
+    return { title: "Quarantined", detail: "all of them are looked at", episode: null };
   return { title: "Drawn by chance", detail: stratum, episode: null };
 }
 
@@ -25,14 +26,18 @@ export function lotChip(state: string): string {
 
 /** When the first camera shows something: signals often begin a little earlier. */
 export function firstPicture(episode: EpisodeFacts): number {
-  const firsts = episode.streams.flatMap(({ kind, first_ns }) => (kind === "video" && first_ns !== null ? [first_ns] : []));
+  const firsts = episode.streams.flatMap(({ kind, first_ns }) =>
+    kind === "video" && first_ns !== null ? [first_ns] : [],
+  );
   return firsts.length ? Math.min(...firsts) : episode.start_ns;
 }
 
 /** The findings that have a moment, in the order of time. */
 export function marksOf(episode: EpisodeFacts): { finding: EpisodeFinding; timeNs: number }[] {
   return episode.findings
-    .flatMap((finding) => finding.spans.slice(0, 20).map(({ start_ns }) => ({ finding, timeNs: start_ns })))
+    .flatMap((finding) =>
+      finding.spans.slice(0, 20).map(({ start_ns }) => ({ finding, timeNs: start_ns })),
+    )
     .sort((one, other) => one.timeNs - other.timeNs);
 }
 

@@ -1,8 +1,8 @@
 import { useMay } from "../../api/session";
 import { Notice, Waiting } from "../../parts/notice";
+import { OpenItem } from "./open_item";
 import { OutboxBanner } from "./outbox_banner";
 import { Results } from "./results";
-import { OpenItem } from "./open_item";
 import { useQueue } from "./use_queue";
 import "./workplace.css";
 
@@ -24,7 +24,12 @@ function Queue({ name }: { name: string }) {
       ) : !turn ? (
         <Waiting what="Taking the next episode" />
       ) : !turn.item ? (
-        <Results name={name} others={turn.others} onChange={queue.again} onUndo={turn.recent.length ? queue.undo : undefined} />
+        <Results
+          name={name}
+          others={turn.others}
+          onChange={queue.again}
+          onUndo={turn.recent.length ? queue.undo : undefined}
+        />
       ) : !episode || episode.id !== turn.item.episode ? (
         queue.missing ? (
           <Missing error={queue.missing} skip={queue.skip} />
@@ -32,7 +37,13 @@ function Queue({ name }: { name: string }) {
           <Waiting what="Opening the episode" />
         )
       ) : (
-        <OpenItem key={`${turn.item.episode} ${turn.item.version}`} queue={queue} turn={turn} item={turn.item} episode={episode} />
+        <OpenItem
+          key={`${turn.item.episode} ${turn.item.version}`}
+          queue={queue}
+          turn={turn}
+          item={turn.item}
+          episode={episode}
+        />
       )}
     </div>
   );
