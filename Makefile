@@ -51,8 +51,9 @@ lint: $(READY)
 types: $(READY)
 	$(BIN)/mypy
 
-# The build checks the types of the page; this runs its own tests.
+# The build checks the types of the page; this checks its style and runs its own tests.
 web: $(PAGE)
+	cd web && PATH="$$PATH:$(CURDIR)/.venv/bin" npm run --silent lint
 	cd web && PATH="$$PATH:$(CURDIR)/.venv/bin" npm test --silent
 
 quick: lint fast

@@ -13,6 +13,7 @@ export function useAnswer<T>(ask: (signal: AbortSignal) => Promise<T>, keys: unk
   const [error, setError] = useState<Error | null>(null);
   const [waiting, setWaiting] = useState(true);
   const [turn, setTurn] = useState(0);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: whoever asks names in keys what the question depends on
   useEffect(() => {
     const control = new AbortController();
     setWaiting(true);

@@ -15,6 +15,7 @@ export function Dialog({
     element.current?.showModal();
   }, []);
   return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: for the pointer only; keys reach the same by the controls inside
     <dialog
       ref={element}
       aria-label={title}

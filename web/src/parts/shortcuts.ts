@@ -76,6 +76,7 @@ export function useShortcuts(
   const latest = useRef(list);
   latest.current = list;
   const shape = list.map((each) => each.keys.join(" ") + each.does).join("\n");
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the list is new with every render, its shape is not
   useLayoutEffect(() => {
     if (!enabled) return;
     const mine = latest.current.map((each, place) => ({

@@ -217,7 +217,7 @@ export class MovieDecoder implements FrameSource {
   /** Have the decoder give what it holds back; it needs a key frame afterwards. */
   private async flush(): Promise<void> {
     const decoder = this.decoder;
-    if (!decoder || decoder.state !== "configured" || this.isClosed) return;
+    if (decoder?.state !== "configured" || this.isClosed) return;
     this.next = -1;
     try {
       await decoder.flush();

@@ -44,6 +44,7 @@ export function DepthLegend({ name, near, far, metresPerUnit, under, onRange }: 
     </label>
   );
   return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: it only watches what happens to the controls inside
     <div className="depth-legend" onDoubleClick={(event) => event.stopPropagation()}>
       <button
         type="button"

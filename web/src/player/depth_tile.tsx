@@ -84,7 +84,12 @@ export function DepthTile({ episode, stream, clock, isActive, ...controls }: Dep
       draw(frames.canvas.current, frame);
     }
   };
-  useEffect(() => () => void (last.current = null), []);
+  useEffect(
+    () => () => {
+      last.current = null;
+    },
+    [],
+  );
   const told = answer.error ? { ...frames, error: answer.error, again: answer.again } : frames;
   return (
     <ViewTile

@@ -48,17 +48,17 @@ export function TimelinePlayhead({
   }, [clock, findings]);
   const press = (event: KeyboardEvent) => {
     const jump = view.spanNs / 10;
-    const moves: Record<string, () => void> = {
-      ArrowLeft: () => clock.step(event.shiftKey ? -10 : -1),
-      ArrowDown: () => clock.step(event.shiftKey ? -10 : -1),
-      ArrowRight: () => clock.step(event.shiftKey ? 10 : 1),
-      ArrowUp: () => clock.step(event.shiftKey ? 10 : 1),
-      PageDown: () => clock.seek(clock.timeNs - jump),
-      PageUp: () => clock.seek(clock.timeNs + jump),
-      Home: () => clock.seek(clock.startNs),
-      End: () => clock.seek(clock.endNs),
-    };
-    const move = moves[event.key];
+    const moves = new Map([
+      ["ArrowLeft", () => clock.step(event.shiftKey ? -10 : -1)],
+      ["ArrowDown", () => clock.step(event.shiftKey ? -10 : -1)],
+      ["ArrowRight", () => clock.step(event.shiftKey ? 10 : 1)],
+      ["ArrowUp", () => clock.step(event.shiftKey ? 10 : 1)],
+      ["PageDown", () => clock.seek(clock.timeNs - jump)],
+      ["PageUp", () => clock.seek(clock.timeNs + jump)],
+      ["Home", () => clock.seek(clock.startNs)],
+      ["End", () => clock.seek(clock.endNs)],
+    ]);
+    const move = moves.get(event.key);
     if (!move) return;
     event.preventDefault();
     move();

@@ -41,6 +41,7 @@ export function useFrames<T>({
     setTurn((n) => n + 1);
   }, []);
   useReturn(error, again);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: every try opens the source again
   useEffect(() => {
     if (!stamps || !isActive) return;
     let shown = -1;

@@ -33,6 +33,7 @@ export function useSteps(
     [episode.id, path, isOn],
   );
   useReturn(answer.error, answer.again);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the path is that of the answer
   useEffect(() => {
     if (answer.value && path) clock.setSteps(answer.value, path);
   }, [answer.value, clock]);

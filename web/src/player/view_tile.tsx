@@ -35,6 +35,7 @@ export function ViewTile(props: ViewTileProps) {
   return (
     <figure
       className={`view-tile${isChosen ? " view-tile-chosen" : ""}`}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, or its keys act on it, so it takes the focus
       tabIndex={0}
       aria-label={`${kind} ${stream.path}${isChosen ? ", chosen for stepping" : ""}`}
       data-tile={stream.path}
@@ -61,6 +62,8 @@ export function ViewTile(props: ViewTileProps) {
         </span>
       </figcaption>
       {/* A click on a button is no click on the picture, which would choose the camera. */}
+      {/** biome-ignore lint/a11y/noStaticElementInteractions: it only watches what happens to the controls inside */}
+      {/** biome-ignore lint/a11y/useKeyWithClickEvents: for the pointer only; keys reach the same by the controls inside */}
       <span className="view-tile-buttons" onClick={stay} onDoubleClick={stay}>
         <button
           type="button"

@@ -71,7 +71,9 @@ export function groupsOf(stream: EpisodeStream): ColumnGroup[] {
 
 function gathered(labels: string[]): ColumnGroup[] {
   const found = new Map<string, number[]>();
-  labels.forEach((label, place) => found.set(label, [...(found.get(label) ?? []), place]));
+  for (const [place, label] of labels.entries()) {
+    found.set(label, [...(found.get(label) ?? []), place]);
+  }
   return [...found].map(([name, columns]) => ({ name: unitless(name), columns }));
 }
 

@@ -36,6 +36,7 @@ export function Legend({
   turn,
 }: LegendProps) {
   const list = useRef<HTMLUListElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: other lines or samples are other values
   useEffect(() => {
     const write = () => writeValues(list.current, painter.current, view.hoverNs ?? clock.timeNs);
     let last = 0;

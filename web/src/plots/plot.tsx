@@ -56,6 +56,7 @@ export function Plot({ episode, clock, view, panel, inks, selected, onRemove }: 
   );
   const group = groups.find((each) => each.name === chosen) ?? usual;
   const unit = columnUnits(stream)[group.columns[0] ?? 0] ?? "1";
+  // biome-ignore lint/correctness/useExhaustiveDependencies: new samples are drawn
   useEffect(() => {
     const columns = group.columns
       .map((column, ink) => ({ column, ink }))

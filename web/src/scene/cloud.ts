@@ -3,7 +3,7 @@ import {
   BufferAttribute,
   BufferGeometry,
   type Color,
-  Matrix4,
+  type Matrix4,
   Points,
   ShaderMaterial,
 } from "three";

@@ -3,7 +3,7 @@ import {
   type BufferGeometry,
   Group,
   type Material,
-  Matrix4,
+  type Matrix4,
   Mesh,
   Quaternion,
   Vector3,
@@ -109,12 +109,12 @@ export class Figure {
     this.setJoints((name) => given.get(name));
   }
 
-  private setJoints(valueOf: (name: string) => number | undefined): void {
+  private setJoints(positionOf: (name: string) => number | undefined): void {
     for (const joint of this.joints.values()) {
       const own =
-        joint.multiplier * (valueOf(joint.leader) ?? this.model.rest[joint.leader] ?? 0) +
+        joint.multiplier * (positionOf(joint.leader) ?? this.model.rest[joint.leader] ?? 0) +
         joint.offset;
-      joint.value = valueOf(joint.facts.name) ?? own;
+      joint.value = positionOf(joint.facts.name) ?? own;
       if (joint.facts.type === "prismatic") {
         shift.copy(joint.axis).multiplyScalar(joint.value).applyQuaternion(joint.turn);
         joint.node.position.copy(joint.origin).add(shift);

@@ -1,6 +1,6 @@
 // Materials of the robot, of its ghost, and of points.
 import {
-  Color,
+  type Color,
   type Material,
   MeshBasicMaterial,
   MeshLambertMaterial,

@@ -48,15 +48,13 @@ export class PersonBody {
   /** Show a body with its points (3 numbers each) where they are. */
   draw({ bones, balls }: Body, points: Float32Array): void {
     const place = (at: number) => new Vector3().fromArray(points, 3 * at);
-    bones.forEach(({ from, to, radius }, n) =>
-      this.limbs.setMatrixAt(n, limbMatrix(place(from), place(to), radius)),
-    );
-    balls.forEach(({ at, radius }, n) =>
-      this.balls.setMatrixAt(
-        n,
-        new Matrix4().makeScale(radius, radius, radius).setPosition(place(at)),
-      ),
-    );
+    for (const [n, { from, to, radius }] of bones.entries()) {
+      this.limbs.setMatrixAt(n, limbMatrix(place(from), place(to), radius));
+    }
+    for (const [n, { at, radius }] of balls.entries()) {
+      const size = new Matrix4().makeScale(radius, radius, radius);
+      this.balls.setMatrixAt(n, size.setPosition(place(at)));
+    }
     this.limbs.count = bones.length;
     this.balls.count = balls.length;
     for (const mesh of [this.limbs, this.balls]) mesh.instanceMatrix.needsUpdate = true;

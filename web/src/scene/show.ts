@@ -1,5 +1,5 @@
 // Everything of one episode that is in the picture, and how it follows the clock.
-import { Box3, type BufferGeometry, type Material, Mesh, Vector3 } from "three";
+import { Box3, type BufferGeometry, type Material, type Mesh, Vector3 } from "three";
 import type { RobotFacts } from "../api/schema";
 import type { Clock } from "../player/clock";
 import { Balance } from "./balance";

@@ -61,7 +61,7 @@ export function bodyOf(names: readonly string[], seen: readonly boolean[]): Body
     if (from !== null && to !== null) bones.push({ from, to, radius });
   };
   const spine = trunk.filter((name) => find(name) !== null);
-  spine.slice(1).forEach((name, place) => join(spine[place], name, 0.09));
+  for (const [place, name] of spine.slice(1).entries()) join(spine[place], name, 0.09);
   const waist = spine.find((name) => name === "spine") ?? spine[0];
   const top = spine.at(-1);
   join(top, "head", 0.05);
@@ -84,6 +84,8 @@ function ballsOf(bones: readonly Bone[], seen: readonly boolean[], head: number 
   }
   if (head !== null) grow(head, headRadius);
   // Points of names that nobody knows make no limbs, and are still worth seeing.
-  if (!bones.length) seen.forEach((isSeen, at) => isSeen && grow(at, 0.03));
+  if (!bones.length) {
+    for (const [at, isSeen] of seen.entries()) if (isSeen) grow(at, 0.03);
+  }
   return [...radii].map(([at, radius]) => ({ at, radius }));
 }

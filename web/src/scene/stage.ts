@@ -6,7 +6,7 @@ import {
   HemisphereLight,
   PCFShadowMap,
   PerspectiveCamera,
-  Vector3,
+  type Vector3,
   WebGLRenderer,
   Scene as World,
 } from "three";

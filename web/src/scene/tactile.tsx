@@ -59,6 +59,7 @@ function Legend({ map }: { map: TactileMap }) {
   return (
     <div className="tactile-legend num">
       <span>{unitText(map.low, map.unit)}</span>
+      {/** biome-ignore lint/a11y/noAriaHiddenOnFocusable: a canvas takes no focus */}
       <canvas ref={canvas} width={256} height={1} aria-hidden="true" />
       <span>{unitText(map.high, map.unit)}</span>
     </div>

@@ -45,7 +45,7 @@ export class Trails {
     }
     const now = this.at(timeNs, null);
     if (now) rows.push(now);
-    this.lines.forEach((line, place) => this.draw(line, rows, place));
+    for (const [place, line] of this.lines.entries()) this.draw(line, rows, place);
   }
 
   dispose(): void {

@@ -45,7 +45,7 @@ export function useShow(
       setPair(null);
       setHover(null);
     };
-  }, [id, facts, clock]);
+  }, [parent, id, facts, clock]);
   return { show: pair?.show ?? null, stage: pair?.stage ?? null, hover, trouble };
 }
 

@@ -40,7 +40,8 @@ export function useDraft(task: string, id: string, saved: string, save: (text: s
   useEffect(() => {
     // Undo, or another window, has changed it.
     if (keptDraft(task, id) === null) setText(saved);
-  }, [saved]);
+  }, [task, id, saved]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once when the field appears, and once when it goes
   useEffect(() => {
     // Left over from a window that was closed while somebody wrote.
     if (keptDraft(task, id) !== null) commit();

@@ -28,6 +28,7 @@ export function Filmstrip({ bench }: { bench: Bench }) {
     segment && selected ? (selected.edge === "start" ? segment.start_ns : segment.end_ns) : null;
   const middle = line.frameOf(boundary ?? time);
   const next = nextOpen(stops, selected);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only another boundary asks for other pictures
   useEffect(() => {
     // The next boundary's pictures are there before they are asked for.
     if (next && stream?.kind === "video")

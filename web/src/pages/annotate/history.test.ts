@@ -15,8 +15,14 @@ const text = (now: History) => now.content.instructions[0]?.text ?? null;
 test("everything can be undone and done again, in order", () => {
   let now = ["a", "b", "c"].map(say).reduce(advance, begin(blank));
   const seen = [text(now)];
-  for (let step = 0; step < 3; step += 1) seen.push(text((now = undo(now))));
-  for (let step = 0; step < 3; step += 1) seen.push(text((now = redo(now))));
+  for (let step = 0; step < 3; step += 1) {
+    now = undo(now);
+    seen.push(text(now));
+  }
+  for (let step = 0; step < 3; step += 1) {
+    now = redo(now);
+    seen.push(text(now));
+  }
   expect(seen).toEqual(["c", "b", "a", null, "a", "b", "c"]);
   expect(now.undone).toEqual([]);
 });

@@ -9,6 +9,7 @@ import type { Bench } from "./use_bench";
 export function useMissing(bench: Bench): Answer<{ version: number; missing: string[] }> {
   const { waiting, history } = bench.work;
   const answer = useAnswer((signal) => getMissing(bench.task.id, signal), [bench.task.id]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: asked again for what was saved, not for a new question
   useEffect(() => {
     if (waiting) return;
     const timer = setTimeout(answer.again, 250);

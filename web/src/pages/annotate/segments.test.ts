@@ -62,7 +62,10 @@ const done = (content: Annotation, steps: Step[]) => apply(content, { steps });
 const of = (content: Annotation, id: string) =>
   content.segments.find((each) => each.id === id) as Segment;
 let count = 0;
-const id = () => `new${(count += 1)}`;
+const id = () => {
+  count += 1;
+  return `new${count}`;
+};
 
 test("times and frames lead to each other, and the end of the last frame counts", () => {
   expect([0, 33, 34, 66, 67, 999, 1000].map((time) => line.frameOf(time))).toEqual([

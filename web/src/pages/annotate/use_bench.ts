@@ -76,7 +76,7 @@ export function useWorkbook(task: WorkbenchTask): Workbook {
       window.removeEventListener("beforeunload", leave);
       book.close();
     };
-  }, [book]);
+  }, [book, task]);
   return book;
 }
 

@@ -64,7 +64,12 @@ export function useLaneDrag(
     }
     if (held.kind !== "draw") return [];
     let used = 0;
-    const id = () => (held.ids[used] ??= newId()) && (held.ids[used++] as string);
+    const id = () => {
+      const made = held.ids[used] ?? newId();
+      held.ids[used] = made;
+      used += 1;
+      return made;
+    };
     const label =
       held.lane.labels.find(
         (each) => each.name === bench.segment?.label && bench.segment.lane === held.lane.name,

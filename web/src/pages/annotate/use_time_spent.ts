@@ -48,6 +48,7 @@ export function useTimeSpent(
 ): { seconds: number; isIdle: boolean } {
   const [shown, setShown] = useState({ seconds: before + kept(task), isIdle: false });
   const sending = useRef(false);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: before is where the count begins
   useEffect(() => {
     if (!isOn) return;
     let [tick, sign, total] = [performance.now(), performance.now(), before];

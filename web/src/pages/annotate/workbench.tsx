@@ -31,7 +31,9 @@ export function Workbench(parts: BenchParts) {
   const comments = useComments(task.id);
   const handIn = useHandIn(bench, missing.again);
   // Before the picture, like the choice of the first boundary: whoever then opens a tab keeps it.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: anew with another segment
   useLayoutEffect(() => setAsked(null), [segment?.id]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: anew with another segment
   useLayoutEffect(() => {
     if (segment) setTab("label");
   }, [segment?.id]);
@@ -44,6 +46,7 @@ export function Workbench(parts: BenchParts) {
     onHandIn: handIn.run,
   });
   return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: it only watches what happens to the controls inside
     <div className="bench" onMouseDown={keepFocus} onKeyDown={leaveField}>
       <BenchHead bench={bench} isHandingIn={handIn.isRunning} onHandIn={handIn.run} />
       {task.closed && <p className="bench-bar">{task.closed}</p>}
@@ -114,6 +117,7 @@ function openField(setTab: (tab: Tab) => void, tab: Tab, id: string): void {
 /** Where there are proposals, work begins at the first that nobody has confirmed. */
 function useFirstBoundary(bench: Bench): void {
   const begun = useRef(false);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once, whatever the bench becomes
   useLayoutEffect(() => {
     if (begun.current) return;
     begun.current = true;

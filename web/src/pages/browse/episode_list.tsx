@@ -164,6 +164,7 @@ function Line({
 
 /** Ask for the rows in view once they rest there: those that fly past are not fetched. */
 function useWanted(list: RowList, first: number, last: number): void {
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new version of the list lacks other rows
   useEffect(() => {
     const timer = setTimeout(() => list.want(first, last), restMs);
     return () => clearTimeout(timer);

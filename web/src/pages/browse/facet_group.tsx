@@ -69,6 +69,7 @@ function Value({
   const text = valueText(facet, value.value);
   // The box shows the click at once; the server's answer comes a little later.
   const [pending, setPending] = useState<boolean | null>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the server's answer ends what was pending
   useEffect(() => setPending(null), [value]);
   return (
     <label className="facet-group-value" title={`${text}: ${countText(value.count)}`}>

@@ -44,6 +44,7 @@ export function QueryBox({ query, error, input, onQuery, onHelp }: Props) {
       },
     );
   };
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only what is typed is applied
   useEffect(() => {
     if (draft.trim() === query) return;
     const timer = setTimeout(() => apply(draft, false), applyMs);

@@ -17,6 +17,7 @@ interface Shown {
 /** The list of a query in an order; while it is shown it changes only when `refresh` is called, which `turn` counts. */
 export function useRowList(query: string, order: string): Shown {
   const [turn, setTurn] = useState(0);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a refresh takes the list anew
   const list = useMemo(() => take(query, order), [query, order, turn]);
   useSyncExternalStore(list.subscribe, () => list.version);
   const refresh = () => {

@@ -56,6 +56,7 @@ export function storedPlace(key: string): Place {
 export function useStoredPlace(key: string, place: Place): void {
   const latest = useRef(place);
   latest.current = place;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: stored when the place changes
   useEffect(() => {
     const timer = setTimeout(() => store(key, latest.current), 150);
     return () => clearTimeout(timer);

@@ -27,6 +27,7 @@ export function Chooser({ episode }: { episode: EpisodeFacts }) {
         <input
           type="search"
           value={words}
+          // biome-ignore lint/a11y/noAutofocus: the page has nothing else to do
           autoFocus
           maxLength={200}
           placeholder="of the same task"

@@ -28,6 +28,7 @@ export interface SideBySideProps {
 export function SideBySide({ a, b, address }: SideBySideProps) {
   const said = address.searchParams.get("align");
   const align: Alignment = ALIGNMENTS.find((each) => each === said) ?? "time";
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the address only says where the clocks begin
   const [clock, other] = useMemo(() => clocksOf(a, b, address), [a, b]);
   const matched = useMemo(() => inOrderOf(b, a), [a, b]);
   const answer = useAnswer(
@@ -36,7 +37,13 @@ export function SideBySide({ a, b, address }: SideBySideProps) {
   );
   const [isRobot, setRobot] = useState(false);
   useEffect(() => keepMoment(clock), [clock]);
-  useEffect(() => () => [other, clock].forEach((each) => each.close()), [clock, other]);
+  useEffect(
+    () => () => {
+      other.close();
+      clock.close();
+    },
+    [clock, other],
+  );
   useEffect(() => {
     if (answer.value) other.align(answer.value);
   }, [answer.value, other]);

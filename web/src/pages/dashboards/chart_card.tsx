@@ -34,6 +34,7 @@ export function ChartCard({ chart, scope, settings, isLinked, onChoose }: Props)
   }, [isLinked, isThere]);
   const drawn = answer.value?.payload ?? null;
   return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: for the pointer only; keys reach the same by the controls inside
     <article
       id={chart.id}
       ref={card}

@@ -29,7 +29,7 @@ export function HeatTable({ heat }: { heat: HeatMarks }) {
               <th scope="row">{heat.rows[place]}</th>
               {line.map((each, column) => (
                 <td key={heat.columns[column]} role="gridcell">
-                  <HeatCell cell={each} heat={heat} />
+                  <HeatTableCell cell={each} heat={heat} />
                 </td>
               ))}
             </tr>
@@ -48,7 +48,7 @@ export function HeatTable({ heat }: { heat: HeatMarks }) {
   );
 }
 
-function HeatCell({ cell, heat }: { cell: HeatCell; heat: HeatMarks }) {
+function HeatTableCell({ cell, heat }: { cell: HeatCell; heat: HeatMarks }) {
   const href = browseAddress(cell.query);
   const share = cell.value === null ? 0 : Math.min(1, cell.value / heat.most);
   const style = share

@@ -14,6 +14,7 @@ export function Mark({
   const href = browseAddress(query);
   if (href === null) {
     return (
+      // biome-ignore lint/a11y/noInteractiveElementToNoninteractiveRole: a group of SVG is not interactive
       <g data-mark data-detail={detail} role="img" aria-label={detail} className="mark">
         {children}
       </g>

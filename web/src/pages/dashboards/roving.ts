@@ -22,7 +22,9 @@ export function useRoving<E extends HTMLElement | SVGElement>(perRow = 1): Rovin
   useEffect(() => {
     const found = marks();
     const kept = Math.max(0, found.indexOf(document.activeElement as HTMLElement));
-    found.forEach((each, place) => each.setAttribute("tabindex", place === kept ? "0" : "-1"));
+    for (const [place, mark] of found.entries()) {
+      mark.setAttribute("tabindex", place === kept ? "0" : "-1");
+    }
   });
   const onKeyDown = (event: KeyboardEvent) => {
     const found = marks();

@@ -20,19 +20,19 @@ export function Tooltip({ within }: { within: RefObject<HTMLElement | null> }) {
       setShown({ text: mark.getAttribute("data-detail") ?? "", x: pointer, y: box.top });
     };
     const hide = () => setShown(null);
-    const escape = (event: KeyboardEvent) => event.key === "Escape" && hide();
+    const hideOnEscape = (event: KeyboardEvent) => event.key === "Escape" && hide();
     element.addEventListener("pointerover", show);
     element.addEventListener("focusin", show);
     element.addEventListener("pointerleave", hide);
     element.addEventListener("focusout", hide);
-    element.addEventListener("keydown", escape);
+    element.addEventListener("keydown", hideOnEscape);
     window.addEventListener("scroll", hide, true);
     return () => {
       element.removeEventListener("pointerover", show);
       element.removeEventListener("focusin", show);
       element.removeEventListener("pointerleave", hide);
       element.removeEventListener("focusout", hide);
-      element.removeEventListener("keydown", escape);
+      element.removeEventListener("keydown", hideOnEscape);
       window.removeEventListener("scroll", hide, true);
     };
   }, [within]);

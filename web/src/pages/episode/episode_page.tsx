@@ -29,6 +29,7 @@ export default function EpisodePage({ address }: { address: URL }) {
 }
 
 function OpenEpisode({ episode, address }: { episode: EpisodeFacts; address: URL }) {
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the address only says where the clock begins
   const clock = useMemo(() => clockOf(episode, address), [episode]);
   useEffect(() => () => clock.close(), [clock]);
   useEffect(() => nameWindow(episode), [episode]);

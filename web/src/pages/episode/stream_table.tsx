@@ -4,6 +4,7 @@ import "./stream_table.css";
 /** Every stream with its rate, as stated and as it is, its samples and its gaps. */
 export function StreamTable({ streams }: { streams: EpisodeStream[] }) {
   return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, or its keys act on it, so it takes the focus
     <div className="stream-table" tabIndex={0} role="region" aria-label="Streams">
       <table>
         <thead>

@@ -79,6 +79,7 @@ function SoundButton({ isMuted, isAllowed, setMuted }: ReturnType<typeof useSire
 
 /** The title of the window flashes, so that it is seen among other windows. */
 function useTitle(sentence: string | undefined): void {
+  // biome-ignore lint/correctness/useExhaustiveDependencies: numbers in the sentence change without a new alarm
   useEffect(() => {
     const usual = "Live · Corporeal Studio";
     document.title = usual;

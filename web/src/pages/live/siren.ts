@@ -36,7 +36,7 @@ export class Siren {
 
   private cry(): void {
     const { context } = this;
-    if (!context || context.state !== "running") return;
+    if (context?.state !== "running") return;
     for (const [place, tone] of [880, 660].entries()) {
       const begin = context.currentTime + place * 0.28;
       const oscillator = context.createOscillator();

@@ -36,6 +36,7 @@ export default function Login({ why, onDone }: { why: string | null; onDone: () 
           type="password"
           autoComplete="current-password"
           placeholder="crp_…"
+          // biome-ignore lint/a11y/noAutofocus: the page has nothing else to do
           autoFocus
           required
           maxLength={200}

@@ -63,7 +63,10 @@ export function Results({ name, others, onChange, onUndo }: ResultsProps) {
       <CloseButton
         review={review}
         left={left}
-        onClosed={() => (onChange ? onChange() : answer.again(), answer.again())}
+        onClosed={() => {
+          onChange?.();
+          answer.again();
+        }}
       />
       <Decisions items={items} />
     </div>

@@ -146,6 +146,7 @@ function useEpisode(id: string | null) {
     window.addEventListener("studio:reachable", back);
     return () => window.removeEventListener("studio:reachable", back);
   }, [missing]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: every try asks again
   useEffect(() => {
     setMissing(null);
     if (!id) return;
