@@ -4,11 +4,11 @@ import type { Session } from "./api/schema";
 import { getSession, SessionContext } from "./api/session";
 import { useAnswer } from "./api/use_answer";
 import { Browse } from "./pages/browse/browse";
-import { Away } from "./parts/away";
 import { ErrorBoundary } from "./parts/error_boundary";
 import { HelpDialog } from "./parts/help_dialog";
 import { Link } from "./parts/link";
 import { Notice, Waiting } from "./parts/notice";
+import { OfflineBanner } from "./parts/offline_banner";
 import { go, useAddress } from "./parts/router";
 import { useShortcuts } from "./parts/shortcuts";
 import { ThemeButton } from "./parts/theme_button";
@@ -88,7 +88,7 @@ function Frame() {
         Skip to the content
       </a>
       <Top session={session.value} pathname={address.pathname} onHelp={() => setHelp(true)} />
-      <Away />
+      <OfflineBanner />
       <main id="main" tabIndex={-1}>
         {session.error && !session.value ? (
           <Notice error={session.error} again={session.again} />

@@ -1,4 +1,4 @@
-import "./early_start";
+import "./prefetch_page";
 import { createRoot } from "react-dom/client";
 import { App } from "./app";
 import "./styles/tokens.css";

@@ -1,7 +1,7 @@
 // What the server says of one episode.
 
 import { getJson } from "./client";
-import { early } from "./early";
+import { prefetched } from "./prefetch";
 import type { EpisodeFacts, EpisodeStream } from "./schema";
 
 export type Kind = EpisodeStream["kind"];
@@ -15,7 +15,7 @@ export function fetchEpisode(id: string, signal?: AbortSignal): Promise<EpisodeF
 }
 
 export function getEpisode(id: string, signal?: AbortSignal): Promise<EpisodeFacts> {
-  return early(episodeKey(id), () => fetchEpisode(id, signal));
+  return prefetched(episodeKey(id), () => fetchEpisode(id, signal));
 }
 
 /** The address of something below an episode. */

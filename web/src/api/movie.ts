@@ -1,7 +1,7 @@
 // Pictures and depth of an episode.
 import { address, getArrays, getBytes } from "./client";
-import { early } from "./early";
 import { below } from "./episode";
+import { prefetched } from "./prefetch";
 
 /** Where each picture's packet lies in its MP4; the place in the arrays is the frame's number. */
 export interface Packets {
@@ -29,7 +29,7 @@ export function packetsKey(id: string, stream: string): string {
 }
 
 export function getPackets(id: string, stream: string, signal?: AbortSignal): Promise<Packets> {
-  return early(packetsKey(id, stream), () => fetchPackets(id, stream, signal));
+  return prefetched(packetsKey(id, stream), () => fetchPackets(id, stream, signal));
 }
 
 export async function fetchPackets(

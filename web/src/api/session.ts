@@ -1,6 +1,6 @@
 import { createContext, useContext } from "react";
 import { getJson } from "./client";
-import { early } from "./early";
+import { prefetched } from "./prefetch";
 import type { Session } from "./schema";
 
 export const sessionKey = "session";
@@ -10,7 +10,7 @@ export function fetchSession(): Promise<Session> {
 }
 
 export function getSession(): Promise<Session> {
-  return early(sessionKey, fetchSession);
+  return prefetched(sessionKey, fetchSession);
 }
 
 const nobody: Session = {

@@ -11,7 +11,7 @@ import { getScan, type Scan } from "../api/points";
 import type { PointCloudStream } from "../api/schema";
 import { getStamps } from "../api/stamps";
 import { frameAt } from "../player/clock";
-import type { Recall } from "./recall";
+import type { PoseLookup } from "./pose_lookup";
 import { placement } from "./shapes";
 
 const mostScans = 24;
@@ -56,7 +56,7 @@ export class Cloud {
   constructor(
     private readonly id: string,
     readonly source: PointCloudStream,
-    private readonly recall: Recall | null,
+    private readonly poses: PoseLookup | null,
     private readonly onArrival: () => void,
     colours: { low: Color; high: Color },
     fineness: number,
@@ -109,8 +109,8 @@ export class Cloud {
 
   private moveTo(timeNs: number): boolean {
     this.points.matrix.copy(this.seat);
-    if (!this.source.link || !this.recall) return true;
-    const pose = this.recall.at(timeNs)?.poseOf(this.source.link);
+    if (!this.source.link || !this.poses) return true;
+    const pose = this.poses.at(timeNs)?.poseOf(this.source.link);
     if (!pose) return false;
     this.points.matrix.premultiply(pose);
     this.points.matrixWorldNeedsUpdate = true;

@@ -1,9 +1,9 @@
 // Fingers that open as far as the gripper's stream says.
 import { type BufferGeometry, Group, Mesh } from "three";
 import type { GripperOpening, RobotModel } from "../api/schema";
-import { fingerGeometry } from "./body";
 import type { Figure } from "./figure";
-import type { Looks } from "./looks";
+import { fingerGeometry } from "./link_geometry";
+import type { Materials } from "./materials";
 import { MotionTrack } from "./motion_track";
 import type { Palette } from "./palette";
 import { placement } from "./shapes";
@@ -35,7 +35,7 @@ export class Grippers {
     id: string,
     openings: readonly GripperOpening[],
     figure: Figure,
-    looks: Looks,
+    materials: Materials,
     palette: Palette,
     endNs: number,
     onArrival: () => void,
@@ -50,8 +50,8 @@ export class Grippers {
         placement(frame.xyz, frame.rpy).decompose(seat.position, seat.quaternion, seat.scale);
       link.add(seat);
       const fingers: [Mesh, Mesh] = [
-        new Mesh(this.geometries[0], looks.plain),
-        new Mesh(this.geometries[1], looks.plain),
+        new Mesh(this.geometries[0], materials.plain),
+        new Mesh(this.geometries[1], materials.plain),
       ];
       for (const mesh of fingers) {
         mesh.castShadow = true;

@@ -2,7 +2,7 @@
 import { Group } from "three";
 import type { HumanFigure } from "../api/schema";
 import type { Figure } from "./figure";
-import { Misses, missedPlaces } from "./misses";
+import { GoalMarks, missedPlaces } from "./goal_marks";
 import { MotionTrack } from "./motion_track";
 import type { Palette } from "./palette";
 import { PersonBody } from "./person_body";
@@ -24,7 +24,7 @@ export class Person {
   private seen: boolean[] = [];
   private readonly tracks: Tracks;
   private readonly body: PersonBody;
-  private readonly misses: Misses;
+  private readonly goalMarks: GoalMarks;
 
   constructor(
     id: string,
@@ -48,8 +48,8 @@ export class Person {
     this.body = new PersonBody(palette.person, whole.bones.length, names.length);
     this.body.group.scale.setScalar(facts.scale);
     this.body.group.position.set(...facts.shift, 0);
-    this.misses = new Misses(misses?.places ?? [], palette.missed);
-    this.group.add(this.body.group, this.misses.group);
+    this.goalMarks = new GoalMarks(misses?.places ?? [], palette.missed);
+    this.group.add(this.body.group, this.goalMarks.group);
   }
 
   /** Follow the clock, and mark the robot as it stands now; true when something changed. */
@@ -62,7 +62,7 @@ export class Person {
         : this.missed;
     const isOther = missed.join() !== this.missed.join();
     this.missed = missed;
-    this.misses.mark(missed, figure);
+    this.goalMarks.mark(missed, figure);
     return moved || isOther;
   }
 
@@ -76,7 +76,7 @@ export class Person {
     for (const track of [this.tracks.points, this.tracks.confidence, this.tracks.misses])
       track?.close();
     this.body.dispose();
-    this.misses.dispose();
+    this.goalMarks.dispose();
   }
 
   private moveBody(timeNs: number): boolean {

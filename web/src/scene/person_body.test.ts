@@ -1,6 +1,6 @@
 import { Vector3 } from "three";
 import { expect, test } from "vitest";
-import { missedPlaces } from "./misses";
+import { missedPlaces } from "./goal_marks";
 import { limbMatrix } from "./person_body";
 import { distance } from "./viewpoint";
 

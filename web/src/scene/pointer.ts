@@ -1,6 +1,6 @@
 // Which link the pointer is on; asked at most once per picture, and never while one turns the view.
 import { Raycaster, Vector2 } from "three";
-import type { Show } from "./show";
+import type { SceneModel } from "./scene_model";
 import type { Stage } from "./stage";
 
 export interface Hover {
@@ -18,7 +18,7 @@ export class Pointer {
 
   constructor(
     private readonly stage: Stage,
-    private readonly show: Show,
+    private readonly show: SceneModel,
     private readonly onHover: (hover: Hover | null) => void,
     private readonly onPick: (link: string) => void,
   ) {

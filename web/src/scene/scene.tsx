@@ -6,10 +6,10 @@ import { Notice, Waiting } from "../parts/notice";
 import type { Clock } from "../player/clock";
 import { JointTip } from "./joint_tip";
 import "./scene.css";
+import { FIRST_SHOWN, type ShownParts } from "./scene_model";
 import { SceneNotes } from "./scene_notes";
 import { SceneTools } from "./scene_tools";
-import { FIRST_SHOWN, type Shown } from "./show";
-import { useShow } from "./use_show";
+import { useSceneModel } from "./use_scene_model";
 import { nudge } from "./viewpoint";
 
 export interface SceneProps {
@@ -21,8 +21,8 @@ export interface SceneProps {
 export default function Scene({ episode, clock }: SceneProps) {
   const hold = useRef<HTMLDivElement>(null);
   const answer = useAnswer((signal) => getRobot(episode.id, signal), [episode.id]);
-  const [shown, setShown] = useState<Shown>(FIRST_SHOWN);
-  const { show, stage, hover, trouble } = useShow(hold, episode.id, answer.value, clock);
+  const [shown, setShown] = useState<ShownParts>(FIRST_SHOWN);
+  const { show, stage, hover, trouble } = useSceneModel(hold, episode.id, answer.value, clock);
   useEffect(() => show?.show(shown), [show, shown]);
   useLayoutEffect(() => {
     if (!stage) return;

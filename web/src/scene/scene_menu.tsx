@@ -1,8 +1,8 @@
 import { useEffect, useRef } from "react";
-import type { Shown } from "./show";
+import type { ShownParts } from "./scene_model";
 
 export interface Toggle {
-  name: keyof Shown;
+  name: keyof ShownParts;
   label: string;
   key: string;
   does: string;
@@ -10,8 +10,8 @@ export interface Toggle {
 
 interface SceneMenuProps {
   toggles: Toggle[];
-  shown: Shown;
-  onFlip: (name: keyof Shown) => void;
+  shown: ShownParts;
+  onFlip: (name: keyof ShownParts) => void;
 }
 
 /** What the scene shows, to be switched on and off; closed, it leaves the picture free. */

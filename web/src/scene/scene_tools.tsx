@@ -1,15 +1,15 @@
 import { useState } from "react";
 import { useShortcuts } from "../parts/shortcuts";
 import { SceneMenu, type Toggle } from "./scene_menu";
-import type { Show, Shown } from "./show";
+import type { SceneModel, ShownParts } from "./scene_model";
 import type { Stage } from "./stage";
 import { lookFrom, VIEWS, type View } from "./viewpoint";
 
 interface SceneToolsProps {
-  show: Show;
+  show: SceneModel;
   stage: Stage;
-  shown: Shown;
-  onShown: (shown: Shown) => void;
+  shown: ShownParts;
+  onShown: (shown: ShownParts) => void;
 }
 
 function fill(stage: Stage): void {
@@ -19,7 +19,7 @@ function fill(stage: Stage): void {
   else panel?.requestFullscreen?.().catch(() => undefined);
 }
 
-function toggles(show: Show): Toggle[] {
+function toggles(show: SceneModel): Toggle[] {
   const { facts } = show;
   return [
     {
@@ -78,7 +78,7 @@ function toggles(show: Show): Toggle[] {
 export function SceneTools({ show, stage, shown, onShown }: SceneToolsProps) {
   const [view, setView] = useState<View>("corner");
   const list = toggles(show);
-  const flip = (name: keyof Shown) => onShown({ ...shown, [name]: !shown[name] });
+  const flip = (name: keyof ShownParts) => onShown({ ...shown, [name]: !shown[name] });
   const look = (wanted: View) => {
     setView(wanted);
     lookFrom(stage, wanted, show.frame);

@@ -12,7 +12,7 @@ import {
 } from "three";
 import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
 import { Floor } from "./floor";
-import { isSoftware, Pace } from "./pace";
+import { FrameBudget, isSoftware } from "./frame_budget";
 import { type Palette, readPalette } from "./palette";
 
 const finest = 2;
@@ -31,7 +31,7 @@ export class Stage {
   drawnMs = 0;
   drawn = 0;
   private readonly renderer: WebGLRenderer;
-  private readonly pace: Pace;
+  private readonly budget: FrameBudget;
   /** Without a graphics card: fewer and coarser pictures. */
   readonly isFrugal: boolean;
   private readonly sun = new DirectionalLight(0xffffff, 2.6);
@@ -50,7 +50,7 @@ export class Stage {
       alpha: false,
       powerPreference: "low-power",
     });
-    this.pace = new Pace(
+    this.budget = new FrameBudget(
       this.renderer.getContext() as WebGL2RenderingContext,
       this.isFrugal ? frugalRests : 1,
     );
@@ -181,20 +181,20 @@ export class Stage {
   private draw = (): void => {
     this.frame = 0;
     if (!this.isSeen || this.renderer.getContext().isContextLost()) return;
-    if (!this.pace.isFree()) {
+    if (!this.budget.isFree()) {
       this.invalidate();
       return;
     }
     const begin = performance.now();
     this.renderer.render(this.world, this.camera);
-    this.pace.drawn();
+    this.budget.drawn();
     this.drawnMs = performance.now() - begin;
     this.drawn += 1;
   };
 
   private onLost = (event: Event): void => {
     event.preventDefault();
-    this.pace.forget();
+    this.budget.forget();
     this.parent.dataset.lost = "true";
   };
 

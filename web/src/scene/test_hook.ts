@@ -1,5 +1,5 @@
 // What tests and the bench may ask a scene: where its links are, and what a picture costs.
-import type { Show } from "./show";
+import type { SceneModel } from "./scene_model";
 import type { Stage } from "./stage";
 
 export interface SceneHook {
@@ -25,7 +25,7 @@ declare global {
 }
 
 /** Make a scene known; the function returned takes that back. */
-export function publish(stage: Stage, show: Show): () => void {
+export function publish(stage: Stage, show: SceneModel): () => void {
   const hook: SceneHook = {
     linkPosition: (name, ghost = false) => {
       const pose = (ghost ? show.ghost : show.figure)?.poseOf(name);

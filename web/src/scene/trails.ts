@@ -10,7 +10,7 @@ import {
   PointsMaterial,
   Vector3,
 } from "three";
-import type { Recall } from "./recall";
+import type { PoseLookup } from "./pose_lookup";
 
 const lengthNs = 1e9;
 const stepNs = 4e7;
@@ -24,7 +24,7 @@ export class Trails {
   private readonly beads: Points<BufferGeometry, PointsMaterial>[];
 
   constructor(
-    private readonly recall: Recall,
+    private readonly poses: PoseLookup,
     private readonly places: readonly string[],
     private readonly startNs: number,
     colours: readonly Color[],
@@ -59,7 +59,7 @@ export class Trails {
   private at(timeNs: number, number: number | null): Vector3[] | null {
     const kept = number === null ? undefined : this.known.get(number);
     if (kept) return kept;
-    const figure = this.recall.at(timeNs);
+    const figure = this.poses.at(timeNs);
     if (!figure) return null;
     const found = this.places.map((name) => {
       const pose = figure.poseOf(name);

@@ -1,5 +1,6 @@
 // Everything that a key or a button does on the workbench.
 
+import { beside, nextOpen, stopsOf } from "./boundary_stops";
 import { snapped } from "./frame_line";
 import { showMoment, stopLooking } from "./play_around";
 import {
@@ -13,7 +14,6 @@ import {
   segmentAt,
   split,
 } from "./segments";
-import { beside, nextOpen, stopsOf } from "./stops";
 import type { Bench } from "./use_bench";
 import { newId } from "./workbook";
 

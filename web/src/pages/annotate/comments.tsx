@@ -3,8 +3,8 @@ import { getComments, resolveComment, sendComment } from "../../api/annotation";
 import type { TaskComment } from "../../api/schema";
 import { type Answer, useAnswer } from "../../api/use_answer";
 import { clockText } from "../../player/clock";
-import { keepDraft, keptDraft } from "./draft";
 import { showMoment } from "./play_around";
+import { keepDraft, keptDraft } from "./text_draft";
 import type { Bench } from "./use_bench";
 
 const newOne = "new-comment";

@@ -3,9 +3,9 @@ import { filmstripAddress } from "../../api/annotation";
 import { useClockState, useClockTime } from "../../player/use_clock";
 import { moveTo } from "./actions";
 import "./filmstrip.css";
+import { nextOpen } from "./boundary_stops";
 import { words } from "./label_keys";
 import { showMoment } from "./play_around";
-import { nextOpen } from "./stops";
 import type { Bench } from "./use_bench";
 
 const around = 4;

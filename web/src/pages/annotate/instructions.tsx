@@ -1,8 +1,8 @@
 import { useState } from "react";
 import type { Instruction } from "../../api/schema";
-import { keepDraft, keptDraft, useDraft } from "./draft";
+import { keepDraft, keptDraft, useDraft } from "./text_draft";
 import type { Bench } from "./use_bench";
-import { varietySentence } from "./variety";
+import { varietySentence } from "./wording_variety";
 import { newId } from "./workbook";
 
 const newOne = "new-instruction";

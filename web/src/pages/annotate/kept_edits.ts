@@ -1,7 +1,7 @@
 // Edits on their way, kept in the browser until the server has them. Each has its own entry, so
 // that two windows on one task never write over each other's.
 import type { Edit } from "../../api/schema";
-import type { Vault } from "./vault";
+import type { EditStore } from "./indexed_db_store";
 
 export interface KeptEdit extends Edit {
   /** Orders the edits of all windows; larger is later. */
@@ -22,7 +22,7 @@ export class KeptEdits {
     task: string,
     who: string,
     private readonly shelf: Shelf = localStorage,
-    private readonly vault: Vault | null = null,
+    private readonly store: EditStore | null = null,
   ) {
     this.prefix = `studio:annotate:${task}:${who}:`;
   }
@@ -48,13 +48,13 @@ export class KeptEdits {
     return found.sort((one, other) => one.order - other.order || (one.id < other.id ? -1 : 1));
   }
 
-  /** Bring back what only the vault has, after a crash; the server's own ids are done with. */
+  /** Bring back what only the store has, after a crash; the server's own ids are done with. */
   async recover(known: ReadonlySet<string>): Promise<void> {
-    const texts = await (this.vault?.all(this.prefix) ?? Promise.resolve([])).catch(() => []);
+    const texts = await (this.store?.all(this.prefix) ?? Promise.resolve([])).catch(() => []);
     const here = new Set(this.all().map((each) => each.id));
     for (const edit of texts.map(read)) {
       if (!edit) continue;
-      if (known.has(edit.id)) void this.vault?.remove(this.keyOf(edit)).catch(nothing);
+      if (known.has(edit.id)) void this.store?.remove(this.keyOf(edit)).catch(nothing);
       else if (!here.has(edit.id)) this.keep(edit);
     }
   }
@@ -64,7 +64,7 @@ export class KeptEdits {
     this.last = Math.max(Date.now() * 1000, latest + 1, this.last + 1);
     const kept = { ...edit, order: this.last };
     this.keep(kept);
-    void this.vault?.put(this.keyOf(kept), JSON.stringify(kept)).catch(nothing);
+    void this.store?.put(this.keyOf(kept), JSON.stringify(kept)).catch(nothing);
     return kept;
   }
 
@@ -72,7 +72,7 @@ export class KeptEdits {
     for (const each of edits) {
       this.unkept.delete(each.id);
       this.shelf.removeItem(this.keyOf(each));
-      void this.vault?.remove(this.keyOf(each)).catch(nothing);
+      void this.store?.remove(this.keyOf(each)).catch(nothing);
     }
   }
 
@@ -89,7 +89,7 @@ export class KeptEdits {
   }
 }
 
-/** A vault that fails leaves the browser's own keeping, which it only doubles. */
+/** A store that fails leaves the browser's own keeping, which it only doubles. */
 function nothing(): void {}
 
 function read(text: string | null): KeptEdit | null {

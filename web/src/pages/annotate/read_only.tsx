@@ -3,7 +3,7 @@ import { clockText } from "../../player/clock";
 import { FrameLine } from "./frame_line";
 import { inkOf, words } from "./label_keys";
 import { inLane } from "./segments";
-import "./side.css";
+import "./bench_side.css";
 import "./workbench.css";
 
 /** What was said, to read: frames cannot be told apart on a small screen. */

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { Step } from "../../api/annotation";
 import type { Annotation, EventFacts, LabelLane, Segment } from "../../api/schema";
+import { nextOpen, stopsOf } from "./boundary_stops";
 import { apply } from "./edit";
 import given from "./edit_cases.json";
 import { FrameLine, snapped } from "./frame_line";
@@ -15,7 +16,6 @@ import {
   remove,
   split,
 } from "./segments";
-import { nextOpen, stopsOf } from "./stops";
 
 const blank = given.blank as unknown as Annotation;
 // Frames that are not evenly spaced: 0, 33, 67, 100, 133, 167, ...

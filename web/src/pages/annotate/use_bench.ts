@@ -12,11 +12,11 @@ import type {
 } from "../../api/schema";
 import { useSession } from "../../api/session";
 import type { Clock } from "../../player/clock";
+import { type Stop, stopsOf } from "./boundary_stops";
 import type { FrameLine } from "./frame_line";
+import { indexedDbStore } from "./indexed_db_store";
 import { playAround, showMoment } from "./play_around";
 import type { Edge } from "./segments";
-import { type Stop, stopsOf } from "./stops";
-import { browserVault } from "./vault";
 import { Workbook, type WorkState } from "./workbook";
 
 export interface Selected {
@@ -56,7 +56,7 @@ export function useWorkbook(task: WorkbenchTask): Workbook {
         { get: () => getTask(task.id), send: (base, edits) => sendEdits(task.id, base, edits) },
         localStorage,
         1000,
-        browserVault,
+        indexedDbStore,
       ),
     [task, name],
   );

@@ -6,6 +6,7 @@ import { Signals } from "../../plots/signals";
 import { accept } from "./actions";
 import { askedOf, saidBefore } from "./attributes";
 import { BenchHead } from "./bench_head";
+import { BenchSide, type Tab } from "./bench_side";
 import { BenchTransport } from "./bench_transport";
 import { useComments } from "./comments";
 import { ConflictDialog } from "./conflict_dialog";
@@ -15,7 +16,6 @@ import { choicesOf, labelOf } from "./label_keys";
 import { Lanes } from "./lanes";
 import { useMissing } from "./missing";
 import { say } from "./segments";
-import { Side, type Tab } from "./side";
 import { SignalsMarks } from "./signals_marks";
 import { type Bench, type BenchParts, useBench } from "./use_bench";
 import { useBenchKeys } from "./use_bench_keys";
@@ -77,7 +77,7 @@ export function Workbench(parts: BenchParts) {
             <SignalsMarks bench={bench} />
           </section>
         </div>
-        <Side
+        <BenchSide
           bench={bench}
           tab={tab}
           onTab={setTab}

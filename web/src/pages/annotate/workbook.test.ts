@@ -181,13 +181,13 @@ test("a browser without room still shows and sends, and says that it is not safe
 test("what only the disk still has after a crash comes back, and what the server has does not", async () => {
   const desk = new Desk();
   const held = new Map<string, string>();
-  const vault = {
+  const store = {
     put: async (key: string, text: string) => void held.set(key, text),
     remove: async (key: string) => void held.delete(key),
     all: async (prefix: string) =>
       [...held].filter(([key]) => key.startsWith(prefix)).map(([, text]) => text),
   };
-  const opened = async () => new Workbook(await desk.get(), "ann", desk, new Drawer(), 1, vault);
+  const opened = async () => new Workbook(await desk.get(), "ann", desk, new Drawer(), 1, store);
   const book = await opened();
   book.do("type", say("a", "saved"));
   await settle();

@@ -5,8 +5,8 @@ import { StudioError } from "../../api/client";
 import type { Annotation, Edit, SavedEdits, StaleEdits, WorkbenchTask } from "../../api/schema";
 import { EditError } from "./edit";
 import { advance, begin, type History } from "./history";
+import type { EditStore } from "./indexed_db_store";
 import { type KeptEdit, KeptEdits, type Shelf } from "./kept_edits";
-import type { Vault } from "./vault";
 
 export interface WorkState {
   history: History;
@@ -49,10 +49,10 @@ export class Workbook {
     private readonly server: Server,
     shelf: Shelf = localStorage,
     private readonly pauseMs = 1000,
-    vault: Vault | null = null,
+    store: EditStore | null = null,
   ) {
     this.who = who;
-    this.kept = new KeptEdits(task.id, who, shelf, vault);
+    this.kept = new KeptEdits(task.id, who, shelf, store);
     this.base = replay(task);
     this.version = task.version;
     this.forget(task);

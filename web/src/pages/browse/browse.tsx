@@ -19,7 +19,7 @@ import { QueryHelp } from "./query_help";
 import { QuickFilters } from "./quick_filters";
 import { SelectionBar } from "./selection_bar";
 import { useListKeys } from "./use_list_keys";
-import { askEarly, useRowList } from "./use_row_list";
+import { prefetchRows, useRowList } from "./use_row_list";
 import { storedPlace } from "./use_viewport";
 import { ViewsDialog } from "./views_dialog";
 
@@ -35,7 +35,7 @@ function asked(address: URL): { query: string; order: string } {
 
 if (window.location.pathname === "/") {
   const { query, order } = asked(new URL(window.location.href));
-  askEarly(query, order);
+  prefetchRows(query, order);
 }
 
 export function Browse({ address }: { address: URL }) {

@@ -31,7 +31,7 @@ export function useRowList(query: string, order: string): Shown {
 }
 
 /** Ask for the first rows while the page itself is still being put together. */
-export function askEarly(query: string, order: string): void {
+export function prefetchRows(query: string, order: string): void {
   take(query, order);
 }
 

@@ -1,6 +1,6 @@
 import type { BarMarks } from "../../api/schema";
 import { Mark } from "./mark";
-import { useRoving } from "./roving";
+import { useRovingFocus } from "./roving_focus";
 import { readingOf, shown } from "./scale";
 import { useWidth } from "./use_width";
 
@@ -10,7 +10,7 @@ const numbers = 62;
 /** Bars that lie: names to the left, values to the right, a limit across. */
 export function BarsChart({ bars }: { bars: BarMarks }) {
   const [frame, width] = useWidth<HTMLDivElement>();
-  const { ref, onKeyDown } = useRoving<SVGSVGElement>();
+  const { ref, onKeyDown } = useRovingFocus<SVGSVGElement>();
   const most = Math.max(...bars.bars.map((each) => each.value), bars.limit ?? 0, Number.MIN_VALUE);
   const reading = readingOf(bars.unit, most);
   const longest = Math.max(...bars.bars.map((each) => each.label.length));

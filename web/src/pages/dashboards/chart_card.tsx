@@ -5,8 +5,8 @@ import { useAnswer } from "../../api/use_answer";
 import { go } from "../../parts/router";
 import { asTable } from "./as_table";
 import "./chart_card.css";
+import { ChartMarks } from "./chart_marks";
 import { Choices } from "./choices";
-import { Drawn } from "./drawn";
 import { Legend } from "./legend";
 import { PlainTable } from "./plain_table";
 import { Tooltip } from "./tooltip";
@@ -99,7 +99,7 @@ function Said({ answer, asRows, isOld, onChoose }: SaidProps) {
         asRows ? (
           <PlainTable table={asTable(payload)} />
         ) : (
-          <Drawn payload={payload} />
+          <ChartMarks payload={payload} />
         )
       ) : null}
       {!payload && <p className="chart-advice">{answer.advice}</p>}

@@ -1,13 +1,13 @@
 import { browseAddress } from "../../api/dashboards";
 import type { HeatCell, HeatMarks } from "../../api/schema";
-import { useRoving } from "./roving";
+import { useRovingFocus } from "./roving_focus";
 
 // More of the colour than this, and the number in the cell is hard to read.
 const strongest = 48;
 
 /** A table coloured by value; arrows go from cell to cell, empty cells say what to collect. */
 export function HeatTable({ heat }: { heat: HeatMarks }) {
-  const { ref, onKeyDown } = useRoving<HTMLTableElement>(heat.columns.length);
+  const { ref, onKeyDown } = useRovingFocus<HTMLTableElement>(heat.columns.length);
   return (
     <div className="heat-scroll">
       <table ref={ref} className="heat" onKeyDown={onKeyDown} data-own-arrows role="grid">

@@ -1,6 +1,6 @@
 import type { HistogramMarks } from "../../api/schema";
 import { Mark } from "./mark";
-import { useRoving } from "./roving";
+import { useRovingFocus } from "./roving_focus";
 import { shown, ticks } from "./scale";
 import { useWidth } from "./use_width";
 
@@ -11,7 +11,7 @@ const plain = { factor: 1, suffix: "" };
 /** How many episodes have a value in each step, and where the mean lies. */
 export function HistogramChart({ histogram }: { histogram: HistogramMarks }) {
   const [frame, width] = useWidth<HTMLDivElement>();
-  const { ref, onKeyDown } = useRoving<SVGSVGElement>();
+  const { ref, onKeyDown } = useRovingFocus<SVGSVGElement>();
   const { bins } = histogram;
   const low = bins[0]?.low ?? 0;
   const high = bins[bins.length - 1]?.high ?? 1;

@@ -1,6 +1,6 @@
 import type { LineMarks, LinePoint } from "../../api/schema";
 import { Mark } from "./mark";
-import { useRoving } from "./roving";
+import { useRovingFocus } from "./roving_focus";
 import { labelled, rangeOf, readingOf, shown, ticks } from "./scale";
 import { useWidth } from "./use_width";
 
@@ -10,7 +10,7 @@ const edge = { left: 54, right: 14, top: 12, bottom: 30 };
 /** Batches in the order of time, the band they should stay in, and those that left it. */
 export function LineChart({ line }: { line: LineMarks }) {
   const [frame, width] = useWidth<HTMLDivElement>();
-  const { ref, onKeyDown } = useRoving<SVGSVGElement>();
+  const { ref, onKeyDown } = useRovingFocus<SVGSVGElement>();
   const { points } = line;
   const bounds = points.flatMap((each) => [
     each.value,

@@ -1,6 +1,6 @@
 import type { StackMarks } from "../../api/schema";
 import { Mark } from "./mark";
-import { useRoving } from "./roving";
+import { useRovingFocus } from "./roving_focus";
 import { labelled, readingOf, shown, ticks } from "./scale";
 import { useWidth } from "./use_width";
 
@@ -10,7 +10,7 @@ const edge = { left: 54, right: 8, top: 10, bottom: 28 };
 /** Standing bars along time. */
 export function StackedColumns({ stacked }: { stacked: StackMarks }) {
   const [frame, width] = useWidth<HTMLDivElement>();
-  const { ref, onKeyDown } = useRoving<SVGSVGElement>();
+  const { ref, onKeyDown } = useRovingFocus<SVGSVGElement>();
   const totals = stacked.stacks.map((each) =>
     each.segments.reduce((sum, part) => sum + part.value, 0),
   );

@@ -1,7 +1,7 @@
 import type { StackMarks, StackSegment } from "../../api/schema";
 import { cut } from "./bars_chart";
 import { Mark } from "./mark";
-import { useRoving } from "./roving";
+import { useRovingFocus } from "./roving_focus";
 import { useWidth } from "./use_width";
 
 const row = 34;
@@ -9,7 +9,7 @@ const row = 34;
 /** One lying bar for each group, all of the same length, cut into shares. */
 export function StackedRows({ stacked }: { stacked: StackMarks }) {
   const [frame, width] = useWidth<HTMLDivElement>();
-  const { ref, onKeyDown } = useRoving<SVGSVGElement>();
+  const { ref, onKeyDown } = useRovingFocus<SVGSVGElement>();
   const longest = Math.max(...stacked.stacks.map((each) => each.label.length));
   const names = Math.min(Math.max(60, longest * 7 + 10), width * 0.3);
   const room = Math.max(1, width - names);

@@ -10,9 +10,9 @@ import { useShortcuts } from "../../parts/shortcuts";
 import { newKey } from "../review/outbox";
 import "./adjudicate.css";
 import { CardList } from "./card_list";
+import { nextCard } from "./card_navigation";
 import { CardView, type Decision } from "./card_view";
-import { nextCard } from "./deciding";
-import { shortId } from "./words";
+import { shortId } from "./wording";
 
 /** One card for every difference of two people: look, press a key, and the next one comes. */
 export function Adjudicate({ pair }: { pair: string }) {

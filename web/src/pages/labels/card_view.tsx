@@ -4,11 +4,11 @@ import type { AdjudicationFacts, DisagreementCard, EpisodeFacts } from "../../ap
 import { useAnswer } from "../../api/use_answer";
 import { useShortcuts } from "../../parts/shortcuts";
 import { clockText } from "../../player/clock";
-import { around } from "./deciding";
+import { around } from "./card_navigation";
 import { FrameChoice } from "./frame_choice";
 import { LaneStrip } from "./lane_strip";
 import { RuleSignal } from "./rule_signal";
-import { plural, spoken } from "./words";
+import { plural, spoken } from "./wording";
 
 export interface Decision {
   choice: "first" | "second" | "other";

@@ -3,7 +3,7 @@ import { useAnswer } from "../../api/use_answer";
 import { Link } from "../../parts/link";
 import { Notice, Waiting } from "../../parts/notice";
 import { clockText } from "../../player/clock";
-import { shortId, when } from "./words";
+import { shortId, when } from "./wording";
 
 /** What annotators asked and nobody has answered yet. */
 export function Comments() {

@@ -3,7 +3,7 @@ import { below } from "../../api/episode";
 import type { DisagreementCard, DisagreementSide, EpisodeFacts } from "../../api/schema";
 import { clockText } from "../../player/clock";
 import type { Decision } from "./card_view";
-import { spoken } from "./words";
+import { spoken } from "./wording";
 
 interface Props {
   card: DisagreementCard;

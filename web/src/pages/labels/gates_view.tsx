@@ -1,6 +1,6 @@
 import type { GateFacts } from "../../api/schema";
 import "./gates_view.css";
-import { figure, lowestKappa, plural, share, spoken } from "./words";
+import { figure, lowestKappa, plural, share, spoken } from "./wording";
 
 interface Gate {
   title: string;

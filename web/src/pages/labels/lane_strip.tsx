@@ -1,6 +1,6 @@
 import type { LaneFacts } from "../../api/schema";
 import { shareOf } from "../../player/timeline_rows";
-import { inkOf } from "./deciding";
+import { inkOf } from "./card_navigation";
 
 interface Props {
   name: string;

@@ -6,7 +6,7 @@ import { GatesView } from "./gates_view";
 import "./my_work.css";
 import { OfferCard } from "./offer_card";
 import { TaskRow } from "./task_row";
-import { minutes, plural } from "./words";
+import { minutes, plural } from "./wording";
 
 /** What an annotator does next, what came back to them, and how they agree with the others. */
 export function MyWorkPage() {

@@ -3,7 +3,7 @@ import { takeTask } from "../../api/labels";
 import type { QueueOffer } from "../../api/schema";
 import { go } from "../../parts/router";
 import { useShortcuts } from "../../parts/shortcuts";
-import { plural } from "./words";
+import { plural } from "./wording";
 
 interface Props {
   offer: QueueOffer;

@@ -3,7 +3,7 @@ import type { PairFacts } from "../../api/schema";
 import { useAnswer } from "../../api/use_answer";
 import { Link } from "../../parts/link";
 import { Notice, Waiting } from "../../parts/notice";
-import { plural, shortId, when } from "./words";
+import { plural, shortId, when } from "./wording";
 
 /** Episodes about which two people differ. */
 export function PairList() {

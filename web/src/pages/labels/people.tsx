@@ -4,7 +4,7 @@ import { useAnswer } from "../../api/use_answer";
 import { Link } from "../../parts/link";
 import { Notice, Waiting } from "../../parts/notice";
 import { GatesView } from "./gates_view";
-import { biasWords, figure, lowestKappa, minutes, spoken } from "./words";
+import { biasWords, figure, lowestKappa, minutes, spoken } from "./wording";
 
 /** Everybody who labels: how much, how fast, how well; and the three gates over all of them. */
 export function People() {

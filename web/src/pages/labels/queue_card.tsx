@@ -1,7 +1,7 @@
 import type { QueueBuild, QueueFacts } from "../../api/schema";
 import { Link } from "../../parts/link";
 import { StageBar } from "./stage_bar";
-import { minutes, plural } from "./words";
+import { minutes, plural } from "./wording";
 
 /** One queue: what it holds, how far it is, what it took. */
 export function QueueCard({ queue }: { queue: QueueFacts }) {

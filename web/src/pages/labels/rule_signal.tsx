@@ -4,7 +4,7 @@ import { getTrace, type Trace } from "../../api/signal";
 import { useAnswer } from "../../api/use_answer";
 import { clockText } from "../../player/clock";
 import { shareOf } from "../../player/timeline_rows";
-import { spoken } from "./words";
+import { spoken } from "./wording";
 
 interface Props {
   episode: EpisodeFacts;

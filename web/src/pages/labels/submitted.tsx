@@ -4,7 +4,7 @@ import { useAnswer } from "../../api/use_answer";
 import { Link } from "../../parts/link";
 import { Notice, Waiting } from "../../parts/notice";
 import { AssignChoice } from "./assign_choice";
-import { minutes, plural, shortId, when } from "./words";
+import { minutes, plural, shortId, when } from "./wording";
 
 /** What waits for a lead, and what is still with people. */
 export function Submitted() {

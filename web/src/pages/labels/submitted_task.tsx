@@ -11,10 +11,10 @@ import { Cameras } from "../../player/cameras";
 import { Clock } from "../../player/clock";
 import { Timeline } from "../../player/timeline";
 import { Transport } from "../../player/transport";
-import { firstPicture } from "../review/words";
+import { firstPicture } from "../review/wording";
 import { ReturnDialog } from "./return_dialog";
 import "./submitted_task.css";
-import { minutes, plural, shortId, spoken } from "./words";
+import { minutes, plural, shortId, spoken } from "./wording";
 
 /** What somebody has submitted, to be played, accepted or given back; nothing here changes it. */
 export function SubmittedTask({ id }: { id: string }) {

@@ -1,6 +1,6 @@
 import type { ListedTask } from "../../api/schema";
 import { Link } from "../../parts/link";
-import { minutes, plural, shortId, stateWords, when } from "./words";
+import { minutes, plural, shortId, stateWords, when } from "./wording";
 
 const chips: Record<string, string> = { returned: "quarantined", done: "accepted", submitted: "" };
 

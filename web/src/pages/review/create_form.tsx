@@ -2,7 +2,7 @@ import { type FormEvent, useEffect, useState } from "react";
 import { type Draw, getPreview, makeReview } from "../../api/review";
 import { useAnswer } from "../../api/use_answer";
 import "./create_form.css";
-import { sentence } from "./words";
+import { sentence } from "./wording";
 
 export interface CreateFormProps {
   onMade: (name: string) => void;

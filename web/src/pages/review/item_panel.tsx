@@ -8,7 +8,7 @@ import type {
 import { Link } from "../../parts/link";
 import { type Clock, clockText } from "../../player/clock";
 import "./item_panel.css";
-import { becauseOf, lotChip, plural, sentence, shortId } from "./words";
+import { becauseOf, lotChip, plural, sentence, shortId } from "./wording";
 
 export interface ItemPanelProps {
   turn: ReviewTurn;

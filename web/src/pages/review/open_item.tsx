@@ -13,7 +13,7 @@ import { useAttention } from "./use_attention";
 import { useAutoplay } from "./use_autoplay";
 import { useFirstKeys } from "./use_first_keys";
 import type { Queue } from "./use_queue";
-import { firstPicture, marksOf, nextMark } from "./words";
+import { firstPicture, marksOf, nextMark } from "./wording";
 
 const Scene = lazy(() => import("../../scene/scene"));
 const RATE = 2;

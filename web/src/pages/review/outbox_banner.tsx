@@ -1,7 +1,7 @@
 import { useEffect, useState, useSyncExternalStore } from "react";
 import "./outbox_banner.css";
 import type { Outbox } from "./outbox";
-import { plural, shortId } from "./words";
+import { plural, shortId } from "./wording";
 
 /** A server that answers takes a decision before anybody could read of it. */
 const PATIENCE_MS = 700;

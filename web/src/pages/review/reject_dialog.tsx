@@ -1,6 +1,6 @@
 import { type FormEvent, type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { Dialog } from "../../parts/dialog";
-import { keepDraft, readDraft } from "./draft";
+import { keepDraft, readDraft } from "./reason_draft";
 import "./reject_dialog.css";
 
 export interface RejectDialogProps {

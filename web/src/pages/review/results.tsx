@@ -8,7 +8,7 @@ import { Notice, Waiting } from "../../parts/notice";
 import { useShortcuts } from "../../parts/shortcuts";
 import { ProgressBar } from "./progress_bar";
 import "./results.css";
-import { becauseOf, minutes, plural, sentence, shortId } from "./words";
+import { becauseOf, minutes, plural, sentence, shortId } from "./wording";
 
 export interface ResultsProps {
   name: string;

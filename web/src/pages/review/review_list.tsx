@@ -10,7 +10,7 @@ import { useShortcuts } from "../../parts/shortcuts";
 import { CreateForm } from "./create_form";
 import { ProgressBar } from "./progress_bar";
 import "./review_list.css";
-import { lotChip, minutes, plural } from "./words";
+import { lotChip, minutes, plural } from "./wording";
 
 /** All reviews with what they say of their lots, and a way to begin one. */
 export function ReviewList() {

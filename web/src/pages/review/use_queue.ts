@@ -3,8 +3,8 @@ import { getEpisode } from "../../api/episode";
 import { skipItem, takeNext } from "../../api/review";
 import type { DecidedItem, EpisodeFacts, ReviewTurn } from "../../api/schema";
 import { useSession } from "../../api/session";
-import { dropDraft } from "./draft";
 import { newKey, type Outbox, outboxOf } from "./outbox";
+import { dropDraft } from "./reason_draft";
 
 export interface Choice {
   decision: "accept" | "reject";

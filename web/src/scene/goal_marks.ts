@@ -15,7 +15,7 @@ export function missedPlaces(
   );
 }
 
-export class Misses {
+export class GoalMarks {
   readonly group = new Group();
   private readonly ball = new SphereGeometry(0.05, 20, 14);
   private readonly paint: MeshBasicMaterial;

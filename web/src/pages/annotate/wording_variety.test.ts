@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { varietyOf, varietySentence } from "./variety";
+import { varietyOf, varietySentence } from "./wording_variety";
 
 test("the same words in the same order are as alike as can be", () => {
   expect(varietyOf(["Pick up the box.", "pick up  the BOX"]).closest?.alike).toBe(1);

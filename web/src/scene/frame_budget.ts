@@ -18,7 +18,7 @@ export function isSoftware(): boolean {
 }
 
 /** Lets the next picture wait until the last one is done, and then `rests` times as long as it took. */
-export class Pace {
+export class FrameBudget {
   private fence: WebGLSync | null = null;
   private begun = 0;
   private rest = 0;

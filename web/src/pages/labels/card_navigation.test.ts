@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { DisagreementCard } from "../../api/schema";
-import { around, frameOf, inkOf, nextCard } from "./deciding";
+import { around, frameOf, inkOf, nextCard } from "./card_navigation";
 
 const decided = { choice: "first" as const, frame: null, label: null, by: "lee", at: "" };
 

@@ -2,7 +2,7 @@ import { useEffect, useState } from "react";
 import { getSession } from "../api/session";
 
 /** Says when the server is gone, and when it is back. */
-export function Away() {
+export function OfflineBanner() {
   const [isAway, setAway] = useState(false);
   useEffect(() => {
     const listen = (event: Event) => setAway(!(event as CustomEvent<boolean>).detail);

@@ -2,7 +2,7 @@
 const coming = new Map<string, Promise<unknown>>();
 
 /** Ask now; whoever wants the same a little later takes this answer. */
-export function askEarly<T>(key: string, ask: () => Promise<T>): Promise<T> {
+export function prefetch<T>(key: string, ask: () => Promise<T>): Promise<T> {
   const answer = ask();
   coming.set(key, answer);
   // Whoever takes it hears what went wrong.
@@ -11,7 +11,7 @@ export function askEarly<T>(key: string, ask: () => Promise<T>): Promise<T> {
 }
 
 /** The answer that is on its way, once; asked for anew where there is none or it has failed. */
-export function early<T>(key: string, ask: () => Promise<T>): Promise<T> {
+export function prefetched<T>(key: string, ask: () => Promise<T>): Promise<T> {
   const known = coming.get(key) as Promise<T> | undefined;
   coming.delete(key);
   return known ? known.catch(ask) : ask();

@@ -4,13 +4,13 @@ import type { RobotFacts } from "../api/schema";
 import { onTheme } from "../parts/colours";
 import type { Clock } from "../player/clock";
 import { type Hover, Pointer } from "./pointer";
-import { Show } from "./show";
+import { SceneModel } from "./scene_model";
 import { Stage } from "./stage";
 import { publish } from "./test_hook";
 import { lookFrom } from "./viewpoint";
 
-export interface Showing {
-  show: Show | null;
+export interface SceneState {
+  show: SceneModel | null;
   stage: Stage | null;
   hover: Hover | null;
   /** Why nothing can be drawn at all. */
@@ -20,13 +20,13 @@ export interface Showing {
 const noWebgl =
   "This browser does not draw in 3-D: WebGL is switched off or missing. Everything else on this page works without it.";
 
-export function useShow(
+export function useSceneModel(
   parent: RefObject<HTMLDivElement | null>,
   id: string,
   facts: RobotFacts | null,
   clock: Clock,
-): Showing {
-  const [pair, setPair] = useState<{ show: Show; stage: Stage } | null>(null);
+): SceneState {
+  const [pair, setPair] = useState<{ show: SceneModel; stage: Stage } | null>(null);
   const [hover, setHover] = useState<Hover | null>(null);
   const [trouble, setTrouble] = useState<string | null>(null);
   useEffect(() => {
@@ -65,9 +65,9 @@ function open(
   facts: RobotFacts,
   clock: Clock,
   onHover: (hover: Hover | null) => void,
-  onOpen: (pair: { show: Show; stage: Stage }) => void,
+  onOpen: (pair: { show: SceneModel; stage: Stage }) => void,
 ): () => void {
-  const show = new Show(id, facts, stage, clock);
+  const show = new SceneModel(id, facts, stage, clock);
   const pointer = new Pointer(stage, show, onHover, (link) => tellJoint(show, link));
   const unpublish = publish(stage, show);
   const stopTheme = onTheme(() => stage.repaint());
@@ -93,7 +93,7 @@ function whenIdle(run: () => void): () => void {
 }
 
 /** A click on a link: plots may show its joint. */
-function tellJoint(show: Show, link: string): void {
+function tellJoint(show: SceneModel, link: string): void {
   const joint = show.facts.model?.joints.find((each) => each.child === link);
   if (joint) window.dispatchEvent(new CustomEvent("studio:joint", { detail: joint.name }));
 }

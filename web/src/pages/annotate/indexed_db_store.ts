@@ -1,7 +1,7 @@
 // A second place for edits on their way. What the browser keeps at once may wait seconds before
 // it is on the disk; what lies here is on the disk when it says so, and survives a power cut.
 
-export interface Vault {
+export interface EditStore {
   put: (key: string, text: string) => Promise<void>;
   remove: (key: string) => Promise<void>;
   /** Every text whose key begins so. */
@@ -35,7 +35,7 @@ async function run<T>(
   });
 }
 
-export const browserVault: Vault = {
+export const indexedDbStore: EditStore = {
   put: async (key, text) => void (await run("readwrite", (held) => held.put(text, key))),
   remove: async (key) => run("readwrite", (held) => held.delete(key)),
   all: async (prefix) =>

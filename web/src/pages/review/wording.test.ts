@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { EpisodeFacts, ReviewItem } from "../../api/schema";
-import { becauseOf, firstPicture, nextMark, plural, sentence } from "./words";
+import { becauseOf, firstPicture, nextMark, plural, sentence } from "./wording";
 
 function item(because: string): ReviewItem {
   return { because, stratum: "op1 · st1" } as ReviewItem;

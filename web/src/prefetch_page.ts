@@ -1,20 +1,21 @@
 // What the first page surely needs, asked for while the browser still reads the rest of the script.
-import { askEarly } from "./api/early";
+
 import { episodeKey, fetchEpisode } from "./api/episode";
 import { fetchPackets, packetsKey } from "./api/movie";
+import { prefetch } from "./api/prefetch";
 import type { EpisodeFacts } from "./api/schema";
 import { fetchSession, sessionKey } from "./api/session";
 
 function startEpisode(id: string): void {
   // Before the scripts: a browser asks for six things at a time. The page shows what goes wrong.
-  askEarly(episodeKey(id), () => fetchEpisode(id)).then(startCameras, () => undefined);
+  prefetch(episodeKey(id), () => fetchEpisode(id)).then(startCameras, () => undefined);
   import("./pages/episode/episode_page").catch(() => undefined);
 }
 
 function startCameras({ id, streams }: EpisodeFacts): void {
   for (const { path, kind, samples } of streams) {
     if (kind === "video" && samples > 0)
-      void askEarly(packetsKey(id, path), () => fetchPackets(id, path)).catch(() => undefined);
+      void prefetch(packetsKey(id, path), () => fetchPackets(id, path)).catch(() => undefined);
   }
 }
 
@@ -36,7 +37,7 @@ function episodeIn(pathname: string): string | null {
 
 const { pathname } = window.location;
 const id = episodeIn(pathname);
-void askEarly(sessionKey, fetchSession).catch(() => undefined);
+void prefetch(sessionKey, fetchSession).catch(() => undefined);
 if (id) startEpisode(id);
 else if (pathname === "/")
   window.addEventListener("load", () => setTimeout(preparePage, 1500), { once: true });

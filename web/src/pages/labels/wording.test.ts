@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { GateFacts } from "../../api/schema";
-import { biasWords, lowestKappa, minutes, plural } from "./words";
+import { biasWords, lowestKappa, minutes, plural } from "./wording";
 
 const gates: GateFacts = {
   episodes: 3,

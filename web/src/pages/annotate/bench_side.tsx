@@ -7,12 +7,12 @@ import { LabelPanel } from "./label_panel";
 import { Missing } from "./missing";
 import { Outcome } from "./outcome";
 import { predictionsOf } from "./predictions";
-import "./side.css";
+import "./bench_side.css";
 import type { Bench } from "./use_bench";
 
 export type Tab = "label" | "episode" | "comments" | "corrections";
 
-export interface SideProps {
+export interface BenchSideProps {
   bench: Bench;
   tab: Tab;
   onTab: (tab: Tab) => void;
@@ -23,7 +23,7 @@ export interface SideProps {
 }
 
 /** What is said beside the lanes, and what is still missing. */
-export function Side({ bench, tab, onTab, asked, onAsk, missing, comments }: SideProps) {
+export function BenchSide({ bench, tab, onTab, asked, onAsk, missing, comments }: BenchSideProps) {
   const open = comments.value?.filter((each) => !each.resolved).length ?? 0;
   const fixes = bench.content.corrections.length + predictionsOf(bench.task.settings).length;
   const tabs: { name: Tab; title: string; count: number }[] = [

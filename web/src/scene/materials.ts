@@ -9,7 +9,7 @@ import {
 } from "three";
 import type { Palette } from "./palette";
 
-export interface Looks {
+export interface Materials {
   plain: Material;
   warn: Material;
   bad: Material;
@@ -51,7 +51,7 @@ void main() {
   #include <colorspace_fragment>
 }`;
 
-export function makeLooks(palette: Palette, isFrugal = false): Looks {
+export function makeMaterials(palette: Palette, isFrugal = false): Materials {
   // A ghost in the very place of the robot lies behind it, and is not seen.
   const behind = { polygonOffset: true, polygonOffsetFactor: 4, polygonOffsetUnits: 8 };
   return {
@@ -73,7 +73,13 @@ export function makeLooks(palette: Palette, isFrugal = false): Looks {
   };
 }
 
-export function disposeLooks(looks: Looks): void {
-  for (const each of [looks.plain, looks.warn, looks.bad, looks.chosen, ...looks.ghost])
+export function disposeMaterials(materials: Materials): void {
+  for (const each of [
+    materials.plain,
+    materials.warn,
+    materials.bad,
+    materials.chosen,
+    ...materials.ghost,
+  ])
     each.dispose();
 }

@@ -21,7 +21,7 @@ export function poseAt(figure: Figure, facts: RobotFacts, tracks: Tracks, timeNs
   return true;
 }
 
-export class Recall {
+export class PoseLookup {
   private readonly figure: Figure;
 
   constructor(

@@ -10,7 +10,7 @@ import { StackedColumns } from "./stacked_columns";
 import { StackedRows } from "./stacked_rows";
 
 /** A payload in the drawing that its kind asks for. */
-export function Drawn({ payload }: { payload: Payload }) {
+export function ChartMarks({ payload }: { payload: Payload }) {
   switch (payload.kind) {
     case "line":
       return <LineChart line={payload} />;

@@ -3,22 +3,22 @@ import { Box3, type BufferGeometry, type Material, type Mesh, Vector3 } from "th
 import type { RobotFacts } from "../api/schema";
 import type { Clock } from "../player/clock";
 import { Balance } from "./balance";
-import { linkGeometries } from "./body";
 import { Cloud } from "./cloud";
 import { Figure } from "./figure";
 import { Grippers, palms } from "./grippers";
 import { tintOf } from "./limits";
-import { disposeLooks, type Looks, makeLooks } from "./looks";
+import { linkGeometries } from "./link_geometry";
+import { disposeMaterials, type Materials, makeMaterials } from "./materials";
 import { MotionTrack, type Sample } from "./motion_track";
 import { onStage } from "./palette";
 import { Person } from "./person";
-import { Recall, type Tracks } from "./recall";
+import { PoseLookup, type Tracks } from "./pose_lookup";
 import { Room } from "./room";
 import type { Stage } from "./stage";
 import { Trails } from "./trails";
 import { type Frame, refit } from "./viewpoint";
 
-export interface Shown {
+export interface ShownParts {
   person: boolean;
   ghost: boolean;
   trails: boolean;
@@ -28,7 +28,7 @@ export interface Shown {
   follow: boolean;
 }
 
-export const FIRST_SHOWN: Shown = {
+export const FIRST_SHOWN: ShownParts = {
   person: true,
   ghost: true,
   trails: false,
@@ -38,16 +38,16 @@ export const FIRST_SHOWN: Shown = {
   follow: true,
 };
 
-export class Show {
+export class SceneModel {
   readonly figure: Figure | null;
   readonly ghost: Figure | null;
   readonly clouds: Cloud[];
-  shown: Shown = FIRST_SHOWN;
+  shown: ShownParts = FIRST_SHOWN;
   /** The link under the pointer, if any. */
   chosen: string | null = null;
   /** Milliseconds of script that it last took to follow the clock. */
   refreshMs = 0;
-  private readonly looks: Looks;
+  private readonly materials: Materials;
   private readonly geometries = new Map<string, BufferGeometry>();
   private readonly tracks: Tracks;
   private readonly objects: { track: MotionTrack; shown: number }[];
@@ -76,25 +76,25 @@ export class Show {
       base: track(facts.base),
     };
     this.objects = facts.objects.map((each) => ({ track: track(each) as MotionTrack, shown: -2 }));
-    this.looks = makeLooks(stage.palette, stage.isFrugal);
+    this.materials = makeMaterials(stage.palette, stage.isFrugal);
     this.room = new Room(facts, stage.palette);
     this.balance = new Balance(stage.palette.ink);
     this.person =
       facts.person && new Person(id, facts.person, stage.palette, clock.endNs, this.refresh);
     this.figure = facts.model && new Figure(facts.model);
     this.ghost = facts.model && facts.commanded && facts.measured ? new Figure(facts.model) : null;
-    const recall = facts.model && new Recall(facts.model, facts, this.tracks);
+    const poses = facts.model && new PoseLookup(facts.model, facts, this.tracks);
     const places = Object.values(facts.model?.end_effectors ?? {});
-    if (recall && places.length)
+    if (poses && places.length)
       this.trails = new Trails(
-        recall,
+        poses,
         places,
         clock.startNs,
         ["--line-2", "--line-6", "--line-5"].map(onStage),
       );
     const colours = { low: onStage("--line-9"), high: onStage("--line-6") };
     this.clouds = facts.clouds.map(
-      (each) => new Cloud(id, each, recall, this.refresh, colours, stage.fineness),
+      (each) => new Cloud(id, each, poses, this.refresh, colours, stage.fineness),
     );
     if (this.figure) {
       this.stood.copy(this.figure.root.position);
@@ -104,7 +104,7 @@ export class Show {
         id,
         facts.grippers,
         this.figure,
-        this.looks,
+        this.materials,
         stage.palette,
         clock.endNs,
         this.refresh,
@@ -115,7 +115,7 @@ export class Show {
   }
 
   /** Show what is switched on, as it is now. */
-  show(shown: Shown): void {
+  show(shown: ShownParts): void {
     const isOther = this.person !== null && shown.person !== this.shown.person;
     this.shown = shown;
     this.refresh();
@@ -179,7 +179,7 @@ export class Show {
     ])
       each?.dispose();
     for (const geometry of this.geometries.values()) geometry.dispose();
-    disposeLooks(this.looks);
+    disposeMaterials(this.materials);
   }
 
   private dress(figure: Figure): void {
@@ -189,12 +189,12 @@ export class Show {
       palms(figure.model, this.facts.grippers),
     );
     for (const [name, geometry] of found) this.geometries.set(name, geometry);
-    figure.dress(found, [this.looks.plain], (mesh) => {
+    figure.dress(found, [this.materials.plain], (mesh) => {
       mesh.castShadow = true;
       mesh.receiveShadow = true;
     });
-    this.ghost?.dress(found, this.looks.ghost, (mesh) => {
-      mesh.renderOrder = mesh.material === this.looks.ghost[0] ? 2 : 3;
+    this.ghost?.dress(found, this.materials.ghost, (mesh) => {
+      mesh.renderOrder = mesh.material === this.materials.ghost[0] ? 2 : 3;
     });
   }
 
@@ -255,7 +255,11 @@ export class Show {
   }
 
   /** The sample at a time, if it is another one than before. */
-  private take(track: MotionTrack | null, name: keyof Show["frames"], time: number): Sample | null {
+  private take(
+    track: MotionTrack | null,
+    name: keyof SceneModel["frames"],
+    time: number,
+  ): Sample | null {
     const sample = track?.at(time) ?? null;
     if (!sample || sample.frame === this.frames[name]) return null;
     this.frames[name] = sample.frame;
@@ -289,7 +293,7 @@ export class Show {
     if (!this.figure) return;
     const tints = this.shown.limits ? tintOf(this.figure) : new Map<string, "warn" | "bad">();
     for (const mesh of this.figure.meshes) {
-      mesh.material = this.looks[
+      mesh.material = this.materials[
         mesh.name === this.chosen ? "chosen" : (tints.get(mesh.name) ?? "plain")
       ] as Material;
     }

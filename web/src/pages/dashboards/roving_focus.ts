@@ -8,13 +8,13 @@ const steps: Record<string, [number, number]> = {
   ArrowUp: [0, -1],
 };
 
-export interface Roving<E> {
+export interface RovingFocus<E> {
   ref: RefObject<E | null>;
   onKeyDown: (event: KeyboardEvent) => void;
 }
 
 /** Elements with `data-mark` inside `ref` lie `perRow` to a row; with 1, all arrows step by one. */
-export function useRoving<E extends HTMLElement | SVGElement>(perRow = 1): Roving<E> {
+export function useRovingFocus<E extends HTMLElement | SVGElement>(perRow = 1): RovingFocus<E> {
   const ref = useRef<E>(null);
   const marks = () => [
     ...(ref.current?.querySelectorAll<HTMLElement | SVGElement>("[data-mark]") ?? []),
