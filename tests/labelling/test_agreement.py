@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from corporeal.labelling.agreement.boundary import deviations, hits, matched, share_bounds
@@ -115,6 +115,21 @@ def test_alpha_of_krippendorffs_own_example() -> None:
         [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, None],
     ]
     assert krippendorff_alpha(list(zip(*rows, strict=True))) == pytest.approx(0.743, abs=5e-4)
+
+
+@given(
+    st.lists(st.lists(st.sampled_from(["a", "b", "c", None]), min_size=3, max_size=3), min_size=3,
+             max_size=12)
+)  # fmt: skip
+def test_alpha_is_that_of_the_krippendorff_package(units: list[list[str | None]]) -> None:
+    peer = pytest.importorskip("krippendorff")
+    paired = [value for unit in units for value in unit if value and len([*filter(None, unit)]) > 1]
+    # Without two labels among things that two people labelled, the package has no answer.
+    assume(len(set(paired)) > 1)
+    numbers = {"a": 0.0, "b": 1.0, "c": 2.0, None: np.nan}
+    data = np.array([[numbers[value] for value in unit] for unit in units]).T
+    wanted = peer.alpha(reliability_data=data, level_of_measurement="nominal")
+    assert krippendorff_alpha(units) == pytest.approx(wanted, abs=1e-9)
 
 
 def test_alpha_of_people_who_never_label_the_same_thing_is_no_number() -> None:

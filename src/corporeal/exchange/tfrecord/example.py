@@ -1,7 +1,6 @@
 """A tf.train.Example read without TensorFlow: a map from names to bytes, floats or integers.
 
-Read by hand, since the `protobuf` package hands numbers over one by one and sets no bound on what
-a hostile record may take apart into. See the wire format of protocol buffers.
+What a hostile record may take apart into is bounded. See the wire format of protocol buffers.
 """
 
 from __future__ import annotations
