@@ -36,9 +36,9 @@ from rich.table import Table
 from corporeal.capture.conversion import DAMAGED, episode_from_journal, find_journals
 from corporeal.capture.driver import Driver, DriverError, Mark, Rig, Sample
 from corporeal.capture.journal import SUFFIX, SYNC_EVERY_S, JournalError
-from corporeal.capture.recorder import Recorder, Settings
+from corporeal.capture.recorder import Recorder, RecorderSettings
 from corporeal.episode import Episode
-from corporeal.episode.file import verify
+from corporeal.episode.overview import verify
 from corporeal.errors import CorporealError
 from corporeal.schema import Part, Schema
 
@@ -115,7 +115,9 @@ def recorder(
     """A recorder of such items."""
     driver = Driver(Options, lambda _: rig(), lambda _: read())
     facts = {"task": "fault", "session": name}
-    return Recorder(driver, Options(), Settings(folder, metadata=facts, sync_every_s=sync_every_s))
+    return Recorder(
+        driver, Options(), RecorderSettings(folder, metadata=facts, sync_every_s=sync_every_s)
+    )
 
 
 # What must hold after every fault.

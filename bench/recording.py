@@ -30,7 +30,7 @@ from bench.episode.report import machine
 from corporeal.capture.clock import HostClock
 from corporeal.capture.driver import Driver, Mark, Rig, Sample
 from corporeal.capture.health import Health
-from corporeal.capture.recorder import Recorder, Settings
+from corporeal.capture.recorder import Recorder, RecorderSettings
 from corporeal.embodiment import open_robot
 from corporeal.episode import Episode
 from corporeal.schema import Part, Schema, Stream, open_schema
@@ -206,7 +206,7 @@ def record(seconds: float, cameras: int) -> Result:
     driver = Driver(Options, lambda _: rig, source.read, is_live=True)
     watch = Watch()
     with tempfile.TemporaryDirectory(prefix="recording_", dir=_scratch()) as folder:
-        settings = Settings(Path(folder), pre_roll_s=0.0, post_roll_s=0.0)
+        settings = RecorderSettings(Path(folder), pre_roll_s=0.0, post_roll_s=0.0)
         options = Options(seconds=seconds, cameras=cameras)
         recorder = Recorder(driver, options, settings, on_health=watch.see)
         begin_s, begin_cpu_s = time.monotonic(), _cpu_s()

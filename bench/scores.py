@@ -28,7 +28,7 @@ from corporeal.quality.score import scores
 from corporeal.quality.scoring.total import EpisodeScore, Measured, measure, score_batch
 from corporeal.quality.scoring.weights import Weighting, open_weighting
 from corporeal.quality.subject import Subject
-from corporeal.simulation.style import STYLES
+from corporeal.simulation.variation import STYLES
 
 TASKS = ("pick_place", "reach", "handover", "bimanual_lift", "stand")
 FIRST_SEED = 5000

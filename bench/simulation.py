@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from corporeal.simulation.demonstration import simulate
-from corporeal.simulation.run import Run
+from corporeal.simulation.run import SimulatedRun
 from corporeal.simulation.sensing import sense
 from corporeal.simulation.task import tasks
 from corporeal.simulation.variation import WIDE
@@ -89,7 +89,7 @@ def _sensing() -> dict[str, float]:
     }
 
 
-def _ending(run: Run) -> str:
+def _ending(run: SimulatedRun) -> str:
     return "success" if run.outcome.success else str(run.outcome.failure)
 
 

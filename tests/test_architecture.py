@@ -16,7 +16,7 @@ SOURCE = ROOT / "src" / "corporeal"
 # Import only from an earlier row; packages within one row are strangers.
 DIRECTION = (
     ("errors",),
-    ("units", "geometry", "registry", "files", "words", "notebook"),
+    ("units", "geometry", "registry", "xml_text", "files", "words", "notebook"),
     ("runner",),
     ("runners",),
     ("schema",),

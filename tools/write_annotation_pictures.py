@@ -33,12 +33,12 @@ from corporeal.episode.recording import recording_of
 from corporeal.labelling.annotation import Annotation, Instruction
 from corporeal.labelling.edit import Edit, Put, Set, Step
 from corporeal.labelling.event import detect
-from corporeal.labelling.library import open_taxonomy
 from corporeal.labelling.proposal import Question, proposers
 from corporeal.labelling.reference import reference_stream
 from corporeal.labelling.tasks.edits import save_edits
 from corporeal.labelling.tasks.frames import Frames
 from corporeal.labelling.tasks.tasks import create_tasks, frames_of, submit, take_next
+from corporeal.labelling.taxonomy import open_taxonomy
 from corporeal.studio.application import create_application
 from corporeal.studio.settings import Settings
 from corporeal.studio.studio import open_studio

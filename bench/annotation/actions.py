@@ -39,9 +39,8 @@ from bench.annotation.plan import FIRST_SEED, made, planned
 from bench.annotation.scoring import score, truth
 from bench.episode.report import machine
 from corporeal.labelling.annotation import Annotation
-from corporeal.labelling.library import open_taxonomy
 from corporeal.labelling.proposal import propose
-from corporeal.labelling.taxonomy import Taxonomy
+from corporeal.labelling.taxonomy import Taxonomy, open_taxonomy
 
 TIMELINE_PX, MISS_PX = 1200, 3.0
 TARGET = 4.0

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from bench.annotation import episodes
 from bench.annotation.episodes import TrueEpisode, true_episode
-from corporeal.simulation.style import STYLES
 from corporeal.simulation.task import tasks
+from corporeal.simulation.variation import STYLES
 
 TASKS = ("pick_place", "handover", "bimanual_lift", "reach", "stand")
 ON_FOOT = ("walk", "walk_carry")

@@ -17,7 +17,7 @@ from bench.detection.fault import EpisodeSet, NotApplicable
 from bench.detection.lerobot_writer import Version, write
 from bench.detection.tables import head_of, table_of
 from corporeal.capture.driver import drivers, parse_options
-from corporeal.capture.recorder import Recorder, Settings
+from corporeal.capture.recorder import Recorder, RecorderSettings
 from corporeal.embodiment import open_robot
 from corporeal.episode import Episode
 from corporeal.episode.recording import Dataset, Recording, recording_of
@@ -68,7 +68,7 @@ def _record(folder: Path, task: str, operator: str, **options: Any) -> None:
              "software": "bench.detection"}  # fmt: skip
     driver = drivers()["sim"]
     with tempfile.TemporaryDirectory(dir=folder.parent) as place:
-        settings = Settings(Path(place), metadata=facts, episodes=1)
+        settings = RecorderSettings(Path(place), metadata=facts, episodes=1)
         recorder = Recorder(driver, parse_options(driver, {"task": task, **options}), settings)
         folder.mkdir(exist_ok=True)
         recorder.run()[0].rename((folder / name).with_suffix(".h5"))

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from corporeal.capture.driver import drivers, parse_options
-from corporeal.capture.recorder import Recorder, Settings
+from corporeal.capture.recorder import Recorder, RecorderSettings
 from corporeal.embodiment import Embodiment, open_robot
 from corporeal.episode import Episode
 from corporeal.episode.recording import Dataset
@@ -137,5 +137,5 @@ def _bag_driver(path: Path) -> str | None:
 def _record_bag(path: Path, folder: Path) -> Path:
     driver = drivers()[str(_bag_driver(path))]
     options = parse_options(driver, {"path": str(path)})
-    Recorder(driver, options, Settings(folder, metadata={"task": path.stem})).run()
+    Recorder(driver, options, RecorderSettings(folder, metadata={"task": path.stem})).run()
     return folder

@@ -30,7 +30,7 @@ class RunnerError(CorporealError):
 
 
 @dataclass(frozen=True)
-class Done(Generic[R]):
+class Result(Generic[R]):
     """What became of one item: a value, or the error that speaks of it."""
 
     place: int
@@ -42,7 +42,7 @@ class Done(Generic[R]):
 
 
 @dataclass(frozen=True)
-class Task:
+class WorkItem:
     """One item on its way."""
 
     place: int
@@ -55,7 +55,7 @@ class Task:
         return f"item {self.place} ({reprlib.repr(self.item)})"
 
 
-Batch = tuple[Task, ...]
+Batch = tuple[WorkItem, ...]
 """Neighbours, which one worker takes in their order."""
 
 
@@ -71,16 +71,16 @@ class Work:
         """What `function` gets beside the item; made once in every worker."""
         return None if self.prepare is None else self.prepare()
 
-    def attempt(self, state: Any, task: Task) -> Done[Any]:
+    def attempt(self, state: Any, task: WorkItem) -> Result[Any]:
         """Do one item. An error that is no CorporealError goes on, and names the item."""
         try:
             value = self.function(state, task.item)
         except CorporealError as error:
-            return Done(task.place, None, error, task.attempts)
+            return Result(task.place, None, error, task.attempts)
         except Exception as error:  # It goes on as it is; only the item is named.
             error.add_note(f"This happened with {task.name}.")
             raise
-        return Done(task.place, value, None, task.attempts)
+        return Result(task.place, value, None, task.attempts)
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Runner:
     process behind.
     """
 
-    run: Callable[[Work, Iterable[Any], int], Generator[Done[Any], None, None]]
+    run: Callable[[Work, Iterable[Any], int], Generator[Result[Any], None, None]]
     label: str
 
 
@@ -116,7 +116,7 @@ def run(
     jobs: int = 1,
     prepare: Callable[[], State] | None = None,
     retries: int = 1,
-) -> Generator[Done[R], None, None]:
+) -> Generator[Result[R], None, None]:
     """Call `function(state, item)` for every item and yield the results in the order they finish.
 
     `prepare()` is called once in every worker and makes its `state`, which is None without it. An
@@ -136,23 +136,23 @@ def batches(items: Iterable[Any], jobs: int) -> Iterator[Batch]:
     """The items in batches of neighbours, drawn as they are wanted; a few rounds for every job."""
     count = operator.length_hint(items, _MOST_TOGETHER * _ROUNDS * jobs)
     size = max(1, min(_MOST_TOGETHER, count // (jobs * _ROUNDS)))
-    tasks = (Task(place, item) for place, item in enumerate(items))
+    tasks = (WorkItem(place, item) for place, item in enumerate(items))
     while batch := tuple(islice(tasks, size)):
         yield batch
 
 
-def lost(task: Task, reason: str) -> Done[Any]:
+def failed(task: WorkItem, reason: str) -> Result[Any]:
     """An item that ended its worker whenever it was tried."""
     times = "once" if task.attempts == 1 else f"{task.attempts} times"
     error = RunnerError(
         f"{task.name} was tried {times}, and its worker ended each time: {reason}. Try it alone "
         "with one job to see why; a worker that was killed may have had too little memory."
     )
-    return Done(task.place, None, error, task.attempts)
+    return Result(task.place, None, error, task.attempts)
 
 
 @dataclass(frozen=True)
-class Parcel:
+class PickledError:
     """An exception on its way between processes: not every one survives being pickled."""
 
     kind: type[Exception]
@@ -171,10 +171,10 @@ class Parcel:
 class Reply:
     """What a worker says: an item is done, maybe with an error of its own, or all must end."""
 
-    done: Done[Any] | None
-    error: Parcel | None = None
+    done: Result[Any] | None
+    error: PickledError | None = None
 
-    def opened(self) -> Done[Any]:
+    def opened(self) -> Result[Any]:
         """What became of the item. Raises what no item can be blamed for."""
         if self.done is None and self.error is not None:
             raise self.error.opened()
@@ -183,7 +183,7 @@ class Reply:
         return replace(self.done, error=error) if isinstance(error, CorporealError) else self.done
 
 
-def answer(work: Work, state: Any, task: Task) -> bytes:
+def answer(work: Work, state: Any, task: WorkItem) -> bytes:
     """Do one item in a worker, and pack what became of it."""
     try:
         done = work.attempt(state, task)
@@ -201,14 +201,14 @@ def packed_error(error: Exception) -> bytes:
     return _packed(Reply(None, _parcel(error)), f"an error of kind {type(error).__name__}: {error}")
 
 
-def unpacked(data: bytes) -> Done[Any]:
+def unpacked(data: bytes) -> Result[Any]:
     """What a worker has packed. Raises what no item can be blamed for."""
     reply: Reply = pickle.loads(data)
     return reply.opened()
 
 
-def _parcel(error: Exception) -> Parcel:
-    return Parcel(type(error), error.args, dict(error.__dict__))
+def _parcel(error: Exception) -> PickledError:
+    return PickledError(type(error), error.args, dict(error.__dict__))
 
 
 def _packed(reply: Reply, what: str) -> bytes:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import settings
 
 from corporeal.capture.driver import Driver, Rig
-from corporeal.capture.recorder import Recorder, Settings
+from corporeal.capture.recorder import Recorder, RecorderSettings
 from corporeal.capture.trigger import Trigger
 from corporeal.schema import Schema
 
@@ -58,7 +58,7 @@ def recorder(make_driver: Callable[..., Driver], tmp_path: Path) -> Callable[...
         on_health: Any = None,
         **more: Any,
     ) -> Recorder:
-        chosen = Settings(tmp_path / "out", metadata={"task": "t", "session": "s"}, **more)
+        chosen = RecorderSettings(tmp_path / "out", metadata={"task": "t", "session": "s"}, **more)
         driver = make_driver(read, is_live=is_live)
         return Recorder(driver, Options(), chosen, trigger=trigger, on_health=on_health)
 

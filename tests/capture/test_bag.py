@@ -22,7 +22,7 @@ from corporeal.capture.ros.idl import zero_message
 from corporeal.capture.ros.survey import describe_bag, samples_of, survey
 from corporeal.capture.ros.timing import judge, rate_of
 from corporeal.episode import Episode, EpisodeWriter
-from corporeal.episode.file import verify
+from corporeal.episode.overview import verify
 from corporeal.errors import UnknownNameError
 
 SECOND = 10**9

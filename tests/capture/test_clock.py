@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 from corporeal.capture.clock import HostClock, estimate_clock, to_robot_time
-from corporeal.capture.drivers.sim import DRIVER, Options
+from corporeal.capture.drivers.sim import DRIVER, SimulationOptions
 from corporeal.simulation.demonstration import simulate
 from corporeal.simulation.sensing import sense, stream_sources
 
@@ -142,7 +142,7 @@ def test_the_hosts_clock_is_unix_time_and_never_goes_back() -> None:
 def test_simulated_sensors_are_placed_within_5_ms_of_the_truth() -> None:
     """With delays, jitter and drifting clocks, any two streams agree within 5 ms."""
     run = simulate("stand", seed=3)
-    sources, floors = stream_sources(), DRIVER.describe(Options(task="stand")).latency_ns
+    sources, floors = stream_sources(), DRIVER.describe(SimulationOptions(task="stand")).latency_ns
     seen: dict[str, list[tuple[int, int, int, str]]] = {}
     for item in sense(run, seed=3, pictures=False, start_ns=BEGIN_NS):
         source = sources.get(item.path, "robot")

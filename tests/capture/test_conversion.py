@@ -16,7 +16,8 @@ from corporeal.capture.conversion import DAMAGED, episode_from_journal, find_jou
 from corporeal.capture.journal import JournalError, JournalWriter
 from corporeal.embodiment import open_robot
 from corporeal.episode import Episode, EpisodeWriter, new_id
-from corporeal.episode.file import Packer, VideoReader, verify
+from corporeal.episode.file import Packer, VideoReader
+from corporeal.episode.overview import verify
 from corporeal.schema import Schema
 from corporeal.testing import Workload
 

@@ -28,7 +28,7 @@ from corporeal.capture.ros.idl import (
     ros_type_name,
     zero_message,
 )
-from corporeal.capture.ros.topic import Topic, parse_topic
+from corporeal.capture.ros.topic import RosTopic, parse_topic
 
 pytest.importorskip("cyclonedds", reason="the live extra is not installed")
 PUBLISHER = Path(__file__).with_name("ros2_publisher.py")
@@ -123,14 +123,14 @@ def test_topics_and_types_have_their_names_on_dds() -> None:
 @pytest.mark.parametrize(
     ("text", "topic"),
     [
-        ("imu", Topic("/imu")),
-        ("/a/b@50", Topic("/a/b", rate_hz=50)),
-        ("/imu:sensor_msgs/Imu", Topic("/imu", "sensor_msgs/msg/Imu")),
+        ("imu", RosTopic("/imu")),
+        ("/a/b@50", RosTopic("/a/b", rate_hz=50)),
+        ("/imu:sensor_msgs/Imu", RosTopic("/imu", "sensor_msgs/msg/Imu")),
         ("/c:sensor_msgs/msg/Image:480x640@30",
-         Topic("/c", "sensor_msgs/msg/Image", (480, 640), 30.0)),
+         RosTopic("/c", "sensor_msgs/msg/Image", (480, 640), 30.0)),
     ],
 )  # fmt: skip
-def test_a_topic_is_written_with_what_is_known(text: str, topic: Topic) -> None:
+def test_a_topic_is_written_with_what_is_known(text: str, topic: RosTopic) -> None:
     assert parse_topic(text) == topic
 
 

@@ -16,7 +16,7 @@ from mcap.reader import make_reader
 
 from corporeal.capture.journal import (
     MARKS,
-    Entry,
+    JournalEntry,
     JournalError,
     JournalReader,
     JournalWriter,
@@ -28,7 +28,7 @@ ENTRIES = st.lists(
 )
 
 
-def _write(path: Path, entries: list[Entry], **more: Any) -> None:
+def _write(path: Path, entries: list[JournalEntry], **more: Any) -> None:
     writer = JournalWriter(path, {"name": "ünïcode"}, ["a", "b"], **more)
     for entry in entries:
         writer.append(entry.stream, entry.source_ns, entry.arrival_ns, entry.payload)
@@ -52,7 +52,7 @@ def chunks(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, list[tuple[
     return path.read_bytes(), edges
 
 
-def _read(path: Path) -> tuple[JournalReader, list[Entry]]:
+def _read(path: Path) -> tuple[JournalReader, list[JournalEntry]]:
     reader = JournalReader(path)
     return reader, list(reader)
 
@@ -63,7 +63,7 @@ def test_what_is_appended_is_read_back(
     entries: list[tuple[str, int, int, bytes]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = tmp_path_factory.mktemp("j") / "a.journal"
-    given_ = [Entry(*entry) for entry in entries]
+    given_ = [JournalEntry(*entry) for entry in entries]
     _write(path, given_)
     reader, found = _read(path)
     assert found == given_
@@ -73,7 +73,7 @@ def test_what_is_appended_is_read_back(
 
 
 def test_any_mcap_tool_reads_a_journal(tmp_path: Path) -> None:
-    _write(tmp_path / "a.journal", [Entry("a", 1, 2, b"x"), Entry("b", 3, 4, b"yy")])
+    _write(tmp_path / "a.journal", [JournalEntry("a", 1, 2, b"x"), JournalEntry("b", 3, 4, b"yy")])
     with (tmp_path / "a.journal").open("rb") as file:
         found = [
             (channel.topic, message.publish_time, message.log_time, message.data)

@@ -28,7 +28,7 @@ from corporeal.capture.health import Health
 from corporeal.capture.journal import JournalError, JournalWriter
 from corporeal.capture.recorder import Recorder
 from corporeal.episode import Episode
-from corporeal.episode.file import verify
+from corporeal.episode.overview import verify
 from corporeal.errors import CorporealError
 
 pytestmark = pytest.mark.usefixtures("no_thread_is_left")
@@ -157,7 +157,7 @@ def test_a_source_that_is_silent_after_the_end_mark_is_not_given_up(recorder: Ma
 def test_a_live_source_that_floods_is_counted_and_bounded(
     recorder: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("corporeal.capture.intake._WAITING_LIVE", 256)
+    monkeypatch.setattr("corporeal.capture.source_thread._WAITING_LIVE", 256)
     picture = np.zeros((16, 32, 3), np.uint8)
     seen: list[Health] = []
 

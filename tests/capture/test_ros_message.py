@@ -14,9 +14,9 @@ from PIL import Image
 
 from corporeal.capture.ros.flatten import CONVERTERS, pieces_of
 from corporeal.capture.ros.idl import zero_message
-from corporeal.capture.ros.message import NotMappedError, Piece
+from corporeal.capture.ros.message import MessagePart, NotMappedError
 from corporeal.capture.ros.message_type import decoder, public_fields
-from corporeal.capture.ros.stream import Lane, fit_lanes, group_of, signature, stream_name
+from corporeal.capture.ros.stream import TopicLane, fit_lanes, group_of, signature, stream_name
 
 
 def _message(kind: str, **values: Any) -> Any:
@@ -30,12 +30,12 @@ def _message(kind: str, **values: Any) -> Any:
     return message
 
 
-def _one(kind: str, **values: Any) -> Piece:
+def _one(kind: str, **values: Any) -> MessagePart:
     (piece,) = pieces_of(_message(kind, **values), kind)
     return piece
 
 
-def _picture(encoding: str, pixels: np.ndarray[Any, Any], step: int | None = None) -> Piece:
+def _picture(encoding: str, pixels: np.ndarray[Any, Any], step: int | None = None) -> MessagePart:
     height, width = pixels.shape[:2]
     rows = pixels.reshape(height, -1).view(np.uint8)
     if step is not None:
@@ -46,7 +46,9 @@ def _picture(encoding: str, pixels: np.ndarray[Any, Any], step: int | None = Non
     )  # fmt: skip
 
 
-def _joint_state(names: list[str], position: list[float], velocity: list[float]) -> list[Piece]:
+def _joint_state(
+    names: list[str], position: list[float], velocity: list[float]
+) -> list[MessagePart]:
     kind = "sensor_msgs/msg/JointState"
     arrays = {"position": np.array(position), "velocity": np.array(velocity)}
     return pieces_of(_message(kind, name=names, **arrays), kind)
@@ -94,7 +96,7 @@ def test_commands_are_actions_except_in_the_world_frame() -> None:
         for topic in ("/arm/cmd", "/cmd_pose", "/arm/joint_commands"):
             assert group_of(topic, told) == "actions"
         assert group_of("/commander", told) == "actions"
-    lane = Lane(("/cmd_pose", "", ()))
+    lane = TopicLane(("/cmd_pose", "", ()))
     lane.add(_one(kind, header__frame_id="world"), 0)
     fits, problems = fit_lanes([lane])
     assert fits[lane.key].stream.group == "debug"
@@ -179,7 +181,7 @@ def test_an_unknown_encoding_is_named() -> None:
         _picture("nv99", np.zeros((2, 2), np.uint8))
 
 
-def _packed(pixels: np.ndarray[Any, Any], kind: str, header: bytes = b"") -> Piece:
+def _packed(pixels: np.ndarray[Any, Any], kind: str, header: bytes = b"") -> MessagePart:
     file = io.BytesIO()
     Image.fromarray(pixels).save(file, kind)
     data = np.frombuffer(header + file.getvalue(), np.uint8)
@@ -303,7 +305,7 @@ def test_every_public_type_is_mapped_or_has_a_reason(kind: str) -> None:
         return
     assert pieces or kind in CONVERTERS
     for piece in pieces:
-        lane = Lane(("/topic", piece.suffix, piece.variant))
+        lane = TopicLane(("/topic", piece.suffix, piece.variant))
         lane.add(piece, 0)
         fits, _ = fit_lanes([lane])
         assert all(fit.stream.kind == piece.kind for fit in fits.values())
@@ -324,7 +326,7 @@ def test_values_follow_their_joints_into_the_order_of_the_stream(names: list[str
     first = _joint_state(["hip", "knee", "ankle", "toe"], [1, 2, 3, 4], [])[0]
     value = {"hip": 1, "knee": 2, "ankle": 3, "toe": 4}
     other = _joint_state(names, [value[name] for name in names], [])[0]
-    lane = Lane(("/joint_states", "position", first.variant))
+    lane = TopicLane(("/joint_states", "position", first.variant))
     lane.add(first, 0)
     fits, _ = fit_lanes([lane])
     np.testing.assert_array_equal(fits[lane.key].value(other), [1, 2, 3, 4])
@@ -334,7 +336,7 @@ def test_two_sets_of_joints_on_one_topic_become_two_streams() -> None:
     lanes = []
     for names in (["hip", "knee"], ["finger"]):
         piece = _joint_state(names, [0.0] * len(names), [])[0]
-        lane = Lane(("/joint_states", "position", piece.variant))
+        lane = TopicLane(("/joint_states", "position", piece.variant))
         for time_ns in range(0, 10**9, 10**7):
             lane.add(piece, time_ns)
         lanes.append(lane)
@@ -349,7 +351,7 @@ def test_two_sets_of_joints_on_one_topic_become_two_streams() -> None:
 def test_a_picture_of_another_size_is_counted_and_refused() -> None:
     small = _picture("rgb8", np.zeros((4, 6, 3), np.uint8))
     large = _picture("rgb8", np.zeros((8, 6, 3), np.uint8))
-    lane = Lane(("/camera", "", ()))
+    lane = TopicLane(("/camera", "", ()))
     for piece in (small, small, large):
         lane.add(piece, 0)
     fits, problems = fit_lanes([lane])

@@ -21,9 +21,10 @@ from tests.capture.small_rig import (
 
 from corporeal.capture.driver import Mark, Sample
 from corporeal.capture.recorder import Recorder
-from corporeal.capture.trigger import Automatic, Button, Motion, motion_trigger
+from corporeal.capture.trigger import Automatic, Button, MotionDetector, motion_trigger
 from corporeal.episode import Episode
-from corporeal.episode.file import VideoReader, verify
+from corporeal.episode.file import VideoReader
+from corporeal.episode.overview import verify
 from corporeal.errors import UnknownNameError
 from corporeal.schema import Schema, open_schema
 
@@ -69,7 +70,7 @@ def test_marks_give_pre_roll_and_post_roll_in_every_stream(recorder: Make) -> No
 
 def test_motion_gives_pre_roll_and_post_roll_in_every_stream(recorder: Make) -> None:
     items = _moving(3.0, 4.0, 9.5)
-    (path,) = recorder(lambda: iter(items), trigger=Motion(ARM, still_s=1.0)).run()
+    (path,) = recorder(lambda: iter(items), trigger=MotionDetector(ARM, still_s=1.0)).run()
     _check_rolls(path)
     with Episode.open(path) as episode:
         began = episode[ARM].time_ns[np.argmax(episode[ARM][:][:, 0] > 0.5)]
@@ -144,7 +145,7 @@ def test_automatic_starts_at_once_only_without_a_mark() -> None:
 
 
 def test_motion_ignores_what_is_not_a_row_of_numbers() -> None:
-    trigger = Motion(ARM)
+    trigger = MotionDetector(ARM)
     for value in ("text", None, [[1], [1, 2]], [np.nan], [], object()):
         assert trigger.see(Sample(ARM, 0, 0, value)) is None
     assert trigger.see(Mark("start", 0)) is None

@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 from corporeal.capture.journal import JournalWriter
 from corporeal.cli.program import program
 from corporeal.episode import Episode
-from corporeal.episode.file import verify
+from corporeal.episode.overview import verify
 from corporeal.errors import CorporealError
 
 SMALL = ("--driver", "synthetic", "--set", "height=16", "--set", "width=32")

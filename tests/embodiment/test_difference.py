@@ -7,7 +7,7 @@ import pytest
 
 from corporeal.embodiment import Embodiment
 from corporeal.embodiment.comparison import compare, describe
-from corporeal.embodiment.comparison.difference import Difference
+from corporeal.embodiment.comparison.difference import RobotDifference
 from corporeal.embodiment.description.urdf import read_urdf
 from corporeal.embodiment.embodiment import Joint
 
@@ -30,7 +30,7 @@ def _with_link(robot: Embodiment, name: str, **changes: Any) -> Embodiment:
     return robot.model_copy(update={"links": tuple(links)})
 
 
-def _only(differences: tuple[Difference, ...]) -> Difference:
+def _only(differences: tuple[RobotDifference, ...]) -> RobotDifference:
     assert len(differences) == 1, describe(differences)
     return differences[0]
 

@@ -12,7 +12,7 @@ import pytest
 from corporeal.embodiment import Embodiment, open_robot, robot_names
 from corporeal.embodiment.collision import CollisionModel
 from corporeal.embodiment.comparison import compare, describe
-from corporeal.embodiment.comparison.difference import Difference
+from corporeal.embodiment.comparison.difference import RobotDifference
 from corporeal.embodiment.embodiment import Joint, Shape
 from corporeal.embodiment.engines import compile_pinocchio
 from corporeal.embodiment.engines.mujoco_model import compile_mujoco
@@ -328,7 +328,7 @@ def test_a_profile_agrees_with_the_file_of_the_maker(name: str, shared_data: Pat
     assert len(open_robot(name).actuated) == len(maker.actuated)
 
 
-def is_box_of_the_base(difference: Difference) -> bool:
+def is_box_of_the_base(difference: RobotDifference) -> bool:
     """MuJoCo gives robosuite's base 0.512 kg for a box without a stated inertia; we do not."""
     if difference.topic == "mass":
         return bool(difference.b - difference.a == pytest.approx(0.512, abs=1e-5))

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from corporeal.embodiment.description.inertia import combined, inertia_matrix, moved
 from corporeal.embodiment.description.urdf import read_urdf
-from corporeal.embodiment.description.xml_text import MAX_BYTES
 from corporeal.embodiment.embodiment import Inertia
 from corporeal.errors import ModelError
 from corporeal.geometry import Array, matrix_from_rpy
+from corporeal.xml_text import MAX_BYTES
 
 ARM = """<robot name="Small Arm 2">
   <link name="base">

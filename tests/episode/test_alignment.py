@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from corporeal.episode import Episode
-from corporeal.episode.alignment import Aligned, Column, align
+from corporeal.episode.alignment import Aligned, AlignedColumn, align
 from corporeal.errors import EpisodeError, UnknownNameError
 from corporeal.geometry import slerp
 from corporeal.schema import Stream
@@ -104,7 +104,7 @@ methods: st.SearchStrategy[Method] = st.sampled_from(["hold", "linear", "nearest
 seeds = st.integers(0, 2**32 - 1)
 
 
-def _aligned(aligned: Aligned) -> Column:
+def _aligned(aligned: Aligned) -> AlignedColumn:
     return aligned.column("a")
 
 

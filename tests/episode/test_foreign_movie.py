@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from corporeal.episode import Episode, EpisodeWriter
-from corporeal.episode.file import VideoReader, verify
+from corporeal.episode.file import VideoReader
+from corporeal.episode.overview import verify
 from corporeal.episode.recording import Footage
 from corporeal.episode.video import is_key_frame
 from corporeal.errors import EpisodeError

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from corporeal.episode import Episode
-from corporeal.episode.file import verify
+from corporeal.episode.overview import verify
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "episode_v1.h5"
 

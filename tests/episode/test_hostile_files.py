@@ -16,8 +16,9 @@ import numpy as np
 import pytest
 
 from corporeal.episode import Episode
-from corporeal.episode.file import depth, layout, verify, write_attribute
+from corporeal.episode.file import depth, layout, write_attribute
 from corporeal.episode.file.digest import CONTENT, DIGEST, content_digest, dataset_digest
+from corporeal.episode.overview import verify
 from corporeal.episode.video import Encoder, index_mp4, write_mp4
 from corporeal.errors import CorporealError, EpisodeError
 
@@ -31,7 +32,7 @@ import hashlib, json, os, sys
 from pathlib import Path
 import av
 from corporeal.episode.episode import Episode
-from corporeal.episode.file.verification import verify
+from corporeal.episode.overview.verification import verify
 from corporeal.errors import CorporealError
 
 av.logging.set_level(None)

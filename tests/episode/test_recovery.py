@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 from corporeal.episode import Episode, EpisodeWriter
-from corporeal.episode.file import assembly, find_spools, recover, verify
+from corporeal.episode.file import assembly, find_spools, recover
+from corporeal.episode.overview import verify
 from corporeal.errors import CorporealError, EpisodeError, WriteError
 from corporeal.schema import Schema
 

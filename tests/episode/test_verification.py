@@ -10,8 +10,9 @@ import h5py
 import numpy as np
 import pytest
 
-from corporeal.episode.file import verify, write_attribute
+from corporeal.episode.file import write_attribute
 from corporeal.episode.file.digest import CONTENT, DIGEST, content_digest, dataset_digest
+from corporeal.episode.overview import verify
 from corporeal.errors import EpisodeError
 
 Edit = Callable[[h5py.File], None]

@@ -13,7 +13,8 @@ import pytest
 
 from corporeal.embodiment import Embodiment
 from corporeal.episode import Episode, EpisodeWriter
-from corporeal.episode.file import recover, spool_folder, verify
+from corporeal.episode.file import recover, spool_folder
+from corporeal.episode.overview import verify
 from corporeal.errors import CorporealError, WriteError
 from corporeal.schema import Schema, open_schema
 
@@ -95,7 +96,7 @@ def test_a_second_writer_is_refused_while_the_first_lives(tmp_path: Path, schema
             "import sys\n"
             "from corporeal.episode.writer import EpisodeWriter\n"
             "from corporeal.errors import WriteError\n"
-            "from corporeal.schema.library import open_schema\n"
+            "from corporeal.schema.schema import open_schema\n"
             "try:\n"
             "    EpisodeWriter(sys.argv[1], schema=open_schema('mocap'))\n"
             "except WriteError as error:\n"
@@ -346,7 +347,7 @@ import resource, sys, time
 import numpy as np
 from corporeal.episode.episode import Episode
 from corporeal.episode.file.recovery import recover
-from corporeal.episode.file.verification import verify
+from corporeal.episode.overview.verification import verify
 from corporeal.episode.writer import EpisodeWriter
 from corporeal.errors import WriteError
 from corporeal.schema.schema import Schema

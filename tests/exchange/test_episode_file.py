@@ -14,7 +14,7 @@ from tests.exchange.small_sets import write_episode
 
 from corporeal.episode import Episode
 from corporeal.episode.defect import Defect
-from corporeal.episode.file import verify
+from corporeal.episode.overview import verify
 from corporeal.episode.recording import ArraySignal, Footage, Recording, Stills
 from corporeal.errors import EpisodeError
 from corporeal.exchange.episode_file import is_uuid, write_recording

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.exchange.small_sets import write_episodes
 
-from corporeal.episode.label_track import LabelTrack, Lane, Span, spans_of_rows, united
+from corporeal.episode.label_track import LabelSpan, LabelTrack, Lane, spans_of_rows, united
 from corporeal.episode.recording import Dataset, Recording
 from corporeal.errors import EpisodeError
 from corporeal.exchange.comparison.evidence import Evidence
@@ -41,11 +41,11 @@ def labelled(recording: Recording) -> Recording:
                   if each.spec.kind == "video")  # fmt: skip
     edges = [int(stamps[0]), int(stamps[8]), int(stamps[15]), int(stamps[-1])]
     spans = [
-        Span(lane="phase", label=label, start_ns=start, end_ns=end)
+        LabelSpan(lane="phase", label=label, start_ns=start, end_ns=end)
         for label, start, end in zip(PHASE.labels, edges[:-1], edges[1:], strict=True)
     ]
     moment = int(stamps[15])
-    spans.append(Span(lane="contact", label="touch", start_ns=moment, end_ns=moment,
+    spans.append(LabelSpan(lane="contact", label="touch", start_ns=moment, end_ns=moment,
                       attributes={"hand": "left", "force_n": 2.5}))  # fmt: skip
     track = LabelTrack(
         taxonomy="manipulation@1.0.0", reference=_camera(recording), lanes=(PHASE, CONTACT),

@@ -18,11 +18,11 @@ from corporeal.errors import UnknownNameError
 from corporeal.labelling.annotation import Annotation, AnnotationError, Segment
 from corporeal.labelling.automaton import Passage, free_labels, passages
 from corporeal.labelling.event import PhysicalEvent
-from corporeal.labelling.library import open_taxonomy
 from corporeal.labelling.outcome import ending
 from corporeal.labelling.proposal import Example, Question, propose, proposers
 from corporeal.labelling.proposers import program
 from corporeal.labelling.reference import end_ns
+from corporeal.labelling.taxonomy import open_taxonomy
 from corporeal.schema import Stream
 
 READY = open_taxonomy("manipulation")

@@ -12,9 +12,8 @@ from corporeal.labelling.annotation import Annotation, Instruction, Segment
 from corporeal.labelling.completeness import complaints
 from corporeal.labelling.event import detectors
 from corporeal.labelling.impact import impact, reasons
-from corporeal.labelling.library import open_taxonomy, taxonomy_names
 from corporeal.labelling.reference import boundary_ns, end_ns
-from corporeal.labelling.taxonomy import Taxonomy
+from corporeal.labelling.taxonomy import Taxonomy, open_taxonomy, taxonomy_names
 
 STAMPS = np.arange(100, dtype=np.int64) * 33_000_000
 READY = open_taxonomy("manipulation")

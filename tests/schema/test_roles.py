@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from corporeal.schema import roles
-from corporeal.schema.library import open_schema
+from corporeal.schema import open_schema, roles
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "corporeal"
 HOME = SOURCE / "schema" / "roles.py"

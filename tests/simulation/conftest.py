@@ -14,7 +14,7 @@ from corporeal.embodiment import Embodiment, open_robot
 from corporeal.embodiment.engines import to_mjcf
 from corporeal.embodiment.engines.mujoco_model import compile_mujoco, standing_qpos
 from corporeal.geometry import Array, quaternion_from_matrix
-from corporeal.simulation.run import Event, Outcome, Run, Touch
+from corporeal.simulation.run import Event, RunOutcome, SimulatedRun, Touch
 
 STEP_S = 0.002
 DURATION_S = 1.0
@@ -87,7 +87,7 @@ def tiny_world() -> TinyWorld:
 
 
 @pytest.fixture(scope="session")
-def tiny_run(tiny_world: TinyWorld) -> Run:
+def tiny_run(tiny_world: TinyWorld) -> SimulatedRun:
     """One second: arms swing, the ball flies to the side; a pad carries 10 N for half of it."""
     model = tiny_world.model
     time_s: Array = np.arange(round(DURATION_S / STEP_S) + 1, dtype=np.float64) * STEP_S
@@ -103,7 +103,7 @@ def tiny_run(tiny_world: TinyWorld) -> Run:
     qvel = np.stack([_velocity(model, qpos, row) for row in range(count)])
     qacc = np.gradient(qvel, STEP_S, axis=0)
     pressed = np.arange(count // 2, count)
-    return Run(
+    return SimulatedRun(
         world=cast(Any, tiny_world),
         task="reach",
         instruction="reach for the red ball",
@@ -125,7 +125,7 @@ def tiny_run(tiny_world: TinyWorld) -> Run:
             np.tile([0, 1], len(pressed)),
         ),
         events=(Event(0.25, "grasp", "left hand"), Event(0.5, "lift")),
-        outcome=Outcome(False, "drop", {"lift_height_m": 0.12}),
+        outcome=RunOutcome(False, "drop", {"lift_height_m": 0.12}),
         variation={"seed": 1},
     )
 

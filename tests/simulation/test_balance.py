@@ -8,7 +8,7 @@ import pytest
 from corporeal.simulation.balance import Balance, Sway, standing_start
 from corporeal.simulation.gripper import OPENING_M
 from corporeal.simulation.physics import TICK_S, Physics
-from corporeal.simulation.variation import FIXED, Layout, vary
+from corporeal.simulation.variation import FIXED, SceneLayout, vary
 from corporeal.simulation.world import World, build_world
 
 OPEN = np.full(2, OPENING_M)
@@ -16,7 +16,7 @@ OPEN = np.full(2, OPENING_M)
 
 @pytest.fixture(scope="module")
 def world() -> World:
-    return build_world(vary(Layout(table=False, objects=False), 1, ranges=FIXED))
+    return build_world(vary(SceneLayout(table=False, objects=False), 1, ranges=FIXED))
 
 
 def _stand(

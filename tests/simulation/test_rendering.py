@@ -9,16 +9,22 @@ import numpy as np
 import pytest
 
 from corporeal.errors import UnknownNameError
-from corporeal.simulation.rendering import CameraError, Cameras, grain_levels, grainy, open_context
-from corporeal.simulation.run import Run
+from corporeal.simulation.rendering import (
+    CameraError,
+    SimulatedCameras,
+    grain_levels,
+    grainy,
+    open_context,
+)
+from corporeal.simulation.run import SimulatedRun
 from corporeal.simulation.sensor import DepthNoise, PictureNoise
 
 SIZE = (120, 160)
 
 
 @pytest.fixture(scope="module")
-def cameras(tiny_run: Run) -> Iterator[Cameras]:
-    with Cameras(tiny_run, size=SIZE) as opened:
+def cameras(tiny_run: SimulatedRun) -> Iterator[SimulatedCameras]:
+    with SimulatedCameras(tiny_run, size=SIZE) as opened:
         yield opened
 
 
@@ -26,7 +32,7 @@ def _rng(seed: int = 0) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def _data(run: Run, time_s: float) -> Any:
+def _data(run: SimulatedRun, time_s: float) -> Any:
     data = mujoco.MjData(run.world.model)
     data.qpos[:] = run.qpos[round(time_s / run.step_s)]
     mujoco.mj_kinematics(run.world.model, data)
@@ -34,7 +40,7 @@ def _data(run: Run, time_s: float) -> Any:
     return data
 
 
-def _rays(run: Run, data: Any, camera: str) -> Any:
+def _rays(run: SimulatedRun, data: Any, camera: str) -> Any:
     """Directions (height, width, 3) in the world through the centres of the pixels, depth one."""
     height, width = SIZE
     fovy = np.radians(run.world.model.camera(camera).fovy[0])
@@ -51,7 +57,7 @@ def _red(picture: Any) -> Any:
 
 
 def test_a_camera_sees_the_ball_where_it_is_at_that_instant(
-    cameras: Cameras, tiny_run: Run
+    cameras: SimulatedCameras, tiny_run: SimulatedRun
 ) -> None:
     for camera in ("head_left", "external_front"):
         for time_s in (0.1, 0.5, 0.9):
@@ -65,7 +71,7 @@ def test_a_camera_sees_the_ball_where_it_is_at_that_instant(
             assert seen == pytest.approx(expected, abs=1.0)
 
 
-def test_the_ball_moves_between_logged_steps_too(cameras: Cameras) -> None:
+def test_the_ball_moves_between_logged_steps_too(cameras: SimulatedCameras) -> None:
     columns = [
         np.argwhere(_red(cameras.picture("head_left", time_s)))[:, 1].mean()
         for time_s in np.arange(0.1, 0.9, 0.0973)
@@ -76,7 +82,7 @@ def test_the_ball_moves_between_logged_steps_too(cameras: Cameras) -> None:
 
 
 def test_the_two_eyes_see_the_ball_with_the_disparity_of_its_distance(
-    cameras: Cameras, tiny_run: Run
+    cameras: SimulatedCameras, tiny_run: SimulatedRun
 ) -> None:
     left, right = (
         np.argwhere(_red(cameras.picture(f"head_{eye}", 0.5)))[:, 1].mean()
@@ -89,7 +95,9 @@ def test_the_two_eyes_see_the_ball_with_the_disparity_of_its_distance(
     assert left - right == pytest.approx(focal * 0.06 / distance, abs=0.7)
 
 
-def test_depth_agrees_with_rays_cast_in_the_world(cameras: Cameras, tiny_run: Run) -> None:
+def test_depth_agrees_with_rays_cast_in_the_world(
+    cameras: SimulatedCameras, tiny_run: SimulatedRun
+) -> None:
     depth_mm = cameras.depth("head_depth", 0.2).astype(np.float64)
     data = _data(tiny_run, 0.2)
     rays = _rays(tiny_run, data, "head_depth")
@@ -107,7 +115,7 @@ def test_depth_agrees_with_rays_cast_in_the_world(cameras: Cameras, tiny_run: Ru
     assert compared > 100
 
 
-def test_depth_noise_grows_with_the_square_of_the_distance(cameras: Cameras) -> None:
+def test_depth_noise_grows_with_the_square_of_the_distance(cameras: SimulatedCameras) -> None:
     clean = cameras.depth("head_depth", 0.2).astype(np.float64)
     noise = DepthNoise(disparity_px=0.05, holes=0.05)
     noisy = [cameras.depth("head_depth", 0.2, noise=noise, rng=_rng(n)) for n in range(6)]
@@ -121,7 +129,7 @@ def test_depth_noise_grows_with_the_square_of_the_distance(cameras: Cameras) -> 
     assert (stack[:, clean > 0] == 0).mean() == pytest.approx(0.05, abs=0.01)
 
 
-def test_depth_beyond_the_range_is_not_measured(cameras: Cameras) -> None:
+def test_depth_beyond_the_range_is_not_measured(cameras: SimulatedCameras) -> None:
     limited = cameras.depth("head_depth", 0.2, noise=DepthNoise(0.0, far_m=1.0), rng=_rng())
     assert 0 < limited.max() <= 1000
     assert (limited == 0).any()
@@ -136,7 +144,9 @@ def test_grain_has_the_deviation_of_the_light() -> None:
         assert seen.mean() == pytest.approx(light, abs=0.1)
 
 
-def test_a_picture_is_the_same_for_the_same_dice_and_grainy_for_others(cameras: Cameras) -> None:
+def test_a_picture_is_the_same_for_the_same_dice_and_grainy_for_others(
+    cameras: SimulatedCameras,
+) -> None:
     def draw(seed: int) -> Any:
         return cameras.picture("head_left", 0.3, noise=PictureNoise(), rng=_rng(seed))
 
@@ -144,21 +154,21 @@ def test_a_picture_is_the_same_for_the_same_dice_and_grainy_for_others(cameras: 
     assert not np.array_equal(draw(1), draw(2))
 
 
-def test_pictures_have_the_size_that_was_asked_for(tiny_run: Run) -> None:
-    with Cameras(tiny_run, size=(600, 720)) as large:
+def test_pictures_have_the_size_that_was_asked_for(tiny_run: SimulatedRun) -> None:
+    with SimulatedCameras(tiny_run, size=(600, 720)) as large:
         picture = large.picture("external_side", 0.0)
         assert picture.shape == (600, 720, 3)
         assert picture.flags.c_contiguous
         assert large.depth("head_depth", 0.0).dtype == np.uint16
 
 
-def test_an_unknown_camera_is_named_with_the_known_ones(cameras: Cameras) -> None:
+def test_an_unknown_camera_is_named_with_the_known_ones(cameras: SimulatedCameras) -> None:
     with pytest.raises(UnknownNameError, match=r"'head_middle'.*head_left"):
         cameras.picture("head_middle", 0.0)
 
 
-def test_closed_cameras_say_so_and_close_twice(tiny_run: Run) -> None:
-    opened = Cameras(tiny_run, size=(16, 16))
+def test_closed_cameras_say_so_and_close_twice(tiny_run: SimulatedRun) -> None:
+    opened = SimulatedCameras(tiny_run, size=(16, 16))
     opened.close()
     opened.close()
     with pytest.raises(CameraError, match="after close"):

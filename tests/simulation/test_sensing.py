@@ -11,16 +11,16 @@ import pytest
 from corporeal.schema import open_schema
 from corporeal.simulation.demonstration import simulate
 from corporeal.simulation.rig import SENSORS
-from corporeal.simulation.run import Run
+from corporeal.simulation.run import SimulatedRun
 from corporeal.simulation.sensing import (
+    TAXEL_M2,
     SensorSample,
     clocks,
     sense,
     stream_sources,
     without_noise,
 )
-from corporeal.simulation.sensor import Clock
-from corporeal.simulation.touch_map import TAXEL_M2
+from corporeal.simulation.sensor import SensorClock
 from corporeal.units import SECOND_NS
 
 SIZE = (48, 64)
@@ -28,12 +28,12 @@ Streams = dict[str, list[SensorSample]]
 
 
 @pytest.fixture(scope="module")
-def noisy(tiny_run: Run) -> list[SensorSample]:
+def noisy(tiny_run: SimulatedRun) -> list[SensorSample]:
     return list(sense(tiny_run, seed=5, size=SIZE))
 
 
 @pytest.fixture(scope="module")
-def perfect(tiny_run: Run) -> Streams:
+def perfect(tiny_run: SimulatedRun) -> Streams:
     return _by_path(list(sense(tiny_run, seed=5, pictures=False, sensors=without_noise(SENSORS))))
 
 
@@ -52,12 +52,12 @@ def _true_s(samples: list[SensorSample]) -> Any:
     return np.array([sample.true_ns for sample in samples]) / SECOND_NS
 
 
-def _logged(run: Run, column: Any, samples: list[SensorSample]) -> Any:
+def _logged(run: SimulatedRun, column: Any, samples: list[SensorSample]) -> Any:
     return np.interp(_true_s(samples), run.time_s, column)
 
 
 def test_every_stream_of_the_rig_comes_in_its_shape_and_rate(
-    tiny_run: Run, noisy: list[SensorSample]
+    tiny_run: SimulatedRun, noisy: list[SensorSample]
 ) -> None:
     rig = open_schema("simulated_humanoid").resolve(tiny_run.world.embodiment.joint_names)
     streams = _by_path(noisy)
@@ -80,7 +80,7 @@ def test_every_stream_of_the_rig_comes_in_its_shape_and_rate(
 
 
 def test_the_same_seed_gives_the_same_samples_and_another_does_not(
-    tiny_run: Run, noisy: list[SensorSample]
+    tiny_run: SimulatedRun, noisy: list[SensorSample]
 ) -> None:
     again = list(sense(tiny_run, seed=5, size=SIZE))
     assert len(again) == len(noisy)
@@ -94,7 +94,7 @@ def test_the_same_seed_gives_the_same_samples_and_another_does_not(
 
 
 def test_leaving_the_pictures_out_changes_nothing_else(
-    tiny_run: Run, noisy: list[SensorSample]
+    tiny_run: SimulatedRun, noisy: list[SensorSample]
 ) -> None:
     blind = list(sense(tiny_run, seed=5, pictures=False))
     cameras = ("head_left", "head_right", "head_depth", "external_front", "external_side")
@@ -142,7 +142,7 @@ def test_an_imu_at_rest_measures_gravity_upwards(perfect: Streams) -> None:
 
 
 def test_perfect_sensors_equal_the_log_at_their_own_instants(
-    tiny_run: Run, perfect: Streams
+    tiny_run: SimulatedRun, perfect: Streams
 ) -> None:
     world = tiny_run.world
     elbow = world.embodiment.joint_names.index("left_elbow_joint")
@@ -163,14 +163,14 @@ def test_perfect_sensors_equal_the_log_at_their_own_instants(
     assert _values(gripper)[:, 0] == pytest.approx(expected, abs=1e-6)
 
 
-def test_a_command_is_held_not_blended(tiny_run: Run, perfect: Streams) -> None:
+def test_a_command_is_held_not_blended(tiny_run: SimulatedRun, perfect: Streams) -> None:
     targets = tiny_run.target_rad.astype(np.float32)
     for sample in perfect["actions/joint_position_target"]:
         row = int(sample.true_ns / SECOND_NS / tiny_run.step_s + 1e-9)
         assert np.array_equal(sample.value, targets[row])
 
 
-def test_base_and_object_are_where_they_are(tiny_run: Run, perfect: Streams) -> None:
+def test_base_and_object_are_where_they_are(tiny_run: SimulatedRun, perfect: Streams) -> None:
     ball = perfect["debug/object_pose"]
     assert _values(ball)[:, 1] == pytest.approx(-0.3 + 0.6 * _true_s(ball), abs=1e-6)
     base = _values(perfect["debug/base_pose"])
@@ -213,7 +213,7 @@ def test_noisy_touch_is_never_negative_and_mostly_silent_without_contact(
     assert maps[_true_s(samples) > 0.51].sum(axis=(1, 2)).mean() * TAXEL_M2 > 8
 
 
-def test_what_was_said_comes_as_text(tiny_run: Run, noisy: list[SensorSample]) -> None:
+def test_what_was_said_comes_as_text(tiny_run: SimulatedRun, noisy: list[SensorSample]) -> None:
     streams = _by_path(noisy)
     (instruction,) = streams["observations/instruction"]
     assert (instruction.value, instruction.true_ns) == (tiny_run.instruction, 0)
@@ -224,9 +224,9 @@ def test_what_was_said_comes_as_text(tiny_run: Run, noisy: list[SensorSample]) -
     assert outcome == {"success": False, "failure": "drop", "measures": {"lift_height_m": 0.12}}
 
 
-def test_a_later_start_moves_all_times_and_drift_goes_on(tiny_run: Run) -> None:
+def test_a_later_start_moves_all_times_and_drift_goes_on(tiny_run: SimulatedRun) -> None:
     hour = 3600 * SECOND_NS
-    devices = {name: Clock(name, 0, 20.0) for name in clocks(0)}
+    devices = {name: SensorClock(name, 0, 20.0) for name in clocks(0)}
     options: dict[str, Any] = {"seed": 0, "pictures": False, "devices": devices}
     late = list(sense(tiny_run, start_ns=hour, **options))
     assert all(hour <= sample.true_ns <= hour + SECOND_NS for sample in late)
@@ -234,13 +234,13 @@ def test_a_later_start_moves_all_times_and_drift_goes_on(tiny_run: Run) -> None:
     assert ahead == pytest.approx(20e-6 * hour, rel=1e-3)
 
 
-def test_a_world_without_objects_has_no_object_pose(tiny_run: Run) -> None:
+def test_a_world_without_objects_has_no_object_pose(tiny_run: SimulatedRun) -> None:
     bare: Any = replace(tiny_run.world, objects=())
     samples = sense(replace(tiny_run, world=bare), seed=0, pictures=False)
     assert "debug/object_pose" not in {sample.path for sample in samples}
 
 
-def test_a_run_can_be_left_half_way(tiny_run: Run) -> None:
+def test_a_run_can_be_left_half_way(tiny_run: SimulatedRun) -> None:
     samples = sense(tiny_run, seed=0, size=SIZE)
     assert next(samples).path == "observations/instruction"
     samples.close()  # type: ignore[attr-defined]

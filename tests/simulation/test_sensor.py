@@ -7,7 +7,14 @@ from hypothesis import strategies as st
 
 from corporeal.schema import open_schema
 from corporeal.simulation.rig import CLOCKS, SENSORS, TEXT, clocks, stream_sources, without_noise
-from corporeal.simulation.sensor import Clock, Latency, Noise, Sensor, schedule, stream_rng
+from corporeal.simulation.sensor import (
+    Noise,
+    Sensor,
+    SensorClock,
+    SensorLatency,
+    schedule,
+    stream_rng,
+)
 from corporeal.units import SECOND_NS
 
 HOUR_NS = 3600 * SECOND_NS
@@ -25,13 +32,13 @@ def _rng() -> np.random.Generator:
 def test_a_clock_and_its_inverse_agree_to_the_nanosecond(
     offset_ns: int, drift_ppm: float, true_ns: list[int]
 ) -> None:
-    clock = Clock("device", offset_ns, drift_ppm)
+    clock = SensorClock("device", offset_ns, drift_ppm)
     there_and_back = clock.true(clock.stamp(true_ns))
     assert np.abs(there_and_back - np.array(true_ns)).max() <= 1
 
 
 def test_a_clock_of_20_ppm_gains_72_ms_in_an_hour() -> None:
-    shown = Clock("device", 5_000_000, 20.0).stamp([0, HOUR_NS])
+    shown = SensorClock("device", 5_000_000, 20.0).stamp([0, HOUR_NS])
     assert shown.tolist() == [5_000_000, HOUR_NS + 5_000_000 + 72_000_000]
 
 
@@ -58,7 +65,7 @@ def test_clocks_are_seeded_and_stay_in_their_range() -> None:
 
 
 def test_samples_come_at_the_rate_of_the_devices_own_clock() -> None:
-    clock = Clock("device", 0, 50.0)
+    clock = SensorClock("device", 0, 50.0)
     sensor = Sensor("observations/x", "device", 100.0, wander_s=1e-4)
     when = schedule(sensor, clock, seed=0, start_ns=0, end_ns=1000 * SECOND_NS)
     assert np.median(np.diff(when.source_ns)) == pytest.approx(0.01 * SECOND_NS, rel=1e-3)
@@ -71,8 +78,10 @@ def test_samples_come_at_the_rate_of_the_devices_own_clock() -> None:
 def test_a_channel_delivers_in_order_and_never_before_the_capture(
     seed: int, mean_s: float, jitter_s: float
 ) -> None:
-    sensor = Sensor("observations/x", "device", 200.0, Latency(mean_s, jitter_s), wander_s=0.01)
-    when = schedule(sensor, Clock("device"), seed=seed, start_ns=7, end_ns=SECOND_NS)
+    sensor = Sensor(
+        "observations/x", "device", 200.0, SensorLatency(mean_s, jitter_s), wander_s=0.01
+    )
+    when = schedule(sensor, SensorClock("device"), seed=seed, start_ns=7, end_ns=SECOND_NS)
     assert (np.diff(when.true_ns) > 0).all()
     assert (np.diff(when.arrival_ns) >= 0).all()
     assert (when.arrival_ns >= when.true_ns).all()
@@ -81,7 +90,7 @@ def test_a_channel_delivers_in_order_and_never_before_the_capture(
 
 
 def test_delays_have_the_mean_and_the_deviation_that_were_asked_for() -> None:
-    delays = Latency(0.040, 0.004).draw(_rng(), 50_000)
+    delays = SensorLatency(0.040, 0.004).draw(_rng(), 50_000)
     assert delays.mean() == pytest.approx(0.040, rel=0.01)
     assert delays.std() == pytest.approx(0.004, rel=0.03)
     assert delays.min() > 0.03
@@ -89,7 +98,7 @@ def test_delays_have_the_mean_and_the_deviation_that_were_asked_for() -> None:
 
 def test_lost_samples_are_as_many_as_asked_for_and_leave_gaps() -> None:
     sensor = Sensor("observations/x", "device", 100.0, drop=0.1)
-    when = schedule(sensor, Clock("device"), seed=1, start_ns=0, end_ns=100 * SECOND_NS)
+    when = schedule(sensor, SensorClock("device"), seed=1, start_ns=0, end_ns=100 * SECOND_NS)
     assert len(when.true_ns) == pytest.approx(9000, abs=100)
     assert np.diff(when.true_ns).max() >= 0.0199 * SECOND_NS
 

@@ -10,13 +10,15 @@ import pytest
 from corporeal.errors import UnknownNameError
 from corporeal.geometry import matrix_from_quaternion
 from corporeal.simulation.demonstration import AFTER_S, BEFORE_S, simulate
-from corporeal.simulation.run import Run
+from corporeal.simulation.run import SimulatedRun
 from corporeal.simulation.task import tasks
 from corporeal.simulation.variation import WIDE
 
 
 @cache
-def _run(task: str, seed: int, fault: str | None = None, style: str | None = "steady") -> Run:
+def _run(
+    task: str, seed: int, fault: str | None = None, style: str | None = "steady"
+) -> SimulatedRun:
     return simulate(task, seed=seed, fault=fault, style=style)
 
 

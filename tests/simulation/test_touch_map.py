@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corporeal.simulation.run import Touch
-from corporeal.simulation.touch_map import TAXEL_M2, pressure_map, pressure_maps
+from corporeal.simulation.sensing import TAXEL_M2, pressure_map, pressure_maps
 
 PLACE = st.floats(-1, 1)
 CONTACT = st.tuples(PLACE, PLACE, st.floats(0, 100), st.integers(0, 1))

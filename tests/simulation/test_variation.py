@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corporeal.errors import CorporealError, UnknownNameError
-from corporeal.simulation.style import STYLES
-from corporeal.simulation.variation import FIXED, WIDE, Layout, Ranges, vary
+from corporeal.simulation.variation import FIXED, STYLES, WIDE, Ranges, SceneLayout, vary
 
-LAYOUT = Layout(shapes=("box", "cylinder", "ball"))
+LAYOUT = SceneLayout(shapes=("box", "cylinder", "ball"))
 
 
 @given(seed=st.integers(0, 2**31))

@@ -9,7 +9,7 @@ import pytest
 
 from corporeal.errors import CorporealError, ModelError
 from corporeal.simulation.demonstration import simulate
-from corporeal.simulation.variation import FIXED, Layout, vary
+from corporeal.simulation.variation import FIXED, SceneLayout, vary
 from corporeal.simulation.walking import WalkingPolicy
 from corporeal.simulation.world import build_world
 
@@ -46,7 +46,7 @@ def test_an_object_is_carried_away_on_foot(policy: Path) -> None:
 
 
 def test_the_gains_and_the_order_come_from_the_file(policy: Path) -> None:
-    world = build_world(vary(Layout(table=False, objects=False), 1, ranges=FIXED))
+    world = build_world(vary(SceneLayout(table=False, objects=False), 1, ranges=FIXED))
     walker = WalkingPolicy(world, policy)
     knee = world.embodiment.joint_names.index("left_knee_joint")
     assert walker.stiffness[knee] == pytest.approx(99.098427777)
@@ -59,7 +59,7 @@ def test_a_walk_without_a_policy_is_refused() -> None:
 
 
 def test_a_file_that_is_no_policy_is_refused(tmp_path: Path) -> None:
-    world = build_world(vary(Layout(table=False, objects=False), 1))
+    world = build_world(vary(SceneLayout(table=False, objects=False), 1))
     with pytest.raises(ModelError, match="expected an ONNX file"):
         WalkingPolicy(world, tmp_path / "absent.onnx")
     broken = tmp_path / "broken.onnx"
@@ -72,6 +72,6 @@ def test_a_policy_for_something_else_is_refused(shared_data: Path) -> None:
     other = shared_data / "policies" / "g1_tracker_twist2" / "twist2_1017_25k.onnx"
     if not other.is_file():
         pytest.skip("the other policy is not among the sample data")
-    world = build_world(vary(Layout(table=False, objects=False), 1))
+    world = build_world(vary(SceneLayout(table=False, objects=False), 1))
     with pytest.raises(ModelError, match="metadata"):
         WalkingPolicy(world, other)

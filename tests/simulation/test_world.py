@@ -12,10 +12,9 @@ from corporeal.embodiment import open_robot
 from corporeal.errors import ModelError
 from corporeal.simulation.arm_motion import ArmSolver, HandPose, hand_rotation, minimum_jerk
 from corporeal.simulation.balance import standing_start
-from corporeal.simulation.contact import ContactSorter
 from corporeal.simulation.gripper import OPENING_M
-from corporeal.simulation.physics import Physics
-from corporeal.simulation.variation import FIXED, Layout, vary
+from corporeal.simulation.physics import ContactSorter, Physics
+from corporeal.simulation.variation import FIXED, SceneLayout, vary
 from corporeal.simulation.world import World, build_world
 
 SENSORS = {
@@ -32,7 +31,7 @@ CAMERAS = {"head_left", "head_right", "head_depth", "external_front", "external_
 
 @pytest.fixture(scope="module")
 def world() -> World:
-    return build_world(vary(Layout(), 3, ranges=FIXED))
+    return build_world(vary(SceneLayout(), 3, ranges=FIXED))
 
 
 def test_the_sensors_and_cameras_have_their_names(world: World) -> None:
@@ -72,7 +71,7 @@ def test_the_eyes_are_six_centimetres_apart(world: World) -> None:
 
 def test_nothing_is_stuck_in_anything_at_the_start(world: World) -> None:
     for seed in range(15):
-        scene = build_world(vary(Layout(shapes=("box", "cylinder", "ball")), seed))
+        scene = build_world(vary(SceneLayout(shapes=("box", "cylinder", "ball")), seed))
         data: Any = mujoco.MjData(scene.model)
         data.qpos[:] = standing_start(scene)
         mujoco.mj_forward(scene.model, data)
@@ -81,7 +80,7 @@ def test_nothing_is_stuck_in_anything_at_the_start(world: World) -> None:
 
 def test_a_robot_without_wrists_is_refused() -> None:
     with pytest.raises(ModelError, match="no link"):
-        build_world(vary(Layout(), 1), robot="h1")
+        build_world(vary(SceneLayout(), 1), robot="h1")
 
 
 def test_the_gripper_closes_evenly_and_squeezes_what_is_between(world: World) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from corporeal.capture.broadcast import Broadcast
 from corporeal.capture.driver import Mark, Sample, drivers, parse_options
-from corporeal.capture.recorder import Recorder, Settings
+from corporeal.capture.recorder import Recorder, RecorderSettings
 
 
 def main(folder: Path, dies_s: float) -> None:
@@ -33,7 +33,7 @@ def main(folder: Path, dies_s: float) -> None:
         Recorder(
             driver,
             options,
-            Settings(folder, metadata={"task": "reach", "session": "s"}),
+            RecorderSettings(folder, metadata={"task": "reach", "session": "s"}),
             on_health=broadcast.publish,
             on_picture=broadcast.show,
         ).run()

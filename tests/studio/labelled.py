@@ -6,9 +6,9 @@ from corporeal.catalog.permission import Actor
 from corporeal.catalog.query.listing import every
 from corporeal.catalog.workspace import Workspace
 from corporeal.labelling.annotation import Annotation, Segment
-from corporeal.labelling.library import open_taxonomy
 from corporeal.labelling.tasks.frames import Frames, read_frames
 from corporeal.labelling.tasks.tasks import assign, create_tasks
+from corporeal.labelling.taxonomy import open_taxonomy
 
 LEAD = Actor("lena", "lead")
 ANN = Actor("ann", "annotator")

@@ -21,9 +21,9 @@ from corporeal.catalog.database import CatalogError
 from corporeal.catalog.workspace import Workspace
 from corporeal.labelling.annotation import Annotation, Segment
 from corporeal.labelling.edit import Edit, apply
-from corporeal.labelling.library import open_taxonomy
 from corporeal.labelling.tasks.labels import labels_of
 from corporeal.labelling.tasks.tasks import frames_of, take_next, tasks
+from corporeal.labelling.taxonomy import open_taxonomy
 from corporeal.studio.labelling.cards import Card, Side, cards_from
 from corporeal.studio.labelling.merging import steps_to_frame, steps_to_label
 

@@ -19,9 +19,9 @@ from corporeal.catalog.permission import Actor
 from corporeal.catalog.tables import LABEL_TASK
 from corporeal.catalog.upgrade import upgrade
 from corporeal.labelling.annotation import Annotation
-from corporeal.labelling.library import open_taxonomy
 from corporeal.labelling.tasks.frames import Frames
 from corporeal.labelling.tasks.tasks import add_seconds, create_tasks, take_next
+from corporeal.labelling.taxonomy import open_taxonomy
 from corporeal.operations.scope import read_scope
 from corporeal.studio.chart import (
     BarMarks,

@@ -16,9 +16,9 @@ from corporeal.embodiment.kinematics import Kinematics
 from corporeal.geometry import matrix_from_rpy
 from corporeal.schema import open_schema
 from corporeal.simulation.balance import standing_start
-from corporeal.simulation.lidar import Lidar
+from corporeal.simulation.sensing import Lidar
 from corporeal.simulation.sensor import RangeNoise
-from corporeal.simulation.variation import FIXED, Layout, vary
+from corporeal.simulation.variation import FIXED, SceneLayout, vary
 from corporeal.simulation.world import World, build_world
 
 RIG = open_schema("simulated_humanoid")
@@ -59,7 +59,7 @@ def _drawn(client: TestClient, episode: str, world: World) -> NDArray[np.float64
 def test_the_floor_and_the_table_are_drawn_at_their_heights(
     client: TestClient, workspace: Workspace, tmp_path: Path
 ) -> None:
-    world = build_world(vary(Layout(), 3, ranges=FIXED))
+    world = build_world(vary(SceneLayout(), 3, ranges=FIXED))
     qpos = _bent(world)
     run = cast(Any, SimpleNamespace(world=world, qpos=np.stack([qpos, qpos]),
                                     time_s=np.array([0.0, 1.0])))  # fmt: skip

@@ -19,7 +19,7 @@ from corporeal.capture.driver import ROBOT_CLOCK
 from corporeal.capture.journal import (
     MARKS,
     SUFFIX,
-    Entry,
+    JournalEntry,
     JournalError,
     JournalReader,
     lock_journal,
@@ -154,7 +154,7 @@ def _survey(reader: JournalReader, header: Mapping[str, Any]) -> _Survey:
     return found
 
 
-def _source(header: Mapping[str, Any], entry: Entry) -> str:
+def _source(header: Mapping[str, Any], entry: JournalEntry) -> str:
     return str(header["sources"].get(entry.stream, ROBOT_CLOCK))
 
 

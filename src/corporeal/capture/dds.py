@@ -73,7 +73,7 @@ class _Raw:
         return cls(bytes(data))
 
 
-class Link:
+class DdsLink:
     """Readers of some topics; use it with `with`, which leaves the domain again."""
 
     def __init__(

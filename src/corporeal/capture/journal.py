@@ -47,7 +47,7 @@ class JournalError(CorporealError):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class JournalEntry:
     """One packed sample as it was journalled."""
 
     stream: str
@@ -237,7 +237,7 @@ class JournalReader:
             pass
         raise JournalError(f"{self.path}: not a journal, or cut before its first sample.")
 
-    def __iter__(self) -> Iterator[Entry]:
+    def __iter__(self) -> Iterator[JournalEntry]:
         self.ending, self.is_whole, self.is_damaged = "not read to its end", False, False
         try:
             with self.path.open("rb") as file:
@@ -251,12 +251,12 @@ class JournalReader:
         except _CutError as cut:
             self.ending, self.is_damaged = f"cut: {cut}", not cut.is_torn
 
-    def _entries(self, body: bytes) -> Iterator[Entry]:
+    def _entries(self, body: bytes) -> Iterator[JournalEntry]:
         for record in _open_chunk(body):
             if isinstance(record, Channel):
                 self._names[record.id] = record.topic
             elif isinstance(record, Message) and record.channel_id in self._names:
-                yield Entry(
+                yield JournalEntry(
                     self._names[record.channel_id],
                     _signed(record.publish_time),
                     _signed(record.log_time),

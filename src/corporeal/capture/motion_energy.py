@@ -26,7 +26,7 @@ Moments = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Span:
+class MotionSpan:
     """A piece of the recording: at rest from `begin_s` to `rest_s`, watched until `end_s`."""
 
     begin_s: float
@@ -58,7 +58,7 @@ def is_measurable(reader: StreamReader) -> bool:
     return reader.spec.kind != "text" and reader.spec.group != "actions" and len(reader) > 3
 
 
-def measure(reader: StreamReader, spans: list[Span]) -> Energy:
+def measure(reader: StreamReader, spans: list[MotionSpan]) -> Energy:
     """The energy of a stream inside some spans of time; nothing outside of them is decoded."""
     pieces = [_piece(reader, span) for span in spans]
     return Energy(
@@ -69,7 +69,7 @@ def measure(reader: StreamReader, spans: list[Span]) -> Energy:
     )
 
 
-def _piece(reader: StreamReader, span: Span) -> Energy:
+def _piece(reader: StreamReader, span: MotionSpan) -> Energy:
     stamps = reader.time_ns / SECOND_NS
     numbers = np.flatnonzero((stamps >= span.begin_s) & (stamps <= span.end_s))
     time_s = stamps[numbers]

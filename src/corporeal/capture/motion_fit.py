@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from corporeal.capture.motion_energy import Energy, Order
-from corporeal.capture.motion_reference import Reference
+from corporeal.capture.motion_reference import MotionReference
 from corporeal.geometry import Array
 
 # Shifts that are looked at roughly, then finely, and their steps.
@@ -22,7 +22,7 @@ _TINY = 1e-12
 
 
 @dataclass(frozen=True)
-class Fit:
+class LagFit:
     """The lag of a stream with one deviation, how high it rises, and how good the fit is."""
 
     lag_s: float
@@ -43,7 +43,7 @@ class _Rows:
     snr: float
     order: Order
 
-    def left(self, reference: Reference, lags_s: Array) -> Array:
+    def left(self, reference: MotionReference, lags_s: Array) -> Array:
         """What the best mixture of the shifted reference leaves of each sample, squared (L, N)."""
         begin, end = self.begin_s - lags_s[:, None], self.end_s - lags_s[:, None]
         shapes = reference.shapes(self.order, begin, end)
@@ -52,7 +52,7 @@ class _Rows:
         return rest
 
 
-def fit_shape(energy: Energy, reference: Reference, events_s: list[float]) -> Fit | None:
+def fit_shape(energy: Energy, reference: MotionReference, events_s: list[float]) -> LagFit | None:
     """The shift that fits the strokes of all events together; None when there is too little."""
     rows = _cut(energy, events_s, 0.0, (0.5, 0.5))
     if rows is None:
@@ -69,7 +69,7 @@ def fit_shape(energy: Energy, reference: Reference, events_s: list[float]) -> Fi
     names = np.unique(rows.event)
     own = [_lowest(near, left[:, rows.event == name].sum(axis=1)) for name in names]
     whole = max(float(rows.height @ rows.height), _TINY)
-    return Fit(
+    return LagFit(
         lag_s=lag,
         deviation_s=max(_deviation(near, total, lag, len(rows.height)), spread_of(own)),
         snr=rows.snr,

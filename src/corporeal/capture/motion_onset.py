@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from corporeal.capture.motion_energy import Energy
-from corporeal.capture.motion_fit import Fit, spread_of
-from corporeal.capture.motion_reference import Reference
+from corporeal.capture.motion_fit import LagFit, spread_of
+from corporeal.capture.motion_reference import MotionReference
 from corporeal.geometry import Array
 
 # How far from the event the rise is looked for, and within what time it must reach its height.
@@ -27,7 +27,7 @@ class Onset:
     snr: float
 
 
-def fit_onsets(energy: Energy, reference: Reference, events_s: list[float]) -> Fit | None:
+def fit_onsets(energy: Energy, reference: MotionReference, events_s: list[float]) -> LagFit | None:
     """The median lag of a stream's onsets behind the robot's own; None when none was found."""
     lags, deviations, heights = [], [], []
     for at_s in events_s:
@@ -41,7 +41,7 @@ def fit_onsets(energy: Energy, reference: Reference, events_s: list[float]) -> F
     if 2 * len(lags) < len(events_s) or not lags:
         return None
     fitted = float(np.median(deviations)) / float(np.sqrt(len(lags)))
-    return Fit(
+    return LagFit(
         lag_s=float(np.median(lags)),
         deviation_s=max(fitted, spread_of(lags)),
         snr=float(np.median(heights)),

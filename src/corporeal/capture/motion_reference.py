@@ -20,7 +20,7 @@ _MOVES, _MOST_PLACES = 0.1, 24
 
 
 @dataclass(frozen=True, eq=False)
-class Reference:
+class MotionReference:
     """The speed of the joints, and the ways of the robot's places, which is what cameras see.
 
     `places` (T, P, D) are points of the robot in metres, or joint angles with D = 1 where nothing
@@ -65,7 +65,7 @@ def mean_of(curve: Energy, begin_s: Array, end_s: Array) -> Array:
     return mean
 
 
-def make_reference(reader: StreamReader, robot: Embodiment | None) -> Reference:
+def make_reference(reader: StreamReader, robot: Embodiment | None) -> MotionReference:
     """The motion over the whole recording, from joint positions or, without them, velocities.
 
     Without a robot description, cameras are held against the joints, which fits less well.
@@ -82,7 +82,7 @@ def make_reference(reader: StreamReader, robot: Embodiment | None) -> Reference:
     speed = Energy(time_s[:-1], time_s[1:], np.linalg.norm(rate, axis=1), "speed")
     known = robot is not None and robot.joint_names == reader.spec.components
     places = _points(robot, values) if robot is not None and known else values[:, :, None]
-    return Reference(speed, time_s, _moving(places))
+    return MotionReference(speed, time_s, _moving(places))
 
 
 def _points(robot: Embodiment, angles: Array) -> Array:

@@ -17,10 +17,10 @@ from corporeal.capture.clock import HostClock
 from corporeal.capture.conversion import episode_from_journal
 from corporeal.capture.driver import Driver, DriverError, Mark, Rig, Sample
 from corporeal.capture.health import Health, HealthMonitor
-from corporeal.capture.intake import Intake, Item, Refused, Taken, room
 from corporeal.capture.journal import SUFFIX, SYNC_EVERY_S
+from corporeal.capture.open_episode import OpenEpisode, open_take
 from corporeal.capture.pre_roll import Packed, PreRoll
-from corporeal.capture.take import Take, open_take
+from corporeal.capture.source_thread import Intake, Item, Refused, Taken, room
 from corporeal.capture.trigger import Automatic, Trigger
 from corporeal.episode.file import Packer, Worker
 from corporeal.errors import CorporealError
@@ -33,7 +33,7 @@ State = Literal["idle", "recording", "post-roll", "ended"]
 
 
 @dataclass(frozen=True)
-class Settings:
+class RecorderSettings:
     """How to record. `metadata` is what the floor knows: operator, station, session, ..."""
 
     out: Path
@@ -52,7 +52,7 @@ class Recorder:
         self,
         driver: Driver,
         options: Any,
-        settings: Settings,
+        settings: RecorderSettings,
         *,
         trigger: Trigger | None = None,
         on_health: Callable[[Health], None] | None = None,
@@ -78,7 +78,7 @@ class Recorder:
         }
         self._lock = threading.Lock()
         self._recent = PreRoll(self._schema.streams, settings.pre_roll_s)
-        self._takes: list[Take] = []
+        self._takes: list[OpenEpisode] = []
         self._converter = Worker(self._convert, "conversion", waiting=64)
         self._stopping = threading.Event()
         self._has_ended = False
@@ -152,7 +152,7 @@ class Recorder:
         return self._now_ns + round(silent_s * 1e9)
 
     @property
-    def _running(self) -> Take | None:
+    def _running(self) -> OpenEpisode | None:
         """The take whose demonstration has not ended."""
         return next((take for take in list(self._takes) if take.end_ns is None), None)
 
@@ -245,7 +245,7 @@ class Recorder:
             self._takes.append(take)
         self._started += 1
 
-    def _finish(self, take: Take, reason: str | None) -> None:
+    def _finish(self, take: OpenEpisode, reason: str | None) -> None:
         """Close a take, whatever else fails, and have it converted."""
         try:
             for worker in self._workers.values():

@@ -12,10 +12,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from corporeal.capture.motion_energy import Energy, Order, Span, is_measurable, measure
-from corporeal.capture.motion_fit import Fit, fit_shape
+from corporeal.capture.motion_energy import Energy, MotionSpan, Order, is_measurable, measure
+from corporeal.capture.motion_fit import LagFit, fit_shape
 from corporeal.capture.motion_onset import fit_onsets
-from corporeal.capture.motion_reference import Reference, make_reference
+from corporeal.capture.motion_reference import MotionReference, make_reference
 from corporeal.episode import Episode
 from corporeal.errors import CorporealError
 from corporeal.geometry import Array
@@ -116,7 +116,7 @@ def sync_test(
     robot = episode.embodiment if "embodiment" in episode.documents else None
     reference = make_reference(episode[path], robot)
     events = _chosen(find_events(reference), event_s, episode)
-    spans = [Span(at - BEFORE_S, at - STILL_S / 2, at + AFTER_S) for at in events]
+    spans = [MotionSpan(at - BEFORE_S, at - STILL_S / 2, at + AFTER_S) for at in events]
     measurable = [name for name in episode if is_measurable(episode[name])]
     streams = []
     for name in sorted(measurable, key=lambda name: name != path):
@@ -126,7 +126,7 @@ def sync_test(
     return SyncReport(path, tuple(events), tolerance_s, tuple(streams), left_out)
 
 
-def find_events(reference: Reference) -> list[float]:
+def find_events(reference: MotionReference) -> list[float]:
     """Onsets of sharp motions after stillness, in seconds, the sharpest `MOST_EVENTS` of them."""
     energy = reference.speed
     time_s, value = energy.time_s, energy.value
@@ -173,7 +173,7 @@ def _chosen(events: list[float], event_s: float | None, episode: Episode) -> lis
     return [nearest]
 
 
-def _fit(energy: Energy, reference: Reference, events: list[float]) -> Fit | None:
+def _fit(energy: Energy, reference: MotionReference, events: list[float]) -> LagFit | None:
     # Forces ring on after a jerk in ways that depend on the whole body: only their onset tells.
     if energy.order == "force":
         return fit_onsets(energy, reference, events)
@@ -183,7 +183,7 @@ def _fit(energy: Energy, reference: Reference, events: list[float]) -> Fit | Non
 def _assess(
     path: str,
     energy: Energy,
-    reference: Reference,
+    reference: MotionReference,
     events: list[float],
     tolerance_s: float,
     *,

@@ -44,7 +44,7 @@ class Automatic:
 
 
 @dataclass
-class Motion:
+class MotionDetector:
     """Starts when the joints move, ends when they have been still for a while.
 
     `threshold` is the largest joint speed in rad/s. With `from_positions` the stream holds
@@ -100,12 +100,12 @@ class Motion:
         return _largest((values - before[0][1]) / (span_ns / SECOND_NS))
 
 
-def motion_trigger(schema: Schema) -> Motion:
+def motion_trigger(schema: Schema) -> MotionDetector:
     """A trigger on the joint speeds of a rig, or on its joint positions if it has no speeds."""
     paths = [stream.path for stream in schema.streams]
     for name, from_positions in ((roles.JOINT_VELOCITY, False), (roles.JOINT_POSITION, True)):
         if f"observations/{name}" in paths:
-            return Motion(f"observations/{name}", from_positions=from_positions)
+            return MotionDetector(f"observations/{name}", from_positions=from_positions)
     raise UnknownNameError("stream for the trigger", "observations/joint_velocity", paths)
 
 

@@ -36,8 +36,8 @@ class Proposed:
 
 def find_taxonomy(connection: Connection | None, name: str) -> Taxonomy:
     """A taxonomy by file, as name@version of one that was used here, or a ready one by name."""
-    from corporeal.labelling.library import open_taxonomy
     from corporeal.labelling.tasks.kept_taxonomy import kept_taxonomies
+    from corporeal.labelling.taxonomy import open_taxonomy
 
     if connection is not None and "@" in name:
         kept = kept_taxonomies(connection)

@@ -16,11 +16,11 @@ QUEUE, TAXONOMY = "demo", "manipulation"
 
 def label(workspace: Workspace, files: dict[str, Path], *, by: Actor) -> int:
     """Propose labels for these episodes (files by id) and confirm them; how many now count."""
-    from corporeal.labelling.library import open_taxonomy
     from corporeal.labelling.tasks.creation import create_tasks
     from corporeal.labelling.tasks.edits import save_edits
     from corporeal.labelling.tasks.submission import accept, submit
     from corporeal.labelling.tasks.taking import take_next
+    from corporeal.labelling.taxonomy import open_taxonomy
 
     starts, facts = _proposals(files)
     with workspace.database.write() as connection:
@@ -46,8 +46,8 @@ def _proposals(files: dict[str, Path]) -> tuple[dict[str, Annotation], dict[str,
     """The proposal for each episode, and what its file says of the objects in it."""
     from corporeal.episode import Episode
     from corporeal.episode.recording import recording_of
-    from corporeal.labelling.library import open_taxonomy
     from corporeal.labelling.proposal import propose
+    from corporeal.labelling.taxonomy import open_taxonomy
 
     taxonomy = open_taxonomy(TAXONOMY)
     starts: dict[str, Annotation] = {}
@@ -64,7 +64,7 @@ def _proposals(files: dict[str, Path]) -> tuple[dict[str, Annotation], dict[str,
 def _confirmation(said: Annotation, facts: dict[str, Any]) -> Edit:
     """What an annotator does who finds every proposal right: confirm it, and name the object."""
     from corporeal.labelling.edit import Edit, Put, Set, Step
-    from corporeal.labelling.library import open_taxonomy
+    from corporeal.labelling.taxonomy import open_taxonomy
 
     things = facts.get("variation", {}).get("things") or [{}]
     known = {

@@ -41,7 +41,7 @@ class Poses:
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class KinematicStep:
     """One joint on the way outwards: which links it connects, and the constants of its motion."""
 
     joint: int
@@ -80,7 +80,7 @@ class Kinematics:
         return joint_map(self.embodiment, self.passive)
 
     @cached_property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[KinematicStep, ...]:
         """The joints, depth first from the base."""
         links = {name: index for index, name in enumerate(self.names)}
         numbers = {joint.name: index for index, joint in enumerate(self.embodiment.joints)}
@@ -231,15 +231,15 @@ def _poses(names: Iterable[str], transforms: Array) -> Poses:
     return Poses(tuple(names), turned[..., 3], turned[..., :3])
 
 
-def _step(joint: Joint, number: int, parent: int, child: int) -> Step:
+def _step(joint: Joint, number: int, parent: int, child: int) -> KinematicStep:
     placement = placement_of(joint)
     rotation, origin = placement[:, :3], placement[:, 3:]
     axis = normalise(joint.axis)
     if joint.type == "prismatic":
         columns = [rotation, rotation @ axis[:, None], origin]
-        return Step(number, parent, child, True, axis, np.hstack(columns).T)
+        return KinematicStep(number, parent, child, True, axis, np.hstack(columns).T)
     # Rodrigues: a turn by q is along + cos(q) * (1 - along) + sin(q) * across.
     along = np.outer(axis, axis)
     across = np.cross(axis, np.eye(3), axisb=0, axisc=0)
     columns = [rotation @ along, rotation @ (np.eye(3) - along), rotation @ across, origin]
-    return Step(number, parent, child, False, axis, np.hstack(columns).T)
+    return KinematicStep(number, parent, child, False, axis, np.hstack(columns).T)

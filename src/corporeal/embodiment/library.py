@@ -8,9 +8,9 @@ from pathlib import Path
 
 from corporeal.embodiment.description.mjcf import read_mjcf
 from corporeal.embodiment.description.urdf import read_urdf
-from corporeal.embodiment.description.xml_text import parse_xml, read_bytes
 from corporeal.embodiment.embodiment import Embodiment
 from corporeal.errors import ModelError, UnknownNameError
+from corporeal.xml_text import parse_xml, read_bytes
 
 DOCUMENTS = (".yaml", ".yml", ".json", ".toml")
 SUFFIXES = (".urdf", ".xml", ".mjcf", *DOCUMENTS)

@@ -1,8 +1,8 @@
 from . import alignment as alignment
 from . import file as file
 from . import label_track as label_track
+from . import overview as overview
 from . import recording as recording
-from . import summary as summary
 from . import video as video
 from .episode import Episode as Episode
 from .writer import EpisodeWriter as EpisodeWriter

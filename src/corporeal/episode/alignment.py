@@ -38,7 +38,7 @@ class Series(Protocol):
 
 
 @dataclass(frozen=True)
-class Column:
+class AlignedColumn:
     """One stream on the grid of T rows.
 
     `values` is (T, ...) for numbers, with NaN (or 0 for whole numbers) where `valid` is False,
@@ -60,7 +60,7 @@ class Aligned:
     """Streams on one grid. `skew_ns` is, for each row, how far apart in time its values are."""
 
     time_ns: Times
-    columns: dict[str, Column]
+    columns: dict[str, AlignedColumn]
     skew_ns: NDArray[np.int64]
 
     def __getitem__(self, path: str) -> NDArray[Any]:
@@ -75,7 +75,7 @@ class Aligned:
     def __len__(self) -> int:
         return len(self.time_ns)
 
-    def column(self, path: str) -> Column:
+    def column(self, path: str) -> AlignedColumn:
         """Everything known about one stream on the grid."""
         if path not in self.columns:
             raise UnknownNameError("aligned stream", path, self.columns)
@@ -155,7 +155,7 @@ def _check_streams(streams: Mapping[str, Series], methods: Mapping[str, Method] 
 
 def _align_one(
     path: str, series: Series, grid: Times, method: Method | None, gap_periods: float
-) -> Column:
+) -> AlignedColumn:
     spec = series.spec
     method = method or spec.method
     time = series.time_ns
@@ -201,7 +201,7 @@ def _align_one(
             values = data[index - first]
     if values is not None and not valid.all():
         values[~valid] = np.nan if values.dtype.kind == "f" else 0
-    return Column(method, values, np.where(valid, index, -1), age, valid, extrapolated)
+    return AlignedColumn(method, values, np.where(valid, index, -1), age, valid, extrapolated)
 
 
 def _interpolate(
@@ -267,7 +267,7 @@ def _grid(begin: int, end: int, rate_hz: float) -> Times:
     return grid
 
 
-def _skew(columns: list[Column], rows: int) -> NDArray[np.int64]:
+def _skew(columns: list[AlignedColumn], rows: int) -> NDArray[np.int64]:
     """Spread of the times that the values of a row stand for: an interpolated one is on time."""
     earliest = np.zeros(rows, np.int64)
     latest = np.zeros(rows, np.int64)

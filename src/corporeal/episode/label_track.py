@@ -31,7 +31,7 @@ class Lane(Part):
     tiles: bool = False
 
 
-class Span(Part):
+class LabelSpan(Part):
     """A label from `start_ns` to before `end_ns`; a moment has both the same."""
 
     lane: Word
@@ -53,7 +53,7 @@ class LabelTrack(Part):
     taxonomy: str = Field(default="", max_length=256)
     reference: str = Field(default="", max_length=256)
     lanes: tuple[Lane, ...] = Field(default=(), max_length=256)
-    spans: tuple[Span, ...] = Field(default=(), max_length=1 << 20)
+    spans: tuple[LabelSpan, ...] = Field(default=(), max_length=1 << 20)
     instructions: tuple[Word, ...] = Field(default=(), max_length=256)
     outcome: Literal["success", "failure"] | None = None
     failure_mode: Word | None = None
@@ -71,7 +71,7 @@ class LabelTrack(Part):
         used = {span.lane for span in self.spans}
         return tuple(lane for lane in self.lanes if lane.name in used)
 
-    def in_lane(self, name: str) -> tuple[Span, ...]:
+    def in_lane(self, name: str) -> tuple[LabelSpan, ...]:
         """The spans of one lane in order of time."""
         spans = (each for each in self.spans if each.lane == name)
         return tuple(sorted(spans, key=lambda each: (each.start_ns, each.end_ns)))
@@ -139,7 +139,7 @@ def united(tracks: Iterable[Sequence[Lane]]) -> tuple[Lane, ...]:
 
 def spans_of_rows(
     lane: Lane, numbers: NDArray[np.int64], time_ns: NDArray[np.int64]
-) -> Iterator[Span]:
+) -> Iterator[LabelSpan]:
     """The spans that rows of label numbers stand for; the last row lasts as long as most do."""
     if not len(numbers):
         return
@@ -150,5 +150,5 @@ def spans_of_rows(
         number = int(numbers[first])
         if 0 <= number < len(lane.labels):
             end = int(time_ns[stop]) if stop < len(time_ns) else int(time_ns[-1]) + period
-            yield Span(lane=lane.name, label=lane.labels[number],
+            yield LabelSpan(lane=lane.name, label=lane.labels[number],
                        start_ns=int(time_ns[first]), end_ns=end)  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from corporeal.episode.label_track import Span
+from corporeal.episode.label_track import LabelSpan
 
 MOMENT_NS = 100_000_000
 """How long a moment is shown: something without a length would not be seen."""
@@ -16,10 +16,10 @@ class Change:
     """From `time_ns` on this span holds; None: nothing does."""
 
     time_ns: int
-    span: Span | None
+    span: LabelSpan | None
 
 
-def label_changes(spans: Sequence[Span]) -> Iterator[Change]:
+def label_changes(spans: Sequence[LabelSpan]) -> Iterator[Change]:
     """Every beginning of these spans of one lane, in order of time, and every end before a gap."""
     for number, span in enumerate(spans):
         yield Change(span.start_ns, span)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 from corporeal.schema import Document, Part
-from corporeal.schema.document import Name
+from corporeal.schema.document import Library, Name
 
 LaneKind = Literal["phase", "contact", "object", "quality", "discrepancy"]
 
@@ -148,3 +149,16 @@ class Taxonomy(Document):
         """What an episode of a task needs: its own, else that of any task."""
         found = {need.task: need for need in self.requirements}
         return found.get(task or "*") or found.get("*")
+
+
+READY = Library(Taxonomy, "corporeal.labelling", "taxonomies")
+
+
+def taxonomy_names() -> tuple[str, ...]:
+    """Names of the ready ones."""
+    return READY.names
+
+
+def open_taxonomy(name_or_path: str | Path) -> Taxonomy:
+    """A ready taxonomy by name, or a taxonomy document by the path of its file."""
+    return READY.open(name_or_path)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 from corporeal.protocol.coverage import Factor
 from corporeal.schema import Document, Part
-from corporeal.schema.document import Name
+from corporeal.schema.document import Library, Name
 
 Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
@@ -16,7 +17,7 @@ Behaviour = Literal["fall", "drop", "collision", "regrasp", "walking", "pausing"
 Vector = tuple[float, float, float]
 
 
-class Span(Part):
+class Range(Part):
     """A range that a measured value must lie in, both ends included."""
 
     lowest: float
@@ -63,7 +64,7 @@ class Approach(Part):
     minimum: int = Field(default=0, ge=0, description="episodes per batch")
 
 
-class Trigger(Part):
+class TriggerRule(Part):
     """What starts and ends a recording, and how much stillness is kept around it."""
 
     kind: Literal["button", "motion", "automatic"] = "button"
@@ -140,14 +141,14 @@ class Protocol(Document):
     start: State
     end: State
     approaches: tuple[Approach, ...] = ()
-    force_n: Span = Field(default=Span(lowest=5, highest=25), description="grip force")
+    force_n: Range = Field(default=Range(lowest=5, highest=25), description="grip force")
     taxel_area_m2: Positive | None = Field(
         default=None, description="area of one touch sensor, to turn pressure into force"
     )
     lift_clearance_m: Positive | None = None
     placement_tolerance_m: Positive | None = None
-    duration_s: Span = Span(lowest=5, highest=60)
-    trigger: Trigger = Trigger()
+    duration_s: Range = Range(lowest=5, highest=60)
+    trigger: TriggerRule = TriggerRule()
     keep_failures: bool = Field(default=True, description="failures are kept and labelled")
     edge_cases: tuple[EdgeCase, ...] = ()
     speeds: Speeds = Speeds()
@@ -178,3 +179,16 @@ class Protocol(Document):
     def approach(self, name: str) -> Approach | None:
         """The approach of this name, if it is allowed."""
         return next((each for each in self.approaches if each.name == name), None)
+
+
+READY = Library(Protocol, "corporeal.protocol", "protocols")
+
+
+def protocol_names() -> tuple[str, ...]:
+    """Names of the ready ones."""
+    return READY.names
+
+
+def open_protocol(name_or_path: str | Path) -> Protocol:
+    """A ready protocol by name, or a protocol document by the path of its file."""
+    return READY.open(name_or_path)

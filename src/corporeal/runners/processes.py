@@ -17,14 +17,14 @@ from typing import Any
 
 from corporeal.runner import (
     Batch,
-    Done,
+    Result,
     Runner,
     RunnerError,
-    Task,
     Work,
+    WorkItem,
     answer,
     batches,
-    lost,
+    failed,
     packed_error,
     unpacked,
 )
@@ -40,7 +40,7 @@ class Member:
 
     process: SpawnProcess
     pipe: Connection
-    waiting: deque[Task] = field(default_factory=deque)
+    waiting: deque[WorkItem] = field(default_factory=deque)
     ready: bool = False
 
     def give(self, batch: Batch) -> None:
@@ -76,7 +76,7 @@ class Pool:
             self._hire()
             self.members[-1].give(batch)
 
-    def results(self) -> Iterator[Done[Any]]:
+    def results(self) -> Iterator[Result[Any]]:
         """Everything that is done, until nothing is left."""
         while self.members:
             heard = wait([member.pipe for member in self.members])
@@ -117,7 +117,7 @@ class Pool:
     def _next(self) -> Batch | None:
         return self.again.popleft() if self.again else next(self.coming, None)
 
-    def _listen(self, member: Member) -> Iterator[Done[Any]]:
+    def _listen(self, member: Member) -> Iterator[Result[Any]]:
         try:
             said = member.pipe.recv_bytes()
         except (EOFError, ConnectionResetError):
@@ -140,7 +140,7 @@ class Pool:
         self.members.remove(member)
         member.ended()
 
-    def _replace(self, member: Member) -> Iterator[Done[Any]]:
+    def _replace(self, member: Member) -> Iterator[Result[Any]]:
         """Only the item that a lost worker was at is blamed; the rest of its batch goes on."""
         self.members.remove(member)
         reason = member.ended()
@@ -150,7 +150,7 @@ class Pool:
         else:
             blamed, *others = member.waiting
             if blamed.attempts > self.work.retries:
-                yield lost(blamed, reason)
+                yield failed(blamed, reason)
             else:
                 others.insert(0, replace(blamed, attempts=blamed.attempts + 1))
             if others:
@@ -184,7 +184,7 @@ def _serve(pipe: Connection, work: Work) -> None:
                 pipe.send_bytes(answer(work, state, task))
 
 
-def run(work: Work, items: Iterable[Any], jobs: int) -> Generator[Done[Any], None, None]:
+def run(work: Work, items: Iterable[Any], jobs: int) -> Generator[Result[Any], None, None]:
     """Share the items among `jobs` processes; one job, or one item, needs none."""
     if jobs == 1 or operator.length_hint(items, jobs) < 2:
         yield from serial.run(work, items)

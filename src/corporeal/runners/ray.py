@@ -15,12 +15,12 @@ from typing import Any
 from corporeal.errors import MissingExtraError
 from corporeal.runner import (
     Batch,
-    Done,
+    Result,
     Runner,
     Work,
     answer,
     batches,
-    lost,
+    failed,
     packed_error,
     unpacked,
 )
@@ -105,7 +105,7 @@ class Flight:
         for batch in islice(self.coming, max(0, most - len(self.waiting))):
             self.waiting[self.serve.remote(self.run_id, self.work, batch)] = batch
 
-    def land(self) -> Iterator[Done[Any]]:
+    def land(self) -> Iterator[Result[Any]]:
         """What the next task to come back has done."""
         (reference, *_), _ = self.ray.wait(list(self.waiting))
         batch = self.waiting.pop(reference)
@@ -117,11 +117,11 @@ class Flight:
         else:
             yield from map(unpacked, answers)
 
-    def _blame(self, batch: Batch, reason: str) -> Iterator[Done[Any]]:
+    def _blame(self, batch: Batch, reason: str) -> Iterator[Result[Any]]:
         """Ray has tried again already. Of several items each gets a task, so one is blamed."""
         tried = [replace(task, attempts=task.attempts + self.retries) for task in batch]
         if len(tried) == 1:
-            yield lost(tried[0], reason)
+            yield failed(tried[0], reason)
             return
         alone = ((replace(task, attempts=task.attempts + 1),) for task in tried)
         self.coming = chain(alone, self.coming)
@@ -132,7 +132,7 @@ class Flight:
             self.ray.cancel(reference, force=True)
 
 
-def run(work: Work, items: Iterable[Any], jobs: int) -> Generator[Done[Any], None, None]:
+def run(work: Work, items: Iterable[Any], jobs: int) -> Generator[Result[Any], None, None]:
     """Share the items among the CPUs of a cluster; `jobs` counts where one is started here."""
     ray = _library()
     with _cluster(ray, jobs, work.retries) as cpus:

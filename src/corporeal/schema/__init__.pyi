@@ -1,9 +1,10 @@
 from . import document as document
 from . import markup as markup
+from . import roles as roles
 from . import stream as stream
 from .document import Document as Document
 from .document import Part as Part
-from .library import open_schema as open_schema
-from .library import rig_names as rig_names
 from .schema import Schema as Schema
+from .schema import open_schema as open_schema
+from .schema import rig_names as rig_names
 from .stream import Stream as Stream

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
 from corporeal.errors import UnknownNameError
-from corporeal.schema.document import Document, Name
+from corporeal.schema.document import Document, Library, Name
 from corporeal.schema.stream import Stream
 
 # What an episode without a hole in its metadata says about itself.
@@ -70,3 +71,16 @@ class Schema(Document):
         """The same schema for one robot: `joints` replaced by its actuated joints."""
         streams = tuple(stream.resolve(joint_names, sliding) for stream in self.streams)
         return self.model_copy(update={"streams": streams})
+
+
+RIGS = Library(Schema, "corporeal.schema", "rigs")
+
+
+def rig_names() -> tuple[str, ...]:
+    """Names of the ready ones."""
+    return RIGS.names
+
+
+def open_schema(name_or_path: str | Path) -> Schema:
+    """A ready schema by name, or a schema document by the path of its file."""
+    return RIGS.open(name_or_path)

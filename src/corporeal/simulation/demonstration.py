@@ -11,8 +11,8 @@ from corporeal.geometry import Array
 from corporeal.simulation.balance import Balance, standing_start
 from corporeal.simulation.demonstrator import Demonstrator, FallenError
 from corporeal.simulation.physics import TICK_S, Physics
-from corporeal.simulation.run import Outcome, Run
-from corporeal.simulation.task import Task, instruction, tasks
+from corporeal.simulation.run import RunOutcome, SimulatedRun
+from corporeal.simulation.task import SimulatedTask, instruction, tasks
 from corporeal.simulation.trace import Trace, events, trace
 from corporeal.simulation.variation import FIXED, Ranges, Variation, vary
 from corporeal.simulation.walking import WalkingPolicy
@@ -32,7 +32,7 @@ def simulate(
     fault: str | None = None,
     randomise: bool | Ranges = True,
     policy: Path | None = None,
-) -> Run:
+) -> SimulatedRun:
     """Perform a task once in physics; the same arguments give the same run.
 
     `style` names how the operator moves (drawn when None), `fault` what is made to go wrong.
@@ -51,7 +51,9 @@ def simulate(
     return perform(task, plan, variation, policy=policy)
 
 
-def perform(name: str, task: Task, variation: Variation, *, policy: Path | None = None) -> Run:
+def perform(
+    name: str, task: SimulatedTask, variation: Variation, *, policy: Path | None = None
+) -> SimulatedRun:
     """Perform a task in the world of a variation."""
     if task.needs_policy and policy is None:
         raise CorporealError(
@@ -69,11 +71,11 @@ def perform(name: str, task: Task, variation: Variation, *, policy: Path | None 
     course = trace(world, physics.log, start_s=BEFORE_S, end_s=end_s)
     outcome = task.judge(course)
     if outcome.success and not end_s - BEFORE_S <= task.duration_s[1]:
-        outcome = Outcome(False, "timeout", outcome.measures)
+        outcome = RunOutcome(False, "timeout", outcome.measures)
     return _run(name, instruction(task, variation, variation.seed), physics, outcome, course)
 
 
-def _carry_out(task: Task, operator: Demonstrator) -> float:
+def _carry_out(task: SimulatedTask, operator: Demonstrator) -> float:
     physics = operator.physics
     try:
         operator.hold(BEFORE_S)
@@ -90,11 +92,13 @@ def _carry_out(task: Task, operator: Demonstrator) -> float:
     return end_s
 
 
-def _run(name: str, text: str, physics: Physics, outcome: Outcome, course: Trace) -> Run:
+def _run(
+    name: str, text: str, physics: Physics, outcome: RunOutcome, course: Trace
+) -> SimulatedRun:
     log, world = physics.log, physics.world
     qpos = np.array(log.qpos)
     openings: Array = 2.0 * qpos[:, world.gripper_qpos]
-    return Run(
+    return SimulatedRun(
         world=world,
         task=name,
         instruction=text,

@@ -8,7 +8,7 @@ from corporeal.geometry import Array
 from corporeal.simulation.arm_motion import HandPose, hand_rotation
 from corporeal.simulation.demonstrator import Demonstrator
 from corporeal.simulation.gripper import OPENING_M
-from corporeal.simulation.variation import Thing
+from corporeal.simulation.variation import SceneObject
 
 # How the fingers point for each approach, and how they point while an object is carried.
 PITCH_RAD = {"top": 0.6, "side": 0.2}
@@ -20,7 +20,7 @@ UP = np.array([0.0, 0.0, 1.0])
 
 
 def grasp_pose(
-    thing: Thing, position: Array, side: str, approach: str, *, up_m: float | None = None
+    thing: SceneObject, position: Array, side: str, approach: str, *, up_m: float | None = None
 ) -> HandPose:
     """Where a hand takes an object whose centre is at `position` (3,), `up_m` above it."""
     sign = 1.0 if side == "left" else -1.0
@@ -121,7 +121,7 @@ def _above(operator: Demonstrator, side: str, goal: Array, raised: HandPose) -> 
 
 
 def _corrected(
-    operator: Demonstrator, side: str, goal: Array, left_m: float, thing: Thing
+    operator: Demonstrator, side: str, goal: Array, left_m: float, thing: SceneObject
 ) -> HandPose:
     """The hand that has the object `left_m` above its place, by what the eye sees now."""
     now, held = operator.goals[side], operator.object_position()

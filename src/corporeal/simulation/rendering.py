@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from corporeal.embodiment.engines import import_mujoco
 from corporeal.errors import CorporealError, UnknownNameError
-from corporeal.simulation.run import Run
+from corporeal.simulation.run import SimulatedRun
 from corporeal.simulation.sensor import DepthNoise, PictureNoise, stream_rng
 from corporeal.simulation.trajectory import Trajectory
 
@@ -35,13 +35,13 @@ class CameraError(CorporealError):
     """Pictures cannot be drawn on this machine."""
 
 
-class Cameras:
+class SimulatedCameras:
     """Draws pictures of one size at any instant of a run; one OpenGL context, reused.
 
     A resource: use it with `with`, or call `close`. `seed` decides the grain of the pictures.
     """
 
-    def __init__(self, run: Run, *, size: tuple[int, int] = SIZE, seed: int = 0) -> None:
+    def __init__(self, run: SimulatedRun, *, size: tuple[int, int] = SIZE, seed: int = 0) -> None:
         self._mujoco = import_mujoco()
         self.size = size
         # A copy: the quality of drawing is ours to set, the world's model is not.

@@ -17,14 +17,14 @@ from math import pi, radians, sqrt
 
 from corporeal.schema import roles
 from corporeal.simulation.sensor import (
-    Clock,
     ClockSpread,
     DepthNoise,
-    Latency,
     Noise,
     PictureNoise,
     RangeNoise,
     Sensor,
+    SensorClock,
+    SensorLatency,
 )
 
 GRAVITY = 9.80665
@@ -45,12 +45,12 @@ CLOCKS: dict[str, ClockSpread] = {
     "lidar": ClockSpread((60.0, 3600.0), 20.0),
 }
 
-_BUS = Latency(0.0012, 0.0003)
-_USB_SERIAL = Latency(0.006, 0.0015)
-_ROOM_CAMERA = Latency(0.055, 0.008)
-_TRACKER = Latency(0.005, 0.0005)
-_LASER = Latency(0.015, 0.002)
-_OPERATOR = Latency(0.003, 0.001)
+_BUS = SensorLatency(0.0012, 0.0003)
+_USB_SERIAL = SensorLatency(0.006, 0.0015)
+_ROOM_CAMERA = SensorLatency(0.055, 0.008)
+_TRACKER = SensorLatency(0.005, 0.0005)
+_LASER = SensorLatency(0.015, 0.002)
+_OPERATOR = SensorLatency(0.003, 0.001)
 
 _LOOP_S = 50e-6
 
@@ -85,7 +85,7 @@ def _robot(name: str, rate_hz: float, noise: Noise, *, packet: str = "") -> Sens
 
 def _head(name: str, noise: PictureNoise | DepthNoise, *, packet: str = "") -> Sensor:
     path = f"observations/{name}"
-    return Sensor(path, "head_camera", 30, Latency(0.040, 0.004), noise, packet=packet)
+    return Sensor(path, "head_camera", 30, SensorLatency(0.040, 0.004), noise, packet=packet)
 
 
 def _command(name: str) -> Sensor:
@@ -109,7 +109,7 @@ _SENSORS = (
            packet=_JOINTS),
     _robot("pelvis_imu", 200, _imu(175, 0.014)),
     Sensor(
-        "observations/head_imu", "head_camera", 200, Latency(0.004, 0.001), _imu(150, 0.014),
+        "observations/head_imu", "head_camera", 200, SensorLatency(0.004, 0.001), _imu(150, 0.014),
         wander_s=_LOOP_S,
     ),
     _robot("left_wrist_wrench", 200, _WRIST),
@@ -140,7 +140,7 @@ SENSORS: dict[str, Sensor] = {sensor.path: sensor for sensor in _SENSORS}
 TEXT = ("observations/instruction", "debug/outcome")
 
 
-def clocks(seed: int) -> dict[str, Clock]:
+def clocks(seed: int) -> dict[str, SensorClock]:
     """The true clocks of all devices, by name: what an estimate is to be held against."""
     return {name: spread.draw(name, seed) for name, spread in CLOCKS.items()}
 

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from corporeal.simulation.variation import COLOURS, Colour, Thing, Variation
+from corporeal.simulation.variation import COLOURS, Colour, SceneObject, Variation
 
 Element = ElementTree.Element
 
@@ -120,7 +120,7 @@ def _add_goal(world: Element, variation: Variation) -> None:
         mark.set(key, value)
 
 
-def _add_thing(world: Element, thing: Thing) -> None:
+def _add_thing(world: Element, thing: SceneObject) -> None:
     turn = (cos(thing.yaw_rad / 2), 0.0, 0.0, sin(thing.yaw_rad / 2))
     place = {"pos": _text(*thing.position), "quat": _text(*turn)}
     body = ElementTree.SubElement(world, "body", {"name": thing.name, **place})
@@ -144,7 +144,7 @@ def _add_thing(world: Element, thing: Thing) -> None:
         _set_contact(geom, thing, thing.mass_kg if number == 0 else 0.03)
 
 
-def _set_contact(geom: Element, thing: Thing, mass_kg: float) -> None:
+def _set_contact(geom: Element, thing: SceneObject, mass_kg: float) -> None:
     # The object decides the friction of its contacts, so that a slippery one is slippery.
     rolling = 0.002 if thing.shape == "ball" else 0.0005
     fields = {

@@ -24,7 +24,7 @@ class Event:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunOutcome:
     """How the demonstration ended, from the simulator's state: the ground truth.
 
     `failure` is None for a success, else one of missed_grasp, slip, drop, collision, fall,
@@ -54,7 +54,7 @@ class Touch:
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class SimulatedRun:
     """One demonstration in physics, logged every `step_s`.
 
     Arrays have one row per logged step: `qpos`, `qvel`, `qacc` in MuJoCo's order, `sensordata` as
@@ -78,7 +78,7 @@ class Run:
     base_velocity_target: Array
     touch: Touch
     events: tuple[Event, ...]
-    outcome: Outcome
+    outcome: RunOutcome
     variation: dict[str, Any]
 
     @property

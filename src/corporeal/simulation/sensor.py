@@ -14,7 +14,7 @@ Instants = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Clock:
+class SensorClock:
     """A device's own clock: at true time t it shows t + offset_ns + drift_ppm * 1e-6 * t."""
 
     name: str
@@ -44,15 +44,15 @@ class ClockSpread:
     offset_s: tuple[float, float] = (0.0, 0.0)
     drift_ppm: float = 0.0
 
-    def draw(self, name: str, seed: int) -> Clock:
+    def draw(self, name: str, seed: int) -> SensorClock:
         """One such clock; the same for the same name and seed."""
         rng = stream_rng(seed, "clock", name)
         offset_ns = round(rng.uniform(*self.offset_s) * SECOND_NS)
-        return Clock(name, offset_ns, float(rng.uniform(-self.drift_ppm, self.drift_ppm)))
+        return SensorClock(name, offset_ns, float(rng.uniform(-self.drift_ppm, self.drift_ppm)))
 
 
 @dataclass(frozen=True)
-class Latency:
+class SensorLatency:
     """From capture to arrival at the host: a floor and a tail, with this mean and deviation."""
 
     mean_s: float = 0.0
@@ -146,7 +146,7 @@ class Sensor:
     path: str
     clock: str
     rate_hz: float
-    latency: Latency = Latency()
+    latency: SensorLatency = SensorLatency()
     noise: Noise | PictureNoise | DepthNoise | RangeNoise | None = None
     drop: float = 0.0
     wander_s: float = 0.0
@@ -162,7 +162,9 @@ class Schedule:
     arrival_ns: Instants
 
 
-def schedule(sensor: Sensor, clock: Clock, *, seed: int, start_ns: int, end_ns: int) -> Schedule:
+def schedule(
+    sensor: Sensor, clock: SensorClock, *, seed: int, start_ns: int, end_ns: int
+) -> Schedule:
     """The samples of a sensor between two true times, on the even grid of its own clock.
 
     A channel delivers in order: a sample never overtakes the one before it.

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from corporeal.registry import plugins
 from corporeal.simulation.demonstrator import Demonstrator
-from corporeal.simulation.run import Outcome
+from corporeal.simulation.run import RunOutcome
 from corporeal.simulation.trace import Trace
-from corporeal.simulation.variation import Layout, Variation
+from corporeal.simulation.variation import SceneLayout, Variation
 
 
 @dataclass(frozen=True)
-class Task:
+class SimulatedTask:
     """One task of the simulated humanoid.
 
     `perform` moves the operator, `judge` tells the outcome from what was logged alone.
@@ -22,20 +22,20 @@ class Task:
     """
 
     perform: Callable[[Demonstrator], None]
-    judge: Callable[[Trace], Outcome]
+    judge: Callable[[Trace], RunOutcome]
     instructions: tuple[str, ...]
-    layout: Layout
+    layout: SceneLayout
     duration_s: tuple[float, float] = (5.0, 60.0)
     needs_policy: bool = False
     faults: tuple[str, ...] = ("fall",)
 
 
-def tasks() -> dict[str, Task]:
+def tasks() -> dict[str, SimulatedTask]:
     """Every task by name."""
-    return plugins("corporeal.simulation.tasks", "TASK", Task)
+    return plugins("corporeal.simulation.tasks", "TASK", SimulatedTask)
 
 
-def instruction(task: Task, variation: Variation, number: int) -> str:
+def instruction(task: SimulatedTask, variation: Variation, number: int) -> str:
     """The sentence the operator was given; `number` picks the wording."""
     first = variation.things[0] if variation.things else None
     return task.instructions[number % len(task.instructions)].format(

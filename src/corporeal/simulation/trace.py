@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from corporeal.geometry import Array, matrix_from_quaternion
 from corporeal.simulation.demonstrator import BUMP_N, FALLEN_M
 from corporeal.simulation.gripper import SIDES
-from corporeal.simulation.physics import ROWS_PER_TICK, Log
-from corporeal.simulation.run import Event, Outcome
+from corporeal.simulation.physics import ROWS_PER_TICK, PhysicsLog
+from corporeal.simulation.run import Event, RunOutcome
 from corporeal.simulation.world import World
 
 Flags = NDArray[np.bool_]
@@ -69,7 +69,7 @@ class Trace:
         }
 
 
-def trace(world: World, log: Log, *, start_s: float, end_s: float) -> Trace:
+def trace(world: World, log: PhysicsLog, *, start_s: float, end_s: float) -> Trace:
     """The ground truth of a log."""
     rows = slice(ROWS_PER_TICK - 1, None, ROWS_PER_TICK)
     qpos = np.array(log.qpos[rows])
@@ -118,12 +118,12 @@ def how_lost(course: Trace) -> str | None:
     return "drop" if float(opened.max()) > 0.005 else "slip"
 
 
-def stumble(course: Trace) -> Outcome | None:
+def stumble(course: Trace) -> RunOutcome | None:
     """The outcome of a run that ended on the floor or against something, else None."""
     if course.fallen:
-        return Outcome(False, "fall", course.measures)
+        return RunOutcome(False, "fall", course.measures)
     if course.collided:
-        return Outcome(False, "collision", course.measures)
+        return RunOutcome(False, "collision", course.measures)
     return None
 
 

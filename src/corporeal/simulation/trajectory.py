@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from corporeal.embodiment.engines import import_mujoco
 from corporeal.geometry import Array, slerp
-from corporeal.simulation.run import Run
+from corporeal.simulation.run import SimulatedRun
 
 
 class Trajectory:
     """A run between its steps: numbers are blended, quaternions turned, commands held."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: SimulatedRun) -> None:
         self.run = run
 
     def blend(self, values: Array, time_s: Array) -> Array:

@@ -9,7 +9,37 @@ from typing import Any
 import numpy as np
 
 from corporeal.errors import CorporealError, UnknownNameError
-from corporeal.simulation.style import STYLES, Style
+
+
+@dataclass(frozen=True)
+class Style:
+    """How an operator moves; `skill` 0..1 is the known rank for quality scores.
+
+    `speed` multiplies that of the task, `tremor_m` is the size of the shake of the hand,
+    `pause` the chance of stopping before a motion, `overshoot` the part of a motion that goes
+    too far and is taken back, `aim_m` the spread of where the hand goes, `jerk` how much of the
+    smooth start and stop is lost.
+    """
+
+    skill: float
+    speed: float = 1.0
+    tremor_m: float = 0.0
+    pause: float = 0.0
+    overshoot: float = 0.0
+    aim_m: float = 0.0
+    jerk: float = 0.0
+
+
+STYLES: dict[str, Style] = {
+    "careful": Style(0.95, speed=0.8, aim_m=0.001),
+    "steady": Style(0.85, speed=1.0, aim_m=0.002),
+    "hesitant": Style(0.55, speed=0.85, tremor_m=0.001, pause=0.6, aim_m=0.003),
+    "hasty": Style(0.40, speed=1.4, tremor_m=0.001, overshoot=0.10, aim_m=0.004, jerk=0.3),
+    "jerky": Style(
+        0.20, speed=1.1, tremor_m=0.003, pause=0.3, overshoot=0.12, aim_m=0.004, jerk=0.7
+    ),
+}
+
 
 Span = tuple[float, float]
 Point = tuple[float, float, float]
@@ -63,7 +93,7 @@ WIDE = Ranges((0.1, 10.0), (0.1, 2.0), (0.3, 1.6), (-0.8, 0.8), (0.0, 1.0))
 
 
 @dataclass(frozen=True)
-class Thing:
+class SceneObject:
     """An object that can be moved: `size` is its full extents (m), `position` its centre at rest.
 
     A cylinder's size is (diameter, diameter, height), a ball's has three equal numbers. A crate
@@ -81,7 +111,7 @@ class Thing:
 
 
 @dataclass(frozen=True)
-class Layout:
+class SceneLayout:
     """What a task needs to stand in the room, as ranges to draw from."""
 
     table: bool = True
@@ -114,7 +144,7 @@ class Variation:
     hand: str
     approach: str
     speed: float
-    things: tuple[Thing, ...]
+    things: tuple[SceneObject, ...]
     goal: Point
     mark: bool
     table_height_m: float | None
@@ -138,7 +168,7 @@ class Variation:
 
 
 def vary(
-    layout: Layout,
+    layout: SceneLayout,
     seed: int,
     *,
     style: str | None = None,
@@ -180,8 +210,8 @@ def vary(
 
 
 def _things(
-    layout: Layout, rng: np.random.Generator, ranges: Ranges, hand: str, height: float | None
-) -> tuple[Thing, ...]:
+    layout: SceneLayout, rng: np.random.Generator, ranges: Ranges, hand: str, height: float | None
+) -> tuple[SceneObject, ...]:
     top = height or 0.0
     side = 1.0 if hand == "left" else -1.0
     colours = [str(name) for name in rng.permutation(list(COLOURS))]
@@ -191,7 +221,7 @@ def _things(
     size = _size(shape, layout, rng)
     place = (rng.uniform(*layout.ahead_m), side * rng.uniform(*layout.aside_m))
     things = [
-        Thing(
+        SceneObject(
             "object", shape, size, (float(place[0]), float(place[1]), top + size[2] / 2),
             (0.0 if shape == "crate" else -0.3 * side) + float(rng.uniform(*layout.yaw_rad)),
             colours[0],
@@ -203,7 +233,7 @@ def _things(
         extent = float(rng.uniform(0.05, 0.08))
         where = (float(rng.uniform(0.56, 0.68)), float(rng.uniform(-0.45, 0.45)), top + extent / 2)
         things.append(
-            Thing(
+            SceneObject(
                 f"distractor_{number}",
                 kind,
                 (extent,) * 3,
@@ -217,7 +247,7 @@ def _things(
     return tuple(things)
 
 
-def _size(shape: str, layout: Layout, rng: np.random.Generator) -> Point:
+def _size(shape: str, layout: SceneLayout, rng: np.random.Generator) -> Point:
     width = float(rng.uniform(*layout.width_m))
     height = float(rng.uniform(*layout.height_m))
     if shape == "ball":
@@ -228,9 +258,9 @@ def _size(shape: str, layout: Layout, rng: np.random.Generator) -> Point:
 
 
 def _goal(
-    layout: Layout,
+    layout: SceneLayout,
     rng: np.random.Generator,
-    things: tuple[Thing, ...],
+    things: tuple[SceneObject, ...],
     hand: str,
     height: float | None,
 ) -> Point:

@@ -10,7 +10,7 @@ import pytest
 from tests.exchange.small_sets import tables_of, write_episodes, write_with
 
 from corporeal.episode import Episode
-from corporeal.episode.file import verify
+from corporeal.episode.overview import verify
 from corporeal.episode.recording import Footage, Recording
 from corporeal.errors import WriteError
 from corporeal.exchange.conversion import export

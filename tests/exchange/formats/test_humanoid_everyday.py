@@ -14,7 +14,7 @@ from tests.exchange.steps.test_point_cloud import pcd
 
 from corporeal.embodiment import open_robot
 from corporeal.episode import Episode
-from corporeal.episode.file import verify
+from corporeal.episode.overview import verify
 from corporeal.errors import EpisodeError
 from corporeal.exchange.episode_file import write_recording
 from corporeal.exchange.format import open_dataset

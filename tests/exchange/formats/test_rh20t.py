@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from corporeal.episode import Episode
-from corporeal.episode.file import verify
+from corporeal.episode.overview import verify
 from corporeal.episode.recording import Footage
 from corporeal.errors import EpisodeError
 from corporeal.exchange.episode_file import write_recording

@@ -12,7 +12,7 @@ from PIL import Image
 
 from corporeal.embodiment import open_robot
 from corporeal.episode import Episode
-from corporeal.episode.file import verify
+from corporeal.episode.overview import verify
 from corporeal.episode.recording import Stills
 from corporeal.errors import EpisodeError
 from corporeal.exchange.episode_file import write_recording

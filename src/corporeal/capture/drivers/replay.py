@@ -22,13 +22,13 @@ from corporeal.units import SECOND_NS
 _AT_ONCE = {"array": 512, "text": 64, "points": 8, "depth": 8, "video": 8}
 
 
-class Options(BagOptions):
+class ReplayOptions(BagOptions):
     """What to publish, and how fast."""
 
     speed: float = Field(default=1.0, ge=0, le=1000, description="0: as fast as it is taken")
 
 
-def describe(options: Options) -> Rig:
+def describe(options: ReplayOptions) -> Rig:
     """The streams of the file: an episode's from its header alone, a bag's from a survey."""
     if _kind(options.path) == "bag":
         return bag_driver.describe(options)
@@ -48,7 +48,7 @@ def describe(options: Options) -> Rig:
         )
 
 
-def read(options: Options) -> Iterator[Sample | Mark]:
+def read(options: ReplayOptions) -> Iterator[Sample | Mark]:
     """The samples, their stamps moved so that the first arrives now.
 
     What was apart stays apart by as much, whatever the speed: only the delivery is faster.
@@ -107,4 +107,4 @@ def _lane(reader: StreamReader, epoch_ns: int) -> Iterator[tuple[int, str, int, 
             yield latest, name, number, name, stamp, value
 
 
-DRIVER = Driver(Options, describe, read)
+DRIVER = Driver(ReplayOptions, describe, read)

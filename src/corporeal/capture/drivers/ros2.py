@@ -11,15 +11,15 @@ from typing import Any, Literal
 from pydantic import Field
 
 from corporeal.capture.clock import HostClock
-from corporeal.capture.dds import LOOPBACK, DomainId, Interface, Link, Quality, Wire
+from corporeal.capture.dds import LOOPBACK, DdsLink, DomainId, Interface, Quality, Wire
 from corporeal.capture.driver import ROBOT_CLOCK, Driver, DriverError, Mark, Rig, Sample
 from corporeal.capture.ros.idl import dds_topic, dds_type, ros_topic, ros_type_name
 from corporeal.capture.ros.mapper import Mapper, open_message
 from corporeal.capture.ros.message import NotMappedError
 from corporeal.capture.ros.message_type import decoder, public_fields
-from corporeal.capture.ros.node import Node
-from corporeal.capture.ros.stream import PROBLEMS, Fit, Key, Lane, fit_lanes, rig_schema
-from corporeal.capture.ros.topic import Renaming, Topic, TopicList, known_pieces, parse_topic
+from corporeal.capture.ros.node import RosNode
+from corporeal.capture.ros.stream import PROBLEMS, Key, StreamFit, TopicLane, fit_lanes, rig_schema
+from corporeal.capture.ros.topic import Renaming, RosTopic, TopicList, known_pieces, parse_topic
 from corporeal.embodiment import open_robot
 from corporeal.schema import Part
 
@@ -29,7 +29,7 @@ _SLICE_S = 0.1
 _ENOUGH = 20
 
 
-class Options(Part):
+class Ros2Options(Part):
     """Where to listen, and for what."""
 
     topics: TopicList = Field(
@@ -49,7 +49,7 @@ class Options(Part):
     )
 
 
-def describe(options: Options) -> Rig:
+def describe(options: Ros2Options) -> Rig:
     """The streams; the network is only listened to for what types and options do not tell."""
     topics, fits, problems = _plan(options.model_dump_json())
     robot = open_robot(options.robot) if options.robot is not None else None
@@ -61,7 +61,7 @@ def describe(options: Options) -> Rig:
     return Rig(schema, robot, sources=sources, problems=problems)
 
 
-def read(options: Options) -> Iterator[Sample | Mark]:
+def read(options: Ros2Options) -> Iterator[Sample | Mark]:
     """Samples as they arrive; a publisher that falls silent is waited for.
 
     A message is stamped by its header, or where that is empty by the time its sender put on it.
@@ -90,21 +90,23 @@ def _name(wire: Wire) -> str:
     return ros_topic(wire.topic) or wire.topic
 
 
-def _open(options: Options, topics: dict[str, str]) -> Link | Node:
+def _open(options: Ros2Options, topics: dict[str, str]) -> DdsLink | RosNode:
     if options.route == "rclpy":
-        return Node(topics, domain=options.domain, quality=options.quality)
+        return RosNode(topics, domain=options.domain, quality=options.quality)
     types = {dds_topic(name): dds_type(kind) for name, kind in topics.items()}
-    return Link(types, domain=options.domain, interface=options.interface, quality=options.quality)
+    return DdsLink(
+        types, domain=options.domain, interface=options.interface, quality=options.quality
+    )
 
 
 @lru_cache(maxsize=8)
-def _plan(text: str) -> tuple[dict[str, str], dict[Key, Fit], tuple[str, ...]]:
+def _plan(text: str) -> tuple[dict[str, str], dict[Key, StreamFit], tuple[str, ...]]:
     """Topics with their types, the streams for them, and problems; for describe and read alike."""
-    options = Options.model_validate_json(text)
+    options = Ros2Options.model_validate_json(text)
     problems: list[str] = []
     asked = _readable(_discovered(options, problems), problems)
     joints = open_robot(options.robot).joint_names if options.robot is not None else ()
-    lanes: dict[Key, Lane] = {}
+    lanes: dict[Key, TopicLane] = {}
     known = {topic.name: known_pieces(topic, joints) for topic in asked}
     is_stated = len(asked) == len(options.topics) and None not in known.values()
     heard = set() if is_stated else _listen(options, asked, lanes, problems)
@@ -113,7 +115,7 @@ def _plan(text: str) -> tuple[dict[str, str], dict[Key, Fit], tuple[str, ...]]:
             continue
         for piece in known[topic.name] or ():
             key = (topic.name, piece.suffix, piece.variant)
-            lanes.setdefault(key, Lane(key)).add(piece, 0)
+            lanes.setdefault(key, TopicLane(key)).add(piece, 0)
         if known[topic.name] is None:
             problems.append(
                 f"Topic {topic.name}: silent for {options.listen_s:g} s, so that its shape is "
@@ -131,7 +133,7 @@ def _plan(text: str) -> tuple[dict[str, str], dict[Key, Fit], tuple[str, ...]]:
     return types, fits, (*problems, *unfit)
 
 
-def _discovered(options: Options, problems: list[str]) -> list[Topic]:
+def _discovered(options: Ros2Options, problems: list[str]) -> list[RosTopic]:
     """The topics asked for with the types that their publishers announce."""
     asked = [parse_topic(text) for text in options.topics]
     if asked and all(topic.type is not None for topic in asked):
@@ -144,7 +146,7 @@ def _discovered(options: Options, problems: list[str]) -> list[Topic]:
             if heard is not None and message_type is not None:
                 found[heard] = message_type
     if not asked:
-        return [Topic(name, kind) for name, kind in sorted(found.items())]
+        return [RosTopic(name, kind) for name, kind in sorted(found.items())]
     for topic in asked:
         if topic.type is None and topic.name not in found:
             problems.append(
@@ -157,7 +159,7 @@ def _discovered(options: Options, problems: list[str]) -> list[Topic]:
     ]
 
 
-def _readable(topics: list[Topic], problems: list[str]) -> list[Topic]:
+def _readable(topics: list[RosTopic], problems: list[str]) -> list[RosTopic]:
     good = []
     for topic in topics:
         try:
@@ -169,7 +171,7 @@ def _readable(topics: list[Topic], problems: list[str]) -> list[Topic]:
 
 
 def _listen(
-    options: Options, topics: list[Topic], lanes: dict[Key, Lane], problems: list[str]
+    options: Ros2Options, topics: list[RosTopic], lanes: dict[Key, TopicLane], problems: list[str]
 ) -> set[str]:
     """Hear a few messages of each topic to learn their shapes and rates; the topics heard."""
     types = {topic.name: str(topic.type) for topic in topics}
@@ -188,11 +190,11 @@ def _listen(
                     continue
                 for piece in pieces:
                     key = (name, piece.suffix, piece.variant)
-                    lanes.setdefault(key, Lane(key)).add(piece, stamp or wire.sent_ns)
+                    lanes.setdefault(key, TopicLane(key)).add(piece, stamp or wire.sent_ns)
     return {name for name, count in heard.items() if count}
 
 
-def _rated(fit: Fit, rate_hz: float | None) -> Fit:
+def _rated(fit: StreamFit, rate_hz: float | None) -> StreamFit:
     if rate_hz is None or fit.stream.kind == "text" or fit.stream.interpolation == "hold":
         return fit
     return replace(fit, stream=fit.stream.model_copy(update={"rate_hz": rate_hz}))
@@ -203,4 +205,4 @@ def _has_header(message_type: str) -> bool:
     return any(name == "header" for name, _ in entries)
 
 
-DRIVER = Driver(Options, describe, read, is_live=True)
+DRIVER = Driver(Ros2Options, describe, read, is_live=True)

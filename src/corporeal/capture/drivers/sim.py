@@ -18,7 +18,7 @@ from corporeal.errors import UnknownNameError
 from corporeal.schema import Part, Schema, open_schema
 from corporeal.simulation.demonstration import AFTER_S, BEFORE_S, simulate
 from corporeal.simulation.rig import SENSORS, clocks, stream_sources
-from corporeal.simulation.run import Run
+from corporeal.simulation.run import SimulatedRun
 from corporeal.simulation.sensing import SensorSample, sense
 from corporeal.simulation.task import tasks
 from corporeal.units import SECOND_NS
@@ -27,7 +27,7 @@ from corporeal.units import SECOND_NS
 _PAUSE_NS = SECOND_NS // 2
 
 
-class Options(Part):
+class SimulationOptions(Part):
     """What to demonstrate."""
 
     task: str = "pick_place"
@@ -47,7 +47,7 @@ class Options(Part):
     )
 
 
-def describe(options: Options) -> Rig:
+def describe(options: SimulationOptions) -> Rig:
     """The simulated rig; nothing is simulated yet."""
     if options.task not in tasks():
         raise UnknownNameError("task", options.task, tasks())
@@ -76,7 +76,7 @@ def describe(options: Options) -> Rig:
     )
 
 
-def read(options: Options) -> Iterator[Sample | Mark]:
+def read(options: SimulationOptions) -> Iterator[Sample | Mark]:
     """Demonstrations one after the other, on devices whose clocks run on between them."""
     devices = clocks(options.seed)
     begin_ns = time.time_ns()
@@ -127,7 +127,7 @@ def _delayed(items: Iterator[SensorSample], late_ms: Mapping[str, float]) -> Ite
         yield heappop(waiting)[2]
 
 
-def _marks(run: Run, begin_ns: int, length_ns: int) -> list[Mark]:
+def _marks(run: SimulatedRun, begin_ns: int, length_ns: int) -> list[Mark]:
     """The demonstration proper, inside its stillness; the outcome is known when it has ended."""
     start_ns = begin_ns + round(BEFORE_S * SECOND_NS)
     end_ns = begin_ns + max(length_ns - round(AFTER_S * SECOND_NS), round(BEFORE_S * SECOND_NS))
@@ -140,14 +140,14 @@ def _marks(run: Run, begin_ns: int, length_ns: int) -> list[Mark]:
     return [Mark("start", start_ns, facts), Mark("end", end_ns, truth)]
 
 
-def _fault(options: Options, seed: int) -> str | None:
+def _fault(options: SimulationOptions, seed: int) -> str | None:
     rng = np.random.default_rng([seed, 11])
     if rng.random() >= options.fault_share:
         return None
     return options.fault or str(rng.choice(tasks()[options.task].faults))
 
 
-def _schema(options: Options) -> Schema:
+def _schema(options: SimulationOptions) -> Schema:
     schema = open_schema("simulated_humanoid")
     size = (options.height, options.width)
     streams = []
@@ -171,4 +171,4 @@ def _floors() -> dict[str, int]:
     return floors
 
 
-DRIVER = Driver(Options, describe, read)
+DRIVER = Driver(SimulationOptions, describe, read)

@@ -16,7 +16,7 @@ from corporeal.units import SECOND_NS
 _PRE_NS, _POST_NS = round(1.2 * SECOND_NS), round(2.2 * SECOND_NS)
 
 
-class Options(Part):
+class SyntheticOptions(Part):
     """What to make."""
 
     robot: str = "g1"
@@ -28,13 +28,13 @@ class Options(Part):
     realtime: bool = False
 
 
-def describe(options: Options) -> Rig:
+def describe(options: SyntheticOptions) -> Rig:
     """The streams of the benchmark's workload."""
     workload = _workload(options, 0)
     return Rig(workload.schema, workload.embodiment, metadata={"mode": "synthetic"})
 
 
-def read(options: Options) -> Iterator[Sample | Mark]:
+def read(options: SyntheticOptions) -> Iterator[Sample | Mark]:
     """Demonstrations one after the other, each with a lead-in and a lead-out around its marks."""
     begin = time.time_ns()
     for number in range(options.episodes):
@@ -52,7 +52,7 @@ def read(options: Options) -> Iterator[Sample | Mark]:
         begin += round(workload.duration_s * SECOND_NS)
 
 
-def _workload(options: Options, number: int) -> Workload:
+def _workload(options: SyntheticOptions, number: int) -> Workload:
     return Workload(
         open_robot(options.robot),
         duration_s=options.seconds + (_PRE_NS + _POST_NS) / SECOND_NS,
@@ -61,4 +61,4 @@ def _workload(options: Options, number: int) -> Workload:
     )
 
 
-DRIVER = Driver(Options, describe, read)
+DRIVER = Driver(SyntheticOptions, describe, read)

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import Field
 
 from corporeal.capture.clock import HostClock
-from corporeal.capture.dds import LOOPBACK, DomainId, Interface, Link, Wire
+from corporeal.capture.dds import LOOPBACK, DdsLink, DomainId, Interface, Wire
 from corporeal.capture.driver import ROBOT_CLOCK, Driver, DriverError, Mark, Rig, Sample
 from corporeal.capture.ros.stream import rig_schema
 from corporeal.capture.unitree_message import (
@@ -42,7 +42,7 @@ _GAINS = (("joint_stiffness", "kp", "1"), ("joint_damping", "kd", "1"))
 _IMU = ("ax", "ay", "az", "wx", "wy", "wz")
 
 
-class Options(Part):
+class UnitreeDdsOptions(Part):
     """Where the robot is, and what to take of it."""
 
     interface: Interface = Field(default=LOOPBACK, description="network interface, such as eth0")
@@ -56,7 +56,7 @@ class Options(Part):
     )
 
 
-def describe(options: Options) -> Rig:
+def describe(options: UnitreeDdsOptions) -> Rig:
     """The streams; nothing is opened."""
     robot = open_robot(options.robot)
     _motors(robot)
@@ -86,7 +86,7 @@ def describe(options: Options) -> Rig:
     return Rig(robot.resolve(schema), robot, sources=sources)
 
 
-def read(options: Options) -> Iterator[Sample | Mark]:
+def read(options: UnitreeDdsOptions) -> Iterator[Sample | Mark]:
     """Samples as they arrive; a robot that falls silent is waited for.
 
     LowState is stamped by its own tick (milliseconds since the robot started), LowCmd, which has
@@ -98,7 +98,7 @@ def read(options: Options) -> Iterator[Sample | Mark]:
     if options.commands:
         topics[LOW_CMD_TOPIC] = types.LowCmd
     clock, ticks = HostClock(), _Ticks()
-    with Link(topics, domain=options.domain, interface=options.interface) as link:
+    with DdsLink(topics, domain=options.domain, interface=options.interface) as link:
         heard_s = time.monotonic()
         while options.give_up_s is None or time.monotonic() - heard_s < options.give_up_s:
             wires = link.take(_SLICE_S)
@@ -160,14 +160,14 @@ def _motors(robot: Embodiment) -> list[int]:
     return [G1_MOTORS.index(name) for name in robot.joint_names]
 
 
-def _joint_stream(name: str, group: Any, unit: str, options: Options) -> Stream:
+def _joint_stream(name: str, group: Any, unit: str, options: UnitreeDdsOptions) -> Stream:
     return Stream(
         name=name, group=group, shape=("joints",), components="joints", rate_hz=options.rate_hz,
         unit=unit,
     )  # fmt: skip
 
 
-def _extra_streams(options: Options) -> list[Stream]:
+def _extra_streams(options: UnitreeDdsOptions) -> list[Stream]:
     rate = options.rate_hz
     return [
         Stream(
@@ -185,4 +185,4 @@ def _extra_streams(options: Options) -> list[Stream]:
     ]  # fmt: skip
 
 
-DRIVER = Driver(Options, describe, read, is_live=True)
+DRIVER = Driver(UnitreeDdsOptions, describe, read, is_live=True)

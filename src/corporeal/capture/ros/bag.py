@@ -21,7 +21,7 @@ SUFFIXES = (".bag", ".mcap", ".db3")
 
 
 @dataclass(frozen=True, slots=True)
-class Channel:
+class BagChannel:
     """Where messages come from: topic, type, and the definition as the file states it."""
 
     topic: str
@@ -32,10 +32,10 @@ class Channel:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class BagRecord:
     """One message as it lies in the bag; `log_ns` is when the bag's writer received it."""
 
-    channel: Channel
+    channel: BagChannel
     log_ns: int
     data: bytes
 
@@ -138,7 +138,7 @@ def _missing(names: list[str], parts: list[Path], stated: dict[str, Any]) -> lis
     ]
 
 
-def records(bag: Bag, problems: list[str]) -> Iterator[Record]:
+def records(bag: Bag, problems: list[str]) -> Iterator[BagRecord]:
     """Every message in the order of its file; what is found wrong on the way joins `problems`.
 
     A body that is itself packed with zstd, which only metadata.yaml would say, is unpacked.
@@ -152,7 +152,7 @@ def records(bag: Bag, problems: list[str]) -> Iterator[Record]:
             # No CDR message starts so: its first byte is 0.
             if record.channel.encoding == "cdr" and record.data[:4] == _ZSTD:
                 packed[record.channel.topic] += 1
-                record = Record(record.channel, record.log_ns, _unpack(record.data))
+                record = BagRecord(record.channel, record.log_ns, _unpack(record.data))
             yield record
     for topic, number in sorted(packed.items()):
         problems.append(
@@ -176,21 +176,21 @@ def _unpack(data: bytes) -> bytes:
         return data
 
 
-def _read_ros1(path: Path, problems: list[str]) -> Iterator[Record]:
+def _read_ros1(path: Path, problems: list[str]) -> Iterator[BagRecord]:
     from rosbags.rosbag1 import Reader, ReaderError
 
     count = 0
     try:
         with Reader(path) as reader:
             channels = {
-                connection.id: Channel(
+                connection.id: BagChannel(
                     connection.topic, connection.msgtype, connection.msgdef.data, "ros1msg", "ros1"
                 )
                 for connection in reader.connections
             }
             for connection, log_ns, data in reader.messages():
                 count += 1
-                yield Record(channels[connection.id], log_ns, bytes(data))
+                yield BagRecord(channels[connection.id], log_ns, bytes(data))
     except (ReaderError, ValueError, KeyError, AssertionError, EOFError) as error:
         problems.append(_broken(path, "a ROS 1 bag", count, error, "Repair it: rosbag reindex."))
 
@@ -203,7 +203,7 @@ def _broken(path: Path, what: str, count: int, error: Exception, advice: str) ->
     return f"{path.name} breaks off after {count} messages ({reason})."
 
 
-def _read_mcap(path: Path, problems: list[str]) -> Iterator[Record]:
+def _read_mcap(path: Path, problems: list[str]) -> Iterator[BagRecord]:
     from mcap.exceptions import McapError
     from mcap.reader import NonSeekingReader, SeekingReader
 
@@ -226,21 +226,21 @@ def _read_mcap(path: Path, problems: list[str]) -> Iterator[Record]:
         try:
             for schema, channel, message in messages:
                 count += 1
-                yield Record(_mcap_channel(schema, channel), message.log_time, message.data)
+                yield BagRecord(_mcap_channel(schema, channel), message.log_time, message.data)
         except (McapError, ValueError, RuntimeError, EOFError) as error:
             problems.append(_broken(path, "MCAP", count, error, "Repair it: mcap recover."))
 
 
-def _mcap_channel(schema: Any, channel: Any) -> Channel:
+def _mcap_channel(schema: Any, channel: Any) -> BagChannel:
     if schema is None:
-        return Channel(channel.topic, "", "", "", channel.message_encoding)
+        return BagChannel(channel.topic, "", "", "", channel.message_encoding)
     definition = schema.data.decode("utf-8", "replace")
-    return Channel(
+    return BagChannel(
         channel.topic, schema.name, definition, schema.encoding, channel.message_encoding
     )
 
 
-def _read_sqlite(path: Path, problems: list[str]) -> Iterator[Record]:
+def _read_sqlite(path: Path, problems: list[str]) -> Iterator[BagRecord]:
     # Immutable: the file may lie where nothing can be written beside it.
     address = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
     database = sqlite3.connect(address, uri=True)
@@ -252,7 +252,7 @@ def _read_sqlite(path: Path, problems: list[str]) -> Iterator[Record]:
         )
         for topic, log_ns, data in rows:
             count += 1
-            yield Record(channels[topic], int(log_ns), bytes(data))
+            yield BagRecord(channels[topic], int(log_ns), bytes(data))
     except (sqlite3.Error, KeyError, TypeError) as error:
         advice = "Rebuild it: ros2 bag reindex."
         problems.append(_broken(path, "a ROS 2 sqlite bag", count, error, advice))
@@ -260,7 +260,7 @@ def _read_sqlite(path: Path, problems: list[str]) -> Iterator[Record]:
         database.close()
 
 
-def _sqlite_channels(database: sqlite3.Connection) -> dict[int, Channel]:
+def _sqlite_channels(database: sqlite3.Connection) -> dict[int, BagChannel]:
     tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master")}
     definitions: dict[str, tuple[str, str]] = {}
     if "message_definitions" in tables:
@@ -270,6 +270,6 @@ def _sqlite_channels(database: sqlite3.Connection) -> dict[int, Channel]:
         definitions = {kind: (text, language) for kind, language, text in rows}
     topics = database.execute("SELECT id, name, type, serialization_format FROM topics")
     return {
-        number: Channel(name, kind, *definitions.get(kind, ("", "")), encoding)
+        number: BagChannel(name, kind, *definitions.get(kind, ("", "")), encoding)
         for number, name, kind, encoding in topics
     }

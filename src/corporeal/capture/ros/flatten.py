@@ -10,7 +10,13 @@ from typing import Any
 import numpy as np
 
 from corporeal.capture.ros import message as known
-from corporeal.capture.ros.message import NotMappedError, Piece, array_piece, frame_of, text_piece
+from corporeal.capture.ros.message import (
+    MessagePart,
+    NotMappedError,
+    array_piece,
+    frame_of,
+    text_piece,
+)
 from corporeal.capture.ros.picture import compressed_image, image, point_cloud
 
 MAX_NUMBERS = 1 << 20
@@ -45,7 +51,7 @@ _NUMBERS = {
 }  # fmt: skip
 _ARRAYS = {name: dtype for name, dtype in _NUMBERS.items() if name not in ("Bool", "Char")}
 
-CONVERTERS: dict[str, Callable[[Any], list[Piece]]] = {
+CONVERTERS: dict[str, Callable[[Any], list[MessagePart]]] = {
     "sensor_msgs/msg/JointState": known.joint_state,
     "sensor_msgs/msg/Imu": known.imu,
     "sensor_msgs/msg/Image": image,
@@ -70,7 +76,7 @@ CONVERTERS: dict[str, Callable[[Any], list[Piece]]] = {
 }  # fmt: skip
 
 
-def pieces_of(message: Any, message_type: str) -> list[Piece]:
+def pieces_of(message: Any, message_type: str) -> list[MessagePart]:
     """Everything a message holds; NotMappedError says why it cannot be held."""
     convert = CONVERTERS.get(message_type)
     return flatten(message, message_type) if convert is None else convert(message)
@@ -85,7 +91,7 @@ class _Leaves:
     count: int = 0
 
 
-def flatten(message: Any, message_type: str) -> list[Piece]:
+def flatten(message: Any, message_type: str) -> list[MessagePart]:
     """All numbers in the order of the definition as one array; all strings as one JSON text.
 
     The text is on_change: a name repeated in every message is stored once. A list called `name`
@@ -166,7 +172,7 @@ def _add(
     leaves.units.extend([unit] * value.size)
 
 
-def _numbers(leaves: _Leaves, frame: str | None) -> Piece:
+def _numbers(leaves: _Leaves, frame: str | None) -> MessagePart:
     kinds = {value.dtype.kind for value in leaves.values}
     if "O" in kinds:
         raise NotMappedError("a whole number beyond 64 bits")

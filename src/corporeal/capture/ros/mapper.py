@@ -9,14 +9,16 @@ import numpy as np
 
 from corporeal.capture.driver import Sample
 from corporeal.capture.ros.flatten import pieces_of
-from corporeal.capture.ros.message import NotMappedError, Piece, stamp_ns
+from corporeal.capture.ros.message import MessagePart, NotMappedError, stamp_ns
 from corporeal.capture.ros.message_type import Decode, normal_type
-from corporeal.capture.ros.stream import PROBLEMS, Fit, Key
+from corporeal.capture.ros.stream import PROBLEMS, Key, StreamFit
 
 _MAX_COMPLAINTS = 1000
 
 
-def open_message(decode: Decode, data: bytes, message_type: str) -> tuple[int | None, list[Piece]]:
+def open_message(
+    decode: Decode, data: bytes, message_type: str
+) -> tuple[int | None, list[MessagePart]]:
     """The stamp and the pieces of a message; NotMappedError when it cannot be read."""
     message = decode(data)
     pieces = pieces_of(message, normal_type(message_type))
@@ -29,7 +31,7 @@ def open_message(decode: Decode, data: bytes, message_type: str) -> tuple[int | 
 class Mapper:
     """Remembers what was last said, so that what only repeats is not said again."""
 
-    def __init__(self, fits: Mapping[Key, Fit]) -> None:
+    def __init__(self, fits: Mapping[Key, StreamFit]) -> None:
         self._fits = fits
         self._last: dict[Key, Any] = {}
         self._said: set[tuple[str, str]] = set()
@@ -38,7 +40,7 @@ class Mapper:
         self,
         topic: str,
         arrival_ns: int,
-        opened: Callable[[], tuple[int | None, list[Piece]]],
+        opened: Callable[[], tuple[int | None, list[MessagePart]]],
         stamp: Callable[[int | None], int],
     ) -> Iterator[Sample]:
         """The samples of one message, or one sample of text that says why there are none."""
@@ -52,7 +54,7 @@ class Mapper:
             yield Sample(path, source_ns if piece_ns is None else piece_ns, arrival_ns, value)
 
     def _values(
-        self, topic: str, arrival_ns: int, pieces: Iterable[Piece]
+        self, topic: str, arrival_ns: int, pieces: Iterable[MessagePart]
     ) -> Iterator[tuple[str, int | None, Any]]:
         for piece in pieces:
             key = (topic, piece.suffix, piece.variant)
@@ -78,7 +80,7 @@ class Mapper:
             yield Sample(PROBLEMS.path, arrival_ns, arrival_ns, text)
 
 
-def _stranger(piece: Piece) -> str:
+def _stranger(piece: MessagePart) -> str:
     if piece.variant:
         return f"a set of {len(piece.variant)} joints that was not there at the start"
     return f"a part {piece.suffix!r} that was not there at the start"

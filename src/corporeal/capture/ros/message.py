@@ -25,7 +25,7 @@ class NotMappedError(CorporealError):
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class MessagePart:
     """One value of a message.
 
     `shape` is that of the sample (of one point, for a cloud). A picture's `value` is a function
@@ -53,11 +53,11 @@ class Piece:
         return self.value() if callable(self.value) else self.value
 
 
-def array_piece(suffix: str, value: Any, unit: Unit = "1", **facts: Any) -> Piece:
+def array_piece(suffix: str, value: Any, unit: Unit = "1", **facts: Any) -> MessagePart:
     """A piece of numbers: dtype and shape are those of the array."""
     array = np.asarray(value)
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
-    return Piece(
+    return MessagePart(
         suffix, array, dtype=array.dtype.name, shape=array.shape, unit=unit, **facts
     )  # fmt: skip
 
@@ -74,7 +74,7 @@ def frame_of(message: Any) -> str | None:
     return frame.strip("/").replace("\0", "") or None if isinstance(frame, str) else None
 
 
-def joint_state(message: Any) -> list[Piece]:
+def joint_state(message: Any) -> list[MessagePart]:
     """Position, velocity and effort, as far as they are there, with the names of the joints."""
     names = tuple(message.name)
     pieces = []
@@ -100,7 +100,7 @@ def joint_state(message: Any) -> list[Piece]:
     return pieces
 
 
-def imu(message: Any) -> list[Piece]:
+def imu(message: Any) -> list[MessagePart]:
     """Acceleration and angular velocity; orientation where the sensor has one."""
     frame = frame_of(message)
     linear, angular = message.linear_acceleration, message.angular_velocity
@@ -128,12 +128,12 @@ def imu(message: Any) -> list[Piece]:
     return [*pieces, _covariance(covariances)]
 
 
-def pose(message: Any) -> list[Piece]:
+def pose(message: Any) -> list[MessagePart]:
     """x y z and the quaternion, w first."""
     return _pose_pieces("", _body(message, "pose"), frame_of(message))
 
 
-def transform(message: Any) -> list[Piece]:
+def transform(message: Any) -> list[MessagePart]:
     """A transform as the pose of the child in its parent's frame."""
     stamped = getattr(message, "transform", message)
     values = [*_xyz(stamped.translation), *_wxyz(stamped.rotation)]
@@ -147,18 +147,18 @@ def transform(message: Any) -> list[Piece]:
     ]  # fmt: skip
 
 
-def transform_tree(message: Any) -> list[Piece]:
+def transform_tree(message: Any) -> list[MessagePart]:
     """Every transform of a tf message; what only the recording floor knows."""
     pieces = [piece for entry in message.transforms for piece in transform(entry)]
     return [_replace_group(piece) for piece in pieces]
 
 
-def twist(message: Any) -> list[Piece]:
+def twist(message: Any) -> list[MessagePart]:
     """Linear and angular velocity."""
     return _twist_pieces("", _body(message, "twist"), frame_of(message))
 
 
-def accel(message: Any) -> list[Piece]:
+def accel(message: Any) -> list[MessagePart]:
     """Linear and angular acceleration."""
     inner = _body(message, "accel")
     moving = getattr(inner, "accel", inner)
@@ -170,7 +170,7 @@ def accel(message: Any) -> list[Piece]:
     return _with_covariance(pieces, "", inner)
 
 
-def wrench(message: Any) -> list[Piece]:
+def wrench(message: Any) -> list[MessagePart]:
     """Force and torque."""
     inner = getattr(message, "wrench", message)
     values = [*_xyz(inner.force), *_xyz(inner.torque)]
@@ -179,7 +179,7 @@ def wrench(message: Any) -> list[Piece]:
     return [array_piece("", values, units, components=names, frame=frame_of(message))]
 
 
-def odometry(message: Any) -> list[Piece]:
+def odometry(message: Any) -> list[MessagePart]:
     """Pose in the odometry frame and twist in the robot's: never a policy's observation."""
     child = message.child_frame_id.strip("/") or None
     pieces = _pose_pieces("pose", message.pose, frame_of(message))
@@ -187,33 +187,33 @@ def odometry(message: Any) -> list[Piece]:
     return [_replace_group(piece) for piece in pieces]
 
 
-def quaternion(message: Any) -> list[Piece]:
+def quaternion(message: Any) -> list[MessagePart]:
     """A rotation, w first."""
     turned = _wxyz(getattr(message, "quaternion", message))
     names = roles.QUATERNION
     return [array_piece("", turned, components=names, frame=frame_of(message))]
 
 
-def text(message: Any) -> list[Piece]:
+def text(message: Any) -> list[MessagePart]:
     """The string."""
     return [text_piece("", message.data)]
 
 
-def text_piece(suffix: str, value: str, *, on_change: bool = False) -> Piece:
+def text_piece(suffix: str, value: str, *, on_change: bool = False) -> MessagePart:
     """A piece of text, without the NUL characters that an episode cannot hold."""
     clean = value.replace("\0", "")
-    return Piece(suffix, clean, kind="text", dtype="uint8", on_change=on_change)
+    return MessagePart(suffix, clean, kind="text", dtype="uint8", on_change=on_change)
 
 
-def scalar(dtype: str) -> Callable[[Any], list[Piece]]:
+def scalar(dtype: str) -> Callable[[Any], list[MessagePart]]:
     """The converter of a std_msgs number."""
     return lambda message: [array_piece("", np.asarray(message.data, dtype))]
 
 
-def multi_array(dtype: str) -> Callable[[Any], list[Piece]]:
+def multi_array(dtype: str) -> Callable[[Any], list[MessagePart]]:
     """The converter of a std_msgs array, in the shape that its layout states, if that fits."""
 
-    def convert(message: Any) -> list[Piece]:
+    def convert(message: Any) -> list[MessagePart]:
         values = np.asarray(message.data, dtype)
         sizes = tuple(int(entry.size) for entry in message.layout.dim)
         if not values.size:
@@ -243,11 +243,11 @@ def _placed(frame: str | None) -> tuple[str | None, Group | None]:
     return frame, "debug" if frame in WORLD_FRAMES else None
 
 
-def _covariance(values: Any) -> Piece:
+def _covariance(values: Any) -> MessagePart:
     return array_piece("covariance", np.ravel(values), group="debug", on_change=True)
 
 
-def _pose_pieces(suffix: str, outer: Any, frame: str | None) -> list[Piece]:
+def _pose_pieces(suffix: str, outer: Any, frame: str | None) -> list[MessagePart]:
     inner = getattr(outer, "pose", outer)
     values = [*_xyz(inner.position), *_wxyz(inner.orientation)]
     frame, group = _placed(frame)
@@ -258,7 +258,7 @@ def _pose_pieces(suffix: str, outer: Any, frame: str | None) -> list[Piece]:
     return _with_covariance(pieces, suffix, outer)
 
 
-def _twist_pieces(suffix: str, outer: Any, frame: str | None) -> list[Piece]:
+def _twist_pieces(suffix: str, outer: Any, frame: str | None) -> list[MessagePart]:
     inner = getattr(outer, "twist", outer)
     values = [*_xyz(inner.linear), *_xyz(inner.angular)]
     names = ("vx", "vy", "vz", "wx", "wy", "wz")
@@ -267,7 +267,7 @@ def _twist_pieces(suffix: str, outer: Any, frame: str | None) -> list[Piece]:
     return _with_covariance(pieces, suffix, outer)
 
 
-def _with_covariance(pieces: list[Piece], suffix: str, outer: Any) -> list[Piece]:
+def _with_covariance(pieces: list[MessagePart], suffix: str, outer: Any) -> list[MessagePart]:
     if not hasattr(outer, "covariance"):
         return pieces
     name = "_".join(part for part in (suffix, "covariance") if part)
@@ -275,5 +275,5 @@ def _with_covariance(pieces: list[Piece], suffix: str, outer: Any) -> list[Piece
     return [*pieces, array_piece(name, values, group="debug", on_change=True)]
 
 
-def _replace_group(piece: Piece) -> Piece:
+def _replace_group(piece: MessagePart) -> MessagePart:
     return replace(piece, group="debug")

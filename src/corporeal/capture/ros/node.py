@@ -14,7 +14,7 @@ from corporeal.capture.driver import DriverError
 _DEPTH = 1000
 
 
-class Node:
+class RosNode:
     """Subscriptions to some topics (name to type); use it with `with`, which ends the node."""
 
     def __init__(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.capture.ros.message import NotMappedError, Piece, frame_of
+from corporeal.capture.ros.message import MessagePart, NotMappedError, frame_of
 from corporeal.schema import roles
 
 MAX_PIXELS = 64 << 20
@@ -30,7 +30,7 @@ _DEPTH_HEADER = 12
 _PADDED = "the last row or column is repeated, since a video needs even sizes"
 
 
-def image(message: Any) -> list[Piece]:
+def image(message: Any) -> list[MessagePart]:
     """A raw picture as RGB, or depth in millimetres."""
     height, width, encoding = int(message.height), int(message.width), message.encoding
     _check_size(height, width)
@@ -50,7 +50,7 @@ def image(message: Any) -> list[Piece]:
     return [video_piece((height, width), partial(_rgb, rows, layout, width), frame)]
 
 
-def compressed_image(message: Any) -> list[Piece]:
+def compressed_image(message: Any) -> list[MessagePart]:
     """A JPEG or PNG as RGB; a 16-bit PNG is depth. Only its header is read here."""
     from PIL import Image, UnidentifiedImageError
 
@@ -73,12 +73,12 @@ def compressed_image(message: Any) -> list[Piece]:
 
 def video_piece(
     size: tuple[int, int], load: Callable[[], NDArray[np.uint8]], frame: str | None
-) -> Piece:
+) -> MessagePart:
     """An RGB picture (height, width, 3), both padded to even."""
     height, width = (number + number % 2 for number in size)
     note = _PADDED if (height, width) != size else None
     value = partial(_even, load)
-    return Piece(
+    return MessagePart(
         "", value, kind="video", dtype="uint8", shape=(height, width, 3), frame=frame, note=note
     )
 
@@ -86,14 +86,14 @@ def video_piece(
 def depth_piece(
     size: tuple[int, int], load: Callable[[], NDArray[np.uint16]], frame: str | None,
     note: str | None,
-) -> Piece:  # fmt: skip
+) -> MessagePart:  # fmt: skip
     """A depth picture (height, width) in whole millimetres."""
-    return Piece(
+    return MessagePart(
         "", load, kind="depth", dtype="uint16", shape=size, unit="mm", frame=frame, note=note
     )
 
 
-def point_cloud(message: Any) -> list[Piece]:
+def point_cloud(message: Any) -> list[MessagePart]:
     """The points (n, columns) of a PointCloud2 with every single-valued field as a column."""
     fields = [field for field in message.fields if field.count <= 1 and field.datatype in _FIELD]
     if not fields:
@@ -119,7 +119,7 @@ def point_cloud(message: Any) -> list[Piece]:
     units = tuple("m" if name in roles.POSITION else "1" for name in names)
     lost = [field.name for field in message.fields if field not in fields]
     return [
-        Piece(
+        MessagePart(
             "", value, kind="points", dtype=dtype, shape=(len(names),), unit=units,
             components=names, frame=frame_of(message),
             note=f"fields not kept: {', '.join(lost)}" if lost else None,

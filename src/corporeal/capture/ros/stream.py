@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from corporeal.capture.ros.message import NotMappedError, Piece
+from corporeal.capture.ros.message import MessagePart, NotMappedError
 from corporeal.capture.ros.timing import rate_of
 from corporeal.schema import Schema, Stream
 from corporeal.schema.stream import Group
@@ -42,7 +42,7 @@ def stream_name(topic: str, suffix: str = "", *, rename: Mapping[str, str] | Non
     return name
 
 
-def group_of(topic: str, piece: Piece) -> Group:
+def group_of(topic: str, piece: MessagePart) -> Group:
     """Commands are actions; what is fixed to the world is debug; the rest is observed."""
     # The schema's word for a frame that a deployed policy does not have.
     if piece.frame == "world" or piece.on_change:
@@ -60,24 +60,24 @@ def _natural_group(topic: str) -> Group:
     return "actions" if is_command(topic) else "observations"
 
 
-def signature(piece: Piece) -> Signature:
+def signature(piece: MessagePart) -> Signature:
     """What must stay the same for pieces to share a stream; joint order may differ."""
     components = None if piece.variant else piece.components
     return piece.kind, piece.dtype, piece.shape, piece.unit, components
 
 
 @dataclass
-class Lane:
+class TopicLane:
     """What was seen of one piece of a topic."""
 
     key: Key
     seen: Counter[Signature] = field(default_factory=Counter)
-    first: dict[Signature, Piece] = field(default_factory=dict)
+    first: dict[Signature, MessagePart] = field(default_factory=dict)
     times: array[int] = field(default_factory=lambda: array("q"))
     frames: Counter[str | None] = field(default_factory=Counter)
     orders: Counter[tuple[str, ...]] = field(default_factory=Counter)
 
-    def add(self, piece: Piece, time_ns: int) -> None:
+    def add(self, piece: MessagePart, time_ns: int) -> None:
         """Count one piece."""
         mark = signature(piece)
         self.seen[mark] += 1
@@ -89,20 +89,20 @@ class Lane:
             self.orders[piece.components] += 1
 
     @property
-    def usual(self) -> Piece:
+    def usual(self) -> MessagePart:
         """The piece as most messages had it."""
         return self.first[max(self.first, key=lambda mark: self.seen[mark])]
 
 
 @dataclass(frozen=True)
-class Fit:
+class StreamFit:
     """The stream that holds one lane."""
 
     stream: Stream
     signature: Signature
     order: tuple[str, ...] | None
 
-    def value(self, piece: Piece) -> Any:
+    def value(self, piece: MessagePart) -> Any:
         """The piece's value for this stream; NotMappedError when it has another shape."""
         if signature(piece) != self.signature:
             raise NotMappedError(f"{_described(piece)} where the stream has {_layout(self.stream)}")
@@ -114,13 +114,16 @@ class Fit:
 
 
 def fit_lanes(
-    lanes: Iterable[Lane], *, bursts: Iterable[str] = (), rename: Mapping[str, str] | None = None
-) -> tuple[dict[Key, Fit], list[str]]:
+    lanes: Iterable[TopicLane],
+    *,
+    bursts: Iterable[str] = (),
+    rename: Mapping[str, str] | None = None,
+) -> tuple[dict[Key, StreamFit], list[str]]:
     """A stream for each lane, and sentences about what does not fit.
 
     `bursts` are topics whose rate cannot be told from their stamps.
     """
-    fits: dict[Key, Fit] = {}
+    fits: dict[Key, StreamFit] = {}
     problems: list[str] = []
     taken: set[str] = set()
     sets: dict[str, list[tuple[str, ...]]] = {}
@@ -142,7 +145,7 @@ def fit_lanes(
         stream = _stream(topic, label, piece, lane, topic in unknown, rename, taken)
         taken.add(stream.name)
         order = max(lane.orders, key=lambda names: lane.orders[names]) if lane.orders else None
-        fits[lane.key] = Fit(stream, signature(piece), order)
+        fits[lane.key] = StreamFit(stream, signature(piece), order)
         problems += _lane_problems(lane, stream, order)
     for topic, known in sets.items():
         if len(known) > 1:
@@ -155,7 +158,7 @@ def fit_lanes(
 
 
 def _stream(
-    topic: str, suffix: str, piece: Piece, lane: Lane, is_burst: bool,
+    topic: str, suffix: str, piece: MessagePart, lane: TopicLane, is_burst: bool,
     rename: Mapping[str, str] | None, taken: set[str],
 ) -> Stream:  # fmt: skip
     name = base = stream_name(topic, suffix, rename=rename)
@@ -184,7 +187,7 @@ def _clean(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
     return None if names is None else tuple(name.replace("\0", "") for name in names)
 
 
-def _lane_problems(lane: Lane, stream: Stream, order: tuple[str, ...] | None) -> list[str]:
+def _lane_problems(lane: TopicLane, stream: Stream, order: tuple[str, ...] | None) -> list[str]:
     topic = lane.key[0]
     problems = []
     for mark, count in lane.seen.items():
@@ -217,7 +220,7 @@ def _lane_problems(lane: Lane, stream: Stream, order: tuple[str, ...] | None) ->
     return problems
 
 
-def _described(piece: Piece) -> str:
+def _described(piece: MessagePart) -> str:
     columns = "" if piece.components is None or piece.variant else (
         f" ({', '.join(piece.components[:4])}{', ...' if len(piece.components) > 4 else ''})"
     )  # fmt: skip

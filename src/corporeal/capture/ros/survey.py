@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 
 from corporeal.capture.driver import ROBOT_CLOCK, DriverError, Rig, Sample
-from corporeal.capture.ros.bag import Bag, Record, open_bag, records
+from corporeal.capture.ros.bag import Bag, BagRecord, open_bag, records
 from corporeal.capture.ros.mapper import Mapper, open_message
-from corporeal.capture.ros.message import NotMappedError, Piece
+from corporeal.capture.ros.message import MessagePart, NotMappedError
 from corporeal.capture.ros.message_type import decoder, normal_type
 from corporeal.capture.ros.stream import (
     PROBLEMS,
-    Fit,
     Key,
-    Lane,
+    StreamFit,
+    TopicLane,
     fit_lanes,
     rig_schema,
     stream_name,
@@ -44,14 +44,14 @@ class _Topic:
 
 
 @dataclass(frozen=True)
-class Survey:
+class BagSurvey:
     """Everything known of a bag after one pass over it.
 
     `counts` is the number of messages by topic, `span_ns` the first and the last bag time.
     """
 
     bag: Bag
-    fits: Mapping[Key, Fit]
+    fits: Mapping[Key, StreamFit]
     timings: Mapping[str, Timing]
     counts: Mapping[str, int]
     span_ns: tuple[int, int]
@@ -60,7 +60,7 @@ class Survey:
 
 def survey(
     path: Path | str, *, topics: Iterable[str] = (), rename: Mapping[str, str] | None = None
-) -> Survey:
+) -> BagSurvey:
     """Read a bag once; the answer is kept while its files do not change."""
     bag = open_bag(path)
     state = tuple((part.stat().st_size, part.stat().st_mtime_ns) for part in bag.parts)
@@ -71,10 +71,10 @@ def survey(
 @lru_cache(maxsize=8)
 def _surveyed(
     bag: Bag, _state: tuple[Any, ...], chosen: tuple[str, ...], names: tuple[tuple[str, str], ...]
-) -> Survey:
+) -> BagSurvey:
     problems = list(bag.problems)
     topics: dict[str, _Topic] = {}
-    lanes: dict[Key, Lane] = {}
+    lanes: dict[Key, TopicLane] = {}
     for record in records(bag, problems):
         if not chosen or record.channel.topic in chosen:
             _look_at(record, topics, lanes)
@@ -98,10 +98,10 @@ def _surveyed(
     counts = {name: len(topic.log) for name, topic in topics.items()}
     first = min(min(topic.log) for topic in topics.values())
     last = max(max(topic.log) for topic in topics.values())
-    return Survey(bag, fits, timings, counts, (first, last), (*problems, *unfit))
+    return BagSurvey(bag, fits, timings, counts, (first, last), (*problems, *unfit))
 
 
-def _look_at(record: Record, topics: dict[str, _Topic], lanes: dict[Key, Lane]) -> None:
+def _look_at(record: BagRecord, topics: dict[str, _Topic], lanes: dict[Key, TopicLane]) -> None:
     name = record.channel.topic
     topic = topics.setdefault(name, _Topic(record.channel.type))
     topic.log.append(record.log_ns)
@@ -114,11 +114,11 @@ def _look_at(record: Record, topics: dict[str, _Topic], lanes: dict[Key, Lane]) 
         topic.header.append(stamp)
     for piece in pieces:
         key = (name, piece.suffix, piece.variant)
-        lane = lanes.setdefault(key, Lane(key))
+        lane = lanes.setdefault(key, TopicLane(key))
         lane.add(piece, piece.stamp_ns or stamp or record.log_ns)
 
 
-def _opened(record: Record) -> tuple[int | None, list[Piece]]:
+def _opened(record: BagRecord) -> tuple[int | None, list[MessagePart]]:
     channel = record.channel
     decode = decoder(channel.type, channel.definition, channel.language, channel.encoding)
     return open_message(decode, record.data, channel.type)
@@ -170,7 +170,7 @@ def describe_bag(
     )
 
 
-def _sources(found: Survey) -> dict[str, str]:
+def _sources(found: BagSurvey) -> dict[str, str]:
     """Header stamps of the robot are the reference; without any, bag time is."""
     timings = found.timings.values()
     has_reference = any(timing.uses_header and not timing.is_foreign for timing in timings)
@@ -186,7 +186,7 @@ def _sources(found: Survey) -> dict[str, str]:
     return clocks
 
 
-def _joint_problems(found: Survey, joints: tuple[str, ...]) -> list[str]:
+def _joint_problems(found: BagSurvey, joints: tuple[str, ...]) -> list[str]:
     problems = []
     for (topic, suffix, variant), fit in found.fits.items():
         strangers = sorted(set(variant) - set(joints))
@@ -198,7 +198,7 @@ def _joint_problems(found: Survey, joints: tuple[str, ...]) -> list[str]:
     return problems
 
 
-def samples_of(found: Survey) -> Iterator[Sample]:
+def samples_of(found: BagSurvey) -> Iterator[Sample]:
     """The samples of a bag in the order of its files; a reason not to map is said once.
 
     `source_ns` is the header stamp where there is one, `arrival_ns` the bag's own time.

@@ -12,7 +12,7 @@ from pydantic import BeforeValidator
 from corporeal.capture.driver import DriverError
 from corporeal.capture.ros.flatten import pieces_of
 from corporeal.capture.ros.idl import is_fixed, zero_message
-from corporeal.capture.ros.message import Piece
+from corporeal.capture.ros.message import MessagePart
 from corporeal.capture.ros.message_type import normal_type
 from corporeal.capture.ros.picture import video_piece
 from corporeal.schema.document import Name
@@ -41,7 +41,7 @@ Renaming = Annotated[dict[str, Name], BeforeValidator(_paired)]
 
 
 @dataclass(frozen=True)
-class Topic:
+class RosTopic:
     """One topic; a type of None is to be discovered, a size is (height, width) of its pictures."""
 
     name: str
@@ -50,7 +50,7 @@ class Topic:
     rate_hz: float | None = None
 
 
-def parse_topic(text: str) -> Topic:
+def parse_topic(text: str) -> RosTopic:
     """A topic written as NAME, NAME:TYPE or NAME:TYPE:HEIGHTxWIDTH, each with @HZ if known."""
     match = _WRITTEN.fullmatch(text)
     if match is None:
@@ -59,7 +59,7 @@ def parse_topic(text: str) -> Topic:
             "/joint_states:sensor_msgs/msg/JointState@100."
         )
     size = (int(match["height"]), int(match["width"])) if match["height"] else None
-    return Topic(
+    return RosTopic(
         "/" + match["name"].lstrip("/"),
         normal_type(match["type"]) if match["type"] else None,
         size,
@@ -67,7 +67,7 @@ def parse_topic(text: str) -> Topic:
     )
 
 
-def known_pieces(topic: Topic, joints: tuple[str, ...]) -> list[Piece] | None:
+def known_pieces(topic: RosTopic, joints: tuple[str, ...]) -> list[MessagePart] | None:
     """What a topic's messages hold as far as its type, size and robot tell; None: listen first.
 
     NotMappedError when the type has no public definition.

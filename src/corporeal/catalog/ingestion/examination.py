@@ -12,7 +12,7 @@ from corporeal.catalog.catalogue import Entry
 from corporeal.catalog.ingestion.admission import Candidate
 from corporeal.catalog.ingestion.episode_entry import entry_of, judged, reason_for
 from corporeal.episode import Episode
-from corporeal.episode.file import verify
+from corporeal.episode.overview import verify
 from corporeal.episode.recording import recording_of
 from corporeal.errors import CorporealError
 from corporeal.exchange.opening import open_all

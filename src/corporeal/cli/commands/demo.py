@@ -46,8 +46,7 @@ def demo(
     Example: [bold]corporeal demo --out demo[/bold]
     """
     from corporeal.episode import Episode
-    from corporeal.episode.plot import plot_episode
-    from corporeal.episode.summary import summarise
+    from corporeal.episode.overview import plot_episode, summarise
 
     pictures = _can_draw()
     paths = _record(out, episodes, seed, pictures=pictures)
@@ -163,7 +162,7 @@ def _judge(paths: list[Path], out: Path) -> Report:
     """Read every episode back whole, check it, and sort it by its verdict."""
     from functools import partial
 
-    from corporeal.episode.file import verify
+    from corporeal.episode.overview import verify
     from corporeal.exchange.opening import open_all
     from corporeal.quality.inspection import Request, inspect
     from corporeal.quality.policy import default_policy
@@ -203,7 +202,7 @@ def _record(
     late_ms: dict[str, float] | None = None,
 ) -> list[Path]:
     from corporeal.capture.driver import drivers, parse_options
-    from corporeal.capture.recorder import Recorder, Settings
+    from corporeal.capture.recorder import Recorder, RecorderSettings
 
     driver = drivers()["sim"]
     options = {"task": TASK, "episodes": episodes, "seed": seed, "fault_share": fault_share,
@@ -219,7 +218,7 @@ def _record(
             doing = f"{health.state} {health.episode}" if health.episode else "simulating"
             progress.update(task, completed=health.episodes, description=doing)
 
-        settings = Settings(out, metadata=facts, episodes=episodes)
+        settings = RecorderSettings(out, metadata=facts, episodes=episodes)
         recorder = Recorder(driver, parse_options(driver, options), settings, on_health=on_health)
         return recorder.run()
 
@@ -227,7 +226,7 @@ def _record(
 def _plain(path: Path, report: Report) -> dict[str, Any]:
     """An episode as JSON: its summary and what was found."""
     from corporeal.episode import Episode
-    from corporeal.episode.summary import summarise
+    from corporeal.episode.overview import summarise
 
     judged = next(each for each in report.episodes if each.source == path)
     with Episode.open(path) as episode:

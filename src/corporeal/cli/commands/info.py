@@ -17,7 +17,7 @@ from corporeal.cli.output import AsJson, console, print_json
 from corporeal.words import byte_size
 
 if TYPE_CHECKING:
-    from corporeal.episode.summary import EpisodeSummary, StreamSummary
+    from corporeal.episode.overview import EpisodeSummary, StreamSummary
 
 _BARS = "▁▂▃▄▅▆▇█"
 
@@ -31,7 +31,7 @@ def info(
     Example: [bold]corporeal info demo.h5[/bold]
     """
     from corporeal.episode import Episode
-    from corporeal.episode.summary import summarise
+    from corporeal.episode.overview import summarise
 
     with Episode.open(episode) as opened:
         summary = summarise(opened)

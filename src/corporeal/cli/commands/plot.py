@@ -26,7 +26,7 @@ def plot(
     Example: [bold]corporeal plot demo.h5 -o demo.png[/bold]
     """
     from corporeal.episode import Episode
-    from corporeal.episode.plot import plot_episode
+    from corporeal.episode.overview import plot_episode
 
     picture = out or episode.with_suffix(".png")
     if picture.suffix not in _SUFFIXES:

@@ -62,7 +62,7 @@ def record(
     Example: [bold]corporeal record --driver sim --task pick_place --episodes 5 --out demos[/bold]
     """
     from corporeal.capture.driver import drivers, parse_options
-    from corporeal.capture.recorder import Recorder, Settings
+    from corporeal.capture.recorder import Recorder, RecorderSettings
 
     known = drivers()
     if list_drivers:
@@ -83,7 +83,7 @@ def record(
     }
     facts |= {name: value for name, value in
               (("task", task), ("operator", operator), ("station", station)) if value}  # fmt: skip
-    settings = Settings(out, metadata=facts, episodes=episodes)
+    settings = RecorderSettings(out, metadata=facts, episodes=episodes)
     with ExitStack() as stack:
         view = _View(stack, out, health_port, quiet=as_json or not sys.stderr.isatty())
         options = parse_options(chosen, given)

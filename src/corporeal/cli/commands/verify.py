@@ -20,8 +20,8 @@ def verify(
 
     Example: [bold]corporeal verify demo.h5[/bold]
     """
-    from corporeal.episode.file import Damage
-    from corporeal.episode.file import verify as verify_episode
+    from corporeal.episode.overview import Damage
+    from corporeal.episode.overview import verify as verify_episode
 
     results: dict[str, tuple[Damage, ...]] = {}
     for path in episodes:

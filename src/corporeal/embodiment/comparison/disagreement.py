@@ -19,7 +19,7 @@ Severity = Literal["differs", "unstated"]
 
 
 @dataclass(frozen=True)
-class Difference:
+class RobotDifference:
     """One disagreement; `unstated` means that only one of the two says anything."""
 
     topic: Topic
@@ -42,18 +42,18 @@ class Tolerance:
 
 def pose_differences(
     topic: Topic, name: str, a: Placed, b: Placed, tol: Tolerance
-) -> Iterator[Difference]:
+) -> Iterator[RobotDifference]:
     """Where two things stand: distance and angle, each if beyond its tolerance."""
     shift = float(np.linalg.norm(np.subtract(a.xyz, b.xyz)))
     if shift > tol.length_m:
         values = f"{vector_words(a.xyz)} against {vector_words(b.xyz)} m"
         words = f"{name}: {1000 * shift:.4g} mm apart ({values})"
-        yield Difference(topic, name, "differs", words, a.xyz, b.xyz)
+        yield RobotDifference(topic, name, "differs", words, a.xyz, b.xyz)
     turn = float(rotation_angle(matrix_from_rpy(a.rpy), matrix_from_rpy(b.rpy)))
     if turn > tol.angle_rad:
         values = f"rpy {vector_words(a.rpy)} against {vector_words(b.rpy)}"
         words = f"{name}: turned by {turn:.4g} rad ({values})"
-        yield Difference(topic, name, "differs", words, a.rpy, b.rpy)
+        yield RobotDifference(topic, name, "differs", words, a.rpy, b.rpy)
 
 
 def vector_words(values: Iterable[float]) -> str:

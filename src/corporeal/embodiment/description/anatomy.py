@@ -21,7 +21,7 @@ SIDED = ("leg", "arm", "hand", "gripper")
 
 
 @dataclass(frozen=True)
-class Anatomy:
+class RobotAnatomy:
     """What the names tell: joints by group, end-effector and foot links; empty where unclear."""
 
     groups: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class _Place:
     side: str | None
 
 
-def infer_anatomy(joints: Sequence[Joint]) -> Anatomy:
+def infer_anatomy(joints: Sequence[Joint]) -> RobotAnatomy:
     """Groups in the order of the joints; a limb that forks or has no side gets no end link.
 
     The end-effector is the link after the last arm joint, the foot the one after the last leg
@@ -60,7 +60,7 @@ def infer_anatomy(joints: Sequence[Joint]) -> Anatomy:
         for name, link in ends.items()
         if link is not None and name in ("left_leg", "right_leg")
     }
-    return Anatomy({name: tuple(members) for name, members in groups.items()}, hands, feet)
+    return RobotAnatomy({name: tuple(members) for name, members in groups.items()}, hands, feet)
 
 
 def words_of(name: str) -> list[str]:

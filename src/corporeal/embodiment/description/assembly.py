@@ -31,7 +31,7 @@ from corporeal.geometry import Array, matrix_from_rpy, rpy_from_matrix
 
 
 @dataclass(frozen=True)
-class Motion:
+class JointMotion:
     """How a piece moves against its parent: about or along one axis through its own origin."""
 
     name: str
@@ -46,7 +46,7 @@ class Motion:
 
 
 @dataclass(frozen=True)
-class Piece:
+class LinkPiece:
     """One body of a robot's file; without a motion it is fixed to its parent.
 
     `parent_from_piece` is the 4x4 pose at joint position zero; `marks` are named poses in it.
@@ -55,14 +55,14 @@ class Piece:
     name: str
     parent: str | None
     parent_from_piece: Array
-    motion: Motion | None = None
+    motion: JointMotion | None = None
     inertia: Inertia | None = None
     shapes: tuple[Shape, ...] = ()
     marks: tuple[tuple[str, Array], ...] = ()
 
 
 @dataclass(frozen=True)
-class Assembly:
+class RobotAssembly:
     """Links, joints in the order of the robot's data, and frames; the first link is the base."""
 
     links: tuple[Link, ...]
@@ -71,11 +71,11 @@ class Assembly:
     link_of: dict[str, str]
 
 
-def assemble(pieces: Sequence[Piece], *, joint_order: Sequence[str]) -> Assembly:
+def assemble(pieces: Sequence[LinkPiece], *, joint_order: Sequence[str]) -> RobotAssembly:
     """Lump fixed pieces; parents must come before their children, the first piece is the base."""
     link_of: dict[str, str] = {}
     link_from: dict[str, Array] = {}
-    parts: dict[str, list[Piece]] = {}
+    parts: dict[str, list[LinkPiece]] = {}
     joints: dict[str, Joint] = {}
     frames: list[Frame] = []
     for piece in pieces:
@@ -102,11 +102,11 @@ def assemble(pieces: Sequence[Piece], *, joint_order: Sequence[str]) -> Assembly
     ordered = tuple(joints[name] for name in joint_order)
     names = [pieces[0].name, *(joint.child for joint in ordered)]
     links = tuple(_link(name, parts[name], link_from) for name in names)
-    return Assembly(links, ordered, _distinct(frames, set(names)), link_of)
+    return RobotAssembly(links, ordered, _distinct(frames, set(names)), link_of)
 
 
 def embody(
-    assembly: Assembly,
+    assembly: RobotAssembly,
     path: Path,
     raw: bytes,
     *,
@@ -192,7 +192,7 @@ def _frame(name: str, link: str, matrix: Array) -> Frame:
     return Frame(name=name, link=link, xyz=xyz_of(matrix), rpy=rpy_of(matrix))
 
 
-def _link(name: str, parts: Sequence[Piece], link_from: dict[str, Array]) -> Link:
+def _link(name: str, parts: Sequence[LinkPiece], link_from: dict[str, Array]) -> Link:
     inertias, shapes = [], []
     for piece in parts:
         into = link_from[piece.name]

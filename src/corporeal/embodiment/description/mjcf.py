@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from corporeal.embodiment.description.assembly import (
-    Motion,
-    Piece,
+    JointMotion,
+    LinkPiece,
     as_model_errors,
     assemble,
     embody,
@@ -110,16 +110,16 @@ def _pieces(
     compiled: Compiled,
     roots: list[int],
     names: _Names,
-    motions: list[Motion | None],
+    motions: list[JointMotion | None],
     path: Path,
-) -> Iterator[Piece]:
+) -> Iterator[LinkPiece]:
     """Parents before children; the world is the base of what hangs on it by joints of its own."""
     model = compiled.model
     anchored: dict[int, _Anchored] = {}
     root_is_base = len(roots) == 1 and not _slots(model, roots[0])
     if not root_is_base:
         anchored[0] = _Anchored("world", np.eye(4))
-        yield Piece("world", None, np.eye(4))
+        yield LinkPiece("world", None, np.eye(4))
     for body in range(1, model.nbody):
         if int(model.body_rootid[body]) not in roots:
             continue
@@ -135,7 +135,7 @@ def _pieces(
             if motion is not None:
                 # All joints of a body but the last move a link of their own, without a mass.
                 name = f"{names.bodies[body]}_{motion.name}"
-                yield Piece(name, above, placed, motion)
+                yield LinkPiece(name, above, placed, motion)
                 above, placed = name, shift
             motion = motions[joint]
             placed, shift = _at_anchor(model, joint, placed)
@@ -143,7 +143,7 @@ def _pieces(
         inertia = _inertia(compiled, body, shift)
         shapes = tuple(_shapes(compiled, body, shift))
         marks = tuple(_marks(model, body, shift))
-        yield Piece(names.bodies[body], above, placed, motion, inertia, shapes, marks)
+        yield LinkPiece(names.bodies[body], above, placed, motion, inertia, shapes, marks)
 
 
 def _slots(model: Any, body: int) -> list[int]:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element
 
-from corporeal.embodiment.description.xml_text import inside, parse_xml, read_bytes, read_numbers
 from corporeal.errors import MissingExtraError, ModelError
+from corporeal.xml_text import inside, parse_xml, read_bytes, read_numbers
 
 MAX_COPIES = 10_000
 MAX_PARTS = 64

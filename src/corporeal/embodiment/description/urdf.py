@@ -10,8 +10,8 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from corporeal.embodiment.description.assembly import (
-    Motion,
-    Piece,
+    JointMotion,
+    LinkPiece,
     as_model_errors,
     assemble,
     embody,
@@ -20,15 +20,15 @@ from corporeal.embodiment.description.assembly import (
     xyz_of,
 )
 from corporeal.embodiment.description.inertia import inertia_of
-from corporeal.embodiment.description.xml_text import (
+from corporeal.embodiment.embodiment import Embodiment, Inertia, Mimic, Shape, Vector
+from corporeal.errors import ModelError
+from corporeal.geometry import Array, matrix_from_rpy
+from corporeal.xml_text import (
     mesh_exists,
     parse_xml,
     read_bytes,
     read_numbers,
 )
-from corporeal.embodiment.embodiment import Embodiment, Inertia, Mimic, Shape, Vector
-from corporeal.errors import ModelError
-from corporeal.geometry import Array, matrix_from_rpy
 
 MOVING = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic"}
 TYPES = (*MOVING, "fixed", "floating")
@@ -76,7 +76,7 @@ class _Joint:
     parent: str
     child: str
     parent_from_child: Array
-    motion: Motion | None
+    motion: JointMotion | None
 
 
 class _Tree:
@@ -129,7 +129,7 @@ def _find_base(tree: _Tree) -> tuple[str, bool | None, set[str]]:
     return tree.root, None, set()
 
 
-def _pieces(tree: _Tree, base: str, path: Path) -> Iterator[Piece]:
+def _pieces(tree: _Tree, base: str, path: Path) -> Iterator[LinkPiece]:
     reached = 0
     front: list[str] = [base]
     while front:
@@ -137,7 +137,7 @@ def _pieces(tree: _Tree, base: str, path: Path) -> Iterator[Piece]:
         reached += 1
         link = tree.links[name]
         joint = tree.above.get(name) if name != base else None
-        yield Piece(
+        yield LinkPiece(
             name,
             None if joint is None else joint.parent,
             np.eye(4) if joint is None else joint.parent_from_child,
@@ -186,7 +186,7 @@ def _read_joint(element: Element, path: Path) -> _Joint:
     return _Joint(name, kind, ends[0], ends[1], _read_origin(element, where), motion)
 
 
-def _read_motion(element: Element, name: str, kind: str, where: str) -> Motion:
+def _read_motion(element: Element, name: str, kind: str, where: str) -> JointMotion:
     axis_element = element.find("axis")
     text = "1 0 0" if axis_element is None else axis_element.get("xyz", "1 0 0")
     axis = np.array(read_numbers(text, 3, where=f"{where}: axis"))
@@ -208,7 +208,7 @@ def _read_motion(element: Element, name: str, kind: str, where: str) -> Motion:
         )
         mimic = Mimic(joint=follows.get("joint", ""), multiplier=multiplier, offset=offset)
     # Zero torque or speed would be a joint that cannot move: exporters write it for "unknown".
-    return Motion(
+    return JointMotion(
         name, MOVING[kind], (x, y, z), lower, upper, velocity or None, effort or None, mimic
     )
 

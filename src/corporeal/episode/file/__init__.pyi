@@ -1,6 +1,8 @@
 from . import layout as layout
 from .attributes import read_attribute as read_attribute
 from .attributes import write_attribute as write_attribute
+from .layout import MAX_FRAME_BYTES as MAX_FRAME_BYTES
+from .layout import SIGNATURE as SIGNATURE
 from .packing import Packer as Packer
 from .recovery import find_spools as find_spools
 from .recovery import recover as recover
@@ -12,6 +14,4 @@ from .storage import Storage as Storage
 from .streams import DepthReader as DepthReader
 from .streams import StreamReader as StreamReader
 from .streams import VideoReader as VideoReader
-from .verification import Damage as Damage
-from .verification import verify as verify
 from .worker import Worker as Worker

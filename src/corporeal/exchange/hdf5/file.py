@@ -14,8 +14,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.episode.file import read_attribute
-from corporeal.episode.file.layout import SIGNATURE
+from corporeal.episode.file import SIGNATURE, read_attribute
 from corporeal.episode.recording import MAX_PIXELS
 from corporeal.errors import CorporealError, EpisodeError
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from corporeal.episode.label_track import NOTHING, LabelTrack, Lane, Span, spans_of_rows
+from corporeal.episode.label_track import NOTHING, LabelSpan, LabelTrack, Lane, spans_of_rows
 from corporeal.exchange.json_text import read_json_lines, whole
 from corporeal.exchange.label_columns import lane_key, main_lane
 from corporeal.exchange.layout import LABELS
@@ -93,7 +93,7 @@ def track_of(
     time_ns: NDArray[np.int64],
 ) -> LabelTrack | None:
     """The labels of an episode's rows; None when they say nothing."""
-    spans: list[Span] = []
+    spans: list[LabelSpan] = []
     for each in found:
         values = columns.get(each.key)
         if values is not None and values.size == len(time_ns) and values.dtype.kind in "iu":

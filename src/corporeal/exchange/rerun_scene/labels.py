@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corporeal.episode.label_track import Span
+from corporeal.episode.label_track import LabelSpan
 from corporeal.exchange.label_changes import label_changes
 from corporeal.exchange.rerun_scene.panels import EVENTS
 from corporeal.exchange.rerun_scene.timeline import Scene
@@ -34,13 +34,13 @@ def add_labels(scene: Scene, table: Table) -> None:
             _add_states(scene, f"{LANES}/{lane.name}", spans)
 
 
-def _add_words(scene: Scene, entity: str, spans: tuple[Span, ...]) -> None:
+def _add_words(scene: Scene, entity: str, spans: tuple[LabelSpan, ...]) -> None:
     stamps = np.array([span.start_ns for span in spans], np.int64)
     texts = [_words(span) for span in spans]
     scene.add(entity, stamps, rerun().TextLog.columns(text=texts))
 
 
-def _add_states(scene: Scene, entity: str, spans: tuple[Span, ...]) -> None:
+def _add_states(scene: Scene, entity: str, spans: tuple[LabelSpan, ...]) -> None:
     changes = list(label_changes(spans))
     stamps = np.array([each.time_ns for each in changes], np.int64)
     states = [each.span.label for each in changes if each.span is not None]
@@ -49,7 +49,7 @@ def _add_states(scene: Scene, entity: str, spans: tuple[Span, ...]) -> None:
     scene.add(entity, stamps, rerun().StateChange.columns(state=states).partition(sizes))
 
 
-def _words(span: Span) -> str:
+def _words(span: LabelSpan) -> str:
     said = ", ".join(str(each) for each in span.attributes.values() if each is not None)
     until = f" until {span.end_ns / SECOND_NS:.2f} s" if span.end_ns > span.start_ns else ""
     return f"{span.lane}: {span.label}" + (f" ({said})" if said else "") + until

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.episode import Episode
-from corporeal.episode.file import VideoReader
-from corporeal.episode.file.layout import MAX_FRAME_BYTES
+from corporeal.episode.file import MAX_FRAME_BYTES, VideoReader
 from corporeal.episode.recording import recording_of
 from corporeal.episode.video import Decoder, PacketIndex
 from corporeal.errors import EpisodeError

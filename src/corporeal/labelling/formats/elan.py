@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from xml.etree.ElementTree import Element, ElementTree, SubElement, indent
 
-from corporeal.embodiment.description.xml_text import parse_xml
 from corporeal.errors import ModelError
 from corporeal.labelling.annotation import AnnotationError
 from corporeal.labelling.label_file import (
@@ -22,6 +21,7 @@ from corporeal.labelling.label_file import (
     bounded_bytes,
     lines_of,
 )
+from corporeal.xml_text import parse_xml
 
 _MS = 1_000_000
 _ATTRIBUTES = ":attributes"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from corporeal.episode.label_track import LabelTrack, Lane, Span
+from corporeal.episode.label_track import LabelSpan, LabelTrack, Lane
 from corporeal.labelling.annotation import Annotation
 from corporeal.labelling.taxonomy import Taxonomy
 
@@ -27,7 +27,7 @@ def label_track(annotation: Annotation, taxonomy: Taxonomy) -> LabelTrack:
         reference=annotation.reference,
         lanes=lanes_of(taxonomy),
         spans=tuple(
-            Span(lane=each.lane, label=each.label, start_ns=each.start_ns, end_ns=each.end_ns,
+            LabelSpan(lane=each.lane, label=each.label, start_ns=each.start_ns, end_ns=each.end_ns,
                  attributes=dict(each.attributes))
             for each in spans
         ),

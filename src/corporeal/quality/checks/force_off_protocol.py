@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from corporeal.protocol.protocol import Span
+from corporeal.protocol.protocol import Range
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.protocol_rules import not_failed, protocol_of
 from corporeal.quality.finding import Finding, NotAssessed
@@ -51,7 +51,7 @@ def _maps(subject: Subject) -> dict[str, tuple[Array, float]]:
 
 
 def _grip(
-    label: str, force: Array, rate_hz: float, allowed: Span, min_grip_s: float
+    label: str, force: Array, rate_hz: float, allowed: Range, min_grip_s: float
 ) -> Iterator[Finding]:
     held = force[force > _TOUCH * allowed.lowest]
     if len(held) < min_grip_s * rate_hz:
@@ -73,7 +73,7 @@ def _grip(
         )
 
 
-def _wrists(subject: Subject, allowed: Span) -> Iterator[Finding]:
+def _wrists(subject: Subject, allowed: Range) -> Iterator[Finding]:
     most = peak_force_n(subject)
     if most is None:
         raise NotAssessed("neither touch with a known area nor a wrist wrench is recorded")

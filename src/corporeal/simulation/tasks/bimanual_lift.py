@@ -10,10 +10,10 @@ from corporeal.simulation.demonstrator import Demonstrator
 from corporeal.simulation.grasping import SQUEEZE_M, UP, WEAK_SQUEEZE_M
 from corporeal.simulation.gripper import OPENING_M, SIDES
 from corporeal.simulation.room import HANDLE_M
-from corporeal.simulation.run import Outcome
-from corporeal.simulation.task import Task
+from corporeal.simulation.run import RunOutcome
+from corporeal.simulation.task import SimulatedTask
 from corporeal.simulation.trace import Trace, how_lost, stumble
-from corporeal.simulation.variation import Layout
+from corporeal.simulation.variation import SceneLayout
 
 CLEARANCE_M, PITCH_RAD, OPEN_M = 0.15, 0.25, 0.06
 
@@ -57,7 +57,7 @@ def _all(poses: dict[str, HandPose], offset: Array) -> dict[str, HandPose]:
     return {side: pose.moved(offset) for side, pose in poses.items()}
 
 
-def judge(course: Trace) -> Outcome:
+def judge(course: Trace) -> RunOutcome:
     """A success was 15 cm up in both hands for half a second and is back on the table."""
     both = course.pinched.all(axis=1) & (course.lift_m > CLEARANCE_M)
     measures = {
@@ -68,7 +68,7 @@ def judge(course: Trace) -> Outcome:
     }
     bad = stumble(course)
     failure = bad.failure if bad is not None else _failure(course, measures)
-    return Outcome(failure is None, failure, measures)
+    return RunOutcome(failure is None, failure, measures)
 
 
 def _failure(course: Trace, measures: dict[str, float]) -> str | None:
@@ -82,14 +82,14 @@ def _failure(course: Trace, measures: dict[str, float]) -> str | None:
     return None if back and measures["placement_error_m"] < 0.05 else "misplaced"
 
 
-TASK = Task(
+TASK = SimulatedTask(
     perform,
     judge,
     instructions=(
         "Lift the {colour} crate with both hands and put it back.",
         "Take the crate by its two handles, raise it and set it down.",
     ),
-    layout=Layout(
+    layout=SceneLayout(
         shapes=("crate",),
         width_m=(0.25, 0.31),
         height_m=(0.05, 0.075),

@@ -9,10 +9,10 @@ from corporeal.simulation.demonstrator import Demonstrator
 from corporeal.simulation.grasping import SQUEEZE_M, UP, pick, place, retreat
 from corporeal.simulation.gripper import OPENING_M, SIDES
 from corporeal.simulation.physics import TICK_S
-from corporeal.simulation.run import Outcome
-from corporeal.simulation.task import Task
+from corporeal.simulation.run import RunOutcome
+from corporeal.simulation.task import SimulatedTask
 from corporeal.simulation.trace import Trace, how_lost, stumble
-from corporeal.simulation.variation import Layout
+from corporeal.simulation.variation import SceneLayout
 
 TOLERANCE_M = 0.02
 # The giver holds this far below the top, the taker this far below the giver.
@@ -61,7 +61,7 @@ def _pass(operator: Demonstrator, giver: str, taker: str) -> bool:
     return held < 0.12
 
 
-def judge(course: Trace) -> Outcome:
+def judge(course: Trace) -> RunOutcome:
     """A success was in the one hand, then in the other, and rests within 2 cm of the mark."""
     giver = SIDES.index(course.world.variation.hand)
     goal = np.array(course.world.variation.goal)
@@ -77,7 +77,7 @@ def judge(course: Trace) -> Outcome:
     }
     bad = stumble(course)
     failure = bad.failure if bad is not None else _failure(course, measures, float(goal[2]))
-    return Outcome(failure is None, failure, measures)
+    return RunOutcome(failure is None, failure, measures)
 
 
 def _failure(course: Trace, measures: dict[str, float], rest_m: float) -> str | None:
@@ -92,14 +92,14 @@ def _failure(course: Trace, measures: dict[str, float], rest_m: float) -> str | 
     return None if resting and measures["placement_error_m"] < TOLERANCE_M else "misplaced"
 
 
-TASK = Task(
+TASK = SimulatedTask(
     perform,
     judge,
     instructions=(
         "Pick up the {colour} {shape}, pass it to the other hand and put it on the mark.",
         "Hand the {colour} {shape} from your {hand} hand to the other and place it.",
     ),
-    layout=Layout(
+    layout=SceneLayout(
         shapes=("cylinder",),
         width_m=(0.045, 0.055),
         height_m=(0.17, 0.20),

@@ -6,10 +6,10 @@ import numpy as np
 
 from corporeal.simulation.demonstrator import Demonstrator
 from corporeal.simulation.grasping import pick, place, retreat
-from corporeal.simulation.run import Outcome
-from corporeal.simulation.task import Task
+from corporeal.simulation.run import RunOutcome
+from corporeal.simulation.task import SimulatedTask
 from corporeal.simulation.trace import Trace, how_lost, stumble
-from corporeal.simulation.variation import Layout
+from corporeal.simulation.variation import SceneLayout
 
 TOLERANCE_M, CLEARANCE_M = 0.02, 0.15
 
@@ -22,7 +22,7 @@ def perform(operator: Demonstrator) -> None:
     retreat(operator, variation.hand)
 
 
-def judge(course: Trace) -> Outcome:
+def judge(course: Trace) -> RunOutcome:
     """A success was 15 cm up and rests within 2 cm of the mark, let go of."""
     goal = np.array(course.world.variation.goal)
     last = course.obj[-1]
@@ -33,7 +33,7 @@ def judge(course: Trace) -> Outcome:
     }
     bad = stumble(course)
     failure = bad.failure if bad is not None else _failure(course, measures, float(goal[2]))
-    return Outcome(failure is None, failure, measures)
+    return RunOutcome(failure is None, failure, measures)
 
 
 def _failure(course: Trace, measures: dict[str, float], rest_m: float) -> str | None:
@@ -49,7 +49,7 @@ def _failure(course: Trace, measures: dict[str, float], rest_m: float) -> str | 
     return None
 
 
-TASK = Task(
+TASK = SimulatedTask(
     perform,
     judge,
     instructions=(
@@ -57,6 +57,6 @@ TASK = Task(
         "Move the {colour} {shape} onto the turquoise disc.",
         "Take the {colour} {shape} and place it on the target.",
     ),
-    layout=Layout(shapes=("box", "box", "cylinder", "ball")),
+    layout=SceneLayout(shapes=("box", "box", "cylinder", "ball")),
     faults=("missed_grasp", "slip", "drop", "collision", "fall"),
 )

@@ -7,10 +7,10 @@ import numpy as np
 from corporeal.simulation.arm_motion import HandPose, hand_rotation
 from corporeal.simulation.demonstrator import Demonstrator
 from corporeal.simulation.gripper import SIDES
-from corporeal.simulation.run import Outcome
-from corporeal.simulation.task import Task
+from corporeal.simulation.run import RunOutcome
+from corporeal.simulation.task import SimulatedTask
 from corporeal.simulation.trace import Trace, stumble
-from corporeal.simulation.variation import Layout
+from corporeal.simulation.variation import SceneLayout
 
 TOLERANCE_M = 0.02
 HOLD_S = 0.5
@@ -29,7 +29,7 @@ def perform(operator: Demonstrator) -> None:
     operator.move({side: home}, speed_m_s=0.16)
 
 
-def judge(course: Trace) -> Outcome:
+def judge(course: Trace) -> RunOutcome:
     """A success is within 2 cm of the target for half a second."""
     bad = stumble(course)
     hand = SIDES.index(course.world.variation.hand)
@@ -39,17 +39,17 @@ def judge(course: Trace) -> Outcome:
     held = np.convolve(near, np.ones(window), "valid").max() >= window
     measures = {**course.measures, "reach_error_m": float(apart.min())}
     if bad is not None:
-        return Outcome(False, bad.failure, measures)
-    return Outcome(bool(held), None if held else "timeout", measures)
+        return RunOutcome(False, bad.failure, measures)
+    return RunOutcome(bool(held), None if held else "timeout", measures)
 
 
-TASK = Task(
+TASK = SimulatedTask(
     perform,
     judge,
     instructions=(
         "Reach the target with your {hand} hand.",
         "Move the {hand} hand to the turquoise ball and hold it there.",
     ),
-    layout=Layout(objects=False, ahead_m=(0.26, 0.38), aside_m=(0.05, 0.28)),
+    layout=SceneLayout(objects=False, ahead_m=(0.26, 0.38), aside_m=(0.05, 0.28)),
     faults=("fall",),
 )

@@ -9,10 +9,10 @@ from corporeal.simulation.arm_motion import minimum_jerk
 from corporeal.simulation.balance import Balance, Sway
 from corporeal.simulation.demonstrator import Demonstrator
 from corporeal.simulation.physics import TICK_S
-from corporeal.simulation.run import Outcome
-from corporeal.simulation.task import Task
+from corporeal.simulation.run import RunOutcome
+from corporeal.simulation.task import SimulatedTask
 from corporeal.simulation.trace import Trace, stumble
-from corporeal.simulation.variation import Layout
+from corporeal.simulation.variation import SceneLayout
 
 DRIFT_M = 0.05
 
@@ -40,20 +40,20 @@ def _sway(operator: Demonstrator, legs: Balance, here: Array, there: Array) -> A
     return there
 
 
-def judge(course: Trace) -> Outcome:
+def judge(course: Trace) -> RunOutcome:
     """A success is upright to the end, within 5 cm of where it started."""
     drift = float(np.linalg.norm(course.base[-1, :2] - course.base[0, :2]))
     measures = {**course.measures, "drift_m": drift}
     bad = stumble(course)
     if bad is not None:
-        return Outcome(False, bad.failure, measures)
-    return Outcome(drift < DRIFT_M, None if drift < DRIFT_M else "misplaced", measures)
+        return RunOutcome(False, bad.failure, measures)
+    return RunOutcome(drift < DRIFT_M, None if drift < DRIFT_M else "misplaced", measures)
 
 
-TASK = Task(
+TASK = SimulatedTask(
     perform,
     judge,
     instructions=("Stand still and keep your balance.", "Shift your weight and stay standing."),
-    layout=Layout(table=False, objects=False),
+    layout=SceneLayout(table=False, objects=False),
     faults=("fall",),
 )

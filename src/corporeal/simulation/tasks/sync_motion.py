@@ -8,10 +8,10 @@ from corporeal.simulation.arm_motion import hand_rotation
 from corporeal.simulation.demonstrator import Demonstrator
 from corporeal.simulation.gripper import SIDES
 from corporeal.simulation.physics import TICK_S
-from corporeal.simulation.run import Outcome
-from corporeal.simulation.task import Task
+from corporeal.simulation.run import RunOutcome
+from corporeal.simulation.task import SimulatedTask
 from corporeal.simulation.trace import Trace, stumble
-from corporeal.simulation.variation import Layout
+from corporeal.simulation.variation import SceneLayout
 
 JERKS = 6
 STROKE_M = 0.10
@@ -44,18 +44,18 @@ def perform(operator: Demonstrator) -> None:
     operator.move(home, speed_m_s=0.16, free=False)
 
 
-def judge(course: Trace) -> Outcome:
+def judge(course: Trace) -> RunOutcome:
     """A success is upright to the end."""
     bad = stumble(course)
     if bad is not None:
-        return Outcome(False, bad.failure, course.measures)
-    return Outcome(True, None, course.measures)
+        return RunOutcome(False, bad.failure, course.measures)
+    return RunOutcome(True, None, course.measures)
 
 
-TASK = Task(
+TASK = SimulatedTask(
     perform,
     judge,
     instructions=("Jerk both hands sharply, with pauses.",),
-    layout=Layout(objects=False),
+    layout=SceneLayout(objects=False),
     faults=("fall",),
 )

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from corporeal.simulation.demonstrator import Demonstrator
-from corporeal.simulation.run import Outcome
-from corporeal.simulation.task import Task
+from corporeal.simulation.run import RunOutcome
+from corporeal.simulation.task import SimulatedTask
 from corporeal.simulation.trace import Trace, stumble
-from corporeal.simulation.variation import Layout
+from corporeal.simulation.variation import SceneLayout
 
 LEAST_M = 1.0
 
@@ -26,7 +26,7 @@ def perform(operator: Demonstrator) -> None:
     operator.walk((0.0, 0.0, 0.0), 1.0)
 
 
-def judge(course: Trace) -> Outcome:
+def judge(course: Trace) -> RunOutcome:
     """A success went at least a metre and stands at the end."""
     path = np.diff(course.base[:, :2], axis=0)
     measures = {
@@ -37,16 +37,16 @@ def judge(course: Trace) -> Outcome:
     }
     bad = stumble(course)
     if bad is not None:
-        return Outcome(False, bad.failure, measures)
+        return RunOutcome(False, bad.failure, measures)
     good = measures["path_m"] > LEAST_M and measures["end_speed_m_s"] < 0.1
-    return Outcome(good, None if good else "timeout", measures)
+    return RunOutcome(good, None if good else "timeout", measures)
 
 
-TASK = Task(
+TASK = SimulatedTask(
     perform,
     judge,
     instructions=("Walk ahead and stop.", "Take a few steps forward, then stand still."),
-    layout=Layout(table=False, objects=False),
+    layout=SceneLayout(table=False, objects=False),
     needs_policy=True,
     faults=("fall",),
 )

@@ -8,10 +8,10 @@ from corporeal.simulation.demonstrator import Demonstrator
 from corporeal.simulation.grasping import pick
 from corporeal.simulation.gripper import OPENING_M
 from corporeal.simulation.physics import TICK_S
-from corporeal.simulation.run import Outcome
-from corporeal.simulation.task import Task
+from corporeal.simulation.run import RunOutcome
+from corporeal.simulation.task import SimulatedTask
 from corporeal.simulation.trace import Trace, how_lost, stumble
-from corporeal.simulation.variation import Layout
+from corporeal.simulation.variation import SceneLayout
 
 LEAST_M = 0.6
 
@@ -36,7 +36,7 @@ def perform(operator: Demonstrator) -> None:
     operator.walk((0.0, 0.0, 0.0), 1.2)
 
 
-def judge(course: Trace) -> Outcome:
+def judge(course: Trace) -> RunOutcome:
     """A success has the object in the hand at the end, carried at least 60 cm, upright."""
     carried = float(np.linalg.norm(course.obj[-1, :2] - course.obj[0, :2]))
     window = round(0.5 / TICK_S)
@@ -48,7 +48,7 @@ def judge(course: Trace) -> Outcome:
     }
     bad = stumble(course)
     failure = bad.failure if bad is not None else _failure(course, measures)
-    return Outcome(failure is None, failure, measures)
+    return RunOutcome(failure is None, failure, measures)
 
 
 def _failure(course: Trace, measures: dict[str, float]) -> str | None:
@@ -60,14 +60,14 @@ def _failure(course: Trace, measures: dict[str, float]) -> str | None:
     return None if measures["held_at_end"] and measures["carried_m"] > LEAST_M else "timeout"
 
 
-TASK = Task(
+TASK = SimulatedTask(
     perform,
     judge,
     instructions=(
         "Take the {colour} {shape} from the table and step back with it.",
         "Carry the {colour} {shape} away from the table.",
     ),
-    layout=Layout(shapes=("box", "cylinder"), approaches=("side",), mark=False),
+    layout=SceneLayout(shapes=("box", "cylinder"), approaches=("side",), mark=False),
     needs_policy=True,
     faults=("missed_grasp", "slip", "drop", "fall"),
 )

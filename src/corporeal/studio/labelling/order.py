@@ -16,10 +16,9 @@ from corporeal.catalog.permission import Actor
 from corporeal.catalog.query.listing import count, every
 from corporeal.catalog.tables import EVENT, LABEL_TASK, LABELS
 from corporeal.errors import UnknownNameError
-from corporeal.labelling.library import open_taxonomy, taxonomy_names
 from corporeal.labelling.tasks.kept_taxonomy import kept_taxonomies
 from corporeal.labelling.tasks.task_row import TaskKind
-from corporeal.labelling.taxonomy import Taxonomy
+from corporeal.labelling.taxonomy import Taxonomy, open_taxonomy, taxonomy_names
 
 LEAST_DOUBLE = 0.1
 MOST_EPISODES = 50_000

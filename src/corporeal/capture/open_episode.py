@@ -20,7 +20,7 @@ _LATEST_PERIOD_S = 2.0
 
 
 @dataclass
-class Take:
+class OpenEpisode:
     """From the start mark to the end of the post-roll.
 
     `is_open_ended` is one that nothing but the end of the source was going to end.
@@ -70,7 +70,7 @@ def open_take(
     sync_every_s: float,
     is_open_ended: bool,
     losses: Losses,
-) -> Take:
+) -> OpenEpisode:
     """A take with a fresh journal; `roll_s` is how much is wanted before and after."""
     header = {
         "id": new_id(),
@@ -86,4 +86,4 @@ def open_take(
     slowest_s = max((1.5 / stream.rate_hz for stream in rig.schema.streams if stream.rate_hz),
                     default=0.0)  # fmt: skip
     wait_s = roll_s[1] + max(_LATEST_S, min(slowest_s, _LATEST_PERIOD_S))
-    return Take(name, journal, round(wait_s * SECOND_NS), is_open_ended, losses)
+    return OpenEpisode(name, journal, round(wait_s * SECOND_NS), is_open_ended, losses)

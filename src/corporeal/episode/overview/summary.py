@@ -18,7 +18,7 @@ _BLOCK_ROWS = 1 << 16
 
 
 @dataclass(frozen=True)
-class Gap:
+class StreamGap:
     """A stretch without samples, longer than two and a half periods."""
 
     start_s: float
@@ -43,7 +43,7 @@ class StreamSummary:
     nominal_hz: float | None
     measured_hz: float | None
     jitter_ms: float | None
-    gaps: tuple[Gap, ...]
+    gaps: tuple[StreamGap, ...]
     backwards: int
     not_finite: int
     bytes: int
@@ -135,10 +135,10 @@ def _measured_hz(time: NDArray[np.int64]) -> float | None:
     return (len(time) - 1) * SECOND_NS / span if span > 0 else None
 
 
-def _gaps(time: NDArray[np.int64], period_ns: float) -> Iterator[Gap]:
+def _gaps(time: NDArray[np.int64], period_ns: float) -> Iterator[StreamGap]:
     steps = np.diff(time)
     for at in np.flatnonzero(steps > 2.5 * period_ns):
-        yield Gap(float(time[at]) / SECOND_NS, float(steps[at]) / SECOND_NS)
+        yield StreamGap(float(time[at]) / SECOND_NS, float(steps[at]) / SECOND_NS)
 
 
 def _spread(count: int) -> NDArray[np.int64]:
