@@ -16,7 +16,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [
     ROOT / "README.md",
+    ROOT / "docs" / "index.md",
     ROOT / "docs" / "robots.md",
+    *sorted((ROOT / "docs" / "roles").glob("*.md")),
     *sorted((ROOT / "docs" / "guides").glob("*.md")),
 ]
 DEMO = Path("out/demo/pick_place_demo_0001.h5")
@@ -47,9 +49,11 @@ def _corporeal(folder: Path, arguments: str) -> subprocess.CompletedProcess[str]
     return result
 
 
-def _blocks(page: Path) -> Iterator[tuple[str, str]]:
-    for match in re.finditer(r"^```(python|console)\n(.*?)^```", page.read_text(), re.M | re.S):
-        yield match[1], match[2]
+def _blocks(page: Path) -> Iterator[tuple[str, str, str]]:
+    """Language, title and text of every block; a document with a title is saved under it."""
+    fence = r'^```(python|console|yaml)(?: title="(.+?)")?\n(.*?)^```'
+    for match in re.finditer(fence, page.read_text(), re.M | re.S):
+        yield match[1], match[2] or "", match[3]
 
 
 @pytest.mark.slow
@@ -61,7 +65,11 @@ def test_every_block_of_a_page_runs(page: Path, place: Path) -> None:
     assert blocks, f"{page.name} shows nothing to run"
     os.chdir(place)
     try:
-        for language, text in blocks:
+        for language, title, text in blocks:
+            if language == "yaml":
+                if title:
+                    Path(title).write_text(text)
+                continue
             if language == "python":
                 exec(compile(text, str(page), "exec"), names)
                 continue

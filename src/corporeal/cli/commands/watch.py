@@ -27,8 +27,8 @@ def watch(
 ) -> None:
     """Reckon the figures of every batch, hold them against control charts, and tell of changes.
 
-    New alarms go to the channels of corporeal.toml ([alerts.NAME]). Exit 0 when all is as it
-    was, 1 when a figure is beyond its limits.
+    New alarms go to the channels in the section alerts of corporeal.toml. Exit 0 when all is as
+    it was, 1 when a figure is beyond its limits.
 
     Example: [bold]corporeal watch --charts charts[/bold]
     """
