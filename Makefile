@@ -1,9 +1,10 @@
 # make demo    set up, then the main job on embedded defaults
 # make studio  the same, then look at it in the browser
+# make docs    set up, then the documentation as a site in site/
 # make test    set up, then every check and test (what .ci/run calls)
 # make quick   lint and the fast tests, for the inner loop
 # make bench   the speed benchmarks that need no peer environment
-.PHONY: demo studio page test quick fast lint types web partners bench clean
+.PHONY: demo studio page docs test quick fast lint types web partners bench clean
 .DEFAULT_GOAL := help
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
@@ -44,6 +45,10 @@ studio: $(READY) $(PAGE)
 	@test -e out/demo/corporeal.toml || $(BIN)/corporeal demo --out out/demo
 	$(BIN)/corporeal studio out/demo --open
 
+docs: $(READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+	@echo 'open site/index.html; with search: $(BIN)/python -m http.server --directory site'
+
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -81,4 +86,4 @@ bench: $(READY)
 	$(BIN)/python -m bench.kinematics
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis out web/node_modules web/openapi/node_modules src/corporeal/studio/page
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis out site web/node_modules web/openapi/node_modules src/corporeal/studio/page
