@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.embodiment import Embodiment
+from corporeal.episode.collection_mode import SYNTHETIC
 from corporeal.schema import Schema, Stream, open_schema
 from corporeal.units import SECOND_NS
 
@@ -58,7 +59,7 @@ class Workload:
             "environment": "synthetic",
             "sensor_serials": {},
             "software": "corporeal.testing",
-            "mode": "synthetic",
+            "mode": SYNTHETIC,
         }
 
     def times(self, path: str) -> NDArray[np.int64]:

@@ -15,6 +15,7 @@ from tests.retargeting.clips import walk, write_clip
 
 from corporeal.embodiment import open_robot
 from corporeal.episode import Episode
+from corporeal.episode.collection_mode import RETARGETED_MOCAP
 from corporeal.episode.file import HEADER, spool_folder
 from corporeal.episode.file.spool import Sink
 from corporeal.errors import CorporealError, WriteError
@@ -22,7 +23,6 @@ from corporeal.retargeting.job.clip_files import check_target, find_clips
 from corporeal.retargeting.job.clip_job import ClipJob, run_job
 from corporeal.retargeting.job.clip_outputs import piece_path, write_whole
 from corporeal.retargeting.motion import MotionError
-from corporeal.retargeting.recording import MODE
 from corporeal.retargeting.settings import Settings
 
 
@@ -118,7 +118,7 @@ def test_a_full_disk_leaves_nothing(job: ClipJob, monkeypatch: pytest.MonkeyPatc
 def test_what_a_killed_run_left_is_cleared_away(job: ClipJob) -> None:
     left = spool_folder(job.episode)
     left.mkdir(parents=True)
-    (left / HEADER).write_text(json.dumps({"metadata": {"mode": MODE}}))
+    (left / HEADER).write_text(json.dumps({"metadata": {"mode": RETARGETED_MOCAP}}))
     assert run_job(job).good
     assert names(job.episode.parent) == ["walk.h5"]
 

@@ -12,13 +12,14 @@ import pytest
 from tests.retargeting.made_results import result_of, squatting, unsure
 
 from corporeal.episode import Episode
+from corporeal.episode.collection_mode import RETARGETED_MOCAP
 from corporeal.episode.overview import verify
 from corporeal.episode.recording import recording_of as read_back
 from corporeal.quality.assessment import assess
 from corporeal.quality.subject import Subject
 from corporeal.retargeting.measure.metrics import measure_result
 from corporeal.retargeting.motion import POINTS
-from corporeal.retargeting.recording import MODE, RIG, recording_of, write_episode
+from corporeal.retargeting.recording import RIG, recording_of, write_episode
 from corporeal.retargeting.result import ENDS
 from corporeal.schema import open_schema
 
@@ -44,7 +45,7 @@ def test_an_episode_holds_the_motion_the_person_and_the_source(tmp_path: Path) -
     assert verify(path) == ()
     with Episode.open(path) as episode:
         said = episode.metadata
-        assert said["mode"] == MODE
+        assert said["mode"] == RETARGETED_MOCAP
         assert said["segments"][0]["motion_source"] == "wave.bvh"
         assert said["source_sha256"] == hashlib.sha256(b"HIERARCHY").hexdigest()
         assert said["source_format"] == "bvh"

@@ -12,8 +12,9 @@ from corporeal.schema import open_schema, roles
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "corporeal"
 HOME = SOURCE / "schema" / "roles.py"
-# Ordinary words that say something else in most places.
-ORDINARY = {roles.INSTRUCTION, roles.OUTCOME, roles.MODE, roles.STATE, roles.ACTION, roles.ACTIONS}
+# Ordinary words that say something else in most places, and the former name of a check.
+ORDINARY = {roles.INSTRUCTION, roles.OUTCOME, roles.MODE, roles.STATE, roles.ACTION, roles.ACTIONS,
+            roles.RETARGET_ERROR}  # fmt: skip
 SPELT = {
     value
     for name, value in vars(roles).items()

@@ -55,7 +55,8 @@ def _proposals(files: dict[str, Path]) -> tuple[dict[str, Annotation], dict[str,
     for name, path in files.items():
         with Episode.open(path) as episode:
             facts[name] = episode.metadata
-            said = propose(recording_of(episode), taxonomy, task=episode.metadata.get("task"))
+            recording = recording_of(episode)
+            said = propose(recording, taxonomy, task=recording.facts.task)
             if said is not None and said.segments:
                 starts[name] = said
     return starts, facts

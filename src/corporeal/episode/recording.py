@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,6 +17,7 @@ from PIL import Image
 from corporeal.embodiment import Embodiment
 from corporeal.episode.defect import Defect
 from corporeal.episode.episode import Episode
+from corporeal.episode.facts import EpisodeFacts, read_facts
 from corporeal.episode.file.streams import VideoReader
 from corporeal.episode.label_track import FIELD, LabelTrack, Lane, labels_in
 from corporeal.errors import EpisodeError
@@ -198,6 +200,11 @@ class Recording:
     """The stamps were made from a frame number, so lost frames do not show in them."""
     labels: LabelTrack | None = None
     """What people said of it; None when nobody has."""
+
+    @cached_property
+    def facts(self) -> EpisodeFacts:
+        """What it says of itself: task, instruction, outcome, operator, mode and the rest."""
+        return read_facts(self.metadata, self.signals.values(), self.labels)
 
     def named(self, *names: str) -> str | None:
         """The label of the signal in the first of these roles that there is."""

@@ -147,8 +147,8 @@ def _instruction(recording: Recording, lanes: Collection[_Lane]) -> _Lane | None
     """What the source says only in its metadata, as the stream that readers look for."""
     if any(lane.stream.name == "instruction" for lane in lanes):
         return None
-    text = recording.metadata.get("instruction") or recording.metadata.get("task")
-    if not isinstance(text, str) or not text.strip():
+    text = recording.facts.instruction
+    if text is None or not text.strip():
         return None
     begin = min(int(lane.signal.time_ns.min()) for lane in lanes)
     stream = Stream(name="instruction", group="observations", kind="text")

@@ -17,6 +17,7 @@ from corporeal.exchange.grid import Times, grid_of, picture_numbers
 from corporeal.exchange.layout import MODE, CameraSpec, ColumnSpec, Layout, fitted, layout_of
 from corporeal.exchange.plan import Plan
 from corporeal.exchange.training.mode import modes
+from corporeal.schema import roles
 from corporeal.units import SECOND_NS
 
 BLOCK_ROWS = 4096
@@ -81,13 +82,7 @@ class Table:
     @property
     def success(self) -> bool | None:
         """Whether the task was done, as people labelled it or else as recorded; None: unknown."""
-        labels = self.recording.labels
-        if labels is not None and labels.success is not None:
-            return labels.success
-        outcome = self.recording.metadata.get("outcome")
-        said = outcome.get("success") if isinstance(outcome, Mapping) else None
-        said = self.recording.metadata.get("success") if said is None else said
-        return said if isinstance(said, bool) else None
+        return self.recording.facts.outcome.success
 
     def blocks(self, rows: int = BLOCK_ROWS) -> Iterator[dict[str, NDArray[Any]]]:
         """All columns by key, a stretch of rows at a time."""
@@ -229,7 +224,7 @@ def _instructions(recording: Recording, grid: Times) -> tuple[tuple[str, ...], N
 def _recorded_instructions(
     recording: Recording, grid: Times
 ) -> tuple[tuple[str, ...], NDArray[np.int64]]:
-    label = recording.named("instruction")
+    label = recording.named(roles.INSTRUCTION)
     signal = recording.signals[label] if label is not None else None
     if signal is not None and signal.spec.kind == "text" and len(signal):
         given = [str(text) for text in signal[:]]
@@ -237,8 +232,7 @@ def _recorded_instructions(
         texts = tuple(dict.fromkeys(given[place] for place in np.unique(in_force)))
         places = np.array([texts.index(text) if text in texts else 0 for text in given])
         return texts, places[in_force].astype(np.int64)
-    stated = recording.metadata.get("instruction") or recording.metadata.get("task") or ""
-    return (str(stated),), np.zeros(len(grid), np.int64)
+    return (recording.facts.instruction or "",), np.zeros(len(grid), np.int64)
 
 
 def _labels(

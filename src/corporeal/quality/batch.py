@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.episode.defect import Defect
+from corporeal.episode.facts import EpisodeFacts
 from corporeal.episode.recording import Statistics
 from corporeal.quality.track import Array
 
@@ -56,6 +57,7 @@ class Synopsis:
     digest: bytes
     path: Array | None
     moments: Mapping[str, Moments]
+    facts: EpisodeFacts = field(default_factory=EpisodeFacts)
     names: tuple[str, ...] = ()
     """Names of the columns of `path`."""
     views: Mapping[str, NDArray[np.uint8]] = field(default_factory=dict)

@@ -178,5 +178,4 @@ class Subject:
     @property
     def task(self) -> str | None:
         """What was demonstrated."""
-        task = self.recording.metadata.get("task")
-        return None if task is None else str(task)
+        return self.recording.facts.task

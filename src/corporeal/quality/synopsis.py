@@ -39,6 +39,7 @@ def synopsis(subject: Subject, *, pictures: bool) -> Synopsis:
         source=recording.source,
         task=subject.task,
         metadata=recording.metadata,
+        facts=recording.facts,
         duration_s=_duration_s(subject),
         frames=0 if main is None else len(main),
         digest=_digest(subject),
@@ -46,7 +47,7 @@ def synopsis(subject: Subject, *, pictures: bool) -> Synopsis:
         moments={label: moments(track) for label, track in subject.tracks.items()},
         names=() if main is None else main.names,
         views=_views(subject) if pictures else {},
-        instruction=instruction_of(subject),
+        instruction=recording.facts.instruction,
         sketch=_sketch(subject),
         measures=_measures(subject, path)
         | {"motion_s": motion_s}
@@ -79,17 +80,6 @@ def moments(track: Track) -> Moments:
     levels[:, broken] = np.nan
     named = {f"q{each:02d}": level for each, level in zip(QUANTILES, levels, strict=True)}
     return Moments(count, total, squares, lowest, highest, named)
-
-
-def instruction_of(subject: Subject) -> str | None:
-    """What the demonstration was told to be: from the metadata, or the first text said."""
-    said = subject.recording.metadata.get("instruction")
-    if isinstance(said, str):
-        return said
-    label = subject.recording.named("instruction")
-    if label is None or not len(subject.recording.signals[label]):
-        return None
-    return str(subject.recording.signals[label][0])
 
 
 def _main(subject: Subject) -> Track | None:

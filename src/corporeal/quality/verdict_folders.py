@@ -73,7 +73,7 @@ def _place(episode: EpisodeReport, report: Report, folder: Path) -> Entry:
         except OSError:
             shutil.copyfile(source, target)
     counting = [each for each in episode.findings if each.severity != "note"]
-    outcome = episode.synopsis.metadata.get("outcome") if episode.synopsis is not None else None
+    synopsis = episode.synopsis
     return Entry(
         id=episode.id,
         path=str(target.relative_to(folder)),
@@ -82,7 +82,7 @@ def _place(episode: EpisodeReport, report: Report, folder: Path) -> Entry:
         reasons=tuple(dict.fromkeys(each.check for each in counting)),
         findings=tuple(each.to_json() for each in counting),
         policy=report.policy.reference,
-        outcome=outcome.get("failure") if isinstance(outcome, dict) else None,
+        outcome=None if synopsis is None else synopsis.facts.outcome.failure,
     )
 
 

@@ -13,6 +13,7 @@ from scipy.interpolate import CubicSpline
 
 from corporeal import __version__
 from corporeal.episode import EpisodeWriter, new_id
+from corporeal.episode.collection_mode import RETARGETED_MOCAP
 from corporeal.episode.recording import ArraySignal, Recording
 from corporeal.geometry import Array
 from corporeal.retargeting.goal.contacts import runs
@@ -22,7 +23,6 @@ from corporeal.retargeting.solver.low_pass import one_sided
 from corporeal.schema import Schema, open_schema
 from corporeal.units import SECOND_NS
 
-MODE = "retargeted mocap"
 RIG = "retargeted"
 _BLOCK = 1 << 20
 
@@ -116,14 +116,14 @@ def metadata_of(
     segment = {
         "start_ns": 0,
         "end_ns": int(stamps[-1]) if len(stamps) else 0,
-        "mode": MODE,
+        "mode": RETARGETED_MOCAP,
         "motion_source": origin.path.name,
     }
     said: dict[str, Any] = {
         "task": result.human.name,
         "environment": "motion capture",
         "software": f"corporeal {__version__}",
-        "mode": MODE,
+        "mode": RETARGETED_MOCAP,
         "segments": [segment],
         "source_file": origin.path.name,
         "source_format": origin.format,

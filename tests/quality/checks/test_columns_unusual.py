@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from tests.quality.reaching import changed, exchange, table, turn
 
+from corporeal.episode.collection_mode import RETARGETED_MOCAP
+from corporeal.episode.facts import EpisodeFacts
 from corporeal.episode.recording import Recording
 from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.checks.columns_unusual import CHECK
@@ -126,6 +128,6 @@ def test_motions_of_people_each_another_are_not_held_against_each_other() -> Non
     odd = with_odd(exchange(3, 5)).episodes
     apart = [replace(each, task=f"clip {each.index}") for each in odd]
     assert list(CHECK.find(Batch(tuple(apart)))), "many tasks of one robot share their rest pose"
-    computed = [replace(each, metadata={"mode": "retargeted mocap"}) for each in apart]
+    computed = [replace(each, facts=EpisodeFacts(mode=RETARGETED_MOCAP)) for each in apart]
     with pytest.raises(NotAssessed):
         list(CHECK.find(Batch(tuple(computed))))

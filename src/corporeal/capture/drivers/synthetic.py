@@ -9,6 +9,7 @@ from pydantic import Field
 
 from corporeal.capture.driver import Driver, Mark, Rig, Sample
 from corporeal.embodiment import open_robot
+from corporeal.episode.collection_mode import SYNTHETIC
 from corporeal.schema import Part
 from corporeal.testing import Workload
 from corporeal.units import SECOND_NS
@@ -31,7 +32,7 @@ class SyntheticOptions(Part):
 def describe(options: SyntheticOptions) -> Rig:
     """The streams of the benchmark's workload."""
     workload = _workload(options, 0)
-    return Rig(workload.schema, workload.embodiment, metadata={"mode": "synthetic"})
+    return Rig(workload.schema, workload.embodiment, metadata={"mode": SYNTHETIC})
 
 
 def read(options: SyntheticOptions) -> Iterator[Sample | Mark]:

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from corporeal.catalog.catalogue import Entry
 from corporeal.catalog.database import CatalogError
 from corporeal.episode import Episode
+from corporeal.episode.facts import EpisodeFacts
+from corporeal.episode.recording import recording_of
 from corporeal.quality.finding import MAX_EVIDENCE, Finding
 from corporeal.quality.inspection import EpisodeReport
 from corporeal.quality.policy import Policy
@@ -53,11 +55,12 @@ def entry_of(episode: Episode, *, digest: str, size: int, batch: str | None = No
     name = _checked_id(episode)
     metadata = episode.metadata
     documents = dict(_documents(episode))
-    facts = _facts(episode, metadata, documents) | {
+    stated = recording_of(episode).facts
+    facts = _facts(episode, stated, documents) | {
         "hash": digest,
         "bytes": size,
         "file": text(episode.path.name, MAX_TEXT),
-        "batch": text(batch or metadata.get("batch") or metadata.get("session"), MAX_NAME),
+        "batch": text(batch or stated.batch or stated.session, MAX_NAME),
         "metadata": bounded(metadata) | {CONTENT: episode.content_hash},
     }
     streams = [
@@ -114,39 +117,24 @@ def _checked_id(episode: Episode) -> str:
 
 
 def _facts(
-    episode: Episode, metadata: Mapping[str, Any], documents: Mapping[str, Mapping[str, str]]
+    episode: Episode, stated: EpisodeFacts, documents: Mapping[str, Mapping[str, str]]
 ) -> dict[str, Any]:
     begin, end = episode.span_ns
-    success, failure = _outcome(metadata)
     recorded = episode.epoch_ns + begin
     names = ("task", "operator", "station", "session", "environment", "mode", "software")
-    return {name: text(metadata.get(name), MAX_NAME) for name in names} | {
-        "instruction": _instruction(episode, metadata),
+    return {name: text(getattr(stated, name), MAX_NAME) for name in names} | {
+        "instruction": text(stated.instruction, MAX_TEXT),
         "robot": text(episode.robot, 64),
-        "protocol": _reference(documents, "protocol") or text(metadata.get("protocol"), MAX_NAME),
+        "protocol": _reference(documents, "protocol")
+        or text(stated.other.get("protocol"), MAX_NAME),
         "calibration": _reference(documents, "calibration")
-        or _calibration(metadata.get("calibration")),
+        or _calibration(stated.other.get("calibration")),
         # Stamps that count from nothing known are no time of day.
         "recorded_ns": recorded if episode.epoch_ns and 0 < recorded <= _BIGGEST else None,
         "duration_s": (end - begin) / SECOND_NS,
-        "success": success,
-        "failure": failure,
+        "success": stated.outcome.success,
+        "failure": text(stated.outcome.failure, MAX_TEXT),
     }
-
-
-def _outcome(metadata: Mapping[str, Any]) -> tuple[bool | None, str | None]:
-    outcome = metadata.get("outcome")
-    said = outcome if isinstance(outcome, Mapping) else {"success": metadata.get("success")}
-    success = said.get("success")
-    failure = said.get("failure") or metadata.get("failure")
-    return success if isinstance(success, bool) else None, text(failure, MAX_TEXT)
-
-
-def _instruction(episode: Episode, metadata: Mapping[str, Any]) -> str | None:
-    for reader in episode.values():
-        if reader.spec.name == "instruction" and reader.spec.kind == "text" and len(reader):
-            return text(str(reader[0]), MAX_TEXT)
-    return text(metadata.get("instruction"), MAX_TEXT)
 
 
 def _calibration(said: Any) -> str | None:

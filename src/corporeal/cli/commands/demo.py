@@ -18,6 +18,8 @@ from corporeal.cli.commands.info import show
 from corporeal.cli.exporting import run, to_json, training_lines
 from corporeal.cli.exporting import show as show_export
 from corporeal.cli.output import AsJson, console, print_json, stderr
+from corporeal.episode.facts import EpisodeFacts
+from corporeal.episode.outcome import EpisodeOutcome
 from corporeal.errors import EpisodeError
 
 if TYPE_CHECKING:
@@ -244,20 +246,18 @@ def _table(report: Report) -> Table:
         counting = [each for each in episode.findings if each.severity != "note"]
         # What happened comes before what else shows it: a fall also strikes hands and cameras.
         counting.sort(key=lambda each: each.check != "task_failed")
-        outcome = episode.synopsis.metadata.get("outcome", {}) if episode.synopsis else {}
+        facts = episode.synopsis.facts if episode.synopsis else EpisodeFacts()
         table.add_row(
             episode.source.name,
-            _outcome(outcome),
+            _outcome(facts.outcome),
             Text(episode.verdict, style=COLOURS[episode.verdict]),
             "\n".join(f"{each.check}: {each.message}" for each in counting[:2]),
         )
     return table
 
 
-def _outcome(outcome: dict[str, Any]) -> Text:
-    if outcome.get("success"):
-        return Text("success", style="green")
-    return Text(f"failure: {outcome.get('failure')}".replace("_", " "), style="red")
+def _outcome(outcome: EpisodeOutcome) -> Text:
+    return Text(str(outcome), style={True: "green", False: "red", None: "yellow"}[outcome.success])
 
 
 COMMAND = Command(demo, panel="Start here")

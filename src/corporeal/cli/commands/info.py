@@ -71,11 +71,8 @@ def _is_plain(value: object) -> bool:
 
 
 def _outcome(summary: EpisodeSummary) -> str:
-    outcome = summary.metadata.get("outcome")
-    if not isinstance(outcome, dict):
-        return ""
-    reason = str(outcome.get("failure")).replace("_", " ")
-    return "success" if outcome.get("success") else f"failure: {reason}"
+    is_stated = summary.outcome.success is not None or summary.outcome.unclear
+    return str(summary.outcome) if is_stated else ""
 
 
 def _clocks(summary: EpisodeSummary) -> str:

@@ -63,8 +63,7 @@ def _successes(dataset: Dataset) -> list[Recording]:
     found = []
     for number in track(dataset.episodes, "reading", console=stderr(), transient=True):
         recording = dataset.open(number)
-        outcome = recording.metadata.get("outcome")
-        if not (isinstance(outcome, dict) and outcome.get("success") is False):
+        if recording.facts.outcome.success is not False:
             found.append(recording)
     return found
 

@@ -9,6 +9,7 @@ import typer
 
 from corporeal.cli.command import Command
 from corporeal.cli.output import AsJson, console, print_json
+from corporeal.episode.recording import recording_of
 from corporeal.errors import CorporealError
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def sync_test(
         )
     with Episode.open(episode) as opened:
         report = test_sync(opened, event_s=event_s, tolerance_s=tolerance_ms / 1e3)
-        task = str(opened.metadata.get("task") or episode.stem).replace("_", " ")
+        task = (recording_of(opened).facts.task or episode.stem).replace("_", " ")
     if out is not None:
         _draw(report, f"sync test: {task}", out)
     if as_json:

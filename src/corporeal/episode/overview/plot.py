@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from corporeal.episode.episode import Episode
 from corporeal.episode.file.streams import StreamReader
+from corporeal.episode.recording import recording_of
 from corporeal.units import SECOND_NS
 
 if TYPE_CHECKING:
@@ -64,12 +65,13 @@ def _column(figure: Figure, sides: tuple[float, float], heights: list[float]) ->
 
 
 def _title(figure: Figure, episode: Episode) -> None:
-    meta = episode.metadata
-    task = str(meta.get("task") or episode.path.stem).replace("_", " ")
+    stated = recording_of(episode).facts
+    task = (stated.task or episode.path.stem).replace("_", " ")
     begin, end = episode.span_ns
     when = datetime.fromtimestamp(episode.epoch_ns / SECOND_NS, UTC).strftime("%Y-%m-%d %H:%M UTC")
     facts = [episode.robot or "no robot", f"{(end - begin) / SECOND_NS:.1f} s", when]
-    facts += [f"{name} {meta[name]}" for name in ("operator", "station", "mode") if meta.get(name)]
+    named = {"operator": stated.operator, "station": stated.station, "mode": stated.mode}
+    facts += [f"{name} {value}" for name, value in named.items() if value]
     facts.append(episode.content_hash[:19])
     figure.text(0.015, 0.955, task, fontsize=21, weight="bold", color=_INK, va="center")
     figure.text(0.015, 0.915, "   ·   ".join(facts), fontsize=10.5, color=_QUIET, va="center")

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from corporeal.episode.episode import Episode
 from corporeal.episode.file.streams import StreamReader
+from corporeal.episode.outcome import EpisodeOutcome
+from corporeal.episode.recording import recording_of
 from corporeal.units import SECOND_NS
 
 _BUCKETS = 32
@@ -68,6 +70,7 @@ class EpisodeSummary:
     missing_streams: tuple[str, ...]
     documents: dict[str, str]
     streams: tuple[StreamSummary, ...]
+    outcome: EpisodeOutcome
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, for `--json`."""
@@ -100,6 +103,7 @@ def summarise(episode: Episode, *, buckets: int = _BUCKETS) -> EpisodeSummary:
         missing_streams=episode.missing_streams,
         documents=documents,
         streams=tuple(_summarise_stream(episode[path], edges) for path in episode),
+        outcome=recording_of(episode).facts.outcome,
     )
 
 

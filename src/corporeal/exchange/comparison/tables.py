@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -98,15 +98,13 @@ def _compare_texts(
     table: Table, got: Recording, writer: Writer, texts: Tally, outcomes: Tally
 ) -> None:
     texts.compared += 1
-    said = str(got.metadata.get("instruction") or got.metadata.get("task") or "")
+    said = got.facts.instruction or ""
     if "instructions" not in writer.loses and said != table.text:
         texts.wrong.append(f"episode {table.number} says {said!r} instead of {table.text!r}")
     if table.success is None:
         return
     outcomes.compared += 1
-    outcome = got.metadata.get("outcome")
-    success = outcome.get("success") if isinstance(outcome, Mapping) else None
-    success = got.metadata.get("success") if success is None else success
+    success = got.facts.outcome.success
     if "outcome" not in writer.loses and success is not table.success:
         outcomes.wrong.append(f"episode {table.number} has success {success}")
 

@@ -34,6 +34,7 @@ from corporeal.units import SECOND_NS
 
 # Marks of a frame, not measurements of the robot.
 _MARKS = ("next.", "annotation.")
+_SUCCESS = "next.success"
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,6 +184,10 @@ class Reader:
         instructions = instructions_of(entry, columns, self.files.listing.tasks, count)
         text = instructions[0] if instructions else None
         stated: dict[str, Any] = dict(entry.facts)
+        flags = columns.get(_SUCCESS)
+        if flags is not None and len(flags):
+            # The frame that ends a success is marked; where none is, the episode failed.
+            stated.setdefault("success", bool(np.any(flags)))
         stated |= {"fps": info.fps, "robot_type": info.robot_type, "instructions": instructions}
         return stated if text is None else stated | {"task": text, "instruction": text}
 

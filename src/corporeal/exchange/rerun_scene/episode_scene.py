@@ -48,7 +48,7 @@ def write_scene(table: Table, path: Path, *, exclude: Collection[str] = ()) -> t
             stream.save(path)
             stream.set_log_time_enabled(False)
             stream.set_log_tick_enabled(False)
-            name = f"{recording.metadata.get('task') or 'episode'} {table.number}"
+            name = f"{recording.facts.task or 'episode'} {table.number}"
             stream.send_recording_name(name)
             _fill(Scene(stream, table.time_ns), table, signals)
             stream.flush()
@@ -151,17 +151,14 @@ def _about(table: Table) -> str:
     """What is known of the episode, for people."""
     recording = table.recording
     robot = recording.embodiment.name if recording.embodiment is not None else "unknown"
-    said = {True: "success", False: "failure", None: "not stated"}[table.success]
     lines = [f"# {table.text or 'No instruction'}", ""]
-    lines += [f"**Outcome:** {said}", "", f"**Robot:** {robot}", ""]
+    lines += [f"**Outcome:** {recording.facts.outcome}", "", f"**Robot:** {robot}", ""]
     lines += _labelled(recording.labels) if recording.labels is not None else []
     if recording.recovered:
         lines += [f"**Not complete:** {recording.recovered}", ""]
     lines += [f"| episode | {recording.id[:18]} |", "|---|---|"]
     lines.append(f"| rows | {len(table)} at {table.rate_hz:g} Hz |")
-    outcome = recording.metadata.get("outcome")
-    measures = outcome.get("measures") if isinstance(outcome, dict) else None
-    facts = {**recording.metadata, **(measures if isinstance(measures, dict) else {})}
+    facts = {**recording.metadata, **recording.facts.outcome.measures}
     for name, value in sorted(facts.items()):
         if name != "instruction" and (brief := _brief(value)):
             lines.append(f"| {name.replace('_', ' ')} | {brief} |")

@@ -136,12 +136,8 @@ def _grasp_type(question: Question) -> str | None:
 
 def _instructions(question: Question) -> Iterator[Instruction]:
     """What the operator was told, as the first wording."""
-    label = question.recording.named("instruction")
-    texts = list(question.recording.signals[label][:]) if label is not None else []
-    said = question.recording.metadata.get("instruction")
-    for number, text in enumerate(dict.fromkeys([*texts, *([said] if said else [])])):
-        if isinstance(text, str) and text.strip():
-            yield Instruction(id=f"i{number}", text=text.strip()[:2000], source="recorded")
+    for number, text in enumerate(question.recording.facts.instructions):
+        yield Instruction(id=f"i{number}", text=text.strip()[:2000], source="recorded")
 
 
 PROPOSER = Proposer(propose)

@@ -21,7 +21,7 @@ def find(
     Why: a camera that moved makes every picture disagree with the joints beneath it.
     Fix: calibrate again; hold back every episode since the last good verification.
     """
-    said = subject.recording.metadata.get("calibration")
+    said = subject.recording.facts.other.get("calibration")
     ends = {
         name: said[name]
         for name in ("start", "end")

@@ -36,7 +36,7 @@ def find(subject: Subject) -> Iterator[Finding]:
 
 
 def _placement(subject: Subject, camera: Camera, label: str) -> Iterator[Finding]:
-    poses: Any = subject.recording.metadata.get("cameras")
+    poses: Any = subject.recording.facts.other.get("cameras")
     pose = poses.get(camera.name) if isinstance(poses, Mapping) else None
     if not isinstance(pose, Mapping) or "xyz" not in pose:
         yield Finding(

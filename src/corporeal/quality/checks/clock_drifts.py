@@ -25,7 +25,7 @@ def find(
     Why: a drift of 0.5 % puts a stream 0.1 s out of step after 20 seconds.
     Fix: discipline the clocks (PTP, NTP), or estimate the drift and correct the stamps.
     """
-    yield from _recorded(subject.recording.metadata.get("clocks"), max_clock_ppm)
+    yield from _recorded(subject.recording.facts.other.get("clocks"), max_clock_ppm)
     for stream in stamped(subject, least=50):
         drift = _drift_ppm(stream)
         if drift is None or abs(drift) <= max_drift_ppm:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.protocol_rules import marks_s, protocol_of
+from corporeal.quality.evidence.protocol_rules import protocol_of
 from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
@@ -18,7 +18,7 @@ def find(subject: Subject) -> Iterator[Finding]:
     Fix: record it again; or widen the range in a new version of the protocol.
     """
     allowed = protocol_of(subject).duration_s
-    marked = marks_s(subject.recording.metadata)
+    marked = subject.recording.facts.demonstration_s
     state = subject.track(*roles.MEASURED)
     whole = float(state.seconds[-1] - state.seconds[0]) if len(state) else 0.0
     lasts = whole if marked is None else marked[1] - marked[0]

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from corporeal.quality.check import Check
 from corporeal.quality.finding import Finding, NotAssessed
 from corporeal.quality.subject import Subject
+from corporeal.schema import roles
 
 
 def _words(text: str) -> frozenset[str]:
@@ -55,12 +56,13 @@ def find(subject: Subject) -> Iterator[Finding]:
 
 def _instructions(subject: Subject) -> Iterator[tuple[str | None, str]]:
     recording = subject.recording
-    label = recording.named("instruction")
+    label = recording.named(roles.INSTRUCTION)
     said: list[str] = []
     if label is not None:
         signal = recording.signals[label]
         said = [str(signal[number]) for number in range(min(len(signal), 20))]
         yield from ((label, text) for text in dict.fromkeys(said))
+    # An instruction that is stated and empty is a fault: facts, which leave it out, do not show it.
     # A dataset's table of tasks holds sentences; a recorder's `task` is the name of a protocol.
     key = (
         "instruction" if "instruction" in recording.metadata or not recording.regridded else "task"

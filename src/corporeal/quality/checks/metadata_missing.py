@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from corporeal.episode.collection_mode import SYNTHETIC
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.reader_defects import reported
 from corporeal.quality.finding import Finding
@@ -22,7 +23,7 @@ def find(subject: Subject, *, needed: tuple[str, ...] = ()) -> Iterator[Finding]
     """
     recording = subject.recording
     yield from reported(recording.defects, __name__)
-    made_by_machine = recording.metadata.get("mode") == "synthetic"
+    made_by_machine = recording.facts.mode == SYNTHETIC
     holes = [
         name for name in recording.missing_metadata if not (made_by_machine and name in _PERSONAL)
     ]

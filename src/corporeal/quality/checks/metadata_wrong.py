@@ -35,7 +35,7 @@ def find(subject: Subject, *, max_end_error_s: float = 0.5) -> Iterator[Finding]
 
 
 def _robot(recording: Recording) -> Iterator[Finding]:
-    stated = recording.metadata.get("robot")
+    stated = recording.facts.other.get("robot")
     robot = recording.embodiment
     if robot is None or not isinstance(stated, str):
         return
@@ -57,7 +57,8 @@ def _width(track: Track) -> Iterator[Finding]:
 
 
 def _counts(subject: Subject) -> Iterator[Finding]:
-    stated = subject.recording.metadata.get("length", subject.recording.metadata.get("frames"))
+    other = subject.recording.facts.other
+    stated = other.get("length", other.get("frames"))
     label = subject.recording.named(*roles.MEASURED, *roles.COMMANDED)
     if not isinstance(stated, int) or label is None:
         return
@@ -77,15 +78,15 @@ def _already_said(recording: Recording) -> bool:
 
 def _end(recording: Recording, max_end_error_s: float) -> Iterator[Finding]:
     """The data must reach the end that the recorder marked, and the roll it measured after it."""
-    marks = recording.metadata.get("marks")
-    roll = recording.metadata.get("roll")
-    ends = [
-        mark["time_ns"]
-        for mark in marks if isinstance(mark, dict) and mark.get("what") == "end"
-    ] if isinstance(marks, list) else []  # fmt: skip
-    if not ends or not isinstance(roll, dict) or not isinstance(roll.get("post_s"), int | float):
+    end_ns = recording.facts.marks_ns.get("end")
+    roll = recording.facts.other.get("roll")
+    if (
+        end_ns is None
+        or not isinstance(roll, dict)
+        or not isinstance(roll.get("post_s"), int | float)
+    ):
         return
-    due_s = ends[-1] / SECOND_NS + float(roll["post_s"])
+    due_s = end_ns / SECOND_NS + float(roll["post_s"])
     for label, signal in recording.signals.items():
         if signal.spec.rate_hz is None or not len(signal):
             continue

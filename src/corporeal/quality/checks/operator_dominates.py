@@ -20,11 +20,7 @@ def find(batch: Batch, *, max_share: float = 0.3, min_episodes: int = 10) -> Ite
     Why: a policy copies the person it saw most, tremor and shortcuts included.
     Fix: rotate the operators, or weigh the episodes in training.
     """
-    makers = {
-        each.index: str(each.metadata["operator"])
-        for each in batch.episodes
-        if each.metadata.get("operator")
-    }
+    makers = {each.index: each.facts.operator for each in batch.episodes if each.facts.operator}
     if len(makers) < min_episodes:
         raise NotAssessed(f"{len(makers)} episodes name their operator; expected {min_episodes}")
     if isinstance(batch.protocol, Protocol):

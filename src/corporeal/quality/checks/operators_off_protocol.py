@@ -25,7 +25,7 @@ def find(batch: Batch, *, min_episodes: int = 10) -> Iterator[Finding]:
     approach = Factor(name="approach", levels=levels)
     people: dict[str, list[str]] = {}
     for episode in under_protocol(batch):
-        operator = episode.metadata.get("operator")
+        operator = episode.facts.operator
         if operator:
             variant = approach.level_of(episode.metadata) or protocol.task.name
             people.setdefault(variant, []).append(str(operator))

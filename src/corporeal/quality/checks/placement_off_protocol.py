@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -39,12 +38,10 @@ def find(subject: Subject) -> Iterator[Finding]:
 
 
 def _error_m(subject: Subject) -> float:
-    metadata = subject.recording.metadata
-    outcome = metadata.get("outcome")
-    measures: Any = outcome.get("measures") if isinstance(outcome, Mapping) else None
-    if isinstance(measures, Mapping) and "placement_error_m" in measures:
-        return float(measures["placement_error_m"])
-    goal = metadata.get("goal")
+    facts = subject.recording.facts
+    if "placement_error_m" in facts.outcome.measures:
+        return float(facts.outcome.measures["placement_error_m"])
+    goal = facts.other.get("goal")
     if goal is None or len(goal) < 2:
         raise NotAssessed("neither a goal nor a placement error is recorded")
     return float(np.linalg.norm(object_course(subject).position[-1, :2] - np.asarray(goal)[:2]))

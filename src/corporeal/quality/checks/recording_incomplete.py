@@ -21,10 +21,10 @@ def find(subject: Subject, *, max_lost: int = 0) -> Iterator[Finding]:
     yield from reported(recording.defects, __name__)
     if recording.recovered:
         yield Finding(f"the recording was cut off: {recording.recovered}")
-    held = recording.metadata.get("quarantine")
+    held = recording.facts.other.get("quarantine")
     if held and held != recording.recovered:
         yield Finding(f"the recorder held this episode back: {held}")
-    for label, count in _losses(recording.metadata):
+    for label, count in _losses(recording.facts.other):
         if count > max_lost:
             yield Finding(
                 f"{label} lost {count} samples on the way to the file",

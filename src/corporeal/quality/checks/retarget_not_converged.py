@@ -15,7 +15,7 @@ def find(subject: Subject) -> Iterator[Finding]:
     Why: such a motion may be far from what was shown without looking broken.
     Fix: look at the clip's heading, unit and skeleton; then retarget it again.
     """
-    said = subject.recording.metadata.get("retargeting")
+    said = subject.recording.facts.other.get("retargeting")
     if not isinstance(said, Mapping) or not isinstance(said.get("converged"), bool):
         raise NotAssessed("the metadata says nothing of a retargeting")
     if not said["converged"]:

@@ -35,7 +35,7 @@ def find(subject: Subject, *, max_share: float = 0.01) -> Iterator[Finding]:
 
 def _measured(subject: Subject) -> tuple[Mapping[str, Any], int]:
     """What was measured of the efforts, and of how many frames."""
-    said = subject.recording.metadata.get("retargeting")
+    said = subject.recording.facts.other.get("retargeting")
     metrics = said.get("metrics") if isinstance(said, Mapping) else None
     effort = metrics.get("effort") if isinstance(metrics, Mapping) else None
     if not isinstance(metrics, Mapping) or not isinstance(effort, Mapping):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.protocol_rules import marks_s, protocol_of
+from corporeal.quality.evidence.protocol_rules import protocol_of
 from corporeal.quality.finding import Finding, NotAssessed
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
@@ -33,11 +33,11 @@ def find(subject: Subject, *, slack_s: float = 0.05) -> Iterator[Finding]:
 
 
 def _rolls(subject: Subject) -> tuple[float, float]:
-    metadata = subject.recording.metadata
-    roll = metadata.get("roll")
+    facts = subject.recording.facts
+    roll = facts.other.get("roll")
     if isinstance(roll, Mapping) and {"pre_s", "post_s"} <= {*roll}:
         return float(roll["pre_s"]), float(roll["post_s"])
-    marked = marks_s(metadata)
+    marked = facts.demonstration_s
     state = subject.track(*roles.MEASURED)
     if marked is None or not len(state):
         raise NotAssessed("neither marks nor rolls are recorded")

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from corporeal.episode.collection_mode import RETARGETED_MOCAP
 from corporeal.episode.recording import Signal
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.columns import around, runs, thinned
-from corporeal.quality.evidence.origin import was_computed
 from corporeal.quality.finding import Finding, NotAssessed
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array, Track
@@ -35,7 +35,7 @@ def find(
     Fix: reject the frames; look at the cable, the bus and the driver's time-out.
     """
     # Joints that need not move are at rest to the last bit there.
-    if was_computed(subject.recording.metadata):
+    if subject.recording.facts.mode == RETARGETED_MOCAP:
         raise NotAssessed("the motion was computed from a person's: no sensor trembles in it")
     looked = 0
     for label, signal in subject.recording.signals.items():

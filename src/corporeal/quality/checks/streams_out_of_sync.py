@@ -26,7 +26,7 @@ def find(
     Why: frames that belong together are paired by their stamps.
     Fix: run the sync test, correct the offset of the source's clock, and align again.
     """
-    clocks = subject.recording.metadata.get("clocks")
+    clocks = subject.recording.facts.other.get("clocks")
     if isinstance(clocks, Mapping):
         yield from _uncertain(clocks, max_skew_s)
     streams = list(stamped(subject))

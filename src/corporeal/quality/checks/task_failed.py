@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
+from corporeal.episode.outcome import MISHAPS
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.object_motion import (
     HANDLED_M,
@@ -18,9 +18,6 @@ from corporeal.quality.evidence.object_motion import (
 from corporeal.quality.finding import Finding, NotAssessed
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array
-
-# What a recorder or an annotator may have written down as it happened.
-MISHAPS = ("drop", "slip", "fall", "missed_grasp")
 
 
 def find(
@@ -34,36 +31,19 @@ def find(
     Why: a failed demonstration that is labelled a success teaches the failure.
     Fix: correct the label; the episode is kept among the failures, with its reason.
     """
-    success, failure = stated_outcome(subject.recording.metadata)
-    if success is False:
-        yield Finding(f"the demonstration failed: {failure or 'no reason given'}", severity="fail")
+    outcome = subject.recording.facts.outcome
+    if outcome.success is False:
+        reason = outcome.failure or "no reason given"
+        yield Finding(f"the demonstration failed: {reason}", severity="fail")
         return
-    if success is None:
-        raise NotAssessed("the outcome is not stated")
+    if outcome.success is None:
+        raise NotAssessed(f"the outcome is {outcome}")
     assessed: list[str] = []
     found = list(_contradictions(subject, (min_moved_m, max_goal_m), assessed))
     if not assessed:
         raise NotAssessed("neither base pose nor object pose shows the outcome")
     for finding in found:
         yield replace(finding, message=f"it is labelled a success, but {finding.message}")
-
-
-def stated_outcome(metadata: Mapping[str, Any]) -> tuple[bool | None, str | None]:
-    """What the metadata says: success or not, None when nothing; and the failure's name."""
-    said = metadata.get("outcome", metadata.get("success"))
-    if isinstance(said, Mapping):
-        good, why = said.get("success"), said.get("failure")
-        return (good if isinstance(good, bool) else None), (None if why is None else str(why))
-    if isinstance(said, bool):
-        return said, None
-    if isinstance(said, str):
-        word = said.strip().lower()
-        if word in ("success", "succeeded", "good", "ok", "true"):
-            return True, None
-        if word in ("failure", "failed", "fail", "bad", "false"):
-            return False, None
-        return (False, word) if word in MISHAPS else (None, None)
-    return None, None
 
 
 def _contradictions(
@@ -83,7 +63,7 @@ def _contradictions(
         assessed.append("object")
     except NotAssessed:
         pass
-    for event in subject.recording.metadata.get("events") or ():
+    for event in subject.recording.facts.other.get("events") or ():
         if isinstance(event, Mapping) and event.get("name") in MISHAPS:
             assessed.append("events")
             yield Finding(f"its own events list a {event['name']} at {event.get('time_s')} s")
@@ -118,7 +98,7 @@ def _object(subject: Subject, min_moved_m: float, max_goal_m: float) -> Iterator
 
 def _from_goal_m(subject: Subject, place: Array) -> float | None:
     """How far the object is from where the metadata marks its goal; None without a mark."""
-    metadata = subject.recording.metadata
+    metadata = subject.recording.facts.other
     varied = metadata.get("variation")
     goal = metadata.get("goal")
     if goal is None and isinstance(varied, Mapping) and varied.get("mark"):

@@ -10,9 +10,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from corporeal.episode.collection_mode import RETARGETED_MOCAP
 from corporeal.quality.batch import Synopsis
 from corporeal.quality.evidence.joint_evidence import DEGREES
-from corporeal.quality.evidence.origin import was_computed
 from corporeal.quality.track import Array
 
 Kind = Literal["exchanged", "flipped", "degrees"]
@@ -96,7 +96,7 @@ def postures(episodes: Sequence[Synopsis], *, least: int) -> Iterator[Postures]:
         # are motions of people, each another.
         groups = {(None, key[1]): [] for key in groups}
         for episode in episodes:
-            if (None, episode.names) in groups and not was_computed(episode.metadata):
+            if (None, episode.names) in groups and episode.facts.mode != RETARGETED_MOCAP:
                 groups[None, episode.names].append(episode)
     for (_, names), members in groups.items():
         whole = [each for each in members if each.path is not None and _finite(each.path)]

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 from corporeal.protocol import Protocol
@@ -13,7 +10,6 @@ from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array
 from corporeal.schema import roles
-from corporeal.units import SECOND_NS
 
 
 def protocol_of(subject: Subject | Batch) -> Protocol:
@@ -40,24 +36,8 @@ def under_protocol(batch: Batch) -> tuple[Synopsis, ...]:
 
 def not_failed(subject: Subject) -> None:
     """NotAssessed for a demonstration that is labelled a failure: how it ends is not ruled."""
-    said = subject.recording.metadata.get("outcome")
-    if isinstance(said, Mapping) and said.get("success") is False:
+    if subject.recording.facts.outcome.success is False:
         raise NotAssessed("the demonstration is labelled a failure")
-
-
-def marks_s(metadata: Mapping[str, Any]) -> tuple[float, float] | None:
-    """Start and end of the demonstration in seconds of the episode's clock, where marked."""
-    marks = metadata.get("marks")
-    if not isinstance(marks, list):
-        return None
-    times = {
-        mark["what"]: mark["time_ns"] / SECOND_NS
-        for mark in marks
-        if isinstance(mark, Mapping) and "what" in mark and "time_ns" in mark
-    }
-    if "start" not in times or "end" not in times:
-        return None
-    return float(times["start"]), float(times["end"])
 
 
 def window(subject: Subject, seconds: float, *, at_end: bool) -> tuple[int, int]:

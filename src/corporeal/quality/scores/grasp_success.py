@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +28,7 @@ def measure(subject: Subject) -> Measure:
     noise, or, without skin, while the object keeps it more than a tenth of its range from where it
     was told to go. Unit: 1. Higher is better. Not assessed where no gripper closes.
     """
-    outcome = subject.recording.metadata.get("outcome")
-    failure = outcome.get("failure") if isinstance(outcome, Mapping) else None
+    failure = subject.recording.facts.outcome.failure
     if failure in FAILED:
         return Measure(0.0, "1", f"The recorded outcome is {failure}.")
     attempts = sorted(_attempts(subject))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from corporeal.episode.collection_mode import SYNTHETIC
 from corporeal.release.card.facts import CardFacts
 from corporeal.release.card.parts import UNKNOWN, Share
 from corporeal.release.card.remarks import biases, limitations
@@ -67,7 +68,7 @@ def _collection_types(facts: CardFacts) -> list[str]:
     simulated = any(document.kind == "schema" and document.name.startswith("simulated")
                     for document in facts.documents)  # fmt: skip
     kinds = {
-        "Software Collection" if simulated or mode == "synthetic" else "Physical data collection"
+        "Software Collection" if simulated or mode == SYNTHETIC else "Physical data collection"
         for mode in modes
     }
     return sorted(kinds)

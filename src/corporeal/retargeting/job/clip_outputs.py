@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from corporeal.episode import Episode
+from corporeal.episode.collection_mode import RETARGETED_MOCAP
 from corporeal.episode.file import HEADER, Lock, read_header, spool_folder
 from corporeal.errors import EpisodeError, WriteError
 from corporeal.files import atomic_file
 from corporeal.retargeting.measure.metrics import Metrics
-from corporeal.retargeting.recording import MODE, write_episode
+from corporeal.retargeting.recording import write_episode
 from corporeal.retargeting.result import Retargeted
 
 
@@ -126,7 +127,7 @@ def _clear_leftover(path: Path) -> None:
     lock = Lock(folder)
     try:
         mine = not (folder / HEADER).exists()
-        mine = mine or read_header(folder).get("metadata", {}).get("mode") == MODE
+        mine = mine or read_header(folder).get("metadata", {}).get("mode") == RETARGETED_MOCAP
         if mine:
             shutil.rmtree(folder, ignore_errors=True)
     finally:
