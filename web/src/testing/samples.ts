@@ -1,0 +1,81 @@
+// Answers of the server as tests need them, with only what matters said anew.
+import type { EpisodeFacts, EpisodeFinding, Taxonomy } from "../api/schema";
+import type { Bench } from "../pages/annotate/use_bench";
+
+export function sampleFinding(changed: Partial<EpisodeFinding> = {}): EpisodeFinding {
+  return {
+    number: 3,
+    check: "robot_fell",
+    severity: "fail",
+    stream: "observations/base_pose",
+    value: 0.31,
+    limit: 0.5,
+    message: "The base is 0.31 m high.",
+    spans: [{ first: 30, stop: 31, start_ns: 1_500_000_000, end_ns: 1_600_000_000 }],
+    evidence: null,
+    ...changed,
+  };
+}
+
+export function sampleEpisode(changed: Partial<EpisodeFacts> = {}): EpisodeFacts {
+  return {
+    id: "e1",
+    epoch_ns: "0",
+    start_ns: 0,
+    end_ns: 4_000_000_000,
+    row: { id: "e1", file: "e1.h5", task: "pick_place", verdict: "failed" } as EpisodeFacts["row"],
+    metadata: {},
+    streams: [],
+    findings: [],
+    scores: [],
+    lanes: [],
+    releases: [],
+    ...changed,
+  };
+}
+
+const taxonomy: Pick<Taxonomy, "requirements" | "failure_modes" | "grasp_types"> = {
+  requirements: [
+    {
+      task: "pick_place",
+      lanes: [],
+      order: [],
+      outcome: true,
+      instructions: 0,
+      variants: ["left_first"],
+    },
+  ],
+  failure_modes: [
+    { name: "dropped_object", definition: "It fell from the hand.", examples: [] },
+    { name: "robot_fell", definition: "The robot lies on the floor.", examples: [] },
+  ],
+  grasp_types: [
+    { name: "power", definition: "With the whole hand.", examples: [] },
+    { name: "pinch", definition: "Between two fingers.", examples: [] },
+  ],
+};
+
+/** The part of a workbench that the panels at its side read. */
+export function sampleBench(
+  content: Partial<Bench["content"]>,
+  changed: Partial<Bench> = {},
+): Bench {
+  return {
+    episode: sampleEpisode(),
+    taxonomy: taxonomy as Taxonomy,
+    content: {
+      reference: "",
+      segments: [],
+      instructions: [],
+      corrections: [],
+      outcome: null,
+      failure_mode: null,
+      variant: null,
+      flags: [],
+      ...content,
+    },
+    canEdit: true,
+    do: () => true,
+    ...changed,
+  } as Bench;
+}
