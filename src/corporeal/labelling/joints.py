@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from corporeal.embodiment import Embodiment
+from corporeal.embodiment.limbs import limb_of
 from corporeal.episode.recording import Recording
 from corporeal.labelling.track import Track, track
 from corporeal.schema import roles
@@ -23,10 +24,4 @@ def arm_columns(robot: Embodiment | None, columns: tuple[str, ...]) -> list[int]
     """The columns of arm and hand joints; none where the robot does not say."""
     if robot is None:
         return []
-    arms = {
-        joint
-        for group, members in robot.groups.items()
-        if group.endswith(("arm", "hand"))
-        for joint in members
-    }
-    return [place for place, name in enumerate(columns) if name in arms]
+    return [place for place, name in enumerate(columns) if limb_of(name, robot) in ("arm", "hand")]

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from corporeal.embodiment.embodiment import Embodiment
 from corporeal.embodiment.library import open_robot, robot_names
+from corporeal.embodiment.limbs import is_hand
 
 # Said of a column in many datasets, and nothing about which joint it is.
 _FILLERS = {
@@ -19,7 +20,6 @@ _QUANTITIES = {
     "current", "temperature",
 }  # fmt: skip
 _SAME = {"l": "left", "r": "right", "neck": "head", "torso": "waist", "pinky": "little"}
-_FINGERS = {"hand", "finger", "thumb", "index", "middle", "ring", "little", "gripper", "claw"}
 _BODY = {"shoulder", "elbow", "wrist", "forearm", "hip", "knee", "ankle", "waist", "head"}
 _GENERIC = re.compile(
     r"^(?:motor|joint|j|dof|q|m|axis|actuator|joint_position)?[_\-. ]?(\d{1,3})"
@@ -98,7 +98,7 @@ def matched_share(names: Sequence[str], joints: Sequence[str | None]) -> float:
     counted = [
         joint is not None
         for name, joint in zip(names, joints, strict=True)
-        if joint is not None or not _FINGERS & set(_words(name))
+        if joint is not None or not is_hand(name)
     ]
     return sum(counted) / len(counted) if counted else 0.0
 

@@ -10,13 +10,13 @@ from typing import Any
 
 from corporeal.embodiment import Embodiment
 from corporeal.embodiment.joints import match_joints
+from corporeal.embodiment.limbs import is_hand
 from corporeal.exchange.format import Head
 from corporeal.exchange.layout import ACTION, IMAGES, STATE, ColumnSpec
 from corporeal.schema import Stream, roles
 
 # Streams that are the body itself, so that state and action have parts of the same names.
 _BODY = (*roles.MEASURED, *roles.COMMANDED)
-_HAND = re.compile(r"hand|finger|thumb|gripper|claw", re.IGNORECASE)
 _SIDE = re.compile(r"(left|right)|(?:^|[_.])(l|r)(?=[_.])", re.IGNORECASE)
 _GR00T_NAMES = {"torso": "waist"}
 
@@ -79,7 +79,7 @@ def _part(name: str, joint: str | None, robot: Embodiment | None) -> str:
     if group is not None:
         return _GR00T_NAMES.get(group, group)
     side = _SIDE.search(name)
-    if _HAND.search(name):
+    if is_hand(name):
         letter = (side[1] or side[2])[0].lower() if side is not None else ""
         return {"l": "left_hand", "r": "right_hand"}.get(letter, "hand")
     return "body"

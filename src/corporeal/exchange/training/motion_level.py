@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.embodiment.joints import match_joints
+from corporeal.embodiment.limbs import limb_of
 from corporeal.episode.recording import Recording, Signal
 from corporeal.schema import roles
 
@@ -21,7 +22,6 @@ RATE_HZ = 50.0
 STEP_S = 0.5
 _STRIDE_S = 1.0
 _BLOCK = 1 << 14
-_ARM = re.compile(r"shoulder|elbow|wrist|forearm|arm|hand|finger|thumb|gripper", re.IGNORECASE)
 _STRIDING = re.compile(r"hip_?pitch|knee|ankle_?pitch|ankle(?!_?roll)", re.IGNORECASE)
 
 
@@ -87,7 +87,12 @@ def grips(values: Array, share: float) -> Flags:
 
 def arm_columns(recording: Recording, signal: Signal) -> list[int]:
     """Columns of the joints of arms and hands."""
-    return [place for place, name in enumerate(_joints(recording, signal)) if _ARM.search(name)]
+    robot = recording.embodiment
+    return [
+        place
+        for place, name in enumerate(_joints(recording, signal))
+        if limb_of(name, robot) in ("arm", "hand")
+    ]
 
 
 def legs(recording: Recording, signal: Signal) -> list[tuple[int, int]]:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from corporeal.embodiment.limbs import is_hand
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.hand_columns import is_hand
 from corporeal.quality.evidence.joint_evidence import Response, compare, response
 from corporeal.quality.evidence.joint_identity import accusations
 from corporeal.quality.finding import Finding, NotAssessed

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import maximum_filter1d
 
+from corporeal.embodiment.limbs import is_hand
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.columns import around, bridged, thinned
 from corporeal.quality.evidence.excursion import excursions, neighbourhood
-from corporeal.quality.evidence.hand_columns import is_hand
 from corporeal.quality.finding import Finding, NotAssessed, spans
 from corporeal.quality.subject import Subject
 from corporeal.quality.track import Array, Track

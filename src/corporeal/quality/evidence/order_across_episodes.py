@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from corporeal.embodiment.limbs import limb_of
 from corporeal.episode.collection_mode import RETARGETED_MOCAP
 from corporeal.quality.batch import Synopsis
 from corporeal.quality.evidence.joint_evidence import DEGREES
@@ -379,13 +380,8 @@ def _sides(names: tuple[str, ...]) -> list[tuple[int, int]]:
 
 def _limbs(names: tuple[str, ...], sides: list[tuple[int, int]]) -> list[list[tuple[int, int]]]:
     """The sides as arms, as legs, as hands, and all together."""
-    words = {
-        "arm": ("shoulder", "elbow", "wrist"),
-        "leg": ("hip", "knee", "ankle"),
-        "hand": ("hand", "finger", "thumb", "gripper"),
-    }
     groups = [
-        [pair for pair in sides if any(word in names[pair[0]].lower() for word in part)]
-        for part in words.values()
+        [pair for pair in sides if limb_of(names[pair[0]]) == limb]
+        for limb in ("arm", "leg", "hand")
     ]
     return [group for group in (*groups, sides) if len(group) > 1]

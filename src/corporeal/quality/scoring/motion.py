@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 from scipy.signal import butter, sosfiltfilt
 
+from corporeal.embodiment.limbs import is_hand
 from corporeal.errors import CorporealError
 from corporeal.quality.finding import NotAssessed, spans
 from corporeal.quality.subject import Subject
@@ -34,8 +34,6 @@ USED_SHARE = 0.2
 # Hands that go less far than this in all leave the story to the joints.
 LEAST_WAY_M = 0.15
 MIN_SAMPLES = 16
-
-_FINGERS = re.compile(r"hand|finger|thumb|gripper|pinky", re.IGNORECASE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,7 +196,7 @@ def _sound(track: Track) -> tuple[Array, Array]:
 
 def arm_columns(track: Track) -> NDArray[np.int64]:
     """The columns that are not fingers; all where there are no others."""
-    arms = np.array([_FINGERS.search(name) is None for name in track.names])
+    arms = np.array([not is_hand(name) for name in track.names])
     return np.flatnonzero(arms if arms.any() else ~arms)
 
 
