@@ -25,7 +25,7 @@ from rich.table import Table
 
 from bench.simulated import recording
 from corporeal.episode.recording import Recording
-from corporeal.exchange.training.mode import modes
+from corporeal.exchange.mode import modes
 
 TASKS = ("stand", "reach", "pick_place", "handover", "bimanual_lift")
 ON_FOOT = ("walk", "walk_carry")

@@ -34,8 +34,8 @@ from corporeal.catalog.workspace import make_workspace
 from corporeal.embodiment import open_robot
 from corporeal.episode import EpisodeWriter
 from corporeal.exchange.conversion import export
-from corporeal.exchange.format import open_dataset
-from corporeal.exchange.plan import Plan
+from corporeal.exchange.opening import open_dataset
+from corporeal.exchange.options import ExportOptions
 from corporeal.quality.inspection import Request, inspect, inspect_episode
 from corporeal.quality.policy import default_policy
 from corporeal.quality.scoring.total import measure
@@ -129,7 +129,7 @@ def export_costs(episode: Path, out: Path) -> dict[str, float]:
         pieces = time.process_time() - begin
 
     begin = time.process_time()
-    export(partial(open_dataset, folder), out, FORMAT, Plan(), on_episode=written)
+    export(partial(open_dataset, folder), out, FORMAT, ExportOptions(), on_episode=written)
     whole = time.process_time() - begin
     return {"export": pieces / COPIES, "export_assembly": (whole - pieces) / COPIES}
 
@@ -144,7 +144,9 @@ def cores_topic(place: Path, episodes: int, seconds: float) -> dict[str, Any]:
     request = Request(default_policy())
     stages: dict[str, Callable[[int], object]] = {
         "check": lambda jobs: inspect(opener, request, jobs=jobs),
-        "export": lambda jobs: export(opener, place / f"out{jobs}", FORMAT, Plan(), jobs=jobs),
+        "export": lambda jobs: export(
+            opener, place / f"out{jobs}", FORMAT, ExportOptions(jobs=jobs)
+        ),
     }
     found: dict[str, Any] = {"episodes": episodes, "seconds": seconds, "cores": os.cpu_count()}
     for name, stage in stages.items():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +33,7 @@ from corporeal.episode.recording import ArraySignal, Recording
 from corporeal.exchange.conversion import export
 from corporeal.exchange.episode_file import write_recording
 from corporeal.exchange.format import formats, open_dataset
-from corporeal.exchange.opening import open_all
-from corporeal.exchange.plan import Plan
+from corporeal.exchange.options import ExportOptions
 from corporeal.quality.checks.task_failed import CHECK
 from corporeal.quality.evidence.protocol_rules import not_failed
 from corporeal.quality.finding import NotAssessed
@@ -202,13 +200,7 @@ def test_studio_shows_what_was_written(workspace: Workspace) -> None:
 
 @pytest.mark.parametrize("name", WRITERS)
 def test_an_export_says_what_was_written(name: str, sources: Sources, tmp_path: Path) -> None:
-    export(
-        partial(open_all, [sources.folder]),
-        tmp_path / "out",
-        name,
-        Plan(),
-        on="serial",
-    )
+    export(sources.folder, tmp_path / "out", name, ExportOptions(on="serial"))
     dataset = open_dataset(tmp_path / "out")
     found = [dataset.open(number).facts.outcome.success for number in dataset.episodes]
     assert dict(zip(sources.names, found, strict=True)) == WANTED

@@ -23,7 +23,7 @@ from bench.detection.sources import FAMILY, Plan, dataset_folder, open_set
 from corporeal.embodiment import open_robot
 from corporeal.episode.recording import Recording
 from corporeal.errors import CorporealError
-from corporeal.exchange.format import open_dataset
+from corporeal.exchange.opening import open_dataset
 from corporeal.quality.assessment import assess
 from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.finding import Finding

@@ -22,7 +22,8 @@ from corporeal.embodiment import open_robot
 from corporeal.episode import Episode
 from corporeal.episode.recording import Dataset, Recording, recording_of
 from corporeal.errors import CorporealError, UnknownNameError
-from corporeal.exchange.format import formats, open_dataset
+from corporeal.exchange.format import formats
+from corporeal.exchange.opening import open_dataset
 
 PROJECT = Path(__file__).resolve().parents[2]
 CACHE = PROJECT / ".cache" / "detection"

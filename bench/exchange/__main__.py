@@ -23,9 +23,9 @@ from bench.episode.workload_files import ACTION, STATE, TRAINING_CAMERAS, Worklo
 from bench.exchange.peer_tfds import FOLDER as RLDS
 from bench.partners import partner_versions
 from corporeal.embodiment import open_robot
-from corporeal.exchange import plan as exchange_plan
+from corporeal.exchange import options as exchange_plan
 from corporeal.exchange.conversion import export
-from corporeal.exchange.format import open_dataset
+from corporeal.exchange.opening import open_dataset
 from corporeal.testing import Workload
 
 PACKAGE = "bench.exchange"
@@ -104,7 +104,7 @@ def _write_rlds(place: Path) -> None:
     wanted = {path.rsplit("/", 1)[-1] for path in (STATE, ACTION, *TRAINING_CAMERAS)}
     others = [signal.spec.name for signal in opener().open(0).signals.values()
               if signal.spec.group != "debug" and signal.spec.name not in wanted]  # fmt: skip
-    plan = exchange_plan.Plan(exclude=tuple(others), sides=False)
+    plan = exchange_plan.ExportOptions(exclude=tuple(others), sides=False)
     export(opener, place / RLDS, "rlds", plan)
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from bench.episode.meter import Figures, Job, Meter, Plan, peak_mb, run_job, size_of
 from bench.episode.ours import NAME, record
 from bench.episode.workload_files import WorkloadFiles
-from corporeal.exchange import plan as exchange_plan
+from corporeal.exchange import options as exchange_plan
 from corporeal.exchange.conversion import export
-from corporeal.exchange.format import open_dataset
+from corporeal.exchange.opening import open_dataset
 
 
 def lerobot(files: WorkloadFiles, folder: Path, _: Plan) -> dict[str, Figures]:
@@ -27,10 +27,11 @@ def _export(files: WorkloadFiles, folder: Path, *, sides: bool) -> Figures:
     episode = folder / "episode.h5"
     record(files.samples(), files, episode)
     # The third camera stands beside the robot, so a dataset has it only when asked for.
-    plan = exchange_plan.Plan(sides=sides, include=("external_front",))
+    plan = exchange_plan.ExportOptions(sides=sides, include=("external_front",))
     with Meter() as meter:
         exported = export(partial(open_dataset, episode), folder / "dataset", "lerobot", plan)
-    pictures = len(exported.head.layout.cameras) * sum(p.facts["length"] for p in exported.pieces)
+    assert exported.layout is not None
+    pictures = len(exported.layout.cameras) * sum(each.rows for each in exported.episodes)
     return {
         "cpu_s": meter.cpu_s,
         "wall_s": meter.wall_s,

@@ -108,3 +108,11 @@ def fsync_tree(folder: Path) -> None:
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         list(pool.map(fsync_file, [path for path in paths if path.is_file()]))
         list(pool.map(fsync_folder, [folder, *(path for path in paths if path.is_dir())]))
+
+
+def link_or_copy(source: Path, target: Path) -> None:
+    """Give a file a second name; a copy where the file system has no hard links."""
+    try:
+        target.hardlink_to(source)
+    except OSError:
+        shutil.copyfile(source, target)

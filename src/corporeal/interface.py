@@ -6,6 +6,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -15,11 +16,11 @@ from corporeal.embodiment import Embodiment, open_robot
 from corporeal.episode import Episode
 from corporeal.episode.recording import Dataset
 from corporeal.errors import CorporealError
-from corporeal.exchange.conversion import Exported
+from corporeal.exchange.conversion import ExportResult
 from corporeal.exchange.conversion import export as export_dataset
 from corporeal.exchange.format import formats
-from corporeal.exchange.opening import open_all
-from corporeal.exchange.plan import Plan
+from corporeal.exchange.opening import open_dataset as open_paths
+from corporeal.exchange.options import ExportOptions
 from corporeal.protocol import open_protocol
 from corporeal.quality.inspection import Report, Request, inspect
 from corporeal.quality.policy import open_policy
@@ -76,7 +77,7 @@ def dataset_opener(
             )
     ready = [_record_bag(path, make_folder()) if _bag_driver(path) else path for path in paths]
     model: Embodiment | None = open_robot(robot) if robot is not None else None
-    return partial(open_all, ready, robot=model)
+    return partial(open_paths, ready, robot=model)
 
 
 def check(
@@ -114,11 +115,12 @@ def export(
     format: str = "lerobot",  # noqa: A002
     *,
     robot: str | None = None,
-    plan: Plan | None = None,
-) -> Exported:
-    """Write a source as a dataset in another format; see `Plan` for rate, view and pictures."""
+    options: ExportOptions | None = None,
+) -> ExportResult:
+    """Write a source as a dataset in another format; `ExportOptions` has rate, view and so on."""
     dataset = open_dataset(source, robot=robot)
-    return export_dataset(lambda: dataset, Path(out), format, plan or Plan(), on="serial")
+    asked = replace(options or ExportOptions(), on="serial")
+    return export_dataset(lambda: dataset, Path(out), format, asked)
 
 
 def _paths(source: Path | str | Sequence[Path | str]) -> list[Path]:

@@ -19,7 +19,7 @@ from bench.detection.peers import Message, words_of
 
 from corporeal.embodiment import open_robot
 from corporeal.episode.recording import ArraySignal, Footage, Recording, Signal
-from corporeal.exchange.format import open_dataset
+from corporeal.exchange.opening import open_dataset
 from corporeal.quality.check import checks
 from corporeal.quality.finding import Finding
 from corporeal.schema import Stream, open_schema

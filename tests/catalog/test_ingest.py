@@ -35,8 +35,8 @@ from corporeal.episode import Episode
 from corporeal.episode.recording import recording_of
 from corporeal.exchange.conversion import export
 from corporeal.exchange.episode_file import write_recording
-from corporeal.exchange.opening import open_all
-from corporeal.exchange.plan import Plan
+from corporeal.exchange.opening import open_dataset
+from corporeal.exchange.options import ExportOptions
 
 PROJECT = Path(__file__).resolve().parents[2]
 SIZE = (16, 32)
@@ -289,7 +289,7 @@ def test_datasets_of_other_formats_are_to_be_imported_first(
     recordings: Path, workspace: Workspace, tmp_path: Path
 ) -> None:
     out = tmp_path / "exported"
-    export(partial(open_all, [recordings]), out, "lerobot", Plan(sides=False))
+    export(partial(open_dataset, [recordings]), out, "lerobot", ExportOptions(sides=False))
     with pytest.raises(CatalogError, match=r"is a dataset in lerobot.*corporeal import"):
         enter(workspace, [out])
 

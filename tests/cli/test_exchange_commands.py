@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 from corporeal.cli.export_options import numbers_of
 from corporeal.cli.program import program
 from corporeal.errors import CorporealError
-from corporeal.exchange.format import open_dataset
+from corporeal.exchange.opening import open_dataset
 
 
 def _run(*arguments: str | Path) -> Result:

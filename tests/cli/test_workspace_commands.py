@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 from corporeal.cli.commands.release import shares_of
 from corporeal.cli.program import program
 from corporeal.errors import CorporealError
-from corporeal.exchange.format import open_dataset
+from corporeal.exchange.opening import open_dataset
 
 
 def _run(*arguments: str | Path, env: dict[str, str] | None = None) -> Result:

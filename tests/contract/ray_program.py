@@ -21,8 +21,8 @@ from typing import Any
 from tests.runner_work import dawdle, die_always, die_once, place, stubborn, stumble
 
 from corporeal.exchange.conversion import export
-from corporeal.exchange.format import open_dataset
-from corporeal.exchange.plan import Plan
+from corporeal.exchange.opening import open_dataset
+from corporeal.exchange.options import ExportOptions
 from corporeal.quality import inspection
 from corporeal.quality.inspection import Request, inspect
 from corporeal.quality.policy import default_policy
@@ -102,9 +102,15 @@ def equal(folder: Path) -> dict[str, Any]:
     for on in ON:
         reports[on] = inspect(opener, request, on=on, jobs=2).to_json()
         made = export(
-            opener, folder / on / "set", "lerobot", Plan(), episodes=[0, 1, 2], on=on, jobs=2
+            opener,
+            folder / on / "set",
+            "lerobot",
+            ExportOptions(episodes=(0, 1, 2), on=on, jobs=2),
         )
-        exports[on] = {"files": files(made.out), "pieces": [each.facts for each in made.pieces]}
+        exports[on] = {
+            "files": files(made.out),
+            "pieces": [each.to_json() for each in made.episodes],
+        }
     return {"reports": reports, "exports": exports}
 
 

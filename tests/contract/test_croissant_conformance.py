@@ -15,8 +15,8 @@ from tests.exchange.small_sets import write_episodes
 from tests.release.card.small_release import MANIFEST, entries, facts_of
 
 from corporeal.exchange.conversion import export
-from corporeal.exchange.format import open_dataset
-from corporeal.exchange.plan import Plan
+from corporeal.exchange.opening import open_dataset
+from corporeal.exchange.options import ExportOptions
 from corporeal.release.card.croissant import croissant
 from corporeal.release.card.markdown import render_card
 from corporeal.release.card.parts import ReleaseFile
@@ -61,7 +61,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     work = tmp_path_factory.mktemp("croissant")
     source = write_episodes(work / "source", 2, seconds=0.4)
     folder = work / "published"
-    export(lambda: open_dataset(source), folder, "lerobot", Plan())
+    export(lambda: open_dataset(source), folder, "lerobot", ExportOptions())
     made = entries(40)
     facts = facts_of(work, made)
     listed = [{"id": each.id, "hash": each.facts["hash"], "split": "train", "score": None,

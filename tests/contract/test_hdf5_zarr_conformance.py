@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 from bench.partners import partner_python
-from tests.exchange.small_sets import write_episodes
+from tests.exchange.small_sets import table_writer, write_episodes
 
-from corporeal.exchange.consumer import ask
-from corporeal.exchange.conversion import Exported, export
-from corporeal.exchange.format import open_dataset, writer_of
+from corporeal.exchange.conformance.library import ask
+from corporeal.exchange.conversion import ExportResult, export
 from corporeal.exchange.formats.robomimic import read as read_robomimic
-from corporeal.exchange.plan import Plan
+from corporeal.exchange.opening import open_dataset
+from corporeal.exchange.options import ExportOptions
 from corporeal.exchange.proof import prove
 
 pytestmark = pytest.mark.slow
@@ -59,16 +60,23 @@ def episodes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_episodes(tmp_path_factory.mktemp("conformance") / "source", 11, seconds=0.2)
 
 
-def written(source: Path, out: Path, name: str, plan: Plan | None = None) -> Exported:
+def written(
+    source: Path, out: Path, name: str, options: ExportOptions | None = None
+) -> ExportResult:
     numbers = open_dataset(source).episodes[:11]
-    return export(partial(open_dataset, source), out, name, plan or Plan(), episodes=numbers)
+    return export(
+        partial(open_dataset, source),
+        out,
+        name,
+        replace(options or ExportOptions(), episodes=tuple(numbers)),
+    )
 
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_recorded_episodes_are_read_alike(
     name: str, episodes: Path, tmp_path: Path, python: str
 ) -> None:
-    exported = written(episodes, tmp_path / "out", name, Plan(view="hierarchical"))
+    exported = written(episodes, tmp_path / "out", name, ExportOptions(view="hierarchical"))
     proof = prove(exported, python=python)
     assert proof.holds, proof.evidence
     read_by_others = [each for each in proof.evidence if each.by != "corporeal"]
@@ -80,8 +88,8 @@ def test_recorded_episodes_are_read_alike(
 def test_real_episodes_are_read_alike(
     name: str, source: str, shared_data: Path, tmp_path: Path, python: str
 ) -> None:
-    plan = Plan(image_size=96) if "gr1" in source else Plan()
-    proof = prove(written(shared_data / source, tmp_path / "out", name, plan), python=python)
+    options = ExportOptions(image_size=96) if "gr1" in source else ExportOptions()
+    proof = prove(written(shared_data / source, tmp_path / "out", name, options), python=python)
     assert proof.holds, proof.evidence
     assert any(each.by != "corporeal" and each.what == "values" for each in proof.evidence)
 
@@ -99,8 +107,9 @@ def test_forge_reads_the_same_states_commands_and_pictures(
     asked = [python, "-c", FORGE, str(path), "zarr" if name == "zarr" else "hdf5"]
     done = subprocess.run(asked, capture_output=True, text=True, check=True)
     found: list[dict[str, Any]] = json.loads(done.stdout.splitlines()[-1])
-    dataset, writer = open_dataset(tmp_path / "out", restore=False), writer_of(name)
-    assert len(found) == len(exported.pieces)
+    dataset, writer = open_dataset(tmp_path / "out", restore=False), table_writer(name)
+    assert len(found) == len(exported.episodes)
+    assert exported.layout is not None
     for got, number in zip(found, dataset.episodes, strict=True):
         signals = dataset.open(number).signals
         action = np.asarray(signals[str(writer.label("action"))][-1])
@@ -110,7 +119,7 @@ def test_forge_reads_the_same_states_commands_and_pictures(
         if name != "robomimic":
             np.testing.assert_allclose(got["state"][: len(state)], state, rtol=1e-6)
         sums = {int(np.asarray(signals[str(writer.label(key))][-1]).sum())
-                for key in exported.head.layout.cameras}  # fmt: skip
+                for key in exported.layout.cameras}  # fmt: skip
         assert set(got["pictures"].values()) == sums
 
 
@@ -118,7 +127,7 @@ def test_a_consumer_notices_a_row_that_is_another_one(
     episodes: Path, tmp_path: Path, python: str
 ) -> None:
     exported = written(episodes, tmp_path / "out", "robomimic")
-    writer = writer_of("robomimic")
+    writer = table_writer("robomimic")
     assert writer.consumer is not None
     answer = ask(writer.consumer, exported.out, [(3, 0), (3, 1)], ["obs/state"], [], python=python)
     signal = read_robomimic(exported.out).open(3).signals["obs/state"]

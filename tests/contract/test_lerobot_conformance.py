@@ -13,12 +13,13 @@ import pytest
 from bench.partners import CACHE, PartnerError, partner_python
 from tests.exchange.small_sets import write_episodes
 
-from corporeal.exchange.consumer import UnsuitedError, ask
-from corporeal.exchange.conversion import Exported, export
-from corporeal.exchange.format import open_dataset, writer_of
-from corporeal.exchange.plan import Plan
+from corporeal.exchange.conformance.library import UnsuitedError, ask
+from corporeal.exchange.conversion import ExportResult, export
+from corporeal.exchange.format import writer_of
+from corporeal.exchange.opening import open_dataset
+from corporeal.exchange.options import ExportOptions
 from corporeal.exchange.proof import prove
-from corporeal.exchange.smoke_training import smoke_train
+from corporeal.exchange.training.smoke_training import smoke_train
 
 pytestmark = pytest.mark.slow
 
@@ -33,14 +34,16 @@ def episodes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def exported(episodes: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Exported]:
+def exported(
+    episodes: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], ExportResult]:
     """The episodes in a format; each is written once."""
     folder, made = tmp_path_factory.mktemp("datasets"), {}
 
-    def write(name: str) -> Exported:
+    def write(name: str) -> ExportResult:
         if name not in made:
             opener = partial(open_dataset, episodes)
-            made[name] = export(opener, folder / name, name, Plan())
+            made[name] = export(opener, folder / name, name, ExportOptions())
         return made[name]
 
     return write
@@ -55,7 +58,7 @@ def python_of(partner: str) -> str:
 
 @pytest.mark.parametrize("name", RELEASES)
 def test_lerobot_finds_in_an_export_what_was_recorded(
-    name: str, exported: Callable[[str], Exported]
+    name: str, exported: Callable[[str], ExportResult]
 ) -> None:
     proof = prove(exported(name), python=python_of(RELEASES[name]))
     by_lerobot = [each for each in proof.evidence if each.by.startswith("lerobot ")]
@@ -63,7 +66,7 @@ def test_lerobot_finds_in_an_export_what_was_recorded(
     assert {each.what for each in by_lerobot} == COMPARED
 
 
-def test_a_release_for_another_version_says_so(exported: Callable[[str], Exported]) -> None:
+def test_a_release_for_another_version_says_so(exported: Callable[[str], ExportResult]) -> None:
     consumer = writer_of("lerobot_v21").consumer
     assert consumer is not None
     with pytest.raises(UnsuitedError, match=r"dataset is v2\.1, and lerobot 0\.4\.4 reads v3\.0"):
@@ -71,7 +74,7 @@ def test_a_release_for_another_version_says_so(exported: Callable[[str], Exporte
 
 
 def test_act_and_diffusion_train_on_both_versions_alike(
-    exported: Callable[[str], Exported],
+    exported: Callable[[str], ExportResult],
 ) -> None:
     reports = {
         name: smoke_train(exported(name).out, steps=9, batch=4, python=python_of(RELEASES[name]))
@@ -87,7 +90,7 @@ def test_act_and_diffusion_train_on_both_versions_alike(
 
 
 def test_statistics_that_do_not_fit_the_values_stop_a_training(
-    exported: Callable[[str], Exported], tmp_path: Path
+    exported: Callable[[str], ExportResult], tmp_path: Path
 ) -> None:
     spoiled = tmp_path / "spoiled"
     shutil.copytree(exported("lerobot").out, spoiled)
@@ -100,7 +103,7 @@ def test_statistics_that_do_not_fit_the_values_stop_a_training(
     assert any("statistics do not fit" in reason for reason in report.reasons), report.reasons
 
 
-def test_the_newest_lerobot_reads_and_trains_on_v3(exported: Callable[[str], Exported]) -> None:
+def test_the_newest_lerobot_reads_and_trains_on_v3(exported: Callable[[str], ExportResult]) -> None:
     if not (CACHE / "lerobot_newest" / "complete.json").exists():
         pytest.skip("5.5 GB, so only on request: python -m bench.partners lerobot_newest")
     python = python_of("lerobot_newest")

@@ -11,14 +11,14 @@ import pytest
 from bench.partners import partner_python
 from tests.exchange.small_sets import tables_of, write_episodes, write_with
 
-from corporeal.exchange.consumer import Answer, ask
-from corporeal.exchange.format import open_dataset
+from corporeal.exchange.conformance.library import LibraryAnswer, ask
 from corporeal.exchange.formats.rlds import FORMAT
 from corporeal.exchange.movie.pictures import pictures_of
-from corporeal.exchange.plan import Plan
+from corporeal.exchange.opening import open_dataset
+from corporeal.exchange.options import ExportOptions
 from corporeal.exchange.rlds import writer as rlds_writer
-from corporeal.exchange.rlds.names import label
-from corporeal.exchange.table import Table
+from corporeal.exchange.rlds.features import label
+from corporeal.exchange.table import EpisodeTable
 
 pytestmark = pytest.mark.slow
 
@@ -97,7 +97,9 @@ def python() -> str:
     return str(partner_python("tfds"))
 
 
-def asked(out: Path, tables: list[Table], rows: list[tuple[int, int]], python: str) -> Answer:
+def asked(
+    out: Path, tables: list[EpisodeTable], rows: list[tuple[int, int]], python: str
+) -> LibraryAnswer:
     writer, layout = FORMAT.writer, tables[0].layout
     assert writer is not None
     assert writer.consumer is not None
@@ -106,7 +108,7 @@ def asked(out: Path, tables: list[Table], rows: list[tuple[int, int]], python: s
     return ask(writer.consumer, out, rows, keys, cameras, python=python)
 
 
-def check(answer: Answer, tables: list[Table], rows: list[tuple[int, int]]) -> None:
+def check(answer: LibraryAnswer, tables: list[EpisodeTable], rows: list[tuple[int, int]]) -> None:
     """The rows that were asked for are those of the tables, and so are lengths and texts."""
     assert answer.library == "tensorflow-datasets"
     assert [episode["length"] for episode in answer.episodes] == [len(table) for table in tables]
@@ -126,7 +128,7 @@ def check(answer: Answer, tables: list[Table], rows: list[tuple[int, int]]) -> N
             assert answer.samples[place, "mode"] == tables[number].mode[row]  # type: ignore[index]
 
 
-def _pictures(table: Table) -> Mapping[str, list[np.ndarray]]:
+def _pictures(table: EpisodeTable) -> Mapping[str, list[np.ndarray]]:
     return {key: list(pictures_of(camera)) for key, camera in table.cameras.items()}
 
 
@@ -136,11 +138,11 @@ def test_simulated_episodes_in_several_files_are_read(
 ) -> None:
     monkeypatch.setattr(rlds_writer, "SHARD_BYTES", 500_000)
     source = write_episodes(tmp_path / "source", 3, seconds=0.6)
-    plan = Plan(view=view)  # type: ignore[arg-type]
+    options = ExportOptions(view=view)  # type: ignore[arg-type]
     assert FORMAT.writer is not None
-    out = write_with(FORMAT.writer, source, tmp_path / "work", plan)
+    out = write_with(FORMAT.writer, source, tmp_path / "work", options)
     assert len(list(out.glob("*.tfrecord*"))) > 1
-    _, tables = tables_of(source, plan)
+    _, tables = tables_of(source, options)
     rows = [(0, 0), (1, 7), (2, len(tables[2]) - 1)]
     check(asked(out, tables, rows, python), tables, rows)
 

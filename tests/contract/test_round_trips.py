@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -11,20 +12,17 @@ from tests.exchange.small_sets import write_episodes
 
 from corporeal.episode.recording import Recording
 from corporeal.errors import WriteError
-from corporeal.exchange.conversion import Exported, export
-from corporeal.exchange.format import formats, open_dataset, open_rows
-from corporeal.exchange.plan import Plan
+from corporeal.exchange.conversion import ExportResult, export
+from corporeal.exchange.format import RecordingWriter, TableWriter, formats
+from corporeal.exchange.opening import open_dataset, open_rows
+from corporeal.exchange.options import ExportOptions
 from corporeal.exchange.proof import prove
 
 # Written by one name and read by another: a pair needs one of each only.
-TABLES = sorted(
-    name
-    for name, each in formats().items()
-    if each.writer is not None and not each.writer.many_rates
-)
+TABLES = sorted(name for name, each in formats().items() if isinstance(each.writer, TableWriter))
 MANY_RATES = sorted(
     name for name, each in formats().items()
-    if each.writer is not None and each.writer.many_rates and each.read is not None
+    if isinstance(each.writer, RecordingWriter) and each.read is not None
 )  # fmt: skip
 REAL = {
     "lerobot v2.0": "lerobot/gr1_picknplace_v20",
@@ -46,12 +44,12 @@ def datasets(episodes: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[s
     """The same episodes in every format."""
     folder = tmp_path_factory.mktemp("datasets")
     return {
-        name: export(partial(open_dataset, episodes), folder / name, name, Plan()).out
+        name: export(partial(open_dataset, episodes), folder / name, name, ExportOptions()).out
         for name in (*TABLES, *MANY_RATES)
     }
 
 
-def _proved(exported: Exported) -> Exported:
+def _proved(exported: ExportResult) -> ExportResult:
     proof = prove(exported)
     assert proof.holds, [each for each in proof.evidence if not each.holds]
     assert {"episode boundaries", "values"} <= {each.what for each in proof.evidence}
@@ -78,7 +76,7 @@ def _same_streams(wanted: Recording, got: Recording) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TABLES)
 def test_what_is_exported_is_what_was_recorded(name: str, episodes: Path, tmp_path: Path) -> None:
-    _proved(export(partial(open_dataset, episodes), tmp_path / "out", name, Plan()))
+    _proved(export(partial(open_dataset, episodes), tmp_path / "out", name, ExportOptions()))
 
 
 @pytest.mark.slow
@@ -101,7 +99,9 @@ def test_streams_of_many_rates_survive_beside_a_format_of_one(
 def test_every_format_becomes_every_other(
     source: str, target: str, datasets: dict[str, Path], tmp_path: Path
 ) -> None:
-    exported = export(partial(open_rows, datasets[source]), tmp_path / "out", target, Plan())
+    exported = export(
+        partial(open_rows, datasets[source]), tmp_path / "out", target, ExportOptions()
+    )
     _proved(exported)
 
 
@@ -118,8 +118,12 @@ def test_real_sets_become_every_format(
     first = opener().episodes[:2]
     if (name, target) == ("motion_csv", "aloha"):
         with pytest.raises(WriteError, match="got no action"):
-            export(opener, tmp_path / "out", target, Plan(), episodes=first)
+            export(opener, tmp_path / "out", target, ExportOptions(episodes=tuple(first)))
         return
-    plan = Plan(image_size=64) if target in ("rlds", "zarr", "robomimic", "aloha") else Plan()
-    exported = export(opener, tmp_path / "out", target, plan, episodes=first)
+    options = (
+        ExportOptions(image_size=64)
+        if target in ("rlds", "zarr", "robomimic", "aloha")
+        else ExportOptions()
+    )
+    exported = export(opener, tmp_path / "out", target, replace(options, episodes=tuple(first)))
     _proved(exported)

@@ -8,38 +8,24 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from tests.exchange.small_sets import table_writer, write_tables
 
 from corporeal.episode.recording import ArraySignal, Recording, Signal
-from corporeal.exchange.format import Head, Piece, Writer, writer_of
+from corporeal.exchange.format import ExportContext
 from corporeal.exchange.layout import layout_of
-from corporeal.exchange.plan import Plan
-from corporeal.exchange.table import Table, table_of
+from corporeal.exchange.options import ExportOptions
+from corporeal.exchange.table import EpisodeTable, table_of
 from corporeal.schema import Stream
 
 
-def pieces_of(writer: Writer, head: Head, tables: Sequence[Table], work: Path) -> list[Piece]:
-    """Every table as a piece of a dataset."""
-    pieces = []
-    for table in tables:
-        folder = work / "pieces" / f"{table.number:06d}"
-        folder.mkdir(parents=True)
-        facts: dict[str, Any] = {
-            "id": table.recording.id,
-            "number": table.number,
-            "length": len(table),
-            "instructions": list(table.instructions),
-            "success": table.success,
-        }
-        pieces.append(Piece(folder, facts | dict(writer.piece(table, folder, head))))
-    return pieces
-
-
-def write_set(name: str, head: Head, tables: Sequence[Table], work: Path) -> Path:
+def write_set(
+    name: str, context: ExportContext, tables: Sequence[EpisodeTable], work: Path
+) -> Path:
     """The dataset that the writer with this name makes of tables."""
-    writer = writer_of(name)
+    writer = table_writer(name)
     out = work / "out"
     out.mkdir(parents=True)
-    writer.assemble(pieces_of(writer, head, tables, work), out, head)
+    writer.assemble(write_tables(writer, context, tables, work), out, context)
     return out
 
 
@@ -67,13 +53,15 @@ def recording_of_arrays(
 
 
 def tables_of_recordings(
-    recordings: Sequence[Recording], plan: Plan | None = None
-) -> tuple[Head, list[Table]]:
+    recordings: Sequence[Recording], options: ExportOptions | None = None
+) -> tuple[ExportContext, list[EpisodeTable]]:
     """Recordings as tables in the layout of the first."""
-    plan = plan or Plan()
-    layout = layout_of(recordings[0], plan)
-    head = Head(name="arrays", plan=plan, layout=layout, robot=recordings[0].embodiment)
-    return head, [table_of(each, layout, number=n) for n, each in enumerate(recordings)]
+    options = options or ExportOptions()
+    layout = layout_of(recordings[0], options)
+    context = ExportContext(
+        name="arrays", options=options, layout=layout, robot=recordings[0].embodiment
+    )
+    return context, [table_of(each, layout, number=n) for n, each in enumerate(recordings)]
 
 
 def stored(values: NDArray[Any]) -> NDArray[Any]:

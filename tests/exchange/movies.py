@@ -15,7 +15,7 @@ from corporeal.episode.recording import Footage, Stills
 from corporeal.episode.video import Encoder, write_mp4
 from corporeal.exchange.foreign_stream import even_stamps, picture_stream
 from corporeal.exchange.layout import CameraSpec
-from corporeal.exchange.table import Camera
+from corporeal.exchange.table import TableCamera
 
 HEIGHT, WIDTH = 48, 64
 RATE_HZ = 30.0
@@ -58,11 +58,11 @@ def foreign_movie(
 
 def camera_of(
     signal: Footage | Stills, numbers: Sequence[int], size: tuple[int, int] | None = None
-) -> Camera:
+) -> TableCamera:
     """A camera whose rows show these pictures."""
     height, width, _ = signal.spec.shape
     spec = CameraSpec("observation.images.head", signal.spec, size or (int(height), int(width)))
-    return Camera(spec, signal, np.array(numbers, np.int64))
+    return TableCamera(spec, signal, np.array(numbers, np.int64))
 
 
 def footage(

@@ -13,7 +13,13 @@ import numpy as np
 import pytest
 
 from corporeal.errors import CorporealError
-from corporeal.exchange.consumer import MAX_ROWS, Answer, UnsuitedError, ask, find_python
+from corporeal.exchange.conformance.library import (
+    MAX_ROWS,
+    LibraryAnswer,
+    UnsuitedError,
+    ask,
+    find_python,
+)
 from corporeal.exchange.format import Consumer
 
 HEAD = """
@@ -45,7 +51,7 @@ def fake(folder: Path, between: str = "", *, tail: str = TAIL) -> Consumer:
     return Consumer(str(script), "numpy", "pip install numpy")
 
 
-def answer_of(consumer: Consumer, folder: Path, *, timeout_s: float = 60) -> Answer:
+def answer_of(consumer: Consumer, folder: Path, *, timeout_s: float = 60) -> LibraryAnswer:
     return ask(consumer, folder / "dataset", ROWS, ["action"], ["head"], python=sys.executable,
                timeout_s=timeout_s)  # fmt: skip
 
@@ -136,7 +142,7 @@ def test_a_script_ends_when_the_asker_is_killed(tmp_path: Path) -> None:
     asker = f"""
 import sys
 from pathlib import Path
-from corporeal.exchange.consumer import ask
+from corporeal.exchange.conformance.library import ask
 from corporeal.exchange.format import Consumer
 ask(Consumer({consumer.script!r}, "numpy", ""), Path(), [], [], [], python=sys.executable)
 """

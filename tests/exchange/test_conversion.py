@@ -20,8 +20,8 @@ from tests.exchange.small_sets import write_episodes
 from corporeal.episode.recording import ArraySignal, Dataset, Recording, Signal
 from corporeal.errors import CorporealError, EpisodeError, UnknownNameError, WriteError
 from corporeal.exchange.conversion import export
-from corporeal.exchange.format import open_dataset
-from corporeal.exchange.plan import Plan
+from corporeal.exchange.opening import open_dataset
+from corporeal.exchange.options import ExportOptions
 from corporeal.schema import Stream
 
 FORMAT = "lerobot"
@@ -45,9 +45,9 @@ def test_an_export_says_what_it_made(episodes: Path, tmp_path: Path) -> None:
         partial(open_dataset, episodes),
         tmp_path / "out",
         FORMAT,
-        Plan(),
+        ExportOptions(),
         on_start=started.append,
-        on_episode=lambda facts: written.append(facts["id"]),
+        on_episode=lambda episode: written.append(episode.id),
     )
     assert started == [3]
     assert len(written) == 3
@@ -63,13 +63,13 @@ def test_an_existing_folder_is_never_touched(episodes: Path, tmp_path: Path) -> 
     out.mkdir()
     (out / "thesis.txt").write_text("mine")
     with pytest.raises(WriteError, match="already exists"):
-        export(partial(open_dataset, episodes), out, FORMAT, Plan())
+        export(partial(open_dataset, episodes), out, FORMAT, ExportOptions())
     assert _files(out) == {"thesis.txt": b"mine"}
 
 
 def test_an_unknown_format_lists_those_that_are_known(episodes: Path, tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match="lerobot_v21"):
-        export(partial(open_dataset, episodes), tmp_path / "out", "lerobt", Plan())
+        export(partial(open_dataset, episodes), tmp_path / "out", "lerobt", ExportOptions())
     assert not list(tmp_path.iterdir())
 
 
@@ -77,13 +77,23 @@ def test_a_number_that_is_not_there_stops_before_anything_is_written(
     episodes: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(CorporealError, match=r"has no episode 7; it has 3, numbered 0 to 2"):
-        export(partial(open_dataset, episodes), tmp_path / "out", FORMAT, Plan(), episodes=[0, 7])
+        export(
+            partial(open_dataset, episodes),
+            tmp_path / "out",
+            FORMAT,
+            ExportOptions(episodes=(0, 7)),
+        )
     assert not list(tmp_path.iterdir())
 
 
 def test_no_episode_at_all_is_an_error(episodes: Path, tmp_path: Path) -> None:
     with pytest.raises(EpisodeError, match="no episode to export"):
-        export(partial(open_dataset, episodes), tmp_path / "out", FORMAT, Plan(), episodes=[])
+        export(
+            partial(open_dataset, episodes),
+            tmp_path / "out",
+            FORMAT,
+            ExportOptions(episodes=()),
+        )
 
 
 def test_an_interrupted_export_goes_on_where_it_was(
@@ -99,14 +109,16 @@ def test_an_interrupted_export_goes_on_where_it_was(
 
     opener = partial(open_dataset, episodes)
     with pytest.raises(KeyboardInterrupt):
-        export(opener, out, FORMAT, Plan(), on_episode=stop_after_two)
+        export(opener, out, FORMAT, ExportOptions(), on_episode=stop_after_two)
     assert not out.exists()
     kept = _files(tmp_path / "out.partial" / "pieces" / "000000")
     assert kept
-    exported = export(opener, out, FORMAT, Plan())
+    exported = export(opener, out, FORMAT, ExportOptions())
     assert exported.resumed == 2
-    whole = export(opener, tmp_path / "again", FORMAT, Plan())
-    assert [piece.facts for piece in exported.pieces] == [piece.facts for piece in whole.pieces]
+    whole = export(opener, tmp_path / "again", FORMAT, ExportOptions())
+    assert [each.to_json() for each in exported.episodes] == [
+        each.to_json() for each in whole.episodes
+    ]
     a, b = _files(out), _files(tmp_path / "again")
     assert a.keys() == b.keys()
     # Files of our own have the time in them; what the format itself holds is the same.
@@ -122,10 +134,10 @@ def test_the_rest_of_another_export_is_not_mixed_in(episodes: Path, tmp_path: Pa
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        export(partial(open_dataset, episodes), out, FORMAT, Plan(), on_episode=stop)
+        export(partial(open_dataset, episodes), out, FORMAT, ExportOptions(), on_episode=stop)
     with pytest.raises(WriteError, match="left from another export"):
-        export(partial(open_dataset, episodes), out, FORMAT, Plan(rate_hz=15))
-    assert export(partial(open_dataset, episodes), out, FORMAT, Plan()).resumed == 1
+        export(partial(open_dataset, episodes), out, FORMAT, ExportOptions(rate_hz=15))
+    assert export(partial(open_dataset, episodes), out, FORMAT, ExportOptions()).resumed == 1
 
 
 def test_an_episode_that_does_not_fit_leaves_nothing_under_the_final_name(
@@ -137,7 +149,7 @@ def test_an_episode_that_does_not_fit_leaves_nothing_under_the_final_name(
         os.link(path, folder / path.name)
     (folder / "z.h5").write_bytes((episodes / "e0000.h5").read_bytes()[:5000])
     with pytest.raises(CorporealError, match=r"z\.h5"):
-        export(partial(open_dataset, folder), tmp_path / "out", FORMAT, Plan())
+        export(partial(open_dataset, folder), tmp_path / "out", FORMAT, ExportOptions())
     assert not (tmp_path / "out").exists()
 
 
@@ -171,14 +183,14 @@ def test_a_full_disk_is_one_sentence_and_the_rest_is_done_later(
     with monkeypatch.context() as full:
         full.setattr(shutil, "disk_usage", lambda _: room._replace(free=1000))
         with pytest.raises(WriteError, match=r"0 MiB are free\. Free some space") as caught:
-            export(partial(open_dataset, episodes), out, "robomimic", Plan())
+            export(partial(open_dataset, episodes), out, "robomimic", ExportOptions())
     assert "\n" not in str(caught.value)
     assert not out.exists()
     assert len(open_dataset(_again(episodes, out)).episodes) == 3
 
 
 def _again(episodes: Path, out: Path) -> Path:
-    return export(partial(open_dataset, episodes), out, "robomimic", Plan()).out
+    return export(partial(open_dataset, episodes), out, "robomimic", ExportOptions()).out
 
 
 @pytest.mark.slow
@@ -195,7 +207,7 @@ def test_a_long_episode_is_written_in_blocks(tmp_path: Path) -> None:
     long = Recording("long", tmp_path, 0, signals, metadata={"task": "wait"}, regridded=True)
     dataset = Dataset(tmp_path, "made", (0,), lambda _: long)
     tracemalloc.start()
-    export(lambda: dataset, tmp_path / "out", FORMAT, Plan(sides=False))
+    export(lambda: dataset, tmp_path / "out", FORMAT, ExportOptions(sides=False))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 64e6

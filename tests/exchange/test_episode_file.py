@@ -19,7 +19,7 @@ from corporeal.episode.recording import ArraySignal, Footage, Recording, Stills
 from corporeal.errors import EpisodeError
 from corporeal.exchange.episode_file import is_uuid, write_recording
 from corporeal.exchange.foreign_stream import array_signal, even_stamps, picture_stream
-from corporeal.exchange.format import open_dataset
+from corporeal.exchange.opening import open_dataset
 from corporeal.schema import Stream
 
 

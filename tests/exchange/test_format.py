@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from corporeal.errors import EpisodeError
-from corporeal.exchange.format import formats, open_dataset
+from corporeal.exchange.format import formats
+from corporeal.exchange.opening import open_dataset
 
 
 def test_every_format_is_found_by_the_name_of_its_file() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corporeal.exchange.grid import picture_numbers
+from corporeal.exchange.table import picture_numbers
 
 PERIOD = 33_333_333
 

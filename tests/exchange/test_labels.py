@@ -18,12 +18,11 @@ from tests.exchange.small_sets import write_episodes
 from corporeal.episode.label_track import LabelSpan, LabelTrack, Lane, spans_of_rows, united
 from corporeal.episode.recording import Dataset, Recording
 from corporeal.errors import EpisodeError
-from corporeal.exchange.comparison.evidence import Evidence
-from corporeal.exchange.conversion import Exported, export
-from corporeal.exchange.format import open_dataset
+from corporeal.exchange.comparison import Evidence
+from corporeal.exchange.conversion import ExportResult, export
 from corporeal.exchange.layout import layout_of
-from corporeal.exchange.opening import joined
-from corporeal.exchange.plan import Plan
+from corporeal.exchange.opening import join_datasets, open_dataset
+from corporeal.exchange.options import ExportOptions
 from corporeal.exchange.proof import prove
 from corporeal.exchange.recipe import Recipe, apply
 from corporeal.exchange.table import table_of
@@ -70,7 +69,7 @@ def opened(folder: Path, numbers: tuple[int, ...] = (0, 1)) -> Dataset:
     return replace(dataset, open=open_one, lanes=lambda: (PHASE, CONTACT))
 
 
-def evidence(exported: Exported) -> list[Evidence]:
+def evidence(exported: ExportResult) -> list[Evidence]:
     """What our own reader says of an export: other tests ask the formats' libraries."""
     found = [each for each in prove(exported, python="/nowhere").evidence if each.by == "corporeal"]
     assert found
@@ -83,13 +82,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def made(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Exported]:
-    done: dict[str, Exported] = {}
+def made(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], ExportResult]:
+    done: dict[str, ExportResult] = {}
     root = tmp_path_factory.mktemp("made")
 
-    def make(name: str) -> Exported:
+    def make(name: str) -> ExportResult:
         if name not in done:
-            done[name] = export(partial(opened, folder), root / name, name, Plan(), on="serial")
+            done[name] = export(
+                partial(opened, folder), root / name, name, ExportOptions(on="serial")
+            )
         return done[name]
 
     return make
@@ -97,7 +98,7 @@ def made(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[st
 
 @pytest.mark.parametrize("name", [*WHOLE, *ROWS])
 def test_an_export_with_labels_is_proven_and_gives_them_back(
-    name: str, made: Callable[[str], Exported], folder: Path
+    name: str, made: Callable[[str], ExportResult], folder: Path
 ) -> None:
     exported = made(name)
     found = evidence(exported)
@@ -113,12 +114,13 @@ def test_an_export_with_labels_is_proven_and_gives_them_back(
 
 @pytest.mark.parametrize("name", ROWS)
 def test_rows_alone_keep_every_label_to_the_row(
-    name: str, made: Callable[[str], Exported], folder: Path
+    name: str, made: Callable[[str], ExportResult], folder: Path
 ) -> None:
     exported = made(name)
     result = open_dataset(exported.out, restore=False)
     for number in result.episodes:
-        table = table_of(opened(folder).open(number), exported.head.layout, number=number)
+        assert exported.layout is not None
+        table = table_of(opened(folder).open(number), exported.layout, number=number)
         got = result.open(number)
         assert got.labels is not None
         stamps = got.signals["action"].time_ns
@@ -127,7 +129,7 @@ def test_rows_alone_keep_every_label_to_the_row(
         assert not any("label" in each or "subtask" in each for each in got.signals)
 
 
-def test_a_proof_finds_labels_that_moved(made: Callable[[str], Exported], folder: Path) -> None:
+def test_a_proof_finds_labels_that_moved(made: Callable[[str], ExportResult], folder: Path) -> None:
     exported = made("lerobot_v21")
     changed = exported.out.with_name("changed")
     shutil.copytree(exported.out, changed)
@@ -143,7 +145,7 @@ def test_a_proof_finds_labels_that_moved(made: Callable[[str], Exported], folder
     assert "episode 1 has other labels in phase" in labels.result
 
 
-def test_lerobot_has_subtasks_where_its_library_looks(made: Callable[[str], Exported]) -> None:
+def test_lerobot_has_subtasks_where_its_library_looks(made: Callable[[str], ExportResult]) -> None:
     out = made("lerobot").out
     listed = pq.read_table(out / "meta/subtasks.parquet").to_pydict()
     assert listed == {"subtask_index": [0, 1, 2, 3], "subtask": ["rest", "reach", "grasp", ""]}
@@ -155,7 +157,7 @@ def test_lerobot_has_subtasks_where_its_library_looks(made: Callable[[str], Expo
     assert tasks == ["Take the box.", "Pick up the box, please."]
 
 
-def test_hdf5_has_numbers_with_their_names_beside_them(made: Callable[[str], Exported]) -> None:
+def test_hdf5_has_numbers_with_their_names_beside_them(made: Callable[[str], ExportResult]) -> None:
     with h5py.File(made("robomimic").out / "dataset.hdf5") as file:
         rows = file["data/demo_0/labels/phase"]
         assert [name.decode() for name in rows.attrs["labels"]] == ["rest", "reach", "grasp"]
@@ -167,7 +169,7 @@ def test_an_episode_without_labels_among_labelled_ones_says_nothing(
     folder: Path, tmp_path: Path
 ) -> None:
     opener = partial(opened, folder, (1,))
-    exported = export(opener, tmp_path / "some", "lerobot", Plan(), on="serial")
+    exported = export(opener, tmp_path / "some", "lerobot", ExportOptions(on="serial"))
     assert all(each.holds for each in evidence(exported))
     result = open_dataset(exported.out)
     assert result.open(0).labels is None
@@ -177,18 +179,18 @@ def test_an_episode_without_labels_among_labelled_ones_says_nothing(
 def test_a_dataset_without_labels_has_no_trace_of_them(folder: Path, tmp_path: Path) -> None:
     opener = partial(open_dataset, folder)
     for name in ("lerobot", "zarr"):
-        out = export(opener, tmp_path / name, name, Plan(), on="serial").out
+        out = export(opener, tmp_path / name, name, ExportOptions(on="serial")).out
         for path in out.rglob("*.json*"):
             assert "subtask" not in path.read_text("utf-8")
             assert '"lanes"' not in path.read_text("utf-8")
-    exported = export(opener, tmp_path / "v21", "lerobot_v21", Plan(), on="serial")
+    exported = export(opener, tmp_path / "v21", "lerobot_v21", ExportOptions(on="serial"))
     assert "labels" not in prove(exported).loses
 
 
 def test_a_row_has_the_label_of_the_picture_it_shows(folder: Path) -> None:
     recording = labelled(open_dataset(folder).open(0))
     camera = recording.signals[_camera(recording)]
-    table = table_of(recording, layout_of(recording, Plan()), number=0)
+    table = table_of(recording, layout_of(recording, ExportOptions()), number=0)
     shown = next(each for each in table.cameras.values()
                  if each.spec.stream.path == _camera(recording))  # fmt: skip
     first = int(np.flatnonzero(table.labels["phase"] == 1)[0])
@@ -198,7 +200,7 @@ def test_a_row_has_the_label_of_the_picture_it_shows(folder: Path) -> None:
 
 def test_what_people_said_goes_before_what_was_recorded(folder: Path) -> None:
     recording = labelled(open_dataset(folder).open(0))
-    table = table_of(recording, layout_of(recording, Plan()), number=0)
+    table = table_of(recording, layout_of(recording, ExportOptions()), number=0)
     assert table.text == "Take the box."
     assert table.instructions == ("Take the box.", "Pick up the box, please.")
     assert table.success is False
@@ -206,7 +208,7 @@ def test_what_people_said_goes_before_what_was_recorded(folder: Path) -> None:
 
 def test_lanes_of_several_datasets_are_united(folder: Path) -> None:
     more = replace(opened(folder), lanes=lambda: (Lane(name="phase", labels=("rest", "walk")),))
-    (phase, contact) = joined([opened(folder), more]).lanes()
+    (phase, contact) = join_datasets([opened(folder), more]).lanes()
     assert phase == Lane(name="phase", labels=("rest", "reach", "grasp", "walk"))
     assert contact == CONTACT
 
@@ -230,7 +232,7 @@ def test_labels_that_make_no_sense_are_refused_in_one_sentence() -> None:
     assert united([]) == ()
 
 
-def test_samples_for_training_say_which_label_holds(made: Callable[[str], Exported]) -> None:
+def test_samples_for_training_say_which_label_holds(made: Callable[[str], ExportResult]) -> None:
     dataset = EpisodeDataset(made("episodes").out, cameras=(), chunk=2)
     # Without cameras the rows are those of the commands, and faster than the pictures.
     seen = [dataset.sample(row) for row in range(dataset.episodes[0].length)]
@@ -253,7 +255,7 @@ def test_a_recipe_moves_labels_with_the_stream_they_lie_on(folder: Path) -> None
     assert recording.labels is not None
     assert got.labels.reference.endswith("/front")
     assert got.labels.spans[0].start_ns == recording.labels.spans[0].start_ns - 5_000_000
-    table = table_of(got, layout_of(got, Plan()), number=0)
-    before = table_of(recording, layout_of(recording, Plan()), number=0)
+    table = table_of(got, layout_of(got, ExportOptions()), number=0)
+    before = table_of(recording, layout_of(recording, ExportOptions()), number=0)
     assert table.text == "Wave."
     assert (table.labels["phase"] == 1).sum() == (before.labels["phase"] == 1).sum()

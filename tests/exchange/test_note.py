@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.exchange.small_sets import tables_of, write_episode
+from tests.exchange.small_sets import table_writer, tables_of, write_episode, write_tables
 
 from corporeal.errors import EpisodeError
-from corporeal.exchange.format import Piece, open_dataset, writer_of
+from corporeal.exchange.format import WrittenEpisode
 from corporeal.exchange.layout import CameraSpec
 from corporeal.exchange.note import note_of, read_note
-from corporeal.exchange.plan import Plan
+from corporeal.exchange.opening import open_dataset
+from corporeal.exchange.options import ExportOptions
 from corporeal.exchange.table import table_of
 
 FORMATS = ("aloha", "robomimic", "zarr")
@@ -30,16 +31,17 @@ def episode(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_an_instruction_that_changes_comes_back_at_its_time(
     name: str, episode: Path, tmp_path: Path
 ) -> None:
-    head, (table,) = tables_of(episode)
+    context, (table,) = tables_of(episode)
     in_force = np.repeat([0, 1, 0], [4, 5, len(table) - 9])
     table = replace(table, instructions=(" Reach. ", "Gräife es 🤖"), instruction=in_force)
-    writer = writer_of(name)
-    facts = {"number": 0, "length": len(table), **writer.piece(table, tmp_path, head)}
+    writer = table_writer(name)
+    (written,) = write_tables(writer, context, [table], tmp_path)
+    written = WrittenEpisode.from_json(written.folder, json.loads(json.dumps(written.to_json())))
     out = tmp_path / "out"
     out.mkdir()
-    writer.assemble([Piece(tmp_path, json.loads(json.dumps(facts)))], out, head)
+    writer.assemble([written], out, context)
     recording = open_dataset(out).open(0)
-    again = table_of(recording, head.layout, number=0)
+    again = table_of(recording, context.layout, number=0)
     assert again.instructions == table.instructions
     np.testing.assert_array_equal(again.instruction, in_force)
     assert recording.metadata["instruction"] == " Reach. "
@@ -47,23 +49,24 @@ def test_an_instruction_that_changes_comes_back_at_its_time(
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_normalised_columns_say_that_they_have_no_unit(name: str, episode: Path) -> None:
-    plan = Plan(normalise="limits")
-    head, _ = tables_of(episode, plan)
-    writer = writer_of(name)
-    note = read_note(json.loads(json.dumps(note_of(head, [], writer.label))), "here")
+    options = ExportOptions(normalise="limits")
+    context, _ = tables_of(episode, options)
+    writer = table_writer(name)
+    note = read_note(json.loads(json.dumps(note_of(context, [], writer.label))), "here")
     assert note is not None
     assert note.columns[str(writer.label("observation.state"))].unit == "1"
     assert (
-        note.columns[str(writer.label("action"))].components == head.layout.columns["action"].names
+        note.columns[str(writer.label("action"))].components
+        == context.layout.columns["action"].names
     )
 
 
 def test_a_camera_of_an_odd_size_keeps_its_name(episode: Path) -> None:
-    head, _ = tables_of(episode)
-    key, camera = next(iter(head.layout.cameras.items()))
+    context, _ = tables_of(episode)
+    key, camera = next(iter(context.layout.cameras.items()))
     stream = camera.stream.model_copy(update={"shape": (7, 9, 3)})
-    layout = replace(head.layout, cameras={key: CameraSpec(key, stream, (7, 9))})
-    note = read_note(note_of(replace(head, layout=layout), [], lambda key: key), "here")
+    layout = replace(context.layout, cameras={key: CameraSpec(key, stream, (7, 9))})
+    note = read_note(note_of(replace(context, layout=layout), [], lambda key: key), "here")
     assert note is not None
     restored = note.camera(key, stream.model_copy(update={"name": "other"}))
     assert (restored.name, restored.shape) == (stream.name, (7, 9, 3))
@@ -80,9 +83,9 @@ def test_a_camera_of_an_odd_size_keeps_its_name(episode: Path) -> None:
     ],
 )
 def test_a_note_that_makes_no_sense_is_named(episode: Path, change: Any, field: str) -> None:
-    head, _ = tables_of(episode)
+    context, _ = tables_of(episode)
     with pytest.raises(EpisodeError, match=f"{field}.*Remove the note"):
-        read_note({**note_of(head, [], lambda key: key), **change}, "here")
+        read_note({**note_of(context, [], lambda key: key), **change}, "here")
 
 
 def test_no_note_is_none() -> None:

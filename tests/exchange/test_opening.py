@@ -6,7 +6,7 @@ from pathlib import Path
 
 from corporeal.episode.defect import Defect
 from corporeal.episode.recording import Dataset, Recording
-from corporeal.exchange.opening import joined
+from corporeal.exchange.opening import join_datasets
 
 
 def _dataset(name: str, numbers: tuple[int, ...], defects: tuple[Defect, ...] = ()) -> Dataset:
@@ -17,7 +17,7 @@ def _dataset(name: str, numbers: tuple[int, ...], defects: tuple[Defect, ...] = 
 
 
 def test_episodes_are_numbered_through_and_open_as_before() -> None:
-    whole = joined([_dataset("a", (0, 1)), _dataset("b", (5, 9))])
+    whole = join_datasets([_dataset("a", (0, 1)), _dataset("b", (5, 9))])
     assert whole.episodes == (0, 1, 2, 3)
     opened = [whole.open(number) for number in whole.episodes]
     assert [each.id for each in opened] == ["a0", "a1", "b5", "b9"]
@@ -31,7 +31,7 @@ def test_defects_keep_pointing_at_their_episodes() -> None:
         Defect("index_wrong", "two", episodes=(5, 9, 77)),
         Defect("metadata_wrong", "all"),
     )
-    whole = joined([_dataset("a", (0, 1)), _dataset("b", (5, 9), defects)])
+    whole = join_datasets([_dataset("a", (0, 1)), _dataset("b", (5, 9), defects)])
     assert [(each.episode, each.episodes) for each in whole.defects] == [
         (3, ()),
         (None, (2, 3)),

@@ -10,7 +10,7 @@ import pytest
 from corporeal.episode.recording import ArraySignal, Dataset, Recording
 from corporeal.errors import EpisodeError
 from corporeal.exchange.layout import ACTION, STATE, layout_of
-from corporeal.exchange.plan import Plan
+from corporeal.exchange.options import ExportOptions
 from corporeal.exchange.recipe import Recipe, apply, followed
 from corporeal.exchange.table import table_of
 from corporeal.schema import Stream
@@ -53,7 +53,7 @@ def test_a_recipe_names_groups_shifts_and_drops() -> None:
 
 def test_streams_are_aligned_at_the_time_they_were_captured() -> None:
     changed = apply(_recipe(RECIPE), _recording())
-    table = table_of(changed, layout_of(changed, Plan(rate_hz=50)), number=0)
+    table = table_of(changed, layout_of(changed, ExportOptions(rate_hz=50)), number=0)
     rows = table.whole()
     # What was stamped 40 ms late belongs to the command that was given 40 ms before.
     np.testing.assert_allclose(rows[STATE] - rows[ACTION], 0.04, atol=1e-5)

@@ -16,7 +16,7 @@ from corporeal.errors import EpisodeError
 from corporeal.exchange import statistics
 from corporeal.exchange.statistics import (
     QUANTILES,
-    Moments,
+    ColumnMoments,
     Summary,
     summarise,
     summarise_blocks,
@@ -120,7 +120,10 @@ def test_blocks_say_the_same_however_they_are_cut(
 
 @given(gappy, st.integers(0, 9))
 def test_moments_merge(values: NDArray[np.float64], cut: int) -> None:
-    merged, whole = Moments.of(values[:cut]) + Moments.of(values[cut:]), Moments.of(values)
+    merged, whole = (
+        ColumnMoments.of(values[:cut]) + ColumnMoments.of(values[cut:]),
+        ColumnMoments.of(values),
+    )
     assert np.array_equal(merged.count, whole.count)
     assert np.array_equal(merged.min, whole.min)
     assert np.array_equal(merged.max, whole.max)

@@ -12,9 +12,9 @@ from tests.exchange.small_sets import tables_of, write_episode
 from corporeal.embodiment import open_robot
 from corporeal.episode.recording import ArraySignal, Recording
 from corporeal.errors import CorporealError, EpisodeError, UnknownNameError
-from corporeal.exchange.format import open_dataset
 from corporeal.exchange.layout import ACTION, STATE, layout_of
-from corporeal.exchange.plan import Plan
+from corporeal.exchange.opening import open_dataset
+from corporeal.exchange.options import ExportOptions
 from corporeal.exchange.table import table_of
 from corporeal.schema import Stream
 
@@ -46,26 +46,26 @@ def _signal(
 
 
 def test_rows_run_at_the_rate_of_the_cameras(episode: Path) -> None:
-    head, (table,) = tables_of(episode)
-    assert head.layout.rate_hz == 30
+    context, (table,) = tables_of(episode)
+    assert context.layout.rate_hz == 30
     assert 42 <= len(table) <= 45
     steps = np.diff(table.time_ns)
     assert np.abs(steps - SECOND / 30).max() <= 1
 
 
 def test_state_and_action_are_the_joints_in_the_robots_order(episode: Path) -> None:
-    head, (table,) = tables_of(episode)
+    context, (table,) = tables_of(episode)
     robot = open_robot("g1")
-    assert head.layout.columns[STATE].names == robot.joint_names
-    assert head.layout.columns[ACTION].names == robot.joint_names
-    assert list(head.layout.columns)[-1] == ACTION
+    assert context.layout.columns[STATE].names == robot.joint_names
+    assert context.layout.columns[ACTION].names == robot.joint_names
+    assert list(context.layout.columns)[-1] == ACTION
     assert table.block(0, 1)[STATE].shape == (1, 29)
 
 
 def test_what_a_policy_does_not_have_is_left_out_unless_asked_for(episode: Path) -> None:
-    head, _ = tables_of(episode)
-    assert not [key for key in head.layout.columns if "base_pose" in key]
-    head, (table,) = tables_of(episode, Plan(include=("base_pose",)))
+    context, _ = tables_of(episode)
+    assert not [key for key in context.layout.columns if "base_pose" in key]
+    context, (table,) = tables_of(episode, ExportOptions(include=("base_pose",)))
     assert table.block(0, 1)["observation.base_pose"].shape == (1, 7)
 
 
@@ -74,7 +74,7 @@ def test_positions_are_interpolated_and_commands_held() -> None:
         state=_signal("joint_position", "observations", 100, 101),
         action=_signal("joint_position_target", "actions", 10, 11),
     )
-    table = table_of(recording, layout_of(recording, Plan(rate_hz=30)), number=0)
+    table = table_of(recording, layout_of(recording, ExportOptions(rate_hz=30)), number=0)
     values = table.whole()
     time_s = table.time_ns / SECOND
     np.testing.assert_allclose(values[STATE][:, 0], time_s, atol=1e-5)
@@ -85,7 +85,7 @@ def test_rows_of_one_clock_are_taken_as_they_are() -> None:
     state = _signal("joint_position", "observations", 30, 50)
     action = _signal("joint_position_target", "actions", 30, 50)
     recording = _recording(state=state, action=action)
-    table = table_of(recording, layout_of(recording, Plan()), number=0)
+    table = table_of(recording, layout_of(recording, ExportOptions()), number=0)
     np.testing.assert_array_equal(table.time_ns, state[1].astype(np.int64))
     np.testing.assert_array_equal(table.whole()[STATE], state[2])
 
@@ -105,7 +105,7 @@ def test_a_gap_is_filled_with_the_nearest_value_and_counted() -> None:
         state=(spec, stamps[kept], values[kept]),
         action=_signal("joint_position_target", "actions", 50, 51),
     )
-    table = table_of(recording, layout_of(recording, Plan(rate_hz=50)), number=0)
+    table = table_of(recording, layout_of(recording, ExportOptions(rate_hz=50)), number=0)
     rows = table.whole()[STATE]
     assert np.isfinite(rows).all()
     assert np.isin(rows[21:30, 0].round(2), np.array([0.39, 0.61], np.float32)).all()
@@ -114,21 +114,25 @@ def test_a_gap_is_filled_with_the_nearest_value_and_counted() -> None:
 
 def test_joints_in_another_order_are_put_in_the_order_of_the_first_episode() -> None:
     first = _recording(s=_signal("joint_position", "observations", 30, 5))
-    layout = layout_of(first, Plan())
+    layout = layout_of(first, ExportOptions())
     swapped = _recording(s=_signal("joint_position", "observations", 30, 5, names=("b", "a")))
     rows = table_of(swapped, layout, number=1).whole()[STATE]
     np.testing.assert_array_equal(rows, table_of(first, layout, number=0).whole()[STATE][:, ::-1])
 
 
 def test_an_episode_of_another_robot_is_refused_by_name() -> None:
-    layout = layout_of(_recording(s=_signal("joint_position", "observations", 30, 5)), Plan())
+    layout = layout_of(
+        _recording(s=_signal("joint_position", "observations", 30, 5)), ExportOptions()
+    )
     other = _recording(s=_signal("joint_position", "observations", 30, 5, names=("a", "c")))
     with pytest.raises(EpisodeError, match="other entries than the first episode: b, c"):
         table_of(other, layout, number=1)
 
 
 def test_an_episode_in_another_unit_is_refused() -> None:
-    layout = layout_of(_recording(s=_signal("joint_position", "observations", 30, 5)), Plan())
+    layout = layout_of(
+        _recording(s=_signal("joint_position", "observations", 30, 5)), ExportOptions()
+    )
     spec, stamps, values = _signal("joint_position", "observations", 30, 5)
     degrees = Stream.model_validate({**spec.model_dump(), "unit": "rad"})
     with pytest.raises(EpisodeError, match="is in rad; expected 1"):
@@ -140,15 +144,15 @@ def test_an_episode_without_a_stream_is_refused_by_name() -> None:
         s=_signal("joint_position", "observations", 30, 5),
         f=_signal("wrist_force", "observations", 30, 5),
     )
-    layout = layout_of(both, Plan())
+    layout = layout_of(both, ExportOptions())
     with pytest.raises(EpisodeError, match="has no observations/wrist_force"):
         table_of(replace(both, signals={"s": both.signals["s"]}), layout, number=1)
 
 
 def test_the_state_can_be_made_of_several_streams(episode: Path) -> None:
-    plan = Plan(state=("joint_position", "pelvis_imu"))
-    head, (table,) = tables_of(episode, plan)
-    column = head.layout.columns[STATE]
+    options = ExportOptions(state=("joint_position", "pelvis_imu"))
+    context, (table,) = tables_of(episode, options)
+    column = context.layout.columns[STATE]
     assert column.shape == (35,)
     assert column.names is not None
     assert column.names[0].startswith("joint_position.")
@@ -158,9 +162,9 @@ def test_the_state_can_be_made_of_several_streams(episode: Path) -> None:
 
 def test_an_unknown_stream_lists_those_that_there_are(episode: Path) -> None:
     with pytest.raises(UnknownNameError, match="observations/joint_position"):
-        tables_of(episode, Plan(exclude=("joint_positon",)))
+        tables_of(episode, ExportOptions(exclude=("joint_positon",)))
     with pytest.raises(UnknownNameError, match="joint_velocity"):
-        tables_of(episode, Plan(state=("joint_speed",)))
+        tables_of(episode, ExportOptions(state=("joint_speed",)))
 
 
 def test_streams_without_common_time_are_an_error() -> None:
@@ -169,7 +173,7 @@ def test_streams_without_common_time_are_an_error() -> None:
         s=_signal("joint_position", "observations", 30, 10), a=(spec, stamps + 5 * SECOND, values)
     )
     with pytest.raises(EpisodeError, match="no time in common"):
-        table_of(recording, layout_of(recording, Plan()), number=0)
+        table_of(recording, layout_of(recording, ExportOptions()), number=0)
 
 
 def test_a_clock_that_goes_back_is_an_error() -> None:
@@ -177,7 +181,7 @@ def test_a_clock_that_goes_back_is_an_error() -> None:
     stamps[5] = stamps[3]
     recording = _recording(s=(spec, stamps, values))
     with pytest.raises(EpisodeError, match="goes back"):
-        table_of(recording, layout_of(recording, Plan()), number=0)
+        table_of(recording, layout_of(recording, ExportOptions()), number=0)
 
 
 def test_instructions_hold_from_their_own_time_on() -> None:
@@ -185,7 +189,7 @@ def test_instructions_hold_from_their_own_time_on() -> None:
     recording = _recording(s=_signal("joint_position", "observations", 10, 11))
     told = ArraySignal(text, np.array([0, SECOND // 2]), ["go", "stop"])
     recording = replace(recording, signals={**recording.signals, "t": told})
-    table = table_of(recording, layout_of(recording, Plan()), number=0)
+    table = table_of(recording, layout_of(recording, ExportOptions()), number=0)
     assert table.instructions == ("go", "stop")
     assert table.instruction.tolist() == [0] * 5 + [1] * 6
     assert table.text == "go"
@@ -202,13 +206,13 @@ def test_instructions_hold_from_their_own_time_on() -> None:
 )
 def test_a_wrong_plan_says_what_was_expected(wrong: dict[str, object], message: str) -> None:
     with pytest.raises(CorporealError, match=message):
-        Plan(**wrong)  # type: ignore[arg-type]
+        ExportOptions(**wrong)  # type: ignore[arg-type]
 
 
 def test_real_sets_become_tables(shared_data: Path) -> None:
     dataset = open_dataset(shared_data / "lerobot" / "gr1_picknplace_v20")
     recording = dataset.open(0)
-    table = table_of(recording, layout_of(recording, Plan()), number=0)
+    table = table_of(recording, layout_of(recording, ExportOptions()), number=0)
     label = recording.named("joint_position")
     assert label is not None
     np.testing.assert_array_equal(table.whole()[STATE], recording.signals[label][:])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from corporeal.exchange.format import open_dataset
+from corporeal.exchange.opening import open_dataset
 from corporeal.quality.assessment import Assessment, assess
 from corporeal.quality.batch import Batch
 from corporeal.quality.check import checks

@@ -19,8 +19,8 @@ from corporeal.catalog.workspace import Workspace
 from corporeal.cli.commands.release import policy_of
 from corporeal.errors import CorporealError
 from corporeal.exchange.conversion import export
-from corporeal.exchange.format import open_dataset
-from corporeal.exchange.plan import Plan
+from corporeal.exchange.opening import open_dataset
+from corporeal.exchange.options import ExportOptions
 from corporeal.labelling.annotation import Annotation
 from corporeal.labelling.tasks.labels import Labels, accept_labels, labels_of, mark_stale
 from corporeal.release.card.facts import card_facts
@@ -164,7 +164,7 @@ def test_a_release_is_exported_with_its_labels(
     for episode in recorded(plain, 2):
         label(plain, episode)
     opener = release_opener(plain, make(plain, "waves").reference)
-    exported = export(opener, tmp_path / "out", "lerobot", Plan(), on="serial")
+    exported = export(opener, tmp_path / "out", "lerobot", ExportOptions(on="serial"))
     info = json.loads((exported.out / "meta/info.json").read_text("utf-8"))
     assert info["features"]["subtask_index"]["lane"] == "phase"
     for number in (0, 1):

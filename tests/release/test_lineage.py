@@ -26,9 +26,8 @@ from corporeal.catalog.workspace import Workspace, make_workspace
 from corporeal.episode import Episode
 from corporeal.episode.recording import Dataset, Recording
 from corporeal.exchange.conversion import export
-from corporeal.exchange.format import open_dataset
-from corporeal.exchange.opening import open_all
-from corporeal.exchange.plan import Plan
+from corporeal.exchange.opening import open_dataset
+from corporeal.exchange.options import ExportOptions
 from corporeal.release.lineage.frame_graph import history_of
 from corporeal.release.lineage.frame_trace import FrameTrace, sensor_of, trace_frame
 from corporeal.release.lineage.graph import Edge, Graph, Node
@@ -190,7 +189,7 @@ def traced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Workspace
     """A workspace with two episodes in a release, and the dataset exported from them."""
     root = tmp_path_factory.mktemp("trace")
     recordings = write_episodes(root / "eps", 2, seconds=0.5, size=(16, 32))
-    export(partial(open_all, [recordings]), root / "set", "lerobot", Plan())
+    export(partial(open_dataset, [recordings]), root / "set", "lerobot", ExportOptions())
     with make_workspace(root / "workspace") as workspace:
         told = ingest(workspace, [recordings], who="anna", check=False)
         with workspace.database.write() as connection:
@@ -250,7 +249,7 @@ def test_a_row_of_a_release_is_that_of_its_export(traced: tuple[Workspace, Path,
 
 def _labelled(recordings: Path) -> Dataset:
     """The episodes as they come out of a release."""
-    dataset = open_all([recordings])
+    dataset = open_dataset([recordings])
 
     def opened(number: int) -> Recording:
         recording = dataset.open(number)
@@ -268,7 +267,12 @@ def test_a_row_names_the_release_that_it_was_exported_from(
     with workspace.database.write() as connection:
         _release(connection, [name], "runs")
     assert trace_frame(workspace, dataset, 0, 0).releases == ("runs@1.0.0", "walks@1.0.0")
-    export(partial(_labelled, recordings), tmp_path / "set", "lerobot", Plan(), episodes=[0])
+    export(
+        partial(_labelled, recordings),
+        tmp_path / "set",
+        "lerobot",
+        ExportOptions(episodes=(0,)),
+    )
     trace = trace_frame(workspace, tmp_path / "set", 0, 0)
     assert trace.releases == ("runs@1.0.0",)
     assert "walks" not in as_text(history_of(trace))

@@ -15,8 +15,8 @@ from corporeal.catalog.workspace import Workspace
 from corporeal.episode import Episode
 from corporeal.errors import EpisodeError
 from corporeal.exchange.conversion import export
-from corporeal.exchange.format import open_dataset
-from corporeal.exchange.plan import Plan
+from corporeal.exchange.opening import open_dataset
+from corporeal.exchange.options import ExportOptions
 from corporeal.release.creation import create_release
 from corporeal.release.local_copy import LocalCopies
 from corporeal.release.reading import (
@@ -77,7 +77,7 @@ def test_a_release_is_exported(plain: Workspace, recorded: Recorded, tmp_path: P
     recorded(plain, 3)
     create_release(plain, "waves", who="lead")
     out = tmp_path / "dataset"
-    export(release_opener(plain, "waves"), out, "lerobot", Plan(), jobs=2)
+    export(release_opener(plain, "waves"), out, "lerobot", ExportOptions(jobs=2))
     assert len(open_dataset(out).episodes) == 3
 
 

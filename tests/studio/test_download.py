@@ -17,7 +17,7 @@ from corporeal.catalog.stores.folder import FolderStore
 from corporeal.catalog.workspace import Workspace
 from corporeal.errors import MissingExtraError
 from corporeal.exchange.conversion import export
-from corporeal.exchange.format import open_dataset
+from corporeal.exchange.opening import open_dataset
 from corporeal.studio.playback import download_cache
 from corporeal.studio.playback.download_cache import FOLDER, DownloadCache
 

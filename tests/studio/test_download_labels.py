@@ -19,7 +19,7 @@ from tests.studio.people import open_client, token_of
 
 from corporeal.catalog.tables import FINDING
 from corporeal.catalog.workspace import Workspace
-from corporeal.exchange.format import open_dataset
+from corporeal.exchange.opening import open_dataset
 from corporeal.labelling.annotation import Annotation, Instruction, Segment
 from corporeal.labelling.tasks.labels import accept_labels, labels_of, mark_stale
 from corporeal.labelling.tasks.tasks import assign
@@ -130,7 +130,7 @@ def test_rerun_gets_states_and_words_for_every_lane(
     chunk = pytest.importorskip("rerun.chunk")
     saved = tmp_path / "saved.rrd"
     saved.write_bytes(client.get(f"/api/episodes/{labelled}/episode.rrd").content)
-    pytest.importorskip("corporeal.exchange.consumers.rrd").verify(saved)
+    pytest.importorskip("corporeal.exchange.conformance.scripts.rrd").verify(saved)
     columns: dict[str, tuple[list[int], list[Any]]] = {}
     about = ""
     for each in chunk.RrdReader(saved).stream():

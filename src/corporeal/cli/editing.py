@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from corporeal.cli.exporting import run
 from corporeal.errors import CorporealError
 
 if TYPE_CHECKING:
-    from corporeal.exchange.conversion import Exported
+    from corporeal.exchange.conversion import ExportResult
     from corporeal.exchange.proof import Proof
 
 
@@ -22,30 +23,28 @@ def edit(
     verify: bool = True,
     python: str | None = None,
     jobs: int = 1,
-) -> tuple[Exported, Proof | None]:
+) -> tuple[ExportResult, Proof | None]:
     """Write these episodes of these datasets into a new one of the first one's format."""
     from corporeal.exchange.editing import format_of, opener_of, plan_of
 
     for path in paths:
         if not path.exists():
             raise CorporealError(f"{path} does not exist; expected a dataset.")
-    plan, normalisation = plan_of(paths)
+    options, normalisation = plan_of(paths)
     return run(
         opener_of(paths),
         out,
         format_of(paths[0]),
-        plan,
+        replace(options, episodes=None if episodes is None else tuple(episodes), jobs=jobs),
         verify=verify,
         python=python,
-        jobs=jobs,
-        episodes=episodes,
-        kept=normalisation,
+        normalisation=normalisation,
     )
 
 
 def numbers_in(path: Path) -> tuple[int, ...]:
     """The numbers of a dataset's episodes."""
-    from corporeal.exchange.format import open_rows
+    from corporeal.exchange.opening import open_rows
 
     if not path.exists():
         raise CorporealError(f"{path} does not exist; expected a dataset.")

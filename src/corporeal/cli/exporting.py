@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,26 +15,22 @@ from corporeal.cli.output import console, print_json, stderr
 
 if TYPE_CHECKING:
     from corporeal.episode.recording import Dataset
-    from corporeal.exchange.conversion import Exported
-    from corporeal.exchange.plan import Plan
+    from corporeal.exchange.conversion import ExportResult
+    from corporeal.exchange.normalisation import Normalisation
+    from corporeal.exchange.options import ExportOptions
     from corporeal.exchange.proof import Proof
-    from corporeal.exchange.training.normalisation import Normalisation
 
 
 def run(
     opener: Callable[[], Dataset],
     out: Path,
     format_name: str,
-    plan: Plan,
+    options: ExportOptions,
     *,
     verify: bool = True,
     python: str | None = None,
-    on: str = "processes",
-    jobs: int = 1,
-    episodes: Sequence[int] | None = None,
-    weights: Mapping[str, float] | None = None,
-    kept: Normalisation | None = None,
-) -> tuple[Exported, Proof | None]:
+    normalisation: Normalisation | None = None,
+) -> tuple[ExportResult, Proof | None]:
     """Export with a bar that says how long it will take, then prove the result."""
     from corporeal.exchange.conversion import export
     from corporeal.exchange.proof import prove
@@ -47,12 +43,8 @@ def run(
             opener,
             out,
             format_name,
-            plan,
-            episodes=episodes,
-            weights=weights,
-            kept=kept,
-            on=on,
-            jobs=jobs,
+            options,
+            normalisation=normalisation,
             on_start=lambda count: progress.update(task, total=count),
             on_episode=lambda _: progress.advance(task),
         )
@@ -62,7 +54,9 @@ def run(
         return exported, prove(exported, python=python)
 
 
-def report(exported: Exported, proof: Proof | None, *, as_json: bool, after: Sequence[str]) -> None:
+def report(
+    exported: ExportResult, proof: Proof | None, *, as_json: bool, after: Sequence[str]
+) -> None:
     """Print what was made and what was proved; exit with 1 when something differs."""
     if as_json:
         print_json(to_json(exported, proof))
@@ -76,22 +70,22 @@ def report(exported: Exported, proof: Proof | None, *, as_json: bool, after: Seq
         raise typer.Exit(1)
 
 
-def to_json(exported: Exported, proof: Proof | None) -> dict[str, Any]:
+def to_json(exported: ExportResult, proof: Proof | None) -> dict[str, Any]:
     """The same as JSON."""
     return {
         "out": str(exported.out),
-        "format": exported.order.format,
-        "rate_hz": exported.head.layout.rate_hz,
+        "format": exported.job.format,
+        "rate_hz": exported.layout.rate_hz if exported.layout is not None else None,
         "resumed": exported.resumed,
-        "episodes": [dict(piece.facts) for piece in exported.pieces],
+        "episodes": [episode.to_json() for episode in exported.episodes],
         "proof": proof.to_json() if proof is not None else None,
     }
 
 
-def show(exported: Exported, proof: Proof | None) -> None:
+def show(exported: ExportResult, proof: Proof | None) -> None:
     """For people: what is in it, what was filled or encoded anew, and the proof."""
     page = console()
-    page.print(f"[bold]{exported.out}[/bold] ({exported.order.format}): {_contents(exported)}")
+    page.print(f"[bold]{exported.out}[/bold] ({exported.job.format}): {_contents(exported)}")
     if exported.resumed:
         page.print(f"{_count(exported.resumed, 'episode')} from a run that was interrupted")
     for line in _remarks(exported):
@@ -100,14 +94,12 @@ def show(exported: Exported, proof: Proof | None) -> None:
         _show_proof(proof)
 
 
-def _contents(exported: Exported) -> str:
-    from corporeal.exchange.format import writer_of
-
-    episodes = _count(len(exported.pieces), "episode")
-    if writer_of(exported.order.format).many_rates:
+def _contents(exported: ExportResult) -> str:
+    episodes = _count(len(exported.episodes), "episode")
+    layout = exported.layout
+    if layout is None:
         return f"{episodes}, every stream at its own rate"
-    layout = exported.head.layout
-    rows = sum(int(piece.facts["length"]) for piece in exported.pieces)
+    rows = sum(episode.rows for episode in exported.episodes)
     return (
         f"{episodes}, {_count(rows, 'row')} at {layout.rate_hz:g} Hz, "
         f"{_count(len(layout.columns), 'column')}, {_count(len(layout.cameras), 'camera')}"
@@ -118,15 +110,15 @@ def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def _remarks(exported: Exported) -> list[str]:
+def _remarks(exported: ExportResult) -> list[str]:
     filled: dict[str, int] = {}
-    for piece in exported.pieces:
-        for key, rows in piece.facts.get("filled", {}).items():
-            filled[key] = filled.get(key, 0) + int(rows)
+    for episode in exported.episodes:
+        for key, rows in episode.filled.items():
+            filled[key] = filled.get(key, 0) + rows
     lines = [f"{key}: {_count(rows, 'row')} in a gap of the stream, with the nearest value repeated"
              for key, rows in filled.items()]  # fmt: skip
-    movies = [movie for piece in exported.pieces
-              for movie in piece.facts.get("movies", {}).values()]  # fmt: skip
+    movies = [movie for episode in exported.episodes
+              for movie in episode.details.get("movies", {}).values()]  # fmt: skip
     mended = sum(int(movie["mended"]) for movie in movies)
     if mended:
         lines.append(f"{_count(mended, 'picture')} encoded anew; all others copied as they are")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,15 +16,17 @@ from corporeal.errors import CorporealError
 
 if TYPE_CHECKING:
     from corporeal.episode.recording import Dataset
-    from corporeal.exchange.plan import Plan
-    from corporeal.exchange.smoke_training import SmokeReport
+    from corporeal.exchange.options import ExportOptions
+    from corporeal.exchange.training.smoke_training import SmokeReport
 
 FIRST = 100
 
 
-def smoke_first(opener: Callable[[], Dataset], plan: Plan, *, python: str | None) -> None:
+def smoke_first(
+    opener: Callable[[], Dataset], options: ExportOptions, *, python: str | None
+) -> None:
     """Export the first episodes to LeRobot, train on them, and stop when that fails."""
-    report = smoke_on(opener, plan, python=python)
+    report = smoke_on(opener, options, python=python)
     show_smoke(report)
     if not report.passed:
         raise CorporealError(
@@ -33,7 +36,7 @@ def smoke_first(opener: Callable[[], Dataset], plan: Plan, *, python: str | None
 
 def smoke_on(
     opener: Callable[[], Dataset],
-    plan: Plan,
+    options: ExportOptions,
     *,
     steps: int = 20,
     policies: tuple[str, ...] = ("act", "diffusion"),
@@ -41,12 +44,13 @@ def smoke_on(
 ) -> SmokeReport:
     """Train on the first episodes of any dataset, which are converted to LeRobot for it."""
     from corporeal.exchange.conversion import export
-    from corporeal.exchange.smoke_training import smoke_train
+    from corporeal.exchange.training.smoke_training import smoke_train
 
     with tempfile.TemporaryDirectory(prefix="corporeal-smoke-") as folder:
         numbers = opener().episodes[:FIRST]
         with stderr().status(f"exporting the first {len(numbers)} episodes"):
-            export(opener, Path(folder) / "first", "lerobot", plan, episodes=numbers)
+            some = replace(options, episodes=numbers, weights=None, on="processes", jobs=1)
+            export(opener, Path(folder) / "first", "lerobot", some)
         with stderr().status(f"training on {len(numbers)} episodes"):
             return smoke_train(
                 Path(folder) / "first", policies=policies, steps=steps, python=python

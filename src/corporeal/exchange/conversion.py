@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,95 +16,116 @@ from corporeal.episode.label_track import united
 from corporeal.episode.recording import Dataset, Recording
 from corporeal.errors import CorporealError, EpisodeError, WriteError
 from corporeal.exchange.beside.writing import held, write_companion, write_side
-from corporeal.exchange.format import Head, Piece, Writer, writer_of
-from corporeal.exchange.layout import layout_of
-from corporeal.exchange.plan import Plan
-from corporeal.exchange.table import Table, loose_table, table_of
-from corporeal.exchange.training.normalisation import Normalisation, fit
+from corporeal.exchange.format import (
+    ExportContext,
+    RecordingWriter,
+    TableWriter,
+    WrittenEpisode,
+    writer_of,
+)
+from corporeal.exchange.layout import TableLayout, layout_of
+from corporeal.exchange.normalisation import Normalisation, fit
+from corporeal.exchange.opening import open_dataset
+from corporeal.exchange.options import ExportOptions
+from corporeal.exchange.table import EpisodeTable, instructions_of, table_of
 from corporeal.files import publish_folder
 from corporeal.runner import run, runner_of
 
 Opener = Callable[[], Dataset]
+Source = Path | str | Sequence[Path | str] | Opener
+"""One path or several of any format, or a function that opens them, which workers call too."""
 
-_PLAN, _FACTS, _PIECES, _RESULT = "plan.json", "facts.json", "pieces", "result"
+_OPTIONS, _FACTS, _EPISODES, _RESULT = "plan.json", "facts.json", "pieces", "result"
 
 
 @dataclass(frozen=True)
-class Order:
-    """An export that was asked for: what a process needs to write any of its episodes."""
+class ExportJob:
+    """An export that was asked for: what a process needs to write any of its episodes.
+
+    `context` is None for a format that keeps every stream at its own rate.
+    """
 
     opener: Opener
     format: str
-    head: Head
-    normalisation: Normalisation | None
+    options: ExportOptions
     episodes: tuple[int, ...]
     work: Path
+    context: ExportContext | None = None
+    normalisation: Normalisation | None = None
+
+    def folder(self, number: int) -> Path:
+        """Where an episode is written."""
+        return self.work / _EPISODES / f"{number:06d}"
+
+    def written(self, number: int) -> WrittenEpisode | None:
+        """What is known of an episode that is written; None while it is not."""
+        folder = self.folder(number)
+        path = folder / _FACTS
+        if not path.is_file():
+            return None
+        return WrittenEpisode.from_json(folder / "data", json.loads(path.read_text("utf-8")))
 
 
 @dataclass(frozen=True)
-class Exported:
+class ExportResult:
     """What an export has made."""
 
     out: Path
-    head: Head
-    order: Order
-    pieces: tuple[Piece, ...]
+    job: ExportJob
+    episodes: tuple[WrittenEpisode, ...]
     resumed: int
     """Episodes that an earlier, interrupted run had written."""
 
+    @property
+    def layout(self) -> TableLayout | None:
+        """The columns of its tables; None where every stream has its own rate."""
+        return self.job.context.layout if self.job.context is not None else None
+
 
 def export(
-    opener: Opener,
+    source: Source,
     out: Path,
     format_name: str,
-    plan: Plan,
+    options: ExportOptions | None = None,
     *,
-    episodes: Sequence[int] | None = None,
-    weights: Mapping[str, float] | None = None,
-    kept: Normalisation | None = None,
-    on: str = "processes",
-    jobs: int = 1,
+    normalisation: Normalisation | None = None,
     on_start: Callable[[int], None] = lambda _: None,
-    on_episode: Callable[[Mapping[str, Any]], None] = lambda _: None,
-) -> Exported:
-    """Write the episodes of a dataset, or those with the given numbers, into a new folder.
+    on_episode: Callable[[WrittenEpisode], None] = lambda _: None,
+) -> ExportResult:
+    """Write the episodes of a dataset into a new folder.
 
     Until the end everything is in `<out>.partial`; the same call after an interruption goes on
-    from there. `weights` by episode id are kept beside the dataset, and so is `kept`, by which
-    the values are normalised already. `on` names the runner, whose workers must all see `out`.
+    from there. `normalisation` is that of values which are normalised already, to be kept.
     """
-    writer = writer_of(format_name)
-    runner_of(on)
+    options = options or ExportOptions()
+    opener = source if callable(source) else partial(open_dataset, source)
+    writer_of(format_name)
+    runner_of(options.on)
     dataset = opener()
-    order = _order(opener, dataset, out, format_name, plan, episodes)
-    _claim(order, plan, out, dataset)
-    on_start(len(order.episodes))
-    done = {number: facts for number in range(len(order.episodes))
-            if (facts := _facts(order, number)) is not None}  # fmt: skip
+    job = _plan(opener, dataset, out, format_name, options)
+    _claim(job, out, dataset)
+    numbers = range(len(job.episodes))
+    on_start(len(numbers))
+    done = {number: episode for number in numbers if (episode := job.written(number)) is not None}
     resumed = len(done)
-    for facts in done.values():
-        on_episode(facts)
-    missing = [number for number in range(len(order.episodes)) if number not in done]
-    with closing(_pieces(order, dataset, missing, on, jobs)) as written:
-        for facts in written:
-            on_episode(facts)
-    pieces = tuple(
-        Piece(_folder(order, number) / "data", _facts(order, number) or {})
-        for number in range(len(order.episodes))
-    )
-    _assemble(order, writer, pieces, weights or {}, kept or order.normalisation)
-    _publish(order, out)
-    return Exported(out, order.head, order, pieces, resumed)
+    for episode in done.values():
+        on_episode(episode)
+    missing = [number for number in numbers if number not in done]
+    with closing(_write_all(job, dataset, missing)) as episodes:
+        for episode in episodes:
+            done[episode.number] = episode
+            on_episode(episode)
+    written = tuple(done[number] for number in numbers)
+    _assemble(job, written, normalisation or job.normalisation)
+    _publish(job, out)
+    return ExportResult(out, job, written, resumed)
 
 
-def _order(
-    opener: Opener,
-    dataset: Dataset,
-    out: Path,
-    format_name: str,
-    plan: Plan,
-    episodes: Sequence[int] | None,
-) -> Order:
+def _plan(
+    opener: Opener, dataset: Dataset, out: Path, format_name: str, options: ExportOptions
+) -> ExportJob:
+    writer = writer_of(format_name)
+    episodes = options.episodes
     wanted = tuple(dataset.episodes if episodes is None else episodes)
     strange = sorted(set(wanted) - set(dataset.episodes))
     if strange:
@@ -114,102 +135,116 @@ def _order(
         )
     if not wanted:
         raise EpisodeError(f"{dataset.source}: no episode to export; expected at least one.")
-    first = dataset.open(wanted[0])
-    if writer_of(format_name).many_rates:
-        layout = loose_table(first, plan, number=0).layout
-    else:
-        layout = layout_of(first, plan)
-        layout = replace(layout, lanes=united([dataset.lanes(), layout.lanes]))
-    head = Head(name=out.name, plan=plan, layout=layout, robot=first.embodiment)
     work = out.with_name(f"{out.name}.partial")
-    order = Order(opener, format_name, head, None, wanted, work)
-    if plan.normalise == "none":
-        return order
+    job = ExportJob(opener, format_name, options, wanted, work)
+    if isinstance(writer, RecordingWriter):
+        return job
+    first = dataset.open(wanted[0])
+    layout = layout_of(first, options)
+    layout = replace(layout, lanes=united([dataset.lanes(), layout.lanes]))
+    context = ExportContext(out.name, options, layout, first.embodiment)
+    job = replace(job, context=context)
+    if options.normalise == "none":
+        return job
     recordings = (dataset.open(number) for number in wanted)
-    return replace(order, normalisation=fit(recordings, layout, plan.normalise, head.robot))
+    scale = fit(recordings, layout, options.normalise, context.robot)
+    return replace(job, normalisation=scale)
 
 
 def _span(numbers: Sequence[int]) -> str:
     return f"{min(numbers)} to {max(numbers)}" if numbers else "nothing"
 
 
-def _claim(order: Order, plan: Plan, out: Path, dataset: Dataset) -> None:
+def _claim(job: ExportJob, out: Path, dataset: Dataset) -> None:
     """Take the working folder, or go on in the one that the same export has left."""
     if os.path.lexists(out):
         raise WriteError(f"{out} already exists, and an export never changes one. Name another.")
-    said = json.dumps(
+    stated = json.dumps(
         {
-            "format": order.format,
-            "plan": plan.to_json(),
+            "format": job.format,
+            "plan": job.options.to_json(),
             "source": str(dataset.source.resolve()),
-            "episodes": list(order.episodes),
+            "episodes": list(job.episodes),
         },
         indent=1,
     )
-    path = order.work / _PLAN
-    if path.is_file() and path.read_text("utf-8") != said:
+    path = job.work / _OPTIONS
+    if path.is_file() and path.read_text("utf-8") != stated:
         raise WriteError(
-            f"{order.work} is left from another export into {out}. Give the same options to go on "
+            f"{job.work} is left from another export into {out}. Give the same options to go on "
             "with that one, or remove the folder."
         )
     try:
-        (order.work / _PIECES).mkdir(parents=True, exist_ok=True)
-        path.write_text(said, "utf-8")
+        (job.work / _EPISODES).mkdir(parents=True, exist_ok=True)
+        path.write_text(stated, "utf-8")
     except OSError as error:
         raise WriteError(f"{out}: cannot be written: {error.strerror}.") from None
 
 
-def _folder(order: Order, number: int) -> Path:
-    return order.work / _PIECES / f"{number:06d}"
-
-
-def _facts(order: Order, number: int) -> dict[str, Any] | None:
-    """What is known of an episode that is written; None while it is not."""
-    path = _folder(order, number) / _FACTS
-    if not path.is_file():
-        return None
-    facts: dict[str, Any] = json.loads(path.read_text("utf-8"))
-    return facts
-
-
-def write_piece(order: Order, dataset: Dataset, number: int) -> dict[str, Any]:
+def write_episode(job: ExportJob, dataset: Dataset, number: int) -> WrittenEpisode:
     """Write one episode; its folder gets its name when everything in it is there."""
-    recording = dataset.open(order.episodes[number])
-    head = order.head
-    writer = writer_of(order.format)
-    if writer.many_rates:
-        table = loose_table(recording, head.plan, number=number)
-    else:
-        table = table_of(recording, head.layout, number=number, normaliser=order.normalisation)
-    folder = _folder(order, number)
+    recording = dataset.open(job.episodes[number])
+    folder = job.folder(number)
     draft = folder.with_name(f".{folder.name}")
     shutil.rmtree(draft, ignore_errors=True)
     (draft / "data").mkdir(parents=True)
+    writer = writer_of(job.format)
     try:
-        own = writer.piece(table, draft / "data", head)
-        side = (
-            head.plan.sides
-            and not writer.many_rates
-            and write_side(table, draft / "side.h5", held=held(head.layout, writer))
-        )
+        if isinstance(writer, RecordingWriter):
+            facts: dict[str, Any] = _write_recording(writer, recording, number, draft, job.options)
+        else:
+            facts = _write_table(writer, _table(job, recording, number), draft, job)
     except (OSError, WriteError) as error:
         raise _explained(error, folder) from error
-    facts: dict[str, Any] = {
-        "id": recording.id,
-        "number": number,
-        "index": recording.index,
-        "source": _source(recording),
+    episode = WrittenEpisode(
+        folder=folder / "data",
+        id=recording.id,
+        number=number,
+        source=recording.source.name,
+        index=recording.index,
+        **facts,
+    )
+    (draft / _FACTS).write_text(json.dumps(episode.to_json()), "utf-8")
+    draft.rename(folder)
+    return episode
+
+
+def _write_recording(
+    writer: RecordingWriter, recording: Recording, number: int, draft: Path, options: ExportOptions
+) -> dict[str, Any]:
+    return {
+        "details": writer.write(recording, number, draft / "data", options),
+        "instructions": instructions_of(recording),
+        "success": recording.facts.outcome.success,
+    }
+
+
+def _write_table(
+    writer: TableWriter, table: EpisodeTable, draft: Path, job: ExportJob
+) -> dict[str, Any]:
+    assert job.context is not None
+    details = writer.write(table, draft / "data", job.context)
+    side = job.options.sides and write_side(
+        table, draft / "side.h5", held=held(job.context.layout, writer)
+    )
+    return {
+        "details": details,
         "length": len(table),
-        "instructions": list(table.instructions),
+        "instructions": table.instructions,
         "success": table.success,
         "filled": table.filled(),
         "side": side,
-        **own,
     }
-    (draft / _FACTS).write_text(json.dumps(facts), "utf-8")
-    # Synced with the whole dataset, once, when that gets its name.
-    draft.rename(folder)
-    return facts
+
+
+def table_at(exported: ExportResult, source: Dataset, number: int) -> EpisodeTable:
+    """The rows that an episode of the dataset must have."""
+    return _table(exported.job, source.open(exported.job.episodes[number]), number)
+
+
+def _table(job: ExportJob, recording: Recording, number: int) -> EpisodeTable:
+    assert job.context is not None, "the format has no rows"
+    return table_of(recording, job.context.layout, number=number, normaliser=job.normalisation)
 
 
 def _explained(error: OSError | WriteError, folder: Path) -> WriteError:
@@ -226,25 +261,22 @@ def _explained(error: OSError | WriteError, folder: Path) -> WriteError:
     )
 
 
-def _source(recording: Recording) -> str:
-    return recording.source.name
+def _open_job(job: ExportJob) -> tuple[ExportJob, Dataset]:
+    return job, job.opener()
 
 
-def _opened(order: Order) -> tuple[Order, Dataset]:
-    return order, order.opener()
+def _in_worker(state: tuple[ExportJob, Dataset], number: int) -> WrittenEpisode:
+    """An episode, unless a worker was lost between writing it and saying so."""
+    return state[0].written(number) or write_episode(*state, number)
 
 
-def _in_worker(state: tuple[Order, Dataset], number: int) -> dict[str, Any]:
-    """A piece, unless a worker was lost between writing it and saying so."""
-    return _facts(state[0], number) or write_piece(*state, number)
-
-
-def _pieces(
-    order: Order, dataset: Dataset, missing: Sequence[int], on: str, jobs: int
-) -> Generator[dict[str, Any], None, None]:
+def _write_all(
+    job: ExportJob, dataset: Dataset, missing: Sequence[int]
+) -> Generator[WrittenEpisode, None, None]:
+    on, jobs = job.options.on, job.options.jobs
     alone = on == "serial" or (on == "processes" and min(jobs, len(missing)) <= 1)
     # The dataset is open here already; other processes open it for themselves.
-    prepare = (lambda: (order, dataset)) if alone else partial(_opened, order)
+    prepare = (lambda: (job, dataset)) if alone else partial(_open_job, job)
     with closing(run(_in_worker, missing, on=on, jobs=jobs, prepare=prepare)) as results:
         for done in results:
             if done.error is not None:
@@ -254,33 +286,26 @@ def _pieces(
 
 
 def _assemble(
-    order: Order,
-    writer: Writer,
-    pieces: Sequence[Piece],
-    weights: Mapping[str, float],
-    normalisation: Normalisation | None,
+    job: ExportJob, episodes: Sequence[WrittenEpisode], normalisation: Normalisation | None
 ) -> None:
-    result = order.work / _RESULT
+    result = job.work / _RESULT
     shutil.rmtree(result, ignore_errors=True)
     result.mkdir()
+    writer = writer_of(job.format)
     try:
-        writer.assemble(pieces, result, order.head)
-        if not writer.many_rates:
-            write_companion(pieces, result, order.head, normalisation, weights, writer.label)
+        if isinstance(writer, RecordingWriter):
+            writer.assemble(episodes, result)
+        else:
+            assert job.context is not None
+            writer.assemble(episodes, result, job.context)
+            write_companion(episodes, result, job.context, normalisation, writer.label)
     except OSError as error:
         raise WriteError(f"{result}: cannot be written: {error.strerror}.") from error
 
 
-def _publish(order: Order, out: Path) -> None:
+def _publish(job: ExportJob, out: Path) -> None:
     """Give the dataset its name only when all of it is there, and only if nobody took it."""
     if os.path.lexists(out):
-        raise WriteError(f"{out} appeared meanwhile; the dataset is in {order.work / _RESULT}.")
-    publish_folder(order.work / _RESULT, out)
-    shutil.rmtree(order.work)
-
-
-def table_at(exported: Exported, source: Dataset, number: int) -> Table:
-    """The rows that an episode of the dataset must have."""
-    order = exported.order
-    recording = source.open(order.episodes[number])
-    return table_of(recording, order.head.layout, number=number, normaliser=order.normalisation)
+        raise WriteError(f"{out} appeared meanwhile; the dataset is in {job.work / _RESULT}.")
+    publish_folder(job.work / _RESULT, out)
+    shutil.rmtree(job.work)

@@ -10,17 +10,17 @@ from corporeal.episode.recording import Dataset
 from corporeal.errors import CorporealError
 from corporeal.exchange.beside.names import FOLDER, VIEW
 from corporeal.exchange.beside.restoration import View, read_view
-from corporeal.exchange.format import formats, open_rows
+from corporeal.exchange.format import formats
 from corporeal.exchange.layout import layout_of
-from corporeal.exchange.opening import joined
-from corporeal.exchange.plan import Plan
-from corporeal.exchange.training.normalisation import Normalisation
+from corporeal.exchange.normalisation import Normalisation
+from corporeal.exchange.opening import join_datasets, open_rows
+from corporeal.exchange.options import ExportOptions
 
 
 def opened(paths: Sequence[Path]) -> Dataset:
     """Datasets one after the other, row by row as they stand."""
     parts = [open_rows(path) for path in paths]
-    return parts[0] if len(parts) == 1 else joined(parts)
+    return parts[0] if len(parts) == 1 else join_datasets(parts)
 
 
 def opener_of(paths: Sequence[Path]) -> Callable[[], Dataset]:
@@ -43,7 +43,7 @@ def format_of(path: Path) -> str:
     return name
 
 
-def plan_of(paths: Sequence[Path]) -> tuple[Plan, Normalisation | None]:
+def plan_of(paths: Sequence[Path]) -> tuple[ExportOptions, Normalisation | None]:
     """How the rows of these datasets are written again, and how their values are normalised.
 
     Raises CorporealError when they do not belong into one dataset.
@@ -56,10 +56,10 @@ def plan_of(paths: Sequence[Path]) -> tuple[Plan, Normalisation | None]:
             "side. Export them again with --normalise none, or import them first."
         )
     hierarchical = any(view.modes for view in views if view is not None)
-    plan = Plan(view="hierarchical" if hierarchical else "flat")
-    _check_rates(paths, plan)
+    options = ExportOptions(view="hierarchical" if hierarchical else "flat")
+    _check_rates(paths, options)
     first = views[0]
-    return plan, first.normalisation if first is not None else None
+    return options, first.normalisation if first is not None else None
 
 
 def _view(path: Path) -> View | None:
@@ -67,13 +67,13 @@ def _view(path: Path) -> View | None:
     return read_view(root) if (root / VIEW).is_file() else None
 
 
-def _check_rates(paths: Sequence[Path], plan: Plan) -> None:
+def _check_rates(paths: Sequence[Path], options: ExportOptions) -> None:
     rates: dict[float, Path] = {}
     for path in paths:
         dataset = open_rows(path)
         if not dataset.episodes:
             raise CorporealError(f"{path} has no episode; expected at least one. Leave it out.")
-        rates.setdefault(layout_of(dataset.open(dataset.episodes[0]), plan).rate_hz, path)
+        rates.setdefault(layout_of(dataset.open(dataset.episodes[0]), options).rate_hz, path)
     if len(rates) > 1:
         (a, first), (b, second) = list(rates.items())[:2]
         raise CorporealError(

@@ -5,25 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from pathlib import Path, PurePath
+from typing import Any, ClassVar, cast
 from uuid import UUID
 
 import av
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import ValidationError
+from pydantic import ConfigDict, ValidationError
 
 from corporeal.episode import EpisodeWriter, new_id
 from corporeal.episode.file import DepthReader
 from corporeal.episode.recording import ArraySignal, Footage, Recording, Signal, Stills
 from corporeal.errors import EpisodeError
-from corporeal.exchange.carried_documents import carried_documents, is_named, schema_of
 from corporeal.exchange.foreign_stream import stream_name
-from corporeal.exchange.json_values import json_values
 from corporeal.exchange.label_columns import labelled_metadata
 from corporeal.exchange.movie.foreign_movie import Survey, copied_packets, survey
-from corporeal.schema import Stream
+from corporeal.schema import Document, Schema, Stream
 
 BLOCK_BYTES = 8 << 20
 
@@ -239,3 +237,77 @@ def _even(frame: av.VideoFrame) -> NDArray[np.uint8]:
     if height % 2 or width % 2:
         return np.pad(picture, ((0, height % 2), (0, width % 2), (0, 0)), mode="edge")
     return picture
+
+
+def schema_of(
+    recording: Recording, streams: Collection[Stream], exclude: Collection[str]
+) -> Schema:
+    """The recording's own schema where it says the same of every stream; else one of these."""
+    text = recording.documents.get("schema")
+    if text is not None:
+        source = f"{recording.source}:schema"
+        schema = Schema.parse(text, source=source, suffix=".json")
+        robot = recording.embodiment
+        resolved = robot.resolve(schema) if robot is not None else schema
+        known = {stream.path: stream for stream in resolved.streams}
+        if all(known.get(stream.path) == stream for stream in streams):
+            asked = tuple(stream for stream in schema.streams if not is_named(stream, exclude))
+            return schema if not exclude else schema.model_copy(update={"streams": asked})
+    return Schema(
+        document="schema",
+        name="imported",
+        version="1.0.0",
+        streams=tuple(streams),
+        metadata=(),
+        file_name="e{index:04d}.h5",
+    )
+
+
+def is_named(stream: Stream, names: Collection[str]) -> bool:
+    """Whether a stream is among these names, by its path or by its name alone."""
+    return stream.path in names or stream.name in names
+
+
+def carried_documents(recording: Recording) -> Iterator[Document]:
+    """What governs the recording besides schema and robot, passed on word for word."""
+    for kind, text in recording.documents.items():
+        if kind not in ("schema", "embodiment"):
+            carried = cast(type[Document], type("Carried", (_Carried,), {
+                "kind": kind, "__annotations__": {"kind": "ClassVar[str]"},
+            }))  # fmt: skip
+            yield carried.parse(text, source=f"{recording.source}:{kind}", suffix=".json")
+
+
+class _Carried(Document):
+    """A document of any kind: its head is checked, the rest is only passed on."""
+
+    model_config = ConfigDict(extra="allow")
+    kind: ClassVar[str] = ""
+
+
+MAX_DEPTH = 32
+
+
+def json_values(values: Mapping[Any, Any]) -> dict[str, Any]:
+    """The same as JSON holds it; NaN and infinity become the words that Python writes for them."""
+    return {str(key): _plain(value, MAX_DEPTH) for key, value in values.items()}
+
+
+def _plain(value: Any, depth: int) -> Any:
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, np.generic | np.ndarray):
+        return _plain(value.tolist(), depth)
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else str(value)
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if isinstance(value, PurePath):
+        return value.name
+    if depth and isinstance(value, Mapping):
+        return {str(key): _plain(each, depth - 1) for key, each in value.items()}
+    if depth and isinstance(value, list | tuple | set | frozenset):
+        return [_plain(each, depth - 1) for each in value]
+    return str(value)

@@ -1,20 +1,19 @@
-"""A dataset format: how it is recognised, how it is read, and what it cannot hold."""
+"""A dataset format: how it is recognised, how it is read and written, and what it cannot hold."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 from corporeal.embodiment import Embodiment
-from corporeal.episode.recording import Dataset
-from corporeal.errors import EpisodeError, UnknownNameError
-from corporeal.exchange.beside.restoration import as_rows, restored
-from corporeal.exchange.layout import Layout
-from corporeal.exchange.plan import Plan
-from corporeal.exchange.table import Table
+from corporeal.episode.recording import Dataset, Recording
+from corporeal.errors import UnknownNameError
+from corporeal.exchange.layout import TableLayout
+from corporeal.exchange.options import ExportOptions
+from corporeal.exchange.table import EpisodeTable
 from corporeal.registry import plugins
 
 PACKAGE = "corporeal.exchange.formats"
@@ -38,33 +37,65 @@ LOSSES: Mapping[Loss, str] = {
     "outcome": "whether the task succeeded is not kept",
     "labels": "labels hold for whole rows, without attributes",
 }
-"""What a table may lose in a format, in words."""
+"""What an episode may lose in a format, in words."""
 
 
 @dataclass(frozen=True)
-class Head:
-    """What is true of the whole dataset that is being written."""
+class ExportContext:
+    """What is true of all tables of a dataset that is being written."""
 
     name: str
-    plan: Plan
-    layout: Layout
+    options: ExportOptions
+    layout: TableLayout
     robot: Embodiment | None
 
 
 @dataclass(frozen=True)
-class Piece:
+class WrittenEpisode:
     """One episode that is written: its folder, and what is known of it without reading it.
 
-    `facts` has id, number, length, instructions, success, source, and what `Writer.piece` returned.
+    `length` is the number of its rows, None where the format has none; `filled` counts those that
+    repeat a value, by column. `details` are what the writer returned.
     """
 
     folder: Path
-    facts: Mapping[str, Any]
+    id: str
+    number: int
+    source: str = ""
+    index: int = 0
+    length: int | None = None
+    instructions: tuple[str, ...] = ()
+    success: bool | None = None
+    filled: Mapping[str, int] = field(default_factory=dict)
+    side: bool = False
+    """Whether `side.h5` beside the folder has what the rows do not hold."""
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> int:
+        """The number of its rows; 0 where the format has none."""
+        return self.length or 0
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it but the folder, the details among the rest."""
+        stated = {name: getattr(self, name) for name in _STATED}
+        return {**stated, "filled": dict(self.filled), **self.details}
+
+    @classmethod
+    def from_json(cls, folder: Path, values: Mapping[str, Any]) -> WrittenEpisode:
+        """What `to_json` gave."""
+        stated = {name: values[name] for name in (*_STATED, "filled")}
+        stated["instructions"] = tuple(stated["instructions"])
+        details = {name: value for name, value in values.items() if name not in stated}
+        return cls(folder=folder, details=details, **stated)
+
+
+_STATED = ("id", "number", "index", "source", "length", "instructions", "success", "side")
 
 
 @dataclass(frozen=True)
 class Consumer:
-    """The library that people read a format with: `script` in `exchange/consumers` runs it."""
+    """The library that people read a format with: `script` in `conformance/scripts` runs it."""
 
     script: str
     module: str
@@ -72,23 +103,38 @@ class Consumer:
 
 
 @dataclass(frozen=True)
-class Writer:
-    """How a format is written: episodes one by one, in any process, then all together.
+class TableWriter:
+    """How a format of rows is written: episodes one by one, in any process, then all together.
 
-    `piece(table, folder, head)` writes one episode into an empty folder, whatever the format needs
-    of it, and returns facts of it for `assemble`, as JSON. `assemble(pieces, out, head)` makes the
-    dataset in the empty folder `out`; it may move files out of the pieces' folders. A piece is
-    written once, also when the export is interrupted; `assemble` starts over.
-    `label` says what the format's own reader calls a column or camera; None when it is lost.
-    A format of `many_rates` keeps the recording itself and needs nothing beside it.
+    `write(table, folder, context)` writes one episode into an empty folder, whatever the format
+    needs of it, and returns details of it for `assemble`, as JSON. `assemble(episodes, out,
+    context)` makes the dataset in the empty folder `out`; it may link to files of the episodes'
+    folders. An episode is written once, also when the export is interrupted; `assemble` starts
+    over. `label` says what the format's own reader calls a column or camera; None when it is lost.
     """
 
-    piece: Callable[[Table, Path, Head], Mapping[str, Any]]
-    assemble: Callable[[Sequence[Piece], Path, Head], None]
+    write: Callable[[EpisodeTable, Path, ExportContext], Mapping[str, Any]]
+    assemble: Callable[[Sequence[WrittenEpisode], Path, ExportContext], None]
     loses: tuple[Loss, ...] = ()
     label: Callable[[str], str | None] = lambda key: key
     consumer: Consumer | None = None
-    many_rates: bool = False
+
+
+@dataclass(frozen=True)
+class RecordingWriter:
+    """How a format is written that keeps every stream at its own rate: no rows are made for it.
+
+    `write(recording, number, folder, options)` and `assemble(episodes, out)` are as in
+    `TableWriter`; nothing needs to lie beside such a dataset.
+    """
+
+    write: Callable[[Recording, int, Path, ExportOptions], Mapping[str, Any]]
+    assemble: Callable[[Sequence[WrittenEpisode], Path], None]
+    loses: tuple[Loss, ...] = ()
+    consumer: Consumer | None = None
+
+
+Writer = TableWriter | RecordingWriter
 
 
 @dataclass(frozen=True)
@@ -109,30 +155,6 @@ class Format:
 def formats() -> dict[str, Format]:
     """Every format by name."""
     return plugins(PACKAGE, "FORMAT", Format)
-
-
-def open_dataset(
-    path: Path | str, *, robot: Embodiment | None = None, restore: bool = True
-) -> Dataset:
-    """The dataset at a path, whatever its format; `robot` takes the place of the one it names.
-
-    A dataset that Corporeal wrote is put together again with what lies beside it, unless
-    `restore` is False.
-    """
-    path = Path(path)
-    if not path.exists():
-        raise EpisodeError(f"{path}: does not exist. Give the path of a dataset.")
-    for each in formats().values():
-        if each.read is not None and each.recognises(path):
-            dataset = each.read(path, robot=robot)
-            return restored(dataset, path, robot=robot) if restore else dataset
-    known = ", ".join(f"{name} ({each.title})" for name, each in formats().items() if each.read)
-    raise EpisodeError(f"{path}: not a dataset of a known format; expected one of: {known}.")
-
-
-def open_rows(path: Path | str, *, robot: Embodiment | None = None) -> Dataset:
-    """The dataset at a path row by row as it stands: what merge, split, delete, select work on."""
-    return as_rows(open_dataset(path, robot=robot, restore=False), Path(path), robot=robot)
 
 
 def writer_of(name: str) -> Writer:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from corporeal.episode.label_track import Lane
 from corporeal.episode.recording import Recording, Signal
 from corporeal.errors import EpisodeError, UnknownNameError
-from corporeal.exchange.plan import Plan
+from corporeal.exchange.options import ExportOptions
 from corporeal.schema import Stream, roles
 
 STATE, ACTION, IMAGES, MODE = "observation.state", "action", "observation.images.", "mode"
@@ -80,7 +80,7 @@ class CameraSpec:
 
 
 @dataclass(frozen=True)
-class Layout:
+class TableLayout:
     """The columns and cameras of every table of a dataset, by key, in order."""
 
     columns: Mapping[str, ColumnSpec]
@@ -92,15 +92,15 @@ class Layout:
     """Lanes of which every row says the label that holds."""
 
 
-def layout_of(recording: Recording, plan: Plan) -> Layout:
+def layout_of(recording: Recording, options: ExportOptions) -> TableLayout:
     """The layout that an episode suggests for all."""
-    taken = _wanted(recording, plan)
+    taken = _wanted(recording, options)
     columns: dict[str, ColumnSpec] = {}
     numbers = [signal.spec for signal in taken.values() if signal.spec.kind == "array"]
-    state = _state(numbers, plan)
+    state = _state(numbers, options)
     if state:
         columns[STATE] = ColumnSpec(STATE, state)
-    used = {stream.path for stream in state} if not plan.state else set()
+    used = {stream.path for stream in state} if not options.state else set()
     for stream in numbers:
         if stream.path in used:
             continue
@@ -112,7 +112,9 @@ def layout_of(recording: Recording, plan: Plan) -> Layout:
             key = f"{IMAGES}{signal.spec.name}"
             # Movies have even sizes; the row or column more is not worth a format of its own.
             height, width = (int(size) - int(size) % 2 for size in signal.spec.shape[:2])
-            size = (plan.image_size, plan.image_size) if plan.image_size else (height, width)
+            size = (
+                (options.image_size, options.image_size) if options.image_size else (height, width)
+            )
             cameras[key] = CameraSpec(key, signal.spec, size)
     if not columns and not cameras:
         raise EpisodeError(
@@ -121,9 +123,9 @@ def layout_of(recording: Recording, plan: Plan) -> Layout:
         )
     if ACTION in columns:
         columns[ACTION] = columns.pop(ACTION)  # The last one, as people expect it.
-    rate_hz = plan.rate_hz or natural_rate_hz(columns, cameras)
+    rate_hz = options.rate_hz or natural_rate_hz(columns, cameras)
     lanes = recording.labels.used_lanes if recording.labels is not None else ()
-    return Layout(columns, cameras, rate_hz, mode=plan.view == "hierarchical", lanes=lanes)
+    return TableLayout(columns, cameras, rate_hz, mode=options.view == "hierarchical", lanes=lanes)
 
 
 def natural_rate_hz(columns: Mapping[str, ColumnSpec], cameras: Mapping[str, CameraSpec]) -> float:
@@ -140,7 +142,7 @@ def natural_rate_hz(columns: Mapping[str, ColumnSpec], cameras: Mapping[str, Cam
 
 
 def fitted(
-    layout: Layout, recording: Recording
+    layout: TableLayout, recording: Recording
 ) -> dict[str, tuple[Signal, tuple[int, ...] | None]]:
     """The signals of an episode by stream path, with the order that their entries must take.
 
@@ -191,13 +193,13 @@ def _by_name(stream: Stream) -> dict[str, str]:
     return dict(zip(names, units, strict=False))
 
 
-def _wanted(recording: Recording, plan: Plan) -> dict[str, Signal]:
+def _wanted(recording: Recording, options: ExportOptions) -> dict[str, Signal]:
     paths = {signal.spec.path: signal for signal in recording.signals.values()}
-    for name in (*plan.include, *plan.exclude):
+    for name in (*options.include, *options.exclude):
         if _found(name, paths) is None:
             raise UnknownNameError("stream", name, paths)
-    shown = {_found(name, paths) for name in plan.include}
-    hidden = {_found(name, paths) for name in plan.exclude}
+    shown = {_found(name, paths) for name in options.include}
+    hidden = {_found(name, paths) for name in options.exclude}
     return {
         path: signal
         for path, signal in paths.items()
@@ -205,7 +207,7 @@ def _wanted(recording: Recording, plan: Plan) -> dict[str, Signal]:
         and path not in hidden
         and len(signal)
         # A label that is there already is kept as one, not as a measurement.
-        and not (plan.view == "hierarchical" and signal.spec.name == MODE)
+        and not (options.view == "hierarchical" and signal.spec.name == MODE)
     }
 
 
@@ -216,13 +218,13 @@ def _found(name: str, paths: Mapping[str, Signal]) -> str | None:
     return next((path for path in paths if path.rsplit("/", 1)[-1] == name), None)
 
 
-def _state(numbers: Sequence[Stream], plan: Plan) -> tuple[Stream, ...]:
+def _state(numbers: Sequence[Stream], options: ExportOptions) -> tuple[Stream, ...]:
     observed = {stream.name: stream for stream in numbers if stream.group != "actions"}
-    if plan.state:
-        for name in plan.state:
+    if options.state:
+        for name in options.state:
             if name not in observed:
                 raise UnknownNameError("stream of the state", name, observed)
-        return tuple(observed[name] for name in plan.state)
+        return tuple(observed[name] for name in options.state)
     return next(((observed[name],) for name in roles.MEASURED if name in observed), ())
 
 

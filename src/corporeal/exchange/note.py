@@ -14,11 +14,11 @@ from corporeal.embodiment import Embodiment
 from corporeal.episode.label_track import LabelTrack, Lane
 from corporeal.episode.recording import ArraySignal, Signal
 from corporeal.errors import EpisodeError, WriteError
-from corporeal.exchange.format import Head
+from corporeal.exchange.format import ExportContext
 from corporeal.exchange.label_columns import lane_key
-from corporeal.exchange.layout import ColumnSpec, Layout
-from corporeal.exchange.table import Table
-from corporeal.exchange.training.mode import MODES
+from corporeal.exchange.layout import ColumnSpec, TableLayout
+from corporeal.exchange.mode import MODES
+from corporeal.exchange.table import EpisodeTable
 from corporeal.schema import Stream
 
 NAME, MODE, TIMES = "corporeal", "observation.mode", "time_ns"
@@ -110,12 +110,14 @@ def read_note(raw: Any, where: str) -> Note | None:
         ) from None
 
 
-def note_of(head: Head, episodes: Iterable[Mapping[str, Any]], label: Label) -> dict[str, Any]:
+def note_of(
+    context: ExportContext, episodes: Iterable[Mapping[str, Any]], label: Label
+) -> dict[str, Any]:
     """The note as JSON; `episodes` are the facts of the pieces, with those of `episode_facts`."""
-    layout = head.layout
+    layout = context.layout
     named = {key: place for key in (*layout.columns, *layout.cameras)
              if (place := label(key)) is not None}  # fmt: skip
-    columns = {named[key]: _stream(column_stream(column, head))
+    columns = {named[key]: _stream(column_stream(column, context))
                for key, column in layout.columns.items() if key in named}  # fmt: skip
     if layout.mode and (place := label(MODE)) is not None:
         columns[place] = _stream(mode_stream(layout))
@@ -124,7 +126,7 @@ def note_of(head: Head, episodes: Iterable[Mapping[str, Any]], label: Label) -> 
         for key, spec in layout.cameras.items()
         if key in named
     }
-    robot = head.robot
+    robot = context.robot
     lanes = {"lanes": [lane.model_dump(mode="json") for lane in layout.lanes]}
     return {
         "version": 1,
@@ -139,7 +141,7 @@ def note_of(head: Head, episodes: Iterable[Mapping[str, Any]], label: Label) -> 
     }  # fmt: skip
 
 
-def episode_facts(table: Table) -> dict[str, Any]:
+def episode_facts(table: EpisodeTable) -> dict[str, Any]:
     """What `EpisodeNote` says of a table, as JSON."""
     labels = table.recording.labels
     edges = [0, *(np.flatnonzero(np.diff(table.instruction)) + 1).tolist()]
@@ -153,10 +155,10 @@ def episode_facts(table: Table) -> dict[str, Any]:
     }
 
 
-def column_stream(column: ColumnSpec, head: Head) -> Stream:
+def column_stream(column: ColumnSpec, context: ExportContext) -> Stream:
     """A column as one stream of the dataset's rate."""
     units = set(column.units)
-    normalised = head.plan.normalise != "none" and column.dtype.startswith("float")
+    normalised = context.options.normalise != "none" and column.dtype.startswith("float")
     single = column.streams[0].model_dump() if len(column.streams) == 1 else {
         "name": column.key.rsplit(".", 1)[-1], "group": column.streams[0].group,
     }  # fmt: skip
@@ -164,20 +166,20 @@ def column_stream(column: ColumnSpec, head: Head) -> Stream:
         **single,
         "dtype": column.dtype,
         "shape": column.shape,
-        "rate_hz": head.layout.rate_hz,
+        "rate_hz": context.layout.rate_hz,
         "unit": "1" if normalised else units.pop() if len(units) == 1 else column.units,
         "components": column.names,
     })  # fmt: skip
 
 
-def mode_stream(layout: Layout) -> Stream:
+def mode_stream(layout: TableLayout) -> Stream:
     """The column that says which mode the robot is in."""
     meaning = ", ".join(f"{number} {mode}" for number, mode in enumerate(MODES))
     return Stream(name="mode", group="observations", dtype="int64", shape=(1,),
                   rate_hz=layout.rate_hz, interpolation="nearest", description=meaning)  # fmt: skip
 
 
-def check_labels(layout: Layout, label: Label, taken: Sequence[str] = ()) -> None:
+def check_labels(layout: TableLayout, label: Label, taken: Sequence[str] = ()) -> None:
     """Refuse a layout in which two columns or cameras would have one place in the format."""
     keys = [*layout.columns, *layout.cameras, *([MODE] if layout.mode else [])]
     keys += map(lane_key, layout.lanes)

@@ -1,4 +1,4 @@
-"""Opens several paths as one dataset, whatever their formats."""
+"""Opens one path or several as one dataset, whatever their formats."""
 
 from __future__ import annotations
 
@@ -10,16 +10,45 @@ from corporeal.embodiment import Embodiment
 from corporeal.episode.defect import Defect
 from corporeal.episode.label_track import united
 from corporeal.episode.recording import Dataset, Recording
-from corporeal.exchange.format import open_dataset
+from corporeal.errors import EpisodeError
+from corporeal.exchange.beside.restoration import as_rows, restored
+from corporeal.exchange.format import formats
 
 
-def open_all(paths: Sequence[Path], *, robot: Embodiment | None = None) -> Dataset:
-    """The dataset at the path, or all of several as one with its episodes numbered anew."""
-    parts = [open_dataset(path, robot=robot) for path in paths]
-    return parts[0] if len(parts) == 1 else joined(parts)
+def open_dataset(
+    source: Path | str | Sequence[Path | str],
+    *,
+    robot: Embodiment | None = None,
+    restore: bool = True,
+) -> Dataset:
+    """The dataset at a path, whatever its format; several become one with new episode numbers.
+
+    `robot` takes the place of the one it names. A dataset that Corporeal wrote is put together
+    again with what lies beside it, unless `restore` is False.
+    """
+    paths = [source] if isinstance(source, Path | str) else source
+    parts = [_open_path(Path(path), robot, restore) for path in paths]
+    return parts[0] if len(parts) == 1 else join_datasets(parts)
 
 
-def joined(parts: Sequence[Dataset]) -> Dataset:
+def _open_path(path: Path, robot: Embodiment | None, restore: bool) -> Dataset:
+    if not path.exists():
+        raise EpisodeError(f"{path}: does not exist. Give the path of a dataset.")
+    readers = {name: format_ for name, format_ in formats().items() if format_.read is not None}
+    for format_ in readers.values():
+        if format_.read is not None and format_.recognises(path):
+            dataset = format_.read(path, robot=robot)
+            return restored(dataset, path, robot=robot) if restore else dataset
+    known = ", ".join(f"{name} ({format_.title})" for name, format_ in readers.items())
+    raise EpisodeError(f"{path}: not a dataset of a known format; expected one of: {known}.")
+
+
+def open_rows(path: Path | str, *, robot: Embodiment | None = None) -> Dataset:
+    """The dataset at a path row by row as it stands: what merge, split, delete, select work on."""
+    return as_rows(open_dataset(path, robot=robot, restore=False), Path(path), robot=robot)
+
+
+def join_datasets(parts: Sequence[Dataset]) -> Dataset:
     """Datasets one after the other. Their own statistics no longer hold and are left out."""
     places = [(part, number) for part in parts for number in part.episodes]
     renumbered = {(id(part), number): new for new, (part, number) in enumerate(places)}
@@ -34,10 +63,10 @@ def joined(parts: Sequence[Dataset]) -> Dataset:
         alone = None if defect.episode is None else renumbered.get((id(part), defect.episode))
         return replace(defect, episode=alone, episodes=named)
 
-    formats = {part.format for part in parts}
+    names = {part.format for part in parts}
     return Dataset(
         source=parts[0].source.parent,
-        format=formats.pop() if len(formats) == 1 else "mixed",
+        format=names.pop() if len(names) == 1 else "mixed",
         episodes=tuple(range(len(places))),
         open=open_numbered,
         defects=tuple(moved(part, defect) for part in parts for defect in part.defects),

@@ -45,7 +45,7 @@ class Summary:
 
 
 @dataclass(frozen=True, eq=False)
-class Moments:
+class ColumnMoments:
     """What merges from blocks without the values: each array has the shape of one row.
 
     `count` says how many values are numbers; `squares` is the sum of squared distances from `mean`.
@@ -58,7 +58,7 @@ class Moments:
     max: Floats
 
     @staticmethod
-    def of(values: Values) -> Moments:
+    def of(values: Values) -> ColumnMoments:
         """Of one block (T, ...); NaN is left out."""
         numbers = np.asarray(values, np.float64)
         known = ~np.isnan(numbers)
@@ -73,9 +73,9 @@ class Moments:
             squares = np.square(apart - np.where(known, slip, 0.0)).sum(axis=0)
         low = np.where(known, numbers, np.inf).min(axis=0, initial=np.inf)
         high = np.where(known, numbers, -np.inf).max(axis=0, initial=-np.inf)
-        return Moments(count, np.asarray(mean + slip), np.asarray(squares), low, high)
+        return ColumnMoments(count, np.asarray(mean + slip), np.asarray(squares), low, high)
 
-    def __add__(self, other: Moments) -> Moments:
+    def __add__(self, other: ColumnMoments) -> ColumnMoments:
         count = self.count + other.count
         share = other.count / np.maximum(count, 1)
         with np.errstate(invalid="ignore"):
@@ -83,7 +83,7 @@ class Moments:
             mean = self.mean + apart * share
             squares = self.squares + other.squares + np.square(apart) * self.count * share
         low, high = np.minimum(self.min, other.min), np.maximum(self.max, other.max)
-        return Moments(count, mean, squares, low, high)
+        return ColumnMoments(count, mean, squares, low, high)
 
     @property
     def std(self) -> Floats:
@@ -104,7 +104,7 @@ def summarise(values: Values) -> Summary:
     numbers = np.asarray(values, np.float64)
     if not len(numbers):
         raise EpisodeError("a column has no rows, so it has no statistics; expected at least one.")
-    return Moments.of(numbers).summary(len(numbers), _quantiles(numbers))
+    return ColumnMoments.of(numbers).summary(len(numbers), _quantiles(numbers))
 
 
 def summarise_blocks(blocks: Iterable[Values], shape: Sequence[int]) -> Summary:
@@ -117,7 +117,7 @@ def summarise_blocks(blocks: Iterable[Values], shape: Sequence[int]) -> Summary:
         spill = _Spill(file, int(np.prod(shape)))
         for block in blocks:
             if len(block):
-                part = Moments.of(block)
+                part = ColumnMoments.of(block)
                 moments = part if moments is None else moments + part
                 rows += len(block)
                 spill.add(np.asarray(block, np.float64).reshape(len(block), -1))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -13,12 +13,105 @@ from corporeal.episode.alignment import align_to
 from corporeal.episode.label_track import NOTHING
 from corporeal.episode.recording import Footage, Recording, Signal, Stills
 from corporeal.errors import EpisodeError
-from corporeal.exchange.grid import Times, grid_of, picture_numbers
-from corporeal.exchange.layout import MODE, CameraSpec, ColumnSpec, Layout, fitted, layout_of
-from corporeal.exchange.plan import Plan
-from corporeal.exchange.training.mode import modes
+from corporeal.exchange.layout import (
+    ACTION,
+    MODE,
+    STATE,
+    CameraSpec,
+    ColumnSpec,
+    TableLayout,
+    fitted,
+)
+from corporeal.exchange.mode import modes
 from corporeal.schema import roles
 from corporeal.units import SECOND_NS
+
+Times = NDArray[np.int64]
+
+# A picture is kept in step with the rows until it is this many periods from its row's time.
+_LOYAL = 0.75
+
+
+def _grid(recording: Recording, layout: TableLayout, signals: Mapping[str, Signal]) -> Times:
+    """The time of every row.
+
+    Where all signals share one clock of this rate, its own stamps; else even steps over the
+    time in which the state, the commands and the cameras all have data.
+    """
+    leading = _leading(layout, signals)
+    rate_hz = layout.rate_hz
+    shared = leading[0].time_ns
+    if all(len(each) == len(shared) and np.array_equal(each.time_ns, shared) for each in leading):
+        steps = np.diff(shared)
+        if len(shared) < 2 or abs(float(np.median(steps)) * rate_hz / SECOND_NS - 1) < 0.02:
+            if (steps < 0).any():
+                raise EpisodeError(
+                    f"{recording.source}: the clock of episode {recording.index} goes back. "
+                    "Run corporeal check on it, and leave the episode out."
+                )
+            return shared
+    begin = max(int(each.time_ns[0]) for each in leading)
+    end = min(int(each.time_ns[-1]) for each in leading)
+    if end <= begin:
+        raise EpisodeError(
+            f"{recording.source}: the streams of episode {recording.index} have no time in common, "
+            "so it has no row. Leave one of them out with --exclude."
+        )
+    period_ns = SECOND_NS / rate_hz
+    begin += _phase(leading, begin, period_ns)
+    count = max(1, int((end - begin) / period_ns + 1e-6) + 1)
+    grid: Times = begin + np.rint(np.arange(count) * period_ns).astype(np.int64)
+    return grid
+
+
+def _leading(layout: TableLayout, signals: Mapping[str, Signal]) -> Sequence[Signal]:
+    """What decides the rows: cameras first, then state and commands; else everything."""
+    keys = [key for key in (STATE, ACTION) if key in layout.columns]
+    paths = [camera.stream.path for camera in layout.cameras.values()]
+    paths += [stream.path for key in keys for stream in layout.columns[key].streams]
+    if not paths:
+        paths = [s.path for column in layout.columns.values() for s in column.streams]
+    return [signals[path] for path in paths]
+
+
+def _phase(leading: Sequence[Signal], begin: int, period_ns: float) -> int:
+    """How far to move the rows so that they fall on the first camera's pictures."""
+    first = leading[0]
+    if first.spec.kind != "video":
+        return 0
+    stamps = first.time_ns[first.time_ns >= begin][:64]
+    if not len(stamps):
+        return 0
+    # Angles, since half a period early and half a period late are neighbours.
+    turns = (stamps - begin) * (2 * np.pi / period_ns)
+    angle = float(np.angle(np.exp(1j * turns).mean())) % (2 * np.pi)
+    return round(angle / (2 * np.pi) * period_ns)
+
+
+def picture_numbers(stamps: Times, grid: Times, *, period_ns: float) -> NDArray[np.int64]:
+    """The picture that every row shows: the nearest, or the next one in turn while it is near.
+
+    A camera half a period off would otherwise repeat and skip pictures at random. Keeping step
+    costs at most a quarter of a period, and leaves runs of neighbours that need no new encoding.
+    """
+    after = np.clip(np.searchsorted(stamps, grid), 0, len(stamps) - 1)
+    before = np.maximum(after - 1, 0)
+    nearer = np.abs(stamps[before] - grid) <= np.abs(stamps[after] - grid)
+    nearest = np.where(nearer, before, after)
+    numbers = nearest.copy()
+    reach = _LOYAL * period_ns
+    rows = np.arange(len(grid))
+    row = 0
+    while row < len(grid):
+        # One stretch: the same distance between row and picture for as long as that is near.
+        turn = nearest[row] + rows[row:] - row
+        inside = turn < len(stamps)
+        near = inside & (np.abs(stamps[np.minimum(turn, len(stamps) - 1)] - grid[row:]) <= reach)
+        stop = int(np.argmin(near)) if not near.all() else len(near)
+        numbers[row : row + max(1, stop)] = turn[: max(1, stop)]
+        row += max(1, stop)
+    return numbers
+
 
 BLOCK_ROWS = 4096
 
@@ -31,7 +124,7 @@ class Normaliser(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Camera:
+class TableCamera:
     """The pictures of one camera: row k shows picture `numbers[k]` of `signal`."""
 
     spec: CameraSpec
@@ -45,7 +138,7 @@ class Camera:
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class EpisodeTable:
     """An episode of `len(table)` rows. Numbers come in blocks, so that length costs no memory.
 
     `number` is the episode's place in the new dataset, `time_ns` the capture time of every row,
@@ -56,9 +149,9 @@ class Table:
 
     recording: Recording
     number: int
-    layout: Layout
+    layout: TableLayout
     time_ns: Times
-    cameras: Mapping[str, Camera]
+    cameras: Mapping[str, TableCamera]
     instructions: tuple[str, ...]
     instruction: NDArray[np.int64]
     normaliser: Normaliser | None = None
@@ -155,17 +248,17 @@ def _is_same_clock(stamps: Times, grid: Times) -> bool:
 
 
 def table_of(
-    recording: Recording, layout: Layout, *, number: int, normaliser: Normaliser | None = None
-) -> Table:
+    recording: Recording, layout: TableLayout, *, number: int, normaliser: Normaliser | None = None
+) -> EpisodeTable:
     """The episode in this layout; raises EpisodeError when it does not fit."""
     signals = fitted(layout, recording)
-    grid = grid_of(recording, layout, {path: signal for path, (signal, _) in signals.items()})
+    grid = _grid(recording, layout, {path: signal for path, (signal, _) in signals.items()})
     cameras = {
         key: _camera(spec, signals[spec.stream.path][0], grid, layout.rate_hz)
         for key, spec in layout.cameras.items()
     }
     instructions, instruction = _instructions(recording, grid)
-    return Table(
+    return EpisodeTable(
         recording=recording,
         number=number,
         layout=layout,
@@ -180,18 +273,17 @@ def table_of(
     )
 
 
-def loose_table(recording: Recording, plan: Plan, *, number: int) -> Table:
-    """Rows in the episode's own layout, for formats that keep the recording beside them.
+def row_times(recording: Recording, layout: TableLayout) -> Times:
+    """The time of every row that the episode has in this layout."""
+    signals = fitted(layout, recording)
+    return _grid(recording, layout, {path: signal for path, (signal, _) in signals.items()})
 
-    A recording that cannot be put into rows has none: such a format keeps it all the same.
-    """
-    try:
-        return table_of(recording, layout_of(recording, plan), number=number)
-    except EpisodeError:
-        grid = np.zeros(0, np.int64)
-        layout = Layout({}, {}, plan.rate_hz or 1.0)
-        texts, in_force = _instructions(recording, grid)
-        return Table(recording, number, layout, grid, {}, texts or ("",), in_force)
+
+def instructions_of(recording: Recording) -> tuple[str, ...]:
+    """The texts of an episode, at least one, in the order in which they come into force."""
+    label = recording.named(roles.INSTRUCTION)
+    times = recording.signals[label].time_ns if label is not None else np.zeros(0, np.int64)
+    return _instructions(recording, times)[0] or ("",)
 
 
 def _modes(recording: Recording, grid: Times) -> NDArray[np.int64]:
@@ -202,10 +294,10 @@ def _modes(recording: Recording, grid: Times) -> NDArray[np.int64]:
     return modes(recording, grid)
 
 
-def _camera(spec: CameraSpec, signal: Signal, grid: Times, rate_hz: float) -> Camera:
+def _camera(spec: CameraSpec, signal: Signal, grid: Times, rate_hz: float) -> TableCamera:
     assert isinstance(signal, Footage | Stills)
     period_ns = SECOND_NS / min(rate_hz, signal.spec.rate_hz or rate_hz)
-    return Camera(spec, signal, picture_numbers(signal.time_ns, grid, period_ns=period_ns))
+    return TableCamera(spec, signal, picture_numbers(signal.time_ns, grid, period_ns=period_ns))
 
 
 def _instructions(recording: Recording, grid: Times) -> tuple[tuple[str, ...], NDArray[np.int64]]:
@@ -236,7 +328,7 @@ def _recorded_instructions(
 
 
 def _labels(
-    recording: Recording, layout: Layout, grid: Times, cameras: Mapping[str, Camera]
+    recording: Recording, layout: TableLayout, grid: Times, cameras: Mapping[str, TableCamera]
 ) -> dict[str, NDArray[np.int64]]:
     """The label of every row, by lane.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -14,9 +15,9 @@ from tests.exchange.small_sets import write_episodes
 from corporeal.errors import CorporealError
 from corporeal.exchange.conversion import export
 from corporeal.exchange.editing import format_of, opener_of, plan_of
-from corporeal.exchange.format import open_dataset, open_rows
 from corporeal.exchange.layout import STATE
-from corporeal.exchange.plan import Plan
+from corporeal.exchange.opening import open_dataset, open_rows
+from corporeal.exchange.options import ExportOptions
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +29,7 @@ def episodes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def dataset(episodes: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("lerobot") / "out"
-    return export(partial(open_dataset, episodes), out, "lerobot", Plan()).out
+    return export(partial(open_dataset, episodes), out, "lerobot", ExportOptions()).out
 
 
 def test_a_side_file_opens_in_plain_h5py(dataset: Path) -> None:
@@ -67,12 +68,16 @@ def test_without_the_folder_the_rows_are_read_as_they_stand(dataset: Path) -> No
 
 
 def test_normalised_values_come_back_in_physical_units(episodes: Path, tmp_path: Path) -> None:
-    plan = Plan(normalise="limits", sides=False, exclude=("left_tactile", "right_tactile"))
-    out = export(partial(open_dataset, episodes), tmp_path / "out", "lerobot", plan).out
+    options = ExportOptions(
+        normalise="limits", sides=False, exclude=("left_tactile", "right_tactile")
+    )
+    out = export(partial(open_dataset, episodes), tmp_path / "out", "lerobot", options).out
     stored = open_dataset(out, restore=False).open(0).signals[STATE][:]
     assert np.abs(stored).max() <= 1.0 + 1e-6
     physical = open_dataset(out).open(0).signals["observations/joint_position"][:]
-    plain = export(partial(open_dataset, episodes), tmp_path / "plain", "lerobot", Plan()).out
+    plain = export(
+        partial(open_dataset, episodes), tmp_path / "plain", "lerobot", ExportOptions()
+    ).out
     rows = open_dataset(plain, restore=False).open(0).signals[STATE][:]
     np.testing.assert_allclose(physical, rows, atol=1e-5)
 
@@ -103,10 +108,10 @@ def test_a_broken_view_is_one_sentence(text: str, dataset: Path, tmp_path: Path)
 
 
 def test_edits_carry_rows_and_side_files_over_as_they_are(dataset: Path, tmp_path: Path) -> None:
-    plan, kept = plan_of([dataset])
+    options, kept = plan_of([dataset])
     assert kept is None
     out = tmp_path / "turned"
-    export(opener_of([dataset]), out, format_of(dataset), plan, episodes=[2, 0])
+    export(opener_of([dataset]), out, format_of(dataset), replace(options, episodes=(2, 0)))
     before, after = open_rows(dataset), open_rows(out)
     for new, old in enumerate((2, 0)):
         a, b = before.open(old), after.open(new)
@@ -128,7 +133,7 @@ def test_datasets_of_different_rates_are_not_merged(
     episodes: Path, dataset: Path, tmp_path: Path
 ) -> None:
     slow = tmp_path / "slow"
-    export(partial(open_dataset, episodes), slow, "lerobot", Plan(rate_hz=15))
+    export(partial(open_dataset, episodes), slow, "lerobot", ExportOptions(rate_hz=15))
     with pytest.raises(CorporealError, match=r"30 rows per second and .* has 15"):
         plan_of([dataset, slow])
 
@@ -137,18 +142,18 @@ def test_datasets_normalised_in_different_ways_are_not_merged(
     episodes: Path, dataset: Path, tmp_path: Path
 ) -> None:
     other = tmp_path / "other"
-    export(partial(open_dataset, episodes), other, "lerobot", Plan(normalise="quantiles"))
+    export(partial(open_dataset, episodes), other, "lerobot", ExportOptions(normalise="quantiles"))
     with pytest.raises(CorporealError, match="normalised in different ways"):
         plan_of([dataset, other])
 
 
 def test_modes_stay_labels_when_a_dataset_is_edited(episodes: Path, tmp_path: Path) -> None:
     first = tmp_path / "first"
-    export(partial(open_dataset, episodes), first, "lerobot", Plan(view="hierarchical"))
-    plan, _ = plan_of([first])
-    assert plan.view == "hierarchical"
+    export(partial(open_dataset, episodes), first, "lerobot", ExportOptions(view="hierarchical"))
+    options, _ = plan_of([first])
+    assert options.view == "hierarchical"
     second = tmp_path / "second"
-    export(opener_of([first]), second, "lerobot", plan, episodes=[1])
+    export(opener_of([first]), second, "lerobot", replace(options, episodes=(1,)))
     a = open_dataset(first, restore=False).open(1).signals["mode"][:]
     b = open_dataset(second, restore=False).open(0).signals["mode"][:]
     np.testing.assert_array_equal(a, b)

@@ -12,7 +12,7 @@ from PIL import Image
 
 from corporeal.episode.recording import Stills
 from corporeal.errors import EpisodeError
-from corporeal.exchange.format import open_dataset
+from corporeal.exchange.opening import open_dataset
 
 
 def write(path: Path, *, width: int = 14, encoded: bool = False) -> None:

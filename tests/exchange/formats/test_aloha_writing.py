@@ -7,15 +7,15 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from tests.exchange.small_sets import tables_of, write_episodes, write_with
+from tests.exchange.small_sets import table_writer, tables_of, write_episodes, write_with
 
 from corporeal.episode.recording import Stills
 from corporeal.errors import WriteError
-from corporeal.exchange.format import open_dataset, writer_of
 from corporeal.exchange.movie.pictures import pictures_of
-from corporeal.exchange.plan import Plan
+from corporeal.exchange.opening import open_dataset
+from corporeal.exchange.options import ExportOptions
 
-WRITER = writer_of("aloha")
+WRITER = table_writer("aloha")
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def out(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_column_and_picture_comes_back(source: Path, out: Path) -> None:
-    head, tables = tables_of(source)
+    context, tables = tables_of(source)
     dataset = open_dataset(out)
     assert dataset.format == "aloha"
     for table in tables:
@@ -44,8 +44,8 @@ def test_every_column_and_picture_comes_back(source: Path, out: Path) -> None:
             signal = recording.signals[str(WRITER.label(key))]
             np.testing.assert_array_equal(signal[:], values)
             np.testing.assert_array_equal(signal.time_ns, table.time_ns)
-            assert signal.spec.components == head.layout.columns[key].names
-            assert signal.spec.unit == head.layout.columns[key].streams[0].unit
+            assert signal.spec.components == context.layout.columns[key].names
+            assert signal.spec.unit == context.layout.columns[key].streams[0].unit
         for key, camera in table.cameras.items():
             stills = recording.signals[str(WRITER.label(key))]
             assert isinstance(stills, Stills)
@@ -68,7 +68,7 @@ def test_files_are_laid_out_as_act_reads_them(source: Path, out: Path) -> None:
 def test_a_velocity_that_nobody_measured_is_not_a_number_and_not_read_back(
     source: Path, tmp_path: Path
 ) -> None:
-    out = write_with(WRITER, source, tmp_path, Plan(exclude=("joint_velocity",)))
+    out = write_with(WRITER, source, tmp_path, ExportOptions(exclude=("joint_velocity",)))
     with h5py.File(out / "episode_0.hdf5") as file:
         assert file["observations/qvel"].shape == file["observations/qpos"].shape
         assert np.isnan(file["observations/qvel"][:]).all()
@@ -77,7 +77,7 @@ def test_a_velocity_that_nobody_measured_is_not_a_number_and_not_read_back(
 
 def test_episodes_without_a_command_are_refused(source: Path, tmp_path: Path) -> None:
     with pytest.raises(WriteError, match="got no action"):
-        write_with(WRITER, source, tmp_path, Plan(exclude=("joint_position_target",)))
+        write_with(WRITER, source, tmp_path, ExportOptions(exclude=("joint_position_target",)))
 
 
 def test_assembling_again_after_an_interruption_gives_the_same(

@@ -12,7 +12,7 @@ import pytest
 
 from corporeal.episode import EpisodeWriter
 from corporeal.errors import EpisodeError
-from corporeal.exchange.format import open_dataset
+from corporeal.exchange.opening import open_dataset
 from corporeal.schema import Schema, Stream
 
 JOINTS = Stream(name="joint_position", group="observations", shape=(3,), rate_hz=10.0)

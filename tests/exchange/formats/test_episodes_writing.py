@@ -7,15 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.exchange.small_sets import tables_of, write_episodes, write_with
+from tests.exchange.small_sets import write_episodes, write_with
 
 from corporeal.episode import Episode
 from corporeal.episode.overview import verify
 from corporeal.episode.recording import Footage, Recording
 from corporeal.errors import WriteError
 from corporeal.exchange.conversion import export
-from corporeal.exchange.format import Piece, open_dataset, writer_of
-from corporeal.exchange.plan import Plan
+from corporeal.exchange.format import RecordingWriter, WrittenEpisode, writer_of
+from corporeal.exchange.opening import open_dataset
+from corporeal.exchange.options import ExportOptions
 
 # Path below the real data, format, episodes, whether pictures are there and how they are taken.
 REAL = [
@@ -58,8 +59,8 @@ def test_every_real_set_imports_whole_and_equal(
     shared_data: Path, tmp_path: Path, name: str, kind: str, count: int, manner: str | None
 ) -> None:
     opener = partial(open_dataset, shared_data / name)
-    exported = export(opener, tmp_path / "out", "episodes", Plan())
-    assert len(exported.pieces) == count
+    exported = export(opener, tmp_path / "out", "episodes", ExportOptions())
+    assert len(exported.episodes) == count
     dataset = opener()
     manners: set[str] = set()
     for number, index in enumerate(dataset.episodes):
@@ -75,7 +76,7 @@ def test_every_real_set_imports_whole_and_equal(
 
 def test_a_csv_with_the_quaternion_at_its_end_imports(shared_data: Path, tmp_path: Path) -> None:
     (path,) = (shared_data / "retarget" / "g1_csv_xyzw").rglob("*.csv")
-    export(partial(open_dataset, path), tmp_path / "out", "episodes", Plan())
+    export(partial(open_dataset, path), tmp_path / "out", "episodes", ExportOptions())
     assert verify(tmp_path / "out" / "e0000.h5") == ()
     _assert_same(open_dataset(path).open(0), tmp_path / "out" / "e0000.h5")
 
@@ -92,8 +93,8 @@ def test_pictures_come_back_from_lerobot_bit_by_bit(
     recorded: Path, tmp_path: Path, kind: str
 ) -> None:
     there = tmp_path / "there"
-    export(partial(open_dataset, recorded), there, kind, Plan())
-    back = export(partial(open_dataset, there), tmp_path / "back", "episodes", Plan())
+    export(partial(open_dataset, recorded), there, kind, ExportOptions())
+    back = export(partial(open_dataset, there), tmp_path / "back", "episodes", ExportOptions())
     before, between, after = map(open_dataset, (recorded, there, tmp_path / "back"))
     for number in before.episodes:
         old, lent, new = before.open(number), between.open(number), after.open(number)
@@ -101,7 +102,7 @@ def test_pictures_come_back_from_lerobot_bit_by_bit(
         cameras = [path for path, each in lent.signals.items() if isinstance(each, Footage)]
         assert cameras
         for path in cameras:
-            assert back.pieces[number].facts["kept_cameras"][path] == "copied"
+            assert back.episodes[number].details["kept_cameras"][path] == "copied"
             got = np.asarray(new.signals[path][:])
             assert np.array_equal(got, np.asarray(lent.signals[path][:]))
             # Rows begin where all streams have data: a picture before the next key frame is
@@ -123,35 +124,38 @@ def test_files_are_named_by_the_order_of_the_episodes(recorded: Path, tmp_path: 
 
 def test_an_assembly_that_was_interrupted_can_start_over(recorded: Path, tmp_path: Path) -> None:
     writer = writer_of("episodes")
-    head, tables = tables_of(recorded)
+    assert isinstance(writer, RecordingWriter)
+    recording = open_dataset(recorded).open(0)
     folder = tmp_path / "piece"
     folder.mkdir()
-    facts = {"number": 7, **writer.piece(tables[0], folder, head)}
+    details = writer.write(recording, 7, folder, ExportOptions())
     for attempt in ("first", "second"):
         (tmp_path / attempt).mkdir()
-        writer.assemble([Piece(folder, facts)], tmp_path / attempt, head)
+        written = WrittenEpisode(folder, recording.id, 7, details=details)
+        writer.assemble([written], tmp_path / attempt)
         assert verify(tmp_path / attempt / "e0007.h5") == ()
 
 
 @pytest.mark.parametrize(
-    ("plan", "option"),
+    ("options", "option"),
     [
-        (Plan(rate_hz=10.0), "--rate"),
-        (Plan(normalise="limits"), "--normalise"),
-        (Plan(image_size=64), "--image-size"),
+        (ExportOptions(rate_hz=10.0), "--rate"),
+        (ExportOptions(normalise="limits"), "--normalise"),
+        (ExportOptions(image_size=64), "--image-size"),
     ],
 )
 def test_what_only_rows_can_have_is_refused(
-    recorded: Path, tmp_path: Path, plan: Plan, option: str
+    recorded: Path, tmp_path: Path, options: ExportOptions, option: str
 ) -> None:
-    head, tables = tables_of(recorded, plan)
+    writer = writer_of("episodes")
+    assert isinstance(writer, RecordingWriter)
     with pytest.raises(WriteError, match=f"{option} is for tables"):
-        writer_of("episodes").piece(tables[0], tmp_path, head)
+        writer.write(open_dataset(recorded).open(0), 0, tmp_path, options)
 
 
 def test_excluded_streams_are_left_out(recorded: Path, tmp_path: Path) -> None:
     first = open_dataset(recorded).open(0)
     camera = next(path for path, each in first.signals.items() if isinstance(each, Footage))
-    out = write_with(writer_of("episodes"), recorded, tmp_path, Plan(exclude=(camera,)))
+    out = write_with(writer_of("episodes"), recorded, tmp_path, ExportOptions(exclude=(camera,)))
     with Episode.open(out / "e0000.h5") as episode:
         assert set(first.signals) - set(episode) == {camera}

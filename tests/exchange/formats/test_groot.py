@@ -13,18 +13,18 @@ from tests.exchange.lerobot_exports import write_set
 from tests.exchange.small_sets import tables_of, write_episodes
 
 from corporeal.embodiment import open_robot
-from corporeal.exchange.format import open_dataset
+from corporeal.exchange.formats.groot import parts_of
 from corporeal.exchange.layout import ColumnSpec
-from corporeal.exchange.lerobot.modality import parts_of
-from corporeal.exchange.lerobot.robot import read_modality
+from corporeal.exchange.lerobot.info import read_modality
+from corporeal.exchange.opening import open_dataset
 from corporeal.schema import Stream
 
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("groot")
-    head, tables = tables_of(write_episodes(folder / "episodes", 2))
-    return write_set("groot", head, tables, folder)
+    context, tables = tables_of(write_episodes(folder / "episodes", 2))
+    return write_set("groot", context, tables, folder)
 
 
 def read_meta(root: Path, name: str) -> Any:

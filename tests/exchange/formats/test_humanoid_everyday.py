@@ -17,9 +17,9 @@ from corporeal.episode import Episode
 from corporeal.episode.overview import verify
 from corporeal.errors import EpisodeError
 from corporeal.exchange.episode_file import write_recording
-from corporeal.exchange.format import open_dataset
 from corporeal.exchange.formats.humanoid_everyday import ARMS
 from corporeal.exchange.mapping import mapping_of
+from corporeal.exchange.opening import open_dataset
 
 STEPS = 6
 BEGIN_S = 1_740_000_000.5

@@ -25,7 +25,7 @@ from tests.exchange.lerobot_sets import (
 from corporeal.embodiment import open_robot
 from corporeal.episode.recording import Footage, Stills
 from corporeal.errors import CorporealError, EpisodeError
-from corporeal.exchange.format import open_dataset
+from corporeal.exchange.opening import open_dataset
 
 
 @pytest.mark.parametrize("version", ["v2.0", "v2.1", "v3.0"])

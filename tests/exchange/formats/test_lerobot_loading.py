@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 from bench.partners import PROJECT, PartnerError, partner_python
-from tests.exchange.lerobot_exports import pieces_of, stored, write_set
-from tests.exchange.small_sets import tables_of, write_episodes
+from tests.exchange.lerobot_exports import stored, write_set
+from tests.exchange.small_sets import table_writer, tables_of, write_episodes, write_tables
 
-from corporeal.exchange.format import Head, writer_of
+from corporeal.exchange.format import ExportContext
 from corporeal.exchange.lerobot.assembly_v3 import Limits, assemble_v3
 from corporeal.exchange.movie.pictures import pictures_of
-from corporeal.exchange.table import Table
+from corporeal.exchange.table import EpisodeTable
 
 STEPS = 8
 
@@ -64,7 +64,7 @@ def load(partner: str, root: Path, rows: list[int], folder: Path) -> dict[str, A
         return dict(stored)
 
 
-def is_loaded(partner: str, root: Path, tables: list[Table], folder: Path) -> None:
+def is_loaded(partner: str, root: Path, tables: list[EpisodeTable], folder: Path) -> None:
     """Hold the first, a middle and the last row of every episode against its table."""
     starts = np.cumsum([0, *map(len, tables)])
     rows = {
@@ -98,46 +98,46 @@ def is_loaded(partner: str, root: Path, tables: list[Table], folder: Path) -> No
 
 
 @pytest.fixture(scope="module")
-def source(tmp_path_factory: pytest.TempPathFactory) -> tuple[Head, list[Table]]:
+def source(tmp_path_factory: pytest.TempPathFactory) -> tuple[ExportContext, list[EpisodeTable]]:
     folder = write_episodes(tmp_path_factory.mktemp("source") / "episodes", 3)
-    head, tables = tables_of(folder)
+    context, tables = tables_of(folder)
     half = np.arange(len(tables[1])) // 20
     tables[1] = replace(tables[1], instructions=("take it", "put it down"), instruction=half)
-    return head, tables
+    return context, tables
 
 
 @pytest.mark.slow
-def test_lerobot_loads_v3(source: tuple[Head, list[Table]], tmp_path: Path) -> None:
-    head, tables = source
-    out = write_set("lerobot", head, tables, tmp_path)
+def test_lerobot_loads_v3(source: tuple[ExportContext, list[EpisodeTable]], tmp_path: Path) -> None:
+    context, tables = source
+    out = write_set("lerobot", context, tables, tmp_path)
     is_loaded("lerobot", out, tables, tmp_path)
 
 
 @pytest.mark.slow
 def test_lerobot_loads_v3_in_several_files(
-    source: tuple[Head, list[Table]], tmp_path: Path
+    source: tuple[ExportContext, list[EpisodeTable]], tmp_path: Path
 ) -> None:
-    head, tables = source
-    pieces = pieces_of(writer_of("lerobot"), head, tables, tmp_path)
+    context, tables = source
+    pieces = write_tables(table_writer("lerobot"), context, tables, tmp_path)
     size = (pieces[0].folder / "observation.images.head_left.mp4").stat().st_size
     out = tmp_path / "out"
     out.mkdir()
-    assemble_v3(pieces, out, head, limits=Limits(data_bytes=1, video_bytes=int(2.8 * size)))
+    assemble_v3(pieces, out, context, limits=Limits(data_bytes=1, video_bytes=int(2.8 * size)))
     is_loaded("lerobot", out, tables, tmp_path)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["lerobot_v21", "groot"])
 def test_the_last_lerobot_that_knows_v21_loads_it(
-    source: tuple[Head, list[Table]], tmp_path: Path, name: str
+    source: tuple[ExportContext, list[EpisodeTable]], tmp_path: Path, name: str
 ) -> None:
-    head, tables = source
-    out = write_set(name, head, tables, tmp_path)
+    context, tables = source
+    out = write_set(name, context, tables, tmp_path)
     is_loaded("lerobot_v21", out, tables, tmp_path)
 
 
 @pytest.mark.slow
 def test_lerobot_loads_a_real_set_of_v2_as_v3(shared_data: Path, tmp_path: Path) -> None:
-    head, tables = tables_of(shared_data / "lerobot" / "gr1_picknplace_v20")
-    out = write_set("lerobot", head, tables[:3], tmp_path)
+    context, tables = tables_of(shared_data / "lerobot" / "gr1_picknplace_v20")
+    out = write_set("lerobot", context, tables[:3], tmp_path)
     is_loaded("lerobot", out, tables[:3], tmp_path)

@@ -12,28 +12,28 @@ import pyarrow.parquet as pq
 import pytest
 from numpy.typing import NDArray
 from tests.exchange.lerobot_exports import (
-    pieces_of,
     recording_of_arrays,
     stored,
     tables_of_recordings,
     write_set,
 )
-from tests.exchange.small_sets import tables_of, write_episodes
+from tests.exchange.small_sets import table_writer, tables_of, write_episodes, write_tables
 
 from corporeal.episode.recording import Dataset, Recording, Stills
 from corporeal.errors import CorporealError, EpisodeError
-from corporeal.exchange.format import Head, open_dataset, writer_of
+from corporeal.exchange.format import ExportContext
 from corporeal.exchange.layout import layout_of
-from corporeal.exchange.lerobot import episode_table, summaries
+from corporeal.exchange.lerobot import assembly_v3, summaries
 from corporeal.exchange.lerobot.assembly_v3 import Limits, assemble_v3
 from corporeal.exchange.movie.pictures import pictures_of
-from corporeal.exchange.plan import Plan
-from corporeal.exchange.table import Table, table_of
+from corporeal.exchange.opening import open_dataset
+from corporeal.exchange.options import ExportOptions
+from corporeal.exchange.table import EpisodeTable, table_of
 
 NAMES = ("lerobot", "lerobot_v21", "groot")
 CAMERA = "observation.images.head_left"
 
-Source = tuple[Head, list[Table]]
+Source = tuple[ExportContext, list[EpisodeTable]]
 
 
 @pytest.fixture(scope="module")
@@ -69,14 +69,14 @@ def test_every_number_comes_back_row_for_row(source: Source, dataset: Dataset) -
 def test_names_units_robot_instruction_and_outcome_come_back(
     source: Source, dataset: Dataset
 ) -> None:
-    head, tables = source
+    context, tables = source
     recording = dataset.open(1)
     assert recording.embodiment is not None
-    assert head.robot is not None
-    assert recording.embodiment.name == head.robot.name
+    assert context.robot is not None
+    assert recording.embodiment.name == context.robot.name
     assert recording.metadata["instruction"] == tables[1].text
     assert recording.metadata["success"] is True
-    for key, column in head.layout.columns.items():
+    for key, column in context.layout.columns.items():
         spec = recording.signals[key].spec
         last = int(spec.shape[-1])
         assert ((spec.unit,) * last if isinstance(spec.unit, str) else spec.unit) == column.units
@@ -99,8 +99,8 @@ def test_every_row_shows_its_picture(source: Source, dataset: Dataset) -> None:
 
 
 def test_the_table_of_episodes_says_where_each_one_lies(source: Source, tmp_path: Path) -> None:
-    head, tables = source
-    out = write_set("lerobot", head, tables, tmp_path)
+    context, tables = source
+    out = write_set("lerobot", context, tables, tmp_path)
     rows = pq.read_table(out / "meta/episodes/chunk-000/file-000.parquet").to_pylist()
     start = 0
     for row, table in zip(rows, tables, strict=True):
@@ -117,12 +117,12 @@ def test_the_table_of_episodes_says_where_each_one_lies(source: Source, tmp_path
 
 
 def test_files_are_begun_anew_when_they_are_full(source: Source, tmp_path: Path) -> None:
-    head, tables = source
-    pieces = pieces_of(writer_of("lerobot"), head, tables, tmp_path)
+    context, tables = source
+    pieces = write_tables(table_writer("lerobot"), context, tables, tmp_path)
     size = (pieces[0].folder / f"{CAMERA}.mp4").stat().st_size
     out = tmp_path / "out"
     out.mkdir()
-    assemble_v3(pieces, out, head, limits=Limits(data_bytes=1, video_bytes=int(2.8 * size)))
+    assemble_v3(pieces, out, context, limits=Limits(data_bytes=1, video_bytes=int(2.8 * size)))
     assert len(list(out.glob("data/*/*.parquet"))) == 3
     assert len(list(out.glob(f"videos/{CAMERA}/*/*.mp4"))) == 2
     dataset = open_dataset(out)
@@ -139,20 +139,20 @@ def test_files_are_begun_anew_when_they_are_full(source: Source, tmp_path: Path)
 def test_movies_are_no_longer_than_lerobot_can_tell_times_apart(
     source: Source, tmp_path: Path
 ) -> None:
-    head, tables = source
-    pieces = pieces_of(writer_of("lerobot"), head, tables, tmp_path)
+    context, tables = source
+    pieces = write_tables(table_writer("lerobot"), context, tables, tmp_path)
     (tmp_path / "out").mkdir()
-    assemble_v3(pieces, tmp_path / "out", head, limits=Limits(movie_s=1.5))
+    assemble_v3(pieces, tmp_path / "out", context, limits=Limits(movie_s=1.5))
     assert len(list((tmp_path / "out").glob(f"videos/{CAMERA}/*/*.mp4"))) == 3
 
 
 def test_an_assembly_that_was_interrupted_starts_over(source: Source, tmp_path: Path) -> None:
-    head, tables = source
-    writer = writer_of("lerobot_v21")
-    pieces = pieces_of(writer, head, tables, tmp_path)
+    context, tables = source
+    writer = table_writer("lerobot_v21")
+    pieces = write_tables(writer, context, tables, tmp_path)
     for name in ("first", "second"):
         (tmp_path / name).mkdir()
-        writer.assemble(pieces, tmp_path / name, head)
+        writer.assemble(pieces, tmp_path / name, context)
     files = sorted(
         p.relative_to(tmp_path / "first") for p in (tmp_path / "first").rglob("*.parquet")
     )
@@ -208,8 +208,8 @@ def test_statistics_of_what_does_not_fit_in_memory_are_the_same(
 def test_the_table_of_episodes_is_cut_into_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(episode_table, "MAX_BYTES", 1)
-    monkeypatch.setattr(episode_table, "_AT_ONCE", 2)
+    monkeypatch.setattr(assembly_v3, "MAX_BYTES", 1)
+    monkeypatch.setattr(assembly_v3, "_AT_ONCE", 2)
     episodes = [_arrays(index, 4 + index) for index in range(5)]
     out = write_set("lerobot", *tables_of_recordings(episodes), tmp_path)
     files = sorted(out.glob("meta/episodes/*/*.parquet"))
@@ -239,8 +239,8 @@ def test_flags_whole_numbers_and_many_axes_are_kept(tmp_path: Path, name: str) -
         "observations/cube": rng.normal(size=(8, 2, 3, 4)).astype(np.float32),
         "observations/deep": rng.normal(size=(8, 1, 2, 1, 2, 1, 2)).astype(np.float32),
     }
-    head, tables = tables_of_recordings([_arrays(0, 8, **given)])
-    recording = open_dataset(write_set(name, head, tables, tmp_path)).open(0)
+    context, tables = tables_of_recordings([_arrays(0, 8, **given)])
+    recording = open_dataset(write_set(name, context, tables, tmp_path)).open(0)
     assert recording.defects == ()
     for key, values in tables[0].whole().items():
         found = recording.signals[key][:]
@@ -250,8 +250,8 @@ def test_flags_whole_numbers_and_many_axes_are_kept(tmp_path: Path, name: str) -
 
 def test_an_episode_longer_than_a_block_is_written_in_blocks(tmp_path: Path) -> None:
     episodes = [_arrays(0, 9000), _arrays(1, 5000)]
-    head, tables = tables_of_recordings(episodes)
-    out = write_set("lerobot", head, tables, tmp_path)
+    context, tables = tables_of_recordings(episodes)
+    out = write_set("lerobot", context, tables, tmp_path)
     file = pq.ParquetFile(out / "data/chunk-000/file-000.parquet")
     assert [file.metadata.row_group(n).num_rows for n in range(file.num_row_groups)] == [
         4096, 4096, 808, 4096, 904,
@@ -267,26 +267,26 @@ def test_an_episode_longer_than_a_block_is_written_in_blocks(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_instruction_may_change_inside_an_episode(tmp_path: Path, name: str) -> None:
-    head, (first, second) = tables_of_recordings([_arrays(0), _arrays(1)])
+    context, (first, second) = tables_of_recordings([_arrays(0), _arrays(1)])
     change = np.array([0, 0, 0, 1, 1, 1, 0, 0])
     second = replace(second, instructions=("task 1", "put it down"), instruction=change)
-    out = write_set(name, head, [first, second], tmp_path)
+    out = write_set(name, context, [first, second], tmp_path)
     dataset = open_dataset(out)
     assert dataset.defects == ()
     recording = dataset.open(1)
     assert recording.defects == ()
     assert recording.metadata["instructions"] == ("task 1", "put it down")
-    again = table_of(recording, layout_of(recording, Plan()), number=1)
+    again = table_of(recording, layout_of(recording, ExportOptions()), number=1)
     assert again.instructions == ("task 1", "put it down")
     assert np.array_equal(again.instruction, change)
 
 
 def test_the_hierarchical_view_has_a_mode_in_every_row(source: Source, tmp_path: Path) -> None:
-    head, tables = source
-    head = replace(head, layout=replace(head.layout, mode=True))
+    context, tables = source
+    context = replace(context, layout=replace(context.layout, mode=True))
     mode = [np.arange(len(table)) % 4 for table in tables]
     moded = [replace(table, mode=each) for table, each in zip(tables, mode, strict=True)]
-    out = write_set("lerobot", head, moded, tmp_path)
+    out = write_set("lerobot", context, moded, tmp_path)
     assert read_json(out / "meta/info.json")["features"]["mode"]["shape"] == [1]
     found = open_dataset(out).open(2).signals["mode"][:]
     assert found.dtype == np.int64
@@ -294,9 +294,9 @@ def test_the_hierarchical_view_has_a_mode_in_every_row(source: Source, tmp_path:
 
 
 def test_normalised_columns_have_no_unit(source: Source, tmp_path: Path) -> None:
-    head, tables = source
-    head = replace(head, plan=Plan(normalise="limits"))
-    out = write_set("lerobot", head, tables[:1], tmp_path)
+    context, tables = source
+    context = replace(context, options=ExportOptions(normalise="limits"))
+    out = write_set("lerobot", context, tables[:1], tmp_path)
     assert read_json(out / "meta/info.json")["features"]["action"]["unit"] == "1"
     assert open_dataset(out).open(0).signals["action"].spec.unit == "1"
 
@@ -309,33 +309,33 @@ def test_an_unknown_outcome_is_not_stated(tmp_path: Path) -> None:
 
 
 def test_a_camera_with_fewer_pictures_than_rows_is_an_error(source: Source, tmp_path: Path) -> None:
-    head, (table, *_) = source
+    context, (table, *_) = source
     camera = table.cameras[CAMERA]
     few = [np.zeros((48, 64, 3), np.uint8)] * 4
     short = replace(camera, signal=Stills(camera.signal.spec, camera.signal.time_ns, few))
     cut = replace(table, cameras={**table.cameras, CAMERA: short})
     with pytest.raises(EpisodeError, match="ends before picture"):
-        pieces_of(writer_of("lerobot"), head, [cut], tmp_path)
+        write_tables(table_writer("lerobot"), context, [cut], tmp_path)
 
 
 @pytest.mark.slow
 def test_a_real_set_of_v2_becomes_one_of_v3(shared_data: Path, tmp_path: Path) -> None:
-    head, tables = tables_of(shared_data / "lerobot" / "gr1_picknplace_v20")
-    out = write_set("lerobot", head, tables, tmp_path)
-    _is_the_same(head, tables, open_dataset(out))
+    context, tables = tables_of(shared_data / "lerobot" / "gr1_picknplace_v20")
+    out = write_set("lerobot", context, tables, tmp_path)
+    _is_the_same(context, tables, open_dataset(out))
 
 
 @pytest.mark.slow
 def test_episodes_of_a_real_set_of_v3_become_one_of_v21(shared_data: Path, tmp_path: Path) -> None:
     given = open_dataset(shared_data / "lerobot" / "so101_v30")
     chosen = [given.open(number) for number in (4, 1)]
-    head, tables = tables_of_recordings(chosen)
-    out = write_set("lerobot_v21", head, tables, tmp_path)
+    context, tables = tables_of_recordings(chosen)
+    out = write_set("lerobot_v21", context, tables, tmp_path)
     assert read_json(out / "meta/info.json")["codebase_version"] == "v2.1"
-    _is_the_same(head, tables, open_dataset(out))
+    _is_the_same(context, tables, open_dataset(out))
 
 
-def _is_the_same(head: Head, tables: list[Table], dataset: Dataset) -> None:
+def _is_the_same(context: ExportContext, tables: list[EpisodeTable], dataset: Dataset) -> None:
     assert dataset.defects == ()
     assert len(dataset.episodes) == len(tables)
     for table in tables:
@@ -344,7 +344,7 @@ def _is_the_same(head: Head, tables: list[Table], dataset: Dataset) -> None:
         assert recording.metadata["instruction"] == table.text
         for key, values in table.whole().items():
             assert np.array_equal(recording.signals[key][:], stored(values))
-            assert recording.signals[key].spec.components == head.layout.columns[key].names
+            assert recording.signals[key].spec.components == context.layout.columns[key].names
         for key, camera in table.cameras.items():
             for row in (0, len(table) // 2, len(table) - 1):
                 expected = np.asarray(camera.signal[int(camera.numbers[row])], int)

@@ -18,14 +18,14 @@ from tests.exchange.small_sets import write_episode, write_episodes, write_with
 
 from corporeal.episode.recording import ArraySignal, Footage, Recording, Signal, Stills
 from corporeal.errors import CorporealError, EpisodeError
-from corporeal.exchange.format import open_dataset
 from corporeal.exchange.formats import mcap
 from corporeal.exchange.layout import layout_of
 from corporeal.exchange.mcap_messages.episode_log import write_log
 from corporeal.exchange.mcap_messages.log_reader import open_log
 from corporeal.exchange.mcap_messages.numeric import numeric_form
 from corporeal.exchange.movie.playable_packets import is_key_packet, playable_packets
-from corporeal.exchange.plan import Plan
+from corporeal.exchange.opening import open_dataset
+from corporeal.exchange.options import ExportOptions
 from corporeal.exchange.table import table_of
 from corporeal.schema import Stream
 
@@ -94,7 +94,7 @@ def test_an_episode_comes_back_exactly(exported: tuple[Path, Path]) -> None:
 def test_the_same_table_can_be_made_of_it(exported: tuple[Path, Path]) -> None:
     source, out = exported
     wanted, got = open_dataset(source).open(0), open_dataset(out).open(0)
-    layout = layout_of(wanted, Plan())
+    layout = layout_of(wanted, ExportOptions())
     one, other = (table_of(each, layout, number=0) for each in (wanted, got))
     assert one.text == other.text
     for key, values in one.whole().items():
@@ -119,8 +119,8 @@ def test_viewers_find_types_they_know(exported: tuple[Path, Path]) -> None:
 def test_excluded_streams_are_left_out(tmp_path: Path) -> None:
     source = write_episode(tmp_path / "one.h5", seconds=0.4)
     assert mcap.FORMAT.writer is not None
-    plan = Plan(exclude=("head_left", "debug/base_pose"))
-    out = write_with(mcap.FORMAT.writer, source, tmp_path / "work", plan)
+    options = ExportOptions(exclude=("head_left", "debug/base_pose"))
+    out = write_with(mcap.FORMAT.writer, source, tmp_path / "work", options)
     paths = set(mcap.read(out).open(0).signals)
     assert not paths & {"observations/head_left", "debug/base_pose"}
     assert "observations/head_right" in paths

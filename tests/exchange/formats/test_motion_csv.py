@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from corporeal.embodiment import open_robot
 from corporeal.embodiment.kinematics import Kinematics
 from corporeal.errors import EpisodeError
-from corporeal.exchange.format import open_dataset
 from corporeal.exchange.formats.motion_csv import read, recognises
+from corporeal.exchange.opening import open_dataset
 
 
 def steps(robot: str, heading_rad: float = 0.7) -> NDArray[np.float64]:

@@ -17,7 +17,7 @@ from corporeal.episode.overview import verify
 from corporeal.episode.recording import Footage
 from corporeal.errors import EpisodeError
 from corporeal.exchange.episode_file import write_recording
-from corporeal.exchange.format import open_dataset
+from corporeal.exchange.opening import open_dataset
 
 BEGIN_MS = 1_650_000_000_000
 CAMERAS = {"036422060215": 0, "104122062295": 40}

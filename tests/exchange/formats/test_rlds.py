@@ -14,7 +14,7 @@ from PIL import Image
 
 from corporeal.episode.recording import Stills
 from corporeal.errors import EpisodeError
-from corporeal.exchange.format import open_dataset
+from corporeal.exchange.opening import open_dataset
 from corporeal.exchange.tfrecord.example import parse_example
 from corporeal.exchange.tfrecord.record import masked_crc, records
 

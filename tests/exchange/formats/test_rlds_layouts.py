@@ -15,9 +15,9 @@ from PIL import Image
 
 from corporeal.episode.recording import Stills
 from corporeal.errors import EpisodeError
-from corporeal.exchange.format import open_dataset
 from corporeal.exchange.layout import layout_of
-from corporeal.exchange.plan import Plan
+from corporeal.exchange.opening import open_dataset
+from corporeal.exchange.options import ExportOptions
 from corporeal.exchange.rlds.features import Leaf, features_json
 from corporeal.exchange.tfrecord.example_writer import ExampleWriter
 
@@ -152,7 +152,7 @@ def test_droid_has_three_instructions_and_its_outcome_in_a_path(tmp_path: Path) 
 
 
 def test_droid_becomes_a_table_with_its_cameras(tmp_path: Path) -> None:
-    layout = layout_of(open_dataset(droid(tmp_path / "droid")).open(0), Plan())
+    layout = layout_of(open_dataset(droid(tmp_path / "droid")).open(0), ExportOptions())
     assert layout.rate_hz == 15
     assert "observation.state" in layout.columns
     assert "action" in layout.columns

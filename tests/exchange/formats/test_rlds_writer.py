@@ -13,14 +13,15 @@ from tests.exchange.small_sets import tables_of, write_episode, write_episodes, 
 
 from corporeal.episode.recording import Recording, Stills
 from corporeal.errors import WriteError
-from corporeal.exchange.format import Head, Piece, open_dataset
+from corporeal.exchange.format import ExportContext, TableWriter, WrittenEpisode
 from corporeal.exchange.formats.rlds import FORMAT
 from corporeal.exchange.movie.pictures import pictures_of
-from corporeal.exchange.plan import Plan
+from corporeal.exchange.opening import open_dataset
+from corporeal.exchange.options import ExportOptions
 from corporeal.exchange.rlds import writer as rlds_writer
-from corporeal.exchange.rlds.names import label
+from corporeal.exchange.rlds.features import label
 from corporeal.exchange.rlds.writer import dataset_name
-from corporeal.exchange.table import Table
+from corporeal.exchange.table import EpisodeTable
 from corporeal.exchange.tfrecord.example import parse_example
 from corporeal.exchange.tfrecord.record import records
 
@@ -39,13 +40,15 @@ def out(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_with(WRITER, source, tmp_path_factory.mktemp("written"))
 
 
-def rewritten(table: Table, head: Head, work: Path) -> tuple[Path, Recording]:
+def rewritten(table: EpisodeTable, context: ExportContext, work: Path) -> tuple[Path, Recording]:
     """One table as a dataset, and the episode that is read from it."""
     assert WRITER is not None
     (work / "piece").mkdir(parents=True)
     (work / "out").mkdir()
-    facts = WRITER.piece(table, work / "piece", head)
-    WRITER.assemble([Piece(work / "piece", facts)], work / "out", head)
+    assert isinstance(WRITER, TableWriter)
+    details = WRITER.write(table, work / "piece", context)
+    written = WrittenEpisode(work / "piece", table.recording.id, 0, details=details)
+    WRITER.assemble([written], work / "out", context)
     return work / "out", open_dataset(work / "out").open(0)
 
 
@@ -55,7 +58,7 @@ def example_of(out: Path, number: int = 0) -> dict[str, Any]:
 
 
 def test_values_names_units_and_robot_come_back(source: Path, out: Path) -> None:
-    head, tables = tables_of(source)
+    context, tables = tables_of(source)
     dataset = open_dataset(out)
     assert dataset.defects == ()
     assert len(dataset.episodes) == 3
@@ -63,10 +66,10 @@ def test_values_names_units_and_robot_come_back(source: Path, out: Path) -> None
         recording = dataset.open(number)
         assert recording.defects == ()
         assert recording.id == table.recording.id
-        assert recording.embodiment == head.robot
+        assert recording.embodiment == context.robot
         for key, values in table.whole().items():
             signal = recording.signals[label(key)]
-            (stream,) = head.layout.columns[key].streams
+            (stream,) = context.layout.columns[key].streams
             assert np.array_equal(signal[:], values.astype(signal.spec.dtype))
             assert signal.spec.path == stream.path
             assert signal.spec.unit == stream.unit
@@ -83,12 +86,12 @@ def test_texts_and_outcome_come_back(source: Path, out: Path) -> None:
 
 
 def test_pictures_are_those_of_the_rows(source: Path, out: Path) -> None:
-    head, tables = tables_of(source)
+    context, tables = tables_of(source)
     recording = open_dataset(out).open(1)
     for key, camera in tables[1].cameras.items():
         stills = recording.signals[label(key)]
         assert isinstance(stills, Stills)
-        assert stills.spec.name == head.layout.cameras[key].stream.name
+        assert stills.spec.name == context.layout.cameras[key].stream.name
         for row, picture in enumerate(pictures_of(camera)):
             difference = stills[row].astype(int) - picture
             assert np.abs(difference).mean() < 4
@@ -110,17 +113,17 @@ def test_a_failure_and_an_unknown_outcome_earn_nothing(
     tmp_path: Path, outcome: bool | None
 ) -> None:
     path = write_episode(tmp_path / "e.h5", seconds=0.3, size=(16, 16), outcome=outcome)
-    head, (table,) = tables_of(path)
-    out, recording = rewritten(table, head, tmp_path / "work")
+    context, (table,) = tables_of(path)
+    out, recording = rewritten(table, context, tmp_path / "work")
     assert not example_of(out)["steps/reward"].any()
     assert recording.metadata.get("success") is outcome
 
 
 def test_an_instruction_may_change_inside_an_episode(source: Path, tmp_path: Path) -> None:
-    head, tables = tables_of(source)
+    context, tables = tables_of(source)
     places = (np.arange(len(tables[0])) >= 5).astype(np.int64)
     table = replace(tables[0], instructions=("walk", "heb die Tür auf"), instruction=places)
-    out, recording = rewritten(table, head, tmp_path)
+    out, recording = rewritten(table, context, tmp_path)
     assert recording.metadata["instruction"] == "walk"
     assert recording.metadata["instructions"] == ("walk", "heb die Tür auf")
     (again,) = tables_of(out)[1]
@@ -129,8 +132,8 @@ def test_an_instruction_may_change_inside_an_episode(source: Path, tmp_path: Pat
 
 
 def test_the_hierarchical_view_has_a_mode_in_every_step(source: Path, tmp_path: Path) -> None:
-    head, tables = tables_of(source, Plan(view="hierarchical"))
-    out, recording = rewritten(tables[0], head, tmp_path)
+    context, tables = tables_of(source, ExportOptions(view="hierarchical"))
+    out, recording = rewritten(tables[0], context, tmp_path)
     assert tables[0].mode is not None
     assert np.array_equal(recording.signals["mode"][:].reshape(-1), tables[0].mode)
     said = json.loads((out / "metadata.json").read_text())["corporeal"]["modes"]
@@ -138,16 +141,16 @@ def test_the_hierarchical_view_has_a_mode_in_every_step(source: Path, tmp_path: 
 
 
 def test_normalised_columns_have_no_unit(source: Path, tmp_path: Path) -> None:
-    head, tables = tables_of(source, Plan(normalise="limits"))
-    _, recording = rewritten(tables[0], head, tmp_path)
+    context, tables = tables_of(source, ExportOptions(normalise="limits"))
+    _, recording = rewritten(tables[0], context, tmp_path)
     assert recording.signals["observation/state"].spec.unit == "1"
 
 
 def test_a_state_of_several_streams_keeps_their_names(source: Path, tmp_path: Path) -> None:
-    head, tables = tables_of(source, Plan(state=("joint_position", "pelvis_imu")))
-    _, recording = rewritten(tables[0], head, tmp_path)
+    context, tables = tables_of(source, ExportOptions(state=("joint_position", "pelvis_imu")))
+    _, recording = rewritten(tables[0], context, tmp_path)
     spec = recording.signals["observation/state"].spec
-    assert spec.components == head.layout.columns["observation.state"].names
+    assert spec.components == context.layout.columns["observation.state"].names
     assert spec.unit == ("rad",) * 29 + ("m/s2",) * 3 + ("rad/s",) * 3
 
 
@@ -171,24 +174,24 @@ def test_files_have_a_bounded_size(
 
 
 def test_two_columns_of_one_name_are_refused(source: Path, tmp_path: Path) -> None:
-    head, tables = tables_of(source)
-    layout = head.layout
+    context, tables = tables_of(source)
+    layout = context.layout
     twin = replace(layout.columns["action"], key="observation.image_head_left")
     columns = {**layout.columns, twin.key: twin}
-    head = replace(head, layout=replace(layout, columns=columns))
+    context = replace(context, layout=replace(layout, columns=columns))
     with pytest.raises(WriteError, match="two columns would be observation/image_head_left"):
-        rewritten(tables[0], head, tmp_path)
+        rewritten(tables[0], context, tmp_path)
 
 
 def test_jpeg_pictures_of_the_same_size_are_not_encoded_anew(
     shared_data: Path, tmp_path: Path
 ) -> None:
     path = shared_data / "hdf5_rlds" / "rlds_bridge"
-    head, tables = tables_of(path)
+    context, tables = tables_of(path)
     table = tables[1]
     source = table.recording.signals["observation/image_0"]
     assert isinstance(source, Stills)
-    _, recording = rewritten(table, head, tmp_path)
+    _, recording = rewritten(table, context, tmp_path)
     stills = recording.signals["observation/image_0"]
     assert isinstance(stills, Stills)
     assert list(stills.pictures) == list(source.pictures)

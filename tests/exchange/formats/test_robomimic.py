@@ -11,7 +11,7 @@ import pytest
 
 from corporeal.episode.recording import Stills
 from corporeal.errors import EpisodeError
-from corporeal.exchange.format import open_dataset
+from corporeal.exchange.opening import open_dataset
 
 
 def write(path: Path, *, lengths: tuple[int, ...] = (6, 8), samples: int | None = None) -> Path:

@@ -9,17 +9,23 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from tests.exchange.small_sets import tables_of, write_episode, write_episodes, write_with
+from tests.exchange.small_sets import (
+    table_writer,
+    tables_of,
+    write_episode,
+    write_episodes,
+    write_with,
+)
 
 from corporeal.episode.recording import Stills
 from corporeal.errors import EpisodeError, WriteError
-from corporeal.exchange.format import open_dataset, writer_of
 from corporeal.exchange.formats.robomimic import recognises
+from corporeal.exchange.mode import MODES
 from corporeal.exchange.movie.pictures import pictures_of
-from corporeal.exchange.plan import Plan
-from corporeal.exchange.training.mode import MODES
+from corporeal.exchange.opening import open_dataset
+from corporeal.exchange.options import ExportOptions
 
-WRITER = writer_of("robomimic")
+WRITER = table_writer("robomimic")
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +41,7 @@ def out(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_columns_come_back_with_values_names_units_and_capture_times(
     source: Path, out: Path
 ) -> None:
-    head, tables = tables_of(source)
+    context, tables = tables_of(source)
     dataset = open_dataset(out)
     assert dataset.format == "robomimic"
     assert dataset.episodes == (0, 1)
@@ -47,9 +53,9 @@ def test_columns_come_back_with_values_names_units_and_capture_times(
             signal = recording.signals[str(WRITER.label(key))]
             np.testing.assert_array_equal(signal[:], values)
             np.testing.assert_array_equal(signal.time_ns, table.time_ns)
-            assert signal.spec.components == head.layout.columns[key].names
-            assert signal.spec.path == head.layout.columns[key].streams[0].path
-            assert signal.spec.unit == head.layout.columns[key].streams[0].unit
+            assert signal.spec.components == context.layout.columns[key].names
+            assert signal.spec.path == context.layout.columns[key].streams[0].path
+            assert signal.spec.unit == context.layout.columns[key].streams[0].unit
 
 
 def test_pictures_come_back_to_the_last_bit(source: Path, out: Path) -> None:
@@ -113,29 +119,32 @@ def test_only_a_success_is_rewarded(tmp_path: Path, success: bool | None, reward
 
 
 def test_modes_come_back_with_what_their_numbers_mean(source: Path, tmp_path: Path) -> None:
-    plan = Plan(view="hierarchical")
-    _, tables = tables_of(source, plan)
-    signal = open_dataset(write_with(WRITER, source, tmp_path, plan)).open(0).signals["obs/mode"]
+    options = ExportOptions(view="hierarchical")
+    _, tables = tables_of(source, options)
+    signal = open_dataset(write_with(WRITER, source, tmp_path, options)).open(0).signals["obs/mode"]
     assert tables[0].mode is not None
     np.testing.assert_array_equal(np.asarray(signal[:])[:, 0], tables[0].mode)
     assert all(mode in (signal.spec.description or "") for mode in MODES)
 
 
 def test_a_state_of_several_streams_keeps_the_names_of_all(source: Path, tmp_path: Path) -> None:
-    plan = Plan(state=("joint_position", "joint_velocity"))
-    head, _ = tables_of(source, plan)
-    signals = open_dataset(write_with(WRITER, source, tmp_path, plan)).open(0).signals
+    options = ExportOptions(state=("joint_position", "joint_velocity"))
+    context, _ = tables_of(source, options)
+    signals = open_dataset(write_with(WRITER, source, tmp_path, options)).open(0).signals
     state = signals["obs/state"].spec
-    assert state.components == head.layout.columns["observation.state"].names
+    assert state.components == context.layout.columns["observation.state"].names
     assert state.unit == ("rad",) * 29 + ("rad/s",) * 29
 
 
 def test_two_streams_of_one_place_are_refused(source: Path, tmp_path: Path) -> None:
-    head, tables = tables_of(source)
-    columns = {**head.layout.columns, "observation.head_left_image": head.layout.columns["action"]}
-    table = replace(tables[0], layout=replace(head.layout, columns=columns))
+    context, tables = tables_of(source)
+    columns = {
+        **context.layout.columns,
+        "observation.head_left_image": context.layout.columns["action"],
+    }
+    table = replace(tables[0], layout=replace(context.layout, columns=columns))
     with pytest.raises(WriteError, match="would both be 'obs/head_left_image'"):
-        WRITER.piece(table, tmp_path, head)
+        WRITER.write(table, tmp_path, context)
 
 
 def test_a_note_that_makes_no_sense_is_an_error_that_says_what_to_do(

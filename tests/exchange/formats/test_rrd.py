@@ -10,13 +10,14 @@ from tests.exchange.small_sets import tables_of, write_episode, write_with
 
 from corporeal.episode.recording import ArraySignal
 from corporeal.errors import MissingExtraError
-from corporeal.exchange.format import formats, open_dataset
+from corporeal.exchange.format import formats
 from corporeal.exchange.formats import rrd
-from corporeal.exchange.plan import Plan
+from corporeal.exchange.opening import open_dataset
+from corporeal.exchange.options import ExportOptions
 from corporeal.exchange.posture import posture_of
-from corporeal.exchange.rerun_scene.depth_png import depth_png
-from corporeal.exchange.rerun_scene.plots import MAIN, plots_of
-from corporeal.exchange.rerun_scene.viewer import rerun
+from corporeal.exchange.rerun_scene.images import depth_png
+from corporeal.exchange.rerun_scene.panels import MAIN, plots_of
+from corporeal.exchange.rerun_scene.timeline import rerun
 from corporeal.schema import Stream
 
 
@@ -86,8 +87,8 @@ def test_every_stream_is_in_the_scene_with_both_clocks(tmp_path: Path) -> None:
     source = write_episode(tmp_path / "one.h5", seconds=0.6)
     recording = open_dataset(source).open(0)
     assert rrd.FORMAT.writer is not None
-    plan = Plan(exclude=("left_tactile",))
-    out = write_with(rrd.FORMAT.writer, source, tmp_path / "work", plan)
+    options = ExportOptions(exclude=("left_tactile",))
+    out = write_with(rrd.FORMAT.writer, source, tmp_path / "work", options)
     reader = chunk.RrdReader(out / "episode_000000.rrd")
     assert reader.blueprints()
     rows: dict[str, int] = {}

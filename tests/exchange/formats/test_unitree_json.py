@@ -16,8 +16,9 @@ from corporeal.episode.overview import verify
 from corporeal.episode.recording import Stills
 from corporeal.errors import EpisodeError
 from corporeal.exchange.episode_file import write_recording
-from corporeal.exchange.format import formats, open_dataset
+from corporeal.exchange.format import formats
 from corporeal.exchange.mapping import mapping_of, require_robot
+from corporeal.exchange.opening import open_dataset
 
 STEPS = 12
 _ARM = ("ShoulderPitch", "ShoulderRoll", "ShoulderYaw", "Elbow", "WristRoll", "WristPitch",
@@ -55,10 +56,10 @@ def step(folder: Path, number: int, **changes: Any) -> dict[str, Any]:
 def write(folder: Path, steps: list[dict[str, Any]], **info: Any) -> Path:
     """A data.json with these steps."""
     folder.mkdir(parents=True, exist_ok=True)
-    head = {"version": "1.0.0", "image": {"width": 64, "height": 48, "fps": 25},
+    context = {"version": "1.0.0", "image": {"width": 64, "height": 48, "fps": 25},
             "joint_names": NAMES, **info}  # fmt: skip
     text = {"goal": "pick up cube.", "desc": "a table", "steps": "step1: reach;"}
-    document = {"info": head, "text": text, "data": steps}
+    document = {"info": context, "text": text, "data": steps}
     (folder / "data.json").write_text(json.dumps(document, indent=4))
     return folder
 

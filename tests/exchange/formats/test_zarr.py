@@ -14,8 +14,8 @@ import zarr
 
 from corporeal.episode.recording import Stills
 from corporeal.errors import EpisodeError
-from corporeal.exchange.format import open_dataset
 from corporeal.exchange.formats.zarr import recognises
+from corporeal.exchange.opening import open_dataset
 
 ENDS = (3, 7, 12)
 
@@ -42,8 +42,8 @@ def write(path: Path, *, codec: Any = "default", dtype: str = "<f4") -> Path:
 
 
 def change(path: Path, **fields: Any) -> None:
-    head = json.loads((path / ".zarray").read_text())
-    (path / ".zarray").write_text(json.dumps({**head, **fields}))
+    context = json.loads((path / ".zarray").read_text())
+    (path / ".zarray").write_text(json.dumps({**context, **fields}))
 
 
 def zipped(path: Path, target: Path, prefix: str = "") -> Path:
@@ -201,7 +201,7 @@ def test_an_episode_too_long_to_be_one_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "x.zarr", codec=None)
     (path / "meta/episode_ends/0").write_bytes(np.array([3, 7, 1 << 40], "<i8").tobytes())
     for name in ("state", "action", "img", "keypoint"):
-        head = json.loads((path / "data" / name / ".zarray").read_text())
-        change(path / "data" / name, shape=[1 << 40, *head["shape"][1:]])
+        context = json.loads((path / "data" / name / ".zarray").read_text())
+        change(path / "data" / name, shape=[1 << 40, *context["shape"][1:]])
     with pytest.raises(EpisodeError, match="does not rise, or by more than"):
         open_dataset(path)

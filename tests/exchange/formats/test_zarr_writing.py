@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 import zarr
-from tests.exchange.small_sets import tables_of, write_episodes, write_with
+from tests.exchange.small_sets import table_writer, tables_of, write_episodes, write_with
 
 from corporeal.episode.recording import Stills
-from corporeal.exchange.format import open_dataset, writer_of
 from corporeal.exchange.movie.pictures import pictures_of
-from corporeal.exchange.plan import Plan
+from corporeal.exchange.opening import open_dataset
+from corporeal.exchange.options import ExportOptions
 from corporeal.exchange.zarr2 import writing as zarr_writing
 
-WRITER = writer_of("zarr")
+WRITER = table_writer("zarr")
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def out(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_column_and_picture_comes_back(source: Path, out: Path) -> None:
-    head, tables = tables_of(source)
+    context, tables = tables_of(source)
     dataset = open_dataset(out)
     assert dataset.format == "zarr"
     assert dataset.facts == {"rate_hz": 30.0, "rate_stated": True}
@@ -44,8 +44,8 @@ def test_every_column_and_picture_comes_back(source: Path, out: Path) -> None:
             signal = recording.signals[str(WRITER.label(key))]
             np.testing.assert_array_equal(signal[:], values)
             np.testing.assert_array_equal(signal.time_ns, table.time_ns)
-            assert signal.spec.components == head.layout.columns[key].names
-            assert signal.spec.unit == head.layout.columns[key].streams[0].unit
+            assert signal.spec.components == context.layout.columns[key].names
+            assert signal.spec.unit == context.layout.columns[key].streams[0].unit
         for key, camera in table.cameras.items():
             stills = recording.signals[str(WRITER.label(key))]
             assert isinstance(stills, Stills)
@@ -69,18 +69,18 @@ def test_chunks_that_end_within_an_episode_are_filled_from_the_next(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(zarr_writing, "_CHUNK_BYTES", 29 * 4 * 7)
-    out = write_with(WRITER, source, tmp_path, Plan(exclude=("head_left", "head_right")))
+    out = write_with(WRITER, source, tmp_path, ExportOptions(exclude=("head_left", "head_right")))
     root: Any = zarr.open_group(out / "replay.zarr", mode="r", zarr_format=2)
     assert root["data/action"].chunks == (7, 29)
-    _, tables = tables_of(source, Plan(exclude=("head_left", "head_right")))
+    _, tables = tables_of(source, ExportOptions(exclude=("head_left", "head_right")))
     for table in tables:
         got = open_dataset(out).open(table.number).signals["action"]
         np.testing.assert_array_equal(got[:], table.whole()["action"])
 
 
 def test_modes_are_a_column(source: Path, tmp_path: Path) -> None:
-    plan = Plan(view="hierarchical")
-    _, tables = tables_of(source, plan)
-    mode = open_dataset(write_with(WRITER, source, tmp_path, plan)).open(2).signals["mode"]
+    options = ExportOptions(view="hierarchical")
+    _, tables = tables_of(source, options)
+    mode = open_dataset(write_with(WRITER, source, tmp_path, options)).open(2).signals["mode"]
     assert tables[2].mode is not None
     np.testing.assert_array_equal(np.asarray(mode[:])[:, 0], tables[2].mode)

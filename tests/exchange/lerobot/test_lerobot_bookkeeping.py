@@ -27,7 +27,7 @@ from tests.exchange.lerobot_sets import (
 
 from corporeal.episode.defect import Defect
 from corporeal.episode.recording import Dataset
-from corporeal.exchange.format import open_dataset
+from corporeal.exchange.opening import open_dataset
 
 RECIPE = Recipe()
 FILMED = Recipe(camera=True)

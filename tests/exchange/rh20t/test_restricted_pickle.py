@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corporeal.errors import EpisodeError
-from corporeal.exchange.rh20t.restricted_pickle import read_pickled_npy
+from corporeal.exchange.restricted_pickle import read_pickled_npy
 
 TABLE = {
     "036422060215": [

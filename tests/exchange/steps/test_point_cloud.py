@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from corporeal.errors import EpisodeError
-from corporeal.exchange.steps.point_cloud import read_pcd
+from corporeal.exchange.formats.humanoid_everyday import read_pcd
 
 POINTS = np.array([[0.5, -1.0, 2.0], [3.25, 4.0, -5.5]], np.float32)
 

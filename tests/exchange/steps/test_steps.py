@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from corporeal.errors import EpisodeError
-from corporeal.exchange.json_values import json_values
+from corporeal.exchange.episode_file import json_values
 from corporeal.exchange.steps.steps import column, files_at, inside, side_by_side
-from corporeal.exchange.steps.torn_json import read_torn_json
+from corporeal.exchange.steps.truncated_json import read_torn_json
 
 
 def test_a_quantity_is_taken_from_the_steps_that_have_it() -> None:

@@ -18,9 +18,9 @@ from tests.exchange.small_sets import tables_of, write_episode, write_episodes
 
 from corporeal.errors import CorporealError, EpisodeError, MissingExtraError, UnknownNameError
 from corporeal.exchange.movie.pictures import pictures_of
-from corporeal.exchange.plan import Plan
-from corporeal.exchange.table import Table
-from corporeal.exchange.training.normalisation import fit
+from corporeal.exchange.normalisation import fit
+from corporeal.exchange.options import ExportOptions
+from corporeal.exchange.table import EpisodeTable
 from corporeal.exchange.training.torch_dataset import EpisodeDataset
 
 LEFT = "observation.images.head_left"
@@ -36,13 +36,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def tables(folder: Path) -> list[Table]:
+def tables(folder: Path) -> list[EpisodeTable]:
     return tables_of(folder)[1]
 
 
-def test_every_row_is_that_of_the_exported_table(folder: Path, tables: list[Table]) -> None:
+def test_every_row_is_that_of_the_exported_table(folder: Path, tables: list[EpisodeTable]) -> None:
     dataset = EpisodeDataset(folder, chunk=4, cameras=())
-    plain = tables_of(folder, Plan(exclude=tuple(_films(tables[0]))))[1]
+    plain = tables_of(folder, ExportOptions(exclude=tuple(_films(tables[0]))))[1]
     assert len(dataset) == sum(map(len, plain))
     index = 0
     for number, table in enumerate(plain):
@@ -61,11 +61,13 @@ def test_every_row_is_that_of_the_exported_table(folder: Path, tables: list[Tabl
             index += 1
 
 
-def _films(table: Table) -> list[str]:
+def _films(table: EpisodeTable) -> list[str]:
     return [camera.spec.stream.name for camera in table.cameras.values()]
 
 
-def test_pictures_are_those_of_the_table_in_any_order(folder: Path, tables: list[Table]) -> None:
+def test_pictures_are_those_of_the_table_in_any_order(
+    folder: Path, tables: list[EpisodeTable]
+) -> None:
     dataset = EpisodeDataset(folder, columns=["observation.state"])
     order = np.random.default_rng(0).permutation(len(dataset))[:40]
     shown = {
@@ -83,7 +85,7 @@ def test_pictures_are_those_of_the_table_in_any_order(folder: Path, tables: list
 
 
 def test_pictures_can_be_small_squares_and_bytes(folder: Path) -> None:
-    tables = tables_of(folder, Plan(image_size=32))[1]
+    tables = tables_of(folder, ExportOptions(image_size=32))[1]
     dataset = EpisodeDataset(folder, image_size=32, image_dtype="uint8")
     for row, picture in zip(range(8), pictures_of(tables[0].cameras[LEFT]), strict=False):
         got = dataset.sample(row)[LEFT]
@@ -115,7 +117,9 @@ def test_cameras_columns_state_and_action_can_be_chosen(folder: Path) -> None:
     assert dataset.joint_order["action"]["index"] == list(range(29))
 
 
-def test_values_are_normalised_as_the_document_says(folder: Path, tables: list[Table]) -> None:
+def test_values_are_normalised_as_the_document_says(
+    folder: Path, tables: list[EpisodeTable]
+) -> None:
     dataset = EpisodeDataset(folder, normalisation="quantiles")
     expected = fit([table.recording for table in tables], dataset.layout, "quantiles", None)
     assert dataset.normalisation == expected
@@ -308,8 +312,8 @@ def test_the_guide_shows_what_torch_can_do(folder: Path, tmp_path: Path) -> None
     (tmp_path / "out" / "demo").symlink_to(folder)
     scores = [{"id": entry.id, "total": 0.5} for entry in EpisodeDataset(folder).episodes]
     (tmp_path / "scores.json").write_text(json.dumps({"episodes": scores}))
-    head = "from corporeal.exchange.training.torch_dataset import EpisodeDataset\n"
+    context = "from corporeal.exchange.training.torch_dataset import EpisodeDataset\n"
     tail = "assert len(next(iter(DataLoader(dataset, 4, sampler=dataset.sampler())))['task']) == 4"
-    done = subprocess.run([_torch_python(), "-c", head + "".join(blocks) + tail], cwd=tmp_path,
+    done = subprocess.run([_torch_python(), "-c", context + "".join(blocks) + tail], cwd=tmp_path,
                           capture_output=True, text=True, timeout=300, env=ONE_THREAD)  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -15,7 +15,7 @@ from corporeal.episode import Episode
 from corporeal.episode.overview import verify
 from corporeal.episode.recording import recording_of
 from corporeal.errors import CorporealError
-from corporeal.exchange.opening import open_all
+from corporeal.exchange.opening import open_dataset
 from corporeal.protocol import Protocol
 from corporeal.quality.inspection import EpisodeReport, Request, inspect
 from corporeal.quality.policy import Policy
@@ -116,7 +116,7 @@ def _judge_together(
         on_episode(paths[report.index])
 
     report = inspect(
-        partial(open_all, paths),
+        partial(open_dataset, paths),
         Request(terms.policy, protocol=protocol, pictures=terms.pictures),
         on=terms.on,
         jobs=terms.jobs,

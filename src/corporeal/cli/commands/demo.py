@@ -25,7 +25,7 @@ from corporeal.errors import EpisodeError
 if TYPE_CHECKING:
     from corporeal.capture.health import Health
     from corporeal.catalog.workspace import Workspace
-    from corporeal.exchange.conversion import Exported
+    from corporeal.exchange.conversion import ExportResult
     from corporeal.exchange.proof import Proof
     from corporeal.quality.inspection import Report
 
@@ -80,7 +80,7 @@ def demo(
     if reference is None:
         screen.print("no episode was accepted, so nothing is released\n")
     lines = [each for exported, _ in released
-             for each in training_lines(exported.out, exported.order.format)]  # fmt: skip
+             for each in training_lines(exported.out, exported.job.format)]  # fmt: skip
     if released:
         dataset = released[0][0].out
         lines.append(f"corporeal lineage {dataset} --episode 0 --row 60 --workspace {out}")
@@ -134,12 +134,12 @@ def _label(workspace: Workspace) -> None:
     label(workspace, files, by=Actor("demo", "lead"))
 
 
-def _export(reference: str, out: Path) -> list[tuple[Exported, Proof | None]]:
+def _export(reference: str, out: Path) -> list[tuple[ExportResult, Proof | None]]:
     """The release as a dataset to train on, and as recordings to look at."""
     from functools import partial
     from importlib.util import find_spec
 
-    from corporeal.exchange.plan import Plan
+    from corporeal.exchange.options import ExportOptions
     from corporeal.release.reading import open_release
 
     wanted = {"lerobot": "dataset", "rrd": "rerun"}
@@ -147,7 +147,9 @@ def _export(reference: str, out: Path) -> list[tuple[Exported, Proof | None]]:
         stderr().print("without Rerun recordings: pip install 'corporeal[viz]'", style="yellow")
         del wanted["rrd"]
     opener = partial(open_release, out.resolve(), reference)
-    return [run(opener, _free(out / folder), name, Plan()) for name, folder in wanted.items()]
+    return [
+        run(opener, _free(out / folder), name, ExportOptions()) for name, folder in wanted.items()
+    ]
 
 
 def _free(folder: Path) -> Path:
@@ -165,7 +167,7 @@ def _judge(paths: list[Path], out: Path) -> Report:
     from functools import partial
 
     from corporeal.episode.overview import verify
-    from corporeal.exchange.opening import open_all
+    from corporeal.exchange.opening import open_dataset
     from corporeal.quality.inspection import Request, inspect
     from corporeal.quality.policy import default_policy
     from corporeal.quality.reports import html
@@ -176,7 +178,7 @@ def _judge(paths: list[Path], out: Path) -> Report:
         if damage:
             raise EpisodeError(f"{path}: {damage[0].path} {damage[0].message}.")
     with stderr().status("checking"):
-        report = inspect(partial(open_all, paths), Request(default_policy(), exhibits=True))
+        report = inspect(partial(open_dataset, paths), Request(default_policy(), exhibits=True))
     sort_into(report, out / "sorted")
     (out / "report.html").write_text(html.render(report, title="Corporeal demo"), "utf-8")
     return report

@@ -72,40 +72,31 @@ def export(
     """
     from corporeal.cli.opening import opener_of, with_recipe
     from corporeal.exchange.format import writer_of
-    from corporeal.exchange.plan import Normalise, Plan, View
+    from corporeal.exchange.options import ExportOptions, Normalise, TableView
     from corporeal.exchange.training.weights import read_weights
 
-    plan = Plan(
+    options = ExportOptions(
         rate_hz=rate,
-        view=cast(View, view),
+        view=cast(TableView, view),
         normalise=cast(Normalise, normalise),
         image_size=image_size,
         state=tuple(state or ()),
         include=tuple(include or ()),
         exclude=tuple(exclude or ()),
         sides=sides,
+        episodes=tuple(numbers_of(episodes)) if episodes is not None else None,
+        weights=read_weights(weights) if weights is not None else None,
+        on=on,
+        jobs=jobs,
     )
     writer_of(format_name)
-    chosen = numbers_of(episodes) if episodes is not None else None
-    by_id = read_weights(weights) if weights is not None else None
     with ExitStack() as stack:
         opener = with_recipe(
             opener_of(paths, robot, stack, workspace=workspace, splits=split or ()), recipe
         )
         if smoke:
-            smoke_first(opener, plan, python=python)
-        exported, proof = run(
-            opener,
-            out,
-            format_name,
-            plan,
-            verify=verify,
-            python=python,
-            on=on,
-            jobs=jobs,
-            episodes=chosen,
-            weights=by_id,
-        )
+            smoke_first(opener, options, python=python)
+        exported, proof = run(opener, out, format_name, options, verify=verify, python=python)
     report(exported, proof, as_json=as_json, after=training_lines(out, format_name))
 
 

@@ -39,7 +39,7 @@ def import_(
     """
     from corporeal.cli.opening import opener_of, with_recipe
     from corporeal.exchange.mapping import require_robot
-    from corporeal.exchange.plan import Plan
+    from corporeal.exchange.options import ExportOptions
 
     with ExitStack() as stack:
         named = None if robot == NO_ROBOT else robot
@@ -47,10 +47,9 @@ def import_(
         mapping = require_robot(opener(), robot_given=robot is not None)
         if not as_json:
             _show(mapping)
-        chosen = numbers_of(episodes) if episodes is not None else None
-        exported, proof = run(
-            opener, out, "episodes", Plan(), verify=verify, jobs=jobs, episodes=chosen
-        )
+        chosen = tuple(numbers_of(episodes)) if episodes is not None else None
+        options = ExportOptions(episodes=chosen, jobs=jobs)
+        exported, proof = run(opener, out, "episodes", options, verify=verify)
     report(exported, proof, as_json=as_json, after=(f"corporeal check {out}",))
 
 

@@ -31,9 +31,9 @@ def smoke_train(
     Example: [bold]corporeal smoke-train dataset --steps 20[/bold]
     """
     from corporeal.cli.opening import opener_of
-    from corporeal.exchange.plan import Plan
-    from corporeal.exchange.smoke_training import POLICIES
-    from corporeal.exchange.smoke_training import smoke_train as train
+    from corporeal.exchange.options import ExportOptions
+    from corporeal.exchange.training.smoke_training import POLICIES
+    from corporeal.exchange.training.smoke_training import smoke_train as train
 
     chosen = tuple(policy) if policy else POLICIES
     with ExitStack() as stack:
@@ -44,8 +44,8 @@ def smoke_train(
                 report = train(paths[0], policies=chosen, steps=steps, episodes=numbers,
                                python=python)  # fmt: skip
         else:
-            plan = Plan(sides=False)
-            report = smoke_on(opener, plan, steps=steps, policies=chosen, python=python)
+            options = ExportOptions(sides=False)
+            report = smoke_on(opener, options, steps=steps, policies=chosen, python=python)
     if as_json:
         print_json(report.to_json())
     else:

@@ -31,7 +31,7 @@ def split(
 
     Example: [bold]corporeal split dataset --parts train=0.8,validation=0.2 --out parts[/bold]
     """
-    from corporeal.exchange.drawing import draw, shares_of
+    from corporeal.exchange.random_split import draw, shares_of
 
     drawn = draw(numbers_in(path), shares_of(parts), seed=seed)
     if out.exists():

@@ -35,7 +35,7 @@ from corporeal.exchange.beside.names import (
     side_name,
 )
 from corporeal.exchange.json_text import read_json
-from corporeal.exchange.training.normalisation import Normalisation
+from corporeal.exchange.normalisation import Normalisation
 from corporeal.schema import Part, Stream
 
 

@@ -33,13 +33,13 @@ from corporeal.exchange.beside.names import (
     side_name,
 )
 from corporeal.exchange.episode_file import write_recording
-from corporeal.exchange.format import Head, Piece, Writer
-from corporeal.exchange.layout import Layout
-from corporeal.exchange.placing import place_file
-from corporeal.exchange.table import Table
-from corporeal.exchange.training.joint_order import joint_order
-from corporeal.exchange.training.mode import MODES
-from corporeal.exchange.training.normalisation import Normalisation
+from corporeal.exchange.format import ExportContext, TableWriter, WrittenEpisode
+from corporeal.exchange.joint_order import joint_order
+from corporeal.exchange.layout import TableLayout
+from corporeal.exchange.mode import MODES
+from corporeal.exchange.normalisation import Normalisation
+from corporeal.exchange.table import EpisodeTable
+from corporeal.files import link_or_copy
 from corporeal.schema import Stream
 
 _README = """\
@@ -60,7 +60,7 @@ This folder was written by Corporeal. Programs that read the dataset do not need
 """
 
 
-def held(layout: Layout, writer: Writer) -> frozenset[str]:
+def held(layout: TableLayout, writer: TableWriter) -> frozenset[str]:
     """The streams that a format has a column of their own for, digit by digit."""
     rounds = "precision" in writer.loses
     return frozenset(
@@ -72,7 +72,7 @@ def held(layout: Layout, writer: Writer) -> frozenset[str]:
     )
 
 
-def write_side(table: Table, path: Path, *, held: Collection[str]) -> bool:
+def write_side(table: EpisodeTable, path: Path, *, held: Collection[str]) -> bool:
     """Write what the rows do not hold as it was recorded; False when there is nothing.
 
     `held` are the streams for which the format has a place. Cameras that no row shows are copied;
@@ -80,7 +80,7 @@ def write_side(table: Table, path: Path, *, held: Collection[str]) -> bool:
     """
     recording = table.recording
     if recording.side is not None:
-        place_file(recording.side, path)
+        link_or_copy(recording.side, path)
         return True
     in_rows = {camera.spec.stream.path for camera in table.cameras.values()}
     kept: dict[str, Signal] = {
@@ -98,7 +98,7 @@ def write_side(table: Table, path: Path, *, held: Collection[str]) -> bool:
     return True
 
 
-def _is_held(signal: Signal, table: Table, held: Collection[str]) -> bool:
+def _is_held(signal: Signal, table: EpisodeTable, held: Collection[str]) -> bool:
     """Whether the rows are this signal, sample by sample."""
     return (
         signal.spec.path in held
@@ -107,7 +107,7 @@ def _is_held(signal: Signal, table: Table, held: Collection[str]) -> bool:
     )
 
 
-def _marks(table: Table) -> list[ArraySignal]:
+def _marks(table: EpisodeTable) -> list[ArraySignal]:
     """The number of each row on its capture time, and the capture time of the pictures it shows."""
 
     def mark(name: str, values: NDArray[np.int64]) -> ArraySignal:
@@ -123,50 +123,49 @@ def _marks(table: Table) -> list[ArraySignal]:
 
 
 def write_companion(
-    pieces: Sequence[Piece],
+    episodes: Sequence[WrittenEpisode],
     out: Path,
-    head: Head,
+    context: ExportContext,
     normalisation: Normalisation | None,
-    weights: Mapping[str, float],
     label: Callable[[str], str | None],
 ) -> None:
-    """Write the folder; the side files are moved out of the pieces."""
+    """Write the folder; the side files are moved out of the episodes."""
     folder = out / FOLDER
     folder.mkdir()
     (folder / "README.md").write_text(_README, "utf-8")
-    _write_json(folder / VIEW, _view(head, label))
-    lines = [json.dumps(dict(piece.facts), ensure_ascii=False) for piece in pieces]
+    _write_json(folder / VIEW, _view(context, label))
+    lines = [json.dumps(episode.to_json(), ensure_ascii=False) for episode in episodes]
     (folder / EPISODES).write_text("\n".join(lines) + "\n", "utf-8")
-    if head.robot is not None:
-        (folder / ROBOT).write_text(head.robot.canonical() + "\n", "utf-8")
-        _write_json(folder / JOINT_ORDER, joint_order(head.layout, head.robot))
+    if context.robot is not None:
+        (folder / ROBOT).write_text(context.robot.canonical() + "\n", "utf-8")
+        _write_json(folder / JOINT_ORDER, joint_order(context.layout, context.robot))
     if normalisation is not None:
         (folder / NORMALISATION).write_text(normalisation.canonical() + "\n", "utf-8")
-    if weights:
-        ours = {str(piece.facts["id"]): _weight(piece, weights) for piece in pieces}
-        listed = [ours[str(piece.facts["id"])] for piece in pieces]
+    if weights := context.options.weights:
+        ours = {episode.id: _weight(episode, weights) for episode in episodes}
+        listed = [ours[episode.id] for episode in episodes]
         _write_json(folder / WEIGHTS, {"episodes": listed, "by_id": ours})
-    for piece in pieces:
-        if piece.facts.get("side"):
-            target = folder / side_name(int(piece.facts["number"]))
+    for episode in episodes:
+        if episode.side:
+            target = folder / side_name(episode.number)
             target.parent.mkdir(exist_ok=True)
-            place_file(piece.folder.parent / "side.h5", target)
+            link_or_copy(episode.folder.parent / "side.h5", target)
 
 
-def _weight(piece: Piece, weights: Mapping[str, float]) -> float:
+def _weight(episode: WrittenEpisode, weights: Mapping[str, float]) -> float:
     """What the scores give; nothing for a failed demonstration, and 1 for one without a score."""
-    failed = piece.facts.get("success") is False
-    return 0.0 if failed else weights.get(str(piece.facts["id"]), 1.0)
+    failed = episode.success is False
+    return 0.0 if failed else weights.get(episode.id, 1.0)
 
 
-def _view(head: Head, label: Callable[[str], str | None]) -> dict[str, Any]:
-    layout = head.layout
+def _view(context: ExportContext, label: Callable[[str], str | None]) -> dict[str, Any]:
+    layout = context.layout
     return {
         "written_by": f"corporeal {__version__}",
         "version": 1,
-        "plan": head.plan.to_json(),
+        "plan": context.options.to_json(),
         "rate_hz": layout.rate_hz,
-        "robot": head.robot.name if head.robot is not None else None,
+        "robot": context.robot.name if context.robot is not None else None,
         "columns": {
             key: {
                 "label": label(key),

@@ -14,7 +14,13 @@ import numpy as np
 from corporeal.embodiment import Embodiment, open_robot
 from corporeal.episode.recording import ArraySignal, Dataset, Recording
 from corporeal.errors import CorporealError, EpisodeError, WriteError
-from corporeal.exchange.format import Consumer, Format, Head, Piece, Writer
+from corporeal.exchange.format import (
+    Consumer,
+    ExportContext,
+    Format,
+    TableWriter,
+    WrittenEpisode,
+)
 from corporeal.exchange.hdf5.file import (
     datasets,
     in_order,
@@ -41,13 +47,13 @@ from corporeal.exchange.note import (
     note_of,
     read_note,
 )
-from corporeal.exchange.placing import place_file
-from corporeal.exchange.table import Table
+from corporeal.exchange.table import EpisodeTable
+from corporeal.files import link_or_copy
 
 RATE_HZ = 50.0
 SUFFIXES = (".hdf5", ".h5")
 _JOINTED = ("observations/qpos", "observations/qvel", "observations/effort", "action")
-_PIECE = "episode.hdf5"
+_FILE = "episode.hdf5"
 _BASE = "base_action"
 """What Mobile ALOHA tells its wheels."""
 _LABELS = {
@@ -143,7 +149,7 @@ def label(key: str) -> str | None:
     return f"observations/{name}" if group == "observation" else f"{group}_{name}"
 
 
-def write_piece(table: Table, folder: Path, head: Head) -> Mapping[str, Any]:
+def write_episode(table: EpisodeTable, folder: Path, context: ExportContext) -> Mapping[str, Any]:
     """One episode. Pictures are stored as they are, so `compress` is False."""
     columns = table.layout.columns
     absent = [key for key in (STATE, ACTION) if key not in columns]
@@ -154,7 +160,7 @@ def write_piece(table: Table, folder: Path, head: Head) -> Mapping[str, Any]:
         )
     check_labels(table.layout, label, (TIMES, NAME))
     facts = episode_facts(table)
-    with h5py.File(folder / _PIECE, "w") as file:
+    with h5py.File(folder / _FILE, "w") as file:
         file.attrs["sim"] = _is_simulated(table)
         file.attrs["compress"] = False
         if 0 < len(table.text) <= MAX_LANGUAGE:
@@ -166,17 +172,17 @@ def write_piece(table: Table, folder: Path, head: Head) -> Mapping[str, Any]:
             shape = file["observations/qpos"].shape
             unknown = file.create_dataset("observations/qvel", shape, np.float32, fillvalue=np.nan)
             unknown.attrs[MEASURED] = False
-        write_note(file, note_of(head, [facts], label))
+        write_note(file, note_of(context, [facts], label))
     return facts
 
 
-def assemble(pieces: Sequence[Piece], out: Path, _: Head) -> None:
+def assemble(episodes: Sequence[WrittenEpisode], out: Path, _: ExportContext) -> None:
     """The files under the names that loaders count through: episode_0.hdf5 and so on."""
-    for piece in pieces:
-        place_file(piece.folder / _PIECE, out / f"episode_{int(piece.facts['number'])}.hdf5")
+    for episode in episodes:
+        link_or_copy(episode.folder / _FILE, out / f"episode_{episode.number}.hdf5")
 
 
-def _is_simulated(table: Table) -> bool:
+def _is_simulated(table: EpisodeTable) -> bool:
     said = table.recording.metadata
     return said.get("sim") is True or str(said.get("environment", "")).startswith("simulated")
 
@@ -198,8 +204,8 @@ def _is_episode(path: Path) -> bool:
         return False
 
 
-WRITER = Writer(
-    write_piece,
+WRITER = TableWriter(
+    write_episode,
     assemble,
     loses=("rates",),
     label=label,

@@ -16,16 +16,20 @@ from corporeal.episode.file import Storage, layout
 from corporeal.episode.recording import Dataset, Recording, recording_of
 from corporeal.errors import EpisodeError, WriteError
 from corporeal.exchange.episode_file import write_recording
-from corporeal.exchange.format import Format, Head, Piece, Writer, formats
+from corporeal.exchange.format import (
+    Format,
+    RecordingWriter,
+    WrittenEpisode,
+    formats,
+)
 from corporeal.exchange.hdf5.file import is_hdf5, root_attribute
 from corporeal.exchange.label_columns import lanes_among
-from corporeal.exchange.placing import place_file
-from corporeal.exchange.plan import Plan
-from corporeal.exchange.table import Table
+from corporeal.exchange.options import ExportOptions
+from corporeal.files import link_or_copy
 
 SUFFIX = ".h5"
 MAX_OPEN = 64
-_PIECE = "episode.h5"
+_FILE = "episode.h5"
 # A dataset's folder is at most so far above the file that holds an episode of it.
 _LEVELS = 4
 
@@ -92,15 +96,14 @@ def _is_ours(path: Path) -> bool:
     return bool(root_attribute(path, "format") == layout.FORMAT)
 
 
-def write(table: Table, folder: Path, head: Head) -> Mapping[str, Any]:
-    """One episode file of the recording itself: every stream that the plan does not leave out."""
-    refuse_rows(head.plan)
-    recording = table.recording
+def write(recording: Recording, _: int, folder: Path, options: ExportOptions) -> Mapping[str, Any]:
+    """One episode file of the recording itself: every stream that is not left out."""
+    refuse_rows(options)
     kept = write_recording(
         recording,
-        folder / _PIECE,
+        folder / _FILE,
         source_format=_format_of(recording.source),
-        exclude=head.plan.exclude,
+        exclude=options.exclude,
     )
     return {
         "episode": kept.id,
@@ -109,21 +112,21 @@ def write(table: Table, folder: Path, head: Head) -> Mapping[str, Any]:
     }
 
 
-def assemble(pieces: Sequence[Piece], out: Path, _: Head) -> None:
+def assemble(episodes: Sequence[WrittenEpisode], out: Path) -> None:
     """Give the files names in the order of the episodes: e0000.h5, e0001.h5, ..."""
-    digits = max(4, len(str(len(pieces) - 1)))
-    for piece in pieces:
-        source, target = piece.folder / _PIECE, out / f"e{piece.facts['number']:0{digits}d}{SUFFIX}"
-        place_file(source, target)
+    digits = max(4, len(str(len(episodes) - 1)))
+    for episode in episodes:
+        source, target = episode.folder / _FILE, out / f"e{episode.number:0{digits}d}{SUFFIX}"
+        link_or_copy(source, target)
 
 
-def refuse_rows(plan: Plan) -> None:
-    """Raise WriteError for a plan that asks for rows: an episode keeps what was recorded."""
+def refuse_rows(options: ExportOptions) -> None:
+    """Raise WriteError for options that ask for rows: an episode keeps what was recorded."""
     asked = {
-        "--rate": plan.rate_hz is not None,
-        "--normalise": plan.normalise != "none",
-        "--image-size": plan.image_size is not None,
-        "--view": plan.view != "flat",
+        "--rate": options.rate_hz is not None,
+        "--normalise": options.normalise != "none",
+        "--image-size": options.image_size is not None,
+        "--view": options.view != "flat",
     }
     for option in (name for name, given in asked.items() if given):
         raise WriteError(
@@ -147,5 +150,5 @@ FORMAT = Format(
     read=read,
     recognises=recognises,
     title="episode files of Corporeal",
-    writer=Writer(piece=write, assemble=assemble, many_rates=True),
+    writer=RecordingWriter(write=write, assemble=assemble),
 )

@@ -6,18 +6,16 @@ from pathlib import Path
 
 from corporeal.embodiment import Embodiment
 from corporeal.episode.recording import Dataset
-from corporeal.exchange.format import Consumer, Format, Writer
+from corporeal.exchange.format import Consumer, Format, TableWriter
 from corporeal.exchange.lerobot.assembly_v3 import assemble_v3
 from corporeal.exchange.lerobot.bookkeeping import complaints
 from corporeal.exchange.lerobot.files import Files
 from corporeal.exchange.lerobot.footage import Cameras
-from corporeal.exchange.lerobot.info import read_info
+from corporeal.exchange.lerobot.info import find_robot, read_info, read_modality
 from corporeal.exchange.lerobot.labels import lane_columns
-from corporeal.exchange.lerobot.listing import read_listing
+from corporeal.exchange.lerobot.listing import read_listing, read_statistics
 from corporeal.exchange.lerobot.reader import Reader
-from corporeal.exchange.lerobot.robot import find_robot, read_modality
-from corporeal.exchange.lerobot.statistics import read_statistics
-from corporeal.exchange.lerobot.writing import LOSES, write_piece
+from corporeal.exchange.lerobot.writing import LOSES, write_episode
 
 
 def recognises(path: Path) -> bool:
@@ -59,8 +57,8 @@ FORMAT = Format(
     read=read,
     recognises=recognises,
     title="LeRobot v2.0 to v3.0",
-    writer=Writer(
-        piece=write_piece,
+    writer=TableWriter(
+        write=write_episode,
         assemble=assemble_v3,
         loses=LOSES,
         consumer=Consumer("lerobot", "lerobot", "pip install lerobot"),

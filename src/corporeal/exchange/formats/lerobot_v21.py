@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from corporeal.exchange.format import Consumer, Format, Writer
+from corporeal.exchange.format import Consumer, Format, TableWriter
 from corporeal.exchange.lerobot.assembly_v21 import assemble_v21
-from corporeal.exchange.lerobot.writing import LOSES, write_piece
+from corporeal.exchange.lerobot.writing import LOSES, write_episode
 
 FORMAT = Format(
     title="LeRobot v2.1",
-    writer=Writer(
-        piece=write_piece,
+    writer=TableWriter(
+        write=write_episode,
         assemble=assemble_v21,
         loses=LOSES,
         consumer=Consumer("lerobot", "lerobot", "pip install lerobot==0.3.3"),

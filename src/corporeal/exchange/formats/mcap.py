@@ -11,32 +11,37 @@ from corporeal.embodiment import Embodiment
 from corporeal.episode.label_track import FIELD, labels_in
 from corporeal.episode.recording import Dataset, Recording
 from corporeal.errors import CorporealError, EpisodeError
-from corporeal.exchange.format import Consumer, Format, Head, Piece, Writer
+from corporeal.exchange.format import (
+    Consumer,
+    Format,
+    RecordingWriter,
+    WrittenEpisode,
+)
 from corporeal.exchange.label_columns import lanes_among
 from corporeal.exchange.mcap_messages.description import RECORD, Description, stream_of
 from corporeal.exchange.mcap_messages.episode_log import write_log
 from corporeal.exchange.mcap_messages.log_reader import open_log
 from corporeal.exchange.mcap_messages.logged_signal import signal_of
-from corporeal.exchange.placing import place_file
-from corporeal.exchange.table import Table
+from corporeal.exchange.options import ExportOptions
+from corporeal.exchange.table import instructions_of
+from corporeal.files import link_or_copy
 
 SUFFIX = ".mcap"
 _FILE = f"episode{SUFFIX}"
 _MAX_DOCUMENTS = 64
 
 
-def piece(table: Table, folder: Path, head: Head) -> Mapping[str, Any]:
-    """Write the recording that the table was made of, whatever rate the rows have."""
-    counts = write_log(
-        table.recording, folder / _FILE, instruction=table.text, exclude=head.plan.exclude
-    )
+def write(recording: Recording, _: int, folder: Path, options: ExportOptions) -> Mapping[str, Any]:
+    """Write one log."""
+    texts = instructions_of(recording)
+    counts = write_log(recording, folder / _FILE, instruction=texts[0], exclude=options.exclude)
     return {"messages": counts}
 
 
-def assemble(pieces: Sequence[Piece], out: Path, _: Head) -> None:
+def assemble(episodes: Sequence[WrittenEpisode], out: Path) -> None:
     """One file for each episode, under its number."""
-    for number, each in enumerate(pieces):
-        place_file(each.folder / _FILE, out / f"episode_{number:06d}{SUFFIX}")
+    for number, each in enumerate(episodes):
+        link_or_copy(each.folder / _FILE, out / f"episode_{number:06d}{SUFFIX}")
 
 
 def recognises(path: Path) -> bool:
@@ -128,11 +133,9 @@ FORMAT = Format(
     title="MCAP logs of Corporeal (Foxglove, ROS 2)",
     recognises=recognises,
     read=read,
-    writer=Writer(
-        piece=piece,
+    writer=RecordingWriter(
+        write=write,
         assemble=assemble,
-        label=lambda _: None,
         consumer=Consumer(script="mcap", module="mcap", install="pip install mcap rosbags"),
-        many_rates=True,
     ),
 )

@@ -6,14 +6,13 @@ from pathlib import Path
 
 from corporeal.embodiment import Embodiment
 from corporeal.episode.recording import Dataset
-from corporeal.exchange.format import Consumer, Format, Writer
-from corporeal.exchange.rlds.features import read_features
+from corporeal.exchange.format import Consumer, Format, TableWriter
+from corporeal.exchange.rlds.features import label, read_features
 from corporeal.exchange.rlds.known_sets import RATE_HZ, known_set
 from corporeal.exchange.rlds.listing import home_of, homes, read_info, shards, split_defects
 from corporeal.exchange.rlds.meaning import read_meaning
-from corporeal.exchange.rlds.names import label
 from corporeal.exchange.rlds.reader import Reader
-from corporeal.exchange.rlds.writer import assemble, write_piece
+from corporeal.exchange.rlds.writer import assemble, write_episode
 from corporeal.exchange.tfrecord.record import records
 
 
@@ -56,8 +55,8 @@ FORMAT = Format(
     title="RLDS TFRecord",
     recognises=recognises,
     read=read,
-    writer=Writer(
-        piece=write_piece,
+    writer=TableWriter(
+        write=write_episode,
         assemble=assemble,
         loses=("rates", "precision", "pictures"),
         label=label,

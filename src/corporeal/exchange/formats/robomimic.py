@@ -16,7 +16,7 @@ from corporeal.embodiment import Embodiment
 from corporeal.episode.defect import INDEX_WRONG, Defect
 from corporeal.episode.recording import Dataset, Recording
 from corporeal.errors import CorporealError, EpisodeError
-from corporeal.exchange.format import Consumer, Format, Head, Piece, Writer
+from corporeal.exchange.format import Consumer, ExportContext, Format, TableWriter, WrittenEpisode
 from corporeal.exchange.hdf5.file import (
     datasets,
     in_order,
@@ -40,11 +40,11 @@ from corporeal.exchange.note import (
     note_of,
     read_note,
 )
-from corporeal.exchange.table import Table
+from corporeal.exchange.table import EpisodeTable
 
 FILE = "dataset.hdf5"
 RATE_HZ = 20.0
-_PIECE, _DEMO = "demo.hdf5", "demo"
+_FILE, _DEMO = "demo.hdf5", "demo"
 # The simulator's own state and the marks of a step are not measurements of the robot.
 _LEFT_OUT = ("states", "rewards", "dones", "next_obs/", "initial_state", "interventions", TIMES,
              "labels/")  # fmt: skip
@@ -69,11 +69,11 @@ def read(path: Path, *, robot: Embodiment | None = None) -> Dataset:
     path = _file(path)
     with open_hdf5(path) as file:
         names = _demonstrations(file)
-        head = members(file)["data"]
+        attributes = members(file)["data"]
         facts = {
             name: value
             for name in ("env", "env_args", "date", "repository_version")
-            if (value := text_attribute(head, name)) is not None
+            if (value := text_attribute(attributes, name)) is not None
         }
         note = read_note(json_dataset(file, NAME), str(path))
     numbers = [last_number(name) for name in names]
@@ -156,10 +156,10 @@ def label(key: str) -> str | None:
     return f"obs/{name}" if group == "observation" else f"{group}_{name}"
 
 
-def write_piece(table: Table, folder: Path, _: Head) -> Mapping[str, Any]:
+def write_episode(table: EpisodeTable, folder: Path, _: ExportContext) -> Mapping[str, Any]:
     """One demonstration in a file of its own; a success is a reward of 1 at the end."""
     check_labels(table.layout, label, ("rewards", "dones", "states", "next_obs", TIMES))
-    with h5py.File(folder / _PIECE, "w") as file:
+    with h5py.File(folder / _FILE, "w") as file:
         demo = file.create_group(_DEMO)
         demo.attrs["num_samples"] = len(table)
         if 0 < len(table.text) <= MAX_LANGUAGE:
@@ -172,27 +172,27 @@ def write_piece(table: Table, folder: Path, _: Head) -> Mapping[str, Any]:
     return episode_facts(table)
 
 
-def assemble(pieces: Sequence[Piece], out: Path, head: Head) -> None:
+def assemble(episodes: Sequence[WrittenEpisode], out: Path, context: ExportContext) -> None:
     """All demonstrations in one file; every tenth is for validation, or the last of fewer."""
-    names = [f"demo_{int(piece.facts['number'])}" for piece in pieces]
+    names = [f"demo_{episode.number}" for episode in episodes]
     with h5py.File(out / FILE, "w") as file:
         data = file.create_group("data")
-        for name, piece in zip(names, pieces, strict=True):
-            with h5py.File(piece.folder / _PIECE, "r") as source:
+        for name, episode in zip(names, episodes, strict=True):
+            with h5py.File(episode.folder / _FILE, "r") as source:
                 source.copy(_DEMO, data, name=name)
-        data.attrs["total"] = sum(int(piece.facts["length"]) for piece in pieces)
-        data.attrs["env_args"] = json.dumps(_environment(head))
+        data.attrs["total"] = sum(episode.rows for episode in episodes)
+        data.attrs["env_args"] = json.dumps(_environment(context))
         valid = names[9::10] or names[1:][-1:]
         kind = f"S{max(map(len, names))}"
         file["mask/train"] = np.array([name for name in names if name not in valid], kind)
         file["mask/valid"] = np.array(valid, kind)
-        write_note(file, note_of(head, [piece.facts for piece in pieces], label))
+        write_note(file, note_of(context, [episode.to_json() for episode in episodes], label))
 
 
-def _environment(head: Head) -> dict[str, Any]:
-    robots = [head.robot.name] if head.robot is not None else []
-    kwargs = {"control_freq": head.layout.rate_hz, "robots": robots}
-    return {"env_name": head.name, "type": _GYM, "env_kwargs": kwargs}
+def _environment(context: ExportContext) -> dict[str, Any]:
+    robots = [context.robot.name] if context.robot is not None else []
+    kwargs = {"control_freq": context.layout.rate_hz, "robots": robots}
+    return {"env_name": context.name, "type": _GYM, "env_kwargs": kwargs}
 
 
 def _file(path: Path) -> Path:
@@ -263,8 +263,8 @@ def _task(facts: dict[str, str]) -> str | None:
     return str(name) if name else None
 
 
-WRITER = Writer(
-    write_piece,
+WRITER = TableWriter(
+    write_episode,
     assemble,
     loses=("rates",),
     label=label,

@@ -37,7 +37,7 @@ from corporeal.exchange.steps.steps import (
     stills,
     value_at,
 )
-from corporeal.exchange.steps.torn_json import read_torn_json
+from corporeal.exchange.steps.truncated_json import read_torn_json
 from corporeal.schema import Stream, roles
 
 RATE_HZ = 30.0

@@ -28,7 +28,7 @@ from corporeal.exchange.foreign_stream import (
     picture_stream,
     storable,
 )
-from corporeal.exchange.format import Consumer, Format, Writer
+from corporeal.exchange.format import Consumer, Format, TableWriter
 from corporeal.exchange.label_columns import lane_key
 from corporeal.exchange.note import NAME, TIMES, Note, read_note
 from corporeal.exchange.zarr2.store import (
@@ -39,7 +39,7 @@ from corporeal.exchange.zarr2.store import (
     open_array,
     read_json,
 )
-from corporeal.exchange.zarr2.writing import FOLDER, assemble, label, write_piece
+from corporeal.exchange.zarr2.writing import FOLDER, assemble, label, write_episode
 
 RATE_HZ = 10.0
 _ENDS = "meta/episode_ends"
@@ -240,8 +240,8 @@ def _zip_prefix(path: Path) -> str | None:
     return min(found, key=len).removesuffix(mark) if found else None
 
 
-WRITER = Writer(
-    write_piece,
+WRITER = TableWriter(
+    write_episode,
     assemble,
     loses=("rates",),
     label=label,

@@ -16,14 +16,14 @@ from corporeal.episode.file import write_attribute
 from corporeal.exchange.label_columns import lane_key
 from corporeal.exchange.movie.pictures import pictures_of
 from corporeal.exchange.note import MODE, NAME, TIMES, Label
-from corporeal.exchange.table import Table
+from corporeal.exchange.table import EpisodeTable
 
 _FIXED_BYTES = 1 << 20
 MAX_LANGUAGE = 1 << 14
 """An instruction of more bytes than an attribute holds is in the note alone."""
 
 
-def write_table(group: Any, table: Table, label: Label) -> None:
+def write_table(group: Any, table: EpisodeTable, label: Label) -> None:
     """Every column and camera under its label, the capture time of every row, and its mode."""
     _require_room(Path(group.file.filename), table, label)
     _write_numbers(group, table, label)
@@ -49,7 +49,7 @@ def write_table(group: Any, table: Table, label: Label) -> None:
             write_attribute(rows, "meaning", "places in labels; -1 where nothing is said")
 
 
-def _require_room(path: Path, table: Table, label: Label) -> None:
+def _require_room(path: Path, table: EpisodeTable, label: Label) -> None:
     """Before the first byte, since an HDF5 library that meets a full disk may bring us down."""
     cameras = [camera for key, camera in table.cameras.items() if label(key) is not None]
     pictures = sum(3 * camera.spec.size[0] * camera.spec.size[1] for camera in cameras)
@@ -63,7 +63,7 @@ def _require_room(path: Path, table: Table, label: Label) -> None:
         )
 
 
-def _write_numbers(group: Any, table: Table, label: Label) -> None:
+def _write_numbers(group: Any, table: EpisodeTable, label: Label) -> None:
     made: dict[str, Any] = {}
     first = 0
     for block in table.blocks():

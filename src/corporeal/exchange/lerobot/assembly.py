@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from corporeal.exchange.format import Head, Piece
+from corporeal.exchange.format import ExportContext, WrittenEpisode
 from corporeal.exchange.layout import LABELS
 from corporeal.exchange.lerobot.features import (
     MODE,
@@ -39,15 +37,15 @@ _FEW_VALUES = (MODE, SUBTASK, "episode_index", "task_index")
 class Assembly:
     """All episodes of a dataset with their places: first rows, and numbers of their tasks."""
 
-    pieces: Sequence[Piece]
-    head: Head
+    episodes: Sequence[WrittenEpisode]
+    context: ExportContext
     columns: tuple[Column, ...]
     list_name: ListName
 
     @cached_property
     def lengths(self) -> tuple[int, ...]:
         """Rows of each episode."""
-        return tuple(int(piece.facts["length"]) for piece in self.pieces)
+        return tuple(episode.rows for episode in self.episodes)
 
     @cached_property
     def starts(self) -> tuple[int, ...]:
@@ -57,35 +55,37 @@ class Assembly:
     @cached_property
     def tasks(self) -> tuple[str, ...]:
         """Every instruction once, in the order in which they come up."""
-        return tuple(dict.fromkeys(text for piece in self.pieces for text in self.texts(piece)))
+        return tuple(
+            dict.fromkeys(text for episode in self.episodes for text in self.texts(episode))
+        )
 
     @cached_property
     def task_numbers(self) -> dict[str, int]:
         """The number of each instruction."""
         return {text: number for number, text in enumerate(self.tasks)}
 
-    def texts(self, piece: Piece) -> tuple[str, ...]:
+    def texts(self, episode: WrittenEpisode) -> tuple[str, ...]:
         """The instructions of an episode."""
-        return tuple(str(text) for text in piece.facts["instructions"])
+        return tuple(str(text) for text in episode.instructions)
 
     def own_tasks(self, number: int) -> list[int]:
         """Numbers of an episode's instructions, in its own order."""
-        return [self.task_numbers[text] for text in self.texts(self.pieces[number])]
+        return [self.task_numbers[text] for text in self.texts(self.episodes[number])]
 
     @cached_property
     def subtasks(self) -> tuple[str, ...]:
         """The labels of the main lane by their numbers; none without labels."""
-        return subtasks(self.head.layout.lanes)
+        return subtasks(self.context.layout.lanes)
 
     @cached_property
     def knows_outcomes(self) -> bool:
         """Whether it is known of any episode that it succeeded or failed."""
-        return any(piece.facts.get("success") is not None for piece in self.pieces)
+        return any(episode.success is not None for episode in self.episodes)
 
     def blocks(self, number: int) -> Iterator[Any]:
         """The rows of an episode with their final numbers, a block at a time."""
         tasks = self.own_tasks(number)
-        for batch in batches(self.pieces[number].folder):
+        for batch in batches(self.episodes[number].folder):
             yield placed(batch, start=self.starts[number], tasks=tasks)
 
     @cached_property
@@ -107,50 +107,42 @@ class Assembly:
 
     def head_entries(self, version: str) -> dict[str, Any]:
         """What info.json says in every version."""
-        rate = whole_rate(self.head.layout.rate_hz)
-        robot = self.head.robot
-        movies = self.pieces[0].facts["movies"]
+        rate = whole_rate(self.context.layout.rate_hz)
+        robot = self.context.robot
+        movies = self.episodes[0].details["movies"]
         return {
             "codebase_version": version,
             "robot_type": robot.name if robot is not None else "unknown",
-            "total_episodes": len(self.pieces),
+            "total_episodes": len(self.episodes),
             "total_frames": sum(self.lengths),
             "total_tasks": len(self.tasks),
             "chunks_size": CHUNK_FILES,
             "fps": rate,
-            "splits": {"train": f"0:{len(self.pieces)}"},
+            "splits": {"train": f"0:{len(self.episodes)}"},
             "features": feature_entries(self.columns, movies, rate),
         }
 
 
 def assembly_of(
-    pieces: Sequence[Piece], head: Head, list_name: ListName, *, flat: bool = False
+    episodes: Sequence[WrittenEpisode],
+    context: ExportContext,
+    list_name: ListName,
+    *,
+    flat: bool = False,
 ) -> Assembly:
     """The episodes in the order of their numbers."""
-    ordered = sorted(pieces, key=lambda piece: int(piece.facts["number"]))
-    return Assembly(tuple(ordered), head, columns_of(head, flat=flat), list_name)
+    ordered = sorted(episodes, key=lambda episode: episode.number)
+    return Assembly(tuple(ordered), context, columns_of(context, flat=flat), list_name)
 
 
 def movie_file(folder: Path, key: str) -> Path:
-    """Where a piece keeps the movie of a camera."""
+    """Where a episode keeps the movie of a camera."""
     return folder / f"{key}.mp4"
 
 
 def write_batch(writer: Any, batch: Any, schema: Any) -> None:
     """Write a block as one row group."""
     writer.write_table(pa.table(list(batch.columns), schema=schema))
-
-
-def link_or_copy(source: Path, target: Path) -> None:
-    """Give a file a second name; a copy where the file system has no links.
-
-    Never moved: an assembly that is interrupted starts over from the pieces.
-    """
-    target.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        os.link(source, target)
-    except OSError:
-        shutil.copyfile(source, target)
 
 
 def write_json(path: Path, values: Any) -> None:

@@ -6,12 +6,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from corporeal.exchange.format import Head, Piece
+from corporeal.exchange.format import ExportContext, WrittenEpisode
 from corporeal.exchange.lerobot.assembly import (
     CHUNK_FILES,
     Assembly,
     assembly_of,
-    link_or_copy,
     movie_file,
     write_batch,
     write_json,
@@ -19,25 +18,27 @@ from corporeal.exchange.lerobot.assembly import (
 )
 from corporeal.exchange.lerobot.features import SUBTASK
 from corporeal.exchange.lerobot.summaries import as_lists, episode_statistics, total_statistics
+from corporeal.files import link_or_copy
 
 _DATA = "data/chunk-{episode_chunk:03d}/episode_{episode_index:06d}.parquet"
 _VIDEO = "videos/chunk-{episode_chunk:03d}/{video_key}/episode_{episode_index:06d}.mp4"
 
 
-def assemble_v21(pieces: Sequence[Piece], out: Path, head: Head) -> None:
+def assemble_v21(episodes: Sequence[WrittenEpisode], out: Path, context: ExportContext) -> None:
     """Make the dataset in the empty folder `out`."""
-    write_v21(assembly_of(pieces, head, "Sequence"), out)
+    write_v21(assembly_of(episodes, context, "Sequence"), out)
 
 
 def write_v21(assembly: Assembly, out: Path, *, total_cameras: bool = True) -> None:
     """Write tables, movies and lists; without `total_cameras` stats.json is of columns alone."""
-    cameras = tuple(assembly.head.layout.cameras)
-    for number, piece in enumerate(assembly.pieces):
+    cameras = tuple(assembly.context.layout.cameras)
+    for number, episode in enumerate(assembly.episodes):
         place = {"episode_chunk": number // CHUNK_FILES, "episode_index": number}
         _write_table(assembly, number, out / _DATA.format(**place))
         for key in cameras:
             target = out / _VIDEO.format(video_key=key, **place)
-            link_or_copy(movie_file(piece.folder, key), target)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            link_or_copy(movie_file(episode.folder, key), target)
     meta = out / "meta"
     write_json_lines(meta / "episodes.jsonl", _episodes(assembly))
     write_json_lines(meta / "episodes_stats.jsonl", _statistics(assembly))
@@ -49,7 +50,7 @@ def write_v21(assembly: Assembly, out: Path, *, total_cameras: bool = True) -> N
         write_json_lines(meta / "subtasks.jsonl", lines)
     total = as_lists(total_statistics(assembly, cameras=total_cameras))
     write_json(meta / "stats.json", total)
-    count = len(assembly.pieces)
+    count = len(assembly.episodes)
     info = assembly.head_entries("v2.1")
     info |= {"total_videos": count * len(cameras), "total_chunks": -(-count // CHUNK_FILES),
              "data_path": _DATA, "video_path": _VIDEO if cameras else None}  # fmt: skip
@@ -65,17 +66,17 @@ def _write_table(assembly: Assembly, number: int, path: Path) -> None:
 
 
 def _episodes(assembly: Assembly) -> Iterator[dict[str, Any]]:
-    for number, piece in enumerate(assembly.pieces):
+    for number, episode in enumerate(assembly.episodes):
         line: dict[str, Any] = {
             "episode_index": number,
-            "tasks": list(assembly.texts(piece)),
+            "tasks": list(assembly.texts(episode)),
             "length": assembly.lengths[number],
         }
-        success = piece.facts.get("success")
+        success = episode.success
         yield line if success is None else line | {"success": success}
 
 
 def _statistics(assembly: Assembly) -> Iterator[dict[str, Any]]:
-    for number in range(len(assembly.pieces)):
+    for number in range(len(assembly.episodes)):
         stated = as_lists(episode_statistics(assembly, number))
         yield {"episode_index": number, "stats": stated}

@@ -2,28 +2,114 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
-from corporeal.exchange.format import Head, Piece
+from corporeal.exchange.format import ExportContext, WrittenEpisode
 from corporeal.exchange.lerobot.assembly import (
     CHUNK_FILES,
     Assembly,
     assembly_of,
-    link_or_copy,
     movie_file,
     write_batch,
     write_json,
 )
-from corporeal.exchange.lerobot.episode_table import EpisodeRow, Stretch, write_episode_table
+from corporeal.exchange.lerobot.features import nested
 from corporeal.exchange.lerobot.labels import write_subtasks
 from corporeal.exchange.lerobot.summaries import as_lists, episode_statistics, total_statistics
 from corporeal.exchange.movie.writing import can_join, join_movies
+from corporeal.files import link_or_copy
+
+MAX_BYTES = 100 << 20
+_AT_ONCE = 64
+_NAME = "episodes/chunk-{chunk:03d}/file-{file:03d}.parquet"
+
+Statistics = Mapping[str, Mapping[str, NDArray[Any]]]
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """A stretch of a movie: the number of its file, and seconds in it."""
+
+    file: int
+    from_s: float
+    to_s: float
+
+
+@dataclass(frozen=True)
+class EpisodeRow:
+    """What the table says of one episode."""
+
+    number: int
+    tasks: tuple[str, ...]
+    start: int
+    length: int
+    file: int
+    clips: Mapping[str, Stretch]
+    success: bool | None
+    statistics: Statistics
+
+
+def write_episode_table(meta: Path, rows: Iterable[EpisodeRow], *, outcomes: bool) -> None:
+    """Write all episodes below the folder `meta`; `outcomes` adds whether each succeeded."""
+    waiting = iter(rows)
+    block = list(islice(waiting, _AT_ONCE))
+    number = 0
+    while block:
+        path = meta / _NAME.format(chunk=number // CHUNK_FILES, file=number % CHUNK_FILES)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        table = _table(block, number, outcomes)
+        with path.open("wb") as sink, pq.ParquetWriter(sink, table.schema) as writer:
+            while block:
+                writer.write_table(_table(block, number, outcomes))
+                block = list(islice(waiting, _AT_ONCE))
+                if sink.tell() >= MAX_BYTES:
+                    break
+        number += 1
+
+
+def _table(rows: Sequence[EpisodeRow], file: int, outcomes: bool) -> Any:
+    columns = dict(_columns(rows, file))
+    if outcomes:
+        columns["success"] = pa.array([row.success for row in rows], pa.bool_())
+    return pa.table(columns)
+
+
+def _columns(rows: Sequence[EpisodeRow], file: int) -> Iterator[tuple[str, Any]]:
+    yield "episode_index", _whole([row.number for row in rows])
+    yield "tasks", pa.array([list(row.tasks) for row in rows], pa.list_(pa.string()))
+    yield "length", _whole([row.length for row in rows])
+    yield from _places("data", [row.file for row in rows])
+    yield "dataset_from_index", _whole([row.start for row in rows])
+    yield "dataset_to_index", _whole([row.start + row.length for row in rows])
+    for key in rows[0].clips:
+        clips = [row.clips[key] for row in rows]
+        yield from _places(f"videos/{key}", [clip.file for clip in clips])
+        yield f"videos/{key}/from_timestamp", pa.array([clip.from_s for clip in clips])
+        yield f"videos/{key}/to_timestamp", pa.array([clip.to_s for clip in clips])
+    for key, stated in rows[0].statistics.items():
+        for name in stated:
+            values = np.stack([row.statistics[key][name] for row in rows])
+            yield f"stats/{key}/{name}", nested(values)
+    yield from _places("meta/episodes", [file] * len(rows))
+
+
+def _places(what: str, files: Sequence[int]) -> Iterator[tuple[str, Any]]:
+    yield f"{what}/chunk_index", _whole([file // CHUNK_FILES for file in files])
+    yield f"{what}/file_index", _whole([file % CHUNK_FILES for file in files])
+
+
+def _whole(numbers: Sequence[int]) -> Any:
+    return pa.array(numbers, pa.int64())
+
 
 DATA_MB, VIDEO_MB = 100, 200
 MAX_MOVIE_S = 1000.0
@@ -49,13 +135,17 @@ class Limits:
 
 
 def assemble_v3(
-    pieces: Sequence[Piece], out: Path, head: Head, *, limits: Limits | None = None
+    episodes: Sequence[WrittenEpisode],
+    out: Path,
+    context: ExportContext,
+    *,
+    limits: Limits | None = None,
 ) -> None:
     """Make the dataset in the empty folder `out`."""
     limits = limits or Limits()
-    assembly = assembly_of(pieces, head, "List")
+    assembly = assembly_of(episodes, context, "List")
     files = _write_tables(assembly, out, limits)
-    clips = {key: _write_movies(assembly, out, key, limits) for key in head.layout.cameras}
+    clips = {key: _write_movies(assembly, out, key, limits) for key in context.layout.cameras}
     rows = _rows(assembly, files, clips)
     write_episode_table(out / "meta", rows, outcomes=assembly.knows_outcomes)
     write_json(out / "meta" / "stats.json", as_lists(total_statistics(assembly)))
@@ -72,15 +162,15 @@ def assemble_v3(
 def _rows(
     assembly: Assembly, files: Sequence[int], clips: dict[str, list[Stretch]]
 ) -> Iterator[EpisodeRow]:
-    for number, piece in enumerate(assembly.pieces):
+    for number, episode in enumerate(assembly.episodes):
         yield EpisodeRow(
             number=number,
-            tasks=assembly.texts(piece),
+            tasks=assembly.texts(episode),
             start=assembly.starts[number],
             length=assembly.lengths[number],
             file=files[number],
             clips={key: places[number] for key, places in clips.items()},
-            success=piece.facts.get("success"),
+            success=episode.success,
             statistics=episode_statistics(assembly, number),
         )
 
@@ -89,7 +179,7 @@ def _write_tables(assembly: Assembly, out: Path, limits: Limits) -> list[int]:
     """Write the rows of all episodes; the number of the file that each episode is in."""
     files: list[int] = []
     number, done = 0, 0
-    while done < len(assembly.pieces):
+    while done < len(assembly.episodes):
         path = out / _DATA.format(chunk_index=number // CHUNK_FILES,
                                   file_index=number % CHUNK_FILES)  # fmt: skip
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -104,7 +194,7 @@ def _write_table(assembly: Assembly, path: Path, first: int, limit: int) -> int:
     """Write episodes from the first one on until the file is full; how many went in."""
     rows = 0
     with path.open("wb") as sink, assembly.writer(sink) as writer:
-        for number in range(first, len(assembly.pieces)):
+        for number in range(first, len(assembly.episodes)):
             coming = assembly.lengths[number]
             # The next episode is taken to need as much for a row as those before it.
             if rows and sink.tell() * (rows + coming) / rows >= limit:
@@ -112,13 +202,13 @@ def _write_table(assembly: Assembly, path: Path, first: int, limit: int) -> int:
             for batch in assembly.blocks(number):
                 write_batch(writer, batch, assembly.schema)
             rows += coming
-    return len(assembly.pieces) - first
+    return len(assembly.episodes) - first
 
 
 def _write_movies(assembly: Assembly, out: Path, key: str, limits: Limits) -> list[Stretch]:
     """Join the movies of a camera; where the pictures of each episode lie."""
-    rate_hz = assembly.head.layout.rate_hz
-    movies = [movie_file(piece.folder, key) for piece in assembly.pieces]
+    rate_hz = assembly.context.layout.rate_hz
+    movies = [movie_file(episode.folder, key) for episode in assembly.episodes]
     clips: list[Stretch] = []
     for number, group in enumerate(_groups(movies, assembly.lengths, rate_hz, limits)):
         target = out / _VIDEO.format(video_key=key, chunk_index=number // CHUNK_FILES,

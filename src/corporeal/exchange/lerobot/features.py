@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corporeal.episode.label_track import Lane
-from corporeal.exchange.format import Head
+from corporeal.exchange.format import ExportContext
 from corporeal.exchange.label_columns import lane_key, main_lane
 from corporeal.exchange.lerobot.files import BOOKKEEPING
 
@@ -92,20 +92,20 @@ def nested(values: NDArray[Any]) -> Any:
     return array
 
 
-def columns_of(head: Head, *, flat: bool = False) -> tuple[Column, ...]:
+def columns_of(context: ExportContext, *, flat: bool = False) -> tuple[Column, ...]:
     """All columns of the tables, LeRobot's own five last; `flat` leaves no column two axes."""
     columns = []
-    for key, spec in head.layout.columns.items():
+    for key, spec in context.layout.columns.items():
         dtype = "float32" if spec.dtype.startswith("float") else spec.dtype
         axes = len(spec.shape)
         given = spec.shape
         shape = (math.prod(given),) if axes > MAX_AXES or (flat and axes > 1) else given
-        normalised = head.plan.normalise != "none" and dtype == "float32"
+        normalised = context.options.normalise != "none" and dtype == "float32"
         units = ("1",) * len(spec.units) if normalised else spec.units
         columns.append(Column(key, dtype, shape, given, spec.names, units))
-    if head.layout.mode:
+    if context.layout.mode:
         columns.append(Column(MODE, "int64", (1,), (1,)))
-    columns += _label_columns(head.layout.lanes)
+    columns += _label_columns(context.layout.lanes)
     for key in BOOKKEEPING:
         columns.append(Column(key, "float32" if key == "timestamp" else "int64", (1,), (1,)))
     return tuple(columns)

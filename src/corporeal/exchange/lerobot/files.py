@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from corporeal.errors import EpisodeError
 from corporeal.exchange.lerobot.info import Info
 from corporeal.exchange.lerobot.listing import Entry, Listing
-from corporeal.exchange.lerobot.movie import Header, read_header
+from corporeal.exchange.movie.foreign_movie import Header, read_header
 from corporeal.exchange.parquet import is_numeric, read_table, row_count, to_numpy
 
 KEPT = 2

@@ -22,7 +22,7 @@ from corporeal.exchange.foreign_stream import picture_stream
 from corporeal.exchange.lerobot.files import Files
 from corporeal.exchange.lerobot.info import Feature
 from corporeal.exchange.lerobot.listing import Clip, Entry
-from corporeal.exchange.lerobot.movie import Header
+from corporeal.exchange.movie.foreign_movie import Header
 
 RATE_TOLERANCE = 0.01
 

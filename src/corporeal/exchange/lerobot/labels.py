@@ -19,7 +19,7 @@ from corporeal.exchange.layout import LABELS
 from corporeal.exchange.lerobot.features import SUBTASK
 from corporeal.exchange.lerobot.info import Feature, Info
 from corporeal.exchange.parquet import read_table
-from corporeal.exchange.table import Table
+from corporeal.exchange.table import EpisodeTable
 
 LANE = "subtask"
 """What the lane is called in datasets of others."""
@@ -42,7 +42,7 @@ class LaneColumn:
     lane: Lane
 
 
-def label_values(table: Table, first: int, stop: int) -> dict[str, NDArray[np.int64]]:
+def label_values(table: EpisodeTable, first: int, stop: int) -> dict[str, NDArray[np.int64]]:
     """The numbers of some rows by column. A row without a subtask has the empty one, the last."""
     lanes = table.layout.lanes
     values = {lane_key(lane): table.labels[lane.name][first:stop] for lane in lanes}

@@ -17,10 +17,9 @@ from corporeal.errors import EpisodeError, UnknownNameError
 from corporeal.exchange.foreign_stream import array_stream, picture_stream, storable
 from corporeal.exchange.lerobot.files import BOOKKEEPING, Columns, Files
 from corporeal.exchange.lerobot.footage import RATE_TOLERANCE, Cameras, picture_size
-from corporeal.exchange.lerobot.info import Feature
+from corporeal.exchange.lerobot.info import Feature, Joints, Parts, joints_of
 from corporeal.exchange.lerobot.labels import LaneColumn, track_of
 from corporeal.exchange.lerobot.listing import Entry
-from corporeal.exchange.lerobot.robot import Joints, Parts, joints_of
 from corporeal.exchange.lerobot.rows import (
     instructions_of,
     row_defects,

@@ -1,4 +1,4 @@
-"""The rows of one episode between `piece` and `assemble`: an Arrow file, read without a copy.
+"""The rows of one episode between `episode` and `assemble`: an Arrow file, read without a copy.
 
 Its columns are those of the dataset, but `index` and `task_index` count inside the episode:
 where it starts and which number its tasks have is known only when all episodes are there.
@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from corporeal.exchange.lerobot.features import MODE, Column
 from corporeal.exchange.lerobot.files import BOOKKEEPING
 from corporeal.exchange.lerobot.labels import label_values
-from corporeal.exchange.table import BLOCK_ROWS, Table
+from corporeal.exchange.table import BLOCK_ROWS, EpisodeTable
 
 NAME = "rows.arrow"
 
 
-def write_rows(table: Table, folder: Path, columns: Sequence[Column]) -> None:
+def write_rows(table: EpisodeTable, folder: Path, columns: Sequence[Column]) -> None:
     """Write all rows of an episode, a block at a time."""
     schema = pa.schema([pa.field(column.key, column.arrow_type()) for column in columns])
     with pa.OSFile(str(folder / NAME), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
@@ -35,7 +35,7 @@ def write_rows(table: Table, folder: Path, columns: Sequence[Column]) -> None:
             writer.write_batch(pa.record_batch(arrays, schema=schema))
 
 
-def _own(table: Table, first: int, stop: int) -> dict[str, NDArray[Any]]:
+def _own(table: EpisodeTable, first: int, stop: int) -> dict[str, NDArray[Any]]:
     """Mode, time and numbers of some rows."""
     frames = np.arange(first, stop)
     own: dict[str, NDArray[Any]] = dict.fromkeys(BOOKKEEPING, frames)

@@ -52,26 +52,26 @@ def write_statistics(
 
 def episode_statistics(assembly: Assembly, number: int) -> Statistics:
     """The statistics of one episode, by feature, in the shapes that LeRobot gives them."""
-    piece, rows = assembly.pieces[number], assembly.lengths[number]
+    episode, rows = assembly.episodes[number], assembly.lengths[number]
     found: Statistics = {}
-    with np.load(piece.folder / NAME, allow_pickle=False) as stored:
+    with np.load(episode.folder / NAME, allow_pickle=False) as stored:
         for column in assembly.columns:
             if column.key in PLACED:
                 table = _table(partial(_placed_values, assembly, column, (number,)), rows, column)
             else:
                 table = stored[column.key]
             found[column.key] = _unstacked(table, column, rows)
-        for key in assembly.head.layout.cameras:
+        for key in assembly.context.layout.cameras:
             found[key] = _of_pictures(stored[f"{_COUNTS}{key}"], rows)
     return found
 
 
 def total_statistics(assembly: Assembly, *, cameras: bool = True) -> Statistics:
     """The statistics over all rows and pictures of all episodes: no mean of means."""
-    shown = assembly.head.layout.cameras if cameras else {}
-    if len(assembly.pieces) == 1:
+    shown = assembly.context.layout.cameras if cameras else {}
+    if len(assembly.episodes) == 1:
         own = episode_statistics(assembly, 0)
-        left_out = set(assembly.head.layout.cameras) - set(shown)
+        left_out = set(assembly.context.layout.cameras) - set(shown)
         return {key: stated for key, stated in own.items() if key not in left_out}
     rows = sum(assembly.lengths)
     found: Statistics = {}
@@ -79,8 +79,8 @@ def total_statistics(assembly: Assembly, *, cameras: bool = True) -> Statistics:
         table = _table(partial(_all_values, assembly, column), rows, column)
         found[column.key] = _unstacked(table, column, rows)
     counts = {key: np.zeros((3, 256), np.int64) for key in shown}
-    for piece in assembly.pieces if counts else ():
-        with np.load(piece.folder / NAME, allow_pickle=False) as stored:
+    for episode in assembly.episodes if counts else ():
+        with np.load(episode.folder / NAME, allow_pickle=False) as stored:
             for key, total in counts.items():
                 total += stored[f"{_COUNTS}{key}"]
     return found | {key: _of_pictures(total, rows) for key, total in counts.items()}
@@ -107,10 +107,10 @@ def _placed_values(assembly: Assembly, column: Column, numbers: Iterable[int]) -
 
 def _all_values(assembly: Assembly, column: Column) -> Blocks:
     if column.key in PLACED:
-        yield from _placed_values(assembly, column, range(len(assembly.pieces)))
+        yield from _placed_values(assembly, column, range(len(assembly.episodes)))
         return
-    for piece in assembly.pieces:
-        yield from _values(piece.folder, column)
+    for episode in assembly.episodes:
+        yield from _values(episode.folder, column)
 
 
 def _table(blocks: Callable[[], Blocks], rows: int, column: Column) -> NDArray[np.float64]:

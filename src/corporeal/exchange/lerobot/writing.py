@@ -5,21 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from corporeal.exchange.format import Head, Loss
+from corporeal.exchange.format import ExportContext, Loss
 from corporeal.exchange.lerobot.assembly import movie_file
 from corporeal.exchange.lerobot.features import columns_of
 from corporeal.exchange.lerobot.row_file import write_rows
 from corporeal.exchange.lerobot.summaries import write_statistics
 from corporeal.exchange.movie.pictures import Histogram
 from corporeal.exchange.movie.writing import write_movie
-from corporeal.exchange.table import Table
+from corporeal.exchange.table import EpisodeTable
 
 LOSES: tuple[Loss, ...] = ("rates", "stamps", "precision", "pictures", "labels")
 
 
-def write_piece(table: Table, folder: Path, head: Head, *, flat: bool = False) -> dict[str, Any]:
+def write_episode(
+    table: EpisodeTable, folder: Path, context: ExportContext, *, flat: bool = False
+) -> dict[str, Any]:
     """Write an episode into an empty folder. Every picture is decoded once, or not at all."""
-    columns = columns_of(head, flat=flat)
+    columns = columns_of(context, flat=flat)
     write_rows(table, folder, columns)
     movies: dict[str, Any] = {}
     counts = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import json
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,12 +11,19 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from corporeal.episode.label_track import LabelTrack
 from corporeal.episode.recording import Recording, Signal
+from corporeal.exchange.label_columns import Change, label_changes
 from corporeal.exchange.mcap_messages.description import RECORD, Description, Topic
-from corporeal.exchange.mcap_messages.label_topic import label_topics
 from corporeal.exchange.mcap_messages.log_writer import Batch, LogWriter
 from corporeal.exchange.mcap_messages.media import DEPTH, MediaForm, media_form
-from corporeal.exchange.mcap_messages.message_type import definition
+from corporeal.exchange.mcap_messages.message_type import (
+    EPISODE_LABELS,
+    LABEL,
+    definition,
+    encode,
+    make_message,
+)
 from corporeal.exchange.mcap_messages.numeric import NumericForm, numeric_form
 from corporeal.exchange.mcap_messages.robot_scene import (
     SHAPES,
@@ -26,6 +34,7 @@ from corporeal.exchange.mcap_messages.robot_scene import (
 )
 from corporeal.exchange.posture import posture_of
 from corporeal.schema import roles
+from corporeal.units import SECOND_NS
 
 CHUNK_BYTES = 1 << 20
 # A viewer holds the chunks of all topics at the time shown: none may last long.
@@ -135,9 +144,9 @@ def _batches_of(track: _Track, channel: int, offset_ns: int) -> Iterator[Batch]:
         return
     compressed = form.type_name == DEPTH or signal.spec.kind in ("points", "text")
     first, waiting, size = 0, list[bytes](), 0
-    for message in form.messages(stamps):
-        waiting.append(message)
-        size += len(message)
+    for payload in form.messages(stamps):
+        waiting.append(payload)
+        size += len(payload)
         if size >= CHUNK_BYTES or len(waiting) >= most:
             part = stamps[first : first + len(waiting)]
             yield Batch(channel, first, part, waiting, compressed)
@@ -162,9 +171,9 @@ def _scene(
         ("/robot", SHAPES, shapes(robot, int(begin[0]))),
     ]
     queues = []
-    for topic, name, message in made:
+    for topic, name, payload in made:
         channel = log.add_topic(topic, name, definition(name), made_from="the robot's document")
-        queues.append(iter([Batch(channel, 0, begin, [message])]))
+        queues.append(iter([Batch(channel, 0, begin, [payload])]))
     channel = log.add_topic("/tf", TRANSFORMS, definition(TRANSFORMS), made_from="joint positions")
     messages = moving_transforms(posture, stamps)
     rows = max(1, CHUNK_BYTES // messages.shape[1])
@@ -173,3 +182,54 @@ def _scene(
         for first in range(0, len(stamps), rows)
     )
     return queues
+
+
+TOPIC = "/labels"
+_MADE_FROM = "labels of people"
+
+
+def label_topics(
+    log: LogWriter, labels: LabelTrack | None, begin_ns: int, offset_ns: int
+) -> list[Iterator[Batch]]:
+    """A topic `/labels/LANE` for every lane in which something is said, and `/labels`.
+
+    A field `label` that is empty ends the label before, so that a panel of states shows the gap.
+    """
+    if labels is None:
+        return []
+    channel = log.add_topic(TOPIC, EPISODE_LABELS, definition(EPISODE_LABELS), made_from=_MADE_FROM)
+    queues = [iter([Batch(channel, 0, _stamps([begin_ns], offset_ns), [_episode(labels)])])]
+    for lane in labels.used_lanes:
+        changes = list(label_changes(labels.in_lane(lane.name)))
+        channel = log.add_topic(
+            f"{TOPIC}/{lane.name}", LABEL, definition(LABEL), made_from=_MADE_FROM
+        )
+        stamps = _stamps([each.time_ns for each in changes], offset_ns)
+        queues.append(iter([Batch(channel, 0, stamps, [_label(each) for each in changes])]))
+    return queues
+
+
+def _stamps(times_ns: list[int], offset_ns: int) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+    return np.array([max(0, each + offset_ns) for each in times_ns], np.uint64)
+
+
+def _episode(labels: LabelTrack) -> bytes:
+    said = (
+        labels.taxonomy,
+        list(labels.instructions),
+        labels.outcome or "",
+        labels.failure_mode or "",
+        labels.variant or "",
+        list(labels.flags),
+    )
+    return encode(make_message(EPISODE_LABELS, *said), EPISODE_LABELS)
+
+
+def _label(change: Change) -> bytes:
+    span = change.span
+    if span is None:
+        end_s = change.time_ns / SECOND_NS
+        return encode(make_message(LABEL, "", end_s, end_s, "{}"), LABEL)
+    attributes = json.dumps(span.attributes, ensure_ascii=False)
+    said = (span.label, span.start_ns / SECOND_NS, span.end_ns / SECOND_NS, attributes)
+    return encode(make_message(LABEL, *said), LABEL)

@@ -29,7 +29,7 @@ from mcap.records import (
 from numpy.typing import NDArray
 
 from corporeal import __version__
-from corporeal.exchange.mcap_messages.stencil import Bytes
+from corporeal.exchange.mcap_messages.message_type import Bytes
 
 MAGIC = b"\x89MCAP0\r\n"
 HEAD = np.dtype(

@@ -19,7 +19,7 @@ from corporeal.exchange.mcap_messages.message_type import (
     decode,
     encode,
     header,
-    message,
+    make_message,
     time,
 )
 from corporeal.exchange.mcap_messages.numeric import array_layout
@@ -79,7 +79,9 @@ def _video(packets: PlayablePackets, stamps: NDArray[np.uint64]) -> Iterator[byt
     pictures = chain((data for data, _ in packets), repeat(b""))
     for stamp, data in zip(stamps.tolist(), pictures, strict=False):
         picture = np.frombuffer(data, np.uint8)
-        yield encode(message(VIDEO, time(stamp), spec.frame or spec.name, picture, name), VIDEO)
+        yield encode(
+            make_message(VIDEO, time(stamp), spec.frame or spec.name, picture, name), VIDEO
+        )
 
 
 def _stills(signal: Any, stamps: NDArray[np.uint64]) -> Iterator[bytes]:
@@ -95,7 +97,7 @@ def _stills(signal: Any, stamps: NDArray[np.uint64]) -> Iterator[bytes]:
         data = picture if isinstance(picture, bytes) else _png(np.asarray(picture, np.uint8))
         kind = "png" if data.startswith(b"\x89PNG") else "jpeg"
         head = header(stamp, spec.frame or spec.name)
-        yield encode(message(IMAGE, head, kind, np.frombuffer(data, np.uint8)), IMAGE)
+        yield encode(make_message(IMAGE, head, kind, np.frombuffer(data, np.uint8)), IMAGE)
 
 
 def _png(picture: NDArray[np.uint8]) -> bytes:
@@ -108,31 +110,33 @@ def _depth(spec: Stream, stamp_ns: int, frame: NDArray[np.uint16]) -> bytes:
     height, width = frame.shape
     pixels = np.ascontiguousarray(frame, "<u2").view(np.uint8).reshape(-1)
     head = header(stamp_ns, spec.frame or spec.name)
-    return encode(message(DEPTH, head, height, width, "16UC1", 0, 2 * width, pixels), DEPTH)
+    return encode(make_message(DEPTH, head, height, width, "16UC1", 0, 2 * width, pixels), DEPTH)
 
 
 def _points(spec: Stream, stamp_ns: int, points: NDArray[Any]) -> bytes:
     points = np.ascontiguousarray(points, spec.dtype).reshape(-1, int(spec.shape[0]))
     if spec.dtype in _WIDE:
         layout = array_layout(spec, points.shape)
-        return encode(message(_WIDE[spec.dtype], layout, points.reshape(-1)), _WIDE[spec.dtype])
+        return encode(
+            make_message(_WIDE[spec.dtype], layout, points.reshape(-1)), _WIDE[spec.dtype]
+        )
     size = points.dtype.itemsize
     named = spec.components if isinstance(spec.components, tuple) else None
     fields = [
-        message("sensor_msgs/msg/PointField", named[place] if named else f"c{place}",
+        make_message("sensor_msgs/msg/PointField", named[place] if named else f"c{place}",
                 place * size, _FIELD[spec.dtype], 1)
         for place in range(points.shape[1])
     ]  # fmt: skip
     step = size * points.shape[1]
     return encode(
-        message(CLOUD, header(stamp_ns, spec.frame or "world"), 1, len(points), fields, False,
+        make_message(CLOUD, header(stamp_ns, spec.frame or "world"), 1, len(points), fields, False,
                 step, step * len(points), points.view(np.uint8).reshape(-1), True),
         CLOUD,
     )  # fmt: skip
 
 
 def _text(_: Stream, __: int, text: str) -> bytes:
-    return encode(message(TEXT, text), TEXT)
+    return encode(make_message(TEXT, text), TEXT)
 
 
 def read_sample(spec: Stream, type_name: str, data: bytes, *, where: str) -> Any:

@@ -9,8 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.exchange.mcap_messages.message_type import encode, header, message
-from corporeal.exchange.mcap_messages.stencil import Bytes, Stencil
+from corporeal.exchange.mcap_messages.message_type import (
+    Bytes,
+    Stencil,
+    encode,
+    header,
+    make_message,
+)
 from corporeal.schema import Stream
 
 WORLD = "world"
@@ -66,7 +71,7 @@ def numeric_form(spec: Stream) -> NumericForm:
     layout = array_layout(spec, tuple(int(size) for size in spec.shape))
 
     def build_array(_: int, numbers: NDArray[Any]) -> bytes:
-        return encode(message(type_name, layout, numbers), type_name)
+        return encode(make_message(type_name, layout, numbers), type_name)
 
     return NumericForm(spec, type_name, Stencil(build_array, count, kind))
 
@@ -78,8 +83,8 @@ def array_layout(spec: Stream, shape: tuple[int, ...]) -> Any:
     for place, size in enumerate(shape):
         label = named if place == len(shape) - 1 and named else f"axis{place}"
         stride = int(np.prod(shape[place:], dtype=np.int64))
-        axes.append(message("std_msgs/msg/MultiArrayDimension", label, size, stride))
-    return message("std_msgs/msg/MultiArrayLayout", axes, 0)
+        axes.append(make_message("std_msgs/msg/MultiArrayDimension", label, size, stride))
+    return make_message("std_msgs/msg/MultiArrayLayout", axes, 0)
 
 
 def _form(
@@ -103,7 +108,7 @@ def _joints(spec: Stream, names: tuple[str, ...]) -> Callable[[int, NDArray[Any]
         fields = [np.zeros(0) for _ in range(3)]
         fields[place] = numbers
         head = header(stamp_ns, spec.frame or "")
-        return message("sensor_msgs/msg/JointState", head, list(names), *fields)
+        return make_message("sensor_msgs/msg/JointState", head, list(names), *fields)
 
     return build
 
@@ -122,11 +127,11 @@ def _imu(spec: Stream, present: NDArray[np.bool_]) -> Callable[[int, NDArray[Any
 
     def build(stamp_ns: int, numbers: NDArray[Any]) -> Any:
         values = _spread(numbers, present)
-        return message(
+        return make_message(
             "sensor_msgs/msg/Imu", header(stamp_ns, spec.frame or ""),
-            message("geometry_msgs/msg/Quaternion", *values[:4]), unknown,
-            message("geometry_msgs/msg/Vector3", *values[4:7]), np.zeros(9),
-            message("geometry_msgs/msg/Vector3", *values[7:]), np.zeros(9),
+            make_message("geometry_msgs/msg/Quaternion", *values[:4]), unknown,
+            make_message("geometry_msgs/msg/Vector3", *values[4:7]), np.zeros(9),
+            make_message("geometry_msgs/msg/Vector3", *values[7:]), np.zeros(9),
         )  # fmt: skip
 
     return build
@@ -135,10 +140,11 @@ def _imu(spec: Stream, present: NDArray[np.bool_]) -> Callable[[int, NDArray[Any
 def _pose(spec: Stream, present: NDArray[np.bool_]) -> Callable[[int, NDArray[Any]], Any]:
     def build(stamp_ns: int, numbers: NDArray[Any]) -> Any:
         values = _spread(numbers, present)
-        pose = message("geometry_msgs/msg/Pose", message("geometry_msgs/msg/Point", *values[:3]),
-                       message("geometry_msgs/msg/Quaternion", *values[3:]))  # fmt: skip
+        point = make_message("geometry_msgs/msg/Point", *values[:3])
+        rotation = make_message("geometry_msgs/msg/Quaternion", *values[3:])
+        pose = make_message("geometry_msgs/msg/Pose", point, rotation)
         head = header(stamp_ns, spec.frame or WORLD)
-        return message("geometry_msgs/msg/PoseStamped", head, pose)
+        return make_message("geometry_msgs/msg/PoseStamped", head, pose)
 
     return build
 
@@ -149,10 +155,12 @@ def _pair(kind: str) -> Callable[..., Callable[[int, NDArray[Any]], Any]]:
     def of(spec: Stream, present: NDArray[np.bool_]) -> Callable[[int, NDArray[Any]], Any]:
         def build(stamp_ns: int, numbers: NDArray[Any]) -> Any:
             values = _spread(numbers, present)
-            vectors = [message("geometry_msgs/msg/Vector3", *values[at : at + 3]) for at in (0, 3)]
-            both = message(f"geometry_msgs/msg/{kind}", *vectors)
+            vectors = [
+                make_message("geometry_msgs/msg/Vector3", *values[at : at + 3]) for at in (0, 3)
+            ]
+            both = make_message(f"geometry_msgs/msg/{kind}", *vectors)
             head = header(stamp_ns, spec.frame or "")
-            return message(f"geometry_msgs/msg/{kind}Stamped", head, both)
+            return make_message(f"geometry_msgs/msg/{kind}Stamped", head, both)
 
         return build
 

@@ -11,9 +11,15 @@ from numpy.typing import NDArray
 from corporeal.embodiment import Embodiment
 from corporeal.embodiment.embodiment import Placed, Shape
 from corporeal.embodiment.kinematics import placement_of
-from corporeal.exchange.mcap_messages.message_type import encode, header, message, time
+from corporeal.exchange.mcap_messages.message_type import (
+    Bytes,
+    Stencil,
+    encode,
+    header,
+    make_message,
+    time,
+)
 from corporeal.exchange.mcap_messages.numeric import WORLD
-from corporeal.exchange.mcap_messages.stencil import Bytes, Stencil
 from corporeal.exchange.posture import Posture
 from corporeal.geometry import quaternion_from_matrix
 
@@ -31,7 +37,7 @@ def moving_transforms(posture: Posture, stamp_ns: NDArray[np.uint64]) -> Bytes:
         rows = values.reshape(len(names), 7)
         listed = [_transform(stamp, WORLD, name, row[:3], row[3:])
                   for name, row in zip(names, rows, strict=True)]  # fmt: skip
-        return encode(message(TRANSFORMS, listed), TRANSFORMS)
+        return encode(make_message(TRANSFORMS, listed), TRANSFORMS)
 
     stencil = Stencil(build, 7 * len(names), "float64")
     return stencil.pack(stamp_ns, numbers.reshape(len(numbers), -1))
@@ -44,7 +50,7 @@ def fixed_transforms(robot: Embodiment, stamp_ns: int) -> bytes:
         for frame in robot.frames
         if frame.name != frame.link
     ]
-    return encode(message(TRANSFORMS, listed), TRANSFORMS)
+    return encode(make_message(TRANSFORMS, listed), TRANSFORMS)
 
 
 def shapes(robot: Embodiment, stamp_ns: int) -> bytes:
@@ -55,7 +61,7 @@ def shapes(robot: Embodiment, stamp_ns: int) -> bytes:
             for kind, offset, scale in _primitives(shape):
                 markers.append(_marker(len(markers), link.name, shape, kind, offset, scale,
                                        stamp_ns))  # fmt: skip
-    return encode(message(SHAPES, markers), SHAPES)
+    return encode(make_message(SHAPES, markers), SHAPES)
 
 
 def _primitives(shape: Shape) -> Iterator[tuple[int, float, tuple[float, float, float]]]:
@@ -85,36 +91,36 @@ def _marker(
 ) -> Any:
     placement = placement_of(shape)
     centre = placement[:, 3] + placement[:, 2] * offset
-    zero = message("builtin_interfaces/msg/Duration", 0, 0)
-    no_picture = message("sensor_msgs/msg/CompressedImage", header(0, ""), "",
+    zero = make_message("builtin_interfaces/msg/Duration", 0, 0)
+    no_picture = make_message("sensor_msgs/msg/CompressedImage", header(0, ""), "",
                          np.zeros(0, np.uint8))  # fmt: skip
-    no_mesh = message("visualization_msgs/msg/MeshFile", "", np.zeros(0, np.uint8))
-    return message(
+    no_mesh = make_message("visualization_msgs/msg/MeshFile", "", np.zeros(0, np.uint8))
+    return make_message(
         "visualization_msgs/msg/Marker", header(stamp_ns, link), "robot", number, kind, 0,
-        _pose(centre, _xyzw(shape)), message("geometry_msgs/msg/Vector3", *scale),
-        message("std_msgs/msg/ColorRGBA", *_COLOUR), zero, True, [], [], "", no_picture, [],
+        _pose(centre, _xyzw(shape)), make_message("geometry_msgs/msg/Vector3", *scale),
+        make_message("std_msgs/msg/ColorRGBA", *_COLOUR), zero, True, [], [], "", no_picture, [],
         "", "", no_mesh, False,
     )  # fmt: skip
 
 
 def _pose(position: NDArray[Any], xyzw: NDArray[Any]) -> Any:
-    return message(
+    return make_message(
         "geometry_msgs/msg/Pose",
-        message("geometry_msgs/msg/Point", *map(float, position)),
-        message("geometry_msgs/msg/Quaternion", *map(float, xyzw)),
+        make_message("geometry_msgs/msg/Point", *map(float, position)),
+        make_message("geometry_msgs/msg/Quaternion", *map(float, xyzw)),
     )
 
 
 def _transform(
     stamp_ns: int, parent: str, child: str, position: NDArray[Any], xyzw: NDArray[Any]
 ) -> Any:
-    moved = message(
+    moved = make_message(
         "geometry_msgs/msg/Transform",
-        message("geometry_msgs/msg/Vector3", *map(float, position)),
-        message("geometry_msgs/msg/Quaternion", *map(float, xyzw)),
+        make_message("geometry_msgs/msg/Vector3", *map(float, position)),
+        make_message("geometry_msgs/msg/Quaternion", *map(float, xyzw)),
     )
-    head = message("std_msgs/msg/Header", time(stamp_ns), parent)
-    return message("geometry_msgs/msg/TransformStamped", head, child, moved)
+    head = make_message("std_msgs/msg/Header", time(stamp_ns), parent)
+    return make_message("geometry_msgs/msg/TransformStamped", head, child, moved)
 
 
 def _xyzw(placed: Placed) -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ from PIL import Image
 
 from corporeal.episode.video import one_thread
 from corporeal.errors import EpisodeError
-from corporeal.exchange.table import Camera
+from corporeal.exchange.table import TableCamera
 
 Picture = NDArray[np.uint8]
 
@@ -21,7 +21,7 @@ Picture = NDArray[np.uint8]
 _ALIKE = 16
 
 
-def pictures_of(camera: Camera) -> Iterator[Picture]:
+def pictures_of(camera: TableCamera) -> Iterator[Picture]:
     """One picture (height, width, 3) for each row, in order; the caller may keep it."""
     colours = Colours(*camera.spec.size)
     for frame in frames_of(camera):
@@ -50,7 +50,7 @@ class Colours:
         )  # fmt: skip
 
 
-def frames_of(camera: Camera) -> Iterator[av.VideoFrame]:
+def frames_of(camera: TableCamera) -> Iterator[av.VideoFrame]:
     """The decoder's frame for each row, in order; a picture shown twice is decoded once."""
     wanted = camera.numbers
     if (np.diff(wanted) < 0).any():

@@ -2,18 +2,109 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
+from pathlib import Path
+from typing import Any
 
+import av
 import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.episode.recording import Footage
 from corporeal.episode.video import Encoder
-from corporeal.exchange.movie.h264 import parameters_in, stored_parameters
+from corporeal.errors import WriteError
+from corporeal.exchange.movie.h264 import (
+    frame_number_bits,
+    parameters_in,
+    stored_parameters,
+    told_apart,
+)
 from corporeal.exchange.movie.packets import Packets, packets_of
-from corporeal.exchange.table import Camera
+from corporeal.exchange.table import TableCamera
+
+_TICKS_PER_S = 90_000
+_MAX_RATE_HZ = 1000.0
+
+
+@dataclass(frozen=True)
+class Clock:
+    """A constant rate whose every picture falls on a whole tick."""
+
+    ticks_per_s: int
+    step: int
+
+    @classmethod
+    def of(cls, rate_hz: float) -> Clock:
+        """Ticks near those of most MP4; raises WriteError when it is no rate for pictures."""
+        rate = Fraction(0)
+        if 0 < rate_hz <= _MAX_RATE_HZ:
+            rate = Fraction(rate_hz).limit_denominator(10_000)
+        if not rate:
+            raise WriteError(
+                f"the rate of a movie is {rate_hz} Hz; expected more than 0.0001 and at most "
+                f"{_MAX_RATE_HZ:g} Hz. Give the rate of the rows."
+            )
+        times = max(1, round(_TICKS_PER_S / rate.numerator))
+        return cls(rate.numerator * times, rate.denominator * times)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A packet to write: `number` is that of its picture in the new movie."""
+
+    data: bytes
+    is_key: bool
+    number: int
+
+
+def write_parts(
+    target: Path, parts: Iterable[Part], template: Any, *, clock: Clock, delay: int = 0
+) -> int:
+    """Mux packets, given in decoding order, into an MP4; returns how many there were.
+
+    `template` is an open stream of the same coding; `delay` as in `Packets`.
+    """
+    options = {"movflags": "faststart", "video_track_timescale": str(clock.ticks_per_s)}
+    count = 0
+    try:
+        with av.open(str(target), "w", format="mp4", options=options) as container:
+            stream = container.add_stream_from_template(template, opaque=True)
+            stream.time_base = Fraction(1, clock.ticks_per_s)
+            for part in _told_apart(parts, template.codec_context.extradata):
+                packet = av.Packet(part.data)
+                packet.time_base = stream.time_base
+                packet.pts = part.number * clock.step
+                packet.dts = (count - delay) * clock.step
+                packet.duration = clock.step
+                packet.is_keyframe = part.is_key
+                packet.stream = stream
+                container.mux(packet)
+                count += 1
+    except av.FFmpegError as error:
+        raise WriteError(
+            f"{target}: the movie cannot be written ({error}). Check the free space and the rights."
+        ) from error
+    return count
+
+
+def _told_apart(parts: Iterable[Part], extradata: bytes | None) -> Iterator[Part]:
+    """Give a key frame of H.264 another id where the one just before has the same.
+
+    That happens where pictures between them are left out, and where movies meet.
+    """
+    bits = frame_number_bits(extradata or b"")
+    last: int | None = None
+    for part in parts:
+        if bits is None or not part.is_key:
+            last = None
+            yield part
+        else:
+            data, last = told_apart(part.data, last, bits)
+            yield Part(data, part.is_key, part.number)
+
 
 # What an MP4 holds and every reader of one decodes.
 _COPIED_CODECS = frozenset({"h264", "hevc", "av1", "vp9", "mpeg4"})
@@ -33,7 +124,7 @@ class Copy:
     encoder_hz: float | None
 
 
-def copy_of(camera: Camera, rate_hz: float) -> Copy | None:
+def copy_of(camera: TableCamera, rate_hz: float) -> Copy | None:
     """How to write the rows of a camera; None when every picture has to be encoded."""
     source = camera.signal
     if not isinstance(source, Footage):

@@ -14,11 +14,10 @@ import numpy as np
 from corporeal.episode.video import Encoder, is_key_frame
 from corporeal.errors import EpisodeError, WriteError
 from corporeal.exchange.movie.h264 import as_stored
-from corporeal.exchange.movie.muxing import Clock, Part, write_parts
 from corporeal.exchange.movie.packets import Coding, PacketReader, Packets, coding_at, packets_of
 from corporeal.exchange.movie.pictures import Colours, Histogram, array_of, frames_of
-from corporeal.exchange.movie.remux import Copy, copy_of
-from corporeal.exchange.table import Camera
+from corporeal.exchange.movie.remux import Clock, Copy, Part, copy_of, write_parts
+from corporeal.exchange.table import TableCamera
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class Movie:
 
 
 def write_movie(
-    camera: Camera, target: Path, *, rate_hz: float, histogram: Histogram | None = None
+    camera: TableCamera, target: Path, *, rate_hz: float, histogram: Histogram | None = None
 ) -> Movie:
     """Write an MP4 whose picture k is that of row k, shown at k / `rate_hz` from 0 on.
 
@@ -65,7 +64,7 @@ def write_movie(
 
 
 def _remux(
-    camera: Camera, copy: Copy, target: Path, clock: Clock, histogram: Histogram | None
+    camera: TableCamera, copy: Copy, target: Path, clock: Clock, histogram: Histogram | None
 ) -> Movie:
     """Copy packets, and encode what cannot be copied between them."""
     packets, source = copy.packets, copy.source
@@ -98,7 +97,7 @@ def _remux(
     )
 
 
-def _mended(camera: Camera, copy: Copy, histogram: Histogram | None) -> Iterator[bytes]:
+def _mended(camera: TableCamera, copy: Copy, histogram: Histogram | None) -> Iterator[bytes]:
     """The packets (Annex B) of the rows not copied, each stretch of which begins with a key frame.
 
     With a histogram every row is decoded, else only up to the last one needed.
@@ -110,7 +109,7 @@ def _mended(camera: Camera, copy: Copy, histogram: Histogram | None) -> Iterator
     colours = Colours(height, width)
     encoder = None
     numbers = camera.numbers[: int(needed[-1]) + 1]
-    for row, frame in enumerate(frames_of(Camera(camera.spec, camera.signal, numbers))):
+    for row, frame in enumerate(frames_of(TableCamera(camera.spec, camera.signal, numbers))):
         if histogram is not None:
             histogram.add(frame)
         if copy.is_copied[row]:
@@ -122,7 +121,7 @@ def _mended(camera: Camera, copy: Copy, histogram: Histogram | None) -> Iterator
 
 
 def _encode(
-    camera: Camera, target: Path, clock: Clock, rate_hz: float, histogram: Histogram | None
+    camera: TableCamera, target: Path, clock: Clock, rate_hz: float, histogram: Histogram | None
 ) -> Movie:
     """Decode every row and encode it as the episode writer would."""
     height, width = (max(2, size - size % 2) for size in camera.spec.size)
@@ -138,7 +137,7 @@ def _encode(
 
 
 def _encoded(
-    camera: Camera, height: int, width: int, rate_hz: float, histogram: Histogram | None
+    camera: TableCamera, height: int, width: int, rate_hz: float, histogram: Histogram | None
 ) -> Iterator[bytes]:
     encoder = Encoder(height, width, rate_hz=rate_hz)
     colours = Colours(height, width)

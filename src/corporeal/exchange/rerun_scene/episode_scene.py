@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from corporeal.embodiment import Embodiment
-from corporeal.episode.label_track import LabelTrack
-from corporeal.episode.recording import Signal
-from corporeal.errors import WriteError
+from corporeal.episode.label_track import LabelSpan, LabelTrack
+from corporeal.episode.recording import Recording, Signal
+from corporeal.errors import EpisodeError, WriteError
+from corporeal.exchange.label_columns import label_changes
+from corporeal.exchange.layout import layout_of
+from corporeal.exchange.options import ExportOptions
 from corporeal.exchange.posture import Posture, posture_of
 from corporeal.exchange.rerun_scene.images import add_camera, add_depth, add_map, map_span
-from corporeal.exchange.rerun_scene.labels import add_labels, label_places
-from corporeal.exchange.rerun_scene.panels import ABOUT, EVENTS, Contents, panels
-from corporeal.exchange.rerun_scene.plots import Plot, add_lines, plots_of
+from corporeal.exchange.rerun_scene.panels import (
+    ABOUT,
+    EVENTS,
+    Contents,
+    Plot,
+    add_lines,
+    panels,
+    plots_of,
+)
 from corporeal.exchange.rerun_scene.robot import (
     CLOUDS,
     WORLD,
@@ -24,20 +37,23 @@ from corporeal.exchange.rerun_scene.robot import (
     add_robot,
     place_of,
 )
-from corporeal.exchange.rerun_scene.timeline import Scene
-from corporeal.exchange.rerun_scene.viewer import rerun
-from corporeal.exchange.table import Table
+from corporeal.exchange.rerun_scene.timeline import Scene, rerun
+from corporeal.exchange.table import instructions_of, row_times
 from corporeal.schema import Stream, roles
+from corporeal.units import SECOND_NS
 
 _ORDER = ("text", "array", "points", "video", "depth")
 _MAP_SIDE = 4
 _BRIEF = 80
 
 
-def write_scene(table: Table, path: Path, *, exclude: Collection[str] = ()) -> tuple[str, ...]:
+def write_scene(
+    recording: Recording, number: int, path: Path, options: ExportOptions
+) -> tuple[str, ...]:
     """Write all streams but the excluded ones (by path or name); the paths of those written."""
     rr = rerun()
-    recording = table.recording
+    exclude = options.exclude
+    clock = _row_clock(recording, options)
     signals = [
         signal
         for signal in recording.signals.values()
@@ -48,9 +64,9 @@ def write_scene(table: Table, path: Path, *, exclude: Collection[str] = ()) -> t
             stream.save(path)
             stream.set_log_time_enabled(False)
             stream.set_log_tick_enabled(False)
-            name = f"{recording.facts.task or 'episode'} {table.number}"
+            name = f"{recording.facts.task or 'episode'} {number}"
             stream.send_recording_name(name)
-            _fill(Scene(stream, table.time_ns), table, signals)
+            _fill(Scene(stream, clock.time_ns), recording, clock, signals)
             stream.flush()
             stream.disconnect()
     except RuntimeError as error:
@@ -60,24 +76,42 @@ def write_scene(table: Table, path: Path, *, exclude: Collection[str] = ()) -> t
     return tuple(signal.spec.path for signal in signals)
 
 
-def _fill(scene: Scene, table: Table, signals: Sequence[Signal]) -> None:
+@dataclass(frozen=True, eq=False)
+class _RowClock:
+    """When the rows of an export would be; none where the recording cannot be put into rows."""
+
+    time_ns: NDArray[np.int64]
+    rate_hz: float
+
+
+def _row_clock(recording: Recording, options: ExportOptions) -> _RowClock:
+    try:
+        layout = layout_of(recording, options)
+        return _RowClock(row_times(recording, layout), layout.rate_hz)
+    except EpisodeError:
+        return _RowClock(np.zeros(0, np.int64), options.rate_hz or 1.0)
+
+
+def _fill(scene: Scene, recording: Recording, clock: _RowClock, signals: Sequence[Signal]) -> None:
     """The layout first and what is large last, so that a viewer soon has something to show."""
     rr = rerun()
-    robot = table.recording.embodiment
+    robot = recording.embodiment
     places = {signal.spec.path: _place(signal.spec, robot) for signal in signals}
     has_joints = any(signal.spec.name in roles.MEASURED for signal in signals)
-    posture = posture_of(table.recording) if has_joints else None
+    posture = posture_of(recording) if has_joints else None
     plots = plots_of([each for each in signals if places[each.spec.path][0] == "number"], robot)
-    blueprint = panels(_contents((*places.values(), *label_places(table)), plots, posture))
+    blueprint = panels(
+        _contents((*places.values(), *label_places(recording.labels)), plots, posture)
+    )
     scene.stream.send_blueprint(blueprint, make_active=True, make_default=True)
-    scene.fix(ABOUT, rr.TextDocument(_about(table), media_type="text/markdown"))
+    scene.fix(ABOUT, rr.TextDocument(_about(recording, clock), media_type="text/markdown"))
     if posture is not None and robot is not None:
         add_robot(scene, robot, posture)
         add_frames(scene, robot)
     for plot in plots:
         for lines in plot.lines:
             add_lines(scene, lines)
-    add_labels(scene, table)
+    add_labels(scene, recording.labels)
     _add_maps(scene, [each for each in signals if places[each.spec.path][0] == "map"])
     for signal in sorted(signals, key=lambda signal: _ORDER.index(signal.spec.kind)):
         _add(scene, signal, *places[signal.spec.path])
@@ -147,17 +181,16 @@ def _add(scene: Scene, signal: Signal, kind: str, entity: str) -> None:
         add(scene, entity, signal)
 
 
-def _about(table: Table) -> str:
+def _about(recording: Recording, clock: _RowClock) -> str:
     """What is known of the episode, for people."""
-    recording = table.recording
     robot = recording.embodiment.name if recording.embodiment is not None else "unknown"
-    lines = [f"# {table.text or 'No instruction'}", ""]
+    lines = [f"# {instructions_of(recording)[0] or 'No instruction'}", ""]
     lines += [f"**Outcome:** {recording.facts.outcome}", "", f"**Robot:** {robot}", ""]
     lines += _labelled(recording.labels) if recording.labels is not None else []
     if recording.recovered:
         lines += [f"**Not complete:** {recording.recovered}", ""]
     lines += [f"| episode | {recording.id[:18]} |", "|---|---|"]
-    lines.append(f"| rows | {len(table)} at {table.rate_hz:g} Hz |")
+    lines.append(f"| rows | {len(clock.time_ns)} at {clock.rate_hz:g} Hz |")
     facts = {**recording.metadata, **recording.facts.outcome.measures}
     for name, value in sorted(facts.items()):
         if name != "instruction" and (brief := _brief(value)):
@@ -188,3 +221,45 @@ def _brief(value: Any) -> str:
         return ""
     text = str(value).replace("|", "/").replace("\n", " ")
     return text if len(text) <= _BRIEF else ""
+
+
+LANES = "/labels"
+
+
+def label_places(labels: LabelTrack | None) -> tuple[tuple[str, str], ...]:
+    """How lanes are shown, and where: each as text and as states."""
+    names = [lane.name for lane in labels.used_lanes] if labels is not None else []
+    texts = tuple(("text", f"{EVENTS}/labels/{name}") for name in names)
+    return (*texts, *(("state", f"{LANES}/{name}") for name in names))
+
+
+def add_labels(scene: Scene, labels: LabelTrack | None) -> None:
+    """Every segment in words at the time at which it begins, and as a state until it ends."""
+    if labels is None:
+        return
+    for lane in labels.used_lanes:
+        spans = labels.in_lane(lane.name)
+        if spans:
+            _add_words(scene, f"{EVENTS}/labels/{lane.name}", spans)
+            _add_states(scene, f"{LANES}/{lane.name}", spans)
+
+
+def _add_words(scene: Scene, entity: str, spans: tuple[LabelSpan, ...]) -> None:
+    stamps = np.array([span.start_ns for span in spans], np.int64)
+    texts = [_words(span) for span in spans]
+    scene.add(entity, stamps, rerun().TextLog.columns(text=texts))
+
+
+def _add_states(scene: Scene, entity: str, spans: tuple[LabelSpan, ...]) -> None:
+    changes = list(label_changes(spans))
+    stamps = np.array([each.time_ns for each in changes], np.int64)
+    states = [each.span.label for each in changes if each.span is not None]
+    # What holds no state is an empty row: `rrd verify` refuses a null among texts.
+    sizes = [0 if each.span is None else 1 for each in changes]
+    scene.add(entity, stamps, rerun().StateChange.columns(state=states).partition(sizes))
+
+
+def _words(span: LabelSpan) -> str:
+    said = ", ".join(str(each) for each in span.attributes.values() if each is not None)
+    until = f" until {span.end_ns / SECOND_NS:.2f} s" if span.end_ns > span.start_ns else ""
+    return f"{span.lane}: {span.label}" + (f" ({said})" if said else "") + until

@@ -2,14 +2,115 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import colorsys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from corporeal.exchange.rerun_scene.plots import MAIN, Plot
+import numpy as np
+
+from corporeal.embodiment import Embodiment
+from corporeal.episode.recording import Signal
 from corporeal.exchange.rerun_scene.robot import PATHS, WORLD
-from corporeal.exchange.rerun_scene.timeline import TIME
-from corporeal.exchange.rerun_scene.viewer import rerun
+from corporeal.exchange.rerun_scene.timeline import TIME, Scene, rerun
+from corporeal.schema import Stream
+
+MAX_LINES = 64
+MAIN = "State and action"
+_BLOCK = 1 << 15
+_TABS = (("Velocity", ("rad/s", "m/s")), ("Effort", ("N m", "N")), ("Motion", ("m/s2",)))
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """Some entries of a stream, drawn together; `names` are those of all its entries."""
+
+    entity: str
+    signal: Signal
+    columns: tuple[int, ...]
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Plot:
+    """One panel: what it is called, the tab it is in, and the lines it shows."""
+
+    tab: str
+    name: str
+    lines: list[Lines] = field(default_factory=list)
+
+
+def plots_of(signals: Sequence[Signal], robot: Embodiment | None) -> tuple[Plot, ...]:
+    """The panels for streams of numbers: a command is with what it commands, joints by limb."""
+    commanded = {_base(signal.spec.name) for signal in signals if signal.spec.group == "actions"}
+    plots: dict[tuple[str, str], Plot] = {}
+    for signal in signals:
+        spec = signal.spec
+        width = int(np.prod([int(size) for size in spec.shape], dtype=np.int64))
+        if width > MAX_LINES:
+            continue
+        tab = MAIN if _base(spec.name) in commanded else _tab(spec)
+        names = spec.components if isinstance(spec.components, tuple) else ()
+        for part, columns in _parts(names, width, robot).items():
+            entity = f"/{spec.path}/{part}" if part else f"/{spec.path}"
+            title = part or _base(spec.name)
+            plot = plots.setdefault((tab, title), Plot(tab, title.replace("_", " ")))
+            plot.lines.append(Lines(entity, signal, columns, names))
+    return tuple(plots.values())
+
+
+def _base(name: str) -> str:
+    return name.removesuffix("_target")
+
+
+def _tab(spec: Stream) -> str:
+    units = (spec.unit,) if isinstance(spec.unit, str) else spec.unit
+    for tab, known in reversed(_TABS):
+        if any(unit in known for unit in units):
+            return tab if not (tab == "Effort" and "N" in units and "N m" in units) else "Force"
+    return "Pose" if spec.quaternion_columns is not None else "Other"
+
+
+def _parts(
+    names: Sequence[str], width: int, robot: Embodiment | None
+) -> Mapping[str, tuple[int, ...]]:
+    """Joints by the limb they belong to; anything else is one part without a name."""
+    if robot is None or not names or not set(names) & set(robot.joint_names):
+        return {"": tuple(range(width))}
+    parts: dict[str, list[int]] = {}
+    for column, name in enumerate(names):
+        parts.setdefault(robot.group_of(name) or "other", []).append(column)
+    order = sorted(parts, key=lambda part: ("arm" not in part, "leg" in part, part))
+    return {part: tuple(parts[part]) for part in order}
+
+
+def add_lines(scene: Scene, lines: Lines) -> None:
+    """The numbers themselves, with names and colours."""
+    rr = rerun()
+    signal, columns = lines.signal, lines.columns
+    is_command = signal.spec.group == "actions"
+    names = [lines.names[column].removesuffix("_joint") if lines.names else str(column)
+             for column in columns]  # fmt: skip
+    look = rr.SeriesLines(
+        names=[f"{name} (target)" if is_command else name for name in names],
+        colors=[_colour(place, len(columns), pale=is_command) for place in range(len(columns))],
+        widths=[1.0 if is_command else 2.0] * len(columns),
+    )
+    scene.fix(lines.entity, look)
+    for first in range(0, len(signal), _BLOCK):
+        block = np.asarray(signal[first : first + _BLOCK], np.float64)
+        flat = block.reshape(len(block), -1)[:, list(columns)]
+        stamps = signal.time_ns[first : first + len(block)]
+        scene.add(lines.entity, stamps, rr.Scalars.columns(scalars=flat))
+
+
+def _colour(place: int, count: int, *, pale: bool) -> tuple[int, int, int]:
+    """Hues around the circle, so that neighbours differ; a command has the pale one."""
+    hue = (0.58 + place / max(count, 1)) % 1.0
+    levels = colorsys.hsv_to_rgb(hue, 0.32 if pale else 0.72, 0.98 if pale else 0.88)
+    red, green, blue = (round(255 * level) for level in levels)
+    return red, green, blue
+
 
 ABOUT, EVENTS = "/about", "/events"
 # A legend may not hide what it explains: in a small panel fewer lines have one.

@@ -13,8 +13,7 @@ from corporeal.embodiment.embodiment import Shape
 from corporeal.embodiment.kinematics import placement_of
 from corporeal.episode.recording import Signal
 from corporeal.exchange.posture import Posture
-from corporeal.exchange.rerun_scene.timeline import Scene
-from corporeal.exchange.rerun_scene.viewer import rerun
+from corporeal.exchange.rerun_scene.timeline import Scene, rerun
 from corporeal.geometry import quaternion_from_matrix
 
 WORLD, ROBOT, PATHS, CLOUDS = "/world", "/world/robot", "/world/paths", "/clouds"

@@ -8,7 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.exchange.rerun_scene.viewer import rerun
+from corporeal.errors import MissingExtraError
+
+
+def rerun() -> Any:
+    """The library; MissingExtraError says how to install it."""
+    try:
+        import rerun as library
+        import rerun.blueprint
+    except ImportError:
+        raise MissingExtraError("rerun-sdk", "viz") from None
+    return library
+
 
 TIME, ROW = "time", "row"
 

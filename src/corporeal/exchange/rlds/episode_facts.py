@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from corporeal.episode.label_track import LabelTrack
 from corporeal.episode.recording import ArraySignal
 from corporeal.errors import EpisodeError
-from corporeal.exchange.rlds.features import STEPS, Leaf
+from corporeal.exchange.rlds.features import STEPS, TEXTS, Leaf, is_text
 from corporeal.exchange.rlds.known_sets import KnownSet
-from corporeal.exchange.rlds.names import TEXTS, is_text
 from corporeal.exchange.tfrecord.example import Values
 from corporeal.schema import Stream
 

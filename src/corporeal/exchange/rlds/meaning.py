@@ -15,11 +15,11 @@ from pydantic import Field, ValidationError
 from corporeal.embodiment import Embodiment
 from corporeal.episode.label_track import Lane
 from corporeal.errors import EpisodeError
-from corporeal.exchange.format import Head
+from corporeal.exchange.format import ExportContext
 from corporeal.exchange.json_text import read_json
-from corporeal.exchange.layout import CameraSpec, ColumnSpec, Layout
-from corporeal.exchange.rlds.names import label
-from corporeal.exchange.training.mode import MODES
+from corporeal.exchange.layout import CameraSpec, ColumnSpec, TableLayout
+from corporeal.exchange.mode import MODES
+from corporeal.exchange.rlds.features import label
 from corporeal.schema import Part, Stream
 from corporeal.schema.document import Name
 from corporeal.schema.stream import Group
@@ -50,10 +50,10 @@ class Meaning(Part):
     lanes: tuple[Lane, ...] | None = None
 
 
-def meaning_of(head: Head) -> Meaning:
+def meaning_of(context: ExportContext) -> Meaning:
     """What the columns of a dataset that is being written are."""
-    layout = head.layout
-    is_scaled = head.plan.normalise != "none"
+    layout = context.layout
+    is_scaled = context.options.normalise != "none"
     return Meaning(
         rate_hz=layout.rate_hz,
         columns={
@@ -62,7 +62,7 @@ def meaning_of(head: Head) -> Meaning:
         },
         cameras={label(key): _camera(camera) for key, camera in layout.cameras.items()},
         modes=MODES if layout.mode else (),
-        robot=head.robot,
+        robot=context.robot,
         lanes=layout.lanes or None,
     )
 
@@ -72,7 +72,7 @@ def stored_dtype(column: ColumnSpec) -> str:
     return "float32" if column.dtype == "float64" else column.dtype
 
 
-def _stream(column: ColumnSpec, layout: Layout, *, is_scaled: bool) -> Stream:
+def _stream(column: ColumnSpec, layout: TableLayout, *, is_scaled: bool) -> Stream:
     dtype = stored_dtype(column)
     values = {"dtype": dtype, "shape": column.shape, "rate_hz": layout.rate_hz}
     if is_scaled and dtype == "float32":

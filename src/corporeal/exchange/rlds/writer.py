@@ -19,8 +19,9 @@ from PIL import Image
 
 from corporeal.episode.recording import Stills
 from corporeal.errors import WriteError
-from corporeal.exchange.format import Head, Piece
+from corporeal.exchange.format import ExportContext, WrittenEpisode
 from corporeal.exchange.label_columns import lane_key, words
+from corporeal.exchange.mode import MODES
 from corporeal.exchange.movie.pictures import pictures_of
 from corporeal.exchange.rlds.episode_facts import (
     EPISODE,
@@ -30,13 +31,20 @@ from corporeal.exchange.rlds.episode_facts import (
     TRACK,
     VARIANTS,
 )
-from corporeal.exchange.rlds.features import FILE, STEPS, Leaf, features_json
+from corporeal.exchange.rlds.features import (
+    FILE,
+    INSTRUCTION,
+    MODE,
+    STEPS,
+    TIME,
+    Leaf,
+    features_json,
+    label,
+)
 from corporeal.exchange.rlds.listing import INFO
 from corporeal.exchange.rlds.meaning import meaning_of, write_meaning
-from corporeal.exchange.rlds.names import INSTRUCTION, MODE, TIME, label
-from corporeal.exchange.table import Camera, Table
+from corporeal.exchange.table import EpisodeTable, TableCamera
 from corporeal.exchange.tfrecord.example_writer import ExampleWriter
-from corporeal.exchange.training.mode import MODES
 from corporeal.schema import Stream
 
 SHARD_BYTES = 200_000_000
@@ -50,9 +58,9 @@ _JPEG = b"\xff\xd8"
 _TOLD = 64
 
 
-def write_piece(table: Table, folder: Path, head: Head) -> dict[str, Any]:
+def write_episode(table: EpisodeTable, folder: Path, context: ExportContext) -> dict[str, Any]:
     """Write one episode as a record."""
-    step_leaves(head)  # Refuses two columns of one name before anything is written.
+    step_leaves(context)  # Refuses two columns of one name before anything is written.
     with ExampleWriter(folder) as example:
         for block in table.blocks():
             for key, values in block.items():
@@ -60,11 +68,11 @@ def write_piece(table: Table, folder: Path, head: Head) -> dict[str, Any]:
         for key, camera in table.cameras.items():
             example.blobs(f"{STEPS}{label(key)}", _encoded(camera))
         _write_marks(example, table)
-        _write_facts(example, table, head)
+        _write_facts(example, table, context)
         return {"record_bytes": example.write(folder / _RECORD)}
 
 
-def _encoded(camera: Camera) -> Iterator[bytes]:
+def _encoded(camera: TableCamera) -> Iterator[bytes]:
     """A JPEG picture for each row; one that is stored as such in this size is not touched."""
     last, data = -1, b""
     for number, picture in zip(camera.numbers.tolist(), pictures_of(camera), strict=True):
@@ -77,7 +85,7 @@ def _encoded(camera: Camera) -> Iterator[bytes]:
         yield data
 
 
-def _stored(camera: Camera, number: int) -> bytes:
+def _stored(camera: TableCamera, number: int) -> bytes:
     """The picture as its source holds it; empty when that is no JPEG of the wanted size."""
     stored = camera.signal.pictures[number] if isinstance(camera.signal, Stills) else None
     if not isinstance(stored, bytes) or not stored.startswith(_JPEG):
@@ -87,7 +95,7 @@ def _stored(camera: Camera, number: int) -> bytes:
     return stored if fits else b""
 
 
-def _write_marks(example: ExampleWriter, table: Table) -> None:
+def _write_marks(example: ExampleWriter, table: EpisodeTable) -> None:
     count = len(table)
     first, last = np.zeros(count, bool), np.zeros(count, bool)
     first[0] = last[-1] = True
@@ -108,12 +116,12 @@ def _write_marks(example: ExampleWriter, table: Table) -> None:
         example.blobs(f"{STEPS}{label(lane_key(lane))}", texts)
 
 
-def _write_facts(example: ExampleWriter, table: Table, head: Head) -> None:
+def _write_facts(example: ExampleWriter, table: EpisodeTable, context: ExportContext) -> None:
     recording = table.recording
     texts = {
         ID: recording.id,
         "file_path": recording.source.name,
-        "robot": head.robot.name if head.robot is not None else "",
+        "robot": context.robot.name if context.robot is not None else "",
     }
     if table.layout.lanes:
         labels = recording.labels.to_json() if recording.labels is not None else {}
@@ -126,11 +134,11 @@ def _write_facts(example: ExampleWriter, table: Table, head: Head) -> None:
     example.numbers(f"{EPISODE}rate_hz", np.array([table.rate_hz], np.float32))
 
 
-def step_leaves(head: Head) -> dict[str, Leaf]:
+def step_leaves(context: ExportContext) -> dict[str, Leaf]:
     """The features of a step by path; raises WriteError when two would have one name."""
-    layout = head.layout
+    layout = context.layout
     leaves: dict[str, Leaf] = {}
-    streams = meaning_of(head).columns
+    streams = meaning_of(context).columns
     named = [(key, _column_leaf(streams[label(key)])) for key in layout.columns]
     for key, camera in layout.cameras.items():
         leaf = Leaf("image", (*camera.size, 3), "uint8", "jpeg", f"Camera {camera.stream.name}.")
@@ -171,7 +179,7 @@ def _column_leaf(stream: Stream) -> Leaf:
     return Leaf("tensor", shape, stream.dtype, description=told)
 
 
-def _episode_leaves(head: Head) -> dict[str, Leaf]:
+def _episode_leaves(context: ExportContext) -> dict[str, Leaf]:
     flag = Leaf("tensor", (), "bool")
     leaves = {
         ID: Leaf("text"),
@@ -181,26 +189,26 @@ def _episode_leaves(head: Head) -> dict[str, Leaf]:
         IS_JUDGED: Leaf("tensor", (), "bool", description="Whether anybody judged the success."),
         "rate_hz": Leaf("tensor", (), "float32"),
     }
-    if head.layout.lanes:
+    if context.layout.lanes:
         leaves[VARIANTS] = Leaf("text", description="All wordings of the instruction, as JSON.")
         leaves[TRACK] = Leaf("text", description="Segments with times and attributes, as JSON.")
     return {f"{EPISODE}{name}": leaf for name, leaf in leaves.items()}
 
 
-def assemble(pieces: Sequence[Piece], out: Path, head: Head) -> None:
+def assemble(episodes: Sequence[WrittenEpisode], out: Path, context: ExportContext) -> None:
     """Put the records into files of bounded size and describe them."""
-    name = dataset_name(head.name)
-    groups = _groups([(piece.folder / _RECORD).stat().st_size for piece in pieces])
+    name = dataset_name(context.name)
+    groups = _groups([(episode.folder / _RECORD).stat().st_size for episode in episodes])
     for number, group in enumerate(groups):
         target = out / f"{name}-{_SPLIT}.tfrecord-{number:05d}-of-{len(groups):05d}"
         with target.open("wb") as shard:
             for place in group:
-                with (pieces[place].folder / _RECORD).open("rb") as record:
+                with (episodes[place].folder / _RECORD).open("rb") as record:
                     shutil.copyfileobj(record, shard, _COPY)
-    total = sum(int(piece.facts["record_bytes"]) for piece in pieces)
-    _write_json(out / INFO, _info(name, [len(group) for group in groups], total, head))
-    _write_json(out / FILE, features_json(step_leaves(head), _episode_leaves(head)))
-    write_meaning(out, meaning_of(head))
+    total = sum(int(episode.details["record_bytes"]) for episode in episodes)
+    _write_json(out / INFO, _info(name, [len(group) for group in groups], total, context))
+    _write_json(out / FILE, features_json(step_leaves(context), _episode_leaves(context)))
+    write_meaning(out, meaning_of(context))
 
 
 def _groups(sizes: Sequence[int]) -> list[list[int]]:
@@ -216,8 +224,8 @@ def _groups(sizes: Sequence[int]) -> list[list[int]]:
     return groups
 
 
-def _info(name: str, lengths: Sequence[int], total: int, head: Head) -> dict[str, Any]:
-    robot = f" of {head.robot.name}" if head.robot is not None else ""
+def _info(name: str, lengths: Sequence[int], total: int, context: ExportContext) -> dict[str, Any]:
+    robot = f" of {context.robot.name}" if context.robot is not None else ""
     split = {
         "filepathTemplate": "{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}",
         "name": _SPLIT,
@@ -225,7 +233,7 @@ def _info(name: str, lengths: Sequence[int], total: int, head: Head) -> dict[str
         "shardLengths": [str(length) for length in lengths],
     }
     return {
-        "description": f"Episodes{robot} at {head.layout.rate_hz:g} Hz, written by Corporeal.",
+        "description": f"Episodes{robot} at {context.layout.rate_hz:g} Hz, written by Corporeal.",
         "fileFormat": "tfrecord",
         "name": name,
         "releaseNotes": {_VERSION: "Written by Corporeal."},

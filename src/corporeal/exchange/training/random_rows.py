@@ -19,9 +19,9 @@ from corporeal.episode.file import MAX_FRAME_BYTES, VideoReader
 from corporeal.episode.recording import recording_of
 from corporeal.episode.video import Decoder, PacketIndex
 from corporeal.errors import EpisodeError
-from corporeal.exchange.layout import Layout
-from corporeal.exchange.table import Table, table_of
-from corporeal.exchange.training.normalisation import Normalisation
+from corporeal.exchange.layout import TableLayout
+from corporeal.exchange.normalisation import Normalisation
+from corporeal.exchange.table import EpisodeTable, table_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ class Rows:
 
 def read_rows(
     path: Path,
-    layout: Layout,
+    layout: TableLayout,
     *,
     number: int,
     columns: Collection[str],
@@ -82,7 +82,7 @@ def read_rows(
 
 
 def _columns(
-    table: Table, wanted: Collection[str], normalisation: Normalisation | None
+    table: EpisodeTable, wanted: Collection[str], normalisation: Normalisation | None
 ) -> dict[str, NDArray[Any]]:
     kept = {key: spec for key, spec in table.layout.columns.items() if key in wanted}
     shorter = replace(table, layout=replace(table.layout, columns=kept), normaliser=normalisation)

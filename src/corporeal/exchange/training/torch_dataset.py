@@ -19,17 +19,95 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.episode.label_track import NOTHING, Lane, united
-from corporeal.episode.recording import Dataset
+from corporeal.episode.recording import Dataset, Recording
 from corporeal.errors import CorporealError, EpisodeError, MissingExtraError, UnknownNameError
+from corporeal.exchange.formats import episodes
+from corporeal.exchange.joint_order import joint_order
 from corporeal.exchange.label_columns import lane_key, main_lane
-from corporeal.exchange.layout import ACTION
-from corporeal.exchange.table import Table, table_of
-from corporeal.exchange.training.joint_order import joint_order
-from corporeal.exchange.training.normalisation import Normalisation, fit
+from corporeal.exchange.layout import ACTION, IMAGES, ColumnSpec, TableLayout, layout_of
+from corporeal.exchange.normalisation import Normalisation, fit
+from corporeal.exchange.options import ExportOptions
+from corporeal.exchange.table import EpisodeTable, table_of
 from corporeal.exchange.training.random_rows import Projector, Rows, read_rows
-from corporeal.exchange.training.training_request import Request, open_episodes
 from corporeal.exchange.training.weights import read_weights, row_weights
 from corporeal.units import SECOND_NS
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the rows are to hold; None for what an export takes by default.
+
+    `cameras` are names, `state` and `action` the streams that make them up, one after the other.
+    """
+
+    cameras: Sequence[str] | None = None
+    state: Sequence[str] | None = None
+    action: Sequence[str] | None = None
+    rate_hz: float | None = None
+    image_size: int | None = None
+    mode: bool = False
+
+    def layout(self, recording: Recording) -> TableLayout:
+        """The layout of all episodes, as the first one suggests it."""
+        return _with_action(layout_of(recording, self._plan(recording)), recording, self.action)
+
+    def _plan(self, recording: Recording) -> ExportOptions:
+        specs = [signal.spec for signal in recording.signals.values()]
+        films = {spec.name: spec.group for spec in specs if spec.kind == "video"}
+        include: tuple[str, ...] = ()
+        exclude: tuple[str, ...] = ()
+        if self.cameras is not None:
+            wanted = [name.removeprefix(IMAGES) for name in self.cameras]
+            for name in wanted:
+                if name not in films:
+                    raise UnknownNameError("camera", name, films)
+            include = tuple(name for name in wanted if films[name] == "debug")
+            exclude = tuple(name for name in films if name not in wanted)
+        return ExportOptions(
+            rate_hz=self.rate_hz,
+            view="hierarchical" if self.mode else "flat",
+            image_size=self.image_size,
+            state=tuple(self.state or ()),
+            include=include,
+            exclude=exclude,
+        )
+
+
+def open_episodes(paths: Path | str | Sequence[Path | str]) -> list[Dataset]:
+    """Episode files and folders of them; raises EpisodeError for a path that is neither."""
+    given = [paths] if isinstance(paths, Path | str) else list(paths)
+    if not given:
+        raise CorporealError("dataset of no path; expected episode files or folders of them.")
+    return [_opened(Path(path)) for path in given]
+
+
+def _opened(path: Path) -> Dataset:
+    if not path.exists():
+        raise EpisodeError(f"{path}: does not exist. Give an episode file or a folder of them.")
+    dataset = episodes.read(path)
+    if not dataset.episodes:
+        raise EpisodeError(
+            f"{path}: no episode file (.h5) here. Turn datasets of other formats into episodes "
+            "with corporeal import."
+        )
+    return dataset
+
+
+def _with_action(
+    layout: TableLayout, recording: Recording, names: Sequence[str] | None
+) -> TableLayout:
+    """The layout with an action of these streams, one after the other."""
+    if names is None:
+        return layout
+    known = {signal.spec.name: signal.spec for signal in recording.signals.values()
+             if signal.spec.group == "actions" and signal.spec.kind == "array"}  # fmt: skip
+    for name in names:
+        if name not in known:
+            raise UnknownNameError("stream of the action", name, known)
+    spec = ColumnSpec(ACTION, tuple(known[name] for name in names))
+    others = {key: each for key, each in layout.columns.items() if key != ACTION}
+    return replace(layout, columns={**others, ACTION: spec})
+
 
 Item = dict[str, Any]
 
@@ -202,7 +280,7 @@ class EpisodeDataset:
         self.tasks = tuple(tasks)
         self.layout = replace(self.layout, lanes=united(lanes))
 
-    def _check_pictures(self, table: Table) -> None:
+    def _check_pictures(self, table: EpisodeTable) -> None:
         if self._tolerance_s is None:
             return
         for key, camera in table.cameras.items():

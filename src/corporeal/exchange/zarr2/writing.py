@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.exchange.format import Head, Piece
+from corporeal.exchange.format import ExportContext, WrittenEpisode
 from corporeal.exchange.label_columns import lane_key
 from corporeal.exchange.layout import IMAGES
 from corporeal.exchange.movie.pictures import pictures_of
 from corporeal.exchange.note import MODE, NAME, TIMES, check_labels, episode_facts, note_of
-from corporeal.exchange.placing import place_file
-from corporeal.exchange.table import Table
+from corporeal.exchange.table import EpisodeTable
 from corporeal.exchange.zarr2.codec import packer
+from corporeal.files import link_or_copy
 
 FOLDER = "replay.zarr"
 _COLUMNS, _CAMERAS = "columns", "cameras"
@@ -32,7 +32,7 @@ def label(key: str) -> str:
     return name if group == "observation" else "_".join(filter(None, (group, name)))
 
 
-def write_piece(table: Table, folder: Path, _: Head) -> Mapping[str, Any]:
+def write_episode(table: EpisodeTable, folder: Path, _: ExportContext) -> Mapping[str, Any]:
     """One episode: columns as NumPy files, and every picture packed in a file of its own."""
     check_labels(table.layout, label, (TIMES,))
     (folder / _COLUMNS).mkdir()
@@ -51,7 +51,7 @@ def write_piece(table: Table, folder: Path, _: Head) -> Mapping[str, Any]:
     return episode_facts(table)
 
 
-def _write_columns(table: Table, folder: Path) -> None:
+def _write_columns(table: EpisodeTable, folder: Path) -> None:
     made: dict[str, NDArray[Any]] = {}
     first = 0
     for block in table.blocks():
@@ -67,32 +67,32 @@ def _write_columns(table: Table, folder: Path) -> None:
         first = stop
 
 
-def assemble(pieces: Sequence[Piece], out: Path, head: Head) -> None:
+def assemble(episodes: Sequence[WrittenEpisode], out: Path, context: ExportContext) -> None:
     """The store: format 2, all episodes one after the other, the note in its attributes."""
     root = out / FOLDER
-    lengths = [int(piece.facts["length"]) for piece in pieces]
+    lengths = [episode.rows for episode in episodes]
     ends = np.cumsum(lengths).astype(np.int64)
     for group in (root, root / "data", root / "meta"):
         group.mkdir()
         _write_json(group / ".zgroup", {"zarr_format": 2})
     write_array(root / "meta" / "episode_ends", [ends], (len(ends),), ends.dtype)
-    for path in sorted((pieces[0].folder / _COLUMNS).glob("*.npy")):
-        parts = [piece.folder / _COLUMNS / path.name for piece in pieces]
+    for path in sorted((episodes[0].folder / _COLUMNS).glob("*.npy")):
+        parts = [episode.folder / _COLUMNS / path.name for episode in episodes]
         one = np.load(path, mmap_mode="r")
         shape = (int(ends[-1]), *one.shape[1:])
         write_array(root / "data" / path.stem, _loaded(parts), shape, one.dtype)
-    for key, camera in head.layout.cameras.items():
+    for key, camera in context.layout.cameras.items():
         name = label(key)
         target = root / "data" / name
         shape = (int(ends[-1]), *camera.size, 3)
         _write_head(target, shape, (1, *shape[1:]), np.dtype(np.uint8), packer())
-        for piece, length, end in zip(pieces, lengths, ends.tolist(), strict=True):
+        for episode, length, end in zip(episodes, lengths, ends.tolist(), strict=True):
             for row in range(length):
-                packed = piece.folder / _CAMERAS / name / str(row)
-                place_file(packed, target / f"{end - length + row}.0.0.0")
-    note = note_of(head, [piece.facts for piece in pieces], label)
-    robot = head.robot.name if head.robot is not None else None
-    _write_json(root / ".zattrs", {"fps": head.layout.rate_hz, "robot_type": robot, NAME: note})
+                packed = episode.folder / _CAMERAS / name / str(row)
+                link_or_copy(packed, target / f"{end - length + row}.0.0.0")
+    note = note_of(context, [episode.to_json() for episode in episodes], label)
+    robot = context.robot.name if context.robot is not None else None
+    _write_json(root / ".zattrs", {"fps": context.layout.rate_hz, "robot_type": robot, NAME: note})
 
 
 def _loaded(paths: Sequence[Path]) -> Iterator[NDArray[Any]]:

@@ -14,7 +14,7 @@ from corporeal.errors import CorporealError
 from corporeal.exchange.beside.names import EPISODES, FOLDER, ROW, VIEW, shown, side_name
 from corporeal.exchange.beside.restoration import View, read_view
 from corporeal.exchange.layout import layout_of
-from corporeal.exchange.plan import Plan
+from corporeal.exchange.options import ExportOptions
 from corporeal.exchange.table import table_of
 
 
@@ -102,7 +102,7 @@ def released_row(episode: Episode, release: str, row: int) -> DatasetRow:
     """A row of an episode as an export with no options would make it."""
     recording = recording_of(episode)
     try:
-        table = table_of(recording, layout_of(recording, Plan()), number=0)
+        table = table_of(recording, layout_of(recording, ExportOptions()), number=0)
     except CorporealError as error:
         raise CatalogError(f"episode {episode.id} of {release} has no rows: {error}") from error
     _check_row(row, len(table), f"episode {episode.id}")

@@ -18,7 +18,7 @@ from corporeal.episode import Episode
 from corporeal.episode.recording import Dataset, Recording, recording_of
 from corporeal.errors import CorporealError, WriteError
 from corporeal.exchange.conversion import export
-from corporeal.exchange.plan import Plan
+from corporeal.exchange.options import ExportOptions
 from corporeal.studio.playback.remarks import Remarks
 
 Format = Literal["rrd", "mcap"]
@@ -131,7 +131,8 @@ class DownloadCache:
                 dataset = Dataset(
                     source=episode.path, format="episodes", episodes=(0,), open=opened
                 )
-                made = export(lambda: dataset, work / "out", format_name, Plan(), on="serial")
+                options = ExportOptions(on="serial")
+                made = export(lambda: dataset, work / "out", format_name, options)
             written = next(made.out.glob(f"*.{format_name}"))
             self._make_room(written.stat().st_size)
             written.replace(path)

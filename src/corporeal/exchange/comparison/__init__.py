@@ -1,1 +1,0 @@
-"""What was written beside what it was written from."""

@@ -1,0 +1,63 @@
+"""What an export is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from corporeal.errors import CorporealError
+
+TableView = Literal["flat", "hierarchical"]
+Normalise = Literal["none", "limits", "quantiles"]
+VIEWS: tuple[TableView, ...] = ("flat", "hierarchical")
+NORMALISES: tuple[Normalise, ...] = ("none", "limits", "quantiles")
+_ROWS = ("rate_hz", "view", "normalise", "image_size", "state", "include", "exclude", "sides")
+
+
+@dataclass(frozen=True)
+class ExportOptions:
+    """How episodes become a dataset, named as the options of `corporeal export` are.
+
+    `rate_hz` is that of the rows: by default the cameras', else the commands'. `state` names the
+    streams that make up the state, one after the other. `include` adds streams of the group
+    debug, which a deployed policy does not have; `exclude` leaves streams out. `image_size` is
+    that of square pictures, by default as recorded. `sides` keeps beside the dataset what
+    one rate cannot carry.
+
+    `episodes` are the numbers of those to write, by default all. `weights` by episode id are kept
+    beside the dataset. `on` names the runner, whose workers must all see the target folder.
+    """
+
+    rate_hz: float | None = None
+    view: TableView = "flat"
+    normalise: Normalise = "none"
+    image_size: int | None = None
+    state: tuple[str, ...] = ()
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    sides: bool = True
+    episodes: tuple[int, ...] | None = None
+    weights: Mapping[str, float] | None = None
+    on: str = "processes"
+    jobs: int = 1
+
+    def __post_init__(self) -> None:
+        if self.rate_hz is not None and not 0 < self.rate_hz <= 1e4:
+            raise CorporealError(f"rate, got {self.rate_hz}; expected 0 to 10000 Hz.")
+        if self.image_size is not None and (
+            self.image_size % 2 or not 16 <= self.image_size <= 4096
+        ):
+            raise CorporealError(
+                f"image size, got {self.image_size}; expected an even number from 16 to 4096."
+            )
+        for what, value, known in (
+            ("view", self.view, VIEWS),
+            ("normalise", self.normalise, NORMALISES),
+        ):
+            if value not in known:
+                raise CorporealError(f"{what}, got {value!r}; expected one of: {', '.join(known)}.")
+
+    def to_json(self) -> dict[str, Any]:
+        """What decides how a row looks, as JSON; not which episodes there are, nor who works."""
+        return {name: getattr(self, name) for name in _ROWS}

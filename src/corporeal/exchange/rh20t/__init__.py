@@ -1,1 +1,0 @@
-"""What RH20T keeps in files of its own kind."""

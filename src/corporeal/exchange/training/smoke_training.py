@@ -1,0 +1,194 @@
+"""Trains ACT and Diffusion Policy for a few steps on an exported dataset, as its users would.
+
+It tells whether a dataset can be trained on at all before thousands of episodes are converted:
+every column has statistics that fit, pictures decode, chunks and episode ends fit together, losses
+are finite and fall. It says nothing of how good a policy would become.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from corporeal.errors import CorporealError, UnknownNameError
+from corporeal.exchange.conformance.process import ANSWER, answered, find_python, variable_of
+from corporeal.exchange.format import Consumer
+from corporeal.exchange.json_text import read_json, whole
+from corporeal.exchange.layout import ACTION, STATE
+from corporeal.exchange.lerobot.info import Info, read_info
+
+TRAINER = Consumer("lerobot_training", "lerobot", "pip install 'lerobot[training,diffusion]'")
+POLICIES = ("act", "diffusion")
+MAX_STEPS, MIN_STEPS = 10_000, 6
+# The losses of a diffusion policy are noise around a slow fall.
+_GROWTH = 1.1
+# A normalised value is a few deviations, or within [-1, 1]; far more and statistics do not fit.
+_LARGEST = 1e3
+
+
+@dataclass(frozen=True)
+class PolicyRun:
+    """How the training of one policy went. `errors` are those of one batch, before and after."""
+
+    policy: str
+    losses: tuple[float, ...]
+    errors: tuple[float, float]
+    seconds: float
+    parameters: int
+    frames: int
+    action_shape: tuple[int, ...]
+    reasons: tuple[str, ...]
+    """What is wrong, in words; empty when nothing is."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether it trained as it should."""
+        return not self.reasons
+
+
+@dataclass(frozen=True)
+class SmokeReport:
+    """How every policy trained, and with which release of the library."""
+
+    library: str
+    version: str
+    runs: tuple[PolicyRun, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether every policy trained as it should."""
+        return all(run.passed for run in self.runs)
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Everything that is wrong, in words."""
+        return tuple(f"{run.policy}: {reason}" for run in self.runs for reason in run.reasons)
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it, as JSON."""
+        return {"passed": self.passed, **asdict(self)}
+
+
+def smoke_train(
+    path: Path,
+    *,
+    policies: Sequence[str] = POLICIES,
+    steps: int = 20,
+    batch: int = 8,
+    episodes: Sequence[int] | None = None,
+    python: str | None = None,
+    seed: int = 0,
+    timeout_s: float = 1800,
+) -> SmokeReport:
+    """Train on a LeRobot dataset, or on some of its episodes, and judge how it went.
+
+    `python` is the interpreter that has LeRobot, if it is not this one. Raises CorporealError when
+    nobody has it, when the dataset has no state, action or camera, and when LeRobot fails.
+    """
+    for policy in policies:
+        if policy not in POLICIES:
+            raise UnknownNameError("policy", policy, POLICIES)
+    if not MIN_STEPS <= steps <= MAX_STEPS or batch < 1:
+        raise CorporealError(
+            f"smoke training of {steps} steps on batches of {batch}; expected {MIN_STEPS} to "
+            f"{MAX_STEPS} steps on at least 1 row. Change the numbers."
+        )
+    info = _trainable(path)
+    request = {
+        "path": str(path.resolve()),
+        "policies": list(policies),
+        "steps": steps,
+        "batch": batch,
+        "episodes": None if episodes is None else [int(episode) for episode in episodes],
+        "seed": seed,
+    }
+    with answered(
+        TRAINER, request, python=_python(python), timeout_s=timeout_s, what=f"train on {path}"
+    ) as folder:
+        said = read_json(folder / ANSWER)
+    shape = info.features[ACTION].shape
+    try:
+        runs = tuple(_run(policy, said["policies"][policy], steps, shape) for policy in policies)
+        return SmokeReport(str(said["library"]), str(said["version"]), runs)
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise CorporealError(
+            f"the training script answered nonsense ({type(error).__name__}: {error}); expected "
+            "losses for every policy. Mend the script."
+        ) from None
+
+
+def _python(python: str | None) -> str:
+    found = find_python(TRAINER, python=python)
+    if found is None:
+        raise CorporealError(
+            "smoke training needs lerobot, which this Python does not have. Install it in an "
+            f"environment of its own ({TRAINER.install}) and name that environment's Python in "
+            f"{variable_of(TRAINER)}."
+        )
+    return found
+
+
+def _trainable(path: Path) -> Info:
+    """The head of a dataset that has what both policies need."""
+    info = read_info(path)
+    lacking = [key for key in (STATE, ACTION) if key not in info.features]
+    if not any(each.is_video or each.is_image for each in info.features.values()):
+        lacking.append("a camera")
+    if lacking:
+        raise CorporealError(
+            f"{path} has no {' and no '.join(lacking)}, so neither ACT nor Diffusion Policy can be "
+            f"trained on it; expected {STATE}, {ACTION} and a camera. Export these, or leave "
+            "smoke training out."
+        )
+    return info
+
+
+def _run(policy: str, said: Mapping[str, Any], steps: int, shape: tuple[int, ...]) -> PolicyRun:
+    losses = tuple(float(loss) for loss in said["losses"])
+    if len(losses) != steps:
+        raise ValueError(f"{len(losses)} losses for {steps} steps")
+    errors = float(said["error_before"]), float(said["error_after"])
+    got = tuple(whole(size) for size in said["action_shape"])
+    reasons = [*_of_losses(policy, losses, errors)]
+    largest = float(said["largest"])
+    if not largest <= _LARGEST:
+        reasons.append(
+            f"normalised values reach {largest:.3g}; the statistics do not fit the values"
+        )
+    if got != shape:
+        reasons.append(f"it predicts an action of shape {list(got)}; expected {list(shape)}")
+    if said["action_finite"] is not True:
+        reasons.append("it predicts an action that is not finite")
+    return PolicyRun(
+        policy=policy,
+        losses=losses,
+        errors=errors,
+        seconds=float(said["seconds"]),
+        parameters=int(said["parameters"]),
+        frames=int(said["frames"]),
+        action_shape=got,
+        reasons=tuple(reasons),
+    )
+
+
+def _of_losses(policy: str, losses: Sequence[float], errors: tuple[float, float]) -> list[str]:
+    broken = [step for step, loss in enumerate(losses) if not math.isfinite(loss)]
+    if broken:
+        return [f"the loss is {losses[broken[0]]} at step {broken[0]}"]
+    third = len(losses) // 3
+    first, last = median(losses[:third]), median(losses[-third:])
+    reasons = []
+    if policy == "diffusion" and last > first * _GROWTH:
+        reasons.append(f"the loss grows from {first:.3g} to {last:.3g}")
+    if policy != "diffusion" and last >= first:
+        reasons.append(f"the loss does not fall: {first:.3g} at first, {last:.3g} at last")
+    before, after = errors
+    if not after < before:
+        reasons.append(
+            f"the error of a batch does not fall: {before:.3g} before, {after:.3g} after"
+        )
+    return reasons
