@@ -25,11 +25,12 @@ from rich.table import Table
 
 from bench.episode.report import machine
 from corporeal.catalog.audit import verify
-from corporeal.catalog.catalogue import Entry, add
-from corporeal.catalog.query.listing import count, page
-from corporeal.catalog.state import State
-from corporeal.catalog.workspace import CATALOG, Workspace, make_workspace
-from corporeal.release.creation import create_release
+from corporeal.catalog.episodes import State
+from corporeal.catalog.episodes.writing import Entry, add
+from corporeal.catalog.query import count_episodes, episode_page
+from corporeal.catalog.workspace import Workspace, make_workspace
+from corporeal.catalog.workspace.workspace import CATALOG
+from corporeal.release import create_release
 
 TASKS = ("pick_place", "reach", "handover", "bimanual_lift", "walk", "walk_carry", "stand")
 CHECKS = ("joints_swapped", "camera_late", "gap_in_stream", "force_spikes", "self_collision")
@@ -91,7 +92,7 @@ def _ask(workspace: Workspace, repeats: int) -> dict[str, float]:
         for _ in range(repeats):
             with workspace.database.read() as connection:
                 begin = time.perf_counter()
-                page(connection, query, order="-recorded", limit=50)
+                episode_page(connection, query, order="-recorded", limit=50)
                 times.append((time.perf_counter() - begin) * 1000)
         spent[query] = statistics.quantiles(times, n=20)[-1]
     return spent
@@ -106,7 +107,7 @@ def measure(
         queries = _ask(workspace, repeats)
         with workspace.database.read() as connection:
             begin = time.perf_counter()
-            total = count(connection, "task = pick_place")
+            total = count_episodes(connection, "task = pick_place")
             count_s = time.perf_counter() - begin
         days = math.ceil(released / 0.85 * _STEP_S / 86400)
         until = (_BEGIN + timedelta(days=days)).date().isoformat()

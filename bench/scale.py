@@ -29,7 +29,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.episode.meter import Meter, size_of
-from corporeal.catalog.ingestion.ingest import ingest
+from corporeal.catalog.ingestion import ingest
 from corporeal.catalog.workspace import make_workspace
 from corporeal.embodiment import open_robot
 from corporeal.episode import EpisodeWriter

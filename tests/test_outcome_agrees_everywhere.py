@@ -24,7 +24,7 @@ from tests.exchange.lerobot_sets import (
 )
 from tests.quality.demonstrations import demonstration
 
-from corporeal.catalog.ingestion.ingest import ingest
+from corporeal.catalog.ingestion import ingest
 from corporeal.catalog.tables import EPISODE
 from corporeal.catalog.workspace import Workspace, make_workspace
 from corporeal.cli.commands.learn import _successes

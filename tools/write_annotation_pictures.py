@@ -23,10 +23,10 @@ import uvicorn
 from PIL import Image, ImageDraw
 
 from corporeal.catalog.accounts import add_account, new_token
-from corporeal.catalog.ingestion.ingest import ingest
+from corporeal.catalog.ingestion import ingestion
 from corporeal.catalog.permission import Actor, Role
-from corporeal.catalog.query.listing import every
-from corporeal.catalog.store import digest_of
+from corporeal.catalog.query import every_episode
+from corporeal.catalog.store.store import digest_of
 from corporeal.catalog.workspace import Workspace, make_workspace
 from corporeal.episode import Episode
 from corporeal.episode.recording import recording_of
@@ -110,10 +110,10 @@ def draw_rules(path: Path) -> None:
 
 def fill(workspace: Workspace, files: list[Path]) -> dict[str, str]:
     """Accounts, a queue, and one pair that two people have labelled; everybody's token."""
-    ingest(workspace, files, who="root", on="serial")
+    ingestion(workspace, files, who="root", on="serial")
     starts, frames = {}, {}
     with workspace.database.read() as connection:
-        rows = {str(row["hash"]): str(row["id"]) for row in every(connection)}
+        rows = {str(row["hash"]): str(row["id"]) for row in every_episode(connection)}
     for path in files:
         name = rows[digest_of(path)]
         starts[name], frames[name] = propose(path)

@@ -22,7 +22,7 @@ from rich.table import Table
 from bench.catalog import entries
 from bench.episode.report import machine
 from bench.studio.serving import served
-from corporeal.catalog.catalogue import add
+from corporeal.catalog.episodes.writing import add
 from corporeal.catalog.workspace import make_workspace
 
 if TYPE_CHECKING:

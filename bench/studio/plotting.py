@@ -27,8 +27,8 @@ from rich.table import Table
 
 from bench.episode.report import machine
 from bench.studio.serving import served
-from corporeal.catalog.ingestion.ingest import ingest
-from corporeal.catalog.query.listing import every
+from corporeal.catalog.ingestion import ingest
+from corporeal.catalog.query import every_episode
 from corporeal.catalog.workspace import make_workspace
 from corporeal.episode import EpisodeWriter
 from corporeal.schema import Schema, Stream
@@ -118,7 +118,7 @@ def _make(folder: Path, streams: list[Stream], samples: int) -> str:
     with make_workspace(folder / "lab") as workspace:
         ingest(workspace, [path], who="bench", check=False, on="serial")
         with workspace.database.read() as connection:
-            (row,) = every(connection)
+            (row,) = every_episode(connection)
     path.unlink()
     return str(row["id"])
 

@@ -23,7 +23,7 @@ from rich.table import Table
 
 from bench.episode.report import machine
 from bench.studio.serving import served
-from corporeal.catalog.ingestion.ingest import ingest
+from corporeal.catalog.ingestion import ingest
 from corporeal.catalog.workspace import make_workspace
 from corporeal.embodiment import open_robot
 from corporeal.episode import EpisodeWriter

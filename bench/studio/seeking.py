@@ -24,8 +24,8 @@ from rich.table import Table
 
 from bench.episode.report import machine
 from bench.studio.serving import served
-from corporeal.catalog.ingestion.ingest import ingest
-from corporeal.catalog.query.listing import every
+from corporeal.catalog.ingestion import ingest
+from corporeal.catalog.query import every_episode
 from corporeal.catalog.workspace import make_workspace
 from corporeal.embodiment import open_robot
 from corporeal.episode import Episode, EpisodeWriter
@@ -133,7 +133,7 @@ def _make(folder: Path, seconds: float) -> tuple[str, dict[str, Any]]:
     with make_workspace(folder / "lab") as workspace:
         ingest(workspace, [path], who="bench", check=False, on="serial")
         with workspace.database.read() as connection:
-            (row,) = every(connection)
+            (row,) = every_episode(connection)
     return str(row["id"]), stamps
 
 

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
 from tests.catalog.postgres_server import postgres_fresh, postgres_server, postgres_url
 from tests.catalog.s3_server import s3_server, s3_store, s3_url
 
 from corporeal.catalog.database import Database
-from corporeal.catalog.upgrade import upgrade
+from corporeal.catalog.workspace import upgrade
 
 __all__ = ["postgres_fresh", "postgres_server", "postgres_url", "s3_server", "s3_store", "s3_url"]
 
@@ -30,3 +31,9 @@ def database(empty_url: str) -> Iterator[Database]:
     with Database(empty_url) as made:
         upgrade(made)
         yield made
+
+
+def is_alive(database: Database) -> bool:
+    """Whether the database answers."""
+    with database.read() as connection:
+        return bool(connection.execute(text("SELECT 1")).scalar() == 1)

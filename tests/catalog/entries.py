@@ -6,7 +6,7 @@ import hashlib
 import uuid
 from typing import Any
 
-from corporeal.catalog.catalogue import Entry
+from corporeal.catalog.episodes.writing import Entry
 
 
 def entry(number: int, **facts: Any) -> Entry:

@@ -19,8 +19,9 @@ import pytest
 from bench.partners import PartnerError, partner_python
 
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.s3.signed_request import Bucket
-from corporeal.catalog.store import Store, open_store
+from corporeal.catalog.store import Store
+from corporeal.catalog.store.signed_request import Bucket
+from corporeal.catalog.store.store import open_store
 
 VARIABLE = "CORPOREAL_TEST_S3"
 _REGION = "us-east-1"

@@ -16,8 +16,9 @@ from sqlalchemy import func, select
 from tests.catalog.entries import entry
 
 from corporeal.catalog.audit import events_of, verify
-from corporeal.catalog.catalogue import Entry, add, episode, known, move
 from corporeal.catalog.database import CatalogError, Database
+from corporeal.catalog.episodes import episode, move
+from corporeal.catalog.episodes.writing import Entry, add, known
 from corporeal.catalog.tables import (
     EDGE,
     EPISODE,
@@ -27,7 +28,7 @@ from corporeal.catalog.tables import (
     SCORE,
     STREAM,
 )
-from corporeal.catalog.upgrade import upgrade
+from corporeal.catalog.workspace import upgrade
 from corporeal.errors import CorporealError
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -176,7 +177,7 @@ def test_names_that_look_like_statements_are_names(database: Database, text: str
 _WRITER = """
 import sys
 from tests.catalog.entries import entry
-from corporeal.catalog.catalogue import add
+from corporeal.catalog.episodes.writing import add
 from corporeal.catalog.database import Database
 
 url, first, last, lot = sys.argv[1], *map(int, sys.argv[2:])

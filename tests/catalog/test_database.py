@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, insert, select, text
 from sqlalchemy.exc import DBAPIError
+from tests.catalog.databases import is_alive
 
 from corporeal.catalog import database as database_module
-from corporeal.catalog.database import CatalogError, Database, is_alive, masked
+from corporeal.catalog.database import CatalogError, Database, masked
 from corporeal.catalog.tables import DOCUMENT
 from corporeal.errors import MissingExtraError
 

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from sqlalchemy import select
 
 from corporeal.catalog.audit import verify
-from corporeal.catalog.catalogue import Entry, add, episode
 from corporeal.catalog.database import CatalogError, Database
+from corporeal.catalog.episodes import episode
+from corporeal.catalog.episodes.writing import Entry, add
 from corporeal.catalog.ingestion.episode_entry import (
     LEFT_OUT,
     MAX_CURVES,

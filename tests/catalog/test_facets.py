@@ -9,15 +9,23 @@ from typing import Any
 import pytest
 from tests.catalog.entries import entry
 
-from corporeal.catalog.catalogue import add
 from corporeal.catalog.database import Database
-from corporeal.catalog.query.completion import complete
-from corporeal.catalog.query.facets import MOST_BARS, facets
-from corporeal.catalog.query.landmarks import landmarks
-from corporeal.catalog.query.listing import every, page
-from corporeal.catalog.query.refinement import bounded, read, relaxed, toggled, without
-from corporeal.catalog.query.spelling import spell
-from corporeal.catalog.query.words import QueryError
+from corporeal.catalog.episodes.writing import add
+from corporeal.catalog.query import (
+    complete,
+    count_facets,
+    drop_facet,
+    episode_page,
+    every_episode,
+    find_page_keys,
+    query_text,
+    read_query,
+    relax,
+    set_span,
+    toggle_value,
+)
+from corporeal.catalog.query.facets import MOST_BARS
+from corporeal.catalog.query.lexer import QueryError
 from corporeal.errors import UnknownNameError
 
 DAY_NS = 86_400 * 10**9
@@ -44,14 +52,14 @@ def filled(database: Database) -> Database:
 
 def _all(database: Database, query: str) -> list[Mapping[str, Any]]:
     with database.read() as connection:
-        return list(every(connection, query))
+        return list(every_episode(connection, query))
 
 
 @pytest.mark.parametrize("query", ["", "task = task_3", "score > 0.5 and not operator = op02"])
 def test_facets_count_what_the_query_finds(filled: Database, query: str) -> None:
     rows = _all(filled, query)
     with filled.read() as connection:
-        found = facets(connection, read(query))
+        found = count_facets(connection, read_query(query))
     counts = {facet.name: {v.value: v.count for v in facet.values} for facet in found.facets}
     for name in ("operator", "verdict", "failure", "robot"):
         assert counts[name] == dict(Counter(row[name] for row in rows)), name
@@ -67,7 +75,7 @@ def test_facets_count_what_the_query_finds(filled: Database, query: str) -> None
 
 def test_a_facet_leaves_its_own_choice_out_of_its_counts(filled: Database) -> None:
     with filled.read() as connection:
-        found = facets(connection, read("task = task_3 and verdict = failed"))
+        found = count_facets(connection, read_query("task = task_3 and verdict = failed"))
     tasks = next(facet for facet in found.facets if facet.name == "task")
     failed = Counter(row["task"] for row in _all(filled, "verdict = failed"))
     assert {each.value: each.count for each in tasks.values} == dict(failed)
@@ -76,7 +84,7 @@ def test_a_facet_leaves_its_own_choice_out_of_its_counts(filled: Database) -> No
 
 def test_what_was_chosen_can_be_taken_back_though_nothing_has_it(filled: Database) -> None:
     with filled.read() as connection:
-        found = facets(connection, read("operator = nobody"))
+        found = count_facets(connection, read_query("operator = nobody"))
     operators = next(facet for facet in found.facets if facet.name == "operator")
     assert [(each.value, each.count) for each in operators.values if each.chosen] == [("nobody", 0)]
 
@@ -99,26 +107,26 @@ def test_what_was_chosen_can_be_taken_back_though_nothing_has_it(filled: Databas
 def test_a_click_changes_the_query(
     query: str, facet: str, value: str | None, expected: str
 ) -> None:
-    changed = toggled(read(query), facet, value)
-    assert ("" if changed is None else spell(changed)) == expected
+    changed = toggle_value(read_query(query), facet, value)
+    assert ("" if changed is None else query_text(changed)) == expected
 
 
 def test_a_span_replaces_the_one_before() -> None:
-    first = bounded(read("task = a"), "score", "score >= 0.2 and score < 0.3")
-    second = bounded(first, "score", "score >= 0.9")
+    first = set_span(read_query("task = a"), "score", "score >= 0.2 and score < 0.3")
+    second = set_span(first, "score", "score >= 0.9")
     assert second is not None
-    assert spell(second) == "task = a and score >= 0.9"
-    assert without(second, "score") == read("task = a")
+    assert query_text(second) == "task = a and score >= 0.9"
+    assert drop_facet(second, "score") == read_query("task = a")
     with pytest.raises(UnknownNameError, match="expected"):
-        without(second, "colour")
+        drop_facet(second, "colour")
     with pytest.raises(QueryError):
-        bounded(None, "score", "score >")
+        set_span(None, "score", "score >")
 
 
 def test_every_part_of_a_query_can_be_left_out() -> None:
-    condition = read("task = a and (score > 1 or score < 0)")
+    condition = read_query("task = a and (score > 1 or score < 0)")
     assert condition is not None
-    assert [rest and spell(rest) for _, rest in relaxed(condition)] == [
+    assert [rest and query_text(rest) for _, rest in relax(condition)] == [
         "score > 1 or score < 0", "task = a",
     ]  # fmt: skip
 
@@ -127,12 +135,12 @@ def test_every_part_of_a_query_can_be_left_out() -> None:
 @pytest.mark.parametrize("query", ["", "verdict = failed", "operator = nobody"])
 def test_landmarks_lead_to_every_page(filled: Database, query: str, order: str) -> None:
     with filled.read() as connection:
-        whole = [row["id"] for row in every(connection, query, order=order)]
-        marks = landmarks(connection, read(query), order=order, step=20)
+        whole = [row["id"] for row in every_episode(connection, query, order=order)]
+        marks = find_page_keys(connection, read_query(query), order=order, step=20)
         assert marks.total == len(whole)
         assert len(marks.ids) == len(whole) // 20
         for number, after in enumerate(marks.ids, 1):
-            rows = page(connection, query, order=order, limit=20, after=after).rows
+            rows = episode_page(connection, query, order=order, limit=20, after=after).rows
             assert [row["id"] for row in rows] == whole[number * 20 : number * 20 + 20]
 
 

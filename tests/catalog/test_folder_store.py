@@ -12,13 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from corporeal.catalog.store import (
-    Store,
-    StoreError,
-    digest_of,
-    open_store,
-    verify_store,
-)
+from corporeal.catalog.store import Store, StoreError, verify_store
+from corporeal.catalog.store.store import digest_of, open_store
 
 
 @pytest.fixture
@@ -110,7 +105,7 @@ def test_a_killed_writer_leaves_no_object_and_its_rest_is_swept(
 _FULL = """
 import resource, sys
 from pathlib import Path
-from corporeal.catalog.store import StoreError
+from corporeal.catalog.store.store import StoreError
 from corporeal.catalog.stores.folder import FolderStore
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 try:

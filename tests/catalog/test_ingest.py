@@ -22,13 +22,14 @@ from sqlalchemy import func, select
 from tests.exchange.small_sets import write_episode, write_episodes
 
 from corporeal.catalog.audit import events_of, verify
-from corporeal.catalog.catalogue import episode, move
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.ingestion import ingest as ingest_module
+from corporeal.catalog.episodes import NEXT, episode, move
+from corporeal.catalog.episodes.state import STATES
+from corporeal.catalog.ingestion import ingest
+from corporeal.catalog.ingestion import ingestion as ingest_module
 from corporeal.catalog.ingestion.examination import judge
-from corporeal.catalog.ingestion.ingest import files_of, ingest
-from corporeal.catalog.state import NEXT, STATES
-from corporeal.catalog.store import digest_of
+from corporeal.catalog.ingestion.ingestion import files_of
+from corporeal.catalog.store.store import digest_of
 from corporeal.catalog.tables import DOCUMENT, EPISODE, EVENT, FINDING, GOVERNS, SCORE, STREAM
 from corporeal.catalog.workspace import Workspace, make_workspace, open_workspace
 from corporeal.episode import Episode
@@ -336,8 +337,8 @@ def test_two_at_once_add_every_episode_once_in_postgresql(
 _PROGRAM = """\
 import os, signal, sys
 from pathlib import Path
-from corporeal.catalog.ingestion import ingest as module
-from corporeal.catalog.workspace import open_workspace
+from corporeal.catalog.ingestion import ingestion as module
+from corporeal.catalog.workspace.workspace import open_workspace
 
 def dies_after(real, calls):
     left = [calls]

@@ -11,26 +11,26 @@ from typing import Any
 import pytest
 from sqlalchemy import insert
 
-from corporeal.catalog.catalogue import Entry, add
 from corporeal.catalog.database import CatalogError, Database
-from corporeal.catalog.query import search
-from corporeal.catalog.query.grammar import parse
-from corporeal.catalog.query.listing import count, every, page, select_episodes
-from corporeal.catalog.query.spelling import iso
-from corporeal.catalog.query.tree import (
+from corporeal.catalog.episodes.writing import Entry, add
+from corporeal.catalog.query import (
     And,
-    Between,
     Comparison,
     Condition,
     Date,
     HasFinding,
-    HasStream,
-    InRelease,
     Known,
-    Not,
     OneOf,
     Or,
+    count_episodes,
+    episode_page,
+    every_episode,
+    iso,
+    parse,
+    search,
 )
+from corporeal.catalog.query.listing import select_episodes
+from corporeal.catalog.query.tree import Between, HasStream, InRelease, Not
 from corporeal.catalog.tables import MEMBER
 from corporeal.errors import UnknownNameError
 
@@ -218,11 +218,11 @@ def test_sql_finds_what_the_words_say(database: Database, monkeypatch: pytest.Mo
             condition = parse(text)
             expected = {entry.id for entry in entries if _holds(condition, entry, released)}
             order = chance.choice(("id", "-id", "score", "-score", "-recorded", "task", "bytes"))
-            got = [row["id"] for row in every(connection, text, order=order, block=37)]
+            got = [row["id"] for row in every_episode(connection, text, order=order, block=37)]
             plain = [row.id for row in connection.execute(select_episodes(text, order=order))]
             assert set(got) == expected, text
             assert got == plain, f"{text} by {order}"
-            assert count(connection, text) == len(got), text
+            assert count_episodes(connection, text) == len(got), text
 
 
 def test_an_operator_that_is_unknown_is_not_op07(database: Database) -> None:
@@ -231,9 +231,9 @@ def test_an_operator_that_is_unknown_is_not_op07(database: Database) -> None:
         add(connection, [Entry("a", {**facts, "hash": "1", "operator": "op07"}),
                          Entry("b", {**facts, "hash": "2"})], who="test")  # fmt: skip
     with database.read() as connection:
-        assert [row["id"] for row in every(connection, "operator != op07")] == ["b"]
-        assert [row["id"] for row in every(connection, "not operator = op07")] == ["b"]
-        known = every(connection, "operator != op07 and operator is known")
+        assert [row["id"] for row in every_episode(connection, "operator != op07")] == ["b"]
+        assert [row["id"] for row in every_episode(connection, "not operator = op07")] == ["b"]
+        known = every_episode(connection, "operator != op07 and operator is known")
         assert [row["id"] for row in known] == []
 
 
@@ -248,7 +248,7 @@ def test_pages_in_any_order_hold_every_episode_once(database: Database, order: s
         assert sorted(whole) == sorted(entry.id for entry in entries)
         paged, after = [], None
         while True:
-            part = page(connection, order=order, limit=7, after=after)
+            part = episode_page(connection, order=order, limit=7, after=after)
             one = connection.execute(select_episodes(order=order, limit=7, after=after))
             assert [row.id for row in one] == [row["id"] for row in part.rows]
             paged += [row["id"] for row in part.rows]
@@ -262,7 +262,7 @@ def test_the_unknown_comes_last_in_both_directions(database: Database) -> None:
     _fill(database, _entries(random.Random(2), 40))
     with database.read() as connection:
         for order in ("score", "-score"):
-            scores = [row["score"] for row in every(connection, order=order)]
+            scores = [row["score"] for row in every_episode(connection, order=order)]
             known = [score for score in scores if score is not None]
             assert scores == known + [None] * (len(scores) - len(known))
             assert known == sorted(known, reverse=order == "-score")
@@ -277,20 +277,20 @@ def test_hostile_names_find_nothing_and_harm_nothing(database: Database) -> None
             said = json.dumps(text)
             for clause in (f"task = {said}", f"station ~ {said}", f"has finding {said}",
                            f"metadata.x = {said}", f"in release {said}"):  # fmt: skip
-                assert count(connection, clause) == 0, clause
+                assert count_episodes(connection, clause) == 0, clause
         with pytest.raises(CatalogError, match="after"):
-            page(connection, after=hostile[0])
+            episode_page(connection, after=hostile[0])
         with pytest.raises(UnknownNameError, match="field to order by"):
-            page(connection, order="id; drop table episode")
-        assert count(connection) == 10
+            episode_page(connection, order="id; drop table episode")
+        assert count_episodes(connection) == 10
 
 
 def test_within_counts_back_from_now(database: Database) -> None:
     with database.write() as connection:
         add(connection, [Entry("a", {"hash": "1", "bytes": 1, "file": "x"})], who="test")
     with database.read() as connection:
-        assert count(connection, "ingested within 1 hour") == 1
-        assert count(connection, f'ingested > "{iso(4 * 10**18)}"') == 0
-        assert count(connection, up_to=5) == 1
+        assert count_episodes(connection, "ingested within 1 hour") == 1
+        assert count_episodes(connection, f'ingested > "{iso(4 * 10**18)}"') == 0
+        assert count_episodes(connection, up_to=5) == 1
         with pytest.raises(CatalogError, match="limit, got 0"):
-            page(connection, limit=0)
+            episode_page(connection, limit=0)

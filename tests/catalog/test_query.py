@@ -9,26 +9,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy.dialects import postgresql, sqlite
 
-from corporeal.catalog.query.condition import condition_sql, pinned
-from corporeal.catalog.query.grammar import DEEPEST, MOST_CLAUSES, MOST_VALUES, parse
-from corporeal.catalog.query.spelling import spell
-from corporeal.catalog.query.tree import (
+from corporeal.catalog.query import (
+    LONGEST_QUERY,
     And,
-    Between,
     Comparison,
     Condition,
     Date,
-    HasDocument,
     HasFinding,
-    HasStream,
-    InRelease,
     Known,
-    Not,
     OneOf,
     Or,
     Within,
+    condition_sql,
+    parse,
+    pinned,
+    query_text,
 )
-from corporeal.catalog.query.words import LONGEST, QueryError
+from corporeal.catalog.query.grammar import DEEPEST, MOST_CLAUSES, MOST_VALUES
+from corporeal.catalog.query.lexer import QueryError
+from corporeal.catalog.query.tree import Between, HasDocument, HasStream, InRelease, Not
 
 DAY_NS = 86_400 * 10**9
 
@@ -77,7 +76,7 @@ def test_the_query_of_the_manual_is_read_as_it_sounds() -> None:
 )  # fmt: skip
 def test_each_form_is_read(text: str, condition: Condition) -> None:
     assert parse(text) == condition
-    assert parse(spell(condition)) == condition
+    assert parse(query_text(condition)) == condition
 
 
 @pytest.mark.parametrize(
@@ -128,8 +127,8 @@ def test_what_is_wrong_is_told_with_its_place(text: str, at: int, told: str) -> 
         "not " * 10_000 + "task = a",
         " or ".join(["task = a"] * (MOST_CLAUSES + 1)),
         f"task in ({','.join('a' * (MOST_VALUES + 1))})",
-        "task = " + "a" * LONGEST,
-        "(" * LONGEST,
+        "task = " + "a" * LONGEST_QUERY,
+        "(" * LONGEST_QUERY,
     ],
 )
 def test_a_query_that_is_too_large_is_refused_and_not_repeated(text: str) -> None:
@@ -140,8 +139,8 @@ def test_a_query_that_is_too_large_is_refused_and_not_repeated(text: str) -> Non
 
 def test_within_becomes_a_date_that_stays() -> None:
     condition = pinned(parse("not recorded within 2 days"), now_ns=3 * DAY_NS)
-    assert spell(condition) == "not recorded >= 1970-01-02T00:00:00.000000Z"
-    assert parse(spell(condition)) == condition
+    assert query_text(condition) == "not recorded >= 1970-01-02T00:00:00.000000Z"
+    assert parse(query_text(condition)) == condition
 
 
 def test_values_travel_beside_the_statement_and_never_in_it() -> None:
@@ -186,8 +185,8 @@ _conditions = st.recursive(
 @settings(max_examples=200, deadline=None)
 @given(_conditions)
 def test_what_is_spelled_out_means_the_same(condition: Condition) -> None:
-    text = spell(condition)
-    assert spell(parse(text)) == text
+    text = query_text(condition)
+    assert query_text(parse(text)) == text
     assert condition_sql(parse(text)).compare(condition_sql(condition)) or "within" in text
 
 
@@ -201,4 +200,4 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         condition = parse(text)
     except QueryError:
         return
-    assert parse(spell(condition)) == condition
+    assert parse(query_text(condition)) == condition

@@ -14,11 +14,11 @@ from tests.catalog.entries import entry
 from tests.catalog.s3_server import S3Server
 
 from corporeal.catalog.audit import Change, head, record, verify
-from corporeal.catalog.catalogue import Entry, add, move
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.relocation import relocate
+from corporeal.catalog.episodes import move
+from corporeal.catalog.episodes.writing import Entry, add
 from corporeal.catalog.tables import EPISODE, EVENT, FINDING, METADATA, METRIC
-from corporeal.catalog.workspace import Workspace, make_workspace
+from corporeal.catalog.workspace import Workspace, make_workspace, relocate
 
 
 @pytest.fixture

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 from tests.catalog.s3_server import S3Server
 
-from corporeal.catalog.remote_episode import open_remote, remote_dataset
-from corporeal.catalog.store import Abilities, Store, StoreError, open_store
+from corporeal.catalog.store import Store, StoreError, open_remote
+from corporeal.catalog.store.remote_episode import remote_dataset
+from corporeal.catalog.store.store import Abilities, open_store
 from corporeal.embodiment import open_robot
 from corporeal.episode import Episode, EpisodeWriter
 from corporeal.episode.recording import recording_of
@@ -55,6 +56,11 @@ class Counted:
 
     def digests(self) -> Iterator[str]:
         return self.store.digests()
+
+    is_local = False
+
+    def path(self, digest: str) -> None:
+        """Nothing here is a file."""
 
     def abilities(self) -> Abilities:
         return self.store.abilities()

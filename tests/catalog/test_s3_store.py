@@ -15,14 +15,9 @@ from typing import ClassVar
 import pytest
 from tests.catalog.s3_server import S3Server
 
-from corporeal.catalog.s3 import object_lock
-from corporeal.catalog.s3.signed_request import Bucket, credentials, sign
-from corporeal.catalog.store import (
-    Store,
-    StoreError,
-    open_store,
-    verify_store,
-)
+from corporeal.catalog.store import Store, StoreError, object_lock, verify_store
+from corporeal.catalog.store.signed_request import Bucket, credentials, sign
+from corporeal.catalog.store.store import open_store
 from corporeal.catalog.stores.s3 import ObjectStore
 
 _ABSENT = "sha256:" + "0" * 64

@@ -10,13 +10,12 @@ import pyarrow.parquet
 import pytest
 from sqlalchemy import func, select
 
-from corporeal.catalog import snapshot
 from corporeal.catalog.accounts import add_account, new_token
-from corporeal.catalog.catalogue import Entry, add
 from corporeal.catalog.database import CatalogError, Database
+from corporeal.catalog.episodes.writing import Entry, add
 from corporeal.catalog.permission import Actor
-from corporeal.catalog.snapshot import write_snapshot
 from corporeal.catalog.tables import EPISODE, METADATA
+from corporeal.catalog.workspace import snapshot, write_snapshot
 
 ROOT = Actor("root", "admin")
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.state import NEXT, STATES, State, check_change
+from corporeal.catalog.episodes import NEXT, State, check_change
+from corporeal.catalog.episodes.state import STATES
 
 
 def test_every_state_has_its_followers_and_none_follows_itself() -> None:

@@ -14,14 +14,8 @@ from pathlib import Path
 import pytest
 from tests.catalog.s3_server import S3Server
 
-from corporeal.catalog.store import (
-    Store,
-    StoreError,
-    blocks_of,
-    digest_of,
-    open_store,
-    verify_store,
-)
+from corporeal.catalog.store import Store, StoreError, blocks_of, verify_store
+from corporeal.catalog.store.store import digest_of, open_store
 
 _S3 = [pytest.mark.slow, pytest.mark.xdist_group("s3")]
 _ABSENT = "sha256:" + "0" * 64

@@ -13,11 +13,12 @@ from sqlalchemy import func, insert, inspect, select, text
 from tests.catalog.entries import entry
 
 from corporeal.catalog.audit import GENESIS
-from corporeal.catalog.catalogue import add
 from corporeal.catalog.database import CatalogError, Database
+from corporeal.catalog.episodes.writing import add
 from corporeal.catalog.tables import FINDING, HEAD, METADATA, METRIC
-from corporeal.catalog.upgrade import current_revision, latest_revision, require_current, upgrade
 from corporeal.catalog.versions import r0004_check_names
+from corporeal.catalog.workspace import upgrade
+from corporeal.catalog.workspace.migration import current_revision, latest_revision, require_current
 from corporeal.quality.check import checks, present_name
 
 
@@ -66,7 +67,7 @@ def test_an_empty_database_is_told_from_an_old_one(empty: Database) -> None:
 def test_a_catalogue_of_an_older_program_is_to_be_brought_up_to_date(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("corporeal.catalog.upgrade.latest_revision", lambda: "9999")
+    monkeypatch.setattr("corporeal.catalog.workspace.migration.latest_revision", lambda: "9999")
     with pytest.raises(CatalogError) as told:
         require_current(database)
     assert str(told.value) == (
@@ -93,7 +94,7 @@ def test_four_programs_upgrade_at_once_and_make_one_catalogue(empty: Database) -
 def test_an_upgrade_that_fails_leaves_no_table_behind(
     empty: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("corporeal.catalog.upgrade.GENESIS", None)
+    monkeypatch.setattr("corporeal.catalog.workspace.migration.GENESIS", None)
     with pytest.raises(CatalogError):
         upgrade(empty)
     with empty.read() as connection:

@@ -8,21 +8,21 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from tests.catalog.databases import is_alive
 
-from corporeal.catalog import workspace as workspace_module
-from corporeal.catalog.database import CatalogError, is_alive
+from corporeal.catalog.database import CatalogError
 from corporeal.catalog.store import StoreError
-from corporeal.catalog.upgrade import current_revision, latest_revision, upgrade
 from corporeal.catalog.workspace import (
-    CATALOG_VARIABLE,
     FILE,
-    STORE_VARIABLE,
-    VARIABLE,
     make_workspace,
     open_database,
     open_workspace,
     read_settings,
+    upgrade,
 )
+from corporeal.catalog.workspace import workspace as workspace_module
+from corporeal.catalog.workspace.migration import current_revision, latest_revision
+from corporeal.catalog.workspace.workspace import CATALOG_VARIABLE, STORE_VARIABLE, VARIABLE
 from corporeal.errors import CorporealError
 
 
@@ -254,7 +254,8 @@ def test_four_programs_make_and_open_one_workspace_at_once(tmp_path: Path) -> No
     program = (
         "import sys\nfrom pathlib import Path\n"
         "from corporeal.catalog.workspace import make_workspace, open_workspace\n"
-        "from corporeal.catalog.database import CatalogError, is_alive\n"
+        "from corporeal.catalog.database import CatalogError\n"
+        "from tests.catalog.databases import is_alive\n"
         "root = Path(sys.argv[1])\n"
         "try:\n    make_workspace(root).close()\n"
         "except CatalogError as error:\n    assert 'already' in str(error), error\n"

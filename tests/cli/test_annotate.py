@@ -68,10 +68,10 @@ def _work(lab: Path, *, double: float = 0.0, shift: int = 0) -> list[str]:
 
 
 def _rows(lab: Path) -> list[dict[str, Any]]:
-    from corporeal.catalog.query.listing import every
+    from corporeal.catalog.query import every_episode
 
     with open_workspace(lab) as workspace, workspace.database.read() as connection:
-        return [dict(row) for row in every(connection)]
+        return [dict(row) for row in every_episode(connection)]
 
 
 def _file(folder: Path, version: str, rule: str) -> Path:
@@ -109,7 +109,7 @@ def test_proposing_makes_tasks_even_where_a_file_cannot_be_read(lab: Path) -> No
 
 
 def test_a_proposal_comes_from_the_recording(tmp_path: Path) -> None:
-    from corporeal.catalog.ingestion.ingest import ingest
+    from corporeal.catalog.ingestion import ingest
 
     workload = Workload(open_robot("g1"), duration_s=0.5)
     path = tmp_path / "wave.h5"

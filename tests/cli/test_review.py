@@ -10,7 +10,8 @@ import pytest
 from tests.catalog.entries import entry
 from typer.testing import CliRunner, Result
 
-from corporeal.catalog.catalogue import add, move
+from corporeal.catalog.episodes import move
+from corporeal.catalog.episodes.writing import add
 from corporeal.catalog.workspace import make_workspace
 from corporeal.cli.program import program
 from corporeal.errors import CorporealError

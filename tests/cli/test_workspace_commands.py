@@ -51,12 +51,12 @@ def lab(recorded: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _accept_all(root: Path) -> None:
-    from corporeal.catalog.catalogue import move
-    from corporeal.catalog.query.listing import every
+    from corporeal.catalog.episodes import move
+    from corporeal.catalog.query import every_episode
     from corporeal.catalog.workspace import open_workspace
 
     with open_workspace(root) as workspace, workspace.database.write() as connection:
-        ids = [str(row["id"]) for row in every(connection)]
+        ids = [str(row["id"]) for row in every_episode(connection)]
         move(connection, ids, "accepted", who="lead", why="looked at by hand")
 
 

@@ -17,10 +17,9 @@ from tests.release.card.small_release import MANIFEST, entries, facts_of
 from corporeal.exchange.conversion import export
 from corporeal.exchange.opening import open_dataset
 from corporeal.exchange.options import ExportOptions
+from corporeal.release.card import card_plots, render_card
 from corporeal.release.card.croissant import croissant
-from corporeal.release.card.markdown import render_card
 from corporeal.release.card.parts import ReleaseFile
-from corporeal.release.card.plots import card_plots
 
 pytestmark = pytest.mark.slow
 

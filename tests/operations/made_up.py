@@ -8,9 +8,9 @@ import time
 import uuid
 from typing import Any
 
-from corporeal.catalog.catalogue import Entry, add
 from corporeal.catalog.database import Database
-from corporeal.catalog.state import State
+from corporeal.catalog.episodes import State
+from corporeal.catalog.episodes.writing import Entry, add
 
 DAY_NS = 86_400 * 10**9
 _STATES: tuple[State, ...] = (

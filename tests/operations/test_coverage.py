@@ -11,7 +11,7 @@ from tests.operations.made_up import fill, laboratory
 from tests.operations.test_figures import outcome
 
 from corporeal.catalog.database import Database
-from corporeal.catalog.query.listing import count
+from corporeal.catalog.query import count_episodes
 from corporeal.catalog.tables import DOCUMENT, GOVERNS
 from corporeal.operations.coverage.axis import axes
 from corporeal.operations.coverage.coverage import Table, cross
@@ -53,9 +53,9 @@ def test_the_query_of_every_cell_finds_its_episodes(database: Database) -> None:
                     assert row.condition is not None
                     assert column.condition is not None
                     where = (row.condition, column.condition)
-                    assert count(connection, scope.query(*where)) == table.counts[r][c]
+                    assert count_episodes(connection, scope.query(*where)) == table.counts[r][c]
                     good = scope.query(*where, CONDITIONS["accepted"])
-                    assert count(connection, good) == table.accepted[r][c]
+                    assert count_episodes(connection, good) == table.accepted[r][c]
 
 
 def test_an_object_named_outside_a_list_can_be_asked_for(database: Database) -> None:
@@ -69,7 +69,9 @@ def test_an_object_named_outside_a_list_can_be_asked_for(database: Database) -> 
     with database.read() as connection:
         for column in table.columns:
             assert column.condition is not None
-            assert count(connection, scope.query(column.condition)) == objects[column.words]
+            assert (
+                count_episodes(connection, scope.query(column.condition)) == objects[column.words]
+            )
 
 
 def test_positions_are_told_as_seen_by_the_robot(database: Database) -> None:

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from tests.operations.made_up import DAY_NS, fill, laboratory
 
-from corporeal.catalog.catalogue import Entry
 from corporeal.catalog.database import CatalogError, Database
-from corporeal.catalog.query.listing import count
+from corporeal.catalog.episodes.writing import Entry
+from corporeal.catalog.query import count_episodes
 from corporeal.operations.figures.batch_series import (
     FIGURES,
     batch_series,
@@ -156,7 +156,7 @@ def test_reasons_of_failures_are_counted_once_per_episode(
         assert {each.name: each.episodes for each in found} == dict(expected)
         assert failed(connection, scope, source) >= found[0].episodes
         for reason in found:
-            assert count(connection, scope.query(*reason.conditions)) == reason.episodes
+            assert count_episodes(connection, scope.query(*reason.conditions)) == reason.episodes
 
 
 def test_gaps_are_those_that_their_queries_find(database: Database) -> None:
@@ -166,7 +166,7 @@ def test_gaps_are_those_that_their_queries_find(database: Database) -> None:
         total, found = gaps(connection, scope)
         assert total == len(kept)
         for gap in found:
-            assert count(connection, scope.query(gap.condition)) == gap.episodes, gap.name
+            assert count_episodes(connection, scope.query(gap.condition)) == gap.episodes, gap.name
     consent = [each.facts["metadata"].get("consent") for each in kept]
     named = {gap.name: gap.episodes for gap in found}
     assert named["consent"] == sum(each in (None, "none") for each in consent)

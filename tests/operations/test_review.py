@@ -12,9 +12,10 @@ from sqlalchemy import Connection, insert, update
 from tests.catalog.entries import entry
 
 from corporeal.catalog.audit import events_of, verify
-from corporeal.catalog.catalogue import add, move
-from corporeal.catalog.catalogue import episode as episode_row
 from corporeal.catalog.database import CatalogError, Database
+from corporeal.catalog.episodes import episode as episode_row
+from corporeal.catalog.episodes import move
+from corporeal.catalog.episodes.writing import add
 from corporeal.catalog.permission import Actor, PermissionDeniedError
 from corporeal.catalog.tables import MEMBER, RELEASE, REVIEW_ITEM
 from corporeal.errors import CorporealError, UnknownNameError

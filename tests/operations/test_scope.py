@@ -7,8 +7,8 @@ from sqlalchemy import func, select
 from tests.operations.made_up import fill, laboratory
 
 from corporeal.catalog.database import CatalogError, Database
-from corporeal.catalog.query.listing import count
-from corporeal.catalog.query.words import QueryError
+from corporeal.catalog.query import count_episodes
+from corporeal.catalog.query.lexer import QueryError
 from corporeal.catalog.tables import EPISODE
 from corporeal.operations.figures.outcome import CONDITIONS, OUTCOMES
 from corporeal.operations.scope import equals, on_days, read_scope
@@ -27,7 +27,7 @@ def test_a_scope_holds_the_episodes_that_its_query_finds(
         inside = connection.execute(
             select(func.count()).select_from(EPISODE).where(scope.where)
         ).scalar_one()
-        assert inside == count(connection, scope.query())
+        assert inside == count_episodes(connection, scope.query())
         assert inside > 0
 
 
@@ -40,14 +40,14 @@ def test_an_alternative_in_a_query_stays_together_when_it_is_narrowed(database: 
         each.facts["task"] in ("reach", "or") and each.facts["station"] == "st1" for each in kept
     )
     with database.read() as connection:
-        assert count(connection, narrowed) == expected
+        assert count_episodes(connection, narrowed) == expected
 
 
 def test_every_episode_has_exactly_one_outcome(database: Database) -> None:
     kept = fill(database, laboratory())
     with database.read() as connection:
         scope = read_scope(connection)
-        found = [count(connection, scope.query(CONDITIONS[each])) for each in OUTCOMES]
+        found = [count_episodes(connection, scope.query(CONDITIONS[each])) for each in OUTCOMES]
     assert sum(found) == len(kept)
     assert min(found) > 0
 

@@ -12,9 +12,9 @@ from uuid import UUID
 import numpy as np
 import pytest
 
-from corporeal.catalog.catalogue import Entry, add
+from corporeal.catalog.episodes.writing import Entry, add
 from corporeal.catalog.ingestion.episode_entry import entry_of
-from corporeal.catalog.store import digest_of
+from corporeal.catalog.store.store import digest_of
 from corporeal.catalog.workspace import Workspace, make_workspace
 from corporeal.embodiment import open_robot
 from corporeal.episode import Episode, EpisodeWriter

@@ -14,12 +14,12 @@ from sqlalchemy import delete, func, select, update
 from tests.release.conftest import SCHEMA, Fill, robot_document
 
 from corporeal.catalog import audit
-from corporeal.catalog.catalogue import move
 from corporeal.catalog.database import CatalogError
+from corporeal.catalog.episodes import move
 from corporeal.catalog.tables import EPISODE, EVENT, MEMBER, RELEASE
 from corporeal.catalog.workspace import Workspace
-from corporeal.release import publication
-from corporeal.release.creation import Draft, create_release
+from corporeal.release import create_release, publication
+from corporeal.release.creation import Draft
 from corporeal.release.manifest import load_manifest
 from corporeal.release.reading import find_release, list_releases, load_release
 

@@ -8,8 +8,7 @@ from tests.release.conftest import SCHEMA, Fill, document, robot_document
 
 from corporeal.catalog.tables import EPISODE, GOVERNS
 from corporeal.catalog.workspace import Workspace
-from corporeal.release.creation import create_release
-from corporeal.release.difference import diff_releases
+from corporeal.release import create_release, diff_releases
 from corporeal.release.reading import find_release
 
 

@@ -23,15 +23,11 @@ from corporeal.exchange.opening import open_dataset
 from corporeal.exchange.options import ExportOptions
 from corporeal.labelling.annotation import Annotation
 from corporeal.labelling.tasks.labels import Labels, accept_labels, labels_of, mark_stale
-from corporeal.release.card.facts import card_facts
-from corporeal.release.card.markdown import render_card
-from corporeal.release.creation import create_release
-from corporeal.release.difference import diff_releases
-from corporeal.release.label_bundle import POLICIES, LabelPolicy
-from corporeal.release.lineage.lineage import lineage_of
+from corporeal.release import POLICIES, LabelPolicy, create_release, diff_releases, verify_release
+from corporeal.release.card import card_facts, render_card
+from corporeal.release.lineage import lineage_of
 from corporeal.release.manifest import parse_manifest
 from corporeal.release.reading import load_release, release_dataset, release_opener
-from corporeal.release.verification import verify_release
 
 Recorded = Callable[[Workspace, int], list[str]]
 make = partial(create_release, who="lea", splits={"train": 1.0}, stratify=())

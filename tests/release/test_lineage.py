@@ -18,9 +18,10 @@ from PIL import Image
 from sqlalchemy import Connection, insert
 from tests.exchange.small_sets import write_episodes
 
-from corporeal.catalog.catalogue import Entry, add, move
 from corporeal.catalog.database import CatalogError, Database
-from corporeal.catalog.ingestion.ingest import ingest
+from corporeal.catalog.episodes import move
+from corporeal.catalog.episodes.writing import Entry, add
+from corporeal.catalog.ingestion import ingest
 from corporeal.catalog.tables import EDGE, MEMBER, RELEASE
 from corporeal.catalog.workspace import Workspace, make_workspace
 from corporeal.episode import Episode
@@ -28,11 +29,18 @@ from corporeal.episode.recording import Dataset, Recording
 from corporeal.exchange.conversion import export
 from corporeal.exchange.opening import open_dataset
 from corporeal.exchange.options import ExportOptions
-from corporeal.release.lineage.frame_graph import history_of
-from corporeal.release.lineage.frame_trace import FrameTrace, sensor_of, trace_frame
-from corporeal.release.lineage.graph import Edge, Graph, Node
-from corporeal.release.lineage.lineage import lineage_of
-from corporeal.release.lineage.picture import as_mermaid, as_text, draw, write_picture
+from corporeal.release.lineage import (
+    Graph,
+    as_mermaid,
+    as_text,
+    history_of,
+    lineage_of,
+    trace_frame,
+    write_picture,
+)
+from corporeal.release.lineage.frame_trace import FrameTrace, sensor_of
+from corporeal.release.lineage.graph import Edge, Node
+from corporeal.release.lineage.picture import draw
 
 SCHEMA = "sha256:" + "5" * 64
 

@@ -17,7 +17,7 @@ from corporeal.errors import EpisodeError
 from corporeal.exchange.conversion import export
 from corporeal.exchange.opening import open_dataset
 from corporeal.exchange.options import ExportOptions
-from corporeal.release.creation import create_release
+from corporeal.release import create_release
 from corporeal.release.local_copy import LocalCopies
 from corporeal.release.reading import (
     load_release,
@@ -34,6 +34,11 @@ class Distant:
     def __init__(self, root: Path) -> None:
         self._inner = FolderStore(root)
         self.fetched = 0
+
+    is_local = False
+
+    def path(self, digest: str) -> None:
+        """No object is a file here."""
 
     def fetch(self, digest: str, target: Path) -> None:
         self.fetched += 1

@@ -18,9 +18,9 @@ from corporeal.catalog.database import CatalogError
 from corporeal.catalog.store import Store
 from corporeal.catalog.tables import DOCUMENT, EPISODE, EVENT, MEMBER, RELEASE
 from corporeal.catalog.workspace import Workspace, open_workspace
-from corporeal.release.creation import create_release
+from corporeal.release import create_release, verify_release
 from corporeal.release.reading import load_release
-from corporeal.release.verification import Verification, verify_release
+from corporeal.release.verification import Verification
 
 
 def _object(workspace: Workspace, digest: str) -> Path:
@@ -157,7 +157,7 @@ def test_a_killed_process_leaves_no_half_release(plain: Workspace, fill: Fill) -
 import os, signal
 from pathlib import Path
 from corporeal.release import creation, publication
-from corporeal.catalog.workspace import open_workspace
+from corporeal.catalog.workspace.workspace import open_workspace
 real = publication.store_manifest
 def die(*arguments, **options):
     real(*arguments, **options)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from corporeal.catalog.permission import Actor
-from corporeal.catalog.query.listing import every
+from corporeal.catalog.query import every_episode
 from corporeal.catalog.workspace import Workspace
 from corporeal.labelling.annotation import Annotation, Segment
 from corporeal.labelling.tasks.frames import Frames, read_frames
@@ -21,7 +21,7 @@ FRAMES = [0, 20, 60, 90]
 def frames(workspace: Workspace, number: int = 0) -> tuple[str, Frames]:
     """An episode of the workspace and the frames that boundaries lie on."""
     with workspace.database.read() as connection:
-        row = list(every(connection, order="recorded"))[number]
+        row = list(every_episode(connection, order="recorded"))[number]
     found = read_frames(workspace.store, str(row["hash"]))
     assert found is not None
     return str(row["id"]), found

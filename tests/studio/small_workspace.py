@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.catalog.ingestion.ingest import ingest
+from corporeal.catalog.ingestion import ingest
 from corporeal.catalog.workspace import make_workspace
 from corporeal.embodiment import open_robot
 from corporeal.episode import EpisodeWriter
@@ -86,7 +86,7 @@ def write_episode(
 
 def make_small_workspace(root: Path, *, episodes: int = 3) -> list[str]:
     """A workspace with judged episodes of two operators; the ids, in the order of recording."""
-    from corporeal.catalog.query.listing import every
+    from corporeal.catalog.query import every_episode
 
     files = [
         write_episode(root / "files" / f"episode_{number}.h5", seed=number,
@@ -98,4 +98,4 @@ def make_small_workspace(root: Path, *, episodes: int = 3) -> list[str]:
     with make_workspace(root / "workspace") as workspace:
         ingest(workspace, files, who="tester", on="serial")
         with workspace.database.read() as connection:
-            return [str(row["id"]) for row in every(connection, order="recorded")]
+            return [str(row["id"]) for row in every_episode(connection, order="recorded")]

@@ -13,11 +13,11 @@ from sqlalchemy import Connection, update
 from tests.catalog.entries import entry
 from tests.studio.label_work import label_all, phases
 
-from corporeal.catalog.catalogue import add
 from corporeal.catalog.database import Database
+from corporeal.catalog.episodes.writing import add
 from corporeal.catalog.permission import Actor
 from corporeal.catalog.tables import LABEL_TASK
-from corporeal.catalog.upgrade import upgrade
+from corporeal.catalog.workspace import upgrade
 from corporeal.labelling.annotation import Annotation
 from corporeal.labelling.tasks.frames import Frames
 from corporeal.labelling.tasks.tasks import add_seconds, create_tasks, take_next

@@ -130,7 +130,7 @@ def test_every_error_is_declared(client: TestClient) -> None:
 def test_an_episode_that_was_erased_is_told_as_such(
     client: TestClient, workspace: Workspace, small_workspace: SmallWorkspace
 ) -> None:
-    from corporeal.catalog.catalogue import move
+    from corporeal.catalog.episodes import move
 
     mine = small_workspace.episodes[0]
     with workspace.database.write() as connection:

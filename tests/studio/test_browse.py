@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 from tests.catalog.entries import entry
 from tests.studio.conftest import SmallWorkspace
 
-from corporeal.catalog.catalogue import add
+from corporeal.catalog.episodes.writing import add
 from corporeal.catalog.workspace import Workspace
 
 

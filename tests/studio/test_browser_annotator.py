@@ -18,7 +18,7 @@ from corporeal.labelling.tasks.labels import accept_labels, labels_of
 from corporeal.labelling.tasks.qualification import is_qualified
 from corporeal.labelling.tasks.tasks import create_tasks, frames_of, task
 from corporeal.labelling.taxonomy import open_taxonomy
-from corporeal.release.creation import create_release
+from corporeal.release import create_release
 from corporeal.release.reading import release_dataset
 
 if TYPE_CHECKING:

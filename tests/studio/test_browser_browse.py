@@ -10,7 +10,7 @@ from tests.catalog.entries import entry
 from tests.studio.conftest import SmallWorkspace
 from tests.studio.waiting import comes_to
 
-from corporeal.catalog.catalogue import add
+from corporeal.catalog.episodes.writing import add
 from corporeal.catalog.workspace import Workspace
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from tests.studio.real_browser import new_page
 from tests.studio.small_workspace import write_episode
 from tests.studio.waiting import at_rest, comes_to, fits
 
-from corporeal.catalog.ingestion.ingest import ingest
-from corporeal.catalog.query.listing import every
+from corporeal.catalog.ingestion import ingest
+from corporeal.catalog.query import every_episode
 from corporeal.catalog.workspace import make_workspace
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def fallen(tmp_path_factory: pytest.TempPathFactory) -> SmallWorkspace:
     with make_workspace(folder / "workspace") as workspace:
         ingest(workspace, files, who="tester", on="serial")
         with workspace.database.read() as connection:
-            names = [str(row["id"]) for row in every(connection, order="recorded")]
+            names = [str(row["id"]) for row in every_episode(connection, order="recorded")]
     return SmallWorkspace(folder / "workspace", names)
 
 

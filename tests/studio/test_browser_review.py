@@ -12,11 +12,11 @@ from tests.studio.studio_process import StudioProcess
 from tests.studio.waiting import at_rest, fits
 
 from corporeal.catalog.audit import verify
-from corporeal.catalog.catalogue import episode as episode_row
-from corporeal.catalog.catalogue import move
-from corporeal.catalog.ingestion.ingest import ingest
+from corporeal.catalog.episodes import episode as episode_row
+from corporeal.catalog.episodes import move
+from corporeal.catalog.ingestion import ingest
 from corporeal.catalog.permission import Actor
-from corporeal.catalog.query.listing import every
+from corporeal.catalog.query import every_episode
 from corporeal.catalog.workspace import make_workspace, open_workspace
 from corporeal.operations.review.queue import items_of, neighbours
 from corporeal.operations.review.review import Wanted, create_review, progress_of, review_of
@@ -41,7 +41,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with make_workspace(folder / "lab") as workspace:
         ingest(workspace, files, who="tester", on="serial", check=False)
         with workspace.database.write() as connection:
-            ids = [str(row["id"]) for row in every(connection, order="recorded")]
+            ids = [str(row["id"]) for row in every_episode(connection, order="recorded")]
             move(connection, ids, "accepted", who="tester", why="looked at by hand")
             wanted = Wanted(share=DRAWN / EPISODES)
             create_review(connection, "ten", None, wanted, by=Actor("tester", "lead"))

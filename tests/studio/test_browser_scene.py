@@ -13,7 +13,7 @@ from tests.studio.test_person import streams_of
 from tests.studio.test_robot import take_in
 from tests.studio.waiting import comes_to
 
-from corporeal.catalog.catalogue import episode as episode_row
+from corporeal.catalog.episodes import episode as episode_row
 from corporeal.catalog.stores.folder import FolderStore
 from corporeal.catalog.workspace import Workspace
 from corporeal.embodiment import open_robot

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from tests.studio.waiting import at_rest, comes_to
 
-from corporeal.catalog.ingestion.ingest import ingest
+from corporeal.catalog.ingestion import ingest
 from corporeal.catalog.tables import FINDING
 from corporeal.catalog.workspace import Workspace
 from corporeal.episode import Episode, EpisodeWriter

@@ -11,10 +11,10 @@ from tests.catalog.entries import entry
 from tests.operations.made_up import DAY_NS, fill, laboratory
 
 from corporeal.catalog.audit import Change, record
-from corporeal.catalog.catalogue import add
 from corporeal.catalog.database import CatalogError, Database
-from corporeal.catalog.query.listing import count
-from corporeal.catalog.upgrade import upgrade
+from corporeal.catalog.episodes.writing import add
+from corporeal.catalog.query import count_episodes
+from corporeal.catalog.workspace import upgrade
 from corporeal.errors import UnknownNameError
 from corporeal.operations.scope import read_scope
 from corporeal.studio.chart import (
@@ -74,7 +74,7 @@ def _counted(drawing: Drawing, name: str) -> Iterator[tuple[str, int | None]]:
 
 def _check(connection: Connection, drawing: Drawing, name: str) -> None:
     for query, shown in _counted(drawing, name):
-        found = count(connection, query)
+        found = count_episodes(connection, query)
         assert found == shown if shown is not None else found > 0, (name, query)
 
 

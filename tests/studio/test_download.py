@@ -12,7 +12,7 @@ import pytest
 from fastapi.testclient import TestClient
 from tests.studio.conftest import SmallWorkspace
 
-from corporeal.catalog.store import digest_of
+from corporeal.catalog.store.store import digest_of
 from corporeal.catalog.stores.folder import FolderStore
 from corporeal.catalog.workspace import Workspace
 from corporeal.errors import MissingExtraError
@@ -23,7 +23,7 @@ from corporeal.studio.playback.download_cache import FOLDER, DownloadCache
 
 
 def _digest(workspace: Workspace, name: str) -> str:
-    from corporeal.catalog.catalogue import episode
+    from corporeal.catalog.episodes import episode
 
     with workspace.database.read() as connection:
         return str(episode(connection, name)["hash"])

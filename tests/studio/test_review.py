@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from tests.studio.conftest import SmallWorkspace
 
 from corporeal.catalog.accounts import add_account, new_token
-from corporeal.catalog.catalogue import move
+from corporeal.catalog.episodes import move
 from corporeal.catalog.permission import Actor
 from corporeal.catalog.workspace import Workspace
 

@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 from numpy.typing import NDArray
 from tests.studio.conftest import SmallWorkspace
 
-from corporeal.catalog.ingestion.ingest import ingest
+from corporeal.catalog.ingestion import ingest
 from corporeal.catalog.workspace import Workspace
 from corporeal.embodiment import Embodiment, open_robot
 from corporeal.episode import Episode, EpisodeWriter
@@ -121,7 +121,7 @@ def test_motion_is_exact_and_begins_with_the_sample_that_is_shown(
 
 
 def _digest(workspace: Workspace, episode: str) -> Path:
-    from corporeal.catalog.catalogue import episode as row
+    from corporeal.catalog.episodes import episode as row
     from corporeal.catalog.stores.folder import FolderStore
 
     assert isinstance(workspace.store, FolderStore)

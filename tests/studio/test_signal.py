@@ -14,8 +14,8 @@ import pytest
 from fastapi.testclient import TestClient
 from tests.studio.conftest import SmallWorkspace
 
-from corporeal.catalog.ingestion.ingest import ingest
-from corporeal.catalog.query.listing import every
+from corporeal.catalog.ingestion import ingest
+from corporeal.catalog.query import every_episode
 from corporeal.catalog.stores.folder import FolderStore
 from corporeal.catalog.workspace import Workspace
 from corporeal.embodiment import open_robot
@@ -47,7 +47,7 @@ def ask(client: TestClient, episode: str, **params: Any) -> tuple[dict[str, Any]
 
 def file_of(workspace: Workspace, episode: str) -> Path:
     with workspace.database.read() as connection:
-        row = next(row for row in every(connection) if row["id"] == episode)
+        row = next(row for row in every_episode(connection) if row["id"] == episode)
     assert isinstance(workspace.store, FolderStore)
     return workspace.store.path(str(row["hash"]))
 

@@ -14,7 +14,7 @@ from tests.catalog.entries import entry
 from tests.studio.conftest import SmallWorkspace
 from tests.studio.small_workspace import burnt_number
 
-from corporeal.catalog.catalogue import add
+from corporeal.catalog.episodes.writing import add
 from corporeal.catalog.workspace import Workspace
 from corporeal.episode import Episode
 from corporeal.studio.playback.thumbnail import (

@@ -11,8 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Text, cast, insert, select, update
 
-from corporeal.catalog.bounds import check_text, plain
-from corporeal.catalog.database import CatalogError
+from corporeal.catalog.database import CatalogError, check_text, json_value
 from corporeal.catalog.tables import EVENT, HEAD
 
 GENESIS = "0" * 64
@@ -136,7 +135,7 @@ def _row(change: Change, number: int, stamp: str, previous: str) -> dict[str, An
         "subject": change.subject,
         "why": change.why,
         # As it will be read again, or the hash would not match what was written.
-        "details": plain(change.details, where),
+        "details": json_value(change.details, where),
         "previous": previous,
     }
 

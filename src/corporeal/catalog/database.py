@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -192,7 +193,32 @@ def _engine(url: URL) -> Engine:
     return engine
 
 
-def is_alive(database: Database) -> bool:
-    """Whether the database answers."""
-    with database.read() as connection:
-        return bool(connection.execute(text("SELECT 1")).scalar() == 1)
+def json_value(value: Any, where: str) -> Any:
+    """A value as JSON gives it back: lists, text as keys, and nothing for what is not finite."""
+    if isinstance(value, str):
+        return check_text(value, where)
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {check_text(str(key), where): json_value(each, where) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_value(each, where) for each in value]
+    raise CatalogError(f"{where}, got {type(value).__name__}; expected what JSON can hold.")
+
+
+def check_text(value: str, where: str) -> str:
+    """The text itself; raises CatalogError for what is not Unicode or has a zero byte."""
+    if "\0" in value or not (value.isascii() or _is_unicode(value)):
+        raise CatalogError(f"{where}, got {value[:80]!r}; expected text without zero bytes.")
+    return value
+
+
+def _is_unicode(value: str) -> bool:
+    """Whether every letter is one; half of a pair is none."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

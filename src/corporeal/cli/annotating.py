@@ -77,7 +77,7 @@ def used_taxonomy(connection: Connection, name: str | None) -> Taxonomy:
 
 def find_episodes(connection: Connection, wanted: Sequence[str]) -> list[Mapping[str, Any]]:
     """Rows of episodes: by how their ids begin, or all that one query finds."""
-    from corporeal.catalog.query.listing import every
+    from corporeal.catalog.query import every_episode
 
     if wanted and all(_ID.fullmatch(each) for each in wanted):
         return [_begins_with(connection, each) for each in wanted]
@@ -86,7 +86,7 @@ def find_episodes(connection: Connection, wanted: Sequence[str]) -> list[Mapping
             f"episodes, got {len(wanted)} words that are no ids; expected ids, or one query in "
             "quotes."
         )
-    found = list(every(connection, wanted[0] if wanted else None))
+    found = list(every_episode(connection, wanted[0] if wanted else None))
     if len(found) > _MOST:
         raise CorporealError(f"episodes, got {len(found)}; expected {_MOST} at most at once.")
     return [row for row in found if row["state"] != "erased"]
@@ -96,7 +96,7 @@ def labelled_examples(
     connection: Connection, taxonomy: Taxonomy, rows: Sequence[Mapping[str, Any]], *, most: int
 ) -> dict[str, Annotation]:
     """Labels that hold of other episodes of the same tasks, by the hash of their episodes."""
-    from corporeal.catalog.catalogue import episode
+    from corporeal.catalog.episodes import episode
     from corporeal.labelling.tasks.labels import labelled_under, labels_in_force
 
     if not most:
@@ -144,7 +144,7 @@ def _propose(
 ) -> None:  # fmt: skip
     import numpy as np
 
-    from corporeal.catalog.remote_episode import open_remote
+    from corporeal.catalog.store import open_remote
     from corporeal.episode.recording import recording_of
     from corporeal.labelling.proposal import propose
     from corporeal.labelling.reference import reference_stream
@@ -168,7 +168,7 @@ def _propose(
 def _examples(
     place: Workspace, stack: ExitStack, given: Mapping[str, Annotation]
 ) -> Iterator[Example]:
-    from corporeal.catalog.remote_episode import open_remote
+    from corporeal.catalog.store import open_remote
     from corporeal.episode.recording import recording_of
     from corporeal.labelling.proposal import Example
 

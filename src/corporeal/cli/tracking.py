@@ -27,9 +27,7 @@ def track_release(place: Workspace, made: Release, uri: str | None) -> None:
         return
     from corporeal.operations.monitoring.batch_metrics import release_metrics
     from corporeal.operations.tracking.tracking import track_release as track
-    from corporeal.release.card.facts import card_facts
-    from corporeal.release.card.markdown import render_card
-    from corporeal.release.card.plots import card_plots
+    from corporeal.release.card import card_facts, card_plots, render_card
 
     with place.database.read() as connection:
         facts = card_facts(connection, made.name, made.version)

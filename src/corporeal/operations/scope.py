@@ -8,16 +8,17 @@ from dataclasses import dataclass, field
 from sqlalchemy import ColumnElement, Connection, and_, select
 
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.query.condition import condition_sql
-from corporeal.catalog.query.grammar import parse
-from corporeal.catalog.query.spelling import DAY_NS, spell
-from corporeal.catalog.query.tree import (
+from corporeal.catalog.query import (
+    DAY_NS,
     And,
     Comparison,
     Condition,
     Date,
     Known,
     Within,
+    condition_sql,
+    parse,
+    query_text,
 )
 from corporeal.catalog.tables import EPISODE
 
@@ -49,7 +50,7 @@ class Scope:
         once = tuple(dict.fromkeys(flat))
         if not once:
             return ""
-        return spell(once[0] if len(once) == 1 else And(once))
+        return query_text(once[0] if len(once) == 1 else And(once))
 
 
 def read_scope(connection: Connection, query: str = "", days: int | None = None) -> Scope:

@@ -1,1 +1,5 @@
-"""Releases: immutable, versioned sets of episodes that people train on."""
+"""Releases: selection, split, manifest, publication, verification, difference, card, lineage."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

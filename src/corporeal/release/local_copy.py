@@ -9,7 +9,6 @@ from pathlib import Path
 
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.store import Store, StoreError, check_digest
-from corporeal.catalog.stores.folder import FolderStore
 
 SUFFIX = ".h5"
 LIMIT = 32 << 30
@@ -27,10 +26,10 @@ class LocalCopies:
     def path(self, digest: str, size: int) -> Path:
         """A file with the bytes of an object, which must have this size."""
         name = check_digest(digest)
-        if isinstance(self.store, FolderStore):
+        if (local := self.store.path(digest)) is not None:
             if (there := self.store.has(digest)) != size:
                 raise _lost(digest, size, there)
-            return self.store.root / name[:2] / name[2:4] / name
+            return local
         copy = self.folder / f"{name}{SUFFIX}"
         if not copy.is_file() or copy.stat().st_size != size:
             self._fetch(digest, size, copy)

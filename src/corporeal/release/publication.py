@@ -12,7 +12,7 @@ from sqlalchemy.exc import IntegrityError
 
 from corporeal.catalog.audit import Change, record
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.state import State, check_change
+from corporeal.catalog.episodes import State, check_change
 from corporeal.catalog.tables import EPISODE, EVENT, MEMBER, RELEASE
 from corporeal.catalog.workspace import Workspace
 from corporeal.release.label_bundle import LabelBundle, store_labels

@@ -11,10 +11,8 @@ from sqlalchemy import ColumnElement, Connection, String, and_, func, literal, s
 from sqlalchemy.exc import CompileError
 
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.query.condition import condition_sql, pinned
-from corporeal.catalog.query.grammar import parse
-from corporeal.catalog.query.spelling import spell
-from corporeal.catalog.state import State
+from corporeal.catalog.episodes import State
+from corporeal.catalog.query import condition_sql, parse, pinned, query_text
 from corporeal.catalog.tables import DOCUMENT, EPISODE, EVENT, GOVERNS
 from corporeal.release.property import property_column
 
@@ -99,7 +97,7 @@ def conditions_of(connection: Connection, where: Where) -> tuple[str, list[Colum
         return "", [true()]
     if isinstance(where, str):
         meant = pinned(parse(where))
-        return spell(meant), [condition_sql(meant)]
+        return query_text(meant), [condition_sql(meant)]
     if isinstance(where, ColumnElement):
         try:
             shown = where.compile(connection, compile_kwargs={"literal_binds": True})

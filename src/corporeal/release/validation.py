@@ -8,7 +8,6 @@ from itertools import chain
 
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.store import Store
-from corporeal.catalog.stores.folder import FolderStore
 from corporeal.catalog.workspace import Workspace
 from corporeal.episode import Episode
 from corporeal.errors import CorporealError
@@ -33,7 +32,7 @@ def missing_objects(store: Store, members: Sequence[Member]) -> Iterator[tuple[s
 def _sizes(store: Store, members: Sequence[Member]) -> Iterator[int | None]:
     """What the store says of every object. A distant one is asked by several at once."""
     digests = [each.hash for each in members]
-    if isinstance(store, FolderStore):
+    if store.is_local:
         yield from map(store.has, digests)
         return
     with ThreadPoolExecutor(_ASKING) as pool:

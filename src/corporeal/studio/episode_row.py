@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 from sqlalchemy import Connection, case, func, select
 
-from corporeal.catalog.state import State
+from corporeal.catalog.episodes import State
 from corporeal.catalog.tables import EPISODE, FINDING
 from corporeal.quality.finding import SEVERITIES, Verdict
 

@@ -12,8 +12,8 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
-from corporeal.catalog.catalogue import UnknownEpisodeError
 from corporeal.catalog.database import UnreachableError
+from corporeal.catalog.episodes import UnknownEpisodeError
 from corporeal.catalog.permission import PermissionDeniedError
 from corporeal.catalog.store import StoreError
 from corporeal.errors import CorporealError, EpisodeError, UnknownNameError

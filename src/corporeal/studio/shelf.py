@@ -11,10 +11,8 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
 
-from corporeal.catalog.catalogue import episode as episode_row
-from corporeal.catalog.remote_episode import open_remote
-from corporeal.catalog.store import not_there
-from corporeal.catalog.stores.folder import FolderStore
+from corporeal.catalog.episodes import episode as episode_row
+from corporeal.catalog.store import not_there, open_remote
 from corporeal.catalog.workspace import Workspace
 from corporeal.episode import Episode
 from corporeal.errors import EpisodeError
@@ -117,7 +115,7 @@ class Shelf:
     def _still_there(self, name: str, held: OpenEpisode) -> OpenEpisode:
         """The same, unless its file was removed: an open file would outlive its erasure."""
         store, now_s = self._workspace.store, time.monotonic()
-        if not isinstance(store, FolderStore) and now_s - held.seen_s < _LOOK_AGAIN_S:
+        if not store.is_local and now_s - held.seen_s < _LOOK_AGAIN_S:
             return held
         try:
             if store.has(held.digest) is None:
@@ -136,8 +134,9 @@ class Shelf:
 
     def _opened(self, digest: str) -> Episode:
         store = self._workspace.store
-        if isinstance(store, FolderStore) and store.has(digest) is not None:
-            return Episode.open(store.path(digest))
+        local = store.path(digest)
+        if local is not None and store.has(digest) is not None:
+            return Episode.open(local)
         return open_remote(store, digest)
 
     def _leave(self, held: OpenEpisode) -> None:

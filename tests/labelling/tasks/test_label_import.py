@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from tests.labelling.tasks.work import ANN, LEAD, STAMPS, said, taxonomy
 
-from corporeal.catalog.catalogue import Entry, add
+from corporeal.catalog.episodes.writing import Entry, add
 from corporeal.catalog.ingestion.episode_entry import entry_of
 from corporeal.catalog.permission import PermissionDeniedError
-from corporeal.catalog.store import digest_of
+from corporeal.catalog.store.store import digest_of
 from corporeal.catalog.workspace import Workspace, make_workspace
 from corporeal.embodiment import open_robot
 from corporeal.episode import Episode, EpisodeWriter

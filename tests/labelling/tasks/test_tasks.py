@@ -21,8 +21,8 @@ from tests.labelling.tasks.work import (
 
 from corporeal.catalog.accounts import add_account
 from corporeal.catalog.audit import events_of, verify
-from corporeal.catalog.catalogue import UnknownEpisodeError, episode
 from corporeal.catalog.database import CatalogError, Database
+from corporeal.catalog.episodes import UnknownEpisodeError, episode
 from corporeal.catalog.permission import Actor, PermissionDeniedError
 from corporeal.labelling.tasks.labels import labels_of
 from corporeal.labelling.tasks.submission import IncompleteError, accept, give_back, submit

@@ -8,7 +8,8 @@ import numpy as np
 from sqlalchemy import Connection
 from tests.catalog.entries import entry
 
-from corporeal.catalog.catalogue import add, move
+from corporeal.catalog.episodes import move
+from corporeal.catalog.episodes.writing import add
 from corporeal.catalog.permission import Actor
 from corporeal.labelling.annotation import Annotation, Instruction, Segment
 from corporeal.labelling.edit import Edit, Put, Set

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection
 
-from corporeal.catalog.catalogue import Entry, add
+from corporeal.catalog.episodes.writing import Entry, add
 from corporeal.operations.monitoring.metric_series import Series, record_metrics
 
 DAY_NS = 86_400_000_000_000

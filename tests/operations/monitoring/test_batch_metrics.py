@@ -7,8 +7,8 @@ from sqlalchemy import func, insert, select
 from tests.operations.monitoring.figures import DAY_NS, FIRST_NS, entry, put
 
 from corporeal.catalog.audit import events_of, verify
-from corporeal.catalog.catalogue import move
 from corporeal.catalog.database import CatalogError, Database
+from corporeal.catalog.episodes import move
 from corporeal.catalog.tables import EVENT, MEMBER, METRIC, RELEASE
 from corporeal.operations.monitoring.batch_metrics import batch_metrics, release_metrics
 from corporeal.operations.monitoring.metric_series import (

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection, insert
 
-from corporeal.catalog.catalogue import Entry, add
 from corporeal.catalog.database import Database
+from corporeal.catalog.episodes.writing import Entry, add
 from corporeal.catalog.tables import MEMBER, RELEASE
-from corporeal.catalog.upgrade import upgrade
-from corporeal.release.card.facts import CardFacts, card_facts
+from corporeal.catalog.workspace import upgrade
+from corporeal.release.card import CardFacts, card_facts
 from corporeal.schema import open_schema
 
 NAME, VERSION = "kitchen", "1.2.0"

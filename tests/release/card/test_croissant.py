@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from tests.release.card.small_release import PEOPLE, entries, facts_of
 
-from corporeal.catalog.catalogue import Entry
 from corporeal.catalog.database import CatalogError
+from corporeal.catalog.episodes.writing import Entry
+from corporeal.release.card import CardFacts
 from corporeal.release.card.croissant import croissant
-from corporeal.release.card.facts import CardFacts
 from corporeal.release.card.parts import ReleaseFile
 
 FEATURES: dict[str, dict[str, Any]] = {

@@ -19,10 +19,10 @@ from tests.release.card.small_release import (
     release,
 )
 
-from corporeal.catalog.catalogue import Entry, add
 from corporeal.catalog.database import CatalogError, Database
+from corporeal.catalog.episodes.writing import Entry, add
 from corporeal.catalog.tables import DOCUMENT, EPISODE, MEMBER, RELEASE
-from corporeal.release.card.facts import card_facts
+from corporeal.release.card import card_facts
 
 
 def test_counts_are_those_of_the_members(database: Database) -> None:

@@ -12,10 +12,9 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from tests.release.card.small_release import FACTS, PEOPLE, entries, facts_of
 
-from corporeal.catalog.catalogue import Entry
+from corporeal.catalog.episodes.writing import Entry
+from corporeal.release.card import CardFacts, render_card
 from corporeal.release.card.escaping import code, one_line, plain
-from corporeal.release.card.facts import CardFacts
-from corporeal.release.card.markdown import render_card
 
 PICTURES = ("episodes.png", "scores.png", "durations.png", "outcomes.png", "operators.png")
 HOSTILE = (

@@ -14,15 +14,10 @@ from matplotlib.patches import Rectangle
 from PIL import Image
 from tests.release.card.small_release import entries, facts_of
 
-from corporeal.catalog.catalogue import Entry
+from corporeal.catalog.episodes.writing import Entry
+from corporeal.release.card import CardFacts, card_plots
 from corporeal.release.card.drawing import label
-from corporeal.release.card.facts import CardFacts
-from corporeal.release.card.plots import (
-    card_plots,
-    episodes_over_time,
-    outcomes_of_tasks,
-    shares_of_operators,
-)
+from corporeal.release.card.plots import episodes_over_time, outcomes_of_tasks, shares_of_operators
 
 
 @pytest.fixture(scope="module")

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from tests.release.card.small_release import PEOPLE, entries
 
-from corporeal.catalog.catalogue import add
 from corporeal.catalog.database import CatalogError
+from corporeal.catalog.episodes.writing import add
 from corporeal.catalog.workspace import Workspace, make_workspace
-from corporeal.release.card.writing import write_card
-from corporeal.release.creation import create_release
+from corporeal.release import create_release
+from corporeal.release.card import write_card
 
 
 @pytest.fixture(scope="module")

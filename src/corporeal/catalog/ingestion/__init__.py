@@ -1,1 +1,5 @@
-"""Episode files on their way into a workspace."""
+"""Files in: verified, judged, stored and recorded, a group at a time."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

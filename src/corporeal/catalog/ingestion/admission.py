@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, delete, insert, select, update
 
-from corporeal.catalog.catalogue import Entry, add, move
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.state import State
+from corporeal.catalog.episodes.state import State
+from corporeal.catalog.episodes.writing import Entry, add, move
 from corporeal.catalog.tables import DOCUMENT, EPISODE, FINDING, GOVERNS, HEAD, SCORE
 from corporeal.quality.finding import Verdict
 

@@ -14,8 +14,8 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.catalog.catalogue import Entry
 from corporeal.catalog.database import CatalogError
+from corporeal.catalog.episodes.writing import Entry
 from corporeal.episode import Episode
 from corporeal.episode.facts import EpisodeFacts
 from corporeal.episode.recording import recording_of

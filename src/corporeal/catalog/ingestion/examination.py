@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from corporeal.catalog.catalogue import Entry
+from corporeal.catalog.episodes.writing import Entry
 from corporeal.catalog.ingestion.admission import Candidate
 from corporeal.catalog.ingestion.episode_entry import entry_of, judged, reason_for
 from corporeal.episode import Episode

@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, select
 
-from corporeal.catalog.query.fields import CHOICES, PARTED, PLAIN, SIGNS, Field, field_of
-from corporeal.catalog.query.spelling import spell_value
-from corporeal.catalog.query.spoken import begins
-from corporeal.catalog.query.words import RESERVED, QueryError, Word, cut
+from corporeal.catalog.query.dialect import begins
+from corporeal.catalog.query.fields import CHOICES, PARTED, PLAIN, SIGNS, Field, find_field
+from corporeal.catalog.query.lexer import RESERVED, QueryError, QueryToken, split_words
+from corporeal.catalog.query.unparse import unparse_value
 from corporeal.catalog.tables import EPISODE, FINDING, GOVERNS, RELEASE, SCORE, STREAM
 from corporeal.quality.finding import SEVERITIES
 
@@ -27,7 +27,7 @@ _SIGN_WORDS = {"=": "is", "!=": "is not", "~": "contains; * is anything"}
 
 
 @dataclass(frozen=True)
-class Item:
+class CompletionItem:
     """A text to put in, what it is, and a word about it."""
 
     text: str
@@ -41,7 +41,7 @@ class Completion:
 
     start: int
     end: int
-    items: tuple[Item, ...]
+    items: tuple[CompletionItem, ...]
 
 
 def complete(connection: Connection, query: str, cursor: int) -> Completion:
@@ -49,15 +49,15 @@ def complete(connection: Connection, query: str, cursor: int) -> Completion:
     cursor = min(cursor, len(query))
     before = query[:cursor]
     try:
-        words = cut(before)[:-1]
+        words = split_words(before)[:-1]
     except QueryError:
         words = _with_open_quote(before)
     started = bool(words) and not before[-1:].isspace() and words[-1].kind != "mark"
-    typed = words.pop() if started else Word("word", "", cursor + 1)
+    typed = words.pop() if started else QueryToken("word", "", cursor + 1)
     if typed.kind == "sign":
         # Behind a sign a value begins, though no blank was written.
         words.append(typed)
-        typed = Word("word", "", cursor + 1)
+        typed = QueryToken("word", "", cursor + 1)
     wanted = typed.text.lower()
     items = [
         item for item in _next(connection, words, typed.text)
@@ -66,18 +66,21 @@ def complete(connection: Connection, query: str, cursor: int) -> Completion:
     return Completion(typed.at - 1, cursor, tuple(items[:MOST]))
 
 
-def _with_open_quote(text: str) -> list[Word]:
+def _with_open_quote(text: str) -> list[QueryToken]:
     """The words before a quote that is still open, and what stands in it."""
     for place in range(len(text) - 1, -1, -1):
         if text[place] in "\"'":
             try:
-                return [*cut(text[:place])[:-1], Word("quoted", text[place + 1 :], place + 1)]
+                return [
+                    *split_words(text[:place])[:-1],
+                    QueryToken("quoted", text[place + 1 :], place + 1),
+                ]
             except QueryError:
                 continue
     return []
 
 
-def _next(connection: Connection, words: list[Word], typed: str) -> Iterator[Item]:
+def _next(connection: Connection, words: list[QueryToken], typed: str) -> Iterator[CompletionItem]:
     last = words[-1] if words else None
     if last is None or last.means("and", "or", "not") or last.text == "(":
         inside = _list_field(words)
@@ -85,9 +88,9 @@ def _next(connection: Connection, words: list[Word], typed: str) -> Iterator[Ite
     elif last.text == "," and (inside := _list_field(words)):
         yield from _values(connection, inside, typed)
     elif last.means("has"):
-        yield from (Item(name, "keyword") for name in ("finding", "stream", "document"))
+        yield from (CompletionItem(name, "keyword") for name in ("finding", "stream", "document"))
     elif last.kind == "sign" and len(words) > 1:
-        field = field_of(words[-2].text)
+        field = find_field(words[-2].text)
         if field is not None:
             yield from _values(connection, field, typed)
     elif last.means("finding", "severity", "stream", "document", "release", "is", "within"):
@@ -95,80 +98,85 @@ def _next(connection: Connection, words: list[Word], typed: str) -> Iterator[Ite
     elif last.kind == "word" and (field := _bare_field(words)) is not None:
         yield from _signs(field)
     else:
-        yield from (Item(word, "keyword") for word in ("and", "or"))
+        yield from (CompletionItem(word, "keyword") for word in ("and", "or"))
 
 
-def _begin(connection: Connection, typed: str) -> Iterator[Item]:
+def _begin(connection: Connection, typed: str) -> Iterator[CompletionItem]:
     """What a clause can begin with."""
     group = typed.partition(".")[0]
     if "." in typed and group in PARTED:
         yield from (
-            Item(f"{group}.{part}", "field", _KINDS[PARTED[group]])
+            CompletionItem(f"{group}.{part}", "field", _KINDS[PARTED[group]])
             for part in _part_names(connection, group)
         )
         return
-    yield from (Item(name, "field", _KINDS[kind]) for name, kind in PLAIN.items())
-    yield Item("has finding", "keyword", "a check found something")
-    yield Item("has stream", "keyword", "a stream is there")
-    yield Item("in release", "keyword", "part of a release")
-    yield from (Item(f"{name}.", "field", _KINDS[kind]) for name, kind in PARTED.items())
-    yield Item("not", "keyword", "the opposite")
+    yield from (CompletionItem(name, "field", _KINDS[kind]) for name, kind in PLAIN.items())
+    yield CompletionItem("has finding", "keyword", "a check found something")
+    yield CompletionItem("has stream", "keyword", "a stream is there")
+    yield CompletionItem("in release", "keyword", "part of a release")
+    yield from (CompletionItem(f"{name}.", "field", _KINDS[kind]) for name, kind in PARTED.items())
+    yield CompletionItem("not", "keyword", "the opposite")
 
 
-def _bare_field(words: list[Word]) -> Field | None:
+def _bare_field(words: list[QueryToken]) -> Field | None:
     """The field at the end, if it is not the value of another one."""
     if len(words) > 1 and not (words[-2].means("and", "or", "not") or words[-2].text == "("):
         return None
-    return field_of(words[-1].text)
+    return find_field(words[-1].text)
 
 
-def _list_field(words: list[Word]) -> Field | None:
+def _list_field(words: list[QueryToken]) -> Field | None:
     """The field in whose list `field in (a, b,` the words end."""
     for place in range(len(words) - 1, 1, -1):
         word = words[place]
         if word.kind == "mark" and word.text == "(":
             before = words[place - 2 if not words[place - 2].means("not") else place - 3]
-            return field_of(before.text) if words[place - 1].means("in") else None
+            return find_field(before.text) if words[place - 1].means("in") else None
         if word.kind == "sign" or word.means(*RESERVED):
             return None
     return None
 
 
-def _signs(field: Field) -> Iterator[Item]:
-    yield from (Item(sign, "sign", _SIGN_WORDS.get(sign, "")) for sign in SIGNS[field.kind])
-    yield Item("in (", "sign", "one of several")
-    yield Item("is known", "sign", "there is a value")
-    yield Item("is unknown", "sign", "there is none")
+def _signs(field: Field) -> Iterator[CompletionItem]:
+    yield from (
+        CompletionItem(sign, "sign", _SIGN_WORDS.get(sign, "")) for sign in SIGNS[field.kind]
+    )
+    yield CompletionItem("in (", "sign", "one of several")
+    yield CompletionItem("is known", "sign", "there is a value")
+    yield CompletionItem("is unknown", "sign", "there is none")
     if "<" in SIGNS[field.kind]:
-        yield Item("between", "sign", "from one to another")
+        yield CompletionItem("between", "sign", "from one to another")
     if field.kind == "date":
-        yield Item("within", "sign", "no longer ago than")
+        yield CompletionItem("within", "sign", "no longer ago than")
 
 
-def _named(connection: Connection, after: str, typed: str) -> Iterator[Item]:
+def _named(connection: Connection, after: str, typed: str) -> Iterator[CompletionItem]:
     fixed = {
         "severity": SEVERITIES,
         "is": ("known", "unknown"),
         "within": ("1 hours", "7 days", "30 days"),
     }
     if after in fixed:
-        yield from (Item(text, "value") for text in fixed[after])
+        yield from (CompletionItem(text, "value") for text in fixed[after])
         return
     column = {
         "finding": FINDING.c.check, "stream": STREAM.c.path, "document": GOVERNS.c.kind,
         "release": RELEASE.c.name,
     }[after]  # fmt: skip
-    yield from (Item(spell_value(name), "value") for name in _distinct(connection, column, typed))
+    yield from (
+        CompletionItem(unparse_value(name), "value")
+        for name in _distinct(connection, column, typed)
+    )
 
 
-def _values(connection: Connection, field: Field, typed: str) -> Iterator[Item]:
+def _values(connection: Connection, field: Field, typed: str) -> Iterator[CompletionItem]:
     if field.kind == "truth":
-        yield from (Item(text, "value") for text in ("true", "false"))
+        yield from (CompletionItem(text, "value") for text in ("true", "false"))
     elif field.name in CHOICES:
-        yield from (Item(text, "value") for text in CHOICES[field.name])
+        yield from (CompletionItem(text, "value") for text in CHOICES[field.name])
     elif field.kind in ("text", "reference") and field.part is None:
         found = _distinct(connection, EPISODE.c[field.column], typed)
-        yield from (Item(spell_value(value), "value") for value in found)
+        yield from (CompletionItem(unparse_value(value), "value") for value in found)
 
 
 def _distinct(connection: Connection, column: Any, typed: str) -> list[str]:
@@ -186,7 +194,7 @@ def _part_names(connection: Connection, group: str) -> list[str]:
     if group == "metadata":
         some = connection.execute(select(EPISODE.c.metadata).limit(20)).scalars()
         keys = {key for each in some if isinstance(each, dict) for key in each}
-        return sorted(key for key in keys if field_of(f"metadata.{key}"))
+        return sorted(key for key in keys if find_field(f"metadata.{key}"))
     column = {
         "score": SCORE.c.part, "rate": STREAM.c.path, "samples": STREAM.c.path,
         "document": GOVERNS.c.kind,

@@ -24,9 +24,8 @@ from sqlalchemy import (
     select,
 )
 
-from corporeal.catalog.query.fields import Field, known_field
-from corporeal.catalog.query.spelling import iso
-from corporeal.catalog.query.spoken import begins, json_kind, json_number, json_text, matches
+from corporeal.catalog.query.dialect import begins, json_kind, json_number, json_text, matches
+from corporeal.catalog.query.fields import Field, field_named
 from corporeal.catalog.query.tree import (
     And,
     Between,
@@ -47,6 +46,7 @@ from corporeal.catalog.query.tree import (
     Within,
     map_clauses,
 )
+from corporeal.catalog.query.unparse import iso
 from corporeal.catalog.tables import DOCUMENT, EPISODE, FINDING, GOVERNS, MEMBER, SCORE, STREAM
 
 Truth = ColumnElement[bool]
@@ -128,7 +128,7 @@ class _Writer:
 
     def _of(self, name: str, test: Test) -> Truth:
         """A test of a field, wherever it is kept: in the episode's row, or in rows beside it."""
-        field = known_field(name)
+        field = field_named(name)
         if field.group == "document":
             reference = DOCUMENT.c.name + literal("@", Text) + DOCUMENT.c.version
             behind = select(DOCUMENT.c.hash).where(DOCUMENT.c.kind == field.part)

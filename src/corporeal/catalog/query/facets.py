@@ -21,10 +21,10 @@ from sqlalchemy import (
 )
 
 from corporeal.catalog.query.condition import condition_sql
-from corporeal.catalog.query.refinement import TEXTS, chosen, range_of, without
+from corporeal.catalog.query.refinement import TEXTS, chosen, drop_facet, range_of
 from corporeal.catalog.query.search import is_few
-from corporeal.catalog.query.spelling import DAY_NS
 from corporeal.catalog.query.tree import Condition
+from corporeal.catalog.query.unparse import DAY_NS
 from corporeal.catalog.tables import EPISODE, FINDING
 
 MOST_VALUES = 40
@@ -37,7 +37,7 @@ _CHECK = "finding"
 
 
 @dataclass(frozen=True)
-class FacetValue:
+class CountedValue:
     """A value, None where it is unknown, and how many episodes have it."""
 
     value: str | None
@@ -46,16 +46,16 @@ class FacetValue:
 
 
 @dataclass(frozen=True)
-class Facet:
+class FacetCounts:
     """The most frequent values of a field; `more`: there are others."""
 
     name: str
-    values: tuple[FacetValue, ...]
+    values: tuple[CountedValue, ...]
     more: bool
 
 
 @dataclass(frozen=True)
-class Bar:
+class HistogramBar:
     """Episodes from `low` to before `high`: scores, or days as ISO dates."""
 
     low: str
@@ -67,12 +67,12 @@ class Bar:
 class Facets:
     """Facets and histograms; the own condition of each is left out of its own counts."""
 
-    facets: tuple[Facet, ...]
-    scores: tuple[Bar, ...]
-    days: tuple[Bar, ...]
+    facets: tuple[FacetCounts, ...]
+    scores: tuple[HistogramBar, ...]
+    days: tuple[HistogramBar, ...]
 
 
-def facets(connection: Connection, condition: Condition | None) -> Facets:
+def count_facets(connection: Connection, condition: Condition | None) -> Facets:
     """Count the episodes of a condition by all facets.
 
     A facet in which something is chosen counts what the rest of the query finds, so that its other
@@ -85,7 +85,7 @@ def facets(connection: Connection, condition: Condition | None) -> Facets:
     shared = [name for name in ("score", "recorded") if name not in ranged]
     rows = _counted(connection, condition, [*together, *shared])
     for name in [*apart, *ranged]:
-        rows |= _counted(connection, without(condition, name), [name])
+        rows |= _counted(connection, drop_facet(condition, name), [name])
     return Facets(
         tuple(_facet(name, rows[name], chosen(condition, name)) for name in names),
         _score_bars(rows["score"]),
@@ -150,24 +150,26 @@ def _count_sql(name: str, found: FromClause, *, is_all: bool) -> Select[Any]:
     return counted.order_by(number.desc(), value).limit(most)
 
 
-def _facet(name: str, rows: Rows, picked: frozenset[str | None]) -> Facet:
-    shown = [FacetValue(value, count, value in picked) for value, count in rows[:MOST_VALUES]]
+def _facet(name: str, rows: Rows, picked: frozenset[str | None]) -> FacetCounts:
+    shown = [CountedValue(value, count, value in picked) for value, count in rows[:MOST_VALUES]]
     # What was chosen is always there to be taken back, found or not.
     there = {each.value for each in shown}
     missing = sorted(picked - there, key=str)
-    shown += [FacetValue(value, dict(rows).get(value, 0), True) for value in missing]
-    return Facet(name, tuple(shown), len(rows) > MOST_VALUES)
+    shown += [CountedValue(value, dict(rows).get(value, 0), True) for value in missing]
+    return FacetCounts(name, tuple(shown), len(rows) > MOST_VALUES)
 
 
-def _score_bars(rows: Rows) -> tuple[Bar, ...]:
+def _score_bars(rows: Rows) -> tuple[HistogramBar, ...]:
     counts = {place: count for place, count in rows if place is not None}
     return tuple(
-        Bar(f"{place / SCORE_BINS:g}", f"{(place + 1) / SCORE_BINS:g}", counts.get(place, 0))
+        HistogramBar(
+            f"{place / SCORE_BINS:g}", f"{(place + 1) / SCORE_BINS:g}", counts.get(place, 0)
+        )
         for place in range(SCORE_BINS)
     )
 
 
-def _day_bars(rows: Rows) -> tuple[Bar, ...]:
+def _day_bars(rows: Rows) -> tuple[HistogramBar, ...]:
     counts = {int(day): count for day, count in rows if day is not None}
     if not counts:
         return ()
@@ -177,7 +179,7 @@ def _day_bars(rows: Rows) -> tuple[Bar, ...]:
     for day, count in counts.items():
         bars[(day - first) // width] += count
     return tuple(
-        Bar(_day(first + place * width), _day(first + (place + 1) * width), count)
+        HistogramBar(_day(first + place * width), _day(first + (place + 1) * width), count)
         for place, count in enumerate(bars)
     )
 

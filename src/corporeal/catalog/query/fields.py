@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from corporeal.catalog.state import STATES
+from corporeal.catalog.episodes.state import STATES
 from corporeal.errors import UnknownNameError
 
 FieldKind = Literal["text", "reference", "number", "truth", "date", "json"]
@@ -78,7 +78,7 @@ class Field:
         return COLUMNS.get(self.group, self.group)
 
 
-def field_of(name: str) -> Field | None:
+def find_field(name: str) -> Field | None:
     """The field of this name, or None."""
     if name in PLAIN:
         return Field(name, PLAIN[name], name)
@@ -90,9 +90,9 @@ def field_of(name: str) -> Field | None:
     return Field(name, PARTED[group], group, part)
 
 
-def known_field(name: str) -> Field:
+def field_named(name: str) -> Field:
     """The field of this name; raises UnknownNameError with the list of them."""
-    field = field_of(name)
+    field = find_field(name)
     if field is None:
         raise UnknownNameError("field", name, [*PLAIN, *_SHOWN_PARTS.values()])
     return field

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import math
+import re
+from datetime import UTC, datetime, timedelta
 from typing import cast, get_args
 
-from corporeal.catalog.query.fields import SIGNS, Field, expected_fields, field_of
+from corporeal.catalog.query.fields import CHOICES, SIGNS, Field, expected_fields, find_field
+from corporeal.catalog.query.lexer import (
+    NUMBER,
+    RESERVED,
+    QueryError,
+    QueryToken,
+    refusal,
+    split_words,
+)
 from corporeal.catalog.query.tree import (
     And,
     Between,
     Comparison,
     Condition,
+    Date,
     HasDocument,
     HasFinding,
     HasStream,
@@ -23,10 +35,81 @@ from corporeal.catalog.query.tree import (
     Value,
     Within,
 )
-from corporeal.catalog.query.values import MOST_STARS, expected_value, read_number, read_value
-from corporeal.catalog.query.words import RESERVED, QueryError, Word, cut, refusal
+from corporeal.catalog.query.unparse import DAY_NS
 from corporeal.quality.check import present_name
 from corporeal.quality.finding import SEVERITIES
+
+MOST_STARS = 16
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_TIME = re.compile(
+    r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:\d{2})?", re.ASCII
+)
+_BIGGEST = 2**63 - 1
+_START = datetime(1970, 1, 1, tzinfo=UTC)
+_END = datetime(2262, 1, 1, tzinfo=UTC)
+
+
+def read_value(field: Field, word: QueryToken) -> Value | None:
+    """The value of a field in a query; None where the word cannot be one."""
+    if word.kind not in ("word", "quoted"):
+        return None
+    bare = word.kind == "word"
+    if field.kind == "date":
+        return read_date(word.text)
+    if field.kind == "number":
+        return read_number(word.text) if bare else None
+    truth = word.means("true", "false")
+    if field.kind == "truth":
+        return word.means("true") if truth else None
+    if field.kind == "json" and bare:
+        if truth:
+            return word.means("true")
+        if NUMBER.fullmatch(word.text):
+            return read_number(word.text)
+    if bare and word.text.lower() in RESERVED:
+        return None
+    choices = CHOICES.get(field.name)
+    return word.text if choices is None or word.text in choices else None
+
+
+def expected_value(field: Field) -> str:
+    """What a message says of the values that a field can have."""
+    if field.name in CHOICES:
+        return f"one of {', '.join(CHOICES[field.name])}"
+    return {
+        "date": "a date such as 2026-11-01 or 2026-11-01T08:30, from 1970 to 2261",
+        "number": "a number",
+        "truth": "true or false",
+        "json": "a word, a text in quotes, a number, true or false",
+    }.get(field.kind, "a word, or a text in quotes")
+
+
+def read_number(text: str) -> int | float | None:
+    """An integer of 64 bits, or a finite float."""
+    if not NUMBER.fullmatch(text):
+        return None
+    if len(text) <= 20 and text.lstrip("+-").isdigit():
+        whole = int(text)
+        return whole if -_BIGGEST <= whole <= _BIGGEST else None
+    number = float(text)
+    return number if math.isfinite(number) else None
+
+
+def read_date(text: str) -> Date | None:
+    """A day, or an instant; without a time zone it is UTC."""
+    day = _DAY.fullmatch(text)
+    if not day and not _TIME.fullmatch(text):
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        if not _START <= moment < _END:
+            return None
+    except (ValueError, OverflowError):
+        return None
+    start_ns = (moment - _START) // timedelta(microseconds=1) * 1000
+    return Date(start_ns, start_ns + (DAY_NS if day else 1000))
+
 
 DEEPEST = 32
 MOST_CLAUSES = 200
@@ -45,7 +128,7 @@ class _Parser:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.words = cut(text)
+        self.words = split_words(text)
         self.place = 0
         self.depth = 0
         self.clauses = 0
@@ -57,10 +140,10 @@ class _Parser:
         return condition
 
     @property
-    def _now(self) -> Word:
+    def _now(self) -> QueryToken:
         return self.words[self.place]
 
-    def _take(self) -> Word:
+    def _take(self) -> QueryToken:
         word = self._now
         self.place += word.kind != "end"
         return word
@@ -73,7 +156,7 @@ class _Parser:
             return True
         return False
 
-    def _wrong(self, expected: str, word: Word | None = None) -> QueryError:
+    def _wrong(self, expected: str, word: QueryToken | None = None) -> QueryError:
         word = word or self._now
         return refusal(self.text, word.at, word.shown, expected)
 
@@ -116,7 +199,7 @@ class _Parser:
         word = self._now
         if word.kind != "word" or word.text.lower() in RESERVED:
             raise self._wrong("a field, has, in release, not, or an opening parenthesis")
-        field = field_of(word.text)
+        field = find_field(word.text)
         if field is None:
             raise self._wrong(expected_fields(word.text))
         self.place += 1

@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Connection, Select, func, select, true, un
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.query.condition import Few, condition_sql, pinned
 from corporeal.catalog.query.grammar import parse
-from corporeal.catalog.query.order import Order, read_order
+from corporeal.catalog.query.ordering import Ordering, read_ordering
 from corporeal.catalog.query.search import chosen_ids, is_few
 from corporeal.catalog.query.tree import Condition
 from corporeal.catalog.tables import EPISODE
@@ -25,7 +25,7 @@ _FEW = 100_000
 
 
 @dataclass(frozen=True)
-class Page:
+class EpisodePage:
     """Some rows of a listing; `after` asks for those that follow, None at the end."""
 
     rows: tuple[Mapping[str, Any], ...]
@@ -45,7 +45,7 @@ def select_episodes(
     `-score` begins with the highest; where the field is unknown comes last either way, and
     equals are in the order of their ids. `after` is the id of the last row already seen.
     """
-    found, way = _found(query, now_ns=now_ns), read_order(order)
+    found, way = _found(query, now_ns=now_ns), read_ordering(order)
     if not way.column.nullable:
         return way.sorted(select(EPISODE).where(found, way.behind(after))).limit(limit)
     if limit is None and after is None:
@@ -59,25 +59,25 @@ def select_episodes(
     return way.sorted(rows).limit(limit)
 
 
-def page(
+def episode_page(
     connection: Connection,
     query: str | Condition | None = None,
     *,
     order: str = "id",
     limit: int = PAGE,
     after: str | None = None,
-) -> Page:
+) -> EpisodePage:
     """One page of a listing; its cost does not grow with how many pages came before."""
     if not 1 <= limit <= MOST:
         raise CatalogError(f"limit, got {limit}; expected 1 to {MOST}. Ask for several pages.")
     if after is not None:
         _check_there(connection, after)
-    rows = _rows(connection, query, read_order(order), limit + 1, after)
+    rows = _rows(connection, query, read_ordering(order), limit + 1, after)
     more = len(rows) > limit
-    return Page(tuple(rows[:limit]), rows[limit - 1]["id"] if more else None)
+    return EpisodePage(tuple(rows[:limit]), rows[limit - 1]["id"] if more else None)
 
 
-def every(
+def every_episode(
     connection: Connection,
     query: str | Condition | None = None,
     *,
@@ -90,14 +90,14 @@ def every(
     condition = None if condition is None else pinned(condition)
     after: str | None = None
     while True:
-        part = page(connection, condition, order=order, limit=block, after=after)
+        part = episode_page(connection, condition, order=order, limit=block, after=after)
         yield from part.rows
         if part.after is None:
             return
         after = part.after
 
 
-def count(
+def count_episodes(
     connection: Connection, query: str | Condition | None = None, *, up_to: int | None = None
 ) -> int:
     """How many episodes a query finds; with `up_to` it does not count further than that."""
@@ -109,7 +109,7 @@ def count(
 def _rows(
     connection: Connection,
     query: str | Condition | None,
-    order: Order,
+    order: Ordering,
     limit: int,
     after: str | None,
 ) -> list[dict[str, Any]]:

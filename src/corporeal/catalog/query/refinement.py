@@ -22,7 +22,7 @@ FACETS = (*TEXTS, "finding", *RANGES)
 _SPANS = ("<", "<=", ">", ">=", "=")
 
 
-def read(query: str | None) -> Condition | None:
+def read_query(query: str | None) -> Condition | None:
     """The condition of a query; None for one that is empty."""
     return parse(query) if query and query.strip() else None
 
@@ -40,13 +40,13 @@ def range_of(condition: Condition | None, facet: str) -> bool:
     return any(_is_span(part, facet) for part in _parts(condition))
 
 
-def without(condition: Condition | None, facet: str) -> Condition | None:
+def drop_facet(condition: Condition | None, facet: str) -> Condition | None:
     """The query without what it asks of a facet."""
     _check(facet)
     return _joined([part for part in _parts(condition) if not _is_own(part, facet)])
 
 
-def toggled(condition: Condition | None, facet: str, value: str | None) -> Condition | None:
+def toggle_value(condition: Condition | None, facet: str, value: str | None) -> Condition | None:
     """The query with one value more of a facet, or without it where it was chosen."""
     picked = chosen(condition, facet) ^ {value}
     rest = [part for part in _parts(condition) if not _is_own(part, facet)]
@@ -65,13 +65,13 @@ def toggled(condition: Condition | None, facet: str, value: str | None) -> Condi
     return _joined(rest)
 
 
-def bounded(condition: Condition | None, facet: str, span: str) -> Condition | None:
+def set_span(condition: Condition | None, facet: str, span: str) -> Condition | None:
     """The query with another span of a number or a date, such as `score >= 0.5`."""
     rest = [part for part in _parts(condition) if not _is_own(part, facet)]
     return _joined([*rest, *_parts(parse(span))])
 
 
-def relaxed(condition: Condition) -> list[tuple[Condition, Condition | None]]:
+def relax(condition: Condition) -> list[tuple[Condition, Condition | None]]:
     """Each part of a query that all others are joined to with `and`, and the query without it."""
     parts = _parts(condition)
     return [

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Select, Table, false, func, select, true
 
 from corporeal.catalog.query.condition import Few
-from corporeal.catalog.query.order import Order
+from corporeal.catalog.query.ordering import Ordering
 from corporeal.catalog.tables import EPISODE
 
 WALKS = (1_000, 16_000)
@@ -24,7 +24,7 @@ Found = Callable[[Few | None], ColumnElement[bool]]
 def chosen_ids(
     connection: Connection,
     found: Found,
-    order: Order,
+    order: Ordering,
     limit: int,
     after: str | None,
 ) -> list[str]:
@@ -59,7 +59,7 @@ def is_few(
 
 
 def _next(
-    connection: Connection, found: Found, order: Order, *, known: bool, after: str | None,
+    connection: Connection, found: Found, order: Ordering, *, known: bool, after: str | None,
     limit: int,
 ) -> list[str]:  # fmt: skip
     """The next ids among episodes in which the column is known, or among all others."""
@@ -85,7 +85,7 @@ def _next(
     return list(connection.execute(ids).scalars())
 
 
-def _in_order(order: Order, known: bool, after: str | None) -> Select[Any]:
+def _in_order(order: Ordering, known: bool, after: str | None) -> Select[Any]:
     ids = select(EPISODE.c.id)
     if known:
         return order.sorted(ids.where(order.behind(after)), known=True)

@@ -14,7 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from corporeal.catalog.store import (
+from corporeal.catalog.store.store import (
     Abilities,
     StoreError,
     StoreKind,
@@ -49,6 +49,11 @@ class FolderStore:
     def url(self) -> str:
         """The folder."""
         return str(self.root)
+
+    @property
+    def is_local(self) -> bool:
+        """A folder is."""
+        return True
 
     def put(self, source: Path, *, retain_until: datetime | None = None) -> str:
         """Store a file; one that is there already, whole, is not written again."""

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from corporeal.catalog.s3.object_lock import can_hold, erase_versions, hold
-from corporeal.catalog.s3.signed_request import Bucket
-from corporeal.catalog.store import (
+from corporeal.catalog.store.object_lock import can_hold, erase_versions, hold
+from corporeal.catalog.store.signed_request import Bucket
+from corporeal.catalog.store.store import (
     Abilities,
     StoreError,
     StoreKind,
@@ -79,6 +79,14 @@ class ObjectStore:
         if self._made is None:
             self._made = _connect(self._name, self._prefix, self.place)
         return self._made
+
+    @property
+    def is_local(self) -> bool:
+        """A bucket is not."""
+        return False
+
+    def path(self, digest: str) -> None:
+        """No object of a bucket is a file."""
 
     def put(self, source: Path, *, retain_until: datetime | None = None) -> str:
         """Store a file, and hold it if asked to; one that is there is not sent again."""

@@ -105,9 +105,9 @@ def _program() -> str:
 
 def _catalogue(paths: list[Path], out: Path) -> str | None:
     """Take the episodes into the workspace and release the accepted ones; NAME@VERSION."""
-    from corporeal.catalog.ingestion.ingest import ingest
+    from corporeal.catalog.ingestion import ingest
     from corporeal.catalog.workspace import FILE, make_workspace, open_workspace
-    from corporeal.release.creation import create_release
+    from corporeal.release import create_release
 
     opened = open_workspace if (out / FILE).is_file() else make_workspace
     with stderr().status("ingesting"), opened(out) as workspace:
@@ -125,11 +125,11 @@ def _catalogue(paths: list[Path], out: Path) -> str | None:
 def _label(workspace: Workspace) -> None:
     """Propose labels for the accepted episodes, and confirm them."""
     from corporeal.catalog.permission import Actor
-    from corporeal.catalog.query.listing import every
+    from corporeal.catalog.query import every_episode
     from corporeal.cli.demo_labels import label
 
     with workspace.database.read() as connection:
-        rows = list(every(connection, "batch = demo and state = accepted"))
+        rows = list(every_episode(connection, "batch = demo and state = accepted"))
     files = {str(row["id"]): workspace.root / str(row["file"]) for row in rows}
     label(workspace, files, by=Actor("demo", "lead"))
 

@@ -19,7 +19,7 @@ from corporeal.cli.tracking import Track, track_batch
 from corporeal.cli.workspaces import WorkspaceOption, entered
 
 if TYPE_CHECKING:
-    from corporeal.catalog.ingestion.ingest import Ingested, Outcome
+    from corporeal.catalog.ingestion import Ingested, Outcome
     from corporeal.catalog.workspace import Workspace
 
 _MOST = 60
@@ -43,7 +43,7 @@ def ingest(
 
     Example: [bold]corporeal ingest recordings --batch monday[/bold]
     """
-    from corporeal.catalog.ingestion.ingest import ingest as take_in
+    from corporeal.catalog.ingestion import ingest as take_in
     from corporeal.quality.policy import open_policy
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),

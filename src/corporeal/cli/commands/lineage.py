@@ -14,7 +14,7 @@ from corporeal.errors import CorporealError
 
 if TYPE_CHECKING:
     from corporeal.catalog.workspace import Workspace
-    from corporeal.release.lineage.graph import Graph
+    from corporeal.release.lineage import Graph
 
 
 def lineage(
@@ -39,7 +39,7 @@ def lineage(
 
     Example: [bold]corporeal lineage dataset --episode 0 --row 120 --out path.png[/bold]
     """
-    from corporeal.release.lineage.picture import as_mermaid, as_text, write_picture
+    from corporeal.release.lineage import as_mermaid, as_text, write_picture
 
     with entered(workspace, "read") as (place, _):
         graph = _graph(place, subject, episode, row, depth)
@@ -58,9 +58,7 @@ def lineage(
 def _graph(
     place: Workspace, subject: str, episode: str | None, row: int | None, depth: int
 ) -> Graph:
-    from corporeal.release.lineage.frame_graph import history_of
-    from corporeal.release.lineage.frame_trace import trace_frame
-    from corporeal.release.lineage.lineage import lineage_of
+    from corporeal.release.lineage import history_of, lineage_of, trace_frame
 
     if row is None and episode is None:
         with place.database.read() as connection:

@@ -36,11 +36,11 @@ def ls(
 
     Example: [bold]corporeal ls 'score > 0.8 and has finding joints_swapped'[/bold]
     """
-    from corporeal.catalog.query.listing import count, page
+    from corporeal.catalog.query import count_episodes, episode_page
 
     with entered(workspace, "read") as (place, _), place.database.read() as connection:
-        found = page(connection, query, order=order, limit=limit, after=after)
-        total = count(connection, query)
+        found = episode_page(connection, query, order=order, limit=limit, after=after)
+        total = count_episodes(connection, query)
     if as_json:
         print_json({"total": total, "after": found.after,
                     "episodes": [dict(row) for row in found.rows]})  # fmt: skip

@@ -29,8 +29,7 @@ def migrate(
     if to is None:
         _upgrade(workspace, as_json=as_json)
         return
-    from corporeal.catalog.relocation import relocate
-    from corporeal.catalog.workspace import open_workspace
+    from corporeal.catalog.workspace import open_workspace, relocate
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
                TimeRemainingColumn())  # fmt: skip
@@ -48,8 +47,7 @@ def migrate(
 
 
 def _upgrade(workspace: Path | None, *, as_json: bool) -> None:
-    from corporeal.catalog.upgrade import upgrade
-    from corporeal.catalog.workspace import open_database
+    from corporeal.catalog.workspace import open_database, upgrade
 
     with open_database(workspace) as database:
         revision = upgrade(database)

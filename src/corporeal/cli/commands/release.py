@@ -17,7 +17,7 @@ from corporeal.cli.workspaces import WorkspaceOption, entered
 from corporeal.errors import CorporealError
 
 if TYPE_CHECKING:
-    from corporeal.release.label_bundle import LabelPolicy
+    from corporeal.release import LabelPolicy
     from corporeal.release.reading import Release
 
 app = group("Make releases, compare, verify and describe them.")
@@ -64,7 +64,7 @@ def create(
 
     Example: [bold]corporeal release create walks --where 'task = walk and score > 0.7'[/bold]
     """
-    from corporeal.release.creation import create_release
+    from corporeal.release import create_release
 
     with entered(workspace, "release") as (place, actor):
         with stderr().status("releasing"):
@@ -95,7 +95,7 @@ def create(
 
 def policy_of(text: str) -> LabelPolicy:
     """What is asked of labels, checked."""
-    from corporeal.release.label_bundle import POLICIES
+    from corporeal.release import POLICIES
 
     for policy in POLICIES:
         if text == policy:
@@ -195,7 +195,7 @@ def verify(
 
     Example: [bold]corporeal release verify walks@1.0.0[/bold]
     """
-    from corporeal.release.verification import verify_release
+    from corporeal.release import verify_release
 
     with entered(workspace, "verify") as (place, _), stderr().status("verifying"):
         found = verify_release(place, release, objects=objects, deep=deep)
@@ -216,7 +216,7 @@ def diff(
 
     Example: [bold]corporeal release diff walks@1.0.0 walks@1.1.0[/bold]
     """
-    from corporeal.release.difference import diff_releases
+    from corporeal.release import diff_releases
 
     with entered(workspace, "read") as (place, _):
         found = diff_releases(place, old, new)
@@ -240,7 +240,7 @@ def card(
 
     Example: [bold]corporeal release card walks@1.0.0 --out card[/bold]
     """
-    from corporeal.release.card.writing import write_card
+    from corporeal.release.card import write_card
 
     with entered(workspace, "read") as (place, _):
         written = write_card(place, release, out)

@@ -23,7 +23,7 @@ def snapshot(
 
     Example: [bold]corporeal snapshot tables[/bold]
     """
-    from corporeal.catalog.snapshot import write_snapshot
+    from corporeal.catalog.workspace import write_snapshot
 
     with entered(workspace, "export") as (place, _), stderr().status("writing"):
         tables = write_snapshot(place.database, folder)

@@ -8,9 +8,8 @@ from typing import Any
 from sqlalchemy import Connection, insert, select, update
 
 from corporeal.catalog.audit import Change, now, record
-from corporeal.catalog.bounds import check_text
-from corporeal.catalog.catalogue import episode as episode_row
-from corporeal.catalog.database import CatalogError
+from corporeal.catalog.database import CatalogError, check_text
+from corporeal.catalog.episodes import episode as episode_row
 from corporeal.catalog.permission import Actor, PermissionDeniedError, may, require
 from corporeal.catalog.tables import LABEL_COMMENT
 from corporeal.labelling.tasks.task_row import may_see, task

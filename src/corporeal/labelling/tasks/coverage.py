@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection
 
-from corporeal.catalog.query.listing import every
-from corporeal.catalog.query.tree import Condition
+from corporeal.catalog.query import Condition, every_episode
 from corporeal.labelling.completeness import complaints
 from corporeal.labelling.tasks.kept_taxonomy import kept_taxonomy
 from corporeal.labelling.tasks.labels import Labels, labels_in_force
@@ -60,7 +59,7 @@ def coverage(
     With a taxonomy, labels under another one do not count; with `people_only`, neither do those
     that no person has confirmed.
     """
-    return _covered(connection, every(connection, query), taxonomy, people_only=people_only)
+    return _covered(connection, every_episode(connection, query), taxonomy, people_only=people_only)
 
 
 def coverage_of(

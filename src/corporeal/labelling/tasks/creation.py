@@ -13,9 +13,8 @@ from typing import Any
 from sqlalchemy import Connection, insert, select
 
 from corporeal.catalog.audit import Change, now, record
-from corporeal.catalog.bounds import plain
-from corporeal.catalog.catalogue import UnknownEpisodeError
-from corporeal.catalog.database import CatalogError
+from corporeal.catalog.database import CatalogError, json_value
+from corporeal.catalog.episodes import UnknownEpisodeError
 from corporeal.catalog.permission import Actor, require
 from corporeal.catalog.tables import EPISODE, LABEL_TASK
 from corporeal.labelling.annotation import Annotation
@@ -132,7 +131,7 @@ def insert_tasks(
     connection: Connection, rows: Sequence[Mapping[str, Any]], by: Actor
 ) -> list[LabelTask]:
     """Put rows of tasks in, inside a transaction, and say so in the log."""
-    kept = [plain(row, f"task of episode {row['episode']}") for row in rows]
+    kept = [json_value(row, f"task of episode {row['episode']}") for row in rows]
     for first in range(0, len(kept), _BLOCK):
         connection.execute(insert(LABEL_TASK), kept[first : first + _BLOCK])
     record(connection, [

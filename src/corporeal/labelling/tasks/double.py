@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, select
 
-from corporeal.catalog.catalogue import episode as episode_row
+from corporeal.catalog.episodes import episode as episode_row
 from corporeal.catalog.permission import Actor
 from corporeal.catalog.tables import LABEL_TASK
 from corporeal.labelling.agreement.comparison import (

@@ -9,8 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, insert, select, update
 
 from corporeal.catalog.audit import now
-from corporeal.catalog.bounds import plain
-from corporeal.catalog.database import CatalogError
+from corporeal.catalog.database import CatalogError, json_value
 from corporeal.catalog.permission import Actor, require
 from corporeal.catalog.tables import LABEL_EDIT, LABEL_TASK
 from corporeal.labelling.annotation import Annotation
@@ -123,11 +122,11 @@ def _append(
     rows = [
         {"task": held.id, "number": number, "edit": each.id, "who": by.name, "at": stamp,
          "action": each.action,
-         "steps": plain([step.model_dump(mode="json") for step in each.steps], where)}
+         "steps": json_value([step.model_dump(mode="json") for step in each.steps], where)}
         for number, each in enumerate(fresh, held.version + 1)
     ]  # fmt: skip
     connection.execute(insert(LABEL_EDIT), rows)
-    values = {"content": plain(content.model_dump(mode="json"), where),
+    values = {"content": json_value(content.model_dump(mode="json"), where),
               "version": held.version + len(fresh)}  # fmt: skip
     if held.state != "working":
         owner = held.assigned_to or by.name

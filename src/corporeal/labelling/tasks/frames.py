@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.catalog.remote_episode import open_remote
-from corporeal.catalog.store import Store
+from corporeal.catalog.store import Store, open_remote
 from corporeal.episode.recording import recording_of
 from corporeal.labelling.reference import reference_stream
 

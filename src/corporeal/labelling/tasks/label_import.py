@@ -8,8 +8,8 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from corporeal.catalog.catalogue import episode as episode_row
 from corporeal.catalog.database import CatalogError
+from corporeal.catalog.episodes import episode as episode_row
 from corporeal.catalog.permission import Actor, require
 from corporeal.catalog.store import Store
 from corporeal.catalog.workspace import Workspace

@@ -11,11 +11,10 @@ from typing import Any, get_args
 from sqlalchemy import Connection, Row, func, insert, select, update
 
 from corporeal.catalog.audit import Change, now, record
-from corporeal.catalog.bounds import plain
-from corporeal.catalog.catalogue import episode as episode_row
-from corporeal.catalog.catalogue import move
+from corporeal.catalog.database import json_value
+from corporeal.catalog.episodes import NEXT, State, move
+from corporeal.catalog.episodes import episode as episode_row
 from corporeal.catalog.permission import Actor, require
-from corporeal.catalog.state import NEXT, State
 from corporeal.catalog.tables import LABELS
 from corporeal.labelling.annotation import Annotation
 from corporeal.labelling.tasks.kept_taxonomy import keep_taxonomy
@@ -107,7 +106,7 @@ def accept_labels(
     """
     require(by, "annotate")
     row = episode_row(connection, episode)
-    content = plain(canonical(annotation), f"labels of episode {episode}")
+    content = json_value(canonical(annotation), f"labels of episode {episode}")
     last = select(func.max(LABELS.c.number)).where(LABELS.c.episode == episode)
     made = {
         "episode": episode,

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from sqlalchemy import Connection
 
-from corporeal.catalog.catalogue import episode as episode_row
 from corporeal.catalog.database import CatalogError
+from corporeal.catalog.episodes import episode as episode_row
 from corporeal.catalog.permission import Actor, require
 from corporeal.labelling.annotation import Annotation
 from corporeal.labelling.completeness import complaints

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, insert, select
 
 from corporeal.catalog.audit import Change, now, record
-from corporeal.catalog.catalogue import episode as episode_row
+from corporeal.catalog.episodes import episode as episode_row
 from corporeal.catalog.permission import Actor, require
 from corporeal.catalog.tables import LABEL_TASK, QUALIFICATION
 from corporeal.labelling.agreement.comparison import Agreement, Summary, compare, summarise

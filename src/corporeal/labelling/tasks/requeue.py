@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, select, update
 
 from corporeal.catalog.audit import Change, record
-from corporeal.catalog.catalogue import episode as episode_row
+from corporeal.catalog.episodes import episode as episode_row
 from corporeal.catalog.permission import Actor, require
 from corporeal.catalog.tables import LABEL_TASK
 from corporeal.labelling.annotation import Annotation, Segment

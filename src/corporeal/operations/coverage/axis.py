@@ -9,8 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from corporeal.catalog.query.fields import field_of
-from corporeal.catalog.query.tree import And, Comparison, Condition, Known, Or
+from corporeal.catalog.query import And, Comparison, Condition, Known, Or, find_field
 from corporeal.catalog.tables import DOCUMENT, EPISODE, GOVERNS
 from corporeal.errors import CorporealError
 from corporeal.operations.scope import Scope
@@ -58,7 +57,7 @@ class Axis:
     @property
     def is_asked(self) -> bool:
         """Whether the query language can ask for it; it cannot count into lists."""
-        return all(field_of(name) is not None for name in self.fields)
+        return all(find_field(name) is not None for name in self.fields)
 
     def condition(self, values: Sequence[Any]) -> Condition | None:
         """The query that finds the episodes of a level; None where there can be none."""
@@ -153,7 +152,7 @@ def _planned(connection: Connection) -> Iterator[Axis]:
             continue  # Written by another version: its factors cannot be known here.
         for factor in factors:
             names = _fields(factor)
-            if all(field_of(name) is not None for name in names):
+            if all(find_field(name) is not None for name in names):
                 yield Axis(
                     factor.name, names, levels=factor.levels, either=len(names) > 1,
                     shares=tuple(factor.planned(level) for level in factor.levels),

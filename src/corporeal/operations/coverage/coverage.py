@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from corporeal.catalog.query.tree import Condition
+from corporeal.catalog.query import Condition
 from corporeal.operations.coverage.axis import Axis
 from corporeal.operations.coverage.layout import Place, lay_out
 from corporeal.operations.scope import Scope

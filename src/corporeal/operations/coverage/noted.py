@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 from sqlalchemy import ColumnElement, Connection, Engine, select
 
-from corporeal.catalog.query.spoken import json_kind, json_number, json_text
+from corporeal.catalog.query import json_kind, json_number, json_text
 from corporeal.catalog.tables import EPISODE
 
 _BLOCK = 500

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from sqlalchemy import ColumnElement, Connection, func, select
 
-from corporeal.catalog.query.spelling import iso
+from corporeal.catalog.query import iso
 from corporeal.catalog.tables import EPISODE, FINDING
 from corporeal.operations.coverage.noted import Wanted, notes_of
 from corporeal.operations.figures.outcome import number_of

@@ -7,7 +7,7 @@ from typing import Literal
 
 from sqlalchemy import Connection, func, select
 
-from corporeal.catalog.query.tree import Comparison, Condition, HasFinding, Known
+from corporeal.catalog.query import Comparison, Condition, HasFinding, Known
 from corporeal.catalog.tables import EPISODE, FINDING
 from corporeal.operations.figures.outcome import CONDITIONS, is_outcome
 from corporeal.operations.scope import Scope

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, func, select
 
-from corporeal.catalog.query.tree import Comparison, Condition
+from corporeal.catalog.query import Comparison, Condition
 from corporeal.catalog.tables import EPISODE
 from corporeal.operations.coverage.axis import Axis
 from corporeal.operations.coverage.layout import Place, lay_out

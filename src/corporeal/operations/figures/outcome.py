@@ -7,9 +7,7 @@ from typing import Any, Literal, get_args
 
 from sqlalchemy import ColumnElement, Integer, case, cast, func
 
-from corporeal.catalog.query.condition import condition_sql
-from corporeal.catalog.query.grammar import parse
-from corporeal.catalog.query.tree import Condition
+from corporeal.catalog.query import Condition, condition_sql, parse
 
 Outcome = Literal["accepted", "quarantined", "failed", "not judged"]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, func, select
 
-from corporeal.catalog.query.condition import condition_sql
-from corporeal.catalog.query.tree import Condition, Known, OneOf, Or
+from corporeal.catalog.query import Condition, Known, OneOf, Or, condition_sql
 from corporeal.catalog.tables import EPISODE
 from corporeal.operations.coverage.noted import Wanted, notes_of
 from corporeal.operations.figures.outcome import number_of

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import BigInteger, Connection, func, literal_column, select
 
-from corporeal.catalog.query.spelling import DAY_NS
+from corporeal.catalog.query import DAY_NS
 from corporeal.catalog.tables import EPISODE
 from corporeal.operations.figures.outcome import (
     OUTCOMES,

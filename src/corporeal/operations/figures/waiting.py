@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Connection, func, select
 
-from corporeal.catalog.query.tree import Condition
+from corporeal.catalog.query import Condition
 from corporeal.catalog.tables import EPISODE, REVIEW, REVIEW_ITEM
 from corporeal.operations.figures.outcome import CONDITIONS, Outcome, is_outcome
 from corporeal.operations.scope import Scope

@@ -9,11 +9,10 @@ from typing import Any, Literal
 from sqlalchemy import Connection, delete, select, update
 
 from corporeal.catalog.audit import Change, events_of, now, record
-from corporeal.catalog.catalogue import episode as episode_row
-from corporeal.catalog.catalogue import move
 from corporeal.catalog.database import CatalogError
+from corporeal.catalog.episodes import NEXT, State, move
+from corporeal.catalog.episodes import episode as episode_row
 from corporeal.catalog.permission import Actor, may, require
-from corporeal.catalog.state import NEXT, State
 from corporeal.catalog.tables import MEMBER, REVIEW_ITEM
 from corporeal.errors import UnknownNameError
 from corporeal.operations.review.queue import (

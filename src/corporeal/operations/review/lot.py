@@ -6,9 +6,16 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, func, select
 
-from corporeal.catalog.query.condition import condition_sql, pinned
-from corporeal.catalog.query.grammar import parse
-from corporeal.catalog.query.tree import And, Clause, Condition, OneOf, map_clauses
+from corporeal.catalog.query import (
+    And,
+    Clause,
+    Condition,
+    OneOf,
+    condition_sql,
+    map_clauses,
+    parse,
+    pinned,
+)
 from corporeal.catalog.tables import EPISODE, REVIEW, REVIEW_ITEM
 
 STATES = ("accepted", "quarantined")

@@ -10,8 +10,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Select, and_, func, insert, or_, select, update
 
 from corporeal.catalog.audit import now
-from corporeal.catalog.catalogue import UnknownEpisodeError
 from corporeal.catalog.database import CatalogError
+from corporeal.catalog.episodes import UnknownEpisodeError
 from corporeal.catalog.permission import Actor, require
 from corporeal.catalog.tables import EPISODE, REVIEW_ITEM
 from corporeal.operations.review.review import NEIGHBOUR, Review

@@ -11,7 +11,7 @@ from typing import Any
 
 from corporeal.operations.tracking.address import shown, without_secrets
 from corporeal.operations.tracking.run import Record, TrackingError, write_run
-from corporeal.release.card.facts import CardFacts
+from corporeal.release.card import CardFacts
 
 ADDRESS = "MLFLOW_TRACKING_URI"
 RELEASES, BATCHES = "corporeal/releases", "corporeal/batches"

@@ -1,1 +1,5 @@
-"""The card of a release: what is in it, for people and for machines."""
+"""Dataset cards, Croissant, plots."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,1 +1,5 @@
-"""Where something came from, and what became of it."""
+"""Where something came from, down to the sample behind one row of a dataset."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

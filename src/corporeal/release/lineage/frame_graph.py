@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from corporeal.catalog.ingestion.episode_entry import NOTHING
+from corporeal.catalog.ingestion import NOTHING
 from corporeal.release.lineage.frame_trace import FrameTrace, SampleTrace
 from corporeal.release.lineage.graph import Edge, Graph, Node
 from corporeal.units import SECOND_NS

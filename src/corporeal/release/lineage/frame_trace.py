@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection, select
 
-from corporeal.catalog.catalogue import episode as row_of
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.ingestion.episode_entry import sensor_serials
-from corporeal.catalog.remote_episode import open_remote
+from corporeal.catalog.episodes import episode as row_of
+from corporeal.catalog.ingestion import sensor_serials
+from corporeal.catalog.store import open_remote
 from corporeal.catalog.tables import DOCUMENT, GOVERNS, MEMBER
 from corporeal.catalog.workspace import Workspace
 from corporeal.episode import Episode

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from sqlalchemy import Connection, Row, insert, select, update
 
 from corporeal.catalog.audit import Change, now, record
-from corporeal.catalog.catalogue import UnknownEpisodeError
+from corporeal.catalog.episodes import UnknownEpisodeError
 from corporeal.catalog.permission import Actor, may, require
 from corporeal.catalog.tables import EPISODE, SHARE
 from corporeal.errors import CorporealError, UnknownNameError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Connection
 
-from corporeal.catalog.query.tree import Condition
+from corporeal.catalog.query import Condition
 from corporeal.errors import UnknownNameError
 from corporeal.operations.coverage.axis import GRID_M, Axis, axes
 from corporeal.operations.coverage.coverage import LevelCount, Table, cross

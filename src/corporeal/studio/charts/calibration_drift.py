@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, func, select
 
-from corporeal.catalog.query.spelling import iso
+from corporeal.catalog.query import iso
 from corporeal.catalog.tables import EPISODE
 from corporeal.errors import UnknownNameError
 from corporeal.operations.figures.batch_series import calibration_series, grouping

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Connection
 
-from corporeal.catalog.query.tree import Comparison, Condition
+from corporeal.catalog.query import Comparison, Condition
 from corporeal.operations.figures.score_spread import BINS, score_spread
 from corporeal.operations.scope import Scope
 from corporeal.studio.chart import Chart, Drawing, HistogramBin, HistogramMarks

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, select
 from corporeal.catalog.audit import Change, record
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.permission import Actor
-from corporeal.catalog.query.listing import count, every
+from corporeal.catalog.query import count_episodes, every_episode
 from corporeal.catalog.tables import EVENT, LABEL_TASK, LABELS
 from corporeal.errors import UnknownNameError
 from corporeal.labelling.tasks.kept_taxonomy import kept_taxonomies
@@ -82,12 +82,12 @@ def taxonomy_of(connection: Connection, reference: str) -> Taxonomy:
 
 def plan(connection: Connection, order: Order) -> Plan:
     """What an order comes to, as things stand."""
-    found = count(connection, order.query or None)
+    found = count_episodes(connection, order.query or None)
     if found > MOST_EPISODES:
         raise CatalogError(
             f"query, got {found:,} episodes; expected up to {MOST_EPISODES:,}. Ask for fewer."
         )
-    rows = {str(row["id"]): row for row in every(connection, order.query or None)
+    rows = {str(row["id"]): row for row in every_episode(connection, order.query or None)
             if row["state"] != "erased"}  # fmt: skip
     digest = taxonomy_of(connection, order.taxonomy).hash
     labelled = _labelled(connection, digest) & set(rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from corporeal.catalog.query.tree import Condition, OneOf
+from corporeal.catalog.query import Condition, OneOf
 
 NO_PAIRS = "Cannot tell: no episode here was labelled and submitted by two people yet."
 ADVICE = (

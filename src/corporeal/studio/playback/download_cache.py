@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from corporeal import __version__
-from corporeal.catalog.remote_episode import open_remote
-from corporeal.catalog.stores.folder import FolderStore
+from corporeal.catalog.store import open_remote
 from corporeal.catalog.workspace import Workspace
 from corporeal.episode import Episode
 from corporeal.episode.recording import Dataset, Recording, recording_of
@@ -141,8 +140,9 @@ class DownloadCache:
 
     def _episode(self, digest: str) -> Episode:
         store = self._workspace.store
-        if isinstance(store, FolderStore) and store.has(digest) is not None:
-            return Episode.open(store.path(digest))
+        local = store.path(digest)
+        if local is not None and store.has(digest) is not None:
+            return Episode.open(local)
         return open_remote(store, digest)
 
     def _make_room(self, wanted: int) -> None:

@@ -8,8 +8,8 @@ from fastapi import APIRouter, HTTPException
 from pydantic import BaseModel, Field
 from sqlalchemy import Connection, select
 
-from corporeal.catalog.catalogue import episode as episode_row
 from corporeal.catalog.database import CatalogError
+from corporeal.catalog.episodes import episode as episode_row
 from corporeal.catalog.permission import Actor
 from corporeal.catalog.tables import EPISODE, LABEL_TASK
 from corporeal.errors import UnknownNameError

@@ -13,7 +13,6 @@ from pydantic import BaseModel
 
 from corporeal.catalog.permission import Actor
 from corporeal.catalog.store import Store, not_there
-from corporeal.catalog.stores.folder import FolderStore
 from corporeal.studio.playback.byte_range import ByteRange, RangeError, asked_range
 from corporeal.studio.playback.download_cache import DownloadCache, Format, State
 from corporeal.studio.playback.remarks import Remarks, remarks_of
@@ -55,8 +54,8 @@ def recorded_file(
         raise not_there(digest)
     name = _name(str(row["file"]), "h5")
     headers = {"ETag": f'"{digest}"', "Accept-Ranges": "bytes"}
-    if isinstance(store, FolderStore):
-        return FileResponse(store.path(digest), headers=headers, media_type=_MEDIA["h5"],
+    if (local := store.path(digest)) is not None:
+        return FileResponse(local, headers=headers, media_type=_MEDIA["h5"],
                             filename=name)  # fmt: skip
     try:
         part = asked_range(wanted, size)

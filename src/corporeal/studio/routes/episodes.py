@@ -8,13 +8,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel
 from sqlalchemy import Connection
 
-from corporeal.catalog.query import facets as faceting
-from corporeal.catalog.query import listing, refinement
-from corporeal.catalog.query.completion import complete
-from corporeal.catalog.query.landmarks import landmarks
-from corporeal.catalog.query.spelling import spell
-from corporeal.catalog.query.tree import Condition
-from corporeal.catalog.query.words import LONGEST
+from corporeal.catalog import query as queries
 from corporeal.studio.episode_row import ListedEpisode, shown_rows
 from corporeal.studio.kept_answers import KeptAnswers
 from corporeal.studio.studio import Shared
@@ -26,7 +20,7 @@ STEP = 100
 _MOST_COUNTED = 1_000_000
 _MOST_RELAXED = 8
 
-Asked = Annotated[str, Query(alias="query", max_length=LONGEST)]
+Asked = Annotated[str, Query(alias="query", max_length=queries.LONGEST_QUERY)]
 Ordered = Annotated[str, Query(alias="order", max_length=40)]
 
 
@@ -130,8 +124,8 @@ def list_episodes(
 ) -> EpisodesPage:
     """One page of the episodes that a query finds, each with its gravest finding."""
     with studio.workspace.database.read() as connection:
-        found = listing.page(
-            connection, refinement.read(query), order=order, limit=limit, after=after
+        found = queries.episode_page(
+            connection, queries.read_query(query), order=order, limit=limit, after=after
         )
         return EpisodesPage(rows=shown_rows(connection, found.rows), after=found.after)
 
@@ -145,7 +139,7 @@ def count_episodes(
 ) -> EpisodeCount:
     """How many episodes a query finds, counted up to a bound."""
     with studio.workspace.database.read() as connection:
-        number = listing.count(connection, refinement.read(query), up_to=up_to)
+        number = queries.count_episodes(connection, queries.read_query(query), up_to=up_to)
     return EpisodeCount(count=number, more=number == up_to)
 
 
@@ -154,10 +148,10 @@ def list_landmarks(
     studio: Shared, _: Reader, query: Asked = "", order: Ordered = "-recorded"
 ) -> ListingLandmarks:
     """Every hundredth id: with one as `after`, a page in the middle comes as fast as the first."""
-    condition = refinement.read(query)
+    condition = queries.read_query(query)
 
     def walk(connection: Connection) -> ListingLandmarks:
-        found = landmarks(connection, condition, order=order, step=STEP)
+        found = queries.find_page_keys(connection, condition, order=order, step=STEP)
         return ListingLandmarks(total=found.total, step=found.step, ids=list(found.ids))
 
     return _MARKS.get(studio.workspace.database, (query, order), walk)
@@ -166,15 +160,15 @@ def list_landmarks(
 @ROUTER.get("/listing/facets")
 def count_facets(studio: Shared, _: Reader, query: Asked = "") -> ListingFacets:
     """How the episodes that a query finds are spread over tasks, people, verdicts and days."""
-    condition = refinement.read(query)
+    condition = queries.read_query(query)
     return _FACETS.get(
         studio.workspace.database, query, lambda connection: _facets(connection, condition)
     )
 
 
-def _facets(connection: Connection, condition: Condition | None) -> ListingFacets:
-    found = faceting.facets(connection, condition)
-    total = listing.count(connection)
+def _facets(connection: Connection, condition: queries.Condition | None) -> ListingFacets:
+    found = queries.count_facets(connection, condition)
+    total = queries.count_episodes(connection)
     return ListingFacets(
         facets=[
             FacetFacts(name=facet.name, more=facet.more,
@@ -192,11 +186,11 @@ def suggest(
     studio: Shared,
     _: Reader,
     query: Asked = "",
-    cursor: Annotated[int | None, Query(ge=0, le=LONGEST)] = None,
+    cursor: Annotated[int | None, Query(ge=0, le=queries.LONGEST_QUERY)] = None,
 ) -> Suggestions:
     """What could be written at the cursor: fields, signs, values that are there."""
     with studio.workspace.database.read() as connection:
-        found = complete(connection, query, len(query) if cursor is None else cursor)
+        found = queries.complete(connection, query, len(query) if cursor is None else cursor)
     return Suggestions(
         start=found.start,
         end=found.end,
@@ -217,26 +211,26 @@ def refine(
 
     Without `value` and `span` the value is "unknown"; `clear` takes the facet out.
     """
-    before = refinement.read(query)
+    before = queries.read_query(query)
     if clear:
-        after = refinement.without(before, facet)
+        after = queries.drop_facet(before, facet)
     elif span is not None:
-        after = refinement.bounded(before, facet, span)
+        after = queries.set_span(before, facet, span)
     else:
-        after = refinement.toggled(before, facet, value)
-    return RefinedQuery(query="" if after is None else spell(after))
+        after = queries.toggle_value(before, facet, value)
+    return RefinedQuery(query="" if after is None else queries.query_text(after))
 
 
 @ROUTER.get("/listing/relaxed")
 def relax(studio: Shared, _: Reader, query: Asked = "") -> list[RelaxedQuery]:
     """What to leave out of a query that finds nothing: the parts without which there is most."""
-    condition = refinement.read(query)
+    condition = queries.read_query(query)
     if condition is None:
         return []
     found = []
     with studio.workspace.database.read() as connection:
-        for part, rest in refinement.relaxed(condition)[:_MOST_RELAXED]:
-            number = listing.count(connection, rest, up_to=_MOST_COUNTED)
-            text = "" if rest is None else spell(rest)
-            found.append(RelaxedQuery(part=spell(part), query=text, count=number))
+        for part, rest in queries.relax(condition)[:_MOST_RELAXED]:
+            number = queries.count_episodes(connection, rest, up_to=_MOST_COUNTED)
+            text = "" if rest is None else queries.query_text(rest)
+            found.append(RelaxedQuery(part=queries.query_text(part), query=text, count=number))
     return sorted(found, key=lambda each: -each.count)

@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from corporeal.release.lineage.lineage import lineage_of
+from corporeal.release.lineage import lineage_of
 from corporeal.studio.studio import Shared
 from corporeal.studio.visitor import Reader
 

@@ -11,7 +11,6 @@ from fastapi import APIRouter, Query, Response
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
-from corporeal.catalog.stores.folder import FolderStore
 from corporeal.errors import CorporealError
 from corporeal.studio.binary import packed
 from corporeal.studio.named_stream import stream_of
@@ -92,7 +91,7 @@ class Signal:
                          itemsize=self.itemsize, rows=self.piece)  # fmt: skip
 
         # From a store far away, some hundred places take as long as all of them.
-        if not isinstance(self.studio.workspace.store, FolderStore):
+        if not self.studio.workspace.store.is_local:
             return _PYRAMIDS.get(self.key, make)
         return _PYRAMIDS.soon(self.key, make, wait_s=_PATIENCE_S)
 

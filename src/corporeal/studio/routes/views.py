@@ -9,12 +9,9 @@ from pydantic import BaseModel, Field, field_validator
 from sqlalchemy import Connection, and_, delete, func, insert, or_, select, update
 
 from corporeal.catalog.audit import now
-from corporeal.catalog.bounds import check_text
-from corporeal.catalog.database import CatalogError
+from corporeal.catalog.database import CatalogError, check_text
 from corporeal.catalog.permission import Actor, PermissionDeniedError, may
-from corporeal.catalog.query.order import read_order
-from corporeal.catalog.query.refinement import read
-from corporeal.catalog.query.words import LONGEST
+from corporeal.catalog.query import LONGEST_QUERY, read_ordering, read_query
 from corporeal.catalog.tables import VIEW
 from corporeal.errors import UnknownNameError
 from corporeal.studio.studio import Shared
@@ -38,7 +35,7 @@ class NewView(BaseModel):
     """A view under a name of yours; one that is there already is replaced."""
 
     name: str = Field(min_length=1, max_length=80)
-    query: str = Field("", max_length=LONGEST)
+    query: str = Field("", max_length=LONGEST_QUERY)
     shared: bool = False
     look: ViewLook = ViewLook()
 
@@ -80,8 +77,8 @@ def save_view(view: NewView, studio: Shared, actor: Reader) -> SavedView:
             f"to share a view, got {actor.name!r} with role {actor.role}; expected operator or "
             "more. Save it for yourself."
         )
-    read(view.query)
-    read_order(view.look.order)
+    read_query(view.query)
+    read_ordering(view.look.order)
     for text in (view.name, view.query):
         check_text(text, "view")
     with studio.workspace.database.write() as connection:

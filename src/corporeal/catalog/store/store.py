@@ -49,6 +49,13 @@ class Store(Protocol):
     def url(self) -> str:
         """Where it is, without any secret."""
 
+    @property
+    def is_local(self) -> bool:
+        """Whether objects are files of this machine."""
+
+    def path(self, digest: str) -> Path | None:
+        """Where a local store has an object, whether it is there or not; None for any other."""
+
     def put(self, source: Path, *, retain_until: datetime | None = None) -> str:
         """Store a file and return its hash; one that is there already is not written again.
 

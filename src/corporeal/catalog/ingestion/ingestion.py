@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from corporeal.catalog.database import CatalogError
+from corporeal.catalog.episodes.state import State
 from corporeal.catalog.ingestion.admission import (
     Admitted,
     Candidate,
@@ -19,9 +20,8 @@ from corporeal.catalog.ingestion.admission import (
     taken_ids,
 )
 from corporeal.catalog.ingestion.examination import Look, Terms, judge, left_unjudged, look_at
-from corporeal.catalog.state import State
-from corporeal.catalog.store import digest_of
-from corporeal.catalog.workspace import Workspace
+from corporeal.catalog.store.store import digest_of
+from corporeal.catalog.workspace.workspace import Workspace
 from corporeal.exchange.format import formats
 from corporeal.quality.policy import Policy, default_policy
 

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Table, delete, func, insert, literal_column, 
 
 from corporeal.catalog.audit import GENESIS, Head, head, verify
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.store import Store, verify_store
+from corporeal.catalog.store.store import Store, verify_store
 from corporeal.catalog.tables import (
     EPISODE,
     EVENT,
@@ -24,7 +24,7 @@ from corporeal.catalog.tables import (
     QUALIFICATION,
     VIEW,
 )
-from corporeal.catalog.workspace import Workspace
+from corporeal.catalog.workspace.workspace import Workspace
 
 _BLOCK = 5000
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -10,9 +11,8 @@ from sqlalchemy import Connection, Table, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from corporeal.catalog.audit import Change, now, record
-from corporeal.catalog.bounds import fitting
-from corporeal.catalog.database import CatalogError
-from corporeal.catalog.state import State, check_change
+from corporeal.catalog.database import CatalogError, check_text, json_value
+from corporeal.catalog.episodes.state import State, check_change
 from corporeal.catalog.tables import DOCUMENT, EDGE, EPISODE, FINDING, GOVERNS, SCORE, STREAM
 from corporeal.errors import UnknownNameError
 
@@ -23,6 +23,9 @@ _NAMES = {
     for table in (EPISODE, STREAM, FINDING, SCORE, DOCUMENT, GOVERNS, EDGE)
 }
 """The columns of each table that are searched for."""
+LONGEST_NAME = 500
+"""Letters of a name that is searched for; PostgreSQL has no index for longer ones."""
+_LARGEST = (1 << 63) - 1
 _Row = TypeVar("_Row")
 
 
@@ -206,3 +209,30 @@ def _parts(rows: Sequence[_Row]) -> Iterator[Sequence[_Row]]:
     """The rows in lots of a size that a statement can take."""
     for first in range(0, len(rows), _BLOCK):
         yield rows[first : first + _BLOCK]
+
+
+def fitting(row: Mapping[str, Any], names: frozenset[str], *, of: str) -> dict[str, Any]:
+    """The row as a database can keep it; what is no number is missing.
+
+    Raises CatalogError for text, names (the columns `names`) and numbers that do not fit.
+    """
+    fit = dict(row)
+    for column, value in row.items():
+        kind = type(value)
+        if kind is str:
+            if not value.isascii() or "\0" in value:
+                check_text(value, f"{of}: {column}")
+            if len(value) > LONGEST_NAME and column in names:
+                raise CatalogError(
+                    f"{of}: {column}, got {len(value)} letters; expected {LONGEST_NAME} at most."
+                )
+        elif value is None or kind is bool:
+            continue
+        elif isinstance(value, float):
+            fit[column] = None if math.isnan(value) else float(value)
+        elif isinstance(value, int):
+            if abs(value) > _LARGEST:
+                raise CatalogError(f"{of}: {column}, got {value}; expected 64 bits.")
+        else:
+            fit[column] = json_value(value, f"{of}: {column}")
+    return fit

@@ -11,8 +11,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from corporeal.catalog.database import CatalogError, Database, masked
-from corporeal.catalog.store import Store, open_store
-from corporeal.catalog.upgrade import require_current, upgrade
+from corporeal.catalog.store.store import Store, open_store
+from corporeal.catalog.workspace.migration import require_current, upgrade
 from corporeal.files import atomic_write
 from corporeal.schema.markup import read_markup
 

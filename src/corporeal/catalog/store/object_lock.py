@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from xml.etree import ElementTree
 
-from corporeal.catalog.s3.signed_request import Answer, Bucket
-from corporeal.catalog.store import StoreError
+from corporeal.catalog.store.signed_request import Answer, Bucket
+from corporeal.catalog.store.store import StoreError
 
 _SPACE = "http://s3.amazonaws.com/doc/2006-03-01/"
 _TRIAL = timedelta(seconds=3)

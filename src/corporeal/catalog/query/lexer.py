@@ -8,7 +8,7 @@ from typing import Literal, cast
 
 from corporeal.catalog.database import CatalogError
 
-LONGEST = 20_000
+LONGEST_QUERY = 20_000
 """Characters of a query; what a program asks beyond this it should ask in parts."""
 
 OPERATORS = ("=", "!=", "<", "<=", ">", ">=", "~")
@@ -38,7 +38,7 @@ class QueryError(CatalogError):
 
 
 @dataclass(frozen=True)
-class Word:
+class QueryToken:
     """A piece of a query: `text` without quotes, and where it begins, counted from 1."""
 
     kind: Kind
@@ -58,13 +58,13 @@ class Word:
         return repr(short)
 
 
-def cut(query: str) -> list[Word]:
+def split_words(query: str) -> list[QueryToken]:
     """The pieces of a query; the last one is its end."""
-    if len(query) > LONGEST:
+    if len(query) > LONGEST_QUERY:
         raise QueryError(
-            f"query, got {len(query)} characters; expected at most {LONGEST}. "
+            f"query, got {len(query)} characters; expected at most {LONGEST_QUERY}. "
             "Ask in several queries.",
-            at=LONGEST + 1,
+            at=LONGEST_QUERY + 1,
         )
     pieces, place = [], 0
     while place < len(query):
@@ -73,9 +73,9 @@ def cut(query: str) -> list[Word]:
             raise refusal(query, place + 1, query[place], f"a closing {query[place]}")
         kind = match.lastgroup
         if kind != "space":
-            pieces.append(Word(cast(Kind, kind), _plain(query, match), place + 1))
+            pieces.append(QueryToken(cast(Kind, kind), _plain(query, match), place + 1))
         place = match.end()
-    pieces.append(Word("end", "", len(query) + 1))
+    pieces.append(QueryToken("end", "", len(query) + 1))
     return pieces
 
 

@@ -17,7 +17,7 @@ from corporeal.catalog.audit import GENESIS
 from corporeal.catalog.database import CatalogError, Database
 from corporeal.catalog.tables import HEAD, METADATA
 
-_FOLDER = Path(__file__).parent
+_FOLDER = Path(__file__).parents[1]
 # Alembic tells revisions where to work through a variable of the process.
 _ONE_AT_A_TIME = threading.Lock()
 

@@ -18,7 +18,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.operators import custom_op
 
-from corporeal.catalog.query.fields import PLAIN, known_field
+from corporeal.catalog.query.fields import PLAIN, field_named
 from corporeal.catalog.tables import EPISODE
 from corporeal.errors import UnknownNameError
 
@@ -26,7 +26,7 @@ _PLUS: Any = custom_op("+")
 
 
 @dataclass(frozen=True)
-class Order:
+class Ordering:
     """By a column, up or down; then by id. Where the column is unknown comes last either way.
 
     With `free` no index of the column offers itself: SQLite follows those of the condition.
@@ -82,9 +82,9 @@ class Order:
         return select(seen.c[self.column.name]).where(seen.c.id == name).scalar_subquery()
 
 
-def read_order(text: str) -> Order:
+def read_ordering(text: str) -> Ordering:
     """The order by a field such as `score`; `-score` begins with the highest."""
     name = text.removeprefix("-")
     if name not in PLAIN:
         raise UnknownNameError("field to order by", name[:80], PLAIN)
-    return Order(text, EPISODE.c[known_field(name).column], text.startswith("-"))
+    return Ordering(text, EPISODE.c[field_named(name).column], text.startswith("-"))

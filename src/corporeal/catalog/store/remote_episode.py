@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from corporeal.catalog.store import Store, not_there
+from corporeal.catalog.store.store import Store, not_there
 from corporeal.embodiment import Embodiment
 from corporeal.episode import Episode
 from corporeal.episode.recording import Dataset, Recording, recording_of

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 
+from corporeal.catalog.query.lexer import RESERVED
 from corporeal.catalog.query.tree import (
     And,
     Between,
@@ -23,7 +24,6 @@ from corporeal.catalog.query.tree import (
     Value,
     Within,
 )
-from corporeal.catalog.query.words import RESERVED
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_./@:*+-]*")
 # Words that may follow a name; as a name they are written in quotes.
@@ -31,55 +31,55 @@ _FOLLOWING = frozenset(("severity", "split"))
 DAY_NS = 86_400 * 10**9
 
 
-def spell(condition: Condition) -> str:
-    """The canonical text: `parse(spell(condition))` is the condition again."""
+def query_text(condition: Condition) -> str:
+    """The canonical text: `parse(query_text(condition))` is the condition again."""
     if isinstance(condition, Not):
         return f"not {_inner(condition.part)}"
     if isinstance(condition, And):
         return " and ".join(_inner(part) for part in condition.parts)
     if isinstance(condition, Or):
         return " or ".join(
-            spell(part) if isinstance(part, And) else _inner(part) for part in condition.parts
+            query_text(part) if isinstance(part, And) else _inner(part) for part in condition.parts
         )
-    return _spell_clause(condition)
+    return _unparse_clause(condition)
 
 
 def _inner(condition: Condition) -> str:
-    text = spell(condition)
+    text = query_text(condition)
     return f"({text})" if isinstance(condition, And | Or) else text
 
 
-def _spell_clause(clause: Clause) -> str:
+def _unparse_clause(clause: Clause) -> str:
     match clause:
         case Comparison(field, operator, value):
-            return f"{field} {operator} {spell_value(value)}"
+            return f"{field} {operator} {unparse_value(value)}"
         case OneOf(field, values):
-            return f"{field} in ({', '.join(spell_value(value) for value in values)})"
+            return f"{field} in ({', '.join(unparse_value(value) for value in values)})"
         case Between(field, low, high):
-            return f"{field} between {spell_value(low)} and {spell_value(high)}"
+            return f"{field} between {unparse_value(low)} and {unparse_value(high)}"
         case Known(field, known):
             return f"{field} is {'known' if known else 'unknown'}"
         case Within(field, count, unit):
             return f"{field} within {count} {unit}"
         case HasFinding(check, severity):
-            name = "" if check is None else f" {spell_value(check)}"
+            name = "" if check is None else f" {unparse_value(check)}"
             return f"has finding{name}" + (f" severity {severity}" if severity else "")
         case HasStream(path):
-            return f"has stream {spell_value(path)}"
+            return f"has stream {unparse_value(path)}"
         case HasDocument(kind):
-            return f"has document {spell_value(kind)}"
+            return f"has document {unparse_value(kind)}"
         case InRelease(name, version, split):
             which = name if version is None else f"{name}@{version}"
-            part = "" if split is None else f" split {spell_value(split)}"
-            return f"in release {spell_value(which)}{part}"
+            part = "" if split is None else f" split {unparse_value(split)}"
+            return f"in release {unparse_value(which)}{part}"
 
 
-def spell_value(value: Value) -> str:
+def unparse_value(value: Value) -> str:
     """A value as it is written in a query."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Date):
-        return _spell_date(value)
+        return _unparse_date(value)
     if isinstance(value, int | float):
         return repr(value)
     if _PLAIN.fullmatch(value) and value.lower() not in RESERVED | _FOLLOWING:
@@ -88,7 +88,7 @@ def spell_value(value: Value) -> str:
     return f'"{escaped}"'
 
 
-def _spell_date(date: Date) -> str:
+def _unparse_date(date: Date) -> str:
     if date.end_ns - date.start_ns == DAY_NS:
         return iso(date.start_ns)[:10]
     return iso(date.start_ns)

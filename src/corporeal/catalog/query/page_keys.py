@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, func, select, true
 
 from corporeal.catalog.query.condition import condition_sql
-from corporeal.catalog.query.order import Order, read_order
+from corporeal.catalog.query.ordering import Ordering, read_ordering
 from corporeal.catalog.query.search import is_few
 from corporeal.catalog.query.tree import Condition
 from corporeal.catalog.tables import EPISODE
@@ -18,7 +18,7 @@ _FEW = 100_000
 
 
 @dataclass(frozen=True)
-class Landmarks:
+class PageKeys:
     """`ids` are the last episodes of each full page; `page(after=ids[n])` is page n + 1."""
 
     total: int
@@ -26,11 +26,11 @@ class Landmarks:
     ids: tuple[str, ...]
 
 
-def landmarks(
+def find_page_keys(
     connection: Connection, condition: Condition | None, *, order: str, step: int
-) -> Landmarks:
+) -> PageKeys:
     """Walk a listing once and keep one id in `step`."""
-    way = read_order(order)
+    way = read_ordering(order)
     found: ColumnElement[bool] = true()
     if condition is not None:
         found = condition_sql(condition, few=partial(is_few, connection, _FEW))
@@ -38,13 +38,13 @@ def landmarks(
     if way.column.nullable:
         more, unknown = _walk(connection, found, way, known=False, step=step, before=total)
         ids, total = ids + more, total + unknown
-    return Landmarks(total, step, tuple(ids))
+    return PageKeys(total, step, tuple(ids))
 
 
 def _walk(
     connection: Connection,
     found: ColumnElement[bool],
-    order: Order,
+    order: Ordering,
     *,
     known: bool,
     step: int,

@@ -1,0 +1,9 @@
+from . import accounts as accounts
+from . import audit as audit
+from . import database as database
+from . import episodes as episodes
+from . import ingestion as ingestion
+from . import permission as permission
+from . import query as query
+from . import store as store
+from . import workspace as workspace

@@ -1,1 +1,0 @@
-"""What S3 can do beyond plain objects."""

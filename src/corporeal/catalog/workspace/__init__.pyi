@@ -1,0 +1,9 @@
+from .migration import upgrade as upgrade
+from .relocation import relocate as relocate
+from .snapshot import write_snapshot as write_snapshot
+from .workspace import FILE as FILE
+from .workspace import Workspace as Workspace
+from .workspace import make_workspace as make_workspace
+from .workspace import open_database as open_database
+from .workspace import open_workspace as open_workspace
+from .workspace import read_settings as read_settings
