@@ -1,5 +1,5 @@
 // The list that the visitor came from, and the episodes beside this one in it.
-import { getJson } from "../../api/client";
+import { getRows } from "../../api/episodes";
 import { useAnswer } from "../../api/use_answer";
 import { lastListKey } from "../../parts/last_list";
 
@@ -77,10 +77,6 @@ async function beside(
   id: string,
   signal: AbortSignal,
 ): Promise<string | null> {
-  const found = await getJson<{ rows: { id: string }[] }>(
-    "/episodes",
-    { query, order, after: id, limit: 1 },
-    signal,
-  );
-  return found.rows[0]?.id ?? null;
+  const { rows } = await getRows(query, order, id, 1, signal);
+  return rows[0]?.id ?? null;
 }
