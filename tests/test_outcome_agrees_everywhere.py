@@ -32,7 +32,8 @@ from corporeal.episode.outcome import read_outcome
 from corporeal.episode.recording import ArraySignal, Recording
 from corporeal.exchange.conversion import export
 from corporeal.exchange.episode_file import write_recording
-from corporeal.exchange.format import formats, open_dataset
+from corporeal.exchange.format import formats
+from corporeal.exchange.opening import open_dataset
 from corporeal.exchange.options import ExportOptions
 from corporeal.quality.checks.task_failed import CHECK
 from corporeal.quality.evidence.protocol_rules import not_failed

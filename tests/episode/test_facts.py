@@ -22,7 +22,7 @@ ALLOWED = {
     "capture/journal.py",
     "cli/commands/info.py",
     "episode/episode.py",
-    "exchange/comparison/recordings.py",
+    "exchange/comparison.py",
     "operations/monitoring/batch_metrics.py",
     "quality/checks/instruction_meaningless.py",
     "quality/checks/metadata_missing.py",
