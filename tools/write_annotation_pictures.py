@@ -30,15 +30,16 @@ from corporeal.catalog.store.store import digest_of
 from corporeal.catalog.workspace import Workspace, make_workspace
 from corporeal.episode import Episode
 from corporeal.episode.recording import recording_of
-from corporeal.labelling.annotation import Annotation, Instruction
-from corporeal.labelling.edit import Edit, Put, Set, Step
+from corporeal.labelling.annotation import Annotation, Edit, Instruction, Put, Set, Step
 from corporeal.labelling.event import detect
-from corporeal.labelling.proposal import Question, proposers
-from corporeal.labelling.reference import reference_stream
+from corporeal.labelling.frames import Frames, reference_stream
+from corporeal.labelling.proposal import ProposalRequest, proposers
+from corporeal.labelling.tasks.assignment import take_next
+from corporeal.labelling.tasks.creation import create_tasks
 from corporeal.labelling.tasks.edits import save_edits
-from corporeal.labelling.tasks.frames import Frames
-from corporeal.labelling.tasks.tasks import create_tasks, frames_of, submit, take_next
-from corporeal.labelling.taxonomy import open_taxonomy
+from corporeal.labelling.tasks.submission import submit
+from corporeal.labelling.tasks.task import frames_of
+from corporeal.labelling.taxonomy.document import open_taxonomy
 from corporeal.studio.application import create_application
 from corporeal.studio.settings import Settings
 from corporeal.studio.studio import open_studio
@@ -72,7 +73,7 @@ def propose(path: Path) -> tuple[Annotation, Frames]:
         stream = reference_stream(recording)
         assert stream is not None
         frames = Frames(stream, recording.signals[stream].time_ns.copy())
-        question = Question(recording, TAXONOMY, "pick_place", stream, detect(recording))
+        question = ProposalRequest(recording, TAXONOMY, "pick_place", stream, detect(recording))
         made = proposers()["events"].propose(question)
         assert made is not None
         return made, frames

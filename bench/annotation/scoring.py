@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bench.annotation.episodes import REFERENCE, Boundary, TrueEpisode
 from corporeal.labelling.annotation import Annotation, Segment
-from corporeal.labelling.reference import boundary_ns, end_ns
+from corporeal.labelling.frames import boundary_ns, end_ns
 
 WITHIN = 2
 """Frames that a boundary may be off."""

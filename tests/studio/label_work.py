@@ -13,11 +13,20 @@ from sqlalchemy import Connection
 from corporeal.catalog.accounts import add_account, new_token
 from corporeal.catalog.permission import Actor, Role
 from corporeal.catalog.workspace import Workspace
-from corporeal.labelling.annotation import Annotation, Instruction, Segment
-from corporeal.labelling.edit import Drop, Edit, Put, Set, Step
-from corporeal.labelling.reference import end_ns
+from corporeal.labelling.annotation import (
+    Annotation,
+    Drop,
+    Edit,
+    Instruction,
+    Put,
+    Segment,
+    Set,
+    Step,
+)
+from corporeal.labelling.frames import end_ns
 from corporeal.labelling.tasks.edits import save_edits
-from corporeal.labelling.tasks.tasks import LabelTask, frames_of, submit
+from corporeal.labelling.tasks.submission import submit
+from corporeal.labelling.tasks.task import LabelTask, frames_of
 
 ADMIN = Actor("root", "admin")
 ROLES: Mapping[str, Role] = {

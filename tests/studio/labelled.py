@@ -6,9 +6,10 @@ from corporeal.catalog.permission import Actor
 from corporeal.catalog.query import every_episode
 from corporeal.catalog.workspace import Workspace
 from corporeal.labelling.annotation import Annotation, Segment
-from corporeal.labelling.tasks.frames import Frames, read_frames
-from corporeal.labelling.tasks.tasks import assign, create_tasks
-from corporeal.labelling.taxonomy import open_taxonomy
+from corporeal.labelling.frames import Frames, read_frames
+from corporeal.labelling.tasks.assignment import assign
+from corporeal.labelling.tasks.creation import create_tasks
+from corporeal.labelling.taxonomy.document import open_taxonomy
 
 LEAD = Actor("lena", "lead")
 ANN = Actor("ann", "annotator")

@@ -19,11 +19,11 @@ from tests.studio.label_work import (
 
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.workspace import Workspace
-from corporeal.labelling.annotation import Annotation, Segment
-from corporeal.labelling.edit import Edit, apply
-from corporeal.labelling.tasks.labels import labels_of
-from corporeal.labelling.tasks.tasks import frames_of, take_next, tasks
-from corporeal.labelling.taxonomy import open_taxonomy
+from corporeal.labelling.annotation import Annotation, Edit, Segment, apply_edit
+from corporeal.labelling.labels.versions import labels_of
+from corporeal.labelling.tasks.assignment import take_next
+from corporeal.labelling.tasks.task import frames_of, tasks
+from corporeal.labelling.taxonomy.document import open_taxonomy
 from corporeal.studio.labelling.cards import Card, Side, cards_from
 from corporeal.studio.labelling.merging import steps_to_frame, steps_to_label
 
@@ -191,7 +191,7 @@ def test_another_frame_moves_both_neighbours() -> None:
     content = _content()
     steps = steps_to_frame(content, _card("boundary", "reach.starts", 30, 38), int(STAMPS[25]),
                            tiles=True)  # fmt: skip
-    moved = apply(content, Edit(id="e", action="resolve", steps=steps)).in_lane("phase")
+    moved = apply_edit(content, Edit(id="e", action="resolve", steps=steps)).in_lane("phase")
     assert [(each.start_ns, each.end_ns) for each in moved] == [
         (0, STAMPS[25]), (STAMPS[25], STAMPS[60]), (STAMPS[60], STAMPS[119]),
     ]  # fmt: skip
@@ -203,6 +203,6 @@ def test_another_frame_moves_both_neighbours() -> None:
 def test_another_label_is_cut_in_without_a_gap() -> None:
     content = _content()
     steps = steps_to_label(content, _card("label", "", 40, 50), "grasp")
-    made = apply(content, Edit(id="e", action="resolve", steps=steps)).in_lane("phase")
+    made = apply_edit(content, Edit(id="e", action="resolve", steps=steps)).in_lane("phase")
     assert [each.label for each in made] == ["rest", "reach", "grasp", "reach", "rest"]
     assert all(one.end_ns == two.start_ns for one, two in pairwise(made))

@@ -19,9 +19,10 @@ from corporeal.catalog.permission import Actor
 from corporeal.catalog.tables import LABEL_TASK
 from corporeal.catalog.workspace import upgrade
 from corporeal.labelling.annotation import Annotation
-from corporeal.labelling.tasks.frames import Frames
-from corporeal.labelling.tasks.tasks import add_seconds, create_tasks, take_next
-from corporeal.labelling.taxonomy import open_taxonomy
+from corporeal.labelling.frames import Frames
+from corporeal.labelling.tasks.assignment import add_seconds, take_next
+from corporeal.labelling.tasks.creation import create_tasks
+from corporeal.labelling.taxonomy.document import open_taxonomy
 from corporeal.operations.scope import read_scope
 from corporeal.studio.chart import (
     BarMarks,

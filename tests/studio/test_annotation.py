@@ -16,10 +16,15 @@ from tests.studio.people import open_client, token_of
 from tests.studio.small_workspace import burnt_number
 
 from corporeal.catalog.workspace import Workspace
-from corporeal.labelling.annotation import Annotation, AnnotationError
-from corporeal.labelling.edit import Edit, apply, inverse
+from corporeal.labelling.annotation import (
+    Annotation,
+    AnnotationError,
+    Edit,
+    apply_edit,
+    invert_edit,
+)
 from corporeal.labelling.tasks.edits import save_edits
-from corporeal.labelling.tasks.tasks import give_back
+from corporeal.labelling.tasks.submission import give_back
 from corporeal.studio.settings import Settings
 
 _CASES = Path(__file__).parents[2] / "web/src/pages/annotate/edit_cases.json"
@@ -33,12 +38,12 @@ def test_edits_mean_the_same_here_and_in_the_page(case: dict[str, Any]) -> None:
     edit = Edit(id="e", action="type", steps=case["steps"])
     if case.get("refused"):
         with pytest.raises(AnnotationError):
-            apply(before, edit)
+            apply_edit(before, edit)
         return
-    after = apply(before, edit)
+    after = apply_edit(before, edit)
     expected = {**before.model_dump(mode="json"), **case["after"]}
     assert after.model_dump(mode="json") == expected
-    assert apply(after, inverse(before, edit, edit_id="u")) == before
+    assert apply_edit(after, invert_edit(before, edit, edit_id="u")) == before
 
 
 def _say(edit_id: str, text: str) -> dict[str, Any]:

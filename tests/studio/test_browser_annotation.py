@@ -15,9 +15,9 @@ from tests.studio.waiting import comes_to, fits
 from tests.studio.workbench import open_bench, phases, selected
 
 from corporeal.catalog.workspace import Workspace
-from corporeal.labelling.edit import Edit
+from corporeal.labelling.annotation import Edit
 from corporeal.labelling.tasks.edits import edits_of, save_edits
-from corporeal.labelling.tasks.task_row import task as task_of
+from corporeal.labelling.tasks.task import task as task_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

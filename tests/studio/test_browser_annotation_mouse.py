@@ -10,8 +10,8 @@ from tests.studio.waiting import at_rest, comes_to
 from tests.studio.workbench import open_bench, phases, selected
 
 from corporeal.catalog.workspace import Workspace
-from corporeal.labelling.tasks.frames import Frames
-from corporeal.labelling.tasks.task_row import task as task_of
+from corporeal.labelling.frames import Frames
+from corporeal.labelling.tasks.task import task as task_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

@@ -14,10 +14,11 @@ from tests.studio.studio_process import StudioProcess
 from corporeal.catalog.audit import verify as verify_audit
 from corporeal.catalog.workspace import Workspace, open_workspace
 from corporeal.labelling.annotation import Annotation, Instruction
-from corporeal.labelling.tasks.labels import accept_labels, labels_of
+from corporeal.labelling.labels.versions import accept_labels, labels_of
+from corporeal.labelling.tasks.creation import create_tasks
 from corporeal.labelling.tasks.qualification import is_qualified
-from corporeal.labelling.tasks.tasks import create_tasks, frames_of, task
-from corporeal.labelling.taxonomy import open_taxonomy
+from corporeal.labelling.tasks.task import frames_of, task
+from corporeal.labelling.taxonomy.document import open_taxonomy
 from corporeal.release import create_release
 from corporeal.release.reading import release_dataset
 

@@ -19,7 +19,7 @@ from tests.studio.people import open_client
 
 from corporeal.catalog.permission import Actor
 from corporeal.catalog.workspace import Workspace
-from corporeal.labelling.tasks.tasks import task, tasks
+from corporeal.labelling.tasks.task import task, tasks
 from corporeal.studio.labelling.making import maker
 from corporeal.studio.labelling.order import Order, remember
 from corporeal.studio.settings import Settings

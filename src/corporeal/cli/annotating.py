@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from corporeal.catalog.workspace import Workspace
     from corporeal.labelling.annotation import Annotation
+    from corporeal.labelling.frames import Frames
     from corporeal.labelling.proposal import Example
-    from corporeal.labelling.tasks.frames import Frames
-    from corporeal.labelling.taxonomy import Taxonomy
+    from corporeal.labelling.taxonomy.document import Taxonomy
 
 _ID = re.compile(r"[0-9a-f]{4,8}(-[0-9a-f-]*)?")
 _MOST = 100_000
@@ -36,8 +36,8 @@ class Proposed:
 
 def find_taxonomy(connection: Connection | None, name: str) -> Taxonomy:
     """A taxonomy by file, as name@version of one that was used here, or a ready one by name."""
-    from corporeal.labelling.tasks.kept_taxonomy import kept_taxonomies
-    from corporeal.labelling.taxonomy import open_taxonomy
+    from corporeal.labelling.taxonomy.document import open_taxonomy
+    from corporeal.labelling.taxonomy.taxonomy_store import kept_taxonomies
 
     if connection is not None and "@" in name:
         kept = kept_taxonomies(connection)
@@ -63,7 +63,7 @@ def find_taxonomy(connection: Connection | None, name: str) -> Taxonomy:
 
 def used_taxonomy(connection: Connection, name: str | None) -> Taxonomy:
     """The taxonomy of this name, or without one the newest that was used here."""
-    from corporeal.labelling.tasks.kept_taxonomy import kept_taxonomies
+    from corporeal.labelling.taxonomy.taxonomy_store import kept_taxonomies
 
     if name is not None:
         return find_taxonomy(connection, name)
@@ -97,7 +97,7 @@ def labelled_examples(
 ) -> dict[str, Annotation]:
     """Labels that hold of other episodes of the same tasks, by the hash of their episodes."""
     from corporeal.catalog.episodes import episode
-    from corporeal.labelling.tasks.labels import labelled_under, labels_in_force
+    from corporeal.labelling.labels.versions import labelled_under, labels_in_force
 
     if not most:
         return {}
@@ -146,9 +146,8 @@ def _propose(
 
     from corporeal.catalog.store import open_remote
     from corporeal.episode.recording import recording_of
+    from corporeal.labelling.frames import Frames, reference_stream
     from corporeal.labelling.proposal import propose
-    from corporeal.labelling.reference import reference_stream
-    from corporeal.labelling.tasks.frames import Frames
 
     name = str(row["id"])
     with open_remote(place.store, str(row["hash"])) as episode:

@@ -8,19 +8,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from corporeal.catalog.permission import Actor
     from corporeal.catalog.workspace import Workspace
-    from corporeal.labelling.annotation import Annotation
-    from corporeal.labelling.edit import Edit
+    from corporeal.labelling.annotation import Annotation, Edit
 
 QUEUE, TAXONOMY = "demo", "manipulation"
 
 
 def label(workspace: Workspace, files: dict[str, Path], *, by: Actor) -> int:
     """Propose labels for these episodes (files by id) and confirm them; how many now count."""
+    from corporeal.labelling.tasks.assignment import take_next
     from corporeal.labelling.tasks.creation import create_tasks
     from corporeal.labelling.tasks.edits import save_edits
     from corporeal.labelling.tasks.submission import accept, submit
-    from corporeal.labelling.tasks.taking import take_next
-    from corporeal.labelling.taxonomy import open_taxonomy
+    from corporeal.labelling.taxonomy.document import open_taxonomy
 
     starts, facts = _proposals(files)
     with workspace.database.write() as connection:
@@ -47,7 +46,7 @@ def _proposals(files: dict[str, Path]) -> tuple[dict[str, Annotation], dict[str,
     from corporeal.episode import Episode
     from corporeal.episode.recording import recording_of
     from corporeal.labelling.proposal import propose
-    from corporeal.labelling.taxonomy import open_taxonomy
+    from corporeal.labelling.taxonomy.document import open_taxonomy
 
     taxonomy = open_taxonomy(TAXONOMY)
     starts: dict[str, Annotation] = {}
@@ -64,8 +63,8 @@ def _proposals(files: dict[str, Path]) -> tuple[dict[str, Annotation], dict[str,
 
 def _confirmation(said: Annotation, facts: dict[str, Any]) -> Edit:
     """What an annotator does who finds every proposal right: confirm it, and name the object."""
-    from corporeal.labelling.edit import Edit, Put, Set, Step
-    from corporeal.labelling.taxonomy import open_taxonomy
+    from corporeal.labelling.annotation import Edit, Put, Set, Step
+    from corporeal.labelling.taxonomy.document import open_taxonomy
 
     things = facts.get("variation", {}).get("things") or [{}]
     known = {

@@ -28,14 +28,14 @@ def accept(
 
     Example: [bold]corporeal annotate accept --all-confident 0.95 --queue monday[/bold]
     """
-    from corporeal.labelling.tasks import tasks as work
-    from corporeal.labelling.tasks.machine import Confident, accept_confident
+    from corporeal.labelling.tasks.auto_accept import Confident, accept_confident
+    from corporeal.labelling.tasks.submission import accept as accept_task
 
     if (task is None) == (all_confident is None):
         raise CorporealError("accept, got both or nothing; expected a TASK or --all-confident.")
     with entered(workspace, "judge") as (place, actor), place.database.write() as connection:
         if task is not None:
-            done = Confident((work.accept(connection, task, by=actor, why=why),), ())
+            done = Confident((accept_task(connection, task, by=actor, why=why),), ())
         else:
             done = accept_confident(connection, queue, float(all_confident or 0), by=actor)
     if as_json:
@@ -62,10 +62,10 @@ def give_back(
 
     Example: [bold]corporeal annotate return 3f2a --why 'the grasp begins two frames later'[/bold]
     """
-    from corporeal.labelling.tasks import tasks as work
+    from corporeal.labelling.tasks.submission import give_back as return_task
 
     with entered(workspace, "judge") as (place, actor), place.database.write() as connection:
-        held = work.give_back(connection, task, why, by=actor)
+        held = return_task(connection, task, why, by=actor)
     if as_json:
         print_json({"task": held.id, "state": held.state, "assigned_to": held.assigned_to})
         return

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from corporeal.labelling.label_file import EpisodeLabels, LabelFormat
-    from corporeal.labelling.tasks.labels import Labels
+    from corporeal.labelling.labels.versions import Labels
 
 
 def export(
@@ -43,7 +43,7 @@ def export(
     """
     from corporeal.cli.annotating import find_episodes
     from corporeal.labelling.label_file import format_of
-    from corporeal.labelling.tasks.labels import labels_in_force
+    from corporeal.labelling.labels.versions import labels_in_force
 
     chosen = format_of(out, format_name)
     with entered(workspace, "export") as (place, _), place.database.read() as connection:
@@ -72,7 +72,7 @@ def export(
 
 def _labels(connection: Connection, held: Sequence[Labels]) -> list[EpisodeLabels]:
     from corporeal.labelling.label_file import EpisodeLabels
-    from corporeal.labelling.tasks.task_row import frames_about
+    from corporeal.labelling.tasks.task import frames_about
 
     frames = frames_about(connection, [each.episode for each in held])
     stamps = {name: each.stamps for name, each in frames.items()}

@@ -12,13 +12,13 @@ from rich.text import Text
 from corporeal.cli.output import console
 
 if TYPE_CHECKING:
-    from corporeal.labelling.impact import Impact
-    from corporeal.labelling.tasks.agreement import AgreementReport, BoundaryFigures
-    from corporeal.labelling.tasks.coverage import Coverage
+    from corporeal.labelling.agreement.report import AgreementReport, BoundaryFigures
+    from corporeal.labelling.labels.coverage import LabelCoverage
     from corporeal.labelling.tasks.history import Happening
     from corporeal.labelling.tasks.progress import QueueProgress
-    from corporeal.labelling.tasks.task_row import LabelTask
-    from corporeal.labelling.taxonomy import Taxonomy
+    from corporeal.labelling.tasks.task import LabelTask
+    from corporeal.labelling.taxonomy.document import Taxonomy
+    from corporeal.labelling.taxonomy.impact import Impact
 
 _MOST = 50
 
@@ -94,7 +94,7 @@ def print_queues(found: Sequence[QueueProgress], held: Sequence[LabelTask]) -> N
         page.print("next: a lead accepts what is submitted: corporeal annotate accept TASK")
 
 
-def print_coverage(found: Coverage, people: Sequence[Mapping[str, Any]]) -> None:
+def print_coverage(found: LabelCoverage, people: Sequence[Mapping[str, Any]]) -> None:
     """Which episodes are annotated, what the others lack, who has qualified."""
     page = console()
     total = len(found.annotated) + len(found.missing)

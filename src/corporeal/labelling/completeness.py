@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.labelling.annotation import Annotation, Segment
-from corporeal.labelling.reference import end_ns
-from corporeal.labelling.taxonomy import LabelLane, Taxonomy
+from corporeal.labelling.frames import end_ns
+from corporeal.labelling.taxonomy.document import LabelLane, Taxonomy
 
 
 def complaints(

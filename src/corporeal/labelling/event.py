@@ -38,7 +38,7 @@ class PhysicalEvent:
 
 
 @dataclass(frozen=True)
-class Detector:
+class EventDetector:
     """Finds events of `names` in a recording; limits are keyword-only arguments of `find`."""
 
     find: Callable[[Recording], Iterator[PhysicalEvent]]
@@ -46,9 +46,9 @@ class Detector:
 
 
 @cache
-def detectors() -> dict[str, Detector]:
+def detectors() -> dict[str, EventDetector]:
     """Every detector by name."""
-    return plugins(PACKAGE, "DETECTOR", Detector)
+    return plugins(PACKAGE, "DETECTOR", EventDetector)
 
 
 def detect(recording: Recording) -> tuple[PhysicalEvent, ...]:

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from corporeal.episode.recording import Recording
-from corporeal.labelling.detectors import finger_contact, grip_shortfall
-from corporeal.labelling.event import PhysicalEvent
+from corporeal.labelling.event import PhysicalEvent, detectors
 
 BEGINS, ENDS = ("contact_begins", "grip_bears"), ("contact_ends", "grip_frees")
 FOREVER_NS = 2**53
+_DETECTORS = ("finger_contact", "grip_shortfall")
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,8 @@ class Hold:
 
 def holds(recording: Recording) -> tuple[Hold, ...]:
     """Every hold of each hand, in order of time; by its pads where it has any."""
-    events = [*finger_contact.find(recording), *grip_shortfall.find(recording)]
+    known = detectors()
+    events = [event for name in _DETECTORS for event in known[name].find(recording)]
     return holds_in(sorted(events, key=lambda event: event.time_ns))
 
 

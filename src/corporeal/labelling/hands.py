@@ -1,4 +1,4 @@
-"""Where the hands are, from the joints; in the world where something tracks the base."""
+"""Where the hands are and what the joints of the arms do, as far as the robot is known."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 
 from corporeal.embodiment import Embodiment
 from corporeal.embodiment.kinematics import Kinematics
+from corporeal.embodiment.limbs import limb_of
 from corporeal.episode.recording import Recording
 from corporeal.labelling.track import SIDES, Array, Track, track
 from corporeal.schema import roles
@@ -45,3 +46,21 @@ def _base_at(recording: Recording, joints: Track) -> Array | None:
     place = np.searchsorted(base.time_s, joints.time_s, side="right") - 1
     held: Array = base.values[np.maximum(place, 0)]
     return held
+
+
+def arm_joints(recording: Recording) -> Track | None:
+    """Angles of the arms as measured, else as commanded; of all joints where nobody says which."""
+    joints = track(
+        recording, roles.JOINT_POSITION, roles.JOINT_POSITION_TARGET, roles.STATE, roles.ACTION
+    )
+    if joints is None:
+        return None
+    chosen = arm_columns(recording.embodiment, joints.columns) or range(joints.values.shape[1])
+    return Track(joints.path, joints.time_s, joints.values[:, list(chosen)])
+
+
+def arm_columns(robot: Embodiment | None, columns: tuple[str, ...]) -> list[int]:
+    """The columns of arm and hand joints; none where the robot does not say."""
+    if robot is None:
+        return []
+    return [place for place, name in enumerate(columns) if limb_of(name, robot) in ("arm", "hand")]

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from corporeal.errors import UnknownNameError, WriteError
 from corporeal.labelling.annotation import Annotation, AnnotationError, Instruction, Segment
-from corporeal.labelling.reference import end_ns
+from corporeal.labelling.frames import end_ns
 from corporeal.registry import plugins
 
 PACKAGE = "corporeal.labelling.formats"

@@ -9,11 +9,10 @@ from sqlalchemy import event
 from tests.labelling.tasks.work import ANN, LEAD, STAMPS, asked, episodes, said, write
 
 from corporeal.catalog.database import CatalogError, Database
-from corporeal.labelling.annotation import AnnotationError, Segment
-from corporeal.labelling.edit import Drop, Edit, Put, Set
+from corporeal.labelling.annotation import AnnotationError, Drop, Edit, Put, Segment, Set
 from corporeal.labelling.tasks.edits import StaleEditError, edits_of, replay, save_edits
 from corporeal.labelling.tasks.submission import submit
-from corporeal.labelling.tasks.task_row import TaskStateError, task
+from corporeal.labelling.tasks.task import TaskStateError, task
 
 
 def _put(number: int, *, edit_id: str = "", start: int = 0) -> Edit:

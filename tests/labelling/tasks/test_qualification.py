@@ -10,8 +10,9 @@ from corporeal.catalog.accounts import add_account
 from corporeal.catalog.database import CatalogError, Database
 from corporeal.catalog.permission import Actor
 from corporeal.labelling.annotation import Annotation
+from corporeal.labelling.labels.versions import label_history
+from corporeal.labelling.tasks.assignment import assign, take_next
 from corporeal.labelling.tasks.creation import create_tasks
-from corporeal.labelling.tasks.labels import label_history
 from corporeal.labelling.tasks.qualification import (
     gold_tasks,
     is_qualified,
@@ -19,8 +20,7 @@ from corporeal.labelling.tasks.qualification import (
 )
 from corporeal.labelling.tasks.requeue import requeue
 from corporeal.labelling.tasks.submission import accept
-from corporeal.labelling.tasks.taking import assign, take_next
-from corporeal.labelling.tasks.task_row import hidden
+from corporeal.labelling.tasks.task import hidden
 
 
 def _gold(connection: Connection, count: int) -> list[str]:

@@ -7,14 +7,14 @@ from tests.labelling.tasks.work import ANN, LEAD, asked, episodes, finish, said,
 
 from corporeal.catalog.database import Database
 from corporeal.labelling.annotation import Annotation
-from corporeal.labelling.tasks.coverage import coverage
-from corporeal.labelling.tasks.kept_taxonomy import kept_taxonomies
-from corporeal.labelling.tasks.labels import label_history, labels_of
-from corporeal.labelling.tasks.machine import MACHINE, accept_confident
+from corporeal.labelling.labels.coverage import coverage
+from corporeal.labelling.labels.versions import label_history, labels_of
+from corporeal.labelling.tasks.assignment import take, take_next
+from corporeal.labelling.tasks.auto_accept import MACHINE, accept_confident
 from corporeal.labelling.tasks.requeue import requeue
 from corporeal.labelling.tasks.submission import accept, submit
-from corporeal.labelling.tasks.taking import take, take_next
-from corporeal.labelling.tasks.task_row import frames_of, task
+from corporeal.labelling.tasks.task import frames_of, task
+from corporeal.labelling.taxonomy.taxonomy_store import kept_taxonomies
 
 
 def _without_grasp() -> Annotation:

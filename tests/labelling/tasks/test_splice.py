@@ -7,8 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corporeal.labelling.annotation import Annotation, Segment
-from corporeal.labelling.edit import Edit, apply
+from corporeal.labelling.annotation import Annotation, Edit, Segment, apply_edit
 from corporeal.labelling.tasks.splice import splice
 
 LABELS = ("a", "b", "c")
@@ -29,7 +28,7 @@ def _spliced(content: Annotation, other: Annotation, low: int, high: int) -> Ann
     steps = splice(content, other, lane="phase", start_ns=low, end_ns=high)
     if not steps:
         return content
-    return apply(content, Edit(id="e", action="resolve", steps=steps))
+    return apply_edit(content, Edit(id="e", action="resolve", steps=steps))
 
 
 def _at(annotation: Annotation, moment: int) -> str:

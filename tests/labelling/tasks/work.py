@@ -11,14 +11,13 @@ from tests.catalog.entries import entry
 from corporeal.catalog.episodes import move
 from corporeal.catalog.episodes.writing import add
 from corporeal.catalog.permission import Actor
-from corporeal.labelling.annotation import Annotation, Instruction, Segment
-from corporeal.labelling.edit import Edit, Put, Set
+from corporeal.labelling.annotation import Annotation, Edit, Instruction, Put, Segment, Set
+from corporeal.labelling.frames import Frames
 from corporeal.labelling.tasks.creation import create_tasks
 from corporeal.labelling.tasks.edits import save_edits
-from corporeal.labelling.tasks.frames import Frames
 from corporeal.labelling.tasks.submission import submit
-from corporeal.labelling.tasks.task_row import LabelTask, task
-from corporeal.labelling.taxonomy import Taxonomy
+from corporeal.labelling.tasks.task import LabelTask, task
+from corporeal.labelling.taxonomy.document import Taxonomy
 
 LEAD, OTHER_LEAD = Actor("lea", "lead"), Actor("lou", "lead")
 ANN, BEN, CY = (Actor(name, "annotator") for name in ("ann", "ben", "cy"))

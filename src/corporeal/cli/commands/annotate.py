@@ -42,7 +42,7 @@ def show_taxonomy(
     """
     from corporeal.cli.annotating import find_taxonomy
     from corporeal.cli.label_tables import plain_impact, print_impact, print_taxonomy
-    from corporeal.labelling.impact import impact
+    from corporeal.labelling.taxonomy.impact import impact
 
     found = find_taxonomy(None, name)
     if diff is not None:
@@ -146,7 +146,7 @@ def gold(
     Example: [bold]corporeal annotate gold 'task = reach and state = annotated'[/bold]
     """
     from corporeal.cli.annotating import find_episodes, used_taxonomy
-    from corporeal.labelling.tasks.tasks import create_tasks
+    from corporeal.labelling.tasks.creation import create_tasks
 
     with entered(workspace, "judge") as (place, actor), place.database.write() as connection:
         document = used_taxonomy(connection, taxonomy)
@@ -171,7 +171,7 @@ def show_queue(
     """
     from corporeal.cli.label_tables import print_queues
     from corporeal.labelling.tasks.progress import queues
-    from corporeal.labelling.tasks.tasks import tasks
+    from corporeal.labelling.tasks.task import tasks
 
     with entered(workspace, "read") as (place, _), place.database.read() as connection:
         found = queues(connection, queue=name)
@@ -204,9 +204,9 @@ def status(
     """
     from corporeal.cli.annotating import find_episodes, find_taxonomy
     from corporeal.cli.label_tables import print_coverage
-    from corporeal.labelling.tasks.coverage import coverage_of
-    from corporeal.labelling.tasks.kept_taxonomy import kept_taxonomies
+    from corporeal.labelling.labels.coverage import coverage_of
     from corporeal.labelling.tasks.qualification import qualifications
+    from corporeal.labelling.taxonomy.taxonomy_store import kept_taxonomies
 
     with entered(workspace, "read") as (place, _), place.database.read() as connection:
         asked = None if taxonomy is None else find_taxonomy(connection, taxonomy)
@@ -240,7 +240,7 @@ def agreement(
     """
     from corporeal.cli.annotating import used_taxonomy
     from corporeal.cli.label_tables import print_agreement
-    from corporeal.labelling.tasks.agreement import agreement_of
+    from corporeal.labelling.agreement.report import agreement_of
 
     with entered(workspace, "judge") as (place, _), place.database.read() as connection:
         document = used_taxonomy(connection, taxonomy)

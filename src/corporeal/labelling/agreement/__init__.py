@@ -1,1 +1,1 @@
-"""How far two annotations of one episode agree."""
+"""How far annotators agree, over all pairs of the catalogue."""

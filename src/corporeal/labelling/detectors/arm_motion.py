@@ -8,9 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from corporeal.episode.recording import Recording
-from corporeal.labelling.event import Detector, PhysicalEvent
-from corporeal.labelling.hands import hand_tracks
-from corporeal.labelling.joints import arm_joints
+from corporeal.labelling.event import EventDetector, PhysicalEvent
+from corporeal.labelling.hands import arm_joints, hand_tracks
 from corporeal.labelling.track import Array, Track, at_ns, crossing_s, runs
 from corporeal.schema import roles
 
@@ -142,4 +141,4 @@ def _clear(time_s: Array, speed: Array, when: float, level: float, *, after: boo
     return float(np.clip(1.1 - 0.7 * quiet, 0.3, 1.0) * np.clip(loud / 3.0, 0.5, 1.0))
 
 
-DETECTOR = Detector(find, names=("motion_begins", "motion_ends"))
+DETECTOR = EventDetector(find, names=("motion_begins", "motion_ends"))

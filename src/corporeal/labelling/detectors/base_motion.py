@@ -8,7 +8,7 @@ import numpy as np
 
 from corporeal.episode.recording import Recording
 from corporeal.labelling.detectors import foot_contact
-from corporeal.labelling.event import Detector, PhysicalEvent
+from corporeal.labelling.event import EventDetector, PhysicalEvent
 from corporeal.labelling.track import Track, at_ns, crossing_s, runs, track
 from corporeal.schema import roles
 from corporeal.units import SECOND_NS
@@ -89,4 +89,4 @@ def _steps(recording: Recording, step_s: float) -> Iterator[PhysicalEvent]:
         walk = [] if event is None else [event]
 
 
-DETECTOR = Detector(find, names=("base_moves", "base_stops", "base_falls"))
+DETECTOR = EventDetector(find, names=("base_moves", "base_stops", "base_falls"))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from corporeal.episode.recording import Recording
-from corporeal.labelling.event import Detector, PhysicalEvent
+from corporeal.labelling.event import EventDetector, PhysicalEvent
 from corporeal.labelling.track import at_ns, crossing_s, noise_of, runs, sided, track
 
 
@@ -52,4 +52,4 @@ def find(
                     )  # fmt: skip
 
 
-DETECTOR = Detector(find, names=("grip_bears", "grip_frees"))
+DETECTOR = EventDetector(find, names=("grip_bears", "grip_frees"))

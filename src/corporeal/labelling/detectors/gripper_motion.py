@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from corporeal.episode.recording import Recording
-from corporeal.labelling.event import Detector, PhysicalEvent
+from corporeal.labelling.event import EventDetector, PhysicalEvent
 from corporeal.labelling.track import Array, Track, at_ns, crossing_s, noise_of, runs, sided
 
 
@@ -49,6 +49,6 @@ def _moves(
                 )  # fmt: skip
 
 
-DETECTOR = Detector(
+DETECTOR = EventDetector(
     find, names=("gripper_closes", "gripper_stops", "gripper_opens", "gripper_is_open")
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from corporeal.episode.recording import Recording
-from corporeal.labelling.event import Detector, PhysicalEvent
+from corporeal.labelling.event import EventDetector, PhysicalEvent
 from corporeal.labelling.track import at_ns, crossing_s, runs, sided
 
 
@@ -35,4 +35,4 @@ def find(
                     )  # fmt: skip
 
 
-DETECTOR = Detector(find, names=("hand_bumps", "bump_ends"))
+DETECTOR = EventDetector(find, names=("hand_bumps", "bump_ends"))

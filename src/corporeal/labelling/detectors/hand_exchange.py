@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from corporeal.episode.recording import Recording
-from corporeal.labelling.event import Detector, PhysicalEvent
+from corporeal.labelling.event import EventDetector, PhysicalEvent
 from corporeal.labelling.grip import Hold, holds
 from corporeal.units import SECOND_NS
 
@@ -39,4 +39,4 @@ def _event(of: PhysicalEvent, name: str, confidence: float, other: str) -> Physi
     )
 
 
-DETECTOR = Detector(find, names=("second_hand_takes", "first_hand_leaves"))
+DETECTOR = EventDetector(find, names=("second_hand_takes", "first_hand_leaves"))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from corporeal.episode.recording import Recording
-from corporeal.labelling.event import Detector, PhysicalEvent
+from corporeal.labelling.event import EventDetector, PhysicalEvent
 from corporeal.labelling.grip import Hold, holds
 from corporeal.labelling.hands import hand_tracks
 from corporeal.labelling.track import Track, at_ns, crossing_s, runs
@@ -43,4 +43,4 @@ def _lift(hand: Track, hold: Hold, height_m: float, least_s: float) -> Iterator[
         )  # fmt: skip
 
 
-DETECTOR = Detector(find, names=("hand_lifts",))
+DETECTOR = EventDetector(find, names=("hand_lifts",))

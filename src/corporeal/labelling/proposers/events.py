@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from corporeal.labelling.annotation import Annotation, Instruction, Segment, Value
 from corporeal.labelling.automaton import Passage, free_labels, passages, tiling_lane
 from corporeal.labelling.event import PhysicalEvent
+from corporeal.labelling.frames import boundary_ns, end_ns
 from corporeal.labelling.grip import Hold, holds_in
 from corporeal.labelling.outcome import ending
-from corporeal.labelling.proposal import Proposer, Question
-from corporeal.labelling.reference import boundary_ns, end_ns
-from corporeal.labelling.taxonomy import LabelLane
+from corporeal.labelling.proposal import ProposalRequest, Proposer
+from corporeal.labelling.taxonomy.document import LabelLane
 from corporeal.labelling.track import SIDES, track
 from corporeal.units import SECOND_NS
 
@@ -24,7 +24,7 @@ _BOTH = 0.7
 """Two hands work together where the one does at least this share of what the other does."""
 
 
-def propose(question: Question) -> Annotation | None:
+def propose(question: ProposalRequest) -> Annotation | None:
     """An annotation of proposals; None when the taxonomy has no lane of phases."""
     lane = tiling_lane(question.taxonomy)
     stamps = question.recording.signals[question.reference].time_ns
@@ -77,7 +77,7 @@ def _phases(
         )  # fmt: skip
 
 
-def _contacts(question: Question, stamps: NDArray[np.int64]) -> Iterator[Segment]:
+def _contacts(question: ProposalRequest, stamps: NDArray[np.int64]) -> Iterator[Segment]:
     """What the hands held and struck, each in the lane of its side."""
     spans = [("holds", hold) for hold in holds_in(question.events)]
     spans += [("bumps", bump) for bump in _bumps(question.events)]
@@ -119,7 +119,7 @@ def _hand(events: Sequence[PhysicalEvent]) -> str | None:
     return "both" if min(did.values()) > _BOTH * most else max(did, key=lambda side: did[side])
 
 
-def _grasp_type(question: Question) -> str | None:
+def _grasp_type(question: ProposalRequest) -> str | None:
     """A guess from how wide the gripper stays: wide things lie in the palm."""
     held = holds_in(question.events)
     known = {each.name for each in question.taxonomy.grasp_types}
@@ -134,7 +134,7 @@ def _grasp_type(question: Question) -> str | None:
     return guess if guess in known else None
 
 
-def _instructions(question: Question) -> Iterator[Instruction]:
+def _instructions(question: ProposalRequest) -> Iterator[Instruction]:
     """What the operator was told, as the first wording."""
     for number, text in enumerate(question.recording.facts.instructions):
         yield Instruction(id=f"i{number}", text=text.strip()[:2000], source="recorded")

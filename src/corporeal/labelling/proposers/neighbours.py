@@ -12,11 +12,10 @@ from corporeal.episode.recording import Recording
 from corporeal.labelling.annotation import Annotation, Segment
 from corporeal.labelling.automaton import tiling_lane
 from corporeal.labelling.event import PhysicalEvent
-from corporeal.labelling.hands import hand_tracks
-from corporeal.labelling.joints import arm_joints
-from corporeal.labelling.proposal import Example, Proposer, Question
-from corporeal.labelling.reference import boundary_ns, end_ns
-from corporeal.labelling.taxonomy import LabelLane
+from corporeal.labelling.frames import boundary_ns, end_ns
+from corporeal.labelling.hands import arm_joints, hand_tracks
+from corporeal.labelling.proposal import Example, ProposalRequest, Proposer
+from corporeal.labelling.taxonomy.document import LabelLane
 from corporeal.labelling.track import Array, Track, sided
 from corporeal.signal import MOST, warping_path
 from corporeal.units import SECOND_NS
@@ -48,7 +47,7 @@ class _Match:
     mirrored: bool
 
 
-def propose(question: Question) -> Annotation | None:
+def propose(question: ProposalRequest) -> Annotation | None:
     """The phases of the nearest example at the moments that correspond; None without examples."""
     lane = tiling_lane(question.taxonomy)
     stamps = question.recording.signals[question.reference].time_ns
@@ -134,7 +133,7 @@ def _mirrored(motion: _Motion) -> _Motion:
 
 
 def _carried(
-    match: _Match, question: Question, lane: LabelLane, stamps: NDArray[np.int64]
+    match: _Match, question: ProposalRequest, lane: LabelLane, stamps: NDArray[np.int64]
 ) -> Iterator[Segment]:
     before = match.annotation.in_lane(lane.name)
     edges, sure = [int(stamps[0])], [1.0]

@@ -19,8 +19,7 @@ from PIL import Image
 from pydantic import ValidationError
 
 from corporeal.labelling.annotation import Annotation, AnnotationError
-from corporeal.labelling.checking import checked
-from corporeal.labelling.proposal import Proposer, Question
+from corporeal.labelling.proposal import ProposalRequest, Proposer, check_proposal
 
 VARIABLE, PICTURES = "CORPOREAL_PROPOSER", "CORPOREAL_PROPOSER_PICTURES"
 LIMIT_S, MOST_BYTES, MOST_PICTURES = 120.0, 4 << 20, 64
@@ -28,7 +27,7 @@ _MOST_STAMPS = 200_000
 
 
 def propose(
-    question: Question,
+    question: ProposalRequest,
     *,
     command: Sequence[str] | None = None,
     pictures: int | None = None,
@@ -48,10 +47,10 @@ def propose(
     with tempfile.TemporaryDirectory(prefix="corporeal-proposer-") as folder:
         asked = _asked(question, _pictures(question, min(count, MOST_PICTURES), Path(folder)))
         answer = _run(command, json.dumps(asked).encode(), limit_s, Path(folder))
-    return checked(_read(answer, command[0]), question)
+    return check_proposal(_read(answer, command[0]), question)
 
 
-def _asked(question: Question, pictures: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _asked(question: ProposalRequest, pictures: Sequence[dict[str, Any]]) -> dict[str, Any]:
     stamps = question.recording.signals[question.reference].time_ns[:_MOST_STAMPS]
     return {
         "episode": question.recording.id,
@@ -68,7 +67,7 @@ def _asked(question: Question, pictures: Sequence[dict[str, Any]]) -> dict[str, 
     }  # fmt: skip
 
 
-def _pictures(question: Question, count: int, folder: Path) -> list[dict[str, Any]]:
+def _pictures(question: ProposalRequest, count: int, folder: Path) -> list[dict[str, Any]]:
     """Evenly spread pictures of the reference camera as files."""
     camera = question.recording.signals[question.reference]
     if count < 1 or camera.spec.kind != "video" or not len(camera):

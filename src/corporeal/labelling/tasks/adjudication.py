@@ -12,15 +12,13 @@ from corporeal.catalog.audit import now
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.permission import Actor, PermissionDeniedError, require
 from corporeal.errors import UnknownNameError
-from corporeal.labelling.agreement.comparison import NOTHING
-from corporeal.labelling.annotation import Annotation
-from corporeal.labelling.edit import Edit, Put, Set, Step
-from corporeal.labelling.tasks.double import annotators_of, pair_of, stamps_of
+from corporeal.labelling.annotation import Annotation, Edit, Put, Set, Step
+from corporeal.labelling.comparison.comparison import NOTHING
+from corporeal.labelling.labels.versions import Labels, accept_labels
 from corporeal.labelling.tasks.edits import save_edits
-from corporeal.labelling.tasks.kept_taxonomy import kept_taxonomy
-from corporeal.labelling.tasks.labels import Labels, accept_labels
+from corporeal.labelling.tasks.pair import annotators_of, pair_of, stamps_of
 from corporeal.labelling.tasks.splice import splice
-from corporeal.labelling.tasks.task_row import (
+from corporeal.labelling.tasks.task import (
     EDITABLE,
     LabelTask,
     TaskStateError,
@@ -28,6 +26,7 @@ from corporeal.labelling.tasks.task_row import (
     change_state,
     task,
 )
+from corporeal.labelling.taxonomy.taxonomy_store import kept_taxonomy
 
 Side = Literal["first", "second", "other"]
 SIDES: tuple[Side, ...] = ("first", "second", "other")

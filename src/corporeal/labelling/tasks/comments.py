@@ -12,13 +12,13 @@ from corporeal.catalog.database import CatalogError, check_text
 from corporeal.catalog.episodes import episode as episode_row
 from corporeal.catalog.permission import Actor, PermissionDeniedError, may, require
 from corporeal.catalog.tables import LABEL_COMMENT
-from corporeal.labelling.tasks.task_row import may_see, task
+from corporeal.labelling.tasks.task import may_see, task
 
 _LONGEST = 4000
 
 
 @dataclass(frozen=True)
-class Comment:
+class LabelComment:
     """A remark; `time_ns` is a moment of the episode, None for all of it."""
 
     number: int
@@ -39,7 +39,7 @@ def add_comment(
     by: Actor,
     task_id: str | None = None,
     time_ns: int | None = None,
-) -> Comment:
+) -> LabelComment:
     """Say something about an episode, inside a transaction."""
     require(by, "annotate")
     episode_row(connection, episode)
@@ -58,7 +58,7 @@ def add_comment(
     return _comment({"number": int(number), **made})
 
 
-def comments(connection: Connection, episode: str, *, by: Actor) -> list[Comment]:
+def comments(connection: Connection, episode: str, *, by: Actor) -> list[LabelComment]:
     """What was said about an episode, the oldest first.
 
     Remarks on one task of a pair are not shown to whoever may not see that task yet.
@@ -73,7 +73,7 @@ def comments(connection: Connection, episode: str, *, by: Actor) -> list[Comment
     return [each for each in found if each.task is None or each.who == by.name or shown[each.task]]
 
 
-def resolve_comment(connection: Connection, number: int, *, by: Actor) -> Comment:
+def resolve_comment(connection: Connection, number: int, *, by: Actor) -> LabelComment:
     """Mark a remark as settled, inside a transaction: whoever made it, or a lead."""
     require(by, "annotate")
     query = select(LABEL_COMMENT).where(LABEL_COMMENT.c.number == number)
@@ -95,5 +95,5 @@ def resolve_comment(connection: Connection, number: int, *, by: Actor) -> Commen
     return _comment({**dict(row), "resolved_at": stamp})
 
 
-def _comment(row: dict[str, Any]) -> Comment:
-    return Comment(**row)
+def _comment(row: dict[str, Any]) -> LabelComment:
+    return LabelComment(**row)

@@ -18,17 +18,17 @@ from corporeal.catalog.episodes import UnknownEpisodeError
 from corporeal.catalog.permission import Actor, require
 from corporeal.catalog.tables import EPISODE, LABEL_TASK
 from corporeal.labelling.annotation import Annotation
-from corporeal.labelling.tasks.frames import Frames
-from corporeal.labelling.tasks.kept_taxonomy import keep_taxonomy
-from corporeal.labelling.tasks.labels import Labels, labels_in_force
-from corporeal.labelling.tasks.task_row import (
+from corporeal.labelling.frames import Frames
+from corporeal.labelling.labels.versions import Labels, labels_in_force
+from corporeal.labelling.tasks.task import (
     LabelTask,
     TaskKind,
     TaskState,
     frames_about,
     from_row,
 )
-from corporeal.labelling.taxonomy import Taxonomy
+from corporeal.labelling.taxonomy.document import Taxonomy
+from corporeal.labelling.taxonomy.taxonomy_store import keep_taxonomy
 
 _QUEUE = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _BLOCK = 500

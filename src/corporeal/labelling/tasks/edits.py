@@ -12,9 +12,8 @@ from corporeal.catalog.audit import now
 from corporeal.catalog.database import CatalogError, json_value
 from corporeal.catalog.permission import Actor, require
 from corporeal.catalog.tables import LABEL_EDIT, LABEL_TASK
-from corporeal.labelling.annotation import Annotation
-from corporeal.labelling.edit import Edit, apply
-from corporeal.labelling.tasks.task_row import (
+from corporeal.labelling.annotation import Annotation, Edit, apply_edit
+from corporeal.labelling.tasks.task import (
     EDITABLE,
     LabelTask,
     TaskStateError,
@@ -86,7 +85,7 @@ def save_edits(
     _check_open(held, by)
     _check_newest(connection, held, base_version, {each.id for each in edits})
     for each in fresh:
-        content = apply(content, each)
+        content = apply_edit(content, each)
     version = _append(connection, held, fresh, content, by=by)
     return Saved(version, content)
 
@@ -110,7 +109,7 @@ def replay(connection: Connection, task_id: str, version: int) -> Annotation:
         raise CatalogError(f"version, got {version}; expected 0 to {held.version}.")
     content = held.begun_with
     for each in edits_of(connection, task_id, limit=version):
-        content = apply(content, each.edit)
+        content = apply_edit(content, each.edit)
     return content
 
 

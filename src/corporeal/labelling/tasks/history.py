@@ -10,8 +10,8 @@ from sqlalchemy import Connection, func, select
 
 from corporeal.catalog.audit import events_of
 from corporeal.catalog.tables import LABEL_EDIT
-from corporeal.labelling.tasks.labels import label_history
-from corporeal.labelling.tasks.task_row import tasks
+from corporeal.labelling.labels.versions import label_history
+from corporeal.labelling.tasks.task import tasks
 
 _LABELLED = ("labelled", "labels stale", "comment resolved")
 

@@ -14,12 +14,17 @@ from corporeal.catalog.audit import Change, now, record
 from corporeal.catalog.episodes import episode as episode_row
 from corporeal.catalog.permission import Actor, require
 from corporeal.catalog.tables import LABEL_TASK, QUALIFICATION
-from corporeal.labelling.agreement.comparison import Agreement, Summary, compare, summarise
 from corporeal.labelling.annotation import Annotation
+from corporeal.labelling.comparison.comparison import (
+    Agreement,
+    AgreementSummary,
+    compare,
+    summarise,
+)
+from corporeal.labelling.frames import assumed_stamps, frames_from_json
 from corporeal.labelling.tasks.creation import insert_tasks, new_row
-from corporeal.labelling.tasks.frames import assumed_stamps, frames_from_json
-from corporeal.labelling.tasks.kept_taxonomy import kept_taxonomy
-from corporeal.labelling.tasks.task_row import LabelTask, change_state, hidden, tasks
+from corporeal.labelling.tasks.task import LabelTask, change_state, hidden, tasks
+from corporeal.labelling.taxonomy.taxonomy_store import kept_taxonomy
 
 PER_ATTEMPT = 3
 """Gold episodes that one attempt takes, where there are so many."""
@@ -139,7 +144,11 @@ def _against_gold(connection: Connection, held: LabelTask) -> Agreement:
 
 
 def _record(
-    connection: Connection, held: LabelTask, mine: Sequence[LabelTask], summary: Summary, by: Actor
+    connection: Connection,
+    held: LabelTask,
+    mine: Sequence[LabelTask],
+    summary: AgreementSummary,
+    by: Actor,
 ) -> Qualification:
     figures = summary.to_json() | {"tasks": [each.id for each in mine]}
     name, stamp = held.assigned_to or by.name, now()

@@ -11,19 +11,19 @@ from corporeal.catalog.episodes import episode as episode_row
 from corporeal.catalog.permission import Actor, require
 from corporeal.catalog.tables import LABEL_TASK
 from corporeal.labelling.annotation import Annotation, Segment
-from corporeal.labelling.impact import Impact, impact, reasons
-from corporeal.labelling.tasks.creation import create_tasks
-from corporeal.labelling.tasks.kept_taxonomy import keep_taxonomy
-from corporeal.labelling.tasks.labels import (
+from corporeal.labelling.labels.versions import (
     Labels,
     accept_labels,
     labelled_under,
     labels_in_force,
     mark_stale,
 )
+from corporeal.labelling.tasks.creation import create_tasks
 from corporeal.labelling.tasks.qualification import carry_qualifications
-from corporeal.labelling.tasks.task_row import LabelTask
-from corporeal.labelling.taxonomy import Taxonomy
+from corporeal.labelling.tasks.task import LabelTask
+from corporeal.labelling.taxonomy.document import Taxonomy
+from corporeal.labelling.taxonomy.impact import Impact, impact, reasons
+from corporeal.labelling.taxonomy.taxonomy_store import keep_taxonomy
 
 PRIORITY = 5
 """Labels that are needed again come before those that nobody has waited for yet."""

@@ -6,8 +6,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from corporeal.labelling.annotation import Annotation, Segment
-from corporeal.labelling.edit import Drop, Put, Step
+from corporeal.labelling.annotation import Annotation, Drop, Put, Segment, Step
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,11 @@ from corporeal.catalog.episodes import episode as episode_row
 from corporeal.catalog.permission import Actor, require
 from corporeal.labelling.annotation import Annotation
 from corporeal.labelling.completeness import complaints
+from corporeal.labelling.labels.versions import Labels, accept_labels, labels_of
 from corporeal.labelling.tasks.adjudication import conclude, require_adjudicator, undecided
-from corporeal.labelling.tasks.double import adjudication_of, pair_of, settle
-from corporeal.labelling.tasks.kept_taxonomy import kept_taxonomy
-from corporeal.labelling.tasks.labels import Labels, accept_labels, labels_of
+from corporeal.labelling.tasks.pair import adjudication_of, pair_of, settle
 from corporeal.labelling.tasks.qualification import measure
-from corporeal.labelling.tasks.task_row import (
+from corporeal.labelling.tasks.task import (
     LabelTask,
     TaskStateError,
     change_state,
@@ -23,6 +22,7 @@ from corporeal.labelling.tasks.task_row import (
     require_owner,
     task,
 )
+from corporeal.labelling.taxonomy.taxonomy_store import kept_taxonomy
 
 _LONGEST = 2000
 

@@ -10,10 +10,9 @@ from sqlalchemy import Connection
 
 from corporeal.catalog.audit import events_of
 from corporeal.catalog.permission import Actor, may
-from corporeal.labelling.annotation import Annotation
-from corporeal.labelling.edit import Edit
-from corporeal.labelling.tasks.task_row import EDITABLE, LabelTask, TaskKind, TaskState
-from corporeal.labelling.taxonomy import Taxonomy
+from corporeal.labelling.annotation import Annotation, Edit
+from corporeal.labelling.tasks.task import EDITABLE, LabelTask, TaskKind, TaskState
+from corporeal.labelling.taxonomy.document import Taxonomy
 from corporeal.studio.problem import ErrorAnswer
 
 MOST_EDITS = 500

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from sqlalchemy import Connection
 
-from corporeal.labelling.agreement.comparison import MOST_FRAMES
+from corporeal.labelling.agreement.pairs import ComparedPair, compared_pairs, distances_to_lead
+from corporeal.labelling.comparison.comparison import MOST_FRAMES
 from corporeal.operations.scope import Scope
 from corporeal.studio.chart import Chart, Drawing, TableMarks, TableRow
-from corporeal.studio.labelling.decided import distances_to_decided
-from corporeal.studio.labelling.pairs import ComparedPair, compared_pairs
 from corporeal.studio.labelling.wording import ADVICE, NO_PAIRS, rule_words
 from corporeal.words import counted, percent
 
@@ -58,7 +57,7 @@ def draw(connection: Connection, scope: Scope) -> Drawing:
     found = sorted(spreads(pairs), key=lambda each: (-each.mean, each.rule))
     if not found:
         return Drawing("Cannot tell: no boundary of two people could be compared.", advice=ADVICE)
-    decided = distances_to_decided(connection, pairs)
+    decided = distances_to_lead(connection, pairs)
     return Drawing(
         _sentence(found),
         TableMarks(

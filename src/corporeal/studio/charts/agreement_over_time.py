@@ -10,16 +10,16 @@ from typing import Literal
 from sqlalchemy import Connection
 
 from corporeal.errors import UnknownNameError
-from corporeal.labelling.agreement.comparison import (
+from corporeal.labelling.agreement.pairs import ComparedPair, compared_pairs
+from corporeal.labelling.comparison.comparison import (
     LEAST_EDIT_SCORE,
     LEAST_KAPPA,
     MOST_FRAMES,
-    Summary,
+    AgreementSummary,
     summarise,
 )
 from corporeal.operations.scope import Scope
 from corporeal.studio.chart import Chart, ChartChoice, Drawing, LineMarks, LinePoint, Unit
-from corporeal.studio.labelling.pairs import ComparedPair, compared_pairs
 from corporeal.studio.labelling.wording import ADVICE, NO_PAIRS, only
 from corporeal.words import counted, listed, percent
 
@@ -56,7 +56,7 @@ def draw(connection: Connection, scope: Scope, *, figure: str = "boundaries") ->
     )
 
 
-def value_of(summary: Summary, figure: str) -> float:
+def value_of(summary: AgreementSummary, figure: str) -> float:
     """One figure of a summary; of kappas the lowest, since the others do not mend it."""
     if figure == "kappa":
         known = [each for each in summary.kappa.values() if math.isfinite(each)]
@@ -71,7 +71,7 @@ def _target(figure: str) -> float | None:
     )
 
 
-def _band(summary: Summary, figure: str) -> tuple[float, float]:
+def _band(summary: AgreementSummary, figure: str) -> tuple[float, float]:
     """Where a figure should stay; of the hit rate, where it lies with 95 % confidence."""
     if figure == "hit rate":
         return summary.hit_rate_bounds
@@ -116,7 +116,7 @@ def _point(
     )
 
 
-def _sentence(summary: Summary) -> str:
+def _sentence(summary: AgreementSummary) -> str:
     near = (
         f"{percent(summary.hit_rate)} of "
         f"{counted(summary.boundaries, 'boundary', 'boundaries')} lie within the tolerance "

@@ -7,7 +7,7 @@ import math
 from sqlalchemy import Connection
 
 from corporeal.errors import UnknownNameError
-from corporeal.labelling.tasks.anchoring import FEWEST, Anchoring, anchoring_of
+from corporeal.labelling.agreement.proposal_bias import FEWEST, ProposalBias, measure_proposal_bias
 from corporeal.operations.scope import Scope
 from corporeal.studio.chart import BarMark, BarMarks, Chart, ChartChoice, Drawing
 from corporeal.studio.labelling.order import taxonomies
@@ -22,7 +22,7 @@ def draw(connection: Connection, scope: Scope, *, taxonomy: str = "") -> Drawing
     if chosen not in known:
         raise UnknownNameError("taxonomy", chosen, list(known))
     choices = (ChartChoice(name="taxonomy", label="Taxonomy", value=chosen, options=list(known)),)
-    found = anchoring_of(connection, known[chosen])
+    found = measure_proposal_bias(connection, known[chosen])
     if not found.with_boundaries or not found.without_boundaries:
         return Drawing(
             "Cannot tell: nothing was submitted yet both with and without a proposal.",
@@ -38,7 +38,7 @@ def draw(connection: Connection, scope: Scope, *, taxonomy: str = "") -> Drawing
     )  # fmt: skip
 
 
-def _bars(found: Anchoring) -> list[BarMark]:
+def _bars(found: ProposalBias) -> list[BarMark]:
     sides = (
         ("shown a proposal", found.with_frames, found.with_boundaries, found.with_tasks),
         ("not shown one", found.without_frames, found.without_boundaries, found.without_tasks),
@@ -56,7 +56,7 @@ def _bars(found: Anchoring) -> list[BarMark]:
     ]
 
 
-def _sentence(found: Anchoring) -> str:
+def _sentence(found: ProposalBias) -> str:
     near, far = found.with_frames, found.without_frames
     told = f"people end {near:.1f} frames from a proposal that they see, and {far:.1f} from one " \
            "that they do not"  # fmt: skip

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
-from corporeal.labelling.agreement.comparison import NOTHING, DisagreementKind
 from corporeal.labelling.annotation import Annotation
-from corporeal.labelling.reference import end_ns
-from corporeal.labelling.tasks.task_row import LabelTask
-from corporeal.labelling.taxonomy import Taxonomy
+from corporeal.labelling.comparison.comparison import NOTHING, DisagreementKind
+from corporeal.labelling.frames import end_ns
+from corporeal.labelling.tasks.task import LabelTask
+from corporeal.labelling.taxonomy.document import Taxonomy
 from corporeal.studio.labelling.cards import Card, Side, definition_of, rule_of
 from corporeal.studio.lanes import LaneFacts, label_lanes
 

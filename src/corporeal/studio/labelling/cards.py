@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.labelling.agreement.comparison import DisagreementKind, frame_of
-from corporeal.labelling.taxonomy import LabelLane, Rule, Taxonomy
+from corporeal.labelling.comparison.comparison import DisagreementKind
+from corporeal.labelling.frames import frame_of
+from corporeal.labelling.taxonomy.document import BoundaryRule, LabelLane, Taxonomy
 
 WHOLE = ("outcome", "failure_mode", "variant")
 
@@ -77,7 +78,7 @@ def cards_from(
     )
 
 
-def rule_of(taxonomy: Taxonomy, lane: str, rule: str) -> Rule | None:
+def rule_of(taxonomy: Taxonomy, lane: str, rule: str) -> BoundaryRule | None:
     """The boundary rule called label.starts or label.ends, in the words of the taxonomy."""
     found = taxonomy.lane(lane)
     name, _, edge = rule.partition(".")

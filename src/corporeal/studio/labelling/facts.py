@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from corporeal.labelling.agreement.comparison import Summary
+from corporeal.labelling.comparison.comparison import AgreementSummary
 from corporeal.labelling.tasks.qualification import Qualification
-from corporeal.labelling.tasks.task_row import TaskKind, TaskState
+from corporeal.labelling.tasks.task import TaskKind, TaskState
 from corporeal.studio.labelling.making import Progress
 from corporeal.studio.labelling.order import LEAST_DOUBLE
 from corporeal.studio.lanes import LaneFacts
@@ -209,7 +209,7 @@ class OpenComment(BaseModel):
     text: str
 
 
-def gate_facts(summary: Summary) -> GateFacts:
+def gate_facts(summary: AgreementSummary) -> GateFacts:
     """The gates of a summary; what is not a number is null."""
     return GateFacts.model_validate(summary.to_json())
 

@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Connection, Select, func, select
 
 from corporeal.catalog.permission import Actor, may
 from corporeal.catalog.tables import DOCUMENT, EPISODE, EVENT, LABEL_COMMENT, LABEL_TASK
-from corporeal.labelling.tasks.kept_taxonomy import kept_taxonomy
+from corporeal.labelling.taxonomy.taxonomy_store import kept_taxonomy
 from corporeal.studio.labelling.facts import ListedTask, OpenComment, QueueFacts, making_facts
 from corporeal.studio.labelling.making import Maker
 from corporeal.studio.labelling.order import Order, orders

@@ -13,11 +13,10 @@ from corporeal.episode.recording import recording_of
 from corporeal.errors import CorporealError
 from corporeal.labelling.annotation import Annotation
 from corporeal.labelling.event import detect
-from corporeal.labelling.proposal import Question, proposers
-from corporeal.labelling.reference import reference_stream
-from corporeal.labelling.tasks.frames import Frames
-from corporeal.labelling.tasks.tasks import create_tasks
-from corporeal.labelling.taxonomy import Taxonomy
+from corporeal.labelling.frames import Frames, reference_stream
+from corporeal.labelling.proposal import ProposalRequest, proposers
+from corporeal.labelling.tasks.creation import create_tasks
+from corporeal.labelling.taxonomy.document import Taxonomy
 from corporeal.studio.labelling.order import Order, plan, taxonomy_of
 from corporeal.studio.studio import Studio
 
@@ -147,5 +146,5 @@ def propose(
         frames = Frames(stream, recording.signals[stream].time_ns.copy())
         if not proposed:
             return None, frames
-        question = Question(recording, taxonomy, task, stream, detect(recording))
+        question = ProposalRequest(recording, taxonomy, task, stream, detect(recording))
         return proposers()[PROPOSER].propose(question), frames

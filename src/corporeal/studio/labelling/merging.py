@@ -5,9 +5,8 @@ from __future__ import annotations
 import uuid
 
 from corporeal.catalog.database import CatalogError
-from corporeal.labelling.agreement.comparison import NOTHING
-from corporeal.labelling.annotation import Annotation, Segment
-from corporeal.labelling.edit import Put, Set, Step
+from corporeal.labelling.annotation import Annotation, Put, Segment, Set, Step
+from corporeal.labelling.comparison.comparison import NOTHING
 from corporeal.labelling.tasks.splice import splice
 from corporeal.studio.labelling.cards import WHOLE, Card
 

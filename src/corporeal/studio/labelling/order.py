@@ -16,9 +16,9 @@ from corporeal.catalog.permission import Actor
 from corporeal.catalog.query import count_episodes, every_episode
 from corporeal.catalog.tables import EVENT, LABEL_TASK, LABELS
 from corporeal.errors import UnknownNameError
-from corporeal.labelling.tasks.kept_taxonomy import kept_taxonomies
-from corporeal.labelling.tasks.task_row import TaskKind
-from corporeal.labelling.taxonomy import Taxonomy, open_taxonomy, taxonomy_names
+from corporeal.labelling.tasks.task import TaskKind
+from corporeal.labelling.taxonomy.document import Taxonomy, open_taxonomy, taxonomy_names
+from corporeal.labelling.taxonomy.taxonomy_store import kept_taxonomies
 
 LEAST_DOUBLE = 0.1
 MOST_EPISODES = 50_000

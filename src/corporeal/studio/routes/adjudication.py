@@ -13,15 +13,16 @@ from corporeal.catalog.episodes import episode as episode_row
 from corporeal.catalog.permission import Actor
 from corporeal.catalog.tables import EPISODE, LABEL_TASK
 from corporeal.errors import UnknownNameError
-from corporeal.labelling.edit import Edit
+from corporeal.labelling.annotation import Edit
 from corporeal.labelling.tasks.adjudication import Side as Choice
 from corporeal.labelling.tasks.adjudication import require_adjudicator, resolve
-from corporeal.labelling.tasks.double import adjudication_of, pair_of, stamps_of
+from corporeal.labelling.tasks.assignment import take
 from corporeal.labelling.tasks.edits import save_edits
-from corporeal.labelling.tasks.kept_taxonomy import kept_taxonomy
+from corporeal.labelling.tasks.pair import adjudication_of, pair_of, stamps_of
 from corporeal.labelling.tasks.submission import submit
-from corporeal.labelling.tasks.tasks import LabelTask, take, task
-from corporeal.labelling.taxonomy import Taxonomy
+from corporeal.labelling.tasks.task import LabelTask, task
+from corporeal.labelling.taxonomy.document import Taxonomy
+from corporeal.labelling.taxonomy.taxonomy_store import kept_taxonomy
 from corporeal.studio.labelling.card_facts import (
     AdjudicationFacts,
     PairFacts,

@@ -11,12 +11,12 @@ from sqlalchemy import Connection, func, select
 from corporeal.catalog.accounts import accounts
 from corporeal.catalog.permission import Actor, may
 from corporeal.catalog.tables import LABEL_TASK
-from corporeal.labelling.agreement.comparison import summarise
-from corporeal.labelling.tasks.agreement import agreement_of
+from corporeal.labelling.agreement.pairs import compared_pairs
+from corporeal.labelling.agreement.report import agreement_of
+from corporeal.labelling.comparison.comparison import summarise
 from corporeal.operations.scope import read_scope
 from corporeal.studio.labelling.facts import AnnotatorFacts, GateFacts, gate_facts
 from corporeal.studio.labelling.order import taxonomies
-from corporeal.studio.labelling.pairs import compared_pairs
 from corporeal.studio.routes.label_queues import qualified
 from corporeal.studio.studio import Shared
 from corporeal.studio.visitor import Judge

@@ -14,18 +14,17 @@ from sqlalchemy import Connection
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.permission import Actor, PermissionDeniedError
 from corporeal.episode.recording import recording_of
-from corporeal.labelling.reference import end_ns, reference_stream
+from corporeal.labelling.frames import Frames, end_ns, reference_stream
+from corporeal.labelling.tasks.assignment import add_seconds
 from corporeal.labelling.tasks.comments import (
-    Comment,
+    LabelComment,
     add_comment,
     comments,
     resolve_comment,
 )
 from corporeal.labelling.tasks.edits import StaleEditError, edits_of, save_edits
-from corporeal.labelling.tasks.frames import Frames
-from corporeal.labelling.tasks.kept_taxonomy import kept_taxonomy
-from corporeal.labelling.tasks.submission import IncompleteError, unready
-from corporeal.labelling.tasks.task_row import (
+from corporeal.labelling.tasks.submission import IncompleteError, submit, unready
+from corporeal.labelling.tasks.task import (
     LabelTask,
     TaskStateError,
     UnknownTaskError,
@@ -34,7 +33,7 @@ from corporeal.labelling.tasks.task_row import (
     require_owner,
     task,
 )
-from corporeal.labelling.tasks.tasks import add_seconds, submit
+from corporeal.labelling.taxonomy.taxonomy_store import kept_taxonomy
 from corporeal.studio.annotating.task_facts import (
     MadeEdit,
     MissingParts,
@@ -186,7 +185,7 @@ def _read_frames(studio: Studio, held: LabelTask) -> Frames:
         return Frames(stream, np.asarray(episode[stream].time_ns, np.int64))
 
 
-def _shown(held: Comment) -> TaskComment:
+def _shown(held: LabelComment) -> TaskComment:
     return TaskComment(
         number=held.number, time_ns=held.time_ns, who=held.who, at=held.at, text=held.text,
         resolved=held.resolved_at is not None,

@@ -13,11 +13,13 @@ from corporeal.catalog.audit import now
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.permission import Actor, may
 from corporeal.catalog.tables import LABEL_TASK
-from corporeal.labelling.agreement.comparison import summarise
+from corporeal.labelling.agreement.pairs import compared_pairs
+from corporeal.labelling.comparison.comparison import summarise
+from corporeal.labelling.tasks.assignment import take_next
 from corporeal.labelling.tasks.edits import StaleEditError
-from corporeal.labelling.tasks.kept_taxonomy import kept_taxonomy
 from corporeal.labelling.tasks.qualification import is_qualified, qualifications
-from corporeal.labelling.tasks.tasks import TaskStateError, UnknownTaskError, take_next
+from corporeal.labelling.tasks.task import TaskStateError, UnknownTaskError
+from corporeal.labelling.taxonomy.taxonomy_store import kept_taxonomy
 from corporeal.studio.charting.wording import hours
 from corporeal.studio.labelling.facts import (
     ListedTask,
@@ -44,7 +46,6 @@ from corporeal.studio.labelling.order import (
     remember,
     taxonomies,
 )
-from corporeal.studio.labelling.pairs import compared_pairs
 from corporeal.studio.studio import Shared, Studio
 from corporeal.studio.visitor import Judge, allowed
 from corporeal.words import counted

@@ -8,17 +8,11 @@ from fastapi import APIRouter, HTTPException, Path, Query
 
 from corporeal.catalog.permission import PermissionDeniedError
 from corporeal.catalog.tables import LABEL_TASK
+from corporeal.labelling.tasks.assignment import assign
 from corporeal.labelling.tasks.comments import resolve_comment
-from corporeal.labelling.tasks.kept_taxonomy import kept_taxonomy
-from corporeal.labelling.tasks.submission import unready
-from corporeal.labelling.tasks.tasks import (
-    UnknownTaskError,
-    accept,
-    assign,
-    give_back,
-    may_see,
-    task,
-)
+from corporeal.labelling.tasks.submission import accept, give_back, unready
+from corporeal.labelling.tasks.task import UnknownTaskError, may_see, task
+from corporeal.labelling.taxonomy.taxonomy_store import kept_taxonomy
 from corporeal.studio.labelling.facts import (
     ListedTask,
     OpenComment,

@@ -1,4 +1,4 @@
-// What an edit makes of an annotation: the same rules as in `corporeal.labelling.edit`, so that
+// What an edit makes of an annotation: the same rules as in `corporeal.labelling.annotation`, so that
 // the page shows at once what the server will have. Both are held to edit_cases.json.
 import type { Item, Step } from "../../api/annotation";
 import type { Annotation, Correction, Edit, Instruction, Segment } from "../../api/schema";

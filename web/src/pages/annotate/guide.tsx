@@ -1,9 +1,9 @@
-import type { Label, Rule } from "../../api/schema";
+import type { BoundaryRule, LabelDefinition } from "../../api/schema";
 import { words } from "./label_keys";
 import type { Bench } from "./use_bench";
 
 /** What the taxonomy says of the selected label: the rule that decides its frame comes first. */
-export function Guide({ bench, label }: { bench: Bench; label: Label | null }) {
+export function Guide({ bench, label }: { bench: Bench; label: LabelDefinition | null }) {
   const { taxonomy, selected } = bench;
   if (!label) {
     return (
@@ -34,7 +34,7 @@ export function Guide({ bench, label }: { bench: Bench; label: Label | null }) {
   );
 }
 
-function RuleText({ title, rule, isNow }: { title: string; rule: Rule; isNow: boolean }) {
+function RuleText({ title, rule, isNow }: { title: string; rule: BoundaryRule; isNow: boolean }) {
   return (
     <p className="guide-rule" data-now={isNow}>
       <b>{title}</b> {rule.text}{" "}

@@ -1,6 +1,6 @@
 // The key that sets each label of a lane: the taxonomy's, else a letter of its name.
 import type { Value } from "../../api/annotation";
-import type { Choice, Label, LabelLane, Taxonomy } from "../../api/schema";
+import type { AttributeChoice, LabelDefinition, LabelLane, Taxonomy } from "../../api/schema";
 
 export function labelKeys(lane: LabelLane): Map<string, string> {
   const keys = new Map<string, string>();
@@ -28,7 +28,7 @@ export function keyOf(lane: LabelLane, label: string): string | null {
   return null;
 }
 
-export function labelOf(taxonomy: Taxonomy, lane: string, name: string): Label | null {
+export function labelOf(taxonomy: Taxonomy, lane: string, name: string): LabelDefinition | null {
   return (
     taxonomy.lanes.find((each) => each.name === lane)?.labels.find((each) => each.name === name) ??
     null
@@ -39,7 +39,7 @@ export function labelOf(taxonomy: Taxonomy, lane: string, name: string): Label |
 export function choicesOf(
   taxonomy: Taxonomy,
   attribute: string,
-): Pick<Choice, "name" | "definition">[] {
+): Pick<AttributeChoice, "name" | "definition">[] {
   if (attribute === "grasp_type") return taxonomy.grasp_types;
   if (attribute === "discrepancy") return taxonomy.discrepancies;
   if (attribute === "object")

@@ -1,4 +1,4 @@
-import type { Label, LabelLane } from "../../api/schema";
+import type { LabelDefinition, LabelLane } from "../../api/schema";
 import { setLabel } from "./actions";
 import { Attributes } from "./attributes";
 import { Guide } from "./guide";
@@ -51,7 +51,15 @@ export function LabelPanel({ bench, asked, onAsk }: LabelPanelProps) {
   );
 }
 
-function LabelButton({ bench, lane, label }: { bench: Bench; lane: LabelLane; label: Label }) {
+function LabelButton({
+  bench,
+  lane,
+  label,
+}: {
+  bench: Bench;
+  lane: LabelLane;
+  label: LabelDefinition;
+}) {
   const key = keyOf(lane, label.name);
   const isSet = bench.segment?.lane === lane.name && bench.segment.label === label.name;
   return (

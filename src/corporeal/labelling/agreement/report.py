@@ -1,0 +1,240 @@
+"""How far annotators agree: over all pairs, per label, per person, and per boundary rule."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection, select
+
+from corporeal.catalog.tables import LABEL_TASK
+from corporeal.labelling.agreement.proposal_bias import ProposalBias, measure_proposal_bias
+from corporeal.labelling.comparison.comparison import (
+    LEAST_KAPPA,
+    MOST_FRAMES,
+    Agreement,
+    AgreementSummary,
+    by_rule,
+    compare,
+    summarise,
+)
+from corporeal.labelling.comparison.measures import cohen_kappa, krippendorff_alpha, share_bounds
+from corporeal.labelling.tasks.pair import stamps_of
+from corporeal.labelling.tasks.task import LabelTask, from_row
+from corporeal.labelling.taxonomy.document import Taxonomy
+
+FEWEST = 5
+"""Boundaries below which nothing is said of a person or a rule: chance would speak."""
+
+
+@dataclass(frozen=True)
+class BoundaryFigures:
+    """How boundaries of one kind differ, in frames; `spread` is a standard deviation."""
+
+    boundaries: int
+    mean_frames: float
+    bias_frames: float
+    spread_frames: float
+    hit_rate: float
+    hit_rate_bounds: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class LabelFigures:
+    """How far two people agree that something is this label, and where it begins and ends."""
+
+    segments: int
+    kappa: float
+    edges: BoundaryFigures
+
+
+@dataclass(frozen=True)
+class AgreementReport:
+    """Agreement under one taxonomy. Keys of `labels` are lane/label, of `rules` lane/label.edge.
+
+    Of `annotators`, the bias is signed: above zero when they set boundaries later than others.
+    `ambiguous` are rules over which people differ by more than the gate allows, the worst first.
+    """
+
+    taxonomy: str
+    summary: AgreementSummary
+    alpha: Mapping[str, float]
+    labels: Mapping[str, LabelFigures]
+    annotators: Mapping[str, BoundaryFigures]
+    rules: Mapping[str, BoundaryFigures]
+    ambiguous: tuple[str, ...]
+    anchoring: ProposalBias
+    alerts: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values; what is not a number is null."""
+        values = asdict(self) | {"summary": self.summary.to_json()}
+        return {name: _plain(value) for name, value in values.items()}
+
+
+@dataclass(frozen=True)
+class _Compared:
+    first: LabelTask
+    second: LabelTask
+    agreement: Agreement
+
+
+def agreement_of(
+    connection: Connection,
+    taxonomy: Taxonomy,
+    *,
+    since: str | None = None,
+    queue: str | None = None,
+    annotator: str | None = None,
+) -> AgreementReport:
+    """The agreement of all pairs that both have submitted, `since` a time as the tables have it."""
+    pairs = list(_compared(connection, taxonomy, since=since, queue=queue, annotator=annotator))
+    found = [each.agreement for each in pairs]
+    tolerance = taxonomy.tolerance_frames
+    summary = summarise(found, tolerance_frames=tolerance)
+    steps = by_rule(found)
+    rules = {rule: _figures(given, tolerance) for rule, given in sorted(steps.items())}
+    people = {name: _figures(given, tolerance) for name, given in sorted(_people(pairs).items())}
+    anchored = measure_proposal_bias(connection, taxonomy, since=since, queue=queue)
+    ambiguous = _ambiguous(rules)
+    return AgreementReport(
+        taxonomy=taxonomy.reference,
+        summary=summary,
+        alpha={name: krippendorff_alpha(given) for name, given in _by_lane(found).items()},
+        labels=_labels(found, steps, tolerance),
+        annotators=people,
+        rules=rules,
+        ambiguous=ambiguous,
+        anchoring=anchored,
+        alerts=tuple(_alerts(summary, people, rules, ambiguous, anchored)),
+    )
+
+
+def _compared(
+    connection: Connection, taxonomy: Taxonomy, *, since: str | None, queue: str | None,
+    annotator: str | None,
+) -> Iterator[_Compared]:  # fmt: skip
+    query = select(LABEL_TASK).where(
+        LABEL_TASK.c.taxonomy == taxonomy.hash,
+        LABEL_TASK.c.kind == "annotate",
+        LABEL_TASK.c.pair.is_not(None),
+        LABEL_TASK.c.state.in_(("submitted", "done")),
+    )
+    if queue is not None:
+        query = query.where(LABEL_TASK.c.queue == queue)
+    held: dict[str, list[LabelTask]] = {}
+    for row in connection.execute(query).mappings():
+        each = from_row(dict(row))
+        held.setdefault(str(each.pair), []).append(each)
+    for both in held.values():
+        both.sort(key=lambda each: int(each.settings.get("place", 1)))
+        if len(both) != 2 or (since and max(each.changed_at for each in both) < since):
+            continue
+        if annotator is not None and all(each.assigned_to != annotator for each in both):
+            continue
+        first, second = both
+        stamps = stamps_of(connection, first)
+        agreement = compare(first.annotation, second.annotation, taxonomy, stamps)
+        yield _Compared(first, second, agreement)
+
+
+def _people(pairs: Iterable[_Compared]) -> dict[str, list[int]]:
+    """The boundaries of each person minus those of whoever they were compared with."""
+    found: dict[str, list[int]] = {}
+    for each in pairs:
+        steps = [step for lane in each.agreement.lanes for _, step in lane.differences]
+        found.setdefault(each.second.assigned_to or "", []).extend(steps)
+        found.setdefault(each.first.assigned_to or "", []).extend(-step for step in steps)
+    return found
+
+
+def _by_lane(found: Sequence[Agreement]) -> dict[str, list[tuple[str, str]]]:
+    pairs: dict[str, list[tuple[str, str]]] = {}
+    for each in found:
+        for lane in each.lanes:
+            pairs.setdefault(lane.lane, []).extend(lane.pairs)
+    return dict(sorted(pairs.items()))
+
+
+def _labels(
+    found: Sequence[Agreement], steps: Mapping[str, list[int]], tolerance: int
+) -> dict[str, LabelFigures]:
+    figures = {}
+    for lane, pairs in _by_lane(found).items():
+        for label in sorted({each for pair in pairs for each in pair if not each.startswith("(")}):
+            edges = [
+                step for edge in ("starts", "ends")
+                for step in steps.get(f"{lane}/{label}.{edge}", [])
+            ]  # fmt: skip
+            said = [(one == label, two == label) for one, two in pairs]
+            figures[f"{lane}/{label}"] = LabelFigures(
+                sum(one or two for one, two in said), cohen_kappa(said), _figures(edges, tolerance)
+            )
+    return figures
+
+
+def _figures(steps: Sequence[int], tolerance: int) -> BoundaryFigures:
+    if not steps:
+        return BoundaryFigures(0, math.nan, math.nan, math.nan, math.nan, share_bounds(0, 0))
+    given = np.asarray(steps, np.float64)
+    near = int((np.abs(given) <= tolerance).sum())
+    return BoundaryFigures(
+        boundaries=len(steps),
+        mean_frames=float(np.abs(given).mean()),
+        bias_frames=float(given.mean()),
+        spread_frames=float(given.std()),
+        hit_rate=near / len(steps),
+        hit_rate_bounds=share_bounds(near, len(steps)),
+    )
+
+
+def _ambiguous(rules: Mapping[str, BoundaryFigures]) -> tuple[str, ...]:
+    wide = [
+        name for name, each in rules.items()
+        if each.boundaries >= FEWEST and max(each.spread_frames, each.mean_frames) > MOST_FRAMES
+    ]  # fmt: skip
+    return tuple(sorted(wide, key=lambda name: -rules[name].spread_frames))
+
+
+def _alerts(
+    summary: AgreementSummary,
+    people: Mapping[str, BoundaryFigures],
+    rules: Mapping[str, BoundaryFigures],
+    ambiguous: Sequence[str],
+    anchored: ProposalBias,
+) -> Iterator[str]:
+    if not summary.episodes:
+        return
+    for name in summary.failed:
+        if name.startswith("kappa of "):
+            value = summary.kappa[name.removeprefix("kappa of ")]
+            yield f"{name} is {value:.2f}; expected {LEAST_KAPPA} or more."
+        elif name == "boundaries":
+            mean = summary.mean_difference_frames
+            yield f"boundaries differ by {mean:.1f} frames; expected {MOST_FRAMES:g} at most."
+        elif name == "edit score":
+            yield f"edit score is {summary.edit_score:.2f}; people see other sequences of labels."
+    for name, each in people.items():
+        if each.boundaries >= FEWEST and abs(each.bias_frames) > MOST_FRAMES:
+            when = "later" if each.bias_frames > 0 else "earlier"
+            yield f"{name} sets boundaries {abs(each.bias_frames):.1f} frames {when} than others."
+    for rule in ambiguous:
+        each = rules[rule]
+        yield (f"the rule {rule} is ambiguous: people differ by {each.mean_frames:.1f} frames "
+               f"over {each.boundaries} boundaries.")  # fmt: skip
+    if anchored.is_suspicious:
+        yield (f"proposals anchor: people stay {anchored.with_frames:.1f} frames from them when "
+               f"shown, {anchored.without_frames:.1f} when not.")  # fmt: skip
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return value

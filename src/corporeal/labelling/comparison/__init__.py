@@ -1,0 +1,1 @@
+"""Two annotations of one episode side by side."""

@@ -1,0 +1,209 @@
+"""The labels that count: every version, the highest number in force, and as a recording's track."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from sqlalchemy import Connection, Row, func, insert, select, update
+
+from corporeal.catalog.audit import Change, now, record
+from corporeal.catalog.database import json_value
+from corporeal.catalog.episodes import NEXT, State, move
+from corporeal.catalog.episodes import episode as episode_row
+from corporeal.catalog.permission import Actor, require
+from corporeal.catalog.tables import LABELS
+from corporeal.episode.label_track import LabelSpan, LabelTrack, Lane
+from corporeal.labelling.annotation import Annotation
+from corporeal.labelling.taxonomy.document import Taxonomy
+from corporeal.labelling.taxonomy.taxonomy_store import keep_taxonomy
+
+_BLOCK = 500
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Labels of an episode; `stale` says why they do not hold any more, None while they do."""
+
+    episode: str
+    number: int
+    annotation: Annotation
+    taxonomy: str
+    task: str | None
+    hash: str
+    who: str
+    at: str
+    stale: str | None
+
+    @property
+    def is_machine(self) -> bool:
+        """Whether any segment of it is a proposal that no person has confirmed."""
+        return any(not each.confirmed for each in self.annotation.segments)
+
+
+def labels_of(connection: Connection, episode: str) -> Labels | None:
+    """The labels of an episode that are in force, stale or not; None when it never had any."""
+    found = label_history(connection, episode, limit=1)
+    return found[0] if found else None
+
+
+def label_history(connection: Connection, episode: str, *, limit: int = 1000) -> list[Labels]:
+    """Every version of an episode's labels, the newest first."""
+    query = select(LABELS).where(LABELS.c.episode == episode).order_by(LABELS.c.number.desc())
+    return [_labels(row) for row in connection.execute(query.limit(limit))]
+
+
+def labels_in_force(connection: Connection, episodes: Sequence[str]) -> dict[str, Labels]:
+    """The labels in force of many episodes; those without any are missing."""
+    found: dict[str, Labels] = {}
+    newest = (
+        select(LABELS.c.episode, func.max(LABELS.c.number).label("number"))
+        .group_by(LABELS.c.episode)
+    )  # fmt: skip
+    for part in _parts(episodes):
+        last = newest.where(LABELS.c.episode.in_(part)).subquery()
+        query = select(LABELS).join(
+            last, (LABELS.c.episode == last.c.episode) & (LABELS.c.number == last.c.number)
+        )
+        found |= {row.episode: _labels(row) for row in connection.execute(query)}
+    return found
+
+
+def labelled_under(connection: Connection, taxonomy: str) -> list[str]:
+    """The episodes whose labels in force were made under the taxonomy with this hash."""
+    newest = (
+        select(LABELS.c.episode, func.max(LABELS.c.number).label("number"))
+        .group_by(LABELS.c.episode)
+        .subquery()
+    )
+    query = (
+        select(LABELS.c.episode)
+        .join(newest, (LABELS.c.episode == newest.c.episode)
+              & (LABELS.c.number == newest.c.number))
+        .where(LABELS.c.taxonomy == taxonomy)
+        .order_by(LABELS.c.episode)
+    )  # fmt: skip
+    return [str(each) for each in connection.execute(query).scalars()]
+
+
+def accept_labels(
+    connection: Connection,
+    episode: str,
+    annotation: Annotation,
+    taxonomy: Taxonomy,
+    *,
+    task_id: str | None,
+    by: Actor,
+    why: str | None = None,
+    who: str | None = None,
+) -> Labels:
+    """Make an annotation the labels in force, inside a transaction; those before are kept.
+
+    `by` lets it count, `who` made it (the same one, unless said otherwise). An episode that may
+    become annotated becomes it.
+    """
+    require(by, "annotate")
+    row = episode_row(connection, episode)
+    content = json_value(canonical(annotation), f"labels of episode {episode}")
+    last = select(func.max(LABELS.c.number)).where(LABELS.c.episode == episode)
+    made = {
+        "episode": episode,
+        "number": int(connection.execute(last).scalar() or 0) + 1,
+        "taxonomy": keep_taxonomy(connection, taxonomy),
+        "task": task_id,
+        "content": content,
+        "hash": digest(annotation),
+        "who": who or by.name,
+        "at": now(),
+        "stale": None,
+    }
+    connection.execute(insert(LABELS).values(**made))
+    details = {name: made[name] for name in ("number", "taxonomy", "task", "hash", "who")}
+    record(connection, [Change(by.name, "labelled", f"episode:{episode}", why, details)])
+    if "annotated" in NEXT[_state(row["state"])]:
+        move(connection, [episode], "annotated", who=by.name, why=why)
+    return Labels(**{name: made[name] for name in made if name != "content"}, annotation=annotation)
+
+
+def mark_stale(connection: Connection, labels: Labels, reason: str, *, by: Actor) -> None:
+    """Say why labels do not hold any more, inside a transaction; they stay as they are."""
+    connection.execute(
+        update(LABELS)
+        .where(LABELS.c.episode == labels.episode, LABELS.c.number == labels.number)
+        .values(stale=reason)
+    )
+    details = {"number": labels.number, "taxonomy": labels.taxonomy}
+    change = Change(by.name, "labels stale", f"episode:{labels.episode}", reason, details)
+    record(connection, [change])
+
+
+def canonical(annotation: Annotation) -> dict[str, Any]:
+    """The one form of an annotation, whatever order its segments were made in."""
+    values = annotation.model_dump(mode="json", exclude_none=True)
+    order = {"segments": ("lane", "start_ns", "end_ns", "id"), "instructions": ("id",),
+             "corrections": ("time_ns", "id")}  # fmt: skip
+    for name, keys in order.items():
+        values[name] = sorted(values[name], key=lambda each: [each[key] for key in keys])
+    values["flags"] = sorted(values["flags"])
+    return values
+
+
+def digest(annotation: Annotation) -> str:
+    """`sha256:<hex>` of the one form of an annotation."""
+    text = json.dumps(
+        canonical(annotation), sort_keys=True, ensure_ascii=False, separators=(",", ":")
+    )
+    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+
+
+def _labels(row: Row[Any]) -> Labels:
+    values = dict(row._mapping)
+    return Labels(
+        **{name: values[name] for name in values if name != "content"},
+        annotation=Annotation.model_validate(values["content"]),
+    )
+
+
+def _state(name: str) -> State:
+    return next(each for each in get_args(State) if each == name)
+
+
+def _parts(names: Iterable[str]) -> Iterator[list[str]]:
+    given = list(names)
+    for first in range(0, len(given), _BLOCK):
+        yield given[first : first + _BLOCK]
+
+
+def lanes_of(taxonomy: Taxonomy) -> tuple[Lane, ...]:
+    """The lanes of a taxonomy with all their labels, in its order."""
+    return tuple(
+        Lane(name=lane.name, labels=tuple(each.name for each in lane.labels), tiles=lane.tiles)
+        for lane in taxonomy.lanes
+    )
+
+
+def label_track(annotation: Annotation, taxonomy: Taxonomy) -> LabelTrack:
+    """An annotation as a label track; who made it and how sure a proposal was is left out.
+
+    The wording that was recorded comes first: that is the one in force while the robot moved.
+    """
+    spans = sorted(annotation.segments, key=lambda each: (each.start_ns, each.end_ns, each.lane))
+    spoken = sorted(annotation.instructions, key=lambda each: each.source != "recorded")
+    return LabelTrack(
+        taxonomy=taxonomy.reference,
+        reference=annotation.reference,
+        lanes=lanes_of(taxonomy),
+        spans=tuple(
+            LabelSpan(lane=each.lane, label=each.label, start_ns=each.start_ns, end_ns=each.end_ns,
+                 attributes=dict(each.attributes))
+            for each in spans
+        ),
+        instructions=tuple(each.text for each in spoken),
+        outcome=annotation.outcome,
+        failure_mode=annotation.failure_mode,
+        variant=annotation.variant,
+        flags=annotation.flags,
+    )  # fmt: skip

@@ -1,0 +1,164 @@
+"""The taxonomy document: which labels exist, and at which event each of them begins and ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from corporeal.schema import Document, Part
+from corporeal.schema.document import Library, Name
+
+LaneKind = Literal["phase", "contact", "object", "quality", "discrepancy"]
+
+
+class BoundaryRule(Part):
+    """Where a boundary lies: at an event that signals show, in words that a person can apply."""
+
+    event: Name = Field(description="an event that a detector finds, such as contact_begins")
+    otherwise: tuple[Name, ...] = Field(
+        default=(), description="events to go by where the first cannot be seen"
+    )
+    text: str = Field(description="one sentence that decides the frame")
+
+    @property
+    def events(self) -> tuple[str, ...]:
+        """The events that show this boundary, the surest first."""
+        return (self.event, *self.otherwise)
+
+
+class LabelDefinition(Part):
+    """One label of a lane; `parent` makes a hierarchy, such as reach below manipulate."""
+
+    name: Name
+    definition: str
+    parent: Name | None = None
+    starts: BoundaryRule | None = None
+    ends: BoundaryRule | None = None
+    examples: tuple[str, ...] = ()
+    not_this: tuple[str, ...] = Field(default=(), description="what is mistaken for it")
+    attributes: tuple[Name, ...] = Field(
+        default=(), description="what must be said of it: grasp_type, object, hand, ..."
+    )
+    key: str | None = Field(default=None, max_length=1, description="the key that sets it")
+
+
+class LabelLane(Part):
+    """Labels that exclude each other in time; in a lane that `tiles`, they leave no gap."""
+
+    name: Name
+    kind: LaneKind
+    title: str
+    tiles: bool = False
+    labels: tuple[LabelDefinition, ...]
+
+    @model_validator(mode="after")
+    def _is_a_forest(self) -> Self:
+        names = [label.name for label in self.labels]
+        if not names:
+            raise ValueError(f"lane {self.name!r} has no labels; expected one or more")
+        if len(set(names)) < len(names):
+            raise ValueError(f"lane {self.name!r} has a label twice; expected each once")
+        parents = {label.name: label.parent for label in self.labels}
+        for name, parent in parents.items():
+            seen = {name}
+            while parent is not None:
+                if parent not in parents:
+                    raise ValueError(f"label {name!r} has the parent {parent!r}, which is no label")
+                if parent in seen:
+                    raise ValueError(f"label {name!r} is its own ancestor; expected a tree")
+                seen.add(parent)
+                parent = parents[parent]
+        return self
+
+
+class AttributeChoice(Part):
+    """A value that an attribute may have, such as a grasp type or a failure mode."""
+
+    name: Name
+    definition: str
+    examples: tuple[str, ...] = ()
+
+
+class ObjectIdentity(Part):
+    """An object that is the same one in every episode."""
+
+    name: Name
+    description: str
+    aliases: tuple[str, ...] = ()
+
+
+class Requirement(Part):
+    """What an episode of a task must have before it counts as annotated."""
+
+    task: str = Field(description="as the episodes call it; * is any")
+    lanes: tuple[Name, ...] = ()
+    order: tuple[Name, ...] = Field(
+        default=(), description="labels of the tiling lane as a success runs through them"
+    )
+    outcome: bool = True
+    instructions: int = Field(default=1, ge=0, le=20)
+    variants: tuple[Name, ...] = ()
+
+
+class Taxonomy(Document):
+    """Labels with definitions and boundary rules; a version that changes a rule touches labels."""
+
+    kind: ClassVar[str] = "taxonomy"
+
+    lanes: tuple[LabelLane, ...]
+    grasp_types: tuple[AttributeChoice, ...] = ()
+    failure_modes: tuple[AttributeChoice, ...] = ()
+    discrepancies: tuple[AttributeChoice, ...] = Field(
+        default=(), description="causes for which simulation and reality differ"
+    )
+    objects: tuple[ObjectIdentity, ...] = ()
+    requirements: tuple[Requirement, ...] = ()
+    guidelines: str | None = Field(default=None, description="for annotators, in Markdown")
+    tolerance_frames: int = Field(default=2, ge=0, le=30)
+
+    @model_validator(mode="after")
+    def _names_exist(self) -> Self:
+        lanes = [lane.name for lane in self.lanes]
+        if not lanes:
+            raise ValueError("there are no lanes; expected one or more")
+        if len(set(lanes)) < len(lanes):
+            raise ValueError("a lane is there twice; expected each once")
+        for need in self.requirements:
+            for name in need.lanes:
+                if name not in lanes:
+                    raise ValueError(f"task {need.task!r} needs lane {name!r}, which is not there")
+            for name in need.order:
+                if not any(name == label.name for _, label in self.labels()):
+                    raise ValueError(f"task {need.task!r} orders {name!r}, which is no label")
+        return self
+
+    def labels(self) -> Iterator[tuple[LabelLane, LabelDefinition]]:
+        """Every label with its lane."""
+        for lane in self.lanes:
+            for label in lane.labels:
+                yield lane, label
+
+    def lane(self, name: str) -> LabelLane | None:
+        """The lane of this name, if there is one."""
+        return next((lane for lane in self.lanes if lane.name == name), None)
+
+    def requirement(self, task: str | None) -> Requirement | None:
+        """What an episode of a task needs: its own, else that of any task."""
+        found = {need.task: need for need in self.requirements}
+        return found.get(task or "*") or found.get("*")
+
+
+READY = Library(Taxonomy, "corporeal.labelling", "taxonomies")
+
+
+def taxonomy_names() -> tuple[str, ...]:
+    """Names of the ready ones."""
+    return READY.names
+
+
+def open_taxonomy(name_or_path: str | Path) -> Taxonomy:
+    """A ready taxonomy by name, or a taxonomy document by the path of its file."""
+    return READY.open(name_or_path)
