@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from corporeal.episode import Episode
+from corporeal import Episode
 
 
 def main(path: Path) -> None:

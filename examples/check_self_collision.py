@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from corporeal.embodiment import open_robot
+from corporeal import open_robot
 from corporeal.embodiment.collision import CollisionModel
 
 

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader
 
-from corporeal.exchange.training.torch_dataset import EpisodeDataset
+from corporeal import EpisodeDataset
 
 STEPS = 50
 

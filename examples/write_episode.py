@@ -8,9 +8,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from corporeal.embodiment import open_robot
-from corporeal.episode import EpisodeWriter
-from corporeal.schema import open_schema
+from corporeal import EpisodeWriter, open_robot, open_schema
 
 
 def main(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import runpy
@@ -9,6 +10,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -78,6 +80,22 @@ def test_every_block_of_a_page_runs(page: Path, place: Path) -> None:
                 _corporeal(place, line.removeprefix("$ corporeal "))
     finally:
         os.chdir(here)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_what_a_page_imports_exists(page: Path) -> None:
+    """Running all pages takes minutes; a name that has moved is known in the inner loop."""
+    nodes = [
+        node
+        for language, _, text in _blocks(page)
+        if language == "python"
+        for node in ast.walk(ast.parse(text))
+    ]
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("corporeal"):
+            module = import_module(str(node.module))
+            missing = [name.name for name in node.names if not hasattr(module, name.name)]
+            assert not missing, f"{page.name}: {node.module} has no {missing}"
 
 
 @pytest.mark.slow
