@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.partners import partner_python
-from corporeal.quality.scoring.dtw import distances
+from corporeal.signal.warping import distances
 
 TARGET_NS = 6.0
 

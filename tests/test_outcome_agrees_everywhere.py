@@ -30,6 +30,7 @@ from corporeal.catalog.workspace import Workspace, make_workspace
 from corporeal.cli.commands.learn import _successes
 from corporeal.episode.outcome import read_outcome
 from corporeal.episode.recording import ArraySignal, Recording
+from corporeal.errors import NotAssessed
 from corporeal.exchange.conversion import export
 from corporeal.exchange.episode_file import write_recording
 from corporeal.exchange.format import formats
@@ -37,7 +38,6 @@ from corporeal.exchange.opening import open_dataset
 from corporeal.exchange.options import ExportOptions
 from corporeal.quality.checks.task_failed import CHECK
 from corporeal.quality.evidence.protocol_rules import not_failed
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.scores.grasp_success import SCORE
 from corporeal.quality.subject import Subject
 from corporeal.schema import Stream

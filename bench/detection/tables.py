@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bench.detection.editing import Array, encode, pictures_of, rate_of
 from bench.detection.lerobot_writer import Head, Movie, TableEpisode, Version, write
 from corporeal.episode.recording import Footage, Recording
-from corporeal.quality.track import track_of
+from corporeal.signal.track import track_of
 from corporeal.units import SECOND_NS
 
 FPS = 30.0

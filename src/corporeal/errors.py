@@ -5,6 +5,7 @@ CorporealError
 ├── ModelError         a robot description cannot be used
 ├── EpisodeError       an episode file cannot be read, or its content contradicts itself
 │   └── WriteError     an episode cannot be written as asked
+├── NotAssessed        something cannot be told from this episode; the message says what is missing
 ├── UnknownNameError   a name that is not in a list; the message gives the list
 └── MissingExtraError  an optional dependency is not installed; the message gives the install line
 
@@ -83,3 +84,7 @@ class MissingExtraError(CorporealError):
             f"this needs the package {package!r}, which is not installed. "
             f"Install it with: pip install 'corporeal[{extra}]'."
         )
+
+
+class NotAssessed(CorporealError):  # noqa: N818 - not an error: there is nothing to look at
+    """Something cannot be told from this episode; the message says what is missing."""

@@ -250,7 +250,7 @@ def test_a_stamp_that_leaps_ahead_costs_one_sample_and_not_all_that_follow() -> 
     stamps[40] += 3600 * 10**9
     found = track(_recording(ArraySignal(pad.spec, stamps, pad.values)), "left_tactile")
     assert found is not None
-    assert len(found.time_s) == len(stamps) - 1
+    assert len(found.time_ns) == len(stamps) - 1
 
 
 HOSTILE: dict[str, Callable[[], ArraySignal]] = {

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from tests.quality.samples import joints
 
-from corporeal.errors import EpisodeError
+from corporeal.errors import EpisodeError, NotAssessed
 from corporeal.quality import assessment
 from corporeal.quality.assessment import Setting, assess
 from corporeal.quality.check import Check
-from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 
 

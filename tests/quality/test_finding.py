@@ -1,20 +1,10 @@
-"""Findings: spans, verdicts, JSON."""
+"""Findings: verdicts, JSON."""
 
 from __future__ import annotations
 
 import math
 
-from corporeal.quality.finding import Finding, spans, verdict
-
-
-def test_spans_are_half_open_and_reach_both_ends() -> None:
-    assert spans([1, 1, 0, 0, 1]) == ((0, 2), (4, 5))
-    assert spans([0, 0, 0]) == ()
-    assert spans([]) == ()
-
-
-def test_spans_closer_than_join_become_one() -> None:
-    assert spans([1, 0, 1, 0, 0, 1], join=2) == ((0, 3), (5, 6))
+from corporeal.quality.finding import Finding, verdict
 
 
 def test_the_worst_finding_decides() -> None:

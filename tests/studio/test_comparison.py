@@ -5,12 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from fastapi.testclient import TestClient
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from tests.studio.conftest import SmallWorkspace
 
-from corporeal.quality.scoring.dtw import distance
-from corporeal.signal import warping_path
 from corporeal.studio.alignment_map import (
     Course,
     NoAlignmentError,
@@ -78,21 +74,6 @@ def test_what_does_not_move_is_not_aligned() -> None:
     other = Course(still.time_ns, still.positions, ("knee",))
     with pytest.raises(NoAlignmentError, match="no joint in common"):
         by_motion(still, other)
-
-
-@settings(max_examples=30, deadline=None)
-@given(st.integers(1, 40), st.integers(1, 40), st.integers(0, 1000))
-def test_the_path_is_as_short_as_the_distance_says(rows: int, columns: int, seed: int) -> None:
-    draw = np.random.default_rng(seed)
-    a, b = draw.normal(size=(rows, 3)), draw.normal(size=(columns, 3))
-    path = warping_path(a, b, band=1.0)
-    assert path[0].tolist() == [0, 0]
-    assert path[-1].tolist() == [rows - 1, columns - 1]
-    steps = np.diff(path, axis=0)
-    assert ((steps >= 0) & (steps <= 1)).all()
-    assert (steps.sum(axis=1) >= 1).all()
-    walked = np.linalg.norm(a[path[:, 0]] - b[path[:, 1]], axis=1).sum()
-    assert walked == pytest.approx(distance(a, b), rel=1e-3, abs=1e-3)
 
 
 @pytest.mark.parametrize("align", ["time", "start", "phase", "motion"])

@@ -8,8 +8,9 @@ from corporeal.embodiment import Embodiment
 from corporeal.embodiment.kinematics import Kinematics
 from corporeal.embodiment.limbs import limb_of
 from corporeal.episode.recording import Recording
-from corporeal.labelling.track import SIDES, Array, Track, track
+from corporeal.labelling.track import SIDES, track
 from corporeal.schema import roles
+from corporeal.signal.track import Array, Track
 
 
 def hand_tracks(
@@ -21,12 +22,18 @@ def hand_tracks(
     """
     robot = recording.embodiment
     joints = track(recording, joints_name)
-    if robot is None or joints is None or joints.columns != robot.joint_names:
+    if robot is None or joints is None or joints.names != robot.joint_names:
         return {}
     base = _base_at(recording, joints) if in_world else None
     poses = Kinematics(robot).end_effectors(joints.values, base)
     return {
-        side: Track(f"{joints.path}:{name}", joints.time_s, poses.position(name))
+        side: Track(
+            f"{joints.label}:{name}",
+            joints.spec,
+            joints.time_ns,
+            poses.position(name),
+            roles.POSITION,
+        )
         for side, name in hand_names(robot).items()
     }
 
@@ -43,7 +50,7 @@ def _base_at(recording: Recording, joints: Track) -> Array | None:
     base = track(recording, roles.BASE_POSE)
     if base is None or base.values.shape[1] != 7:
         return None
-    place = np.searchsorted(base.time_s, joints.time_s, side="right") - 1
+    place = np.searchsorted(base.seconds, joints.seconds, side="right") - 1
     held: Array = base.values[np.maximum(place, 0)]
     return held
 
@@ -55,8 +62,8 @@ def arm_joints(recording: Recording) -> Track | None:
     )
     if joints is None:
         return None
-    chosen = arm_columns(recording.embodiment, joints.columns) or range(joints.values.shape[1])
-    return Track(joints.path, joints.time_s, joints.values[:, list(chosen)])
+    chosen = arm_columns(recording.embodiment, joints.names) or range(joints.values.shape[1])
+    return joints.select(chosen)
 
 
 def arm_columns(robot: Embodiment | None, columns: tuple[str, ...]) -> list[int]:

@@ -118,6 +118,6 @@ def _is_high(recording: Recording, hold: Hold, first: Hold) -> bool:
         taken, left = hands[first.side], hands[hold.side]
         # Two hands have the object at two places.
         high_m = _HIGH_M if first.side == hold.side else _HIGH_M + _APART_M
-    before = np.interp(first.begin_ns / SECOND_NS, taken.time_s, taken.values[:, 2])
-    after = np.interp(hold.end_ns / SECOND_NS, left.time_s, left.values[:, 2])
+    before = np.interp(first.begin_ns / SECOND_NS, taken.seconds, taken.values[:, 2])
+    after = np.interp(hold.end_ns / SECOND_NS, left.seconds, left.values[:, 2])
     return float(after - before) > high_m

@@ -3,45 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import gaussian_filter1d, median_filter
 
 from corporeal.episode.recording import Recording, Signal
+from corporeal.signal.track import Track
 from corporeal.units import SECOND_NS
 
-Array = NDArray[np.float64]
 SIDES = ("left", "right")
 _LEAST = 8
 _ALIVE, _MOST = 0.5, 1e12
-
-
-@dataclass(frozen=True, eq=False)
-class Track:
-    """One or more values over time: `time_s` rises, `values` is (T, columns)."""
-
-    path: str
-    time_s: Array
-    values: Array
-    columns: tuple[str, ...] = ()
-
-    @property
-    def step_s(self) -> float:
-        """The usual time between two samples."""
-        return float(np.median(np.diff(self.time_s)))
-
-    def smooth(self, seconds: float) -> Track:
-        """The same with a Gaussian of this width over it, which moves no edge."""
-        width = seconds / max(self.step_s, 1e-6)
-        return Track(self.path, self.time_s, gaussian_filter1d(self.values, width, axis=0))
-
-    def speed(self, seconds: float) -> Array:
-        """How fast all columns change together (T,), smoothed before it is taken."""
-        smooth = self.smooth(seconds).values
-        speed: Array = np.linalg.norm(np.gradient(smooth, self.time_s, axis=0), axis=1)
-        return speed
 
 
 def track(recording: Recording, *names: str) -> Track | None:
@@ -64,7 +36,7 @@ def sided(recording: Recording, *names: str) -> Iterator[tuple[str, Track]]:
             yield side, found
 
 
-def _track(path: str, signal: Signal) -> Track | None:
+def _track(label: str, signal: Signal) -> Track | None:
     if signal.spec.kind != "array" or len(signal) < _LEAST:
         return None
     values = np.asarray(signal[:], np.float64).reshape(len(signal), -1)
@@ -74,11 +46,10 @@ def _track(path: str, signal: Signal) -> Track | None:
     good = _rising(signal.time_ns) & finite[:, alive].all(axis=1)
     if not alive.any() or good.sum() < _LEAST:
         return None
-    components = signal.spec.components
-    columns = components if isinstance(components, tuple) else ()
-    columns = tuple(np.array(columns)[alive].tolist()) if len(columns) == len(alive) else ()
+    whole = Track(label, signal.spec, signal.time_ns, values)
+    columns = tuple(np.array(whole.names)[alive].tolist())
     kept = np.clip(values[np.ix_(good, alive)], -_MOST, _MOST)
-    return Track(path, signal.time_ns[good] / SECOND_NS, kept, columns)
+    return Track(label, signal.spec, signal.time_ns[good], kept, columns)
 
 
 def _rising(stamps: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -88,41 +59,6 @@ def _rising(stamps: NDArray[np.int64]) -> NDArray[np.bool_]:
     back = np.concatenate([stamps[:-1] < ahead[1:], [True]])
     kept: NDArray[np.bool_] = forth if forth.sum() >= back.sum() else back
     return kept
-
-
-def despiked(values: Array, samples: int = 5) -> Array:
-    """Values (T,) without outliers that last less than half of `samples`."""
-    return np.asarray(median_filter(values, samples), np.float64)
-
-
-def noise_of(values: Array) -> float:
-    """The spread of noise in values (T,), from how neighbours differ; never quite zero."""
-    return max(1.0484 * float(np.median(np.abs(np.diff(values)))), 1e-12)
-
-
-def runs(flags: NDArray[np.bool_], least: int, *, join: int = 0) -> list[tuple[int, int]]:
-    """Half-open ranges where a flag is on for `least` samples; it may go off for up to `join`."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(np.int8)))
-    found: list[tuple[int, int]] = []
-    for first, stop in edges.reshape(-1, 2).tolist():
-        if found and first - found[-1][1] <= join:
-            found[-1] = (found[-1][0], stop)
-        else:
-            found.append((first, stop))
-    return [(first, stop) for first, stop in found if stop - first >= least]
-
-
-def crossing_s(time_s: Array, values: Array, place: int, level: float) -> float:
-    """When values cross a level between samples `place` - 1 and `place`, on a straight line."""
-    if place <= 0:
-        return float(time_s[0])
-    if place >= len(values):
-        return float(time_s[-1])
-    before, after = values[place - 1], values[place]
-    if before == after:
-        return float(time_s[place])
-    share = float(np.clip((level - before) / (after - before), 0.0, 1.0))
-    return float(time_s[place - 1] + share * (time_s[place] - time_s[place - 1]))
 
 
 def at_ns(time_s: float) -> int:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from corporeal.errors import CorporealError
+from corporeal.errors import CorporealError, NotAssessed
 from corporeal.quality.check import Check, checks
-from corporeal.quality.finding import Finding, NotAssessed, Severity, Verdict, verdict
+from corporeal.quality.finding import Finding, Severity, Verdict, verdict
 from corporeal.quality.subject import Subject
 
 

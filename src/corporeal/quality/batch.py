@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from corporeal.episode.defect import Defect
 from corporeal.episode.facts import EpisodeFacts
 from corporeal.episode.recording import Statistics
-from corporeal.quality.track import Array
+from corporeal.signal.track import Array
 
 # Points that a trajectory is reduced to, whatever its length.
 PATH_POINTS = 64

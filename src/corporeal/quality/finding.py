@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from corporeal.errors import CorporealError
 from corporeal.notebook import html_table
 
 Severity = Literal["fail", "quarantine", "note"]
@@ -17,10 +16,6 @@ Verdict = Literal["accepted", "quarantined", "failed"]
 
 SEVERITIES: tuple[Severity, ...] = ("fail", "quarantine", "note")
 MAX_EVIDENCE = 400
-
-
-class NotAssessed(CorporealError):  # noqa: N818 - not an error: the check has nothing to look at
-    """A check cannot be run on this episode; the message says what is missing."""
 
 
 @dataclass(frozen=True)
@@ -78,19 +73,6 @@ def findings_html(title: str, findings: Sequence[Finding], *, note: str = "") ->
 
 def _number(value: float | None) -> float | None:
     return None if value is None or not np.isfinite(value) else float(value)
-
-
-def spans(bad: ArrayLike, *, join: int = 1) -> tuple[tuple[int, int], ...]:
-    """Half-open ranges where `bad` is true; ranges closer than `join` samples become one."""
-    mask = np.asarray(bad, bool)
-    edges = np.flatnonzero(np.diff(np.concatenate(([False], mask, [False])).astype(np.int8)))
-    found: list[tuple[int, int]] = []
-    for first, stop in edges.reshape(-1, 2).tolist():
-        if found and first - found[-1][1] < join:
-            found[-1] = (found[-1][0], stop)
-        else:
-            found.append((first, stop))
-    return tuple(found)
 
 
 def verdict(findings: tuple[Finding, ...]) -> Verdict:

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from corporeal.embodiment import Embodiment
 from corporeal.embodiment.kinematics import Kinematics, Poses
 from corporeal.episode.recording import Footage, Recording, Stills
-from corporeal.errors import CorporealError
+from corporeal.errors import CorporealError, NotAssessed
 from corporeal.quality.evidence.rigid_motion import continuous
-from corporeal.quality.finding import NotAssessed
-from corporeal.quality.track import Array, Track, track_of
 from corporeal.schema import roles
+from corporeal.signal.track import Array, Track, track_of
 
 # Ends of the roles of which it is known what they hold; anything else may leap or stand by nature.
 UNDERSTOOD_ENDS = (

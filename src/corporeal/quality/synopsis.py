@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter1d
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.batch import PATH_POINTS, Moments, Synopsis
 from corporeal.quality.evidence.action_lag import action_lag, action_lag_measures
-from corporeal.quality.evidence.columns import bridged
 from corporeal.quality.evidence.pictures import median_view, picture_measures, pictures_of
 from corporeal.quality.evidence.stillness import stillness
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Array, Track
 from corporeal.schema import roles
+from corporeal.signal.grid import bridge_gaps
+from corporeal.signal.track import Array, Track
 from corporeal.units import SECOND_NS
 
 QUANTILES = (1, 2, 5, 10, 25, 50, 75, 90, 95, 98, 99)
@@ -113,7 +113,7 @@ def _path(subject: Subject, track: Track) -> tuple[Array, float]:
     width = (
         max(1, round(_SMOOTH_S / track.period_s)) if len(track) > 1 and track.period_s > 0 else 1
     )
-    smooth = replace(track, values=uniform_filter1d(bridged(track.values), width, axis=0))
+    smooth = replace(track, values=uniform_filter1d(bridge_gaps(track.values), width, axis=0))
     return smooth.at(grid), (end - begin) / SECOND_NS
 
 
@@ -186,7 +186,7 @@ def _measures(subject: Subject, path: Array | None) -> dict[str, float]:
         found["path_length"] = float(np.sqrt((steps**2).sum(axis=1)).sum())
         found["reach"] = float(np.sqrt(((path - path[0]) ** 2).sum(axis=1)).max())
     try:
-        rate = bridged(subject.state.rate)
+        rate = bridge_gaps(subject.state.rate)
         found["peak_speed"] = float(np.quantile(np.sqrt((rate**2).sum(axis=1)), 0.99))
     except NotAssessed:
         pass
@@ -219,7 +219,7 @@ def peak_force_n(subject: Subject) -> float | None:
     highest = []
     for track in subject.ending_in("_wrist_wrench").values():
         if len(track) and track.values.shape[1] >= 3:
-            force = bridged(track.values[:, :3])
+            force = bridge_gaps(track.values[:, :3])
             beyond = np.sqrt(((force - np.median(force, axis=0)) ** 2).sum(axis=1))
             highest.append(float(np.quantile(beyond, 0.995)))
     return max(highest, default=None)

@@ -1,3 +1,6 @@
+from . import filters as filters
+from . import grid as grid
+from . import runs as runs
+from . import track as track
+from . import warping as warping
 from .signal_part import SignalPart as SignalPart
-from .warping_path import MOST as MOST
-from .warping_path import warping_path as warping_path

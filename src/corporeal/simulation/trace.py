@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.geometry import Array, matrix_from_quaternion
+from corporeal.signal.runs import runs
 from corporeal.simulation.demonstrator import BUMP_N, FALLEN_M
 from corporeal.simulation.gripper import SIDES
 from corporeal.simulation.physics import ROWS_PER_TICK, PhysicsLog
@@ -161,6 +162,4 @@ def _ever(flags: Flags) -> Flags:
 
 def _onsets(course: Trace, flags: Flags, *, least: int = 5) -> list[float]:
     """Times at which a flag comes on for at least `least` ticks."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(np.int8)))
-    spans = zip(edges[::2], edges[1::2], strict=True)
-    return [float(course.time_s[a]) for a, b in spans if b - a >= least]
+    return [float(course.time_s[first]) for first, _ in runs(flags, least=least)]

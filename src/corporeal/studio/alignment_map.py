@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.errors import CorporealError
-from corporeal.signal import MOST, warping_path
+from corporeal.signal.warping import MOST_FRAMES, warping_path
 
 Alignment = Literal["time", "start", "phase", "motion"]
 ALIGNMENTS: tuple[Alignment, ...] = get_args(Alignment)
@@ -119,7 +119,7 @@ def by_motion(a: Course, b: Course) -> AlignmentMap:
 
 def _even(course: Course, names: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Even times, as many as may be, and the positions of these joints there."""
-    count = min(MOST, len(course.time_ns))
+    count = min(MOST_FRAMES, len(course.time_ns))
     when = np.linspace(course.time_ns[0], course.time_ns[-1], count).astype(np.int64)
     columns = [course.names.index(name) for name in names]
     values = np.nan_to_num(course.positions[:, columns])

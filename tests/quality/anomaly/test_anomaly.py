@@ -11,11 +11,10 @@ import pytest
 from bench.partners import PROJECT, PartnerError, partner_python
 from tests.quality.strokes import episode, strokes
 
-from corporeal.errors import CorporealError, MissingExtraError
+from corporeal.errors import CorporealError, MissingExtraError, NotAssessed
 from corporeal.quality.anomaly.channels import channels_of
 from corporeal.quality.anomaly.envelope import Envelope, learn
 from corporeal.quality.anomaly.network import Detector, Shape, train
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
 
 

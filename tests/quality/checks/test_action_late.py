@@ -9,9 +9,9 @@ import pytest
 from tests.quality.moving import SERVO_S, TARGET, moving, rows, with_signal
 
 from corporeal.episode.recording import ArraySignal, Recording
+from corporeal.errors import NotAssessed
 from corporeal.quality.checks.action_late import CHECK
 from corporeal.quality.evidence.action_lag import action_lag, action_lag_measures
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
 
 

@@ -17,7 +17,7 @@ from tests.quality.demonstrations import (
 )
 from tests.quality.ruled import judge, ramp
 
-from corporeal.quality.finding import NotAssessed
+from corporeal.errors import NotAssessed
 
 NAME = "behaviour_off_protocol"
 

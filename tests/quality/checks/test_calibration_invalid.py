@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from tests.quality.demonstrations import demonstration, told
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.checks.calibration_invalid import find
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
 
 GOOD = {"id": "c1", "position_error_m": 0.001, "rotation_error_rad": 0.003, "passed": True}

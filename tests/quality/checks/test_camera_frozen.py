@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from tests.quality.scene import CAMERA, blind, filmed, movie, overlap, pictures, subject
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.checks.camera_frozen import CHECK
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
 
 

@@ -6,8 +6,8 @@ import pytest
 from tests.quality.scene import CAMERA, blind, filmed, subject
 
 from corporeal.episode.recording import Recording
+from corporeal.errors import NotAssessed
 from corporeal.quality.checks.camera_late import CHECK
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy.ndimage import gaussian_filter
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.checks.camera_misplaced import CHECK
-from corporeal.quality.finding import NotAssessed
 
 LEFT, RIGHT, SIDE = "observations/head_left", "observations/head_right", "debug/side"
 

@@ -11,8 +11,8 @@ from tests.quality.demonstrations import demonstration
 from tests.quality.ruled import judge
 
 from corporeal.episode.recording import ArraySignal, Recording
+from corporeal.errors import NotAssessed
 from corporeal.protocol.protocol import Camera
-from corporeal.quality.finding import NotAssessed
 from corporeal.schema import Stream
 
 NAME = "cameras_off_protocol"

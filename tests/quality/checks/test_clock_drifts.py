@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from tests.quality.moving import IMU, moving, restamped, without
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.checks.clock_drifts import CHECK
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
 
 GOOD = {"drift_ppm": 20.0, "jumps": 0, "backwards": 0, "samples": 2000}

@@ -13,9 +13,9 @@ from tests.quality.reaching import changed, exchange, table, turn
 from corporeal.episode.collection_mode import RETARGETED_MOCAP
 from corporeal.episode.facts import EpisodeFacts
 from corporeal.episode.recording import Recording
+from corporeal.errors import NotAssessed
 from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.checks.columns_unusual import CHECK
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
 from corporeal.quality.synopsis import synopsis
 

@@ -6,8 +6,8 @@ import pytest
 from tests.quality.demonstrations import STATE, demonstration
 from tests.quality.ruled import MARKS, judge, marked
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.checks.duration_off_protocol import find
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
 
 

@@ -7,7 +7,7 @@ import pytest
 from tests.quality.demonstrations import GRIPPER, demonstration, edited, rows, told
 from tests.quality.ruled import judge
 
-from corporeal.quality.finding import NotAssessed
+from corporeal.errors import NotAssessed
 
 NAME = "end_state_off_protocol"
 

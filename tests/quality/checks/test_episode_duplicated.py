@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from tests.quality.demonstrations import batch_of, demonstration, told
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.checks.episode_duplicated import find
-from corporeal.quality.finding import NotAssessed
 
 
 def test_passes_on_different_episodes() -> None:

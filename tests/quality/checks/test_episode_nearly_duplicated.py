@@ -16,8 +16,8 @@ from tests.quality.demonstrations import (
 )
 
 from corporeal.episode.recording import Recording
+from corporeal.errors import NotAssessed
 from corporeal.quality.checks.episode_nearly_duplicated import find
-from corporeal.quality.finding import NotAssessed
 
 OTHERS = tuple(demonstration(seed) for seed in range(6))
 

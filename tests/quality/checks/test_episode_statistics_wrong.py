@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 from tests.quality.demonstrations import STATE, demonstration, edited, rows
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.checks.episode_statistics_wrong import find
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
 
 Array = NDArray[np.float64]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from tests.quality.scene import CAMERA, blind, subject, within
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.checks.exposure_wrong import CHECK
-from corporeal.quality.finding import NotAssessed
 
 
 def test_a_good_movie_passes() -> None:

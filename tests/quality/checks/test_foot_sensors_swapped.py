@@ -6,8 +6,9 @@ import pytest
 from tests.quality.standing import altered, standing, without
 
 from corporeal.episode.recording import Recording
+from corporeal.errors import NotAssessed
 from corporeal.quality.checks.foot_sensors_swapped import CHECK
-from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 
 

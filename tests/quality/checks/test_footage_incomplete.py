@@ -9,8 +9,8 @@ import pytest
 from tests.quality.scene import CAMERA, blind, filmed, movie, pictures
 
 from corporeal.episode.defect import Defect
+from corporeal.errors import NotAssessed
 from corporeal.quality.checks.footage_incomplete import CHECK
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
 
 

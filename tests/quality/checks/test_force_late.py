@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from tests.quality.moving import WRENCH, moving, rows
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.checks.force_late import CHECK
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
 
 

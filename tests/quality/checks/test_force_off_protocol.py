@@ -10,7 +10,7 @@ from tests.quality.demonstrations import demonstration, signal
 from tests.quality.ruled import judge
 
 from corporeal.episode.recording import ArraySignal, Recording
-from corporeal.quality.finding import NotAssessed
+from corporeal.errors import NotAssessed
 from corporeal.schema import Stream
 
 NAME = "force_off_protocol"

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from tests.quality.moving import POSITION, moving, rows, with_signal, without
 
 from corporeal.episode.recording import ArraySignal, Recording
+from corporeal.errors import NotAssessed
 from corporeal.quality.checks.frames_dropped import CHECK
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from tests.quality.moving import IMU, POSITION, moving, restamped, rows, without
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.checks.gap_in_stream import CHECK
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
 
 

@@ -7,7 +7,7 @@ import pytest
 from tests.quality.demonstrations import GRIPPER, demonstration, edited, with_pause
 from tests.quality.ruled import judge
 
-from corporeal.quality.finding import NotAssessed
+from corporeal.errors import NotAssessed
 
 NAME = "grasp_pause_off_protocol"
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from tests.quality.reaching import GRIPPER, altered, changed, reaching, table, without
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.checks.gripper_reversed import CHECK
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
 
 

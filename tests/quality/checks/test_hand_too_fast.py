@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from tests.quality.standing import altered, column, standing, without
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.checks.hand_too_fast import CHECK
-from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 
 

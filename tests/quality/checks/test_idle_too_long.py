@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from tests.quality.demonstrations import STATE, demonstration, rows, with_pause, without
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.checks.idle_too_long import find
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
 
 

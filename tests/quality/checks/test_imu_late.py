@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from tests.quality.moving import BASE, IMU, moving, rows
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.checks.imu_late import CHECK
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
 
 

@@ -8,8 +8,8 @@ import pytest
 from tests.quality.demonstrations import demonstration
 
 from corporeal.episode.defect import Defect
+from corporeal.errors import NotAssessed
 from corporeal.quality.checks.index_wrong import find
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
 
 

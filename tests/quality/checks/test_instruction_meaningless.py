@@ -10,8 +10,8 @@ import pytest
 from tests.quality.demonstrations import demonstration, told
 
 from corporeal.episode.recording import ArraySignal
+from corporeal.errors import NotAssessed
 from corporeal.quality.checks.instruction_meaningless import complaint, find
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
 from corporeal.schema import Stream
 

@@ -15,8 +15,8 @@ from tests.quality.reaching import (
     without,
 )
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.checks.joint_jumps import CHECK
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
 
 

@@ -15,8 +15,8 @@ from tests.quality.reaching import (
     without,
 )
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.checks.joint_sign_flipped import CHECK
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
 
 JOINTS = ["right_elbow", "left_shoulder_roll", "right_wrist_pitch"]

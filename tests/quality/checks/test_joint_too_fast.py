@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from tests.quality.reaching import POSITION, VELOCITY, altered, column, reaching
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.checks.joint_too_fast import CHECK
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from tests.quality.reaching import POSITION, altered, changed, column, reaching, table, without
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.checks.joint_trembles import CHECK
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
 
 

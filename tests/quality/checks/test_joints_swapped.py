@@ -18,8 +18,9 @@ from tests.quality.reaching import (
     without,
 )
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.checks.joints_swapped import CHECK
-from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 
 PAIRS = [

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.quality.moving import IMU, VELOCITY, moving, restamped, rows
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.checks.lag_drifts import CHECK
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
 
 

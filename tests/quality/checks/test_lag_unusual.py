@@ -9,10 +9,10 @@ from tests.quality.checks.test_action_late import delayed
 from tests.quality.moving import rows
 
 from corporeal.episode.recording import Recording
+from corporeal.errors import NotAssessed
 from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.checks.lag_unusual import CHECK
 from corporeal.quality.evidence.action_lag import action_lag_measures
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from tests.quality.scene import CAMERA, WIDTH, blind, overlap, subject, within
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.checks.lens_covered import CHECK
-from corporeal.quality.finding import NotAssessed
 
 HAND = (38, 24, 20)
 

@@ -6,7 +6,7 @@ import pytest
 from tests.quality.demonstrations import OBJECT, demonstration, told, without
 from tests.quality.ruled import judge
 
-from corporeal.quality.finding import NotAssessed
+from corporeal.errors import NotAssessed
 
 NAME = "lift_height_off_protocol"
 

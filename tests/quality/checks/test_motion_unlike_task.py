@@ -9,8 +9,8 @@ import pytest
 from tests.quality.demonstrations import ACTION, STATE, batch_of, demonstration, edited
 
 from corporeal.episode.recording import Recording
+from corporeal.errors import NotAssessed
 from corporeal.quality.checks.motion_unlike_task import find
-from corporeal.quality.finding import NotAssessed
 
 PEERS = tuple(demonstration(seed) for seed in range(10))
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from tests.quality.reaching import POSITION, altered, reaching, without
 
+from corporeal.errors import NotAssessed
 from corporeal.exchange.formats.lerobot import read
 from corporeal.quality.checks.nothing_moves import CHECK
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
 
 

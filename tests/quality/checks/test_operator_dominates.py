@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from tests.quality.demonstrations import batch_of, demonstration
 
+from corporeal.errors import NotAssessed
 from corporeal.protocol import open_protocol
 from corporeal.quality.batch import Batch
 from corporeal.quality.checks.operator_dominates import find
-from corporeal.quality.finding import NotAssessed
 
 
 def _made_by(names: str) -> Batch:

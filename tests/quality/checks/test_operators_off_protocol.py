@@ -6,8 +6,8 @@ import pytest
 from tests.quality.demonstrations import batch_of, demonstration
 from tests.quality.ruled import judge_batch
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.batch import Batch
-from corporeal.quality.finding import NotAssessed
 
 NAME = "operators_off_protocol"
 

@@ -7,8 +7,8 @@ import pytest
 from scipy.ndimage import gaussian_filter
 from tests.quality.scene import CAMERA, blind, overlap, subject, within
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.checks.picture_blurred import CHECK
-from corporeal.quality.finding import NotAssessed
 
 
 def blurred(sigma: float, first: int, stop: int):  # type: ignore[no-untyped-def]

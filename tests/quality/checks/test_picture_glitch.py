@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from tests.quality.scene import CAMERA, HEIGHT, WIDTH, blind, subject, wall, within
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.checks.picture_glitch import CHECK
-from corporeal.quality.finding import NotAssessed
 
 
 def green(picture: np.ndarray) -> np.ndarray:

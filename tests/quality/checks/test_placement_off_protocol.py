@@ -6,7 +6,7 @@ import pytest
 from tests.quality.demonstrations import OBJECT, demonstration, told
 from tests.quality.ruled import judge
 
-from corporeal.quality.finding import NotAssessed
+from corporeal.errors import NotAssessed
 
 NAME = "placement_off_protocol"
 

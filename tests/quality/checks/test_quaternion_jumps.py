@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from tests.quality.standing import altered, standing, without
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.checks.quaternion_jumps import CHECK
-from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 
 

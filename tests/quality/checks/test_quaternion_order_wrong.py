@@ -10,8 +10,9 @@ import pytest
 from tests.quality.standing import altered, standing, without
 
 from corporeal.episode.recording import ArraySignal
+from corporeal.errors import NotAssessed
 from corporeal.quality.checks.quaternion_order_wrong import CHECK
-from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 
 

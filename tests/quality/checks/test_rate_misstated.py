@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from tests.quality.moving import IMU, moving, restamped, without
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.checks.rate_misstated import CHECK
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
 
 

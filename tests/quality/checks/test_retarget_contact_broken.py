@@ -8,9 +8,10 @@ from tests.quality.standing import standing
 from tests.retargeting.made_results import result_of, squatting
 
 from corporeal.embodiment import open_robot
+from corporeal.errors import NotAssessed
 from corporeal.geometry import Array
 from corporeal.quality.checks.retarget_contact_broken import CHECK
-from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.retargeting.recording import recording_of
 

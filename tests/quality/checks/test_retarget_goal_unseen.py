@@ -7,8 +7,9 @@ import pytest
 from tests.quality.standing import standing
 from tests.retargeting.made_results import result_of, squatting
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.checks.retarget_goal_unseen import CHECK
-from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.retargeting.recording import recording_of
 from corporeal.retargeting.result import Retargeted

@@ -9,8 +9,8 @@ import pytest
 from tests.quality.standing import standing
 from tests.retargeting.made_results import result_of, squatting
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.checks.retarget_torque_beyond_limit import CHECK
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
 from corporeal.retargeting.measure.metrics import measure_result
 from corporeal.retargeting.recording import recording_of

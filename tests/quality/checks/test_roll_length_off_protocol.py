@@ -6,7 +6,7 @@ import pytest
 from tests.quality.demonstrations import demonstration, told
 from tests.quality.ruled import MARKS, judge, marked
 
-from corporeal.quality.finding import NotAssessed
+from corporeal.errors import NotAssessed
 
 NAME = "roll_length_off_protocol"
 

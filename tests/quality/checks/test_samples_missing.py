@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from tests.quality.moving import IMU, POSITION, moving, restamped, without
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.checks.samples_missing import CHECK
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
 
 

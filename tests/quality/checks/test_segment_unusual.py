@@ -9,9 +9,9 @@ import pytest
 from tests.quality.samples import joints
 
 from corporeal.episode.recording import Recording
+from corporeal.errors import NotAssessed
 from corporeal.quality.anomaly.envelope import Segment
 from corporeal.quality.checks.segment_unusual import CHECK
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
 
 

@@ -9,8 +9,9 @@ import pytest
 from tests.quality.standing import G1, altered, column, standing, without
 
 from corporeal.episode.recording import ArraySignal
+from corporeal.errors import NotAssessed
 from corporeal.quality.checks.self_collision import CHECK
-from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 
 

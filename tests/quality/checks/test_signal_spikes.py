@@ -17,8 +17,8 @@ from tests.quality.reaching import (
     without,
 )
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.checks.signal_spikes import CHECK
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
 
 

@@ -9,8 +9,8 @@ import pytest
 from tests.quality.demonstrations import BASE, STATE, demonstration, edited
 from tests.quality.ruled import judge, ramp
 
+from corporeal.errors import NotAssessed
 from corporeal.protocol.protocol import Speeds
-from corporeal.quality.finding import NotAssessed
 
 NAME = "speed_off_protocol"
 

@@ -12,8 +12,8 @@ from rosbags.highlevel import AnyReader
 from tests.quality.moving import IMU, POSITION, moving, restamped, with_signal
 
 from corporeal.episode.recording import ArraySignal
+from corporeal.errors import NotAssessed
 from corporeal.quality.checks.stamps_in_bursts import CHECK
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
 
 

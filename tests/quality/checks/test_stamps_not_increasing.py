@@ -9,8 +9,8 @@ import pytest
 from numpy.typing import NDArray
 from tests.quality.moving import IMU, moving, restamped
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.checks.stamps_not_increasing import CHECK
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
 
 

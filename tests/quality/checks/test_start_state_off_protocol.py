@@ -14,8 +14,8 @@ from tests.quality.demonstrations import (
 )
 from tests.quality.ruled import judge, ramp
 
+from corporeal.errors import NotAssessed
 from corporeal.protocol.protocol import State
-from corporeal.quality.finding import NotAssessed
 
 NAME = "start_state_off_protocol"
 

@@ -14,8 +14,8 @@ from tests.quality.demonstrations import (
     without,
 )
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.checks.task_failed import find
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from tests.quality.reaching import IMU, POSITION, altered, column, reaching, without
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.checks.values_not_finite import CHECK
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
 
 

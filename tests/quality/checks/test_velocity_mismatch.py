@@ -7,8 +7,8 @@ import pytest
 from tests.quality.reaching import VELOCITY, altered, column, exchange, reaching, table, turn
 from tests.retargeting.made_results import RATE_HZ, result_of, squatting
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.checks.velocity_mismatch import CHECK
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
 from corporeal.retargeting.recording import recording_of
 

@@ -10,8 +10,8 @@ from tests.quality.scene import CAMERA, blind, filmed, movie, pictures
 
 from corporeal.episode.recording import Footage
 from corporeal.episode.video import index_mp4
+from corporeal.errors import NotAssessed
 from corporeal.quality.checks.video_damaged import CHECK
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from tests.quality.scene import CAMERA, blind, subject, wall, within
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.checks.view_changed import CHECK
-from corporeal.quality.finding import NotAssessed
 
 
 def test_a_good_movie_passes() -> None:

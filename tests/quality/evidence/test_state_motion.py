@@ -9,9 +9,9 @@ import pytest
 from tests.quality.scene import CAMERA, STATE, filmed, subject
 
 from corporeal.episode.recording import ArraySignal
+from corporeal.errors import NotAssessed
 from corporeal.quality.evidence.pictures import pictures_of
 from corporeal.quality.evidence.state_motion import state_motion, state_steps
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
 
 

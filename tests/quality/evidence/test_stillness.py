@@ -14,8 +14,8 @@ from tests.quality.demonstrations import (
     without,
 )
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.evidence.stillness import stillness
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
 
 

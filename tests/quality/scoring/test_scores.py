@@ -10,7 +10,7 @@ from tests.quality.strokes import Array, spec, strokes
 
 from corporeal.embodiment import open_robot
 from corporeal.episode.recording import ArraySignal, Recording
-from corporeal.quality.finding import NotAssessed
+from corporeal.errors import NotAssessed
 from corporeal.quality.score import Measure, scores, to_unit
 from corporeal.quality.scores.log_dimensionless_jerk import smoothness
 from corporeal.quality.scores.spectral_arc_length import arc_length

@@ -37,9 +37,9 @@ def learn(
     Example: [bold]corporeal learn recordings --out usual.npz[/bold]
     """
     from corporeal.cli.opening import opener_of
+    from corporeal.errors import NotAssessed
     from corporeal.quality.anomaly import envelope
     from corporeal.quality.anomaly import network as networks
-    from corporeal.quality.finding import NotAssessed
 
     if out.suffix != ".npz":
         raise CorporealError(f"--out, got {out}; expected a name that ends in .npz.")

@@ -10,8 +10,10 @@ import numpy as np
 from corporeal.episode.recording import Recording
 from corporeal.labelling.event import EventDetector, PhysicalEvent
 from corporeal.labelling.hands import arm_joints, hand_tracks
-from corporeal.labelling.track import Array, Track, at_ns, crossing_s, runs
+from corporeal.labelling.track import at_ns
 from corporeal.schema import roles
+from corporeal.signal.runs import crossing_s, runs
+from corporeal.signal.track import Array, Track
 
 # How far a hand is from its joints, to make a hand's speed of a joint's where nobody can tell.
 _LEVER_M = 0.35
@@ -52,7 +54,7 @@ def find(
     time_s, speed, path, sure, sides = moving
     step_s = float(np.median(np.diff(time_s)))
     least = max(2, round(least_s / step_s))
-    for first, stop in runs(speed > plain_m_s, least, join=round(pause_s / step_s)):
+    for first, stop in runs(speed > plain_m_s, least=least, gap=round(pause_s / step_s)):
         begin = _before(speed, first, begin_m_s)
         peak = float(speed[max(first, stop - round(1.0 / step_s)) : stop].max())
         level = max(rest_m_s, rest_share * peak)
@@ -96,21 +98,21 @@ def _hand_speed(recording: Recording, smooth_s: float) -> _Speed | None:
         joints = arm_joints(recording)
         if joints is None:
             return None
-        return _Speed(joints.time_s, _LEVER_M * joints.speed(smooth_s), joints.path, 0.7, {})
+        return _Speed(joints.seconds, _LEVER_M * joints.speed(smooth_s), joints.label, 0.7, {})
     any_hand = next(iter(known.values()))
     sides = {
         side: _slower(hand, told.get(side) if done else None, smooth_s)
         for side, hand in known.items()
     }
     faster: Array = np.max(list(sides.values()), axis=0)
-    return _Speed(any_hand.time_s, faster, any_hand.path, 1.0 if done and told else 0.85, sides)
+    return _Speed(any_hand.seconds, faster, any_hand.label, 1.0 if done and told else 0.85, sides)
 
 
 def _slower(hand: Track, told: Track | None, smooth_s: float) -> Array:
     speed = hand.speed(smooth_s)
     if told is None:
         return speed
-    asked = np.interp(hand.time_s, told.time_s, told.speed(smooth_s))
+    asked = np.interp(hand.seconds, told.seconds, told.speed(smooth_s))
     slower: Array = np.minimum(speed, asked)
     return slower
 

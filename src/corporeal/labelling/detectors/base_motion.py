@@ -9,8 +9,10 @@ import numpy as np
 from corporeal.episode.recording import Recording
 from corporeal.labelling.detectors import foot_contact
 from corporeal.labelling.event import EventDetector, PhysicalEvent
-from corporeal.labelling.track import Track, at_ns, crossing_s, runs, track
+from corporeal.labelling.track import at_ns, track
 from corporeal.schema import roles
+from corporeal.signal.runs import crossing_s, runs
+from corporeal.signal.track import Track
 from corporeal.units import SECOND_NS
 
 
@@ -39,39 +41,39 @@ def find(
 
 
 def _walks(pose: Track, speed_m_s: float, least_s: float) -> Iterator[PhysicalEvent]:
-    least = max(2, round(least_s / pose.step_s))
-    speed = Track(pose.path, pose.time_s, pose.values[:, :2]).speed(0.05)
-    for first, stop in runs(speed > speed_m_s, 2 * least, join=2 * least):
+    least = max(2, round(least_s / pose.period_s))
+    speed = pose.select((0, 1)).speed(0.05)
+    for first, stop in runs(speed > speed_m_s, least=2 * least, gap=2 * least):
         for name, place in (("base_moves", first), ("base_stops", stop)):
             if 0 < place < len(speed):
                 yield PhysicalEvent(
-                    at_ns(crossing_s(pose.time_s, speed, place, speed_m_s)), name, "", pose.path,
-                    0.85, at_ns(3 * pose.step_s),
+                    at_ns(crossing_s(pose.seconds, speed, place, speed_m_s)), name, "", pose.label,
+                    0.85, at_ns(3 * pose.period_s),
                 )  # fmt: skip
 
 
 def _sinks(pose: Track, share: float, least_s: float) -> Iterator[PhysicalEvent]:
     height = pose.values[:, 2]
-    low = share * float(np.median(height[: max(3, round(0.5 / pose.step_s))]))
-    for first, _ in runs(height < low, max(2, round(least_s / pose.step_s)))[:1]:
+    low = share * float(np.median(height[: max(3, round(0.5 / pose.period_s))]))
+    for first, _ in runs(height < low, least=max(2, round(least_s / pose.period_s)))[:1]:
         if first:
             yield PhysicalEvent(
-                at_ns(crossing_s(pose.time_s, height, first, low)), "base_falls", "", pose.path,
-                1.0, at_ns(pose.step_s),
+                at_ns(crossing_s(pose.seconds, height, first, low)), "base_falls", "", pose.label,
+                1.0, at_ns(pose.period_s),
             )  # fmt: skip
 
 
 def _tips(pelvis: Track, degrees: float, least_s: float) -> Iterator[PhysicalEvent]:
     """Gravity that comes from the side: the height is not known, so the moment is a guess."""
     pull = pelvis.smooth(0.05).values[:, :3]
-    upright = np.median(pull[: max(3, round(0.5 / pelvis.step_s))], axis=0)
+    upright = np.median(pull[: max(3, round(0.5 / pelvis.period_s))], axis=0)
     size = np.linalg.norm(pull, axis=1) * float(np.linalg.norm(upright))
     tilt = np.degrees(np.arccos(np.clip(pull @ upright / np.maximum(size, 1e-9), -1.0, 1.0)))
-    for first, _ in runs(tilt > degrees, max(2, round(least_s / pelvis.step_s)))[:1]:
+    for first, _ in runs(tilt > degrees, least=max(2, round(least_s / pelvis.period_s)))[:1]:
         if first:
             yield PhysicalEvent(
-                at_ns(crossing_s(pelvis.time_s, tilt, first, degrees)), "base_falls", "",
-                pelvis.path, 0.7, SECOND_NS // 10,
+                at_ns(crossing_s(pelvis.seconds, tilt, first, degrees)), "base_falls", "",
+                pelvis.label, 0.7, SECOND_NS // 10,
             )  # fmt: skip
 
 

@@ -8,7 +8,9 @@ import numpy as np
 
 from corporeal.episode.recording import Recording
 from corporeal.labelling.event import EventDetector, PhysicalEvent
-from corporeal.labelling.track import at_ns, crossing_s, despiked, noise_of, runs, sided
+from corporeal.labelling.track import at_ns, sided
+from corporeal.signal.filters import despike, estimate_noise
+from corporeal.signal.runs import crossing_s, runs
 
 
 def find(
@@ -26,22 +28,22 @@ def find(
     """
     for side, pad in sided(recording, "{side}_tactile"):
         raw = pad.values.sum(axis=1)
-        pressure = despiked(raw)
+        pressure = despike(raw)
         quiet, strong = (float(each) for each in np.quantile(pressure, (0.1, 0.98)))
-        if strong - quiet < least_noises * noise_of(raw):
+        if strong - quiet < least_noises * estimate_noise(raw):
             continue
         level = quiet + share * (strong - quiet)
         touching = pressure > level
-        for first, stop in runs(touching, max(2, round(least_s / pad.step_s)),
-                                join=round(join_s / pad.step_s)):  # fmt: skip
+        for first, stop in runs(touching, least=max(2, round(least_s / pad.period_s)),
+                                gap=round(join_s / pad.period_s)):  # fmt: skip
             held = float(np.median(pressure[first:stop]))
             confidence = min(1.0, (held - quiet) / max(strong - quiet, 1e-9) + 0.3)
             facts = {"held": held - quiet}
             for name, place in (("contact_begins", first), ("contact_ends", stop)):
                 if 0 < place < len(pressure):
                     yield PhysicalEvent(
-                        at_ns(crossing_s(pad.time_s, pressure, place, level)), name, side,
-                        pad.path, confidence, at_ns(pad.step_s / 2), facts,
+                        at_ns(crossing_s(pad.seconds, pressure, place, level)), name, side,
+                        pad.label, confidence, at_ns(pad.period_s / 2), facts,
                     )  # fmt: skip
 
 

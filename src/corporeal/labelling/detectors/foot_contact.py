@@ -8,7 +8,8 @@ import numpy as np
 
 from corporeal.episode.recording import Recording
 from corporeal.labelling.event import EventDetector, PhysicalEvent
-from corporeal.labelling.track import at_ns, crossing_s, runs, sided
+from corporeal.labelling.track import at_ns, sided
+from corporeal.signal.runs import crossing_s, runs
 
 
 def find(
@@ -24,13 +25,13 @@ def find(
         level = share * most
         if most < 1.0 or float(load.min()) > level:
             continue
-        least = max(2, round(least_s / ankle.step_s))
-        for first, stop in runs(load > level, least, join=least // 2):
+        least = max(2, round(least_s / ankle.period_s))
+        for first, stop in runs(load > level, least=least, gap=least // 2):
             for name, place in (("foot_strikes", first), ("foot_leaves", stop)):
                 if 0 < place < len(load):
                     yield PhysicalEvent(
-                        at_ns(crossing_s(ankle.time_s, load, place, level)), name, side,
-                        ankle.path, 0.9, at_ns(ankle.step_s),
+                        at_ns(crossing_s(ankle.seconds, load, place, level)), name, side,
+                        ankle.label, 0.9, at_ns(ankle.period_s),
                     )  # fmt: skip
 
 

@@ -8,7 +8,9 @@ import numpy as np
 
 from corporeal.episode.recording import Recording
 from corporeal.labelling.event import EventDetector, PhysicalEvent
-from corporeal.labelling.track import at_ns, crossing_s, noise_of, runs, sided, track
+from corporeal.labelling.track import at_ns, sided, track
+from corporeal.signal.filters import estimate_noise
+from corporeal.signal.runs import crossing_s, runs
 
 
 def find(
@@ -32,23 +34,23 @@ def find(
             continue
         width = gripper.smooth(0.01).values.mean(axis=1)
         stroke = float(np.ptp(target.values.mean(axis=1)))
-        asked = np.interp(gripper.time_s - lag_s, target.time_s, target.values.mean(axis=1))
+        asked = np.interp(gripper.seconds - lag_s, target.seconds, target.values.mean(axis=1))
         short = width - asked
-        level = max(share * stroke, 8 * noise_of(width))
+        level = max(share * stroke, 8 * estimate_noise(width))
         if stroke < 1e-4:
             continue
         # Fingers that met each other hold nothing, whatever they were told.
         shut = min(0.0, float(width.min())) + share * stroke
         kept = (short > level) & (width > shut)
-        least, join = (max(2, round(each / gripper.step_s)) for each in (least_s, join_s))
-        for first, stop in runs(kept, least, join=join):
+        least, join = (max(2, round(each / gripper.period_s)) for each in (least_s, join_s))
+        for first, stop in runs(kept, least=least, gap=join):
             held = float(np.median(short[first:stop]))
             confidence = 0.8 * min(1.0, held / (2 * level))
             for name, place in (("grip_bears", first), ("grip_frees", stop)):
                 if 0 < place < len(short):
                     yield PhysicalEvent(
-                        at_ns(crossing_s(gripper.time_s, short, place, level)), name, side,
-                        gripper.path, confidence, at_ns(2 * gripper.step_s), {"short_m": held},
+                        at_ns(crossing_s(gripper.seconds, short, place, level)), name, side,
+                        gripper.label, confidence, at_ns(2 * gripper.period_s), {"short_m": held},
                     )  # fmt: skip
 
 

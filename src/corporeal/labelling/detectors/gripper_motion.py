@@ -8,7 +8,10 @@ import numpy as np
 
 from corporeal.episode.recording import Recording
 from corporeal.labelling.event import EventDetector, PhysicalEvent
-from corporeal.labelling.track import Array, Track, at_ns, crossing_s, noise_of, runs, sided
+from corporeal.labelling.track import at_ns, sided
+from corporeal.signal.filters import estimate_noise
+from corporeal.signal.runs import crossing_s, runs
+from corporeal.signal.track import Array, Track
 
 
 def find(
@@ -22,9 +25,9 @@ def find(
         opening = gripper.smooth(0.02)
         width = opening.values.mean(axis=1)
         stroke = float(width.max() - width.min())
-        if stroke < max(1e-4, 12 * noise_of(gripper.values.mean(axis=1))):
+        if stroke < max(1e-4, 12 * estimate_noise(gripper.values.mean(axis=1))):
             continue
-        speed = np.gradient(width, opening.time_s)
+        speed = np.gradient(width, opening.seconds)
         usual = share * float(np.abs(speed).max())
         for sign, begins, ends in ((-1, "gripper_closes", "gripper_stops"),
                                    (1, "gripper_opens", "gripper_is_open")):  # fmt: skip
@@ -35,8 +38,8 @@ def _moves(
     gripper: Track, speed: Array, level: float,
     names: tuple[str, str], side: str, least_s: float,
 ) -> Iterator[PhysicalEvent]:  # fmt: skip
-    least = max(2, round(least_s / gripper.step_s))
-    for first, stop in runs(speed > level, least, join=least):
+    least = max(2, round(least_s / gripper.period_s))
+    for first, stop in runs(speed > level, least=least, gap=least):
         peak = float(np.quantile(speed[first:stop], 0.9))
         confidence = min(1.0, peak / (6 * level))
         # Grippers move at an even speed: half of it is where smoothing moves no edge.
@@ -44,8 +47,8 @@ def _moves(
         for name, place in zip(names, (int(fast[0]), int(fast[-1]) + 1), strict=True):
             if 0 < place < len(speed):
                 yield PhysicalEvent(
-                    at_ns(crossing_s(gripper.time_s, speed, place, peak / 2)), name, side,
-                    gripper.path, confidence, at_ns(gripper.step_s / 2),
+                    at_ns(crossing_s(gripper.seconds, speed, place, peak / 2)), name, side,
+                    gripper.label, confidence, at_ns(gripper.period_s / 2),
                 )  # fmt: skip
 
 

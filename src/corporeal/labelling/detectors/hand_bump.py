@@ -8,7 +8,8 @@ import numpy as np
 
 from corporeal.episode.recording import Recording
 from corporeal.labelling.event import EventDetector, PhysicalEvent
-from corporeal.labelling.track import at_ns, crossing_s, runs, sided
+from corporeal.labelling.track import at_ns, sided
+from corporeal.signal.runs import crossing_s, runs
 
 
 def find(
@@ -23,15 +24,15 @@ def find(
             continue
         force = wrist.smooth(0.01).values[:, :3]
         load = np.linalg.norm(force - np.median(force, axis=0), axis=1)
-        least = max(2, round(least_s / wrist.step_s))
-        for first, stop in runs(load > least_n, least, join=round(join_s / wrist.step_s)):
+        least = max(2, round(least_s / wrist.period_s))
+        for first, stop in runs(load > least_n, least=least, gap=round(join_s / wrist.period_s)):
             most = float(load[first:stop].max())
             sure = min(1.0, 0.5 * most / least_n)
             for name, place in (("hand_bumps", first), ("bump_ends", stop)):
                 if 0 < place < len(load):
                     yield PhysicalEvent(
-                        at_ns(crossing_s(wrist.time_s, load, place, least_n)), name, side,
-                        wrist.path, sure, at_ns(wrist.step_s), {"force_n": most},
+                        at_ns(crossing_s(wrist.seconds, load, place, least_n)), name, side,
+                        wrist.label, sure, at_ns(wrist.period_s), {"force_n": most},
                     )  # fmt: skip
 
 

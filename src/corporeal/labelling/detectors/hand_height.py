@@ -10,7 +10,9 @@ from corporeal.episode.recording import Recording
 from corporeal.labelling.event import EventDetector, PhysicalEvent
 from corporeal.labelling.grip import Hold, holds
 from corporeal.labelling.hands import hand_tracks
-from corporeal.labelling.track import Track, at_ns, crossing_s, runs
+from corporeal.labelling.track import at_ns
+from corporeal.signal.runs import crossing_s, runs
+from corporeal.signal.track import Track
 from corporeal.units import SECOND_NS
 
 
@@ -29,17 +31,17 @@ def find(
 
 def _lift(hand: Track, hold: Hold, height_m: float, least_s: float) -> Iterator[PhysicalEvent]:
     edges = (hold.begin_ns / SECOND_NS, hold.end_ns / SECOND_NS)
-    first, stop = np.searchsorted(hand.time_s, edges)
+    first, stop = np.searchsorted(hand.seconds, edges)
     if stop - first < 5:
         return
-    time_s, height = hand.time_s[first:stop], hand.values[first:stop, 2]
+    time_s, height = hand.seconds[first:stop], hand.values[first:stop, 2]
     # The hand may still sink while the fingers close.
     up = height - np.minimum.accumulate(height)
-    found = runs(up > height_m, max(2, round(least_s / hand.step_s)))
+    found = runs(up > height_m, least=max(2, round(least_s / hand.period_s)))
     if found:
         yield PhysicalEvent(
             at_ns(crossing_s(time_s, up, found[0][0], height_m)), "hand_lifts", hold.side,
-            hand.path, 0.8 * hold.confidence, at_ns(hand.step_s),
+            hand.label, 0.8 * hold.confidence, at_ns(hand.period_s),
         )  # fmt: skip
 
 

@@ -8,8 +8,9 @@ import numpy as np
 
 from corporeal.episode.recording import Recording
 from corporeal.labelling.event import EventDetector, PhysicalEvent
-from corporeal.labelling.track import at_ns, crossing_s, runs, track
+from corporeal.labelling.track import at_ns, track
 from corporeal.schema import roles
+from corporeal.signal.runs import crossing_s, runs
 
 
 def find(
@@ -23,14 +24,14 @@ def find(
     if pose is None or pose.values.shape[1] < 3:
         return
     height = pose.smooth(0.02).values[:, 2]
-    ground = float(np.median(height[: max(3, round(0.5 / pose.step_s))]))
+    ground = float(np.median(height[: max(3, round(0.5 / pose.period_s))]))
     up = height - ground
-    for first, stop in runs(up > height_m, max(2, round(least_s / pose.step_s))):
+    for first, stop in runs(up > height_m, least=max(2, round(least_s / pose.period_s))):
         for name, place in (("object_lifts", first), ("object_lands", stop)):
             if 0 < place < len(up):
                 yield PhysicalEvent(
-                    at_ns(crossing_s(pose.time_s, up, place, height_m)), name, "", pose.path,
-                    1.0, at_ns(pose.step_s),
+                    at_ns(crossing_s(pose.seconds, up, place, height_m)), name, "", pose.label,
+                    1.0, at_ns(pose.period_s),
                 )  # fmt: skip
 
 

@@ -129,7 +129,7 @@ def _grasp_type(question: ProposalRequest) -> str | None:
     if gripper is None:
         return None
     settled = min(held[0].begin_ns / SECOND_NS + _SETTLED_S, held[0].end_ns / SECOND_NS)
-    width = float(np.interp(settled, gripper.time_s, gripper.values.mean(axis=1)))
+    width = float(np.interp(settled, gripper.seconds, gripper.values.mean(axis=1)))
     guess = "power" if width > _WIDE_M else "precision_pinch"
     return guess if guess in known else None
 

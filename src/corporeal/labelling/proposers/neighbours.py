@@ -16,8 +16,9 @@ from corporeal.labelling.frames import boundary_ns, end_ns
 from corporeal.labelling.hands import arm_joints, hand_tracks
 from corporeal.labelling.proposal import Example, ProposalRequest, Proposer
 from corporeal.labelling.taxonomy.document import LabelLane
-from corporeal.labelling.track import Array, Track, sided
-from corporeal.signal import MOST, warping_path
+from corporeal.labelling.track import sided
+from corporeal.signal.track import Array, Track
+from corporeal.signal.warping import MOST_FRAMES, warping_path
 from corporeal.units import SECOND_NS
 
 _STEP_S, _SNAP_S = 0.05, 0.25
@@ -78,16 +79,16 @@ def _motion(recording: Recording) -> _Motion | None:
     if not parts:
         return None
     parts += [(f"{side}_gripper", each) for side, each in sided(recording, "{side}_gripper")]
-    begin = max(float(each.time_s[0]) for _, each in parts)
-    stop = min(float(each.time_s[-1]) for _, each in parts)
-    rows = int(np.clip((stop - begin) / _STEP_S, 0, MOST))
+    begin = max(float(each.seconds[0]) for _, each in parts)
+    stop = min(float(each.seconds[-1]) for _, each in parts)
+    rows = int(np.clip((stop - begin) / _STEP_S, 0, MOST_FRAMES))
     if rows < 3:
         return None
     grid = np.linspace(begin, stop, rows)
     columns, names = [], []
     for name, each in parts:
         for place in range(each.values.shape[1]):
-            columns.append(np.interp(grid, each.time_s, each.values[:, place]))
+            columns.append(np.interp(grid, each.seconds, each.values[:, place]))
             names.append(f"{name}_{place}")
     return _Motion(grid, np.stack(columns, axis=1), tuple(names))
 

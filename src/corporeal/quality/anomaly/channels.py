@@ -8,16 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.episode.recording import Signal
-from corporeal.errors import CorporealError
-from corporeal.quality.finding import NotAssessed
+from corporeal.errors import CorporealError, NotAssessed
 from corporeal.quality.scoring.motion import arm_columns, on_grid
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Array, Track
 from corporeal.schema import roles
+from corporeal.signal.filters import moving_mean
+from corporeal.signal.track import Array, Track
 
 RATE_HZ = 10.0
 # Peaks of force and acceleration are over in a moment: they are looked for at this rate.
 PEAK_HZ = 50.0
+HALF_SECOND = round(0.5 * PEAK_HZ)
 MIN_STEPS = 10
 PHASES = 5
 """No gripper closed yet; the near one, the far one, both closed; none closed any more."""
@@ -158,7 +159,7 @@ def _body(
         if target.shape[1] == state.values.shape[1]:
             felt["lag"] = _last(np.linalg.norm(target - on_grid(state, fine), axis=1))
         told = np.linalg.norm(np.gradient(target, axis=0), axis=1) * PEAK_HZ
-        asked["speed_asked"] = _last(_even(told))
+        asked["speed_asked"] = _last(moving_mean(told, HALF_SECOND))
     except NotAssessed:
         pass
     for name in _roles(subject, roles.IMU):
@@ -167,7 +168,7 @@ def _body(
         felt[f"{name}_turn"] = _strongest(np.linalg.norm(values[:, 3:6], axis=1))
     torque = _length(subject, roles.JOINT_TORQUE, fine)
     if torque is not None:
-        felt["torque"] = _last(_even(torque))
+        felt["torque"] = _last(moving_mean(torque, HALF_SECOND))
 
 
 def _roles(subject: Subject, suffix: str) -> list[str]:
@@ -222,13 +223,7 @@ def _touch(label: str, signal: Signal, fine: NDArray[np.int64]) -> Array:
 
 def _change(values: Array) -> Array:
     """How far a value is from its own mean over half a second around."""
-    return np.abs(values - _even(values))
-
-
-def _even(values: Array) -> Array:
-    width = round(0.5 * PEAK_HZ)
-    ends = np.pad(values, (width // 2, width - 1 - width // 2), mode="edge")
-    return np.convolve(ends, np.ones(width) / width, "valid")
+    return np.abs(values - moving_mean(values, HALF_SECOND))
 
 
 def _phase(near: NDArray[np.bool_], far: NDArray[np.bool_]) -> NDArray[np.int64]:

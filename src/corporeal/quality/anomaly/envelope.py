@@ -16,11 +16,11 @@ from typing import NamedTuple
 import numpy as np
 
 from corporeal.episode.recording import Recording
-from corporeal.errors import CorporealError
+from corporeal.errors import CorporealError, NotAssessed
 from corporeal.quality.anomaly.channels import PHASES, RATE_HZ, Channels, channels_of
-from corporeal.quality.finding import NotAssessed, spans
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Array
+from corporeal.signal.runs import runs
+from corporeal.signal.track import Array
 
 # Parts that a phase is cut into, and how many neighbours on either side are looked at with each.
 BINS, AROUND = 12, 1
@@ -113,7 +113,7 @@ def segments(channels: Channels, score: Array) -> list[Segment]:
     """The stretches in which a score (T,) is above 1."""
     found = []
     step_ns = round(1e9 / RATE_HZ)
-    for first, stop in spans(score > 1.0, join=round(JOIN_S * RATE_HZ)):
+    for first, stop in runs(score > 1.0, gap=round(JOIN_S * RATE_HZ) - 1):
         if stop - first >= SHORTEST_S * RATE_HZ or score[first:stop].max() > 2.0:
             start = int(channels.time_ns[first]) - step_ns
             end = int(channels.time_ns[stop - 1])

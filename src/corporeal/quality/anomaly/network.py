@@ -19,12 +19,11 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from corporeal.episode.recording import Recording
-from corporeal.errors import CorporealError, MissingExtraError
+from corporeal.errors import CorporealError, MissingExtraError, NotAssessed
 from corporeal.quality.anomaly.channels import PHASES, Channels, channels_of
 from corporeal.quality.anomaly.envelope import Segment, segments, steadied
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Array
+from corporeal.signal.track import Array
 
 # Samples in a window: 0.8 s.
 WINDOW = 8

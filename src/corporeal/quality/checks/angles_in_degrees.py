@@ -7,14 +7,15 @@ from collections.abc import Iterator
 import numpy as np
 
 from corporeal.embodiment.embodiment import Joint
+from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.columns import bridged
 from corporeal.quality.evidence.joint_evidence import DEGREES
 from corporeal.quality.evidence.joint_identity import accusations
-from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Track
 from corporeal.schema import roles
+from corporeal.signal.grid import bridge_gaps
+from corporeal.signal.track import Track
 from corporeal.words import some_of
 
 
@@ -61,7 +62,7 @@ def _beyond(track: Track, joints: dict[str, Joint], min_excess: float) -> list[s
     """Joints whose values are beyond their limits, and within them when taken as degrees."""
     if not len(track):
         return []
-    low, high = np.quantile(bridged(track.values), (0.02, 0.98), axis=0)
+    low, high = np.quantile(bridge_gaps(track.values), (0.02, 0.98), axis=0)
     found = []
     for column, name in enumerate(track.names):
         joint = joints.get(name)

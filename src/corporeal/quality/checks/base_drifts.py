@@ -8,9 +8,10 @@ import numpy as np
 
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.foot_drift import drift_of
-from corporeal.quality.finding import Finding, spans
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
+from corporeal.signal.runs import runs
 
 
 def find(subject: Subject, *, max_drift_m: float = 0.035) -> Iterator[Finding]:
@@ -30,7 +31,7 @@ def find(subject: Subject, *, max_drift_m: float = 0.035) -> Iterator[Finding]:
     step = max(1, len(seconds) // 400 + 1)
     label = subject.track(roles.BASE_POSE).label
     when = np.searchsorted(subject.track(roles.BASE_POSE).time_ns, drift.time_ns)
-    frames = tuple((int(when[first]), int(when[stop - 1]) + 1) for first, stop in spans(bad))
+    frames = tuple((int(when[first]), int(when[stop - 1]) + 1) for first, stop in runs(bad))
     yield Finding(
         f"the base in {label} moves {drift.common[worst]:.3f} m away from feet that stand, by "
         f"{seconds[worst]:.2f} s.",

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.footing import footing_of
-from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Array, Track
 from corporeal.schema import roles
+from corporeal.signal.track import Array, Track
 
 UNITS = {100.0: "centimetres", 1000.0: "millimetres", 1 / 0.0254: "inches", 1 / 0.3048: "feet"}
 

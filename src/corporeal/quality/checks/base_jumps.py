@@ -6,11 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.footing import base_jumps
-from corporeal.quality.finding import Finding, NotAssessed, spans
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
+from corporeal.signal.runs import runs
 
 
 def find(
@@ -37,7 +39,7 @@ def find(
         f"the base in {track.label} jumps by {step[worst]:.3f} m at "
         f"{track.seconds[worst + 1]:.3f} s, {np.count_nonzero(jump)} times in all.",
         stream=track.label,
-        frames=spans(np.append(False, jump)),
+        frames=runs(np.append(False, jump)),
         value=float(step[worst]),
         limit=max_step_m,
         evidence={"time_s": track.seconds[window], **columns},

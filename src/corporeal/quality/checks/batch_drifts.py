@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.check import Check
-from corporeal.quality.finding import MAX_EVIDENCE, Finding, NotAssessed
-from corporeal.quality.track import Array
+from corporeal.quality.finding import MAX_EVIDENCE, Finding
+from corporeal.signal.track import Array
 
 CHARTED = {
     "duration_s": "duration in s",

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.pictures import Array, PictureTrack, cameras
 from corporeal.quality.evidence.state_motion import state_steps
-from corporeal.quality.finding import Finding, spans
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
+from corporeal.signal.runs import runs
 
 # Pictures before and after a run that tell how fast the scene was moving.
 NEARBY = 8
@@ -64,15 +65,15 @@ def find(subject: Subject, *, max_still_s: float = 0.05, max_singles: int = 0) -
             yield _half_rate_note(track)
             shortest = 3
         frozen = _frozen(track, speed, shortest)
-        yield from _report(track, spans(frozen), max_still_s, max_singles)
+        yield from _report(track, runs(frozen), max_still_s, max_singles)
 
 
 def _report(
-    track: PictureTrack, runs: tuple[tuple[int, int], ...], max_still_s: float, max_singles: int
+    track: PictureTrack, repeats: tuple[tuple[int, int], ...], max_still_s: float, max_singles: int
 ) -> Iterator[Finding]:
     period_s = float(np.median(np.diff(track.seconds))) if len(track.seconds) > 1 else 0.0
-    long = tuple((first, stop) for first, stop in runs if stop - first > 1)
-    singles = tuple((first, stop) for first, stop in runs if stop - first == 1)
+    long = tuple((first, stop) for first, stop in repeats if stop - first > 1)
+    singles = tuple((first, stop) for first, stop in repeats if stop - first == 1)
     if long:
         first, stop = max(long, key=lambda run: run[1] - run[0])
         longest_s = (stop - first) * period_s
@@ -114,7 +115,7 @@ def _frozen(track: PictureTrack, speed: Array | None, shortest: int) -> NDArray[
 def _runs(track: PictureTrack, quiet: NDArray[np.bool_], level: float) -> Iterator[Run]:
     """Quiet runs with the motion around them."""
     stir = track.stir
-    for first, stop in spans(quiet):
+    for first, stop in runs(quiet):
         near = np.concatenate((stir[max(1, first - NEARBY) : first], stir[stop + 1 :][:NEARBY]))
         lively = near[near > level]
         yield Run(

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.lag import Lag, lag, lag_course
 from corporeal.quality.evidence.pictures import Array, PictureTrack, cameras
 from corporeal.quality.evidence.state_motion import StateMotion, state_motion
-from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 
 # Changes of a small pixel below this are noise of the sensor and the codec.

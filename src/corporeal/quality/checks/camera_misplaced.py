@@ -7,11 +7,12 @@ from itertools import combinations
 
 import numpy as np
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.batch import Batch
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.views import edges, likeness, shift, turned_views
-from corporeal.quality.finding import Finding, NotAssessed
-from corporeal.quality.track import Array
+from corporeal.quality.finding import Finding
+from corporeal.signal.track import Array
 
 # So many episodes are needed to know what is usual, and at most so many are compared.
 FEWEST, MOST = 4, 40

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from corporeal.errors import NotAssessed
 from corporeal.protocol.protocol import Camera
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.protocol_rules import protocol_of
-from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.order_across_episodes import Oddity, Postures, oddities, postures
-from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.finding import Finding
 from corporeal.words import some_of
 
 # So few episodes do not show all that is usual: the gain must be this many times larger.

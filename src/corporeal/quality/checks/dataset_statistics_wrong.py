@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.batch import Batch, Moments
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.stated_statistics import Flags, Tolerance, disagreements, sentence
-from corporeal.quality.finding import Finding, NotAssessed
-from corporeal.quality.track import Array
+from corporeal.quality.finding import Finding
+from corporeal.signal.track import Array
 
 # Short episodes have no exact quantile: it may lie so many times the slack beyond all of theirs.
 BEYOND = 4.0

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.resemblance import path_distance, shared_rows, worth_comparing
-from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.finding import Finding
 
 
 def find(batch: Batch, *, min_distance: float = 0.1, max_shared: float = 0.3) -> Iterator[Finding]:

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from corporeal.episode.recording import Statistics
+from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.stated_statistics import Flags, Tolerance, disagreements, sentence
-from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.quality.synopsis import moments
-from corporeal.quality.track import Array, Track
+from corporeal.signal.track import Array, Track
 
 
 def find(

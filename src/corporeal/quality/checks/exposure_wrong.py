@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.pictures import Array, PictureTrack, cameras
-from corporeal.quality.finding import Finding, spans
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
+from corporeal.signal.runs import runs
 
 # From here on a sensor gives the same number whatever the light.
 SATURATED = 250
@@ -61,7 +62,7 @@ def _report(
     limit: float,
     min_pictures: int,
 ) -> Iterator[Finding]:
-    where = tuple(span for span in spans(bad) if span[1] - span[0] >= min_pictures)
+    where = tuple(span for span in runs(bad) if span[1] - span[0] >= min_pictures)
     if not where:
         return
     count = sum(stop - first for first, stop in where)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from corporeal.errors import NotAssessed
 from corporeal.protocol.coverage import coverage
 from corporeal.quality.batch import Batch
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.protocol_rules import protocol_of, under_protocol
-from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.finding import Finding
 
 
 def find(batch: Batch, *, episodes_per_level: int = 3) -> Iterator[Finding]:

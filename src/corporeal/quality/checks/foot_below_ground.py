@@ -8,8 +8,9 @@ import numpy as np
 
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.footing import footing_of
-from corporeal.quality.finding import Finding, spans
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
+from corporeal.signal.runs import runs
 from corporeal.words import some_of
 
 
@@ -30,7 +31,7 @@ def find(
     deep = np.nan_to_num(depth).max(axis=1) > max_depth_m
     found = [
         (first, stop)
-        for first, stop in spans(deep)
+        for first, stop in runs(deep)
         if seconds[stop - 1] - seconds[first] >= min_duration_s
     ]
     if not found:

@@ -9,9 +9,10 @@ import numpy as np
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.footing import Footing, footing_of, loads_of
 from corporeal.quality.evidence.load_sides import load_sides
-from corporeal.quality.finding import Finding, spans
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Array
+from corporeal.signal.runs import runs
+from corporeal.signal.track import Array
 
 
 def find(
@@ -57,9 +58,7 @@ def find(
 
 def _lasting(bad: np.ndarray, seconds: Array, shortest: float) -> tuple[tuple[int, int], ...]:
     return tuple(
-        (first, stop)
-        for first, stop in spans(bad)
-        if seconds[stop - 1] - seconds[first] >= shortest
+        (first, stop) for first, stop in runs(bad) if seconds[stop - 1] - seconds[first] >= shortest
     )
 
 

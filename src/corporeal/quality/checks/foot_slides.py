@@ -8,8 +8,9 @@ import numpy as np
 
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.foot_drift import drift_of
-from corporeal.quality.finding import Finding, spans
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
+from corporeal.signal.runs import runs
 
 
 def find(subject: Subject, *, max_slide_m: float = 0.035) -> Iterator[Finding]:
@@ -34,7 +35,7 @@ def find(subject: Subject, *, max_slide_m: float = 0.035) -> Iterator[Finding]:
             f"the {name} foot slides by {slid[worst]:.3f} m while it stands, at "
             f"{seconds[worst]:.2f} s.",
             stream=drift.label,
-            frames=spans(bad),
+            frames=runs(bad),
             value=float(slid[worst]),
             limit=max_slide_m,
             evidence={"time_s": seconds[::step], "slide_m": slid[::step]},

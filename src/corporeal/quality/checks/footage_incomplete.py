@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from corporeal.episode.defect import FOOTAGE_INCOMPLETE
+from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.pictures import count_pictures
-from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 
 

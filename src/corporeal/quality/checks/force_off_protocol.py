@@ -6,14 +6,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from corporeal.errors import NotAssessed
 from corporeal.protocol.protocol import Range
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.protocol_rules import not_failed, protocol_of
-from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.quality.synopsis import peak_force_n
-from corporeal.quality.track import Array
 from corporeal.schema import roles
+from corporeal.signal.track import Array
 
 # Below this share of the lowest allowed force a hand is not gripping at all.
 _TOUCH = 0.2

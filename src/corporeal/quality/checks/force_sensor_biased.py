@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.footing import loads_of
 from corporeal.quality.evidence.force_sensor import (
@@ -16,7 +17,7 @@ from corporeal.quality.evidence.force_sensor import (
     force_sensors,
     hand_rest,
 )
-from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.words import some_of
 

@@ -7,12 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.columns import around, thinned
-from corporeal.quality.finding import Finding, NotAssessed, spans
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Array, Track
 from corporeal.schema import roles
+from corporeal.signal.runs import runs
+from corporeal.signal.track import Array, Track
 from corporeal.words import some_of
 
 # Steps of the resolution; a curve's own top is left by one or two.
@@ -77,14 +79,14 @@ def _finding(track: Track, held: NDArray[np.bool_]) -> Finding:
     columns = np.flatnonzero(held.any(axis=0))
     names = [track.names[column] for column in columns]
     column = int(columns[0])
-    first, stop = spans(held[:, column])[0]
+    first, stop = runs(held[:, column])[0]
     level = float(track.values[first, column])
     seen = around(track, first, stop)
     return Finding(
         f"{some_of(names)} of {track.label} is cut off at {level:.4g} {track.units[column]} for "
         f"{np.count_nonzero(held[:, column])} samples, first at {track.seconds[first]:.3f} s.",
         stream=track.label,
-        frames=spans(held.any(axis=1)),
+        frames=runs(held.any(axis=1)),
         value=level,
         limit=float(np.nanmax(np.abs(track.values[:, column]))),
         evidence=thinned(track, seen[0], seen[1], [column]),

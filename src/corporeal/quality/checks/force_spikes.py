@@ -7,13 +7,16 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.columns import around, bridged, thinned
+from corporeal.quality.evidence.columns import around, thinned
 from corporeal.quality.evidence.force_sensor import ForceSensor, force_sensors, weight_n
-from corporeal.quality.finding import Finding, NotAssessed, spans
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Array, Track, track_of
 from corporeal.schema import roles
+from corporeal.signal.grid import bridge_gaps
+from corporeal.signal.runs import runs
+from corporeal.signal.track import Array, Track, track_of
 from corporeal.words import some_of
 
 # A spike that no touch explains is over within this time.
@@ -90,7 +93,7 @@ def _skin_spikes(skins: list[Track], ratio: float) -> Iterator[Finding]:
             f"{track.label} leaps by {size[worst]:.3g} {track.units[0]} over all taxels and "
             f"straight back at {track.seconds[worst]:.3f} s{_times(bad)}.",
             stream=track.label,
-            frames=spans(bad),
+            frames=runs(bad),
             value=float(size[worst]),
             limit=limit,
             evidence={"time_s": track.seconds[window], "total": total[window, 0]},
@@ -122,7 +125,7 @@ def returns(values: Array, widest: int) -> Array:
 
 def _spikes(sensor: ForceSensor, leap: float) -> Iterator[Finding]:
     track = sensor.track
-    values = bridged(track.values)
+    values = bridge_gaps(track.values)
     widest = max(1, int(LONGEST_S / max(track.period_s, 1e-6)))
     limits = np.full(values.shape[1], leap)
     limits[sensor.moments] = leap * (FOOT_M if sensor.on_foot else HAND_M)
@@ -140,7 +143,7 @@ def _spikes(sensor: ForceSensor, leap: float) -> Iterator[Finding]:
         f"{track.units[int(column)]} and straight back at {track.seconds[row]:.3f} s"
         f"{_times(np.asarray(bad.any(axis=1)))}.",
         stream=track.label,
-        frames=spans(bad.any(axis=1)),
+        frames=runs(bad.any(axis=1)),
         value=float(size[row, column]),
         limit=float(limits[column]),
         evidence=thinned(track, first, stop, [int(column)]),
@@ -159,7 +162,7 @@ def _beyond(sensor: ForceSensor, most: float) -> Iterator[Finding]:
         f"{track.label} feels {force[worst]:.0f} N at {track.seconds[worst]:.3f} s, more than "
         f"{'feet' if sensor.on_foot else 'hands'} meet{_times(bad)}.",
         stream=track.label,
-        frames=spans(bad),
+        frames=runs(bad),
         value=float(force[worst]),
         limit=most,
         evidence=thinned(track, first, stop, sensor.forces),
@@ -167,7 +170,7 @@ def _beyond(sensor: ForceSensor, most: float) -> Iterator[Finding]:
 
 
 def _times(bad: NDArray[np.bool_]) -> str:
-    count = len(spans(bad))
+    count = len(runs(bad))
     return f", {count} times in all" if count > 1 else ""
 
 

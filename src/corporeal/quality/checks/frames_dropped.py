@@ -7,13 +7,16 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.columns import around, bridged, thinned
+from corporeal.quality.evidence.columns import around, thinned
 from corporeal.quality.evidence.lost_frames import SIDE, losses, repeats
-from corporeal.quality.finding import Finding, NotAssessed, spans
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Array, Track
 from corporeal.schema import roles
+from corporeal.signal.grid import bridge_gaps
+from corporeal.signal.runs import runs
+from corporeal.signal.track import Array, Track
 
 
 def find(
@@ -34,7 +37,7 @@ def find(
     state = subject.state
     if len(state) < 4 * SIDE or state.period_s <= 0:
         raise NotAssessed(f"{state.label} has {len(state)} samples")
-    values = bridged(state.values)
+    values = bridge_gaps(state.values)
     even = _even(state)
     yield from _lost(state, values, _beside(subject, state), even, min_surety, min_surety_of_three)
     copies = repeats(values) & np.append(False, even)
@@ -55,7 +58,7 @@ def _beside(subject: Subject, state: Track) -> Array | None:
     except NotAssessed:
         return None
     same = len(action) == len(state) and np.array_equal(action.time_ns, state.time_ns)
-    return bridged(action.values) if same else None
+    return bridge_gaps(action.values) if same else None
 
 
 def _lost(
@@ -71,7 +74,7 @@ def _lost(
     # Neighbouring places share samples: the surest of them is the place.
     crests = [
         first + int(np.argmax(surety[first:stop]))
-        for first, stop in spans(surety > of_three, join=SIDE)
+        for first, stop in runs(surety > of_three, gap=SIDE - 1)
     ]
     places = [place for place in crests if surety[place] > alone or len(crests) >= 3]
     if not places:
@@ -95,17 +98,17 @@ def _lost(
 
 def _repeated(state: Track, copies: NDArray[np.bool_], max_repeat_s: float) -> Iterator[Finding]:
     longest = max(1, round(max_repeat_s / state.period_s))
-    runs = [(first, stop) for first, stop in spans(copies) if stop - first <= longest]
-    if not runs:
+    repeated = [(first, stop) for first, stop in runs(copies) if stop - first <= longest]
+    if not repeated:
         return
-    count = sum(stop - first for first, stop in runs)
-    first, stop = runs[0]
-    moving = np.argsort(-np.ptp(bridged(state.values), axis=0), kind="stable")[:4]
+    count = sum(stop - first for first, stop in repeated)
+    first, stop = repeated[0]
+    moving = np.argsort(-np.ptp(bridge_gaps(state.values), axis=0), kind="stable")[:4]
     yield Finding(
         f"{count} frames of {state.label} repeat the frame before in every joint while the robot"
         f" moves, first frame {first} ({state.seconds[first]:.2f} s)",
         stream=state.label,
-        frames=tuple(runs[:200]),
+        frames=tuple(repeated[:200]),
         value=float(count),
         limit=0.0,
         evidence=thinned(state, *around(state, first, stop, margin=30), moving.tolist()),

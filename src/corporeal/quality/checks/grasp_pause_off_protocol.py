@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.protocol_rules import hand_speeds, protocol_of
-from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Track
 from corporeal.schema import roles
+from corporeal.signal.track import Track
 
 
 def find(subject: Subject, *, max_speed_m_s: float = 0.08) -> Iterator[Finding]:

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.embodiment.limbs import is_hand
+from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.joint_evidence import Response, compare, response
 from corporeal.quality.evidence.joint_identity import accusations
-from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
 

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.mounting import has_chain, poses_in_base
-from corporeal.quality.finding import Finding, NotAssessed, spans
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
+from corporeal.signal.runs import runs
 from corporeal.words import some_of
 
 
@@ -54,7 +56,7 @@ def find(
         f"{some_of(names)} in {posture.label} moves at {np.nanmax(speed[worst]):.1f} m/s at "
         f"{posture.time_ns[worst + 1] / 1e9:.3f} s; a hand reaches {max_speed_m_s:.3g} m/s.",
         stream=posture.label,
-        frames=spans(np.append(False, fast.any(axis=1))),
+        frames=runs(np.append(False, fast.any(axis=1))),
         value=float(np.nanmax(speed[worst])),
         limit=max_speed_m_s,
         evidence={"time_s": posture.time_ns[1:][window] / 1e9, **curves},

@@ -10,7 +10,7 @@ from corporeal.quality.check import Check
 from corporeal.quality.evidence.stillness import Rest, Stillness, stillness
 from corporeal.quality.finding import MAX_EVIDENCE, Finding
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Array
+from corporeal.signal.track import Array
 
 # A rest that begins this soon is the start's: sensors settle in the first moments.
 _EDGE_S = 0.6

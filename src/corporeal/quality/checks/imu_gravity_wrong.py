@@ -17,7 +17,7 @@ from corporeal.quality.evidence.rigid_motion import (
 )
 from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Array
+from corporeal.signal.track import Array
 
 AXES = ("ax", "ay", "az")
 # What standing still reads in other units, m/s2 being right.

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.imu_reference import ImuReference, references
 from corporeal.quality.evidence.rigid_motion import Fit, describe_axes, fit_axes
-from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 
 AXES = ("wx", "wy", "wz")

@@ -7,12 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from corporeal.embodiment.embodiment import Joint
+from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.columns import around, thinned
-from corporeal.quality.finding import Finding, NotAssessed, spans
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Array, Track
 from corporeal.schema import roles
+from corporeal.signal.runs import runs
+from corporeal.signal.track import Array, Track
 
 
 def find(subject: Subject, *, margin: float = 0.05, join_s: float = 0.1) -> Iterator[Finding]:
@@ -47,7 +49,7 @@ def _beyond(
     if not bad.any():
         return
     join = max(1, round(join_s / track.period_s)) if len(track) > 1 and track.period_s else 1
-    frames = spans(bad, join=join)
+    frames = runs(bad, gap=join - 1)
     worst = int(np.nanargmax(excess))
     first, stop = around(track, frames[0][0], frames[-1][1])
     yield Finding(

@@ -7,14 +7,16 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.columns import around, bridged, thinned
+from corporeal.quality.evidence.columns import around, thinned
 from corporeal.quality.evidence.excursion import steps
 from corporeal.quality.evidence.joint_evidence import response
-from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Array, Track
 from corporeal.schema import roles
+from corporeal.signal.grid import bridge_gaps
+from corporeal.signal.track import Array, Track
 from corporeal.words import some_of
 
 MIN_SAMPLES = 12
@@ -39,7 +41,7 @@ def find(subject: Subject, *, min_step: float = 0.2, ratio: float = 4.0) -> Iter
         if len(track) < MIN_SAMPLES:
             continue
         looked += 1
-        values = bridged(track.values)
+        values = bridge_gaps(track.values)
         jumps = _jumps(values, min_step, ratio)
         if wanted == roles.COMMANDED and jumps.any():
             jumps = _unfollowed(subject, track, values, jumps)
@@ -101,7 +103,9 @@ def _unfollowed(
     except NotAssessed:
         return alone
     columns = dict(zip(answer.action_columns.tolist(), answer.state_columns.tolist(), strict=True))
-    error = values - bridged(answer.state.at(track.time_ns))[:, _order(columns, values.shape[1])]
+    error = (
+        values - bridge_gaps(answer.state.at(track.time_ns))[:, _order(columns, values.shape[1])]
+    )
     window = max(4, round(1.0 / track.period_s)) if track.period_s > 0 else 4
     change, near = steps(values)
     together = ((np.abs(change) > 0.03) & (np.abs(change) > 3 * near)).sum(axis=1)

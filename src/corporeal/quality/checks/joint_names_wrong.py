@@ -10,12 +10,13 @@ import numpy as np
 
 from corporeal.embodiment import Embodiment, open_robot, robot_names
 from corporeal.embodiment.embodiment import Joint
+from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.columns import bridged
-from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Array, Track
 from corporeal.schema import roles
+from corporeal.signal.grid import bridge_gaps
+from corporeal.signal.track import Array, Track
 from corporeal.words import some_of
 
 
@@ -90,7 +91,7 @@ def _another_order(
     if len(columns) < min_joints or not len(track):
         return
     names = [track.names[column] for column in columns]
-    ends = np.quantile(bridged(track.values[:, columns]), (0.01, 0.99), axis=0)
+    ends = np.quantile(bridge_gaps(track.values[:, columns]), (0.01, 0.99), axis=0)
     # Far beyond any joint is another unit, not another order.
     if np.abs(ends).max() > 2 * np.pi:
         return

@@ -12,7 +12,7 @@ from corporeal.quality.evidence.joint_claims import claims
 from corporeal.quality.evidence.joint_evidence import Response, response
 from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Array
+from corporeal.signal.track import Array
 
 
 def find(

@@ -7,13 +7,16 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.columns import around, bridged, thinned
+from corporeal.quality.evidence.columns import around, thinned
 from corporeal.quality.evidence.joint_evidence import Response, response
-from corporeal.quality.finding import Finding, NotAssessed, spans
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Array
 from corporeal.schema import roles
+from corporeal.signal.grid import bridge_gaps
+from corporeal.signal.runs import runs
+from corporeal.signal.track import Array
 
 # A run of repeats is no chance below this probability, going by the rest of the column.
 IMPROBABLE = 1e-12
@@ -45,7 +48,7 @@ def find(
     robot = subject.recording.embodiment
     joints = set(robot.joint_names) if robot is not None else set()
     moved = _travel(subject, answer)
-    values = bridged(answer.state.values)[:, answer.state_columns]
+    values = bridge_gaps(answer.state.values)[:, answer.state_columns]
     targets = _shifted(answer)
     period = answer.state.period_s
     least = max(4, round(min_s / period))
@@ -69,15 +72,13 @@ def find(
 
 def _runs(still: NDArray[np.bool_], least: int) -> Iterator[tuple[int, int]]:
     """Half-open ranges of samples in which nothing changes, at least `least` samples long."""
-    for first, stop in spans(still):
-        if stop - first + 1 >= least:
-            yield first, stop + 1
+    return ((first, stop + 1) for first, stop in runs(still, least=least - 1))
 
 
 def _shifted(answer: Response) -> Array:
     """The action (T, D) on the state's clock, delayed by the usual lag."""
     delay_ns = round(answer.lag_steps * answer.step_s * 1e9)
-    return bridged(answer.action.at(answer.state.time_ns - delay_ns)[:, answer.action_columns])
+    return bridge_gaps(answer.action.at(answer.state.time_ns - delay_ns)[:, answer.action_columns])
 
 
 def _travel(subject: Subject, answer: Response) -> Array | None:
@@ -89,7 +90,9 @@ def _travel(subject: Subject, answer: Response) -> Array | None:
     order = {name: column for column, name in enumerate(velocity.names)}
     if len(velocity) < 3 or any(name not in order for name in answer.names):
         return None
-    speed = bridged(velocity.at(answer.state.time_ns)[:, [order[name] for name in answer.names]])
+    speed = bridge_gaps(
+        velocity.at(answer.state.time_ns)[:, [order[name] for name in answer.names]]
+    )
     # The sensor's own offset must not add up over a long run.
     speed = np.where(np.abs(speed) > 0.1, speed, 0.0)
     return np.asarray(np.cumsum(speed, axis=0) * answer.state.period_s)

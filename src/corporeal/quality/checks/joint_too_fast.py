@@ -6,12 +6,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.columns import around, bridged, thinned
-from corporeal.quality.finding import Finding, NotAssessed, spans
+from corporeal.quality.evidence.columns import around, thinned
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Array, Track
 from corporeal.schema import roles
+from corporeal.signal.grid import bridge_gaps
+from corporeal.signal.runs import runs
+from corporeal.signal.track import Array, Track
 
 
 def find(subject: Subject, *, margin: float = 0.05, min_steps: int = 3) -> Iterator[Finding]:
@@ -37,7 +40,7 @@ def find(subject: Subject, *, margin: float = 0.05, min_steps: int = 3) -> Itera
         names, numbers = list(columns), list(columns.values())
         limit = np.array([float(limits[name] or 0.0) for name in names])
         if role == roles.JOINT_VELOCITY:
-            speed = np.abs(bridged(track.values[:, numbers]))
+            speed = np.abs(bridge_gaps(track.values[:, numbers]))
         else:
             speed = _steady(track, numbers, min_steps)
         for number in np.flatnonzero((speed > (1 + margin) * limit).any(axis=0)):
@@ -50,7 +53,7 @@ def find(subject: Subject, *, margin: float = 0.05, min_steps: int = 3) -> Itera
 
 def _steady(track: Track, columns: list[int], steps: int) -> Array:
     """The speed (T, D) kept up over `steps` steps in one direction; zero elsewhere."""
-    values = bridged(track.values[:, columns])
+    values = bridge_gaps(track.values[:, columns])
     time = np.diff(track.seconds)
     slope = np.diff(values, axis=0) / np.where(time > 0, time, np.inf)[:, None]
     count = len(slope) - steps + 1
@@ -66,7 +69,7 @@ def _steady(track: Track, columns: list[int], steps: int) -> Array:
 def _finding(
     track: Track, name: str, column: int, speed: Array, limit: float, margin: float
 ) -> Finding:
-    frames = spans(speed > (1 + margin) * limit, join=5)
+    frames = runs(speed > (1 + margin) * limit, gap=4)
     worst = int(speed.argmax())
     how = "" if track.spec.name == roles.JOINT_VELOCITY else ", going by its position"
     return Finding(

@@ -9,13 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.columns import around, bridged, thinned
+from corporeal.quality.evidence.columns import around, thinned
 from corporeal.quality.evidence.joint_evidence import paired
-from corporeal.quality.finding import Finding, NotAssessed, spans
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Array, Track
 from corporeal.schema import roles
+from corporeal.signal.grid import bridge_gaps
+from corporeal.signal.runs import runs
+from corporeal.signal.track import Array, Track
 
 # A tremor lasts: it must fill this many half-overlapping windows in a row.
 WINDOWS = 3
@@ -70,10 +73,10 @@ def find(
         names, ours, theirs = list(state.names), list(range(len(state.names))), []
     if state.period_s <= 0 or NYQUIST / state.period_s < 1.2 * lowest_hz:
         raise NotAssessed(f"{state.label} is too slow to show a tremor")
-    seen = _waves(bridged(state.values[:, ours]), state, lowest_hz, window_s)
+    seen = _waves(bridge_gaps(state.values[:, ours]), state, lowest_hz, window_s)
     speed = _lasting(seen.amplitudes, np.minimum)
     if theirs:
-        targets = bridged(action.at(state.time_ns)[:, theirs])
+        targets = bridge_gaps(action.at(state.time_ns)[:, theirs])
         asked_for = _waves(targets, state, lowest_hz, window_s)
         asked = _lasting(asked_for.amplitudes, np.maximum)
     else:
@@ -142,7 +145,7 @@ def _finding(
     frequency = float(waves.frequencies[line])
     value = float(speed[peak, line])
     why = "its target does not" if alone else "more than an operator's hand does"
-    frames = spans(mask)
+    frames = runs(mask)
     first = int(waves.starts[peak])
     return Finding(
         f"{name} of {state.label} trembles at {frequency:.0f} Hz by "

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.lag import Lag
 from corporeal.quality.evidence.motion_pairs import Pair, imu_pairs, sure, velocity_pairs
-from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Array
+from corporeal.signal.track import Array
 
 
 def find(

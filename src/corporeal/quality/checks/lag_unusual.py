@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.batch import Batch
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.action_lag import PREFIX
-from corporeal.quality.finding import Finding, NotAssessed
-from corporeal.quality.track import Array
+from corporeal.quality.finding import Finding
+from corporeal.signal.track import Array
 
 
 def find(

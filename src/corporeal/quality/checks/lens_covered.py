@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.pictures import GRID, Array, PictureTrack, cameras
-from corporeal.quality.finding import Finding, spans
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
+from corporeal.signal.runs import runs
 
 # A cell with less detail than this shows a plain surface anyway.
 TEXTURED = 2.0
@@ -40,7 +41,7 @@ def find(
         period_s = float(np.median(np.diff(track.seconds))) if len(track.seconds) > 1 else 0.0
         least = max(2, round(min_length_s / period_s)) if period_s > 0 else 2
         where = tuple(
-            span for span in spans(covered > max_covered, join=3) if span[1] - span[0] >= least
+            span for span in runs(covered > max_covered, gap=2) if span[1] - span[0] >= least
         )
         if not where:
             continue

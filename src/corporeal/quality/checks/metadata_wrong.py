@@ -14,8 +14,8 @@ from corporeal.quality.check import Check
 from corporeal.quality.evidence.reader_defects import reported
 from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Track
 from corporeal.schema import roles
+from corporeal.signal.track import Track
 from corporeal.units import SECOND_NS
 
 

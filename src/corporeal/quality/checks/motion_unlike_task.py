@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.check import Check
-from corporeal.quality.finding import Finding, NotAssessed
-from corporeal.quality.track import Array
+from corporeal.quality.finding import Finding
 from corporeal.schema import roles
+from corporeal.signal.track import Array
 
 # Columns that must stand out together: one alone may be a habit.
 _TOGETHER = 3

@@ -7,11 +7,12 @@ from contextlib import suppress
 
 import numpy as np
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.columns import bridged
-from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Array
+from corporeal.signal.grid import bridge_gaps
+from corporeal.signal.track import Array
 
 
 def find(
@@ -45,7 +46,7 @@ def find(
 
 def _range(values: Array) -> Array:
     """Range of each column without its rarest values, as a share of its size where that is big."""
-    whole = bridged(values)
+    whole = bridge_gaps(values)
     low, high = np.quantile(whole, (0.005, 0.995), axis=0)
     spread: Array = (high - low) / np.maximum(1.0, np.abs(np.median(whole, axis=0)))
     return spread

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from corporeal.errors import NotAssessed
 from corporeal.protocol import Protocol
 from corporeal.quality.batch import Batch
 from corporeal.quality.check import Check
-from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.finding import Finding
 
 
 def find(batch: Batch, *, max_share: float = 0.3, min_episodes: int = 10) -> Iterator[Finding]:

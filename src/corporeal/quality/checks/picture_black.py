@@ -8,8 +8,9 @@ import numpy as np
 
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.pictures import cameras
-from corporeal.quality.finding import Finding, spans
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
+from corporeal.signal.runs import runs
 
 
 def find(subject: Subject, *, darkest: float = 14.0, max_pictures: int = 0) -> Iterator[Finding]:
@@ -31,7 +32,7 @@ def find(subject: Subject, *, darkest: float = 14.0, max_pictures: int = 0) -> I
         black[suspects] = bright < darkest
         count = int(black.sum())
         if count > max_pictures:
-            where = spans(black)
+            where = runs(black)
             yield Finding(
                 f"{track.label} is black in {count} of {len(track)} pictures, first at "
                 f"{track.when(where[0][0])}.",

@@ -8,8 +8,9 @@ import numpy as np
 
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.pictures import cameras
-from corporeal.quality.finding import Finding, spans
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
+from corporeal.signal.runs import runs
 
 
 def find(
@@ -40,7 +41,7 @@ def find(
         period_s = float(np.median(np.diff(track.seconds))) if len(track.seconds) > 1 else 0.0
         least = max(3, round(min_length_s / period_s)) if period_s > 0 else 3
         least = min(least, len(track))
-        where = tuple(span for span in spans(blurred, join=3) if span[1] - span[0] >= least)
+        where = tuple(span for span in runs(blurred, gap=2) if span[1] - span[0] >= least)
         if not where:
             continue
         count = sum(stop - first for first, stop in where)

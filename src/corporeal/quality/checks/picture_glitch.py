@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.pictures import Array, PictureTrack, cameras
-from corporeal.quality.finding import Finding, spans
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
+from corporeal.signal.runs import runs
 
 # The longest disturbance that counts as a glitch; what lasts longer has a check of its own.
 LONGEST = 4
@@ -30,7 +31,7 @@ def find(subject: Subject, *, min_change: float = 2.5, min_ratio: float = 3.0) -
     """
     for track in cameras(subject, least=5):
         glitch, size = _glitches(track, min_change, min_ratio)
-        where = spans(glitch)
+        where = runs(glitch)
         if where:
             yield Finding(
                 f"{track.label} is disturbed in {int(glitch.sum())} pictures, first at "

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.batch import Batch
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.pictures import GRID
 from corporeal.quality.evidence.views import edges
-from corporeal.quality.finding import Finding, NotAssessed
-from corporeal.quality.track import Array
+from corporeal.quality.finding import Finding
+from corporeal.signal.track import Array
 
 # So many episodes are needed to know what is usual.
 FEWEST = 4

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.object_motion import object_course
 from corporeal.quality.evidence.protocol_rules import not_failed, protocol_of
-from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
 

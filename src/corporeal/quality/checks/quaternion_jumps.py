@@ -6,12 +6,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.rigid_motion import steps_rad
-from corporeal.quality.finding import Finding, NotAssessed, spans
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Array, Track
 from corporeal.schema import roles
+from corporeal.signal.runs import runs
+from corporeal.signal.track import Array, Track
 
 KNOCKED = 4.0
 
@@ -54,7 +56,7 @@ def _jump(track: Track, angle: Array, jump: np.ndarray, limit: float) -> Finding
         f"the rotation in {track.label} jumps by {np.degrees(angle[worst]):.0f} degrees at "
         f"{track.seconds[worst + 1]:.3f} s, {np.count_nonzero(jump)} times in all.",
         stream=track.label,
-        frames=spans(np.append(False, jump)),
+        frames=runs(np.append(False, jump)),
         value=float(angle[worst]),
         limit=limit,
         evidence=_curve(track, worst),
@@ -71,7 +73,7 @@ def _flip(track: Track, unit: Array, flip: np.ndarray) -> Finding:
         f"the quaternion in {track.label} changes sign {count} times, first at "
         f"{track.seconds[first + 1]:.3f} s, {why}; the rotation is the same.",
         stream=track.label,
-        frames=spans(np.append(False, flip)),
+        frames=runs(np.append(False, flip)),
         value=float(count),
         limit=0.0,
         evidence=_curve(track, first),

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
-from corporeal.quality.finding import Finding, NotAssessed, spans
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
+from corporeal.signal.runs import runs
 
 
 def find(subject: Subject, *, max_error: float = 0.01) -> Iterator[Finding]:
@@ -33,7 +35,7 @@ def find(subject: Subject, *, max_error: float = 0.01) -> Iterator[Finding]:
                 f"{track.seconds[worst]:.3f} s, and is off in {np.count_nonzero(bad)} of "
                 f"{len(bad)} samples; expected 1.",
                 stream=track.label,
-                frames=spans(bad),
+                frames=runs(bad),
                 value=float(error[worst]),
                 limit=max_error,
                 evidence={"time_s": track.seconds[::step], "length": length[::step]},

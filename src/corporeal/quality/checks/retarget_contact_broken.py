@@ -7,12 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.footing import Footing, footing_of
-from corporeal.quality.finding import Finding, NotAssessed, spans
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Array
 from corporeal.schema import roles
+from corporeal.signal.runs import runs
+from corporeal.signal.track import Array
 
 _PARTS = ("heel", "toe")
 
@@ -73,7 +75,7 @@ def _contacts(subject: Subject, footing: Footing) -> NDArray[np.bool_]:
 def _drift(place: Array, standing: NDArray[np.bool_]) -> Array:
     """How far (T,) a foot is from where its stance began; zero in the air."""
     out = np.zeros(len(place))
-    for first, stop in spans(standing):
+    for first, stop in runs(standing):
         out[first:stop] = np.linalg.norm(place[first:stop] - place[first], axis=1)
     return out
 
@@ -84,7 +86,7 @@ def _lasting(
     step = float(np.median(np.diff(seconds)))
     return tuple(
         (first, stop)
-        for first, stop in spans(bad)
+        for first, stop in runs(bad)
         if seconds[stop - 1] - seconds[first] + step >= shortest
     )
 

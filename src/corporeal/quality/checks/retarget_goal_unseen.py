@@ -6,11 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.columns import around, thinned
-from corporeal.quality.finding import Finding, NotAssessed, spans
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
+from corporeal.signal.runs import runs
 
 
 def find(
@@ -30,7 +32,7 @@ def find(
     step_s = float(np.median(np.diff(track.seconds))) if len(track) > 1 else 0.0
     for column, name in enumerate(track.names):
         unsure = track.values[:, column] <= min_confidence
-        lasts = {(a, b): (b - a) * step_s for a, b in spans(unsure)}
+        lasts = {(a, b): (b - a) * step_s for a, b in runs(unsure)}
         frames = tuple(span for span, long_s in lasts.items() if long_s > max_gap_s)
         if not frames:
             continue

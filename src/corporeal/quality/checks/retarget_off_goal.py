@@ -7,12 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.columns import around, thinned
-from corporeal.quality.finding import Finding, NotAssessed, spans
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Track
 from corporeal.schema import roles
+from corporeal.signal.runs import runs
+from corporeal.signal.track import Track
 
 
 def find(
@@ -35,7 +37,7 @@ def find(
         if not bad.any():
             continue
         worst = int(np.nanargmax(error))
-        frames = spans(bad)
+        frames = runs(bad)
         yield Finding(
             f"the {name.replace('_', ' ')} is {error[worst]:.3f} m from its goal at "
             f"{track.seconds[worst]:.2f} s, and over {max_error_m:.3g} m in "

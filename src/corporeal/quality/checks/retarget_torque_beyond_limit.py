@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
-from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 
 

@@ -7,15 +7,17 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.ndimage import uniform_filter1d
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.base_order import base_order
 from corporeal.quality.evidence.footing import footing_of
 from corporeal.quality.evidence.mounting import foot_links, mount_of, poses_in_base
 from corporeal.quality.evidence.rigid_motion import columns_of, world_turns
-from corporeal.quality.finding import Finding, NotAssessed, spans
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Array, Track
 from corporeal.schema import roles
+from corporeal.signal.runs import runs
+from corporeal.signal.track import Array, Track
 
 # An IMU feels every jolt: its vertical is that of this many seconds.
 SETTLE_S = 0.3
@@ -49,7 +51,7 @@ def find(
     fallen = np.where(np.isfinite(tilt), low | tipped, False)
     found = [
         (first, stop)
-        for first, stop in spans(fallen, join=20)
+        for first, stop in runs(fallen, gap=19)
         if seconds[stop - 1] - seconds[first] >= min_duration_s
     ]
     if not found:

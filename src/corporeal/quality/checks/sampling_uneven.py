@@ -8,9 +8,10 @@ import numpy as np
 
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.stamps import Stamps, stamped
-from corporeal.quality.finding import Finding, spans
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Array
+from corporeal.signal.runs import runs
+from corporeal.signal.track import Array
 
 # Two-sided 95 % of a normal distribution, and the median of its absolute value.
 _Q95, _MAD = 1.96, 0.6745
@@ -45,7 +46,7 @@ def _finding(stream: Stamps, away: Array, spread: float, limit: float) -> Findin
         f"{stream.label} is sampled unevenly: its steps spread by {spread:.0%} of the period of"
         f" {1e3 * stream.typical_s:.4g} ms (nine in ten last {low:.4g} to {high:.4g} ms)",
         stream=stream.label,
-        frames=spans(np.append(False, away > 2 * limit), join=20)[:200],
+        frames=runs(np.append(False, away > 2 * limit), gap=19)[:200],
         value=spread,
         limit=limit,
         evidence=stream.evidence(),

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
-from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 
 

@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 
 from corporeal.embodiment import Embodiment
 from corporeal.embodiment.collision import CollisionModel, LinkPair
+from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.mounting import ancestors
-from corporeal.quality.finding import Finding, NotAssessed, spans
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Array
+from corporeal.signal.runs import runs
+from corporeal.signal.track import Array
 from corporeal.words import some_of
 
 MOST_MODELS = 8
@@ -99,7 +101,7 @@ def _lasting(
     step = float(np.median(np.diff(seconds))) if len(seconds) > 1 else 0.0
     return tuple(
         (first, stop)
-        for first, stop in spans(bad, join=3)
+        for first, stop in runs(bad, gap=2)
         if seconds[stop - 1] - seconds[first] + step >= shortest
     )
 
@@ -117,7 +119,7 @@ def _finding(subject: Subject, overlaps: list[tuple[LinkPair, Array, float]]) ->
         f"{posture.time_ns[worst] / 1e9:.2f} s by {posture.label}"
         f"{', also ' + others if others else ''}: {100 * np.mean(anywhere > 0):.0f} % of the time.",
         stream=posture.label,
-        frames=spans(anywhere > 0),
+        frames=runs(anywhere > 0),
         value=float(depth[worst]),
         limit=limit,
         evidence={"time_s": posture.time_ns[::step] / 1e9, "depth_m": anywhere[::step]},

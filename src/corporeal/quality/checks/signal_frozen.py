@@ -9,12 +9,14 @@ import numpy as np
 
 from corporeal.episode.collection_mode import RETARGETED_MOCAP
 from corporeal.episode.recording import Signal
+from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.columns import around, runs, thinned
-from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.evidence.columns import around, thinned
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Array, Track
 from corporeal.schema import roles
+from corporeal.signal.runs import longest_repeats
+from corporeal.signal.track import Array, Track
 from corporeal.units import SECOND_NS
 from corporeal.words import some_of
 
@@ -75,7 +77,7 @@ def _whole(track: Track, least: int, improbable: float) -> Finding | None:
     if not change.any():
         return _finding(track, 0, len(track), (), least) if _trembles(track) else None
     stamps = np.concatenate(([0], np.cumsum(change))).astype(np.float64)[:, None]
-    start, length = runs(stamps)
+    start, length = longest_repeats(stamps)
     first, count = int(start[0]), int(length[0])
     if count < least or _chance(stamps, first, count) > improbable:
         return None
@@ -89,7 +91,7 @@ def _trembles(track: Track) -> bool:
 
 def _single(track: Track, least: int, improbable: float) -> Finding | None:
     """Columns that stand while the others of the same sensor tremble."""
-    start, length = runs(track.values)
+    start, length = longest_repeats(track.values)
     stuck = [
         column
         for column in np.flatnonzero(length >= least).tolist()

@@ -9,13 +9,16 @@ from numpy.typing import NDArray
 from scipy.ndimage import maximum_filter1d
 
 from corporeal.embodiment.limbs import is_hand
+from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.columns import around, bridged, thinned
+from corporeal.quality.evidence.columns import around, thinned
 from corporeal.quality.evidence.excursion import excursions, neighbourhood
-from corporeal.quality.finding import Finding, NotAssessed, spans
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Array, Track
 from corporeal.schema import roles
+from corporeal.signal.grid import bridge_gaps
+from corporeal.signal.runs import runs
+from corporeal.signal.track import Array, Track
 from corporeal.words import some_of
 
 # Forces have a check of their own: a hand that strikes a table leaps by nature.
@@ -55,7 +58,7 @@ def find(
         role = track.spec.name
         usual = min_leap * (ROUGHER if role in roles.COMMANDED else 1.0)
         least = next((floor for end, floor in LEAST.items() if role.endswith(end)), usual)
-        values = bridged(track.values)
+        values = bridge_gaps(track.values)
         size = excursions(values, widest)
         if not (size > least).any():
             continue
@@ -111,7 +114,7 @@ def _explained(subject: Subject, velocity: Track, size: Array) -> NDArray[np.boo
         return np.zeros(size.shape, bool)
     if len(position) < 3 or position.values.shape[1] != size.shape[1] or position.period_s <= 0:
         return np.zeros(size.shape, bool)
-    reach = excursions(np.diff(bridged(position.values), axis=0), 3) / position.period_s
+    reach = excursions(np.diff(bridge_gaps(position.values), axis=0), 3) / position.period_s
     wide = np.maximum(reach, np.maximum(np.roll(reach, 1, axis=0), np.roll(reach, -1, axis=0)))
     nearest = np.searchsorted(position.seconds[1:-1], velocity.seconds)
     return np.asarray(wide[nearest] > 0.2 * size)
@@ -120,7 +123,7 @@ def _explained(subject: Subject, velocity: Track, size: Array) -> NDArray[np.boo
 def _finding(
     track: Track, leaps: NDArray[np.bool_], size: Array, least: float, widest: int
 ) -> Finding:
-    frames = spans(leaps.any(axis=1), join=widest + 1)
+    frames = runs(leaps.any(axis=1), gap=widest)
     columns = np.flatnonzero(leaps.any(axis=0))
     worst, column = np.unravel_index(np.where(leaps, size, 0.0).argmax(), size.shape)
     unit = track.units[int(column)]

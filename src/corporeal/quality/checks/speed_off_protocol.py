@@ -7,12 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.protocol_rules import hand_speeds, protocol_of
-from corporeal.quality.finding import Finding, NotAssessed, spans
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Array
 from corporeal.schema import roles
+from corporeal.signal.runs import runs
+from corporeal.signal.track import Array
 
 _STEP_S = 0.1
 
@@ -74,7 +76,7 @@ def _base(subject: Subject, limit: float, min_s: float) -> Iterator[Finding]:
 
 
 def _lasting(bad: NDArray[np.bool_], least: int) -> tuple[tuple[int, int], ...]:
-    return tuple(span for span in spans(bad) if span[1] - span[0] >= least)
+    return tuple(span for span in runs(bad) if span[1] - span[0] >= least)
 
 
 def _finding(

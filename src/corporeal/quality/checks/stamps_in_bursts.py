@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.stamps import BUNCHED, Stamps, stamped
-from corporeal.quality.finding import Finding, spans
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
+from corporeal.signal.runs import runs
 
 
 def find(
@@ -53,7 +54,7 @@ def _whole(stream: Stamps, span: float, rate_hz: float) -> Finding:
 
 
 def _bunches(stream: Stamps, close: NDArray[np.bool_], share: float, limit: float) -> Finding:
-    groups = spans(close)
+    groups = runs(close)
     size = float(np.median([stop - first + 1 for first, stop in groups]))
     return Finding(
         f"{stream.label} is stamped in bunches of about {size:.0f}: {share:.0%} of its steps are"

@@ -8,8 +8,9 @@ import numpy as np
 
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.stamps import stamped
-from corporeal.quality.finding import Finding, spans
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
+from corporeal.signal.runs import runs
 
 
 def find(subject: Subject, *, min_step_s: float = 0.0) -> Iterator[Finding]:
@@ -35,7 +36,7 @@ def find(subject: Subject, *, min_step_s: float = 0.0) -> Iterator[Finding]:
             f" ({', '.join(kinds)}), first at frame {first}: {stream.seconds[first]:.4f} s comes"
             f" after {stream.seconds[first - 1]:.4f} s",
             stream=stream.label,
-            frames=spans(np.append(False, bad)),
+            frames=runs(np.append(False, bad)),
             value=float(stream.steps.min()),
             limit=min_step_s,
             evidence=stream.evidence(first),

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from corporeal.episode.outcome import MISHAPS
+from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.object_motion import (
     HANDLED_M,
@@ -15,9 +16,9 @@ from corporeal.quality.evidence.object_motion import (
     lowest_base,
     object_course,
 )
-from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Array
+from corporeal.signal.track import Array
 
 
 def find(

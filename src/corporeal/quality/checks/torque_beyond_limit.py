@@ -7,11 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.columns import thinned
-from corporeal.quality.finding import Finding, NotAssessed, spans
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
+from corporeal.signal.runs import runs
 from corporeal.words import some_of
 
 
@@ -48,7 +50,7 @@ def find(subject: Subject, *, max_excess: float = 0.15, min_samples: int = 2) ->
         f"{torque[row, column]:.1f} N m at {track.seconds[row]:.3f} s, limit "
         f"{limit[column]:.3g} N m.",
         stream=track.label,
-        frames=spans(over.any(axis=1)),
+        frames=runs(over.any(axis=1)),
         value=float(torque[row, column]),
         limit=float(limit[column] * (1 + max_excess)),
         evidence=thinned(track, max(0, int(row) - 100), int(row) + 100, [known[worst]]),

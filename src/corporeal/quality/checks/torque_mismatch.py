@@ -7,13 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.load_sides import load_sides
 from corporeal.quality.evidence.mounting import ancestors
 from corporeal.quality.evidence.static_torques import StaticTorques, static_torques
-from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Array
+from corporeal.signal.track import Array
 from corporeal.words import some_of
 
 # Factors that have a name; others are given as numbers.

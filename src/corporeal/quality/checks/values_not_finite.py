@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
-from corporeal.quality.finding import Finding, NotAssessed, spans
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
+from corporeal.signal.runs import runs
 from corporeal.units import SECOND_NS
 from corporeal.words import some_of
 
@@ -33,7 +35,7 @@ def find(subject: Subject, *, max_samples: int = 0) -> Iterator[Finding]:
         count = int(np.count_nonzero(rows))
         if count <= max_samples:
             continue
-        frames = spans(rows)
+        frames = runs(rows)
         seconds = np.asarray(signal.time_ns) / SECOND_NS
         where = f"from {seconds[frames[0][0]]:.2f} s to {seconds[frames[-1][1] - 1]:.2f} s"
         columns = np.flatnonzero(bad.any(axis=0))

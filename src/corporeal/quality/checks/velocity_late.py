@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.motion_pairs import sure, velocity_pairs
-from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 
 

@@ -11,7 +11,7 @@ from corporeal.quality.evidence.joint_evidence import Response, motion
 from corporeal.quality.evidence.joint_identity import accusations
 from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Array
+from corporeal.signal.track import Array
 from corporeal.words import some_of
 
 

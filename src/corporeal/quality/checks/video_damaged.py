@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.pictures import pictures_of
-from corporeal.quality.finding import Finding, NotAssessed, spans
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
+from corporeal.signal.runs import runs
 
 
 def find(subject: Subject, *, max_torn: int = 0) -> Iterator[Finding]:
@@ -33,7 +35,7 @@ def find(subject: Subject, *, max_torn: int = 0) -> Iterator[Finding]:
             )
         torn = int(np.count_nonzero(track.is_torn))
         if torn > max_torn:
-            where = spans(track.is_torn)
+            where = runs(track.is_torn)
             yield Finding(
                 f"{label} has {torn} pictures whose data is damaged, the first at picture "
                 f"{where[0][0]}: the decoder made up parts of them.",

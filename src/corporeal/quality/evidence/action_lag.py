@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corporeal.quality.evidence.columns import bridged
+from corporeal.errors import NotAssessed
 from corporeal.quality.evidence.lag import Lag, lag
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
+from corporeal.signal.grid import bridge_gaps
 
 # Slow motion only: fast parts of a command are filtered by the servo, each in its own way.
 BAND_HZ = (0.2, 3.0)
@@ -79,7 +79,7 @@ def _response(subject: Subject) -> Response:
         raise NotAssessed("state or action has fewer than 30 samples")
     if not pairs:
         raise NotAssessed(f"no column of {action.label} is one of {state.label}")
-    told, done = bridged(action.values), bridged(state.values)
+    told, done = bridge_gaps(action.values), bridge_gaps(state.values)
     reach = np.array([min(np.ptp(told[:, a]), np.ptp(done[:, s])) for s, a in pairs])
     least = max(_MOVES * float(reach.max(initial=0.0)), 1e-9)
     found: dict[str, Lag] = {}

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from corporeal.embodiment.kinematics import Poses
+from corporeal.errors import NotAssessed
 from corporeal.geometry import matrix_from_quaternion, normalise
-from corporeal.quality.evidence.columns import bridged
 from corporeal.quality.evidence.mounting import (
     foot_links,
     has_chain,
@@ -23,10 +23,10 @@ from corporeal.quality.evidence.rigid_motion import (
     mean_rates,
     mean_values,
 )
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Array
 from corporeal.schema import roles
+from corporeal.signal.grid import bridge_gaps
+from corporeal.signal.track import Array
 
 # Where w x y z are found in the four columns that are said to be w x y z.
 STATED, LAST, FIRST = "as stated", "w last", "w first"
@@ -166,7 +166,7 @@ def _gyro(subject: Subject, rotations: Array) -> float:
             continue
         turns = rotations @ poses.rotation(mount.link) @ mount.axes
         when = instants(seconds, WINDOW_S)
-        gyro = bridged(track.values[:, columns_of(track, ("wx", "wy", "wz"), 3)])
+        gyro = bridge_gaps(track.values[:, columns_of(track, ("wx", "wy", "wz"), 3)])
         fit = fit_axes(
             mean_values(track.seconds, gyro, when, WINDOW_S),
             mean_rates(seconds, turns, when, WINDOW_S),

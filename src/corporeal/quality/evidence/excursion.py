@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corporeal.quality.track import Array
+from corporeal.signal.track import Array
 
 
 def excursions(values: Array, widest: int) -> Array:

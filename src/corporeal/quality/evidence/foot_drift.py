@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.evidence.footing import base_jumps, drifts, footing_of, loads_of, stances
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Array
 from corporeal.schema import roles
+from corporeal.signal.track import Array
 
 # A jump of the base, as the check of it takes them: no foot is blamed for one.
 JUMP_M, JUMP_M_S = 0.04, 2.5

@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 from scipy.ndimage import median_filter
 
 from corporeal.embodiment.collision import lowest_point
+from corporeal.errors import NotAssessed
 from corporeal.quality.evidence.base_order import world_poses
 from corporeal.quality.evidence.mounting import ancestors, foot_links, mount_of
-from corporeal.quality.finding import NotAssessed, spans
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Array, Track
 from corporeal.schema import roles
+from corporeal.signal.runs import runs
+from corporeal.signal.track import Array, Track
 
 # Part of the frames in which the lower foot is below the ground at most: a step or a fall lifts it.
 GROUND_SHARE = 0.3
@@ -204,7 +205,7 @@ def drifts(footing: Footing, standing: NDArray[np.bool_], foot: int) -> Array:
     """How far (T, 2) a sole has moved over the ground since its stance began; zero in the air."""
     out = np.zeros((len(standing), 2))
     place = footing.centres[:, foot, :2]
-    for first, stop in spans(standing[:, foot]):
+    for first, stop in runs(standing[:, foot]):
         if stop - first >= MIN_STANCE:
             out[first:stop] = place[first:stop] - np.median(place[first : first + 5], axis=0)
     # A median of five takes out the noise of the tracker, and nothing that lasts.

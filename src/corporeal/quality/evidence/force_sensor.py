@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.evidence.base_order import upward_of
 from corporeal.quality.evidence.footing import loads_of
 from corporeal.quality.evidence.mounting import Mount, beyond_kg, has_chain, mount_of, poses_in_base
 from corporeal.quality.evidence.rigid_motion import GRAVITY
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Array, Track
 from corporeal.schema import roles
+from corporeal.signal.track import Array, Track
 
 # A hand is free in some tenth of an episode, at least at its beginning.
 FREE_SHARE = 0.1

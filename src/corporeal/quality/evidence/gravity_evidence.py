@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from corporeal.embodiment import Embodiment
 from corporeal.embodiment.dynamics import gravity_torques
-from corporeal.quality.evidence.columns import bridged
-from corporeal.quality.finding import NotAssessed
+from corporeal.errors import NotAssessed
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Array
 from corporeal.schema import roles
+from corporeal.signal.grid import bridge_gaps
+from corporeal.signal.track import Array
 
 # Postures looked at: weight changes slowly.
 FRAMES = 36
@@ -77,7 +77,7 @@ def _weigh(subject: Subject) -> Weighing:
     if sum(link.inertia is not None for link in robot.links) < len(robot.links) / 2:
         raise NotAssessed(f"the masses of {robot.name} are not known")
     chosen = np.linspace(0, len(posture) - 1, FRAMES).astype(int)
-    q = bridged(posture.q)[chosen]
+    q = bridge_gaps(posture.q)[chosen]
     base = posture.base[chosen] if posture.base is not None else None
     if base is not None and not np.isfinite(base).all():
         base = None
@@ -110,7 +110,7 @@ def _judge(plain: float, swaps: list[Swap], alone: Array, along: Array) -> Weigh
 def _calm(values: Array, chosen: NDArray[np.int64]) -> Array:
     """Values at the chosen samples, as the median of those around: noise and blows go."""
     near = np.clip(chosen[:, None] + np.arange(-4, 5), 0, len(values) - 1)
-    calm: Array = np.median(bridged(values)[near], axis=1)
+    calm: Array = np.median(bridge_gaps(values)[near], axis=1)
     return calm
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.evidence.base_order import world_poses
-from corporeal.quality.evidence.columns import bridged
 from corporeal.quality.evidence.mounting import (
     Mount,
     has_chain,
@@ -26,10 +26,10 @@ from corporeal.quality.evidence.rigid_motion import (
     mean_values,
     triangle_values,
 )
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Array, Track
 from corporeal.schema import roles
+from corporeal.signal.grid import bridge_gaps
+from corporeal.signal.track import Array, Track
 
 # No robot accelerates so for half of an episode.
 IMPLAUSIBLE_M_S2 = 3.0
@@ -93,7 +93,7 @@ def _reference(
     subject: Subject, track: Track, mount: Mount, known: list[tuple[Track, Mount]]
 ) -> ImuReference | None:
     when = instants(track.seconds, FORCE_WINDOW_S)
-    values = bridged(track.values)
+    values = bridge_gaps(track.values)
     force = triangle_values(track.seconds, values[:, _force(track)], when, FORCE_WINDOW_S)
     rate = None
     if values.shape[1] >= 6:
@@ -126,7 +126,7 @@ def _in_world(
     if float(np.nanmedian(np.linalg.norm(pushed, axis=1))) > IMPLAUSIBLE_M_S2:
         # Positions that are not in metres, or jump: the vertical alone must do.
         pushed = np.zeros_like(pushed)
-    up = triangle_values(seconds, bridged(turns[:, 2]), when, FORCE_WINDOW_S)
+    up = triangle_values(seconds, bridge_gaps(turns[:, 2]), when, FORCE_WINDOW_S)
     predicted = GRAVITY * up + np.einsum("nji,nj->ni", level, pushed)
     turning = mean_rates(seconds, turns, when, RATE_WINDOW_S)
     good = np.isfinite(predicted).all(axis=1) & np.isfinite(turning).all(axis=1)
@@ -165,7 +165,7 @@ def _beside(
     when, force = when[inside], force[inside]
     turns = poses_in_base(subject).rotation(mount.link) @ mount.axes
     level = turns[np.clip(np.searchsorted(seconds, when), 0, len(seconds) - 1)]
-    felt = bridged(other.values)
+    felt = bridge_gaps(other.values)
     up = triangle_values(other.seconds, felt[:, _force(other)], when, FORCE_WINDOW_S) @ at.axes.T
     length = np.maximum(np.linalg.norm(up, axis=1, keepdims=True), 1e-9)
     up = np.einsum("nji,nj->ni", level, up / length)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from corporeal.quality.evidence.joint_evidence import DEGREES, FLOOR, Response
-from corporeal.quality.track import Array
+from corporeal.signal.track import Array
 
 Kind = Literal["exchanged", "flipped", "degrees", "scaled", "shifted"]
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.quality.evidence.columns import bridged
-from corporeal.quality.finding import NotAssessed
+from corporeal.errors import NotAssessed
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Array, Track
 from corporeal.schema import roles
+from corporeal.signal.grid import bridge_gaps
+from corporeal.signal.track import Array, Track
 
 # A command may take this long to show in the state.
 MAX_LAG_S = 0.5
@@ -208,7 +208,7 @@ def _motion(subject: Subject) -> Response:
         raise NotAssessed(f"{position.label} has {len(position)} samples")
     # Wide differences: a step of an encoder must not look like a speed.
     width = max(1, round(0.02 / position.period_s))
-    values = bridged(position.values)
+    values = bridge_gaps(position.values)
     rate = np.zeros_like(values)
     rate[width:-width] = (values[2 * width :] - values[: -2 * width]) / (
         2 * width * position.period_s
@@ -221,7 +221,7 @@ def _motion(subject: Subject) -> Response:
 
 def _mean(velocity: Track, steps: int) -> Array:
     """Values averaged over `steps` steps, as the trapezoidal rule does."""
-    values = bridged(velocity.values)
+    values = bridge_gaps(velocity.values)
     if len(values) <= steps:
         return values
     total = np.cumsum((values[1:] + values[:-1]) / 2, axis=0)
@@ -254,10 +254,10 @@ def compare(
         raise NotAssessed(f"{state.label} or {action.label} has too few samples to compare")
     stride = max(1, round(1.0 / GRID_HZ / state.period_s))
     # Samples are taken as they are: where stamps repeat or jump, another check speaks.
-    positions = bridged(state.values[::stride][:, ours])
+    positions = bridge_gaps(state.values[::stride][:, ours])
     if len(positions) < MIN_ON_GRID:
         raise NotAssessed(f"{state.label} is stamped too unevenly to compare")
-    targets = bridged(action.at(state.time_ns[::stride])[:, theirs])
+    targets = bridge_gaps(action.at(state.time_ns[::stride])[:, theirs])
     step = state.period_s * stride
     most = max(1, min(round(max_lag_s / step), len(positions) // 4))
     lags = np.unique(np.linspace(0, most, min(most + 1, 16)).astype(np.int64))

@@ -8,13 +8,13 @@ from typing import Literal
 
 import numpy as np
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.evidence.gravity_evidence import Swap, Weighing, weigh
 from corporeal.quality.evidence.joint_claims import Claim, Kind, claims, flip_gain, gains
 from corporeal.quality.evidence.joint_evidence import Response, motion, response
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Track
 from corporeal.schema import roles
+from corporeal.signal.track import Track
 
 Role = Literal["state", "action", "velocity"]
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.ndimage import uniform_filter1d
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.evidence.base_order import base_order, upward_of
 from corporeal.quality.evidence.footing import Footing, footing_of, loads_of
 from corporeal.quality.evidence.static_torques import expected_torques, sensor_cuts, static_torques
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Array
+from corporeal.signal.track import Array
 
 SMOOTH_S = 0.4
 # A foot this high carries nothing.

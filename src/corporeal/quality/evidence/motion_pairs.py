@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter1d
 
 from corporeal.embodiment.kinematics import Poses
-from corporeal.quality.evidence.columns import bridged
+from corporeal.errors import NotAssessed
 from corporeal.quality.evidence.lag import NOTHING, Lag, lag, lag_course
 from corporeal.quality.evidence.mounting import Mount, has_chain, mount_of
-from corporeal.quality.finding import Finding, NotAssessed
+from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Track
 from corporeal.schema import roles
+from corporeal.signal.grid import bridge_gaps
+from corporeal.signal.track import Track
 from corporeal.units import SECOND_NS
 
 Array = NDArray[np.float64]
@@ -100,9 +101,9 @@ def velocity_pairs(subject: Subject) -> list[tuple[Pair, Lag]]:
             raise NotAssessed("joint positions and velocities have nothing in common")
         here = [position.names.index(name) for name in shared]
         there = [velocity.names.index(name) for name in shared]
-        rate, middle = _rate(bridged(position.values[:, here]), position.seconds)
+        rate, middle = _rate(bridge_gaps(position.values[:, here]), position.seconds)
         what = f"the rate of change of {position.label}"
-        values = bridged(velocity.values[:, there])
+        values = bridge_gaps(velocity.values[:, there])
         pair = Pair(velocity.label, position.label, what, rate, middle, values, velocity.seconds)
         return [[pair]]
 
@@ -160,7 +161,7 @@ def _weight(subject: Subject, track: Track) -> Pair | None:
         f"the motion of {mount.link}",
         np.einsum("tji,tj->ti", turned, felt),
         seconds,
-        bridged(track.values[:, :3]),
+        bridge_gaps(track.values[:, :3]),
         track.seconds,
     )
 
@@ -176,7 +177,7 @@ def _references(subject: Subject, track: Track) -> list[Pair]:
     poses, posture = subject.link_poses, subject.posture
     seconds = posture.time_ns / SECOND_NS
     turned = poses.rotation(mount.link) @ mount.axes
-    gyro = bridged(track.values[:, 3:6])
+    gyro = bridge_gaps(track.values[:, 3:6])
     found = []
     for what, label, rotation in _seen_from(subject, poses, turned, posture.label, mount):
         rate, middle = turning_rate(rotation, seconds)

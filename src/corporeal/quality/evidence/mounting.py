@@ -8,10 +8,10 @@ import numpy as np
 
 from corporeal.embodiment import Embodiment
 from corporeal.embodiment.kinematics import Kinematics, Poses, placement_of
-from corporeal.quality.finding import NotAssessed
+from corporeal.errors import NotAssessed
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Array
 from corporeal.schema import Stream, roles
+from corporeal.signal.track import Array
 
 # What a stream of a sensor ends in, and what its place on the robot is called without it.
 SENSORS = (roles.IMU, roles.WRENCH, roles.TACTILE)

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corporeal.quality.finding import NotAssessed, spans
+from corporeal.errors import NotAssessed
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Array, Track
 from corporeal.schema import roles
+from corporeal.signal.runs import runs
+from corporeal.signal.track import Array, Track
 
 # A pelvis below this share of its standing height is down.
 FALLEN = 0.5
@@ -68,7 +69,7 @@ def _falls(track: Track) -> tuple[tuple[int, int], ...]:
     least = max(2, round(FALLING_S / track.period_s / 2))
     return tuple(
         (first + step, stop + step)
-        for first, stop in spans(falling, join=step)
+        for first, stop in runs(falling, gap=step - 1)
         if stop - first >= least and speed[first : stop + 5 * step].min() < FALLEN_M_S
     )
 
@@ -83,7 +84,7 @@ def lowest_base(subject: Subject) -> tuple[str, float, tuple[tuple[int, int], ..
         raise NotAssessed(f"{track.label} has no height")
     height = track.values[:, track.names.index("z")] / standing.height
     down = np.nan_to_num(height, nan=1.0) < FALLEN
-    return track.label, float(np.nanmin(height, initial=np.inf)), spans(down)
+    return track.label, float(np.nanmin(height, initial=np.inf)), runs(down)
 
 
 def gripper_travel(subject: Subject) -> dict[str, float]:

@@ -12,8 +12,8 @@ from av.video.reformatter import Interpolation, VideoReformatter
 from numpy.typing import NDArray
 
 from corporeal.episode.recording import Footage, Stills
-from corporeal.errors import EpisodeError
-from corporeal.quality.finding import MAX_EVIDENCE, NotAssessed
+from corporeal.errors import EpisodeError, NotAssessed
+from corporeal.quality.finding import MAX_EVIDENCE
 from corporeal.quality.subject import Subject
 from corporeal.units import SECOND_NS
 

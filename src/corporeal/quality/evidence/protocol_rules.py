@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from corporeal.errors import NotAssessed
 from corporeal.protocol import Protocol
 from corporeal.quality.batch import Batch, Synopsis
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Array
 from corporeal.schema import roles
+from corporeal.signal.track import Array
 
 
 def protocol_of(subject: Subject | Batch) -> Protocol:

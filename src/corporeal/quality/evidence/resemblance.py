@@ -9,7 +9,7 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 
 from corporeal.quality.batch import Synopsis
-from corporeal.quality.track import Array
+from corporeal.signal.track import Array
 
 # Times by which one episode may be cut or shifted against the other.
 SLACK_S = 2.5

@@ -8,7 +8,7 @@ from itertools import permutations, product
 import numpy as np
 
 from corporeal.geometry import matrix_from_quaternion
-from corporeal.quality.track import Array, Track
+from corporeal.signal.track import Array, Track
 
 GRAVITY = 9.81
 # Half of the span over which rates are averaged: noise of a tracker becomes small beside sway.

@@ -9,7 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.quality.finding import MAX_EVIDENCE, NotAssessed
+from corporeal.errors import NotAssessed
+from corporeal.quality.finding import MAX_EVIDENCE
 from corporeal.quality.subject import Subject
 from corporeal.units import SECOND_NS
 

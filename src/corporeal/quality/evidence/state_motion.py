@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.ndimage import uniform_filter1d
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.evidence.pictures import PictureTrack
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Array
+from corporeal.signal.track import Array
 
 # The state is averaged over this long before its speed is taken: its noise is not motion.
 SMOOTH_S = 0.08

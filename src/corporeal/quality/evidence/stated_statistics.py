@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from corporeal.episode.recording import Statistics
 from corporeal.quality.batch import Moments
-from corporeal.quality.track import Array
+from corporeal.signal.track import Array
 
 Flags = NDArray[np.bool_]
 

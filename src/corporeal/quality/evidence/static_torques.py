@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.embodiment.kinematics import Kinematics
+from corporeal.errors import NotAssessed
 from corporeal.quality.evidence.base_order import upward_of
 from corporeal.quality.evidence.force_sensor import ForceSensor, force_sensors, is_trusted
 from corporeal.quality.evidence.mounting import foot_links, has_chain, names_outward, outward
 from corporeal.quality.evidence.rigid_motion import GRAVITY
-from corporeal.quality.finding import NotAssessed
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Array, Track
 from corporeal.schema import roles
+from corporeal.signal.track import Array, Track
 
 # Frames that the comparison is made on: torques are slow, and the rest only costs time.
 MOST_FRAMES = 500

@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import maximum_filter1d, minimum_filter1d, uniform_filter1d
 
-from corporeal.quality.evidence.columns import bridged
-from corporeal.quality.finding import NotAssessed, spans
+from corporeal.errors import NotAssessed
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Array, Track
 from corporeal.schema import roles
+from corporeal.signal.grid import bridge_gaps
+from corporeal.signal.runs import runs
+from corporeal.signal.track import Array, Track
 
 # What a column may wander within the window and still count as standing, by unit.
 STANDING = {"rad": 0.01, "m": 0.002}
@@ -47,7 +48,7 @@ class Stillness:
     def rests(self) -> tuple[Rest, ...]:
         """The stretches without motion, in order."""
         found = []
-        for first, stop in spans(self.still):
+        for first, stop in runs(self.still):
             length = float(self.time_s[min(stop, len(self.time_s) - 1)] - self.time_s[first])
             found.append(Rest(first, stop, length))
         return tuple(found)
@@ -97,12 +98,12 @@ def _others(subject: Subject) -> list[Track]:
 
 
 def _varies(track: Track) -> bool:
-    return bool((np.ptp(bridged(track.values), axis=0) > 0).any())
+    return bool((np.ptp(bridge_gaps(track.values), axis=0) > 0).any())
 
 
 def _standing(track: Track) -> NDArray[np.bool_]:
     """Samples in the middle of a window in which no column leaves a narrow band."""
-    values = bridged(track.values)
+    values = bridge_gaps(track.values)
     width = max(3, round(WINDOW_S / track.period_s))
     if len(values) < width:
         return np.zeros(len(values), bool)

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from corporeal.quality.score import Measure, Score
-from corporeal.quality.scoring.dtw import distances
 from corporeal.quality.scoring.profile import POINTS, Profile
-from corporeal.quality.track import Array
+from corporeal.signal.track import Array
+from corporeal.signal.warping import distances
 
 LEAST, NEAREST, PEERS = 6, 5, 60
 BAND = 0.25

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corporeal.quality.finding import NotAssessed
+from corporeal.errors import NotAssessed
 from corporeal.quality.score import Measure, Score
 from corporeal.quality.scoring.motion import motion_of
 from corporeal.quality.subject import Subject

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.quality.finding import NotAssessed, spans
+from corporeal.errors import NotAssessed
 from corporeal.quality.score import Measure, Score
 from corporeal.quality.scoring.motion import RATE_HZ, Flags, on_grid
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Array, Track
 from corporeal.schema import roles
+from corporeal.signal.runs import runs
+from corporeal.signal.track import Array, Track
 
 HOLD_S, RELEASE_S = 0.5, 0.4
 FAILED = ("missed_grasp", "slip", "drop")
@@ -57,7 +58,7 @@ def _attempts(subject: Subject) -> Iterator[tuple[float, bool]]:
         if span < 1e-3:
             continue
         closed = opening < opening.max() - 0.5 * span
-        for first, stop in spans(closed, join=round(0.2 * RATE_HZ)):
+        for first, stop in runs(closed, gap=round(0.2 * RATE_HZ) - 1):
             if stop - first >= HOLD_S * RATE_HZ:
                 yield float(grid[first]), _kept(holding[first:stop])
 
@@ -80,7 +81,7 @@ def _holding(subject: Subject, side: str, grid: NDArray[np.int64], opening: Arra
 
 def _kept(holding: Flags) -> bool:
     """Held for long enough, and up to the last moment before the gripper opens."""
-    longest = max((stop - first for first, stop in spans(holding, join=5)), default=0)
+    longest = max((stop - first for first, stop in runs(holding, gap=4)), default=0)
     # The fingers let go a moment before they have passed the middle of their way.
     margin = round(RELEASE_S * RATE_HZ)
     before_end = holding[-2 * margin : -margin]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corporeal.quality.finding import NotAssessed, spans
+from corporeal.errors import NotAssessed
 from corporeal.quality.score import Measure, Score
 from corporeal.quality.scoring.motion import (
     RATE_HZ,
@@ -17,6 +17,7 @@ from corporeal.quality.scoring.motion import (
 )
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
+from corporeal.signal.runs import runs
 
 # A gripper that moves faster than this share of its range per second is at work.
 BUSY_SHARE = 0.2
@@ -33,7 +34,7 @@ def measure(subject: Subject) -> Measure:
     """
     motion = motion_of(subject)
     idle = lasting(motion.resting & ~_gripping(subject, motion), STOP_S)
-    pauses = spans(idle)
+    pauses = runs(idle)
     value = float(idle.mean())
     seconds = value * motion.duration_s
     sentence = f"{len(pauses)} pauses take {seconds:.1f} of {motion.duration_s:.1f} s."

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from corporeal.quality.finding import NotAssessed
+from corporeal.errors import NotAssessed
 from corporeal.quality.score import Measure, Score
 from corporeal.quality.scoring.motion import RATE_HZ, Trail, motion_of
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Array
+from corporeal.signal.track import Array
 
 
 def measure(subject: Subject) -> Measure:

@@ -8,13 +8,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
-from scipy.signal import butter, sosfiltfilt
 
 from corporeal.embodiment.limbs import is_hand
-from corporeal.errors import CorporealError
-from corporeal.quality.finding import NotAssessed, spans
+from corporeal.errors import CorporealError, NotAssessed
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Array, Track
+from corporeal.signal.filters import low_pass
+from corporeal.signal.grid import finite_and_rising, interpolate, resample
+from corporeal.signal.runs import keep_lasting, runs
+from corporeal.signal.track import Array, Track
 
 Flags = NDArray[np.bool_]
 Span = tuple[int, int]
@@ -89,7 +90,7 @@ class Trail:
     @cached_property
     def bouts(self) -> tuple[Span, ...]:
         """Half-open ranges from one stop to the next, of MOVE_S or longer."""
-        return spans(lasting(~self.resting, MOVE_S))
+        return runs(lasting(~self.resting, MOVE_S))
 
     def cut(self, span: Span) -> Trail:
         """The trail inside a range."""
@@ -147,22 +148,15 @@ def motion_of(subject: Subject) -> Motion:
 
 def on_grid(track: Track, time_ns: NDArray[np.int64]) -> Array:
     """A stream's values (T, D) on other stamps, low-passed where it is faster than the grid."""
-    seconds, values = _sound(track)
+    seconds, values = finite_and_rising(track.seconds, track.values)
     if len(seconds) < MIN_SAMPLES:
         raise NotAssessed(f"{track.label} has {len(seconds)} samples that are numbers")
-    period = float(np.median(np.diff(seconds)))
-    width = max(1, round(0.5 / RATE_HZ / period) * 2 + 1)
-    if width > 1:
-        kernel = np.ones(width) / width
-        ends = np.pad(values, ((width // 2, width // 2), (0, 0)), mode="edge")
-        values = np.stack([np.convolve(column, kernel, "valid") for column in ends.T], axis=1)
-    when = time_ns / 1e9
-    return np.stack([np.interp(when, seconds, column) for column in values.T], axis=1)
+    return resample(time_ns / 1e9, seconds, values, rate_hz=RATE_HZ)
 
 
 def _motion(subject: Subject) -> Motion:
     state = subject.state
-    seconds, values = _sound(state)
+    seconds, values = finite_and_rising(state.seconds, state.values)
     if len(seconds) < MIN_SAMPLES:
         raise NotAssessed(f"{state.label} has {len(seconds)} samples that are numbers")
     grid = np.arange(seconds[0], seconds[-1], 1 / RATE_HZ)
@@ -182,16 +176,6 @@ def _motion(subject: Subject) -> Motion:
     end_ns = begin_ns + round((stop - first) / RATE_HZ * 1e9)
     names = tuple(state.names[column] for column in chosen)
     return Motion(tuple(used), joints[first:stop], names, begin_ns, end_ns)
-
-
-def _sound(track: Track) -> tuple[Array, Array]:
-    """Times and rows that are finite and in order."""
-    good = np.isfinite(track.values).all(axis=1)
-    seconds, values = track.seconds[good], track.values[good]
-    forward = np.ones(len(seconds), bool)
-    if len(seconds):
-        forward[1:] = seconds[1:] > np.maximum.accumulate(seconds)[:-1]
-    return seconds[forward], values[forward]
 
 
 def arm_columns(track: Track) -> NDArray[np.int64]:
@@ -227,31 +211,25 @@ def _hands(subject: Subject, grid: Array) -> list[Trail]:
     found = []
     for name in places:
         track = Track(name, subject.state.spec, posture.time_ns, poses.position(name))
-        seconds, values = _sound(track)
+        seconds, values = finite_and_rising(track.seconds, track.values)
         if len(seconds) >= MIN_SAMPLES:
             found.append(_trail(name, "m", _smooth(seconds, values, grid)))
     return found
 
 
 def _trail(name: str, unit: str, position: Array) -> Trail:
-    return Trail(name, unit, position, _low_pass(position, RATE_HZ, INTENT_HZ))
+    return Trail(name, unit, position, low_pass(position, RATE_HZ, INTENT_HZ))
 
 
 def _smooth(seconds: Array, values: Array, grid: Array) -> Array:
     """Low-passed at CUTOFF_HZ without delay, on the grid."""
     rate = 1.0 / float(np.median(np.diff(seconds)))
     even = np.arange(seconds[0], seconds[-1] + 0.5 / rate, 1 / rate)
-    regular = np.stack([np.interp(even, seconds, column) for column in values.T], axis=1)
+    regular = interpolate(even, seconds, values)
     if rate > 2.2 * CUTOFF_HZ:
-        regular = _low_pass(regular, rate, CUTOFF_HZ)
+        regular = low_pass(regular, rate, CUTOFF_HZ)
     fine = CubicSpline(even, regular)(grid)
-    return fine if rate > 2.2 * CUTOFF_HZ else _low_pass(fine, RATE_HZ, CUTOFF_HZ)
-
-
-def _low_pass(values: Array, rate: float, cutoff_hz: float) -> Array:
-    sections = butter(2, cutoff_hz, fs=rate, output="sos")
-    room = min(len(values) - 1, int(rate))
-    return np.asarray(sosfiltfilt(sections, values, axis=0, padlen=room), np.float64)
+    return fine if rate > 2.2 * CUTOFF_HZ else low_pass(fine, RATE_HZ, CUTOFF_HZ)
 
 
 def _active(trails: list[Trail]) -> Span:
@@ -268,11 +246,7 @@ def _active(trails: list[Trail]) -> Span:
 
 def lasting(flags: Flags, seconds: float) -> Flags:
     """Only the runs that last."""
-    least = round(seconds * RATE_HZ)
-    kept = np.zeros(len(flags), bool)
-    for first, stop in spans(flags):
-        kept[first:stop] = stop - first >= least
-    return kept
+    return keep_lasting(flags, round(seconds * RATE_HZ))
 
 
 def _slope(values: Array) -> Array:

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.quality.finding import NotAssessed
+from corporeal.errors import NotAssessed
 from corporeal.quality.scoring.motion import Motion, arm_columns, motion_of, on_grid
 from corporeal.quality.subject import Subject
-from corporeal.quality.track import Array, Track
 from corporeal.schema import roles
+from corporeal.signal.track import Array, Track
 
 # Points that an episode is reduced to, evenly from its first motion to its last.
 POINTS = 100

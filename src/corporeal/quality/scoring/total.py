@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from corporeal.errors import CorporealError
-from corporeal.quality.finding import NotAssessed
+from corporeal.errors import CorporealError, NotAssessed
 from corporeal.quality.score import Measure, scores, to_unit
 from corporeal.quality.scoring.profile import Profile, profile_of
 from corporeal.quality.scoring.weights import (

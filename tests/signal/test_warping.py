@@ -1,3 +1,5 @@
+"""Time warping gives the distance of its definition, and a path of that length."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -7,8 +9,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from corporeal.errors import CorporealError
-from corporeal.quality.scoring import dtw
-from corporeal.quality.scoring.dtw import distance, distances, pairwise
+from corporeal.signal import warping
+from corporeal.signal.warping import distance, distances, pairwise, warping_path
 
 Array = NDArray[np.float64]
 
@@ -46,7 +48,7 @@ def test_the_distance_is_that_of_the_definition(
 
 def test_series_longer_than_a_block_are_as_exact() -> None:
     dice = np.random.default_rng(1)
-    lengths = (2 * dtw.MOST_ROWS // 4 + 3, 150)
+    lengths = (2 * warping.MOST_ROWS // 4 + 3, 150)
     a, b = (dice.normal(size=(length, 3)).cumsum(axis=0) for length in lengths)
     many = [(a, b)] * 40  # so many lanes that blocks are at their smallest
     expected = plain(a, b)
@@ -66,7 +68,7 @@ def test_portions_bounded_in_memory_give_the_same(monkeypatch: pytest.MonkeyPatc
     dice = np.random.default_rng(3)
     pairs = [(dice.normal(size=(20, 2)), dice.normal(size=(30, 2))) for _ in range(7)]
     whole = distances(pairs)
-    monkeypatch.setattr(dtw, "CELLS", 1)
+    monkeypatch.setattr(warping, "CELLS", 1)
     assert distances(pairs) == pytest.approx(whole, rel=1e-6)
 
 
@@ -91,3 +93,18 @@ def test_series_that_do_not_fit_are_refused() -> None:
         distance(np.zeros((3, 2)), np.zeros((3, 4)))
     with pytest.raises(CorporealError, match="empty"):
         distance(np.zeros((0, 2)), np.zeros((3, 2)))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 40), st.integers(1, 40), st.integers(0, 1000))
+def test_the_path_is_as_short_as_the_distance_says(rows: int, columns: int, seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    a, b = draw.normal(size=(rows, 3)), draw.normal(size=(columns, 3))
+    path = warping_path(a, b, band=1.0)
+    assert path[0].tolist() == [0, 0]
+    assert path[-1].tolist() == [rows - 1, columns - 1]
+    steps = np.diff(path, axis=0)
+    assert ((steps >= 0) & (steps <= 1)).all()
+    assert (steps.sum(axis=1) >= 1).all()
+    walked = np.linalg.norm(a[path[:, 0]] - b[path[:, 1]], axis=1).sum()
+    assert walked == pytest.approx(distance(a, b), rel=1e-3, abs=1e-3)

@@ -1,10 +1,11 @@
-"""Dynamic time warping of many pairs at once: lanes across pairs, anti-diagonals inside each.
+"""Dynamic time warping: distances of many pairs at once, and the path of one pair.
 
 The distance of two series is the least sum of Euclidean distances over all ways to walk through
 both in step, never back (Sakoe and Chiba, 1978): D[i, j] = |a_i - b_j| + min(D[i-1, j], D[i, j-1],
 D[i-1, j-1]). The cells of one anti-diagonal do not depend on each other, so numpy runs along them,
 and along the pairs. Distances come from one matrix product per block of rows; the block is read
 askew, so that a diagonal lies in one piece. Memory is bounded by `CELLS`, whatever is asked for.
+For a path the table of one pair is kept, and walked back.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ Lanes = NDArray[np.float32]
 ROWS, MOST_ROWS, LANES = 128, 512, 4096
 # Cells of all lanes that are held at once: 32 MB.
 CELLS = 1 << 23
+MOST_FRAMES = 1500
+"""Frames that a path is asked for at most; the table of two has 9 MB."""
+PATH_BAND = 0.3
 
 
 def distance(a: ArrayLike, b: ArrayLike, *, band: float | None = None) -> float:
@@ -174,3 +178,54 @@ def _walk(sums: Lanes, above: Lanes) -> Lanes:
     below = np.full_like(above, np.inf)
     below[1:] = sums[rows + 1 :, :, rows]
     return below
+
+
+def warping_path(a: Array, b: Array, *, band: float = PATH_BAND) -> NDArray[np.int64]:
+    """Pairs (K, 2) of frames of `a` (T, D) and `b` (U, D) that belong together, both ends in it.
+
+    The walk stays where |i / (T - 1) - j / (U - 1)| <= band.
+    """
+    sums = _table_sums(_table(a, b, band))
+    row, column = len(a) - 1, len(b) - 1
+    path = [(row, column)]
+    while row or column:
+        if row and column:
+            before = (sums[row - 1, column - 1], sums[row - 1, column], sums[row, column - 1])
+            step = int(np.argmin(before))
+        else:
+            step = 1 if row else 2
+        row, column = row - (step != 2), column - (step != 1)
+        path.append((row, column))
+    return np.array(path[::-1], np.int64)
+
+
+def _table(a: Array, b: Array, band: float) -> NDArray[np.float32]:
+    squared = np.square(a).sum(1)[:, None] + np.square(b).sum(1) - 2.0 * (a @ b.T)
+    apart: NDArray[np.float32] = np.sqrt(np.maximum(squared, 0.0)).astype(np.float32)
+    along_a = np.arange(len(a))[:, None] / max(1, len(a) - 1)
+    along_b = np.arange(len(b)) / max(1, len(b) - 1)
+    # One cell of room: with few frames the diagonal itself would be closed off.
+    room = max(band, 1.5 / max(1, min(len(a), len(b)) - 1))
+    apart[np.abs(along_a - along_b) > room] = np.inf
+    return apart
+
+
+def _table_sums(apart: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The least sums up to each cell, one anti-diagonal after the other, in place of `apart`."""
+    rows, columns = apart.shape
+    wide = columns + 1
+    table = np.full((rows + 1, wide), np.inf, np.float32)
+    table[0, 0] = 0.0
+    table[1:, 1:] = apart
+    flat = table.ravel()
+    # Cell (i, k - i) lies at i * (wide - 1) + k: a diagonal is a slice.
+    stride = wide - 1
+    for diagonal in range(2, rows + columns + 1):
+        first, last = max(1, diagonal - columns), min(rows, diagonal - 1)
+        begin, end = first * stride + diagonal, last * stride + diagonal + 1
+        here = flat[begin:end:stride]
+        left = flat[begin - 1 : end - 1 : stride]
+        above = flat[begin - wide : end - wide : stride]
+        corner = flat[begin - wide - 1 : end - wide - 1 : stride]
+        here += np.minimum(np.minimum(left, above), corner)
+    return table[1:, 1:]

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import gaussian_filter1d
 
 from corporeal.episode.recording import Signal
-from corporeal.quality.finding import NotAssessed
+from corporeal.errors import NotAssessed
 from corporeal.schema import Stream
 from corporeal.units import SECOND_NS
 
@@ -28,6 +30,8 @@ class Track:
     spec: Stream
     time_ns: NDArray[np.int64]
     values: Array
+    columns: tuple[str, ...] = ()
+    """Names of the columns where they are not those of the stream."""
 
     def __len__(self) -> int:
         return len(self.time_ns)
@@ -40,7 +44,7 @@ class Track:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """A name for every column."""
-        named = self.spec.components
+        named = self.columns or self.spec.components
         width = self.values.shape[1]
         if isinstance(named, tuple) and len(named) == width:
             return named
@@ -87,6 +91,22 @@ class Track:
         with np.errstate(invalid="ignore"):  # Between two infinities there is no number.
             between: Array = values[left] + share[:, None] * (values[right] - values[left])
         return between
+
+    def select(self, columns: Sequence[int]) -> Track:
+        """These columns of it, under their names."""
+        names = tuple(self.names[column] for column in columns)
+        return replace(self, values=self.values[:, list(columns)], columns=names)
+
+    def smooth(self, seconds: float) -> Track:
+        """The same with a Gaussian of this width over it, which moves no edge."""
+        width = seconds / max(self.period_s, 1e-6)
+        return replace(self, values=gaussian_filter1d(self.values, width, axis=0))
+
+    def speed(self, seconds: float) -> Array:
+        """How fast all columns change together (T,), smoothed before it is taken."""
+        smooth = self.smooth(seconds).values
+        speed: Array = np.linalg.norm(np.gradient(smooth, self.seconds, axis=0), axis=1)
+        return speed
 
 
 def track_of(label: str, signal: Signal) -> Track:
