@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.episodes.writing import Entry
 from corporeal.episode import Episode
-from corporeal.episode.facts import EpisodeFacts
-from corporeal.episode.recording import recording_of
+from corporeal.episode.facts import EpisodeFacts, read_facts
+from corporeal.episode.label_track import labels_in
 from corporeal.quality.finding import MAX_EVIDENCE, Finding
 from corporeal.quality.inspection import EpisodeReport
 from corporeal.quality.policy import Policy
@@ -55,7 +55,9 @@ def entry_of(episode: Episode, *, digest: str, size: int, batch: str | None = No
     name = _checked_id(episode)
     metadata = episode.metadata
     documents = dict(_documents(episode))
-    stated = recording_of(episode).facts
+    # Not by way of a recording: a schema that cannot be read any more keeps no episode out.
+    labels = labels_in(metadata, where=str(episode.path))
+    stated = read_facts(metadata, episode.values(), labels)
     facts = _facts(episode, stated, documents) | {
         "hash": digest,
         "bytes": size,
