@@ -31,7 +31,7 @@ from bench.detection.peers import PEERS
 from bench.partners import PartnerError, partner_python, partner_versions
 from bench.simulated import recording as simulated
 from corporeal.embodiment import open_robot
-from corporeal.episode.recording import ArraySignal, Footage, Recording, Signal
+from corporeal.episode.recording import ArraySignal, Recording, Signal, VideoFile
 from corporeal.quality.assessment import assess
 from corporeal.quality.check import checks
 from corporeal.quality.inspection import Request, inspect_recording
@@ -79,7 +79,7 @@ def filmed(size: tuple[int, int] = (480, 640)) -> Recording:
     path = "observations/joint_position"
     joints = ArraySignal(work.schema.stream(path), work.times(path), work.signal(path))
     stamps = work.times(stream.path)[: len(frames)]
-    footage = Footage(stream, stamps, lambda: file.name, count=len(frames))
+    footage = VideoFile(stream, stamps, lambda: file.name, count=len(frames))
     return Recording(
         "pictures", Path("pictures"), 0, {path: joints, stream.path: footage}, work.embodiment
     )

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.detection.fault import NotApplicable
-from corporeal.episode.recording import ArraySignal, Footage, Recording, Signal
+from corporeal.episode.recording import ArraySignal, Recording, Signal, VideoFile
 from corporeal.units import SECOND_NS
 
 Array = NDArray[np.float64]
@@ -52,7 +52,7 @@ def put(
     """
     old = recording.signals[label]
     stamps = np.array(old.time_ns if time_ns is None else time_ns, np.int64)
-    if isinstance(old, Footage):
+    if isinstance(old, VideoFile):
         new: Signal = replace(old, time_ns=stamps)
     else:
         new = ArraySignal(old.spec, stamps, _as_stored(old, values))
@@ -81,7 +81,7 @@ def keep(recording: Recording, label: str, mask: NDArray[np.bool_]) -> Recording
     """Only the samples where `mask` is true; a camera loses the pictures too."""
     signal = recording.signals[label]
     stamps = np.asarray(signal.time_ns)[mask]
-    if isinstance(signal, Footage):
+    if isinstance(signal, VideoFile):
         new = film(signal, pictures_of(signal)[mask], time_ns=stamps)
         return replace(recording, signals={**recording.signals, label: new})
     samples = signal[:]
@@ -154,12 +154,12 @@ def names_of(recording: Recording, label: str) -> tuple[str, ...]:
     return names
 
 
-def pictures_of(footage: Footage) -> Pictures:
+def pictures_of(footage: VideoFile) -> Pictures:
     """Every picture (T, height, width, 3)."""
     return np.stack([frame.to_ndarray(format="rgb24") for frame in footage.frames()])
 
 
-def film(footage: Footage, pictures: Pictures, *, time_ns: Times | None = None) -> Footage:
+def film(footage: VideoFile, pictures: Pictures, *, time_ns: Times | None = None) -> VideoFile:
     """The camera with other pictures: encoded again, a little better than cameras do."""
     stamps = footage.time_ns if time_ns is None else time_ns
     data = encode(pictures, rate_hz=rate_of(footage.time_ns))
@@ -190,10 +190,12 @@ def encode(pictures: Pictures, *, rate_hz: float, codec: str = "libx264") -> byt
     return target.getvalue()
 
 
-def cameras_of(recording: Recording) -> dict[str, Footage]:
+def cameras_of(recording: Recording) -> dict[str, VideoFile]:
     """Every camera by label."""
     found = {
-        label: signal for label, signal in recording.signals.items() if isinstance(signal, Footage)
+        label: signal
+        for label, signal in recording.signals.items()
+        if isinstance(signal, VideoFile)
     }
     if not found:
         raise NotApplicable("no camera")

@@ -31,7 +31,7 @@ from bench.detection.lerobot_writer import Head, Version
 from bench.detection.sources import Plan, open_set
 from bench.detection.tables import ACTION, STATE, write_set
 from bench.partners import partner_python, partner_versions
-from corporeal.episode.recording import Footage
+from corporeal.episode.recording import VideoFile
 from corporeal.quality.finding import Finding
 
 EPISODES = 10
@@ -339,7 +339,7 @@ def _without_pictures(episodes: EpisodeSet) -> EpisodeSet:
             signals={
                 label: signal
                 for label, signal in each.signals.items()
-                if not isinstance(signal, Footage)
+                if not isinstance(signal, VideoFile)
             },
         )
         for each in episodes.recordings

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bench.detection.editing import Array, encode, pictures_of, rate_of
 from bench.detection.lerobot_writer import Head, Movie, TableEpisode, Version, write
-from corporeal.episode.recording import Footage, Recording
+from corporeal.episode.recording import Recording, VideoFile
 from corporeal.signal.track import track_of
 from corporeal.units import SECOND_NS
 
@@ -48,7 +48,7 @@ def table_of(recording: Recording, *, fps: float = FPS, cameras: bool = True) ->
     movies = {}
     for camera, key in CAMERAS.items():
         for label, signal in recording.signals.items():
-            if cameras and isinstance(signal, Footage) and label.endswith(camera):
+            if cameras and isinstance(signal, VideoFile) and label.endswith(camera):
                 movies[key] = _movie(signal, grid, fps)
     return TableEpisode(
         columns={key: values.astype(np.float32) for key, values in columns.items()},
@@ -71,7 +71,7 @@ def _newest(recording: Recording, label: str, grid: NDArray[np.int64]) -> Array:
     return np.asarray(track.values[np.clip(place, 0, len(track) - 1)])
 
 
-def _movie(footage: Footage, grid: NDArray[np.int64], fps: float) -> Movie:
+def _movie(footage: VideoFile, grid: NDArray[np.int64], fps: float) -> Movie:
     pictures = pictures_of(footage)
     place = np.clip(np.searchsorted(footage.time_ns, grid, side="right") - 1, 0, len(pictures) - 1)
     return movie_of(pictures[place], fps)
@@ -94,7 +94,7 @@ def as_table(recording: Recording) -> TableEpisode:
     movies = {
         label: stored(signal)
         for label, signal in recording.signals.items()
-        if isinstance(signal, Footage)
+        if isinstance(signal, VideoFile)
     }
     return TableEpisode(
         columns={label: track.values.astype(np.float32) for label, track in arrays.items()},
@@ -113,7 +113,7 @@ def task_of(recording: Recording) -> str:
     return ""
 
 
-def stored(footage: Footage) -> Movie:
+def stored(footage: VideoFile) -> Movie:
     """A camera's movie: the file itself where the footage is all of it, otherwise encoded anew."""
     opened = footage.open()
     data = Path(opened).read_bytes() if isinstance(opened, str | Path) else opened.read()

@@ -10,7 +10,7 @@ from bench.episode.ours import NAME, record
 from bench.episode.training_sample import CHUNK, TrainingSample, measure
 from bench.episode.workload_files import TRAINING_CAMERAS, WorkloadFiles
 from corporeal.exchange.layout import ACTION, STATE
-from corporeal.exchange.training.torch_dataset import EpisodeDataset
+from corporeal.exchange.training import EpisodeDataset
 
 COPIES = 12
 

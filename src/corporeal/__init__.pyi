@@ -6,7 +6,7 @@ from .embodiment import open_robot as open_robot
 from .episode import Episode as Episode
 from .episode import EpisodeWriter as EpisodeWriter
 from .errors import CorporealError as CorporealError
-from .exchange.training.torch_dataset import EpisodeDataset as EpisodeDataset
+from .exchange.training import EpisodeDataset as EpisodeDataset
 from .interface import check as check
 from .interface import export as export
 from .interface import open as open

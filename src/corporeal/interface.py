@@ -16,11 +16,10 @@ from corporeal.embodiment import Embodiment, open_robot
 from corporeal.episode import Episode
 from corporeal.episode.recording import Dataset
 from corporeal.errors import CorporealError
-from corporeal.exchange.conversion import ExportResult
-from corporeal.exchange.conversion import export as export_dataset
+from corporeal.exchange import ExportOptions, ExportResult
+from corporeal.exchange import export as export_dataset
+from corporeal.exchange import open_dataset as open_paths
 from corporeal.exchange.format import formats
-from corporeal.exchange.opening import open_dataset as open_paths
-from corporeal.exchange.options import ExportOptions
 from corporeal.protocol import open_protocol
 from corporeal.quality.inspection import Report, Request, inspect
 from corporeal.quality.policy import open_policy

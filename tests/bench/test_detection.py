@@ -18,7 +18,7 @@ from bench.detection.lerobot_writer import Head, Movie, TableEpisode, write
 from bench.detection.peers import Message, words_of
 
 from corporeal.embodiment import open_robot
-from corporeal.episode.recording import ArraySignal, Footage, Recording, Signal
+from corporeal.episode.recording import ArraySignal, Recording, Signal, VideoFile
 from corporeal.exchange.opening import open_dataset
 from corporeal.quality.check import checks
 from corporeal.quality.finding import Finding
@@ -69,14 +69,14 @@ def _smooth(stream: Stream) -> ArraySignal:
     return ArraySignal(stream, time_ns, values.reshape(count, *sizes).astype(stream.dtype))
 
 
-def _camera(name: str, number: int) -> Footage:
+def _camera(name: str, number: int) -> VideoFile:
     rng = np.random.default_rng(number)
     scene = rng.integers(30, 220, (48, 96, 3), np.uint8)
     pictures = np.stack([np.roll(scene, shift, axis=1)[:, :64] for shift in range(90)])
     stream = Stream(name=name, group="observations", kind="video", shape=(48, 64, 3), rate_hz=30)
     data = encode(pictures, rate_hz=30)
     time_ns = np.rint(np.arange(90) * 1e9 / 30).astype(np.int64)
-    return Footage(stream, time_ns, lambda: _opened(data), count=90)
+    return VideoFile(stream, time_ns, lambda: _opened(data), count=90)
 
 
 def _opened(data: bytes) -> Any:
@@ -119,7 +119,7 @@ def _changed(before: Recording, after: Recording) -> set[str]:
         one, two = before.signals[label], after.signals[label]
         if one is two:
             continue
-        if not np.array_equal(one.time_ns, two.time_ns) or isinstance(one, Footage):
+        if not np.array_equal(one.time_ns, two.time_ns) or isinstance(one, VideoFile):
             found.add(label)
         elif isinstance(one[:], np.ndarray):
             if not np.array_equal(one[:], two[:], equal_nan=True):

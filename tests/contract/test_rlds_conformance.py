@@ -138,7 +138,7 @@ def test_simulated_episodes_in_several_files_are_read(
 ) -> None:
     monkeypatch.setattr(rlds_writer, "SHARD_BYTES", 500_000)
     source = write_episodes(tmp_path / "source", 3, seconds=0.6)
-    options = ExportOptions(view=view)  # type: ignore[arg-type]
+    options = ExportOptions(view=view)
     assert FORMAT.writer is not None
     out = write_with(FORMAT.writer, source, tmp_path / "work", options)
     assert len(list(out.glob("*.tfrecord*"))) > 1

@@ -14,7 +14,7 @@ import pytest
 from corporeal.episode import Episode, EpisodeWriter
 from corporeal.episode.file import VideoReader
 from corporeal.episode.overview import verify
-from corporeal.episode.recording import Footage
+from corporeal.episode.recording import VideoFile
 from corporeal.episode.video import is_key_frame
 from corporeal.errors import EpisodeError
 from corporeal.exchange.movie.foreign_movie import MAX_GROUP, copied_packets, survey
@@ -61,14 +61,14 @@ def make_movie(tmp_path: Path) -> Make:
     return make
 
 
-def _footage(path: Path, *, size: tuple[int, int] = (48, 64), **stretch: Any) -> Footage:
+def _footage(path: Path, *, size: tuple[int, int] = (48, 64), **stretch: Any) -> VideoFile:
     spec = Stream(name="head", group="observations", kind="video", shape=(*size, 3), rate_hz=30)
     count = stretch.get("count") or COUNT
     stamps = np.arange(count, dtype=np.int64) * 33_000_000
-    return Footage(spec, stamps, lambda: str(path), **stretch)
+    return VideoFile(spec, stamps, lambda: str(path), **stretch)
 
 
-def _written(footage: Footage, path: Path) -> Path:
+def _written(footage: VideoFile, path: Path) -> Path:
     schema = Schema(document="schema", name="one", version="1.0.0", streams=(footage.spec,))
     with EpisodeWriter(path, schema=schema, epoch_ns=0) as writer:
         for stamp, packet in zip(footage.time_ns.tolist(), copied_packets(footage), strict=True):

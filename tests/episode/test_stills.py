@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from corporeal.episode.recording import Stills
+from corporeal.episode.recording import ImageSequence
 from corporeal.errors import EpisodeError
 from corporeal.schema import Stream
 
@@ -25,7 +25,7 @@ def test_encoded_and_plain_pictures_are_the_same() -> None:
     stamps = np.arange(3, dtype=np.int64)
     plain = [np.full((6, 8, 3), level, np.uint8) for level in (1, 2, 3)]
     for pictures in (plain, [png(level) for level in (1, 2, 3)]):
-        stills = Stills(SPEC, stamps, pictures)
+        stills = ImageSequence(SPEC, stamps, pictures)
         assert len(stills) == 3
         assert np.array_equal(stills[:], np.stack(plain))
         assert np.array_equal(stills[-1], plain[2])
@@ -35,4 +35,4 @@ def test_encoded_and_plain_pictures_are_the_same() -> None:
 @pytest.mark.parametrize("bad", [b"", b"GIF89a", png(3)[:40]])
 def test_what_is_no_picture_is_refused_in_a_sentence(bad: bytes) -> None:
     with pytest.raises(EpisodeError, match="cannot be decoded"):
-        Stills(SPEC, np.zeros(1, np.int64), [bad])[0]
+        ImageSequence(SPEC, np.zeros(1, np.int64), [bad])[0]

@@ -11,7 +11,7 @@ import av
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.episode.recording import Footage, Stills
+from corporeal.episode.recording import ImageSequence, VideoFile
 from corporeal.episode.video import Encoder, write_mp4
 from corporeal.exchange.foreign_stream import even_stamps, picture_stream
 from corporeal.exchange.layout import CameraSpec
@@ -57,7 +57,7 @@ def foreign_movie(
 
 
 def camera_of(
-    signal: Footage | Stills, numbers: Sequence[int], size: tuple[int, int] | None = None
+    signal: VideoFile | ImageSequence, numbers: Sequence[int], size: tuple[int, int] | None = None
 ) -> TableCamera:
     """A camera whose rows show these pictures."""
     height, width, _ = signal.spec.shape
@@ -72,10 +72,10 @@ def footage(
     first: int = 0,
     size: tuple[int, int] = (HEIGHT, WIDTH),
     rate_hz: float = RATE_HZ,
-) -> Footage:
+) -> VideoFile:
     """Pictures `first` to `first + count` of a movie."""
     spec = picture_stream("images.head", height=size[0], width=size[1], rate_hz=rate_hz)
-    return Footage(spec, even_stamps(count, rate_hz), lambda: str(path), first, count)
+    return VideoFile(spec, even_stamps(count, rate_hz), lambda: str(path), first, count)
 
 
 def decoded(path: Path) -> tuple[list[Fraction], Pictures]:

@@ -15,7 +15,7 @@ from tests.exchange.small_sets import write_episode
 from corporeal.episode import Episode
 from corporeal.episode.defect import Defect
 from corporeal.episode.overview import verify
-from corporeal.episode.recording import ArraySignal, Footage, Recording, Stills
+from corporeal.episode.recording import ArraySignal, ImageSequence, Recording, VideoFile
 from corporeal.errors import EpisodeError
 from corporeal.exchange.episode_file import is_uuid, write_recording
 from corporeal.exchange.foreign_stream import array_signal, even_stamps, picture_stream
@@ -114,7 +114,7 @@ def test_two_signals_in_one_role_get_names_of_their_own(tmp_path: Path) -> None:
 def test_pictures_of_odd_size_get_one_row_and_column_more(tmp_path: Path) -> None:
     spec = picture_stream("image", height=31, width=33, rate_hz=10.0)
     pictures = [_png(31, 33, 40 * number) for number in range(4)]
-    camera = Stills(spec, even_stamps(4, 10.0), pictures)
+    camera = ImageSequence(spec, even_stamps(4, 10.0), pictures)
     kept = write_recording(_foreign(signals={"image": camera}), tmp_path / "e.h5")
     assert kept.cameras == {"observations/image": "encoded"}
     assert verify(tmp_path / "e.h5") == ()
@@ -142,7 +142,7 @@ def test_what_the_reader_complained_of_is_kept(tmp_path: Path) -> None:
 
 def test_a_movie_with_fewer_pictures_than_stamps_is_kept_as_far_as_it_goes(tmp_path: Path) -> None:
     source = open_dataset(write_episode(tmp_path / "own.h5", seconds=0.5)).open(0)
-    camera = next(each for each in source.signals.values() if isinstance(each, Footage))
+    camera = next(each for each in source.signals.values() if isinstance(each, VideoFile))
     count = len(camera)
     longer = replace(camera, time_ns=even_stamps(count + 3, 30.0))
     kept = write_recording(_foreign(signals={"head": longer}), tmp_path / "e.h5")
@@ -155,7 +155,7 @@ def test_a_movie_with_fewer_pictures_than_stamps_is_kept_as_far_as_it_goes(tmp_p
 
 def test_a_movie_without_a_picture_of_the_episode_is_told_and_left_out(tmp_path: Path) -> None:
     source = open_dataset(write_episode(tmp_path / "own.h5", seconds=0.5)).open(0)
-    camera = next(each for each in source.signals.values() if isinstance(each, Footage))
+    camera = next(each for each in source.signals.values() if isinstance(each, VideoFile))
     beyond = replace(camera, first=10_000, count=5, time_ns=even_stamps(5, 30.0))
     recording = _foreign()
     recording = replace(recording, signals={**recording.signals, "head": beyond})

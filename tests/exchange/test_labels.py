@@ -20,11 +20,11 @@ from corporeal.episode.recording import Dataset, Recording
 from corporeal.errors import EpisodeError
 from corporeal.exchange.comparison import Evidence
 from corporeal.exchange.conversion import ExportResult, export
+from corporeal.exchange.editing.recipe import Recipe, apply
 from corporeal.exchange.layout import layout_of
 from corporeal.exchange.opening import join_datasets, open_dataset
 from corporeal.exchange.options import ExportOptions
 from corporeal.exchange.proof import prove
-from corporeal.exchange.recipe import Recipe, apply
 from corporeal.exchange.table import table_of
 from corporeal.exchange.training.torch_dataset import EpisodeDataset
 

@@ -10,8 +10,8 @@ import pytest
 from corporeal.embodiment import Embodiment, open_robot
 from corporeal.episode.recording import ArraySignal, Dataset, Recording, Signal
 from corporeal.errors import EpisodeError
+from corporeal.exchange.editing.mapping import candidates, mapping_of, require_robot
 from corporeal.exchange.foreign_stream import array_signal, even_stamps, picture_stream
-from corporeal.exchange.mapping import candidates, mapping_of, require_robot
 from corporeal.exchange.opening import open_dataset
 from corporeal.schema import Stream
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from corporeal.embodiment import open_robot
 from corporeal.episode.recording import ArraySignal, Recording
 from corporeal.errors import EpisodeError
-from corporeal.exchange.mode import MODES, Segment, evidence, modes, segments
+from corporeal.exchange.mode import MODES, ModeSegment, evidence, modes, segments
 from corporeal.schema import Stream
 
 SECONDS = 12.0
@@ -166,10 +166,10 @@ def test_values_that_are_lost_do_no_harm() -> None:
 def test_segments_cover_all_rows_in_order() -> None:
     labels = np.array([0, 0, 1, 3, 3, 0])
     assert segments(labels) == [
-        Segment("stand", 0, 2),
-        Segment("locomotion", 2, 3),
-        Segment("loco_manipulation", 3, 5),
-        Segment("stand", 5, 6),
+        ModeSegment("stand", 0, 2),
+        ModeSegment("locomotion", 2, 3),
+        ModeSegment("loco_manipulation", 3, 5),
+        ModeSegment("stand", 5, 6),
     ]
     assert segments(labels[:0]) == []
     assert len(modes(recording(joints()), GRID[:0])) == 0

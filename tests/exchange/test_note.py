@@ -12,9 +12,9 @@ import pytest
 from tests.exchange.small_sets import table_writer, tables_of, write_episode, write_tables
 
 from corporeal.errors import EpisodeError
+from corporeal.exchange.description import describe_dataset, read_description
 from corporeal.exchange.format import WrittenEpisode
 from corporeal.exchange.layout import CameraSpec
-from corporeal.exchange.note import note_of, read_note
 from corporeal.exchange.opening import open_dataset
 from corporeal.exchange.options import ExportOptions
 from corporeal.exchange.table import table_of
@@ -52,11 +52,15 @@ def test_normalised_columns_say_that_they_have_no_unit(name: str, episode: Path)
     options = ExportOptions(normalise="limits")
     context, _ = tables_of(episode, options)
     writer = table_writer(name)
-    note = read_note(json.loads(json.dumps(note_of(context, [], writer.label))), "here")
+    note = read_description(
+        json.loads(json.dumps(describe_dataset(context, writer.label).to_json())),
+        "here",
+        part="the note",
+    )
     assert note is not None
-    assert note.columns[str(writer.label("observation.state"))].unit == "1"
+    assert note.streams[str(writer.label("observation.state"))].unit == "1"
     assert (
-        note.columns[str(writer.label("action"))].components
+        note.streams[str(writer.label("action"))].components
         == context.layout.columns["action"].names
     )
 
@@ -66,7 +70,8 @@ def test_a_camera_of_an_odd_size_keeps_its_name(episode: Path) -> None:
     key, camera = next(iter(context.layout.cameras.items()))
     stream = camera.stream.model_copy(update={"shape": (7, 9, 3)})
     layout = replace(context.layout, cameras={key: CameraSpec(key, stream, (7, 9))})
-    note = read_note(note_of(replace(context, layout=layout), [], lambda key: key), "here")
+    described = describe_dataset(replace(context, layout=layout), lambda key: key)
+    note = read_description(described.to_json(), "here", part="the note")
     assert note is not None
     restored = note.camera(key, stream.model_copy(update={"name": "other"}))
     assert (restored.name, restored.shape) == (stream.name, (7, 9, 3))
@@ -75,7 +80,7 @@ def test_a_camera_of_an_odd_size_keeps_its_name(episode: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "field"),
     [
-        ({"version": 2}, "version"),
+        ({"version": 3}, "version"),
         ({"rate_hz": float("nan")}, "rate_hz"),
         ({"columns": {"state": {"name": "X"}}}, "columns"),
         ({"robot": {"document": "embodiment"}}, "robot"),
@@ -85,8 +90,12 @@ def test_a_camera_of_an_odd_size_keeps_its_name(episode: Path) -> None:
 def test_a_note_that_makes_no_sense_is_named(episode: Path, change: Any, field: str) -> None:
     context, _ = tables_of(episode)
     with pytest.raises(EpisodeError, match=f"{field}.*Remove the note"):
-        read_note({**note_of(context, [], lambda key: key), **change}, "here")
+        read_description(
+            {**describe_dataset(context, lambda key: key).to_json(), **change},
+            "here",
+            part="the note",
+        )
 
 
 def test_no_note_is_none() -> None:
-    assert read_note(None, "here") is None
+    assert read_description(None, "here", part="the note") is None

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corporeal.errors import CorporealError
-from corporeal.exchange.random_split import draw, shares_of
+from corporeal.exchange.editing.random_split import draw_split, parse_shares
 
 
 @given(st.integers(2, 300), st.floats(0.05, 0.95), st.integers(0, 99))
 def test_every_episode_is_in_exactly_one_part(count: int, share: float, seed: int) -> None:
-    parts = draw(range(count), {"a": share, "b": 1 - share}, seed=seed)
+    parts = draw_split(range(count), {"a": share, "b": 1 - share}, seed=seed)
     assert sorted(parts["a"] + parts["b"]) == list(range(count))
     assert parts["a"]
     assert parts["b"]
@@ -21,12 +21,12 @@ def test_every_episode_is_in_exactly_one_part(count: int, share: float, seed: in
 
 def test_the_same_seed_draws_the_same() -> None:
     shares = {"train": 0.8, "validation": 0.2}
-    assert draw(range(50), shares, seed=3) == draw(range(50), shares, seed=3)
-    assert draw(range(50), shares, seed=3) != draw(range(50), shares, seed=4)
+    assert draw_split(range(50), shares, seed=3) == draw_split(range(50), shares, seed=3)
+    assert draw_split(range(50), shares, seed=3) != draw_split(range(50), shares, seed=4)
 
 
 def test_shares_are_read() -> None:
-    assert shares_of("train=0.9, validation=0.1") == {"train": 0.9, "validation": 0.1}
+    assert parse_shares("train=0.9, validation=0.1") == {"train": 0.9, "validation": 0.1}
 
 
 @pytest.mark.parametrize(
@@ -34,9 +34,9 @@ def test_shares_are_read() -> None:
 )
 def test_wrong_shares_say_what_was_expected(text: str) -> None:
     with pytest.raises(CorporealError, match="expected"):
-        shares_of(text)
+        parse_shares(text)
 
 
 def test_more_parts_than_episodes_is_an_error() -> None:
     with pytest.raises(CorporealError, match="1 episodes for 2 parts"):
-        draw([0], {"a": 0.5, "b": 0.5}, seed=0)
+        draw_split([0], {"a": 0.5, "b": 0.5}, seed=0)

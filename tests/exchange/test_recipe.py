@@ -9,9 +9,9 @@ import pytest
 
 from corporeal.episode.recording import ArraySignal, Dataset, Recording
 from corporeal.errors import EpisodeError
+from corporeal.exchange.editing.recipe import Recipe, apply, follow_recipe
 from corporeal.exchange.layout import ACTION, STATE, layout_of
 from corporeal.exchange.options import ExportOptions
-from corporeal.exchange.recipe import Recipe, apply, followed
 from corporeal.exchange.table import table_of
 from corporeal.schema import Stream
 
@@ -62,7 +62,7 @@ def test_streams_are_aligned_at_the_time_they_were_captured() -> None:
 
 def test_a_recipe_serves_a_whole_dataset() -> None:
     dataset = Dataset(Path("x"), "bag", (0,), lambda _: _recording())
-    changed = followed(dataset, _recipe(RECIPE)).open(0)
+    changed = follow_recipe(dataset, _recipe(RECIPE)).open(0)
     assert changed.named("joint_position") == "arm_joint_states"
 
 

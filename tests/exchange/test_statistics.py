@@ -17,7 +17,7 @@ from corporeal.exchange import statistics
 from corporeal.exchange.statistics import (
     QUANTILES,
     ColumnMoments,
-    Summary,
+    ColumnSummary,
     summarise,
     summarise_blocks,
     summarise_histogram,
@@ -36,7 +36,7 @@ counts_of = arrays(np.int64, (3, 256), elements=st.integers(0, 3), fill=st.just(
 )
 
 
-def agrees(summary: Summary, values: NDArray[Any], *, rel: float = 1e-12) -> None:
+def agrees(summary: ColumnSummary, values: NDArray[Any], *, rel: float = 1e-12) -> None:
     """Compare with numpy, entry by entry, over the first axis."""
     flat = np.asarray(values, np.float64)
     scale = 1e-12 * max(1.0, float(np.abs(flat).max(initial=0.0)))

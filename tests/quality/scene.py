@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.episode.recording import ArraySignal, Footage, Recording, Signal, Stills
+from corporeal.episode.recording import ArraySignal, ImageSequence, Recording, Signal, VideoFile
 from corporeal.episode.video import Encoder, write_mp4
 from corporeal.quality.subject import Subject
 from corporeal.schema import Stream
@@ -80,7 +80,7 @@ def filmed(
     )
     signals: dict[str, Signal] = {
         STATE: ArraySignal(joints, state_ns, values),
-        CAMERA: Stills(camera(), time_ns, shown),
+        CAMERA: ImageSequence(camera(), time_ns, shown),
     }
     return Recording("scene", Path("scene"), 0, signals)
 
@@ -103,12 +103,12 @@ def blind() -> Subject:
     return Subject(replace(recording, signals={STATE: recording.signals[STATE]}))
 
 
-def movie(target: Path, shown: list[Picture]) -> Footage:
+def movie(target: Path, shown: list[Picture]) -> VideoFile:
     """The pictures as an H.264 movie in a file."""
     encoder = Encoder(HEIGHT, WIDTH, rate_hz=RATE_HZ)
     time_ns = np.round(np.arange(len(shown)) / RATE_HZ * 1e9).astype(np.int64)
     write_mp4(target, [encoder.encode(picture) for picture in shown], time_ns)
-    return Footage(camera(), time_ns, lambda: str(target))
+    return VideoFile(camera(), time_ns, lambda: str(target))
 
 
 def within(first: int, stop: int, spoil: Callable[[Picture], Picture]) -> Callable[

@@ -20,7 +20,7 @@ from bench.detection.editing import (
     span,
 )
 from bench.detection.fault import Fault, NotApplicable, Truth, fault
-from corporeal.episode.recording import Footage, Recording
+from corporeal.episode.recording import Recording, VideoFile
 
 Rng = np.random.Generator
 Injected = tuple[Recording, Truth]
@@ -144,7 +144,7 @@ def cameras_swapped(recording: Recording, rng: Rng, strength: float) -> Injected
     return replace(recording, signals=signals), Truth((one, two))
 
 
-def _as(movie: Footage, place: Footage) -> Footage:
+def _as(movie: VideoFile, place: VideoFile) -> VideoFile:
     return replace(movie, spec=place.spec)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from bench.detection.editing import STATE, Array, label_of, put, rate_of, values_of
 from bench.detection.fault import EpisodeSet, Fault, NotApplicable, Truth, fault
-from corporeal.episode.recording import ArraySignal, Footage, Recording
+from corporeal.episode.recording import ArraySignal, Recording, VideoFile
 from corporeal.units import SECOND_NS
 
 Rng = np.random.Generator
@@ -66,7 +66,7 @@ def _without_pictures_past(recording: Recording) -> Recording:
     end = recording.signals[label_of(recording, *STATE)].time_ns[-1]
     signals = dict(recording.signals)
     for label, signal in signals.items():
-        if isinstance(signal, Footage):
+        if isinstance(signal, VideoFile):
             inside = int(np.searchsorted(signal.time_ns, end, side="right"))
             count = None if signal.count is None else min(signal.count, inside)
             signals[label] = replace(signal, time_ns=signal.time_ns[:inside], count=count or inside)

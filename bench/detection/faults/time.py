@@ -25,7 +25,7 @@ from bench.detection.editing import (
     values_of,
 )
 from bench.detection.fault import Fault, NotApplicable, Spans, Truth, fault
-from corporeal.episode.recording import Footage, Recording
+from corporeal.episode.recording import Recording, VideoFile
 from corporeal.units import SECOND_NS
 
 Rng = np.random.Generator
@@ -372,7 +372,7 @@ def ends_early(recording: Recording, rng: Rng, strength: float) -> tuple[Recordi
     stamps = np.asarray(recording.signals[label].time_ns)
     mask = stamps <= stamps[-1] - strength * SECOND_NS
     kept = int(mask.sum())
-    if isinstance(recording.signals[label], Footage) or kept < 10:
+    if isinstance(recording.signals[label], VideoFile) or kept < 10:
         raise NotApplicable("too short")
     return keep(recording, label, mask), Truth((label,), ((kept - 1, kept),))
 

@@ -11,7 +11,7 @@ from corporeal.cli.exporting import run
 from corporeal.errors import CorporealError
 
 if TYPE_CHECKING:
-    from corporeal.exchange.conversion import ExportResult
+    from corporeal.exchange import ExportResult
     from corporeal.exchange.proof import Proof
 
 
@@ -25,14 +25,14 @@ def edit(
     jobs: int = 1,
 ) -> tuple[ExportResult, Proof | None]:
     """Write these episodes of these datasets into a new one of the first one's format."""
-    from corporeal.exchange.editing import format_of, opener_of, plan_of
+    from corporeal.exchange.editing import format_of, options_of, rows_opener
 
     for path in paths:
         if not path.exists():
             raise CorporealError(f"{path} does not exist; expected a dataset.")
-    options, normalisation = plan_of(paths)
+    options, normalisation = options_of(paths)
     return run(
-        opener_of(paths),
+        rows_opener(paths),
         out,
         format_of(paths[0]),
         replace(options, episodes=None if episodes is None else tuple(episodes), jobs=jobs),
@@ -44,11 +44,11 @@ def edit(
 
 def numbers_in(path: Path) -> tuple[int, ...]:
     """The numbers of a dataset's episodes."""
-    from corporeal.exchange.opening import open_rows
+    from corporeal.exchange.editing import episode_numbers
 
     if not path.exists():
         raise CorporealError(f"{path} does not exist; expected a dataset.")
-    return open_rows(path).episodes
+    return episode_numbers(path)
 
 
 def require(path: Path, wanted: Sequence[int]) -> tuple[int, ...]:

@@ -15,10 +15,9 @@ from corporeal.cli.output import console, print_json, stderr
 
 if TYPE_CHECKING:
     from corporeal.episode.recording import Dataset
-    from corporeal.exchange.conversion import ExportResult
-    from corporeal.exchange.normalisation import Normalisation
-    from corporeal.exchange.options import ExportOptions
+    from corporeal.exchange import ExportOptions, ExportResult
     from corporeal.exchange.proof import Proof
+    from corporeal.exchange.training import Normalisation
 
 
 def run(
@@ -32,7 +31,7 @@ def run(
     normalisation: Normalisation | None = None,
 ) -> tuple[ExportResult, Proof | None]:
     """Export with a bar that says how long it will take, then prove the result."""
-    from corporeal.exchange.conversion import export
+    from corporeal.exchange import export
     from corporeal.exchange.proof import prove
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),

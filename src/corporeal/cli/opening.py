@@ -13,7 +13,7 @@ from corporeal.errors import CorporealError
 
 if TYPE_CHECKING:
     from corporeal.episode.recording import Dataset
-    from corporeal.exchange.recipe import Recipe
+    from corporeal.exchange.editing import Recipe
 
 
 def opener_of(
@@ -57,12 +57,12 @@ def with_recipe(opener: Callable[[], Dataset], path: Path | None) -> Callable[[]
     """The same, with every episode changed as a recipe document says."""
     if path is None:
         return opener
-    from corporeal.exchange.recipe import Recipe
+    from corporeal.exchange.editing import Recipe
 
     return partial(_followed, opener, Recipe.load(path))
 
 
 def _followed(opener: Callable[[], Dataset], recipe: Recipe) -> Dataset:
-    from corporeal.exchange.recipe import followed
+    from corporeal.exchange.editing import follow_recipe
 
-    return followed(opener(), recipe)
+    return follow_recipe(opener(), recipe)

@@ -16,8 +16,8 @@ from corporeal.errors import CorporealError
 
 if TYPE_CHECKING:
     from corporeal.episode.recording import Dataset
-    from corporeal.exchange.options import ExportOptions
-    from corporeal.exchange.training.smoke_training import SmokeReport
+    from corporeal.exchange import ExportOptions
+    from corporeal.exchange.training import SmokeReport
 
 FIRST = 100
 
@@ -43,8 +43,8 @@ def smoke_on(
     python: str | None = None,
 ) -> SmokeReport:
     """Train on the first episodes of any dataset, which are converted to LeRobot for it."""
-    from corporeal.exchange.conversion import export
-    from corporeal.exchange.training.smoke_training import smoke_train
+    from corporeal.exchange import export
+    from corporeal.exchange.training import smoke_train
 
     with tempfile.TemporaryDirectory(prefix="corporeal-smoke-") as folder:
         numbers = opener().episodes[:FIRST]
@@ -55,13 +55,6 @@ def smoke_on(
             return smoke_train(
                 Path(folder) / "first", policies=policies, steps=steps, python=python
             )
-
-
-def is_trainable(path: Path) -> bool:
-    """Whether LeRobot reads the dataset as it is: one of v3.0."""
-    from corporeal.exchange.lerobot.info import read_info
-
-    return (path / "meta" / "info.json").is_file() and read_info(path).shares_files
 
 
 def show_smoke(report: SmokeReport) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import io
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,6 +20,7 @@ from corporeal.embodiment import Embodiment
 from corporeal.episode.defect import Defect
 from corporeal.episode.episode import Episode
 from corporeal.episode.facts import EpisodeFacts, read_facts
+from corporeal.episode.file.storage import Storage
 from corporeal.episode.file.streams import VideoReader
 from corporeal.episode.label_track import FIELD, LabelTrack, Lane, labels_in
 from corporeal.errors import EpisodeError
@@ -27,6 +30,7 @@ from corporeal.schema import Stream
 Statistics = Mapping[str, NDArray[np.float64]]
 
 MAX_PIXELS = 1 << 26
+_MANY_FILES = 64
 
 
 class Signal(Protocol):
@@ -61,7 +65,7 @@ class ArraySignal:
 
 
 @dataclass(frozen=True, eq=False)
-class Footage:
+class VideoFile:
     """A camera: pictures `first` to `first + count` of a movie, and the stamps the table gives.
 
     There may be more stamps than pictures or fewer: that is a defect for a check to find.
@@ -134,7 +138,7 @@ def _between(container: Any, stream: Any, first: int, count: int | None) -> Iter
 
 
 @dataclass(frozen=True, eq=False)
-class Stills:
+class ImageSequence:
     """A camera whose pictures are stored one by one: JPEG or PNG bytes, or arrays (h, w, 3)."""
 
     spec: Stream
@@ -220,7 +224,7 @@ def recording_of(episode: Episode, *, index: int = 0, robot: Embodiment | None =
     signals: dict[str, Signal] = {}
     for path, reader in episode.items():
         if isinstance(reader, VideoReader):
-            signals[path] = Footage(reader.spec, reader.time_ns, reader.movie)
+            signals[path] = VideoFile(reader.spec, reader.time_ns, reader.movie)
         else:
             signals[path] = reader
     documents = episode.documents
@@ -287,3 +291,16 @@ class Dataset:
         columns = ("signal", "stream", "kind", "unit", "samples")
         robot = first.embodiment.name if first.embodiment is not None else "not known"
         return html_table(title, columns, rows, note=f"episode {first.index}, robot {robot}")
+
+
+@dataclass(frozen=True, eq=False)
+class OpenFiles:
+    """Files that are open: each for as long as somebody has one of its streams."""
+
+    _open: weakref.WeakSet[Storage] = field(default_factory=weakref.WeakSet)
+
+    def keep(self, episode: Episode) -> None:
+        """Count the file as open until nobody needs it any more."""
+        self._open.add(episode.storage)
+        if len(self._open) > _MANY_FILES:
+            gc.collect()  # Recordings in a circle of references wait for this.

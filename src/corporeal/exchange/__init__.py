@@ -1,1 +1,5 @@
-"""Import and export: every format people train from."""
+"""Import, export, training views: episodes in and out of the formats that people use."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

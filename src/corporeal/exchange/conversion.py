@@ -15,7 +15,6 @@ from typing import Any
 from corporeal.episode.label_track import united
 from corporeal.episode.recording import Dataset, Recording
 from corporeal.errors import CorporealError, EpisodeError, WriteError
-from corporeal.exchange.beside.writing import held, write_companion, write_side
 from corporeal.exchange.format import (
     ExportContext,
     RecordingWriter,
@@ -24,10 +23,11 @@ from corporeal.exchange.format import (
     writer_of,
 )
 from corporeal.exchange.layout import TableLayout, layout_of
-from corporeal.exchange.normalisation import Normalisation, fit
 from corporeal.exchange.opening import open_dataset
 from corporeal.exchange.options import ExportOptions
+from corporeal.exchange.sidecar import held_streams, write_side, write_sidecar
 from corporeal.exchange.table import EpisodeTable, instructions_of, table_of
+from corporeal.exchange.training.normalisation import Normalisation, fit
 from corporeal.files import publish_folder
 from corporeal.runner import run, runner_of
 
@@ -225,7 +225,7 @@ def _write_table(
     assert job.context is not None
     details = writer.write(table, draft / "data", job.context)
     side = job.options.sides and write_side(
-        table, draft / "side.h5", held=held(job.context.layout, writer)
+        table, draft / "side.h5", held=held_streams(job.context.layout, writer)
     )
     return {
         "details": details,
@@ -298,7 +298,7 @@ def _assemble(
         else:
             assert job.context is not None
             writer.assemble(episodes, result, job.context)
-            write_companion(episodes, result, job.context, normalisation, writer.label)
+            write_sidecar(episodes, result, job.context, normalisation, writer)
     except OSError as error:
         raise WriteError(f"{result}: cannot be written: {error.strerror}.") from error
 

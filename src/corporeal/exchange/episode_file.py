@@ -16,11 +16,11 @@ from pydantic import ConfigDict, ValidationError
 
 from corporeal.episode import EpisodeWriter, new_id
 from corporeal.episode.file import DepthReader
-from corporeal.episode.recording import ArraySignal, Footage, Recording, Signal, Stills
+from corporeal.episode.recording import ArraySignal, ImageSequence, Recording, Signal, VideoFile
 from corporeal.errors import EpisodeError
 from corporeal.exchange.foreign_stream import stream_name
 from corporeal.exchange.label_columns import labelled_metadata
-from corporeal.exchange.movie.foreign_movie import Survey, copied_packets, survey
+from corporeal.exchange.movie.foreign_movie import MovieSurvey, copied_packets, survey
 from corporeal.schema import Document, Schema, Stream
 
 BLOCK_BYTES = 8 << 20
@@ -42,7 +42,7 @@ class _Lane:
     label: str
     signal: Signal
     stream: Stream
-    movie: Survey | None = None
+    movie: MovieSurvey | None = None
 
     @property
     def samples(self) -> int:
@@ -118,7 +118,7 @@ def _lanes(recording: Recording, exclude: Collection[str]) -> Iterator[_Lane]:
             continue
         stream = _stream(recording, label, signal.spec, taken)
         taken.add(stream.path)
-        movie = survey(signal) if isinstance(signal, Footage) else None
+        movie = survey(signal) if isinstance(signal, VideoFile) else None
         yield _Lane(label, signal, stream, movie)
 
 
@@ -210,12 +210,12 @@ def copy_signal(writer: EpisodeWriter, path: str, signal: Signal) -> None:
 
 def _write(writer: EpisodeWriter, lane: _Lane) -> None:
     path, signal = lane.stream.path, lane.signal
-    if not isinstance(signal, Footage | Stills):
+    if not isinstance(signal, VideoFile | ImageSequence):
         copy_signal(writer, path, signal)
         return
     stamps = signal.time_ns[: lane.samples].tolist()
     written = 0
-    if isinstance(signal, Footage) and lane.movie is not None and lane.movie.obstacle is None:
+    if isinstance(signal, VideoFile) and lane.movie is not None and lane.movie.obstacle is None:
         for stamp, packet in zip(stamps, copied_packets(signal), strict=False):
             writer.append_packed(path, stamp, packet)
             written += 1

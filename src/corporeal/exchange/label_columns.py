@@ -59,17 +59,17 @@ MOMENT_NS = 100_000_000
 
 
 @dataclass(frozen=True)
-class Change:
+class LabelChange:
     """From `time_ns` on this span holds; None: nothing does."""
 
     time_ns: int
     span: LabelSpan | None
 
 
-def label_changes(spans: Sequence[LabelSpan]) -> Iterator[Change]:
+def label_changes(spans: Sequence[LabelSpan]) -> Iterator[LabelChange]:
     """Every beginning of these spans of one lane, in order of time, and every end before a gap."""
     for number, span in enumerate(spans):
-        yield Change(span.start_ns, span)
+        yield LabelChange(span.start_ns, span)
         end_ns = span.end_ns if span.end_ns > span.start_ns else span.start_ns + MOMENT_NS
         if number + 1 == len(spans) or spans[number + 1].start_ns > end_ns:
-            yield Change(end_ns, None)
+            yield LabelChange(end_ns, None)

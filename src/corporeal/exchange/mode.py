@@ -42,7 +42,7 @@ _IMU = ("pelvis_imu", "base_imu", "torso_imu", "waist_imu", "imu")
 
 
 @dataclass(frozen=True)
-class Evidence:
+class ModeEvidence:
     """The signals that tell of the base and of the arms; `base` is None when nothing does.
 
     Then the robot counts as standing.
@@ -53,7 +53,7 @@ class Evidence:
 
 
 @dataclass(frozen=True)
-class Segment:
+class ModeSegment:
     """A stretch of one mode: rows `first` to `stop`."""
 
     mode: str
@@ -110,7 +110,7 @@ def modes(
     return taken
 
 
-def evidence(recording: Recording) -> Evidence:
+def evidence(recording: Recording) -> ModeEvidence:
     """Which signals `modes` judges by, by their labels."""
     arms = [
         label
@@ -124,15 +124,15 @@ def evidence(recording: Recording) -> Evidence:
             else _GRIPPER.search(signal.spec.name) is not None
         )
     ]
-    return Evidence(_base(recording), tuple(arms))
+    return ModeEvidence(_base(recording), tuple(arms))
 
 
-def segments(labels: NDArray[np.int64]) -> list[Segment]:
+def segments(labels: NDArray[np.int64]) -> list[ModeSegment]:
     """The stretches of one mode, in order."""
     if not len(labels):
         return []
     edges = [0, *(np.flatnonzero(np.diff(labels)) + 1).tolist(), len(labels)]
-    return [Segment(MODES[int(labels[first])], first, stop) for first, stop in pairwise(edges)]
+    return [ModeSegment(MODES[int(labels[first])], first, stop) for first, stop in pairwise(edges)]
 
 
 def _base(recording: Recording) -> str | None:

@@ -11,8 +11,8 @@ from corporeal.episode.defect import Defect
 from corporeal.episode.label_track import united
 from corporeal.episode.recording import Dataset, Recording
 from corporeal.errors import EpisodeError
-from corporeal.exchange.beside.restoration import as_rows, restored
 from corporeal.exchange.format import formats
+from corporeal.exchange.sidecar import as_rows, restored
 
 
 def open_dataset(
@@ -43,9 +43,14 @@ def _open_path(path: Path, robot: Embodiment | None, restore: bool) -> Dataset:
     raise EpisodeError(f"{path}: not a dataset of a known format; expected one of: {known}.")
 
 
-def open_rows(path: Path | str, *, robot: Embodiment | None = None) -> Dataset:
-    """The dataset at a path row by row as it stands: what merge, split, delete, select work on."""
-    return as_rows(open_dataset(path, robot=robot, restore=False), Path(path), robot=robot)
+def open_rows(
+    source: Path | str | Sequence[Path | str], *, robot: Embodiment | None = None
+) -> Dataset:
+    """The same row by row as it stands: what merge, split, delete and select work on."""
+    paths = [source] if isinstance(source, Path | str) else source
+    parts = [as_rows(_open_path(Path(path), robot, False), Path(path), robot=robot)
+             for path in paths]  # fmt: skip
+    return parts[0] if len(parts) == 1 else join_datasets(parts)
 
 
 def join_datasets(parts: Sequence[Dataset]) -> Dataset:

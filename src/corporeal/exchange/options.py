@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from corporeal.errors import CorporealError
 
-TableView = Literal["flat", "hierarchical"]
-Normalise = Literal["none", "limits", "quantiles"]
-VIEWS: tuple[TableView, ...] = ("flat", "hierarchical")
-NORMALISES: tuple[Normalise, ...] = ("none", "limits", "quantiles")
+VIEWS = ("flat", "hierarchical")
+NORMALISES = ("none", "limits", "quantiles")
 _ROWS = ("rate_hz", "view", "normalise", "image_size", "state", "include", "exclude", "sides")
 
 
@@ -20,7 +18,8 @@ class ExportOptions:
     """How episodes become a dataset, named as the options of `corporeal export` are.
 
     `rate_hz` is that of the rows: by default the cameras', else the commands'. `state` names the
-    streams that make up the state, one after the other. `include` adds streams of the group
+    streams that make up the state, one after the other. `view` is one of VIEWS, `normalise` one of
+    NORMALISES. `include` adds streams of the group
     debug, which a deployed policy does not have; `exclude` leaves streams out. `image_size` is
     that of square pictures, by default as recorded. `sides` keeps beside the dataset what
     one rate cannot carry.
@@ -30,8 +29,8 @@ class ExportOptions:
     """
 
     rate_hz: float | None = None
-    view: TableView = "flat"
-    normalise: Normalise = "none"
+    view: str = "flat"
+    normalise: str = "none"
     image_size: int | None = None
     state: tuple[str, ...] = ()
     include: tuple[str, ...] = ()

@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Summary:
+class ColumnSummary:
     """What a column is like: each statistic has the shape of one row.
 
     `std` is that of the population. An entry that is nowhere a number has NaN throughout.
@@ -90,16 +90,16 @@ class ColumnMoments:
         """The deviation of the population."""
         return np.asarray(np.sqrt(self.squares / np.maximum(self.count, 1)), np.float64)
 
-    def summary(self, count: int, quantiles: Sequence[Floats]) -> Summary:
+    def summary(self, count: int, quantiles: Sequence[Floats]) -> ColumnSummary:
         """Together with what cannot be merged: the quantiles."""
         empty = self.count == 0
         low, high, mean, std = (
             np.where(empty, np.nan, each) for each in (self.min, self.max, self.mean, self.std)
         )
-        return Summary(low, high, mean, std, count, dict(zip(_NAMES, quantiles, strict=True)))
+        return ColumnSummary(low, high, mean, std, count, dict(zip(_NAMES, quantiles, strict=True)))
 
 
-def summarise(values: Values) -> Summary:
+def summarise(values: Values) -> ColumnSummary:
     """All statistics of a column (T, ...); NaN is left out."""
     numbers = np.asarray(values, np.float64)
     if not len(numbers):
@@ -107,7 +107,7 @@ def summarise(values: Values) -> Summary:
     return ColumnMoments.of(numbers).summary(len(numbers), _quantiles(numbers))
 
 
-def summarise_blocks(blocks: Iterable[Values], shape: Sequence[int]) -> Summary:
+def summarise_blocks(blocks: Iterable[Values], shape: Sequence[int]) -> ColumnSummary:
     """All statistics of a column that comes in blocks (rows, *shape), exact whatever its length.
 
     Long columns go through a temporary file; memory holds one entry's values at a time.
@@ -171,7 +171,7 @@ def _quantiles(values: Floats) -> Sequence[Floats]:
     return list(found.reshape(len(QUANTILES), *values.shape[1:]))
 
 
-def summarise_histogram(counts: NDArray[np.int64], *, pictures: int) -> Summary:
+def summarise_histogram(counts: NDArray[np.int64], *, pictures: int) -> ColumnSummary:
     """Of all pixels of so many pictures, by channel (3, 1, 1): levels between 0 and 1.
 
     `counts` (3, 256) says how often each channel has each level; `count` is that of the pictures.
@@ -184,7 +184,7 @@ def summarise_histogram(counts: NDArray[np.int64], *, pictures: int) -> Summary:
     channels = [_channel(channel.tolist()) for channel in counts]
     each = np.array(channels).T.reshape(-1, 3, 1, 1) / (_LEVELS - 1)
     low, high, mean, std, *quantiles = each
-    return Summary(low, high, mean, std, pictures, dict(zip(_NAMES, quantiles, strict=True)))
+    return ColumnSummary(low, high, mean, std, pictures, dict(zip(_NAMES, quantiles, strict=True)))
 
 
 def _channel(counts: list[int]) -> list[float]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from corporeal.episode.alignment import align_to
 from corporeal.episode.label_track import NOTHING
-from corporeal.episode.recording import Footage, Recording, Signal, Stills
+from corporeal.episode.recording import ImageSequence, Recording, Signal, VideoFile
 from corporeal.errors import EpisodeError
 from corporeal.exchange.layout import (
     ACTION,
@@ -21,8 +21,10 @@ from corporeal.exchange.layout import (
     ColumnSpec,
     TableLayout,
     fitted,
+    layout_of,
 )
 from corporeal.exchange.mode import modes
+from corporeal.exchange.options import ExportOptions
 from corporeal.schema import roles
 from corporeal.units import SECOND_NS
 
@@ -128,7 +130,7 @@ class TableCamera:
     """The pictures of one camera: row k shows picture `numbers[k]` of `signal`."""
 
     spec: CameraSpec
-    signal: Footage | Stills
+    signal: VideoFile | ImageSequence
     numbers: NDArray[np.int64]
 
     @property
@@ -273,6 +275,11 @@ def table_of(
     )
 
 
+def lay_out(recording: Recording, options: ExportOptions | None = None) -> EpisodeTable:
+    """The episode alone, as an export with these options would lay it out."""
+    return table_of(recording, layout_of(recording, options or ExportOptions()), number=0)
+
+
 def row_times(recording: Recording, layout: TableLayout) -> Times:
     """The time of every row that the episode has in this layout."""
     signals = fitted(layout, recording)
@@ -295,7 +302,7 @@ def _modes(recording: Recording, grid: Times) -> NDArray[np.int64]:
 
 
 def _camera(spec: CameraSpec, signal: Signal, grid: Times, rate_hz: float) -> TableCamera:
-    assert isinstance(signal, Footage | Stills)
+    assert isinstance(signal, VideoFile | ImageSequence)
     period_ns = SECOND_NS / min(rate_hz, signal.spec.rate_hz or rate_hz)
     return TableCamera(spec, signal, picture_numbers(signal.time_ns, grid, period_ns=period_ns))
 

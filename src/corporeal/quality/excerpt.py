@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.episode.recording import Footage, Recording, Signal, Stills
+from corporeal.episode.recording import ImageSequence, Recording, Signal, VideoFile
 from corporeal.quality.assessment import Assessment
 from corporeal.quality.finding import Finding
 from corporeal.signal import SignalPart
@@ -64,14 +64,14 @@ def _cuts(time_ns: NDArray[np.int64], edges: list[int]) -> list[int]:
 
 
 def _part(signal: Signal, first: int, stop: int) -> Signal:
-    if isinstance(signal, Footage):
+    if isinstance(signal, VideoFile):
         return replace(
             signal,
             time_ns=signal.time_ns[first:stop],
             first=signal.first + first,
             count=stop - first,
         )
-    if isinstance(signal, Stills):
+    if isinstance(signal, ImageSequence):
         return replace(
             signal, time_ns=signal.time_ns[first:stop], pictures=signal.pictures[first:stop]
         )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from corporeal.embodiment import Embodiment
 from corporeal.embodiment.kinematics import Kinematics, Poses
-from corporeal.episode.recording import Footage, Recording, Stills
+from corporeal.episode.recording import ImageSequence, Recording, VideoFile
 from corporeal.errors import CorporealError, NotAssessed
 from corporeal.quality.evidence.rigid_motion import continuous
 from corporeal.schema import roles
@@ -107,10 +107,12 @@ class Subject:
         return self.track(*roles.COMMANDED)
 
     @cached_property
-    def footage(self) -> dict[str, Footage | Stills]:
+    def footage(self) -> dict[str, VideoFile | ImageSequence]:
         """Every camera by label."""
         signals = self.recording.signals
-        return {label: s for label, s in signals.items() if isinstance(s, Footage | Stills)}
+        return {
+            label: s for label, s in signals.items() if isinstance(s, VideoFile | ImageSequence)
+        }
 
     def ending_in(self, suffix: str) -> dict[str, Track]:
         """Every track whose role ends so, such as `_imu` or `_wrench`."""

@@ -16,9 +16,8 @@ from corporeal.catalog.workspace import Workspace, open_workspace
 from corporeal.embodiment import Embodiment
 from corporeal.episode import Episode
 from corporeal.episode.label_track import Lane, united
-from corporeal.episode.recording import Dataset, Recording, recording_of
+from corporeal.episode.recording import Dataset, OpenFiles, Recording, recording_of
 from corporeal.errors import EpisodeError
-from corporeal.exchange.formats.episodes import Shelf
 from corporeal.release.label_bundle import LabelBundle, load_labels
 from corporeal.release.local_copy import LocalCopies
 from corporeal.release.manifest import Manifest, Member, load_manifest
@@ -151,7 +150,7 @@ class _Source:
     copies: LocalCopies
     robot: Embodiment | None
     labels: LabelBundle | None = None
-    shelf: Shelf = field(default_factory=Shelf)
+    open_files: OpenFiles = field(default_factory=OpenFiles)
 
 
 def _of_splits(manifest: Manifest, splits: Iterable[str] | None) -> tuple[Member, ...]:
@@ -185,7 +184,7 @@ def _open(source: _Source, number: int) -> Recording:
     except BaseException:  # Nobody else can free the file when there is no recording.
         episode.close()
         raise
-    source.shelf.keep(episode)
+    source.open_files.keep(episode)
     said: dict[str, Any] = {"release": source.reference, "split": member.split}
     if member.negative:
         said["negative"] = True

@@ -14,7 +14,7 @@ from tests.exchange.small_sets import write_episodes
 
 from corporeal.errors import CorporealError
 from corporeal.exchange.conversion import export
-from corporeal.exchange.editing import format_of, opener_of, plan_of
+from corporeal.exchange.editing.edit import format_of, options_of, rows_opener
 from corporeal.exchange.layout import STATE
 from corporeal.exchange.opening import open_dataset, open_rows
 from corporeal.exchange.options import ExportOptions
@@ -87,11 +87,11 @@ def test_a_view_of_another_dataset_is_refused(dataset: Path, tmp_path: Path) -> 
 
     copy = tmp_path / "copy"
     shutil.copytree(dataset, copy)
-    path = copy / "corporeal" / "view.json"
+    path = copy / "corporeal" / "description.json"
     view = json.loads(path.read_text())
-    view["columns"][STATE]["streams"][0]["shape"] = [7]
+    view["columns"][STATE]["recorded"][0]["shape"] = [7]
     path.write_text(json.dumps(view))
-    with pytest.raises(CorporealError, match=r"view\.json"):
+    with pytest.raises(CorporealError, match=r"description\.json"):
         open_dataset(copy).open(0)
 
 
@@ -101,17 +101,17 @@ def test_a_broken_view_is_one_sentence(text: str, dataset: Path, tmp_path: Path)
 
     copy = tmp_path / "copy"
     shutil.copytree(dataset, copy)
-    (copy / "corporeal" / "view.json").write_text(text)
-    with pytest.raises(CorporealError, match=r"view\.json") as caught:
+    (copy / "corporeal" / "description.json").write_text(text)
+    with pytest.raises(CorporealError, match=r"description\.json") as caught:
         open_dataset(copy)
     assert "\n" not in str(caught.value)
 
 
 def test_edits_carry_rows_and_side_files_over_as_they_are(dataset: Path, tmp_path: Path) -> None:
-    options, kept = plan_of([dataset])
+    options, kept = options_of([dataset])
     assert kept is None
     out = tmp_path / "turned"
-    export(opener_of([dataset]), out, format_of(dataset), replace(options, episodes=(2, 0)))
+    export(rows_opener([dataset]), out, format_of(dataset), replace(options, episodes=(2, 0)))
     before, after = open_rows(dataset), open_rows(out)
     for new, old in enumerate((2, 0)):
         a, b = before.open(old), after.open(new)
@@ -135,7 +135,7 @@ def test_datasets_of_different_rates_are_not_merged(
     slow = tmp_path / "slow"
     export(partial(open_dataset, episodes), slow, "lerobot", ExportOptions(rate_hz=15))
     with pytest.raises(CorporealError, match=r"30 rows per second and .* has 15"):
-        plan_of([dataset, slow])
+        options_of([dataset, slow])
 
 
 def test_datasets_normalised_in_different_ways_are_not_merged(
@@ -144,16 +144,16 @@ def test_datasets_normalised_in_different_ways_are_not_merged(
     other = tmp_path / "other"
     export(partial(open_dataset, episodes), other, "lerobot", ExportOptions(normalise="quantiles"))
     with pytest.raises(CorporealError, match="normalised in different ways"):
-        plan_of([dataset, other])
+        options_of([dataset, other])
 
 
 def test_modes_stay_labels_when_a_dataset_is_edited(episodes: Path, tmp_path: Path) -> None:
     first = tmp_path / "first"
     export(partial(open_dataset, episodes), first, "lerobot", ExportOptions(view="hierarchical"))
-    options, _ = plan_of([first])
+    options, _ = options_of([first])
     assert options.view == "hierarchical"
     second = tmp_path / "second"
-    export(opener_of([first]), second, "lerobot", replace(options, episodes=(1,)))
+    export(rows_opener([first]), second, "lerobot", replace(options, episodes=(1,)))
     a = open_dataset(first, restore=False).open(1).signals["mode"][:]
     b = open_dataset(second, restore=False).open(0).signals["mode"][:]
     np.testing.assert_array_equal(a, b)

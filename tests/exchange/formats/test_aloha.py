@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from corporeal.episode.recording import Stills
+from corporeal.episode.recording import ImageSequence
 from corporeal.errors import EpisodeError
 from corporeal.exchange.opening import open_dataset
 
@@ -61,7 +61,7 @@ def test_motors_are_the_joints_of_the_built_in_robot_and_grippers_are_not(tmp_pa
 def test_pictures_are_plain_or_encoded(tmp_path: Path, encoded: bool) -> None:
     write(tmp_path / "episode_0.hdf5", encoded=encoded)
     stills = open_dataset(tmp_path).open(0).signals["observations/images/cam_high"]
-    assert isinstance(stills, Stills)
+    assert isinstance(stills, ImageSequence)
     assert stills.spec.shape == (8, 10, 3)
     assert abs(float(stills[:].mean()) - 90) < 3
 

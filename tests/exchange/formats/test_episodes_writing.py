@@ -11,7 +11,7 @@ from tests.exchange.small_sets import write_episodes, write_with
 
 from corporeal.episode import Episode
 from corporeal.episode.overview import verify
-from corporeal.episode.recording import Footage, Recording
+from corporeal.episode.recording import Recording, VideoFile
 from corporeal.errors import WriteError
 from corporeal.exchange.conversion import export
 from corporeal.exchange.format import RecordingWriter, WrittenEpisode, writer_of
@@ -99,7 +99,7 @@ def test_pictures_come_back_from_lerobot_bit_by_bit(
     for number in before.episodes:
         old, lent, new = before.open(number), between.open(number), after.open(number)
         assert new.id == old.id
-        cameras = [path for path, each in lent.signals.items() if isinstance(each, Footage)]
+        cameras = [path for path, each in lent.signals.items() if isinstance(each, VideoFile)]
         assert cameras
         for path in cameras:
             assert back.episodes[number].details["kept_cameras"][path] == "copied"
@@ -155,7 +155,7 @@ def test_what_only_rows_can_have_is_refused(
 
 def test_excluded_streams_are_left_out(recorded: Path, tmp_path: Path) -> None:
     first = open_dataset(recorded).open(0)
-    camera = next(path for path, each in first.signals.items() if isinstance(each, Footage))
+    camera = next(path for path, each in first.signals.items() if isinstance(each, VideoFile))
     out = write_with(writer_of("episodes"), recorded, tmp_path, ExportOptions(exclude=(camera,)))
     with Episode.open(out / "e0000.h5") as episode:
         assert set(first.signals) - set(episode) == {camera}

@@ -16,9 +16,9 @@ from corporeal.embodiment import open_robot
 from corporeal.episode import Episode
 from corporeal.episode.overview import verify
 from corporeal.errors import EpisodeError
+from corporeal.exchange.editing.mapping import mapping_of
 from corporeal.exchange.episode_file import write_recording
 from corporeal.exchange.formats.humanoid_everyday import ARMS
-from corporeal.exchange.mapping import mapping_of
 from corporeal.exchange.opening import open_dataset
 
 STEPS = 6

@@ -23,7 +23,7 @@ from tests.exchange.lerobot_sets import (
 )
 
 from corporeal.embodiment import open_robot
-from corporeal.episode.recording import Footage, Stills
+from corporeal.episode.recording import ImageSequence, VideoFile
 from corporeal.errors import CorporealError, EpisodeError
 from corporeal.exchange.opening import open_dataset
 
@@ -139,7 +139,7 @@ def test_statistics_of_the_whole_set_are_kept(tmp_path: Path) -> None:
 def test_pictures_of_an_episode_are_its_own_where_it_shares_a_movie(tmp_path: Path) -> None:
     dataset = open_dataset(write_v3(tmp_path / "set", Recipe(camera=True)))
     footage = dataset.open(1).signals[CAMERA]
-    assert isinstance(footage, Footage)
+    assert isinstance(footage, VideoFile)
     assert (footage.first, footage.count) == (30, 40)
     assert isinstance(footage.open(), str)
     levels = [float(frame.to_ndarray(format="gray").mean()) for frame in footage.frames()]
@@ -161,7 +161,7 @@ def test_pictures_inside_the_table_are_stills(tmp_path: Path) -> None:
     table = pq.read_table(path).append_column("observation.images.top", pa.array(stored))
     pq.write_table(table, path)
     stills = open_dataset(root).open(0).signals["observation.images.top"]
-    assert isinstance(stills, Stills)
+    assert isinstance(stills, ImageSequence)
     assert stills[3].shape == (8, 10, 3)
     assert int(stills[3][0, 0, 0]) == 30
     assert sum(1 for _ in stills.frames()) == 5

@@ -19,7 +19,7 @@ from tests.exchange.lerobot_exports import (
 )
 from tests.exchange.small_sets import table_writer, tables_of, write_episodes, write_tables
 
-from corporeal.episode.recording import Dataset, Recording, Stills
+from corporeal.episode.recording import Dataset, ImageSequence, Recording
 from corporeal.errors import CorporealError, EpisodeError
 from corporeal.exchange.format import ExportContext
 from corporeal.exchange.layout import layout_of
@@ -312,7 +312,7 @@ def test_a_camera_with_fewer_pictures_than_rows_is_an_error(source: Source, tmp_
     context, (table, *_) = source
     camera = table.cameras[CAMERA]
     few = [np.zeros((48, 64, 3), np.uint8)] * 4
-    short = replace(camera, signal=Stills(camera.signal.spec, camera.signal.time_ns, few))
+    short = replace(camera, signal=ImageSequence(camera.signal.spec, camera.signal.time_ns, few))
     cut = replace(table, cameras={**table.cameras, CAMERA: short})
     with pytest.raises(EpisodeError, match="ends before picture"):
         write_tables(table_writer("lerobot"), context, [cut], tmp_path)

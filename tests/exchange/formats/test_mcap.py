@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from PIL import Image
 from tests.exchange.small_sets import write_episode, write_episodes, write_with
 
-from corporeal.episode.recording import ArraySignal, Footage, Recording, Signal, Stills
+from corporeal.episode.recording import ArraySignal, ImageSequence, Recording, Signal, VideoFile
 from corporeal.errors import CorporealError, EpisodeError
 from corporeal.exchange.formats import mcap
 from corporeal.exchange.layout import layout_of
@@ -69,7 +69,7 @@ def recording_with(*signals: Signal, **facts: Any) -> Recording:
 
 def back(recording: Recording, tmp_path: Path, **options: Any) -> Recording:
     path = tmp_path / "one.mcap"
-    write_log(recording, path, instruction="do it", **options)
+    write_log(recording, path, **options)
     return mcap.read(path).open(0)
 
 
@@ -218,10 +218,10 @@ def movie(codec: str, *, b_frames: int = 0, gop: int = 5) -> bytes:
     return file.getvalue()
 
 
-def footage(data: bytes, **options: Any) -> Footage:
+def footage(data: bytes, **options: Any) -> VideoFile:
     spec = Stream(name="eye", group="observations", kind="video", shape=(48, 64, 3), rate_hz=30)
     count = options.get("count") or 12
-    return Footage(spec, np.arange(count) * 33_000_000, lambda: io.BytesIO(data), **options)
+    return VideoFile(spec, np.arange(count) * 33_000_000, lambda: io.BytesIO(data), **options)
 
 
 @pytest.mark.parametrize("codec", ["libx264", "libx265", "libvpx-vp9"])
@@ -231,7 +231,7 @@ def test_pictures_are_the_packets_of_the_movie(tmp_path: Path, codec: str) -> No
     assert packets is not None
     assert [is_key_packet(data, packets.codec) for data, _ in packets] == [k for _, k in packets]
     got = back(recording_with(camera), tmp_path).signals["label of eye"]
-    assert isinstance(got, Footage)
+    assert isinstance(got, VideoFile)
     assert_same(camera, got)
     log = open_log(tmp_path / "one.mcap")
     assert log.schemas[log.channels["/observations/eye"].schema_id].endswith("CompressedVideo")
@@ -256,17 +256,19 @@ def test_every_key_frame_of_h264_has_its_parameter_sets() -> None:
     ],
     ids=["pictures out of order", "a start inside a group", "an old codec"],
 )
-def test_what_viewers_cannot_play_becomes_png_without_loss(tmp_path: Path, camera: Footage) -> None:
+def test_what_viewers_cannot_play_becomes_png_without_loss(
+    tmp_path: Path, camera: VideoFile
+) -> None:
     assert playable_packets(camera) is None
     got = back(recording_with(camera), tmp_path).signals["label of eye"]
-    assert isinstance(got, Stills)
+    assert isinstance(got, ImageSequence)
     assert_same(camera, got)
 
 
 def test_a_stretch_that_begins_with_a_key_frame_is_not_encoded_anew(tmp_path: Path) -> None:
     camera = footage(movie("libx264"), first=5, count=6)
     got = back(recording_with(camera), tmp_path).signals["label of eye"]
-    assert isinstance(got, Footage)
+    assert isinstance(got, VideoFile)
     assert_same(camera, got)
 
 
@@ -275,9 +277,9 @@ def test_stills_stay_as_they_are(tmp_path: Path) -> None:
     file = io.BytesIO()
     Image.fromarray(picture).save(file, "JPEG")
     spec = Stream(name="eye", group="observations", kind="video", shape=(48, 64, 3), rate_hz=30)
-    camera = Stills(spec, np.arange(2), [file.getvalue(), picture])
+    camera = ImageSequence(spec, np.arange(2), [file.getvalue(), picture])
     got = back(recording_with(camera), tmp_path).signals["label of eye"]
-    assert isinstance(got, Stills)
+    assert isinstance(got, ImageSequence)
     assert got.pictures[0] == file.getvalue()
     assert_same(camera, got)
 
@@ -310,7 +312,7 @@ def small_file(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     spec = Stream(name="numbers", group="debug", shape=(3,))
     array = ArraySignal(spec, times, np.ones((20, 3), np.float32))
     text = ArraySignal(Stream(name="said", group="debug", kind="text"), times[:2], ["a", "b"])
-    write_log(recording_with(array, text, footage(movie("libx264"))), path, instruction="do it")
+    write_log(recording_with(array, text, footage(movie("libx264"))), path)
     return path.read_bytes()
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from corporeal.episode import Episode
 from corporeal.episode.overview import verify
-from corporeal.episode.recording import Footage
+from corporeal.episode.recording import VideoFile
 from corporeal.errors import EpisodeError
 from corporeal.exchange.episode_file import write_recording
 from corporeal.exchange.opening import open_dataset
@@ -143,7 +143,7 @@ def test_the_gripper_is_in_millimetres(scenes: Path) -> None:
 def test_cameras_have_stamps_of_their_own_and_are_copied(scenes: Path, tmp_path: Path) -> None:
     recording = open_dataset(scenes).open(0)
     late = recording.signals["cam_104122062295"]
-    assert isinstance(late, Footage)
+    assert isinstance(late, VideoFile)
     assert late.time_ns[0] == 40_000_000
     kept = write_recording(recording, tmp_path / "e.h5", source_format="rh20t")
     assert set(kept.cameras.values()) == {"copied"}

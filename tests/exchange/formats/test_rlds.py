@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from corporeal.episode.recording import Stills
+from corporeal.episode.recording import ImageSequence
 from corporeal.errors import EpisodeError
 from corporeal.exchange.opening import open_dataset
 from corporeal.exchange.tfrecord.example import parse_example
@@ -105,7 +105,7 @@ def test_episodes_are_read_with_pictures_and_instruction(tmp_path: Path) -> None
     assert recording.signals["observation/state"].spec.name == "state"
     assert recording.signals["observation/state"][:].max() == 1
     stills = recording.signals["observation/image_0"]
-    assert isinstance(stills, Stills)
+    assert isinstance(stills, ImageSequence)
     assert abs(float(stills[3].mean()) - 60) < 3
     assert sum(1 for _ in stills.frames()) == 4
 

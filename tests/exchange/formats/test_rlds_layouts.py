@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from corporeal.episode.recording import Stills
+from corporeal.episode.recording import ImageSequence
 from corporeal.errors import EpisodeError
 from corporeal.exchange.layout import layout_of
 from corporeal.exchange.opening import open_dataset
@@ -251,7 +251,7 @@ def test_pictures_that_are_plain_numbers_are_pictures(tmp_path: Path) -> None:
     stills = (
         open_dataset(write_set(tmp_path / "set", "x", steps)).open(0).signals["observation/image"]
     )
-    assert isinstance(stills, Stills)
+    assert isinstance(stills, ImageSequence)
     assert np.array_equal(stills[:], values)
 
 
@@ -308,7 +308,7 @@ def test_a_tensorflow_dataset_without_steps_is_told(tmp_path: Path) -> None:
 def test_a_wrong_description_of_columns_is_told(tmp_path: Path) -> None:
     path = write_set(tmp_path / "set", "toy", {"action": tensor(2)})
     (path / "metadata.json").write_text(json.dumps({"corporeal": {"rate_hz": -1}}))
-    with pytest.raises(EpisodeError, match=r"metadata\.json: rate_hz is not right"):
+    with pytest.raises(EpisodeError, match=r"metadata\.json: .*rate_hz"):
         open_dataset(path)
     (path / "metadata.json").write_text(json.dumps({"mine": 1}))
     assert len(open_dataset(path).episodes) == 1

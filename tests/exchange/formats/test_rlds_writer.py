@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tests.exchange.small_sets import tables_of, write_episode, write_episodes, write_with
 
-from corporeal.episode.recording import Recording, Stills
+from corporeal.episode.recording import ImageSequence, Recording
 from corporeal.errors import WriteError
 from corporeal.exchange.format import ExportContext, TableWriter, WrittenEpisode
 from corporeal.exchange.formats.rlds import FORMAT
@@ -90,7 +90,7 @@ def test_pictures_are_those_of_the_rows(source: Path, out: Path) -> None:
     recording = open_dataset(out).open(1)
     for key, camera in tables[1].cameras.items():
         stills = recording.signals[label(key)]
-        assert isinstance(stills, Stills)
+        assert isinstance(stills, ImageSequence)
         assert stills.spec.name == context.layout.cameras[key].stream.name
         for row, picture in enumerate(pictures_of(camera)):
             difference = stills[row].astype(int) - picture
@@ -190,10 +190,10 @@ def test_jpeg_pictures_of_the_same_size_are_not_encoded_anew(
     context, tables = tables_of(path)
     table = tables[1]
     source = table.recording.signals["observation/image_0"]
-    assert isinstance(source, Stills)
+    assert isinstance(source, ImageSequence)
     _, recording = rewritten(table, context, tmp_path)
     stills = recording.signals["observation/image_0"]
-    assert isinstance(stills, Stills)
+    assert isinstance(stills, ImageSequence)
     assert list(stills.pictures) == list(source.pictures)
     assert recording.signals["observation/state"].spec.unit == ("m",) * 3 + ("rad",) * 3 + ("1",)
 

@@ -9,7 +9,7 @@ import h5py
 import numpy as np
 import pytest
 
-from corporeal.episode.recording import Stills
+from corporeal.episode.recording import ImageSequence
 from corporeal.errors import EpisodeError
 from corporeal.exchange.opening import open_dataset
 
@@ -57,7 +57,7 @@ def test_every_demonstration_is_an_episode_with_its_own_number(tmp_path: Path) -
 def test_pictures_are_read_when_they_are_looked_at(tmp_path: Path) -> None:
     recording = open_dataset(write(tmp_path / "lift.hdf5")).open(10)
     stills = recording.signals["obs/agentview_image"]
-    assert isinstance(stills, Stills)
+    assert isinstance(stills, ImageSequence)
     assert stills.spec.shape == (8, 6, 3)
     assert np.all(stills[2:4] == 2)
     assert [frame.width for frame in stills.frames()] == [6] * 8

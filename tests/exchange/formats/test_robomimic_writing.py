@@ -17,7 +17,7 @@ from tests.exchange.small_sets import (
     write_with,
 )
 
-from corporeal.episode.recording import Stills
+from corporeal.episode.recording import ImageSequence
 from corporeal.errors import EpisodeError, WriteError
 from corporeal.exchange.formats.robomimic import recognises
 from corporeal.exchange.mode import MODES
@@ -64,7 +64,7 @@ def test_pictures_come_back_to_the_last_bit(source: Path, out: Path) -> None:
         recording = open_dataset(out).open(table.number)
         for key, camera in table.cameras.items():
             stills = recording.signals[str(WRITER.label(key))]
-            assert isinstance(stills, Stills)
+            assert isinstance(stills, ImageSequence)
             assert stills.spec.path == camera.spec.stream.path
             np.testing.assert_array_equal(stills[:], np.stack(list(pictures_of(camera))))
 

@@ -13,11 +13,11 @@ from PIL import Image
 from corporeal.embodiment import open_robot
 from corporeal.episode import Episode
 from corporeal.episode.overview import verify
-from corporeal.episode.recording import Stills
+from corporeal.episode.recording import ImageSequence
 from corporeal.errors import EpisodeError
+from corporeal.exchange.editing.mapping import mapping_of, require_robot
 from corporeal.exchange.episode_file import write_recording
 from corporeal.exchange.format import formats
-from corporeal.exchange.mapping import mapping_of, require_robot
 from corporeal.exchange.opening import open_dataset
 
 STEPS = 12
@@ -111,7 +111,7 @@ def test_no_robot_is_assumed_since_the_file_names_none(task: Path) -> None:
 
 def test_pictures_are_read_from_their_files(task: Path) -> None:
     camera = open_dataset(task).open(0).signals["colors.color_0"]
-    assert isinstance(camera, Stills)
+    assert isinstance(camera, ImageSequence)
     assert camera.spec.shape == (48, 64, 3)
     assert camera.spec.name == "color_0"
     assert abs(float(camera[5].mean()) - 50) < 2

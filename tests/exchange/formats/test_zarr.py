@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import zarr
 
-from corporeal.episode.recording import Stills
+from corporeal.episode.recording import ImageSequence
 from corporeal.errors import EpisodeError
 from corporeal.exchange.formats.zarr import recognises
 from corporeal.exchange.opening import open_dataset
@@ -73,7 +73,7 @@ def test_episodes_are_cut_at_their_ends(tmp_path: Path) -> None:
 def test_pictures_in_floats_are_shown_and_read_when_looked_at(tmp_path: Path) -> None:
     path = write(tmp_path / "pusht.zarr")
     stills = open_dataset(path).open(2).signals["img"]
-    assert isinstance(stills, Stills)
+    assert isinstance(stills, ImageSequence)
     assert stills.spec.shape == (8, 6, 3)
     assert stills[:].dtype == np.uint8
     np.testing.assert_array_equal(stills[:][:, 0, 0, 0], [7, 8, 9, 10, 11])

@@ -10,7 +10,7 @@ import pytest
 import zarr
 from tests.exchange.small_sets import table_writer, tables_of, write_episodes, write_with
 
-from corporeal.episode.recording import Stills
+from corporeal.episode.recording import ImageSequence
 from corporeal.exchange.movie.pictures import pictures_of
 from corporeal.exchange.opening import open_dataset
 from corporeal.exchange.options import ExportOptions
@@ -48,7 +48,7 @@ def test_every_column_and_picture_comes_back(source: Path, out: Path) -> None:
             assert signal.spec.unit == context.layout.columns[key].streams[0].unit
         for key, camera in table.cameras.items():
             stills = recording.signals[str(WRITER.label(key))]
-            assert isinstance(stills, Stills)
+            assert isinstance(stills, ImageSequence)
             np.testing.assert_array_equal(stills[:], np.stack(list(pictures_of(camera))))
 
 

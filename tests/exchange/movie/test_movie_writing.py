@@ -26,11 +26,11 @@ from tests.exchange.movies import (
     pictures,
 )
 
-from corporeal.episode.recording import Stills
+from corporeal.episode.recording import ImageSequence
 from corporeal.errors import EpisodeError, WriteError
 from corporeal.exchange.foreign_stream import even_stamps, picture_stream
 from corporeal.exchange.movie.h264 import frame_number_bits, told_apart
-from corporeal.exchange.movie.pictures import Histogram, pictures_of
+from corporeal.exchange.movie.pictures import LevelHistogram, pictures_of
 from corporeal.exchange.movie.writing import can_join, join_movies, write_movie
 
 
@@ -94,7 +94,7 @@ def test_a_picture_shown_twice_or_left_out_mends_only_what_leans_on_it(
 def test_row_k_shows_its_picture_at_k_over_the_rate(numbers: list[int]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         source = own_movie(Path(folder) / "source.mp4", 16)
-        histogram = Histogram()
+        histogram = LevelHistogram()
         camera = camera_of(footage(source, 16), numbers)
         movie = write_movie(camera, Path(folder) / "new.mp4", rate_hz=15, histogram=histogram)
         times, after = decoded(movie.path)
@@ -135,7 +135,7 @@ def test_pictures_that_lean_on_later_ones_are_copied_by_whole_groups(tmp_path: P
     with av.open(str(source)) as container:
         stamps = [packet.pts for packet in container.demux(video=0) if packet.pts is not None]
     assert stamps != sorted(stamps)
-    histogram = Histogram()
+    histogram = LevelHistogram()
     movie = write_movie(
         camera_of(footage(source, 18, first=12, rate_hz=25), range(12)),
         tmp_path / "new.mp4",
@@ -192,8 +192,8 @@ def test_a_table_of_key_frames_that_lies_is_not_believed(tmp_path: Path) -> None
 def test_single_pictures_become_a_movie(tmp_path: Path) -> None:
     given = pictures(5)
     spec = picture_stream("images.head", height=HEIGHT, width=WIDTH, rate_hz=10)
-    histogram = Histogram()
-    camera = camera_of(Stills(spec, even_stamps(5, 10), list(given)), [0, 1, 1, 4])
+    histogram = LevelHistogram()
+    camera = camera_of(ImageSequence(spec, even_stamps(5, 10), list(given)), [0, 1, 1, 4])
     movie = write_movie(camera, tmp_path / "new.mp4", rate_hz=10, histogram=histogram)
     assert (movie.frames, movie.mended, movie.remuxed) == (4, 4, False)
     times, after = decoded(movie.path)
@@ -204,7 +204,7 @@ def test_single_pictures_become_a_movie(tmp_path: Path) -> None:
 
 def test_another_size_is_encoded_anew(tmp_path: Path) -> None:
     source = own_movie(tmp_path / "source.mp4", 6)
-    histogram = Histogram()
+    histogram = LevelHistogram()
     camera = camera_of(footage(source, 6), range(6), size=(224, 224))
     movie = write_movie(camera, tmp_path / "new.mp4", rate_hz=RATE_HZ, histogram=histogram)
     assert (movie.height, movie.width, movie.remuxed) == (224, 224, False)
@@ -215,7 +215,7 @@ def test_another_size_is_encoded_anew(tmp_path: Path) -> None:
 
 def test_an_odd_size_becomes_the_even_one_below(tmp_path: Path) -> None:
     spec = picture_stream("images.head", height=47, width=61, rate_hz=10)
-    signal = Stills(spec, even_stamps(2, 10), list(pictures(2, height=47, width=61)))
+    signal = ImageSequence(spec, even_stamps(2, 10), list(pictures(2, height=47, width=61)))
     movie = write_movie(camera_of(signal, [0, 1]), tmp_path / "new.mp4", rate_hz=10)
     assert (movie.height, movie.width) == (46, 60)
     assert decoded(movie.path)[1].shape == (2, 46, 60, 3)

@@ -12,10 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.exchange.movies import camera_of, decoded, footage, own_movie, pictures
 
-from corporeal.episode.recording import Stills
+from corporeal.episode.recording import ImageSequence
 from corporeal.errors import EpisodeError
 from corporeal.exchange.foreign_stream import even_stamps, picture_stream
-from corporeal.exchange.movie.pictures import Colours, Histogram, array_of, frames_of, pictures_of
+from corporeal.exchange.movie.pictures import (
+    Colours,
+    LevelHistogram,
+    array_of,
+    frames_of,
+    pictures_of,
+)
 
 
 def test_every_row_has_its_picture_though_stamps_jitter(tmp_path: Path) -> None:
@@ -35,7 +41,7 @@ def test_a_picture_shown_twice_is_one_frame(tmp_path: Path) -> None:
 
 def test_pictures_are_those_of_the_signal_itself(tmp_path: Path) -> None:
     spec = picture_stream("images.head", height=47, width=61, rate_hz=10)
-    signal = Stills(spec, even_stamps(3, 10), list(pictures(3, height=47, width=61)))
+    signal = ImageSequence(spec, even_stamps(3, 10), list(pictures(3, height=47, width=61)))
     assert np.array_equal(np.stack(list(pictures_of(camera_of(signal, [0, 1, 2])))), signal[:])
 
 
@@ -68,7 +74,7 @@ def test_a_histogram_counts_the_levels_of_rgb(
     noise = np.random.default_rng(seed).integers(0, 256, (height, width, 3), dtype=np.uint8)
     frame = av.VideoFrame.from_ndarray(noise, format="rgb24")
     frame = VideoReformatter().reformat(frame, format=form)
-    histogram = Histogram()
+    histogram = LevelHistogram()
     for _ in range(2):
         histogram.add(frame)
     levels = array_of(Colours(height, width).of(frame))

@@ -18,9 +18,9 @@ from tests.exchange.small_sets import tables_of, write_episode, write_episodes
 
 from corporeal.errors import CorporealError, EpisodeError, MissingExtraError, UnknownNameError
 from corporeal.exchange.movie.pictures import pictures_of
-from corporeal.exchange.normalisation import fit
 from corporeal.exchange.options import ExportOptions
 from corporeal.exchange.table import EpisodeTable
+from corporeal.exchange.training.normalisation import fit
 from corporeal.exchange.training.torch_dataset import EpisodeDataset
 
 LEFT = "observation.images.head_left"

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from tests.quality.scene import CAMERA, blind, filmed, movie, pictures
 
-from corporeal.episode.recording import Footage
+from corporeal.episode.recording import VideoFile
 from corporeal.episode.video import index_mp4
 from corporeal.errors import NotAssessed
 from corporeal.quality.checks.video_damaged import CHECK
 from corporeal.quality.subject import Subject
 
 
-def seen(footage: Footage) -> Subject:
+def seen(footage: VideoFile) -> Subject:
     recording = filmed(len(footage))
     return Subject(replace(recording, signals={**recording.signals, CAMERA: footage}))
 

@@ -11,7 +11,7 @@ import pytest
 from scipy.ndimage import uniform_filter1d
 from tests.quality.scene import CAMERA, HEIGHT, WIDTH, filmed, movie, pictures, subject, wall
 
-from corporeal.episode.recording import Footage
+from corporeal.episode.recording import VideoFile
 from corporeal.episode.video import Encoder, write_mp4
 from corporeal.quality.evidence import pictures as module
 from corporeal.quality.evidence.pictures import (
@@ -75,8 +75,8 @@ def test_a_part_of_a_real_movie_is_what_a_full_decode_gives_there(shared_data: P
     (path,) = (shared_data / "lerobot" / "so101_v30").rglob("*.mp4")
     spec = filmed(5).signals[CAMERA].spec
     stamps = np.arange(500, dtype=np.int64)
-    start = picture_track(Footage(spec, stamps, lambda: str(path), 0, 420))
-    part = picture_track(Footage(spec, stamps[:37], lambda: str(path), 383, 37))
+    start = picture_track(VideoFile(spec, stamps, lambda: str(path), 0, 420))
+    part = picture_track(VideoFile(spec, stamps[:37], lambda: str(path), 383, 37))
     np.testing.assert_array_equal(part.luma, start.luma[383:420])
 
 
@@ -111,7 +111,7 @@ def test_four_hundred_large_pictures_take_less_than_a_second(tmp_path: Path) -> 
     encoder = Encoder(4 * HEIGHT, 4 * WIDTH, rate_hz=30)
     stamps = np.arange(60, dtype=np.int64) * 33_333_333
     write_mp4(tmp_path / "large.mp4", [encoder.encode(each) for each in large], stamps)
-    footage = Footage(filmed(5).signals[CAMERA].spec, stamps, lambda: str(tmp_path / "large.mp4"))
+    footage = VideoFile(filmed(5).signals[CAMERA].spec, stamps, lambda: str(tmp_path / "large.mp4"))
     picture_track(footage)
     begun = time.process_time()
     count = len(picture_track(footage))

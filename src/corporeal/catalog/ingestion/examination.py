@@ -15,7 +15,7 @@ from corporeal.episode import Episode
 from corporeal.episode.overview import verify
 from corporeal.episode.recording import recording_of
 from corporeal.errors import CorporealError
-from corporeal.exchange.opening import open_dataset
+from corporeal.exchange import open_dataset
 from corporeal.protocol import Protocol
 from corporeal.quality.inspection import EpisodeReport, Request, inspect
 from corporeal.quality.policy import Policy

@@ -25,7 +25,7 @@ from corporeal.errors import EpisodeError
 if TYPE_CHECKING:
     from corporeal.capture.health import Health
     from corporeal.catalog.workspace import Workspace
-    from corporeal.exchange.conversion import ExportResult
+    from corporeal.exchange import ExportResult
     from corporeal.exchange.proof import Proof
     from corporeal.quality.inspection import Report
 
@@ -139,7 +139,7 @@ def _export(reference: str, out: Path) -> list[tuple[ExportResult, Proof | None]
     from functools import partial
     from importlib.util import find_spec
 
-    from corporeal.exchange.options import ExportOptions
+    from corporeal.exchange import ExportOptions
     from corporeal.release.reading import open_release
 
     wanted = {"lerobot": "dataset", "rrd": "rerun"}
@@ -167,7 +167,7 @@ def _judge(paths: list[Path], out: Path) -> Report:
     from functools import partial
 
     from corporeal.episode.overview import verify
-    from corporeal.exchange.opening import open_dataset
+    from corporeal.exchange import open_dataset
     from corporeal.quality.inspection import Request, inspect
     from corporeal.quality.policy import default_policy
     from corporeal.quality.reports import html

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated
 
 import typer
 
@@ -71,14 +71,14 @@ def export(
     Example: [bold]corporeal export recordings --format lerobot --out dataset[/bold]
     """
     from corporeal.cli.opening import opener_of, with_recipe
+    from corporeal.exchange import ExportOptions
     from corporeal.exchange.format import writer_of
-    from corporeal.exchange.options import ExportOptions, Normalise, TableView
-    from corporeal.exchange.training.weights import read_weights
+    from corporeal.exchange.training import read_weights
 
     options = ExportOptions(
         rate_hz=rate,
-        view=cast(TableView, view),
-        normalise=cast(Normalise, normalise),
+        view=view,
+        normalise=normalise,
         image_size=image_size,
         state=tuple(state or ()),
         include=tuple(include or ()),

@@ -15,7 +15,7 @@ from corporeal.cli.exporting import report, run
 from corporeal.cli.output import AsJson, console
 
 if TYPE_CHECKING:
-    from corporeal.exchange.mapping import Mapping
+    from corporeal.exchange.editing import RobotMapping
 
 NO_ROBOT = "none"
 
@@ -38,8 +38,8 @@ def import_(
     Example: [bold]corporeal import lerobot_dataset --robot g1 --out recordings[/bold]
     """
     from corporeal.cli.opening import opener_of, with_recipe
-    from corporeal.exchange.mapping import require_robot
-    from corporeal.exchange.options import ExportOptions
+    from corporeal.exchange import ExportOptions
+    from corporeal.exchange.editing import require_robot
 
     with ExitStack() as stack:
         named = None if robot == NO_ROBOT else robot
@@ -53,7 +53,7 @@ def import_(
     report(exported, proof, as_json=as_json, after=(f"corporeal check {out}",))
 
 
-def _show(mapping: Mapping) -> None:
+def _show(mapping: RobotMapping) -> None:
     """What became of every stream, and what nobody could place."""
     table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
     for title in ("source", "stream", "joints", "not mapped"):

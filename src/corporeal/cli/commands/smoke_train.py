@@ -11,7 +11,7 @@ import typer
 from corporeal.cli.command import Command
 from corporeal.cli.export_options import Robot
 from corporeal.cli.output import AsJson, print_json, stderr
-from corporeal.cli.smoke import FIRST, is_trainable, show_smoke, smoke_on
+from corporeal.cli.smoke import FIRST, show_smoke, smoke_on
 
 
 def smoke_train(
@@ -31,9 +31,9 @@ def smoke_train(
     Example: [bold]corporeal smoke-train dataset --steps 20[/bold]
     """
     from corporeal.cli.opening import opener_of
-    from corporeal.exchange.options import ExportOptions
-    from corporeal.exchange.training.smoke_training import POLICIES
-    from corporeal.exchange.training.smoke_training import smoke_train as train
+    from corporeal.exchange import ExportOptions
+    from corporeal.exchange.training import POLICIES, is_trainable
+    from corporeal.exchange.training import smoke_train as train
 
     chosen = tuple(policy) if policy else POLICIES
     with ExitStack() as stack:

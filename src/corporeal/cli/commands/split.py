@@ -31,9 +31,9 @@ def split(
 
     Example: [bold]corporeal split dataset --parts train=0.8,validation=0.2 --out parts[/bold]
     """
-    from corporeal.exchange.random_split import draw, shares_of
+    from corporeal.exchange.editing import draw_split, parse_shares
 
-    drawn = draw(numbers_in(path), shares_of(parts), seed=seed)
+    drawn = draw_split(numbers_in(path), parse_shares(parts), seed=seed)
     if out.exists():
         raise CorporealError(f"{out} already exists, and a split never changes one. Name another.")
     results: dict[str, Any] = {}

@@ -14,6 +14,15 @@ import numpy as np
 from corporeal.embodiment import Embodiment, open_robot
 from corporeal.episode.recording import ArraySignal, Dataset, Recording
 from corporeal.errors import CorporealError, EpisodeError, WriteError
+from corporeal.exchange.description import (
+    MODE,
+    NAME,
+    TIMES,
+    check_labels,
+    describe_dataset,
+    describe_episode,
+    read_description,
+)
 from corporeal.exchange.format import (
     Consumer,
     ExportContext,
@@ -32,21 +41,13 @@ from corporeal.exchange.hdf5.file import (
 )
 from corporeal.exchange.hdf5.signals import (
     MEASURED,
+    described_recording,
     length_defects,
-    noted_recording,
     signals_of,
 )
-from corporeal.exchange.hdf5.writing import MAX_LANGUAGE, write_note, write_table
+from corporeal.exchange.hdf5.writing import MAX_LANGUAGE, write_description, write_table
 from corporeal.exchange.label_columns import lanes_among
 from corporeal.exchange.layout import ACTION, IMAGES, LABELS, STATE
-from corporeal.exchange.note import (
-    NAME,
-    TIMES,
-    check_labels,
-    episode_facts,
-    note_of,
-    read_note,
-)
 from corporeal.exchange.table import EpisodeTable
 from corporeal.files import link_or_copy
 
@@ -90,13 +91,18 @@ def _open(
         raise EpisodeError(f"episode {index} is not here; expected 0 to {len(files) - 1}.")
     path = files[index]
     with open_hdf5(path) as file:
-        note = read_note(json_dataset(file, NAME), str(path))
+        description = read_description(json_dataset(file, NAME), str(path), part="the note")
         metadata = _metadata(file)
-        if note is not None and note.episodes:
-            return noted_recording(
-                path, datasets(file), note, note.episodes[0], index=index, robot=robot,
+        if description is not None and description.episodes:
+            return described_recording(
+                path,
+                datasets(file),
+                description,
+                description.episodes[0],
+                index=index,
+                robot=robot,
                 metadata=metadata,
-            )  # fmt: skip
+            )
         rate_hz = rate_hz or RATE_HZ
         found = {
             label: each
@@ -159,7 +165,7 @@ def write_episode(table: EpisodeTable, folder: Path, context: ExportContext) -> 
             "streams of the state with --state, or choose another format."
         )
     check_labels(table.layout, label, (TIMES, NAME))
-    facts = episode_facts(table)
+    described = describe_episode(table)
     with h5py.File(folder / _FILE, "w") as file:
         file.attrs["sim"] = _is_simulated(table)
         file.attrs["compress"] = False
@@ -172,8 +178,9 @@ def write_episode(table: EpisodeTable, folder: Path, context: ExportContext) -> 
             shape = file["observations/qpos"].shape
             unknown = file.create_dataset("observations/qvel", shape, np.float32, fillvalue=np.nan)
             unknown.attrs[MEASURED] = False
-        write_note(file, note_of(context, [facts], label))
-    return facts
+        description = describe_dataset(context, label, mode_label=label(MODE))
+        write_description(file, description.model_copy(update={"episodes": (described,)}))
+    return described.to_json()
 
 
 def assemble(episodes: Sequence[WrittenEpisode], out: Path, _: ExportContext) -> None:

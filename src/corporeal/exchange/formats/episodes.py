@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import gc
-import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from corporeal.embodiment import Embodiment
 from corporeal.episode import Episode
-from corporeal.episode.file import Storage, layout
-from corporeal.episode.recording import Dataset, Recording, recording_of
+from corporeal.episode.file import layout
+from corporeal.episode.recording import Dataset, OpenFiles, Recording, recording_of
 from corporeal.errors import EpisodeError, WriteError
 from corporeal.exchange.episode_file import write_recording
 from corporeal.exchange.format import (
@@ -28,7 +25,6 @@ from corporeal.exchange.options import ExportOptions
 from corporeal.files import link_or_copy
 
 SUFFIX = ".h5"
-MAX_OPEN = 64
 _FILE = "episode.h5"
 # A dataset's folder is at most so far above the file that holds an episode of it.
 _LEVELS = 4
@@ -42,7 +38,7 @@ def recognises(path: Path) -> bool:
 def read(path: Path, *, robot: Embodiment | None = None) -> Dataset:
     """The episodes in order of their names; a damaged one is listed, and opening it raises."""
     files = _files(path) if path.is_dir() else [path]
-    opener = partial(_open, files, Shelf(), robot)
+    opener = partial(_open, files, OpenFiles(), robot)
     numbers = tuple(range(len(files)))
     return Dataset(
         source=path,
@@ -53,20 +49,9 @@ def read(path: Path, *, robot: Embodiment | None = None) -> Dataset:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Shelf:
-    """Files that are open: each for as long as somebody has one of its streams."""
-
-    _open: weakref.WeakSet[Storage] = field(default_factory=weakref.WeakSet)
-
-    def keep(self, episode: Episode) -> None:
-        """Count the file as open until nobody needs it any more."""
-        self._open.add(episode.storage)
-        if len(self._open) > MAX_OPEN:
-            gc.collect()  # Recordings in a circle of references wait for this.
-
-
-def _open(files: list[Path], shelf: Shelf, robot: Embodiment | None, index: int) -> Recording:
+def _open(
+    files: list[Path], open_files: OpenFiles, robot: Embodiment | None, index: int
+) -> Recording:
     if not 0 <= index < len(files):
         raise EpisodeError(f"episode {index} is not here; expected 0 to {len(files) - 1}.")
     episode = Episode.open(files[index])
@@ -75,7 +60,7 @@ def _open(files: list[Path], shelf: Shelf, robot: Embodiment | None, index: int)
     except BaseException:  # Nobody else can free the file when there is no recording.
         episode.close()
         raise
-    shelf.keep(episode)
+    open_files.keep(episode)
     return recording
 
 

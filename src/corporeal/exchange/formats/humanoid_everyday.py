@@ -35,8 +35,8 @@ from corporeal.exchange.json_text import read_json
 from corporeal.exchange.steps.reading import StepReading
 from corporeal.exchange.steps.steps import (
     DATA,
-    Column,
     FileSignal,
+    StepColumn,
     begins_with,
     column,
     episode_folders,
@@ -240,7 +240,7 @@ def _pressure(reading: StepReading) -> None:
             places.append(number)
     widths = {len(row) for row in rows}
     if len(widths) == 1 and widths.pop() <= 256:
-        found = Column(np.array(rows, np.float64), np.array(places, np.int64))
+        found = StepColumn(np.array(rows, np.float64), np.array(places, np.int64))
         label = "states.hand_pressure_state"
         reading.add_stream(label, found, name="hand_pressure", group="observations")
     elif rows:

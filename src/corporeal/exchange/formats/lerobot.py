@@ -10,11 +10,11 @@ from corporeal.exchange.format import Consumer, Format, TableWriter
 from corporeal.exchange.lerobot.assembly_v3 import assemble_v3
 from corporeal.exchange.lerobot.bookkeeping import complaints
 from corporeal.exchange.lerobot.files import Files
-from corporeal.exchange.lerobot.footage import Cameras
+from corporeal.exchange.lerobot.footage import CameraFiles
 from corporeal.exchange.lerobot.info import find_robot, read_info, read_modality
 from corporeal.exchange.lerobot.labels import lane_columns
 from corporeal.exchange.lerobot.listing import read_listing, read_statistics
-from corporeal.exchange.lerobot.reader import Reader
+from corporeal.exchange.lerobot.reader import LerobotReader
 from corporeal.exchange.lerobot.writing import LOSES, write_episode
 
 
@@ -33,9 +33,9 @@ def read(path: Path, *, robot: Embodiment | None = None) -> Dataset:
     told = frozenset(each.told for each in found if each.told is not None)
     modality = read_modality(path)
     lanes = lane_columns(info)
-    reader = Reader(
+    reader = LerobotReader(
         files=files,
-        cameras=Cameras(files, told),
+        cameras=CameraFiles(files, told),
         robot=robot or find_robot(info, modality),
         modality=modality,
         told=told,

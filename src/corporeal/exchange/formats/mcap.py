@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from corporeal.embodiment import Embodiment
-from corporeal.episode.label_track import FIELD, labels_in
 from corporeal.episode.recording import Dataset, Recording
 from corporeal.errors import CorporealError, EpisodeError
 from corporeal.exchange.format import (
@@ -18,12 +17,11 @@ from corporeal.exchange.format import (
     WrittenEpisode,
 )
 from corporeal.exchange.label_columns import lanes_among
-from corporeal.exchange.mcap_messages.description import RECORD, Description, stream_of
+from corporeal.exchange.mcap_messages.description import RECORD, LogDescription
 from corporeal.exchange.mcap_messages.episode_log import write_log
 from corporeal.exchange.mcap_messages.log_reader import open_log
 from corporeal.exchange.mcap_messages.logged_signal import signal_of
 from corporeal.exchange.options import ExportOptions
-from corporeal.exchange.table import instructions_of
 from corporeal.files import link_or_copy
 
 SUFFIX = ".mcap"
@@ -33,8 +31,7 @@ _MAX_DOCUMENTS = 64
 
 def write(recording: Recording, _: int, folder: Path, options: ExportOptions) -> Mapping[str, Any]:
     """Write one log."""
-    texts = instructions_of(recording)
-    counts = write_log(recording, folder / _FILE, instruction=texts[0], exclude=options.exclude)
+    counts = write_log(recording, folder / _FILE, exclude=options.exclude)
     return {"messages": counts}
 
 
@@ -87,7 +84,7 @@ def _open(files: list[Path], robot: Embodiment | None, index: int) -> Recording:
             f"{path}: was not written by Corporeal, so it does not say what its topics are. "
             "Record it with: corporeal record --driver mcap."
         )
-    content = Description.from_record(record, where=str(path)).content
+    content = LogDescription.from_record(record, where=str(path))
     if len(log.attachments) > _MAX_DOCUMENTS:
         raise EpisodeError(
             f"{path}: has {len(log.attachments)} attachments; expected {_MAX_DOCUMENTS} at most."
@@ -99,26 +96,21 @@ def _open(files: list[Path], robot: Embodiment | None, index: int) -> Recording:
     own = documents.get("embodiment")
     if robot is None and own is not None:
         robot = Embodiment.parse(own, source=f"{path}:embodiment", suffix=".json")
-    signals = {
-        topic.label: signal_of(log, topic, stream_of(topic, where=str(path)), content.offset_ns)
-        for topic in content.topics
-    }
-    labels = labels_in(content.metadata, where=str(path))
-    hidden = () if labels is None else (FIELD,)
+    signals = {topic.label: signal_of(log, topic, content.offset_ns) for topic in content.topics}
     return Recording(
         id=content.id,
         source=path,
         index=index,
         signals=signals,
         embodiment=robot,
-        metadata={name: each for name, each in content.metadata.items() if name not in hidden},
+        metadata=content.metadata,
         missing_streams=content.missing_streams,
         missing_metadata=content.missing_metadata,
         documents=documents,
         epoch_ns=content.epoch_ns,
         recovered=content.recovered,
         regridded=content.regridded,
-        labels=labels,
+        labels=content.labels,
     )
 
 

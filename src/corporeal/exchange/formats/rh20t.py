@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from corporeal.embodiment import Embodiment
 from corporeal.episode.defect import FOOTAGE_INCOMPLETE, METADATA_WRONG, Defect
-from corporeal.episode.recording import ArraySignal, Dataset, Footage, Recording, Signal
+from corporeal.episode.recording import ArraySignal, Dataset, Recording, Signal, VideoFile
 from corporeal.errors import CorporealError, EpisodeError
 from corporeal.exchange.foreign_stream import array_signal, picture_stream
 from corporeal.exchange.format import Format
@@ -226,8 +226,8 @@ def _open(scenes: Sequence[Path], robot: Embodiment | None, index: int) -> Recor
 def _from(signal: Signal, epoch_ns: int) -> Signal:
     """The same signal with stamps that count from the scene's first."""
     stamps = signal.time_ns - epoch_ns
-    if isinstance(signal, Footage):
-        return Footage(signal.spec, stamps, signal.open)
+    if isinstance(signal, VideoFile):
+        return VideoFile(signal.spec, stamps, signal.open)
     return ArraySignal(signal.spec, stamps, signal[:])
 
 
@@ -294,7 +294,7 @@ def _cameras(reading: _Reading) -> None:
         if len(stamps):
             spec = picture_stream(folder.name, height=header.height, width=header.width,
                                   rate_hz=rate_hz(stamps))  # fmt: skip
-            reading.signals[folder.name] = Footage(spec, stamps, partial(str, movie))
+            reading.signals[folder.name] = VideoFile(spec, stamps, partial(str, movie))
 
 
 def _metadata(scene: Path) -> dict[str, Any]:

@@ -9,9 +9,15 @@ from corporeal.episode.recording import Dataset
 from corporeal.exchange.format import Consumer, Format, TableWriter
 from corporeal.exchange.rlds.features import label, read_features
 from corporeal.exchange.rlds.known_sets import RATE_HZ, known_set
-from corporeal.exchange.rlds.listing import home_of, homes, read_info, shards, split_defects
-from corporeal.exchange.rlds.meaning import read_meaning
-from corporeal.exchange.rlds.reader import Reader
+from corporeal.exchange.rlds.listing import (
+    home_of,
+    homes,
+    read_info,
+    read_metadata,
+    shards,
+    split_defects,
+)
+from corporeal.exchange.rlds.reader import RldsReader
 from corporeal.exchange.rlds.writer import assemble, write_episode
 from corporeal.exchange.tfrecord.record import records
 
@@ -25,19 +31,19 @@ def read(path: Path, *, robot: Embodiment | None = None, rate_hz: float | None =
     """The episodes in order of the files. The rate is only in those that Corporeal wrote."""
     home = home_of(path)
     steps, others = read_features(home)
-    info, meaning = read_info(home), read_meaning(home)
+    info, description = read_info(home), read_metadata(home)
     files = shards(home)
     name = str(info.get("name", home.name))
-    known = known_set(name) if meaning is None else None
-    stated = meaning.rate_hz if meaning else known.rate_hz if known else RATE_HZ
-    reader = Reader(
+    known = known_set(name) if description is None else None
+    stated = description.rate_hz if description else known.rate_hz if known else RATE_HZ
+    reader = RldsReader(
         name=name,
         places=tuple(place for file in files for place in records(file)),
         steps=steps,
         others=others,
         rate_hz=rate_hz or stated,
-        robot=robot or (meaning.robot if meaning else None),
-        meaning=meaning,
+        robot=robot or (description.robot if description else None),
+        description=description,
         known=known,
     )
     return Dataset(
@@ -46,7 +52,7 @@ def read(path: Path, *, robot: Embodiment | None = None, rate_hz: float | None =
         episodes=tuple(range(len(reader.places))),
         open=reader.open,
         facts=info,
-        lanes=lambda: (meaning.lanes or ()) if meaning is not None else (),
+        lanes=lambda: description.lanes if description is not None else (),
         defects=tuple(split_defects(info, files, len(reader.places))),
     )
 

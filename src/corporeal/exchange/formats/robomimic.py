@@ -16,6 +16,16 @@ from corporeal.embodiment import Embodiment
 from corporeal.episode.defect import INDEX_WRONG, Defect
 from corporeal.episode.recording import Dataset, Recording
 from corporeal.errors import CorporealError, EpisodeError
+from corporeal.exchange.description import (
+    MODE,
+    NAME,
+    TIMES,
+    DatasetDescription,
+    check_labels,
+    describe_dataset,
+    describe_episode,
+    read_description,
+)
 from corporeal.exchange.format import Consumer, ExportContext, Format, TableWriter, WrittenEpisode
 from corporeal.exchange.hdf5.file import (
     datasets,
@@ -28,18 +38,9 @@ from corporeal.exchange.hdf5.file import (
     read_numbers,
     text_attribute,
 )
-from corporeal.exchange.hdf5.signals import length_defects, noted_recording, signals_of
-from corporeal.exchange.hdf5.writing import MAX_LANGUAGE, write_note, write_table
+from corporeal.exchange.hdf5.signals import described_recording, length_defects, signals_of
+from corporeal.exchange.hdf5.writing import MAX_LANGUAGE, write_description, write_table
 from corporeal.exchange.layout import ACTION, IMAGES, LABELS
-from corporeal.exchange.note import (
-    NAME,
-    TIMES,
-    Note,
-    check_labels,
-    episode_facts,
-    note_of,
-    read_note,
-)
 from corporeal.exchange.table import EpisodeTable
 
 FILE = "dataset.hdf5"
@@ -75,7 +76,7 @@ def read(path: Path, *, robot: Embodiment | None = None) -> Dataset:
             for name in ("env", "env_args", "date", "repository_version")
             if (value := text_attribute(attributes, name)) is not None
         }
-        note = read_note(json_dataset(file, NAME), str(path))
+        description = read_description(json_dataset(file, NAME), str(path), part="the note")
     numbers = [last_number(name) for name in names]
     unique = None not in numbers and len(set(numbers)) == len(numbers)
     places = {number if unique else place: name
@@ -85,9 +86,9 @@ def read(path: Path, *, robot: Embodiment | None = None) -> Dataset:
         source=path,
         format="robomimic",
         episodes=tuple(by_number),
-        open=partial(_open, path, by_number, robot, facts, note),
+        open=partial(_open, path, by_number, robot, facts, description),
         facts=facts,
-        lanes=lambda: note.lanes if note is not None else (),
+        lanes=lambda: description.lanes if description is not None else (),
     )
 
 
@@ -96,7 +97,7 @@ def _open(
     names: dict[int, str],
     robot: Embodiment | None,
     facts: dict[str, str],
-    note: Note | None,
+    description: DatasetDescription | None,
     index: int,
 ) -> Recording:
     if index not in names:
@@ -104,10 +105,10 @@ def _open(
     with open_hdf5(path) as file:
         group = members(members(file)["data"])[names[index]]
         found = datasets(group)
-        said = note.episode(index) if note is not None else None
-        if note is not None and said is not None:
-            recording = noted_recording(
-                path, found, note, said, index=index, robot=robot,
+        described = description.episode(index) if description is not None else None
+        if description is not None and described is not None:
+            recording = described_recording(
+                path, found, description, described, index=index, robot=robot,
                 metadata={"demonstration": names[index]},
             )  # fmt: skip
             miscounted = _count_defects(group, recording.signals, index)
@@ -169,7 +170,7 @@ def write_episode(table: EpisodeTable, folder: Path, _: ExportContext) -> Mappin
         last[-1] = 1.0
         demo.create_dataset("rewards", data=last * float(table.success is True))
         demo.create_dataset("dones", data=last.astype(np.int64))
-    return episode_facts(table)
+    return describe_episode(table).to_json()
 
 
 def assemble(episodes: Sequence[WrittenEpisode], out: Path, context: ExportContext) -> None:
@@ -186,7 +187,7 @@ def assemble(episodes: Sequence[WrittenEpisode], out: Path, context: ExportConte
         kind = f"S{max(map(len, names))}"
         file["mask/train"] = np.array([name for name in names if name not in valid], kind)
         file["mask/valid"] = np.array(valid, kind)
-        write_note(file, note_of(context, [episode.to_json() for episode in episodes], label))
+        write_description(file, describe_dataset(context, label, episodes, mode_label=label(MODE)))
 
 
 def _environment(context: ExportContext) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from corporeal.exchange.format import Format
 from corporeal.exchange.steps.reading import StepReading
 from corporeal.exchange.steps.steps import (
     DATA,
-    Column,
+    StepColumn,
     begins_with,
     column,
     episode_folders,
@@ -129,7 +129,7 @@ def _names(joint_names: Any, part: str, width: int) -> list[str]:
     return [f"{part}_{number}" for number in range(width)]
 
 
-def _overlap(found: Mapping[str, Column]) -> str | None:
+def _overlap(found: Mapping[str, StepColumn]) -> str | None:
     """The recorder takes seven motors for each arm; of shorter arms some are then in both."""
     left, right = found.get("left_arm"), found.get("right_arm")
     if left is None or right is None or left.values.shape != right.values.shape:

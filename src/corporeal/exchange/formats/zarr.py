@@ -17,11 +17,12 @@ from corporeal.episode.recording import (
     MAX_PIXELS,
     ArraySignal,
     Dataset,
+    ImageSequence,
     Recording,
     Signal,
-    Stills,
 )
 from corporeal.errors import EpisodeError
+from corporeal.exchange.description import NAME, TIMES, DatasetDescription, read_description
 from corporeal.exchange.foreign_stream import (
     array_signal,
     even_stamps,
@@ -30,7 +31,6 @@ from corporeal.exchange.foreign_stream import (
 )
 from corporeal.exchange.format import Consumer, Format, TableWriter
 from corporeal.exchange.label_columns import lane_key
-from corporeal.exchange.note import NAME, TIMES, Note, read_note
 from corporeal.exchange.zarr2.store import (
     FolderStore,
     Store,
@@ -65,16 +65,18 @@ def read(path: Path, *, robot: Embodiment | None = None) -> Dataset:
                 f"{path}: data/{name} has {len(array)} rows; expected {ends[-1]}, where the last "
                 "episode ends. Replace the dataset."
             )
-    note = read_note(read_json(store, ".zattrs").get(NAME), str(path))
-    rate_hz = note.rate_hz if note is not None else RATE_HZ
-    facts: dict[str, Any] = {"rate_hz": rate_hz, "rate_stated": note is not None}
+    description = read_description(
+        read_json(store, ".zattrs").get(NAME), str(path), part="the note"
+    )
+    rate_hz = description.rate_hz if description is not None else RATE_HZ
+    facts: dict[str, Any] = {"rate_hz": rate_hz, "rate_stated": description is not None}
     return Dataset(
         source=path,
         format="zarr",
         episodes=tuple(range(len(ends))),
-        open=partial(_open, path, arrays, ends, note, robot),
+        open=partial(_open, path, arrays, ends, description, robot),
         facts=facts,
-        lanes=lambda: note.lanes if note is not None else (),
+        lanes=lambda: description.lanes if description is not None else (),
     )
 
 
@@ -82,7 +84,7 @@ def _open(
     path: Path,
     arrays: dict[str, StoredArray],
     ends: NDArray[np.int64],
-    note: Note | None,
+    description: DatasetDescription | None,
     robot: Embodiment | None,
     index: int,
 ) -> Recording:
@@ -90,29 +92,31 @@ def _open(
         raise EpisodeError(f"{path}: no episode {index}; expected 0 to {len(ends) - 1}.")
     first, stop = int(ends[index - 1]) if index else 0, int(ends[index])
     stamps = _stamps(arrays, first, stop)
-    rate_hz = note.rate_hz if note is not None else _rate_hz(stamps)
+    rate_hz = description.rate_hz if description is not None else _rate_hz(stamps)
     times = even_stamps(stop - first, rate_hz) if stamps is None else stamps
     signals: dict[str, Signal] = {}
-    labelled = {label(lane_key(lane)) for lane in note.lanes} if note is not None else set()
+    labelled = (
+        {label(lane_key(lane)) for lane in description.lanes} if description is not None else set()
+    )
     for name, array in arrays.items():
         if name in labelled or (name in (TIMES, "timestamp") and stamps is not None):
             continue
-        signal = _signal(name, array, first, times, rate_hz, note, robot)
+        signal = _signal(name, array, first, times, rate_hz, description, robot)
         if signal is not None:
             signals[name] = signal
-    said = note.episode(index) if note is not None else None
-    if said is not None:
-        signals |= said.instruction_signal(times)
+    described = description.episode(index) if description is not None else None
+    if described is not None:
+        signals |= described.instruction_signal(times)
     return Recording(
-        id=said.id if said is not None else f"{path.name.partition('.')[0]}_{index}",
+        id=described.id if described is not None else f"{path.name.partition('.')[0]}_{index}",
         source=path,
         index=index,
         signals=signals,
-        embodiment=robot or (note.robot if note is not None else None),
-        metadata={"fps": rate_hz, **(said.metadata() if said is not None else {})},
-        epoch_ns=said.epoch_ns if said is not None else 0,
+        embodiment=robot or (description.robot if description is not None else None),
+        metadata={"fps": rate_hz, **(described.to_metadata() if described is not None else {})},
+        epoch_ns=described.epoch_ns if described is not None else 0,
         regridded=stamps is None,
-        labels=said.labels if said is not None else None,
+        labels=described.labels if described is not None else None,
     )
 
 
@@ -122,26 +126,30 @@ def _signal(
     first: int,
     times: NDArray[np.int64],
     rate_hz: float,
-    note: Note | None,
+    description: DatasetDescription | None,
     robot: Embodiment | None,
 ) -> Signal | None:
     """An array as a signal; None when it is neither numbers in rows nor pictures."""
-    if _holds_pictures(array) and (note is None or name not in note.columns):
+    if _holds_pictures(array) and (description is None or name not in description.streams):
         height, width = array.shape[1:3]
         spec = picture_stream(name, height=height, width=width, rate_hz=rate_hz)
-        spec = note.camera(name, spec) if note is not None else spec
-        return Stills(spec, times, StoredPictures(array, first, len(times)))
-    if len(array.shape) > 3 and (note is None or name not in note.columns):
+        spec = description.camera(name, spec) if description is not None else spec
+        return ImageSequence(spec, times, ZarrPictures(array, first, len(times)))
+    if len(array.shape) > 3 and (description is None or name not in description.streams):
         return None
     values = storable(array.rows(first, first + len(times)))
-    stream = note.column(name, values.shape[1:], values.dtype) if note is not None else None
+    stream = (
+        description.column(name, values.shape[1:], values.dtype)
+        if description is not None
+        else None
+    )
     if stream is not None:
         return ArraySignal(stream, times, values)
     return array_signal(name, values, times, rate_hz=rate_hz, robot=robot)
 
 
 @dataclass(frozen=True, eq=False)
-class StoredPictures(Sequence[Any]):
+class ZarrPictures(Sequence[Any]):
     """The pictures of an episode, read one by one; shares of 1 and floats become bytes."""
 
     array: StoredArray

@@ -121,7 +121,7 @@ def last_number(name: str) -> int | None:
 
 
 @dataclass(frozen=True, eq=False)
-class StoredPictures(Sequence[Any]):
+class Hdf5Pictures(Sequence[Any]):
     """Pictures in a dataset, read one by one: arrays (h, w, 3), or encoded bytes in every row."""
 
     path: Path

@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 
 from corporeal.embodiment import Embodiment
 from corporeal.episode.defect import INDEX_WRONG, Defect
-from corporeal.episode.recording import ArraySignal, Recording, Signal, Stills
+from corporeal.episode.recording import ArraySignal, ImageSequence, Recording, Signal
 from corporeal.errors import EpisodeError
+from corporeal.exchange.description import TIMES, DatasetDescription, EpisodeDescription
 from corporeal.exchange.foreign_stream import (
     array_signal,
     even_stamps,
     picture_stream,
     storable,
 )
-from corporeal.exchange.hdf5.file import StoredPictures, holds_pictures, read_numbers
-from corporeal.exchange.note import TIMES, EpisodeNote, Note
+from corporeal.exchange.hdf5.file import Hdf5Pictures, holds_pictures, read_numbers
 
 # As robosuite and most of its kin order a quaternion.
 _QUATERNION = ("qx", "qy", "qz", "qw")
@@ -57,7 +57,9 @@ def signals_of(
     return signals
 
 
-def noted_signals(path: Path, found: Mapping[str, Any], note: Note) -> dict[str, Signal]:
+def described_signals(
+    path: Path, found: Mapping[str, Any], description: DatasetDescription
+) -> dict[str, Signal]:
     """Signals of a file that Corporeal wrote, as what they were when it was written.
 
     Observations that somebody added since, and columns of another shape, are read as any other's.
@@ -65,55 +67,56 @@ def noted_signals(path: Path, found: Mapping[str, Any], note: Note) -> dict[str,
     stamps = row_times(found)
     signals: dict[str, Signal] = {}
     for label, dataset in found.items():
-        if label in note.cameras and holds_pictures(dataset):
-            stills = _stills(path, label, dataset, note.rate_hz)
-            spec = note.camera(label, stills.spec)
-            signals[label] = Stills(spec, _stamped(stamps, stills.time_ns), stills.pictures)
-        elif label in note.columns:
+        if label in description.camera_streams and holds_pictures(dataset):
+            stills = _stills(path, label, dataset, description.rate_hz)
+            spec = description.camera(label, stills.spec)
+            signals[label] = ImageSequence(spec, _stamped(stamps, stills.time_ns), stills.pictures)
+        elif label in description.streams:
             values = read_numbers(dataset)
             if values is None:
                 continue
             values = storable(values)
-            stream = note.column(label, values.shape[1:], values.dtype)
+            stream = description.column(label, values.shape[1:], values.dtype)
             if stream is not None:
-                times = _stamped(stamps, even_stamps(len(values), note.rate_hz))
+                times = _stamped(stamps, even_stamps(len(values), description.rate_hz))
                 signals[label] = ArraySignal(stream, times, values)
     changed = {
         label: each
         for label, each in found.items()
-        if label not in signals and (label in note.columns or label.startswith(_OBSERVATIONS))
+        if label not in signals
+        and (label in description.streams or label.startswith(_OBSERVATIONS))
         and each.attrs.get(MEASURED, True)
-    }  # fmt: skip
-    return signals | signals_of(path, changed, rate_hz=note.rate_hz, robot=note.robot)
+    }
+    return signals | signals_of(path, changed, rate_hz=description.rate_hz, robot=description.robot)
 
 
-def noted_recording(
+def described_recording(
     path: Path,
     found: Mapping[str, Any],
-    note: Note,
-    said: EpisodeNote,
+    description: DatasetDescription,
+    described: EpisodeDescription,
     *,
     index: int,
     robot: Embodiment | None,
     metadata: Mapping[str, Any],
 ) -> Recording:
     """An episode that Corporeal wrote; `metadata` is what the file says besides."""
-    signals = noted_signals(path, found, note)
+    signals = described_signals(path, found, description)
     defects = length_defects(signals, index)
     times = row_times(found)
     if times is not None:
-        signals |= said.instruction_signal(times)
+        signals |= described.instruction_signal(times)
     return Recording(
-        id=said.id,
+        id=described.id,
         source=path,
         index=index,
         signals=signals,
-        embodiment=robot or note.robot,
-        metadata={"fps": note.rate_hz, **metadata, **said.metadata()},
+        embodiment=robot or description.robot,
+        metadata={"fps": description.rate_hz, **metadata, **described.to_metadata()},
         defects=tuple(defects),
-        epoch_ns=said.epoch_ns,
+        epoch_ns=described.epoch_ns,
         regridded=times is None,
-        labels=said.labels,
+        labels=described.labels,
     )
 
 
@@ -145,17 +148,17 @@ def length_defects(signals: Mapping[str, Signal], index: int) -> list[Defect]:
     ]  # fmt: skip
 
 
-def _stills(path: Path, label: str, dataset: Any, rate_hz: float) -> Stills:
+def _stills(path: Path, label: str, dataset: Any, rate_hz: float) -> ImageSequence:
     count = int(dataset.shape[0])
     if count > MAX_ROWS:
         # A dataset of nothing but its fill value takes no room in a file, however long it is.
         raise EpisodeError(f"{dataset.name} has {count} pictures; expected at most {MAX_ROWS}.")
-    pictures = StoredPictures(path, dataset.name, count)
+    pictures = Hdf5Pictures(path, dataset.name, count)
     height, width = dataset.shape[1:3] if dataset.ndim == 4 else (0, 0)
     spec = picture_stream(label, height=int(height), width=int(width), rate_hz=rate_hz)
-    stills = Stills(spec, even_stamps(count, rate_hz), pictures)
+    stills = ImageSequence(spec, even_stamps(count, rate_hz), pictures)
     if dataset.ndim != 4 and count:
         height, width = stills[0].shape[:2]
         spec = picture_stream(label, height=height, width=width, rate_hz=rate_hz)
-        return Stills(spec, stills.time_ns, pictures)
+        return ImageSequence(spec, stills.time_ns, pictures)
     return stills

@@ -6,21 +6,20 @@ import errno
 import json
 import math
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from corporeal.episode.file import write_attribute
+from corporeal.exchange.description import MODE, NAME, TIMES, DatasetDescription, Label
 from corporeal.exchange.label_columns import lane_key
 from corporeal.exchange.movie.pictures import pictures_of
-from corporeal.exchange.note import MODE, NAME, TIMES, Label
 from corporeal.exchange.table import EpisodeTable
 
 _FIXED_BYTES = 1 << 20
 MAX_LANGUAGE = 1 << 14
-"""An instruction of more bytes than an attribute holds is in the note alone."""
+"""An instruction of more bytes than an attribute holds is in the description alone."""
 
 
 def write_table(group: Any, table: EpisodeTable, label: Label) -> None:
@@ -80,6 +79,6 @@ def _write_numbers(group: Any, table: EpisodeTable, label: Label) -> None:
         first = stop
 
 
-def write_note(file: Any, note: Mapping[str, Any]) -> None:
-    """The note as text at the root of the file: as an attribute it may be too long."""
-    file.create_dataset(NAME, data=np.bytes_(json.dumps(note).encode()))
+def write_description(file: Any, description: DatasetDescription) -> None:
+    """The description as text at the root of the file: as an attribute it may be too long."""
+    file.create_dataset(NAME, data=np.bytes_(json.dumps(description.to_json()).encode()))

@@ -18,7 +18,7 @@ from corporeal.exchange.layout import LABELS
 from corporeal.exchange.lerobot.features import (
     MODE,
     SUBTASK,
-    Column,
+    FeatureColumn,
     ListName,
     columns_of,
     feature_entries,
@@ -34,12 +34,12 @@ _FEW_VALUES = (MODE, SUBTASK, "episode_index", "task_index")
 
 
 @dataclass(frozen=True, eq=False)
-class Assembly:
+class LerobotAssembly:
     """All episodes of a dataset with their places: first rows, and numbers of their tasks."""
 
     episodes: Sequence[WrittenEpisode]
     context: ExportContext
-    columns: tuple[Column, ...]
+    columns: tuple[FeatureColumn, ...]
     list_name: ListName
 
     @cached_property
@@ -129,10 +129,10 @@ def assembly_of(
     list_name: ListName,
     *,
     flat: bool = False,
-) -> Assembly:
+) -> LerobotAssembly:
     """The episodes in the order of their numbers."""
     ordered = sorted(episodes, key=lambda episode: episode.number)
-    return Assembly(tuple(ordered), context, columns_of(context, flat=flat), list_name)
+    return LerobotAssembly(tuple(ordered), context, columns_of(context, flat=flat), list_name)
 
 
 def movie_file(folder: Path, key: str) -> Path:

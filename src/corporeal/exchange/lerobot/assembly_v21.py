@@ -9,7 +9,7 @@ from typing import Any
 from corporeal.exchange.format import ExportContext, WrittenEpisode
 from corporeal.exchange.lerobot.assembly import (
     CHUNK_FILES,
-    Assembly,
+    LerobotAssembly,
     assembly_of,
     movie_file,
     write_batch,
@@ -29,7 +29,7 @@ def assemble_v21(episodes: Sequence[WrittenEpisode], out: Path, context: ExportC
     write_v21(assembly_of(episodes, context, "Sequence"), out)
 
 
-def write_v21(assembly: Assembly, out: Path, *, total_cameras: bool = True) -> None:
+def write_v21(assembly: LerobotAssembly, out: Path, *, total_cameras: bool = True) -> None:
     """Write tables, movies and lists; without `total_cameras` stats.json is of columns alone."""
     cameras = tuple(assembly.context.layout.cameras)
     for number, episode in enumerate(assembly.episodes):
@@ -58,14 +58,14 @@ def write_v21(assembly: Assembly, out: Path, *, total_cameras: bool = True) -> N
     write_json(meta / "info.json", info)
 
 
-def _write_table(assembly: Assembly, number: int, path: Path) -> None:
+def _write_table(assembly: LerobotAssembly, number: int, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with assembly.writer(path) as writer:
         for batch in assembly.blocks(number):
             write_batch(writer, batch, assembly.schema)
 
 
-def _episodes(assembly: Assembly) -> Iterator[dict[str, Any]]:
+def _episodes(assembly: LerobotAssembly) -> Iterator[dict[str, Any]]:
     for number, episode in enumerate(assembly.episodes):
         line: dict[str, Any] = {
             "episode_index": number,
@@ -76,7 +76,7 @@ def _episodes(assembly: Assembly) -> Iterator[dict[str, Any]]:
         yield line if success is None else line | {"success": success}
 
 
-def _statistics(assembly: Assembly) -> Iterator[dict[str, Any]]:
+def _statistics(assembly: LerobotAssembly) -> Iterator[dict[str, Any]]:
     for number in range(len(assembly.episodes)):
         stated = as_lists(episode_statistics(assembly, number))
         yield {"episode_index": number, "stats": stated}

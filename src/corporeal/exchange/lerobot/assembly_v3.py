@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from corporeal.exchange.format import ExportContext, WrittenEpisode
 from corporeal.exchange.lerobot.assembly import (
     CHUNK_FILES,
-    Assembly,
+    LerobotAssembly,
     assembly_of,
     movie_file,
     write_batch,
@@ -160,7 +160,7 @@ def assemble_v3(
 
 
 def _rows(
-    assembly: Assembly, files: Sequence[int], clips: dict[str, list[Stretch]]
+    assembly: LerobotAssembly, files: Sequence[int], clips: dict[str, list[Stretch]]
 ) -> Iterator[EpisodeRow]:
     for number, episode in enumerate(assembly.episodes):
         yield EpisodeRow(
@@ -175,7 +175,7 @@ def _rows(
         )
 
 
-def _write_tables(assembly: Assembly, out: Path, limits: Limits) -> list[int]:
+def _write_tables(assembly: LerobotAssembly, out: Path, limits: Limits) -> list[int]:
     """Write the rows of all episodes; the number of the file that each episode is in."""
     files: list[int] = []
     number, done = 0, 0
@@ -190,7 +190,7 @@ def _write_tables(assembly: Assembly, out: Path, limits: Limits) -> list[int]:
     return files
 
 
-def _write_table(assembly: Assembly, path: Path, first: int, limit: int) -> int:
+def _write_table(assembly: LerobotAssembly, path: Path, first: int, limit: int) -> int:
     """Write episodes from the first one on until the file is full; how many went in."""
     rows = 0
     with path.open("wb") as sink, assembly.writer(sink) as writer:
@@ -205,7 +205,7 @@ def _write_table(assembly: Assembly, path: Path, first: int, limit: int) -> int:
     return len(assembly.episodes) - first
 
 
-def _write_movies(assembly: Assembly, out: Path, key: str, limits: Limits) -> list[Stretch]:
+def _write_movies(assembly: LerobotAssembly, out: Path, key: str, limits: Limits) -> list[Stretch]:
     """Join the movies of a camera; where the pictures of each episode lie."""
     rate_hz = assembly.context.layout.rate_hz
     movies = [movie_file(episode.folder, key) for episode in assembly.episodes]

@@ -20,7 +20,7 @@ from corporeal.errors import EpisodeError
 from corporeal.exchange.lerobot.files import Files
 from corporeal.exchange.lerobot.footage import RATE_TOLERANCE, contradictions
 from corporeal.exchange.lerobot.info import Feature
-from corporeal.exchange.lerobot.listing import Clip, Entry
+from corporeal.exchange.lerobot.listing import LerobotEntry, ListedClip
 from corporeal.exchange.lerobot.reader import feature_contradictions, rate_of
 from corporeal.units import SECOND_NS
 
@@ -37,7 +37,7 @@ class Complaint:
     told: tuple[str, str] | None = None
 
 
-def complaints(files: Files, present: Sequence[Entry]) -> Iterator[Complaint]:
+def complaints(files: Files, present: Sequence[LerobotEntry]) -> Iterator[Complaint]:
     """Everything that is wrong with the set as a whole; `present` are the episodes with data."""
     for defect in (*_lists(files, present), *_totals(files), *_strays(files)):
         yield Complaint(defect)
@@ -46,7 +46,7 @@ def complaints(files: Files, present: Sequence[Entry]) -> Iterator[Complaint]:
         yield from _camera(files, camera, present)
 
 
-def _lists(files: Files, present: Sequence[Entry]) -> Iterator[Defect]:
+def _lists(files: Files, present: Sequence[LerobotEntry]) -> Iterator[Defect]:
     entries = files.listing.entries
     numbers = [entry.index for entry in entries]
     for number in files.listing.repeated:
@@ -104,7 +104,7 @@ def _strays(files: Files) -> Iterator[Defect]:
             yield Defect(INDEX_WRONG, message, value=float(rows), limit=float(used))
 
 
-def _features(files: Files, present: Sequence[Entry]) -> Iterator[Complaint]:
+def _features(files: Files, present: Sequence[LerobotEntry]) -> Iterator[Complaint]:
     everyone = tuple(entry.index for entry in present)
     for feature in files.info.features.values():
         names = feature.names
@@ -146,7 +146,7 @@ def _rates(stamps: NDArray[Any] | None) -> list[float]:
     return [] if rate is None else [rate]
 
 
-def _camera(files: Files, camera: Feature, present: Sequence[Entry]) -> Iterator[Complaint]:
+def _camera(files: Files, camera: Feature, present: Sequence[LerobotEntry]) -> Iterator[Complaint]:
     key = camera.key
     everyone = tuple(entry.index for entry in present)
     clips = [entry.clips[key] for entry in present if key in entry.clips]
@@ -174,7 +174,7 @@ def _camera(files: Files, camera: Feature, present: Sequence[Entry]) -> Iterator
     yield from _unused(files, camera, here)
 
 
-def _unused(files: Files, camera: Feature, clips: Sequence[Clip]) -> Iterator[Complaint]:
+def _unused(files: Files, camera: Feature, clips: Sequence[ListedClip]) -> Iterator[Complaint]:
     """Pictures at the end of a movie that no episode has (v3)."""
     ends: dict[object, float] = {}
     for clip in clips:
@@ -196,7 +196,7 @@ def _unused(files: Files, camera: Feature, clips: Sequence[Clip]) -> Iterator[Co
             )
 
 
-def _distinct(clips: Sequence[Clip]) -> list[Clip]:
+def _distinct(clips: Sequence[ListedClip]) -> list[ListedClip]:
     return list({clip.path: clip for clip in clips}.values())
 
 

@@ -24,7 +24,7 @@ ListName = Literal["List", "Sequence"]
 
 
 @dataclass(frozen=True)
-class Column:
+class FeatureColumn:
     """A column as it is stored: `shape` is that in the table, `given` the one the rows had."""
 
     key: str
@@ -92,7 +92,7 @@ def nested(values: NDArray[Any]) -> Any:
     return array
 
 
-def columns_of(context: ExportContext, *, flat: bool = False) -> tuple[Column, ...]:
+def columns_of(context: ExportContext, *, flat: bool = False) -> tuple[FeatureColumn, ...]:
     """All columns of the tables, LeRobot's own five last; `flat` leaves no column two axes."""
     columns = []
     for key, spec in context.layout.columns.items():
@@ -102,28 +102,28 @@ def columns_of(context: ExportContext, *, flat: bool = False) -> tuple[Column, .
         shape = (math.prod(given),) if axes > MAX_AXES or (flat and axes > 1) else given
         normalised = context.options.normalise != "none" and dtype == "float32"
         units = ("1",) * len(spec.units) if normalised else spec.units
-        columns.append(Column(key, dtype, shape, given, spec.names, units))
+        columns.append(FeatureColumn(key, dtype, shape, given, spec.names, units))
     if context.layout.mode:
-        columns.append(Column(MODE, "int64", (1,), (1,)))
+        columns.append(FeatureColumn(MODE, "int64", (1,), (1,)))
     columns += _label_columns(context.layout.lanes)
     for key in BOOKKEEPING:
-        columns.append(Column(key, "float32" if key == "timestamp" else "int64", (1,), (1,)))
+        columns.append(FeatureColumn(key, "float32" if key == "timestamp" else "int64", (1,), (1,)))
     return tuple(columns)
 
 
-def _label_columns(lanes: Sequence[Lane]) -> Iterator[Column]:
+def _label_columns(lanes: Sequence[Lane]) -> Iterator[FeatureColumn]:
     """The columns of labels: the main lane under the name that LeRobot has, then the others."""
     main = main_lane(lanes)
     for lane in lanes:
         if lane is main:
             facts = {"lane": lane.name, "tiles": lane.tiles}
-            yield Column(SUBTASK, "int64", (1,), (1,), facts=facts)
+            yield FeatureColumn(SUBTASK, "int64", (1,), (1,), facts=facts)
         else:
             facts = {"labels": list(lane.labels), "tiles": lane.tiles}
-            yield Column(lane_key(lane), "int64", (1,), (1,), facts=facts)
+            yield FeatureColumn(lane_key(lane), "int64", (1,), (1,), facts=facts)
 
 
-def schema_of(columns: Sequence[Column], list_name: ListName) -> Any:
+def schema_of(columns: Sequence[FeatureColumn], list_name: ListName) -> Any:
     """The Parquet schema, with the note from which `datasets` knows the types at once."""
     features = {column.key: column.hugging_face(list_name) for column in columns}
     note = json.dumps({"info": {"features": features}})
@@ -154,7 +154,7 @@ def camera_entry(movie: Mapping[str, Any], rate: int | float) -> dict[str, Any]:
 
 
 def feature_entries(
-    columns: Sequence[Column], movies: Mapping[str, Mapping[str, Any]], rate: int | float
+    columns: Sequence[FeatureColumn], movies: Mapping[str, Mapping[str, Any]], rate: int | float
 ) -> dict[str, Any]:
     """The features of info.json: columns, cameras, then LeRobot's own."""
     own = [column for column in columns if column.key in BOOKKEEPING]

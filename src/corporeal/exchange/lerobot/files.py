@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from corporeal.errors import EpisodeError
 from corporeal.exchange.lerobot.info import Info
-from corporeal.exchange.lerobot.listing import Entry, Listing
+from corporeal.exchange.lerobot.listing import LerobotEntry, Listing
 from corporeal.exchange.movie.foreign_movie import Header, read_header
 from corporeal.exchange.parquet import is_numeric, read_table, row_count, to_numpy
 
@@ -81,7 +81,7 @@ class Files:
             raise found
         return found
 
-    def home(self, entry: Entry) -> Path | None:
+    def home(self, entry: LerobotEntry) -> Path | None:
         """The file that has the episode's data: the one listed, or the one where its rows are."""
         if not self.listing.info.shares_files:
             return entry.data if entry.data.is_file() else None

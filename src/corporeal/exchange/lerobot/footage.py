@@ -16,19 +16,19 @@ from corporeal.episode.defect import (
     Defect,
     DefectCheck,
 )
-from corporeal.episode.recording import Footage
+from corporeal.episode.recording import VideoFile
 from corporeal.errors import EpisodeError
 from corporeal.exchange.foreign_stream import picture_stream
 from corporeal.exchange.lerobot.files import Files
 from corporeal.exchange.lerobot.info import Feature
-from corporeal.exchange.lerobot.listing import Clip, Entry
+from corporeal.exchange.lerobot.listing import LerobotEntry, ListedClip
 from corporeal.exchange.movie.foreign_movie import Header
 
 RATE_TOLERANCE = 0.01
 
 
 @dataclass(frozen=True, eq=False)
-class Cameras:
+class CameraFiles:
     """The cameras of a dataset. `told` are complaints already made of the whole set."""
 
     files: Files
@@ -36,8 +36,8 @@ class Cameras:
     _places: dict[Path, dict[int, int]] = field(default_factory=dict)
 
     def footage(
-        self, camera: Feature, entry: Entry, time_ns: NDArray[np.int64]
-    ) -> tuple[Footage | None, tuple[Defect, ...]]:
+        self, camera: Feature, entry: LerobotEntry, time_ns: NDArray[np.int64]
+    ) -> tuple[VideoFile | None, tuple[Defect, ...]]:
         """One camera's pictures in one episode; None when they are not there."""
         key = camera.key
         if (key, "absent") in self.told:
@@ -67,9 +67,9 @@ class Cameras:
             key, height=header.height, width=header.width, rate_hz=self.files.info.fps
         )
         path = str(clip.path)
-        return Footage(spec, time_ns, lambda: path, first, count), defects
+        return VideoFile(spec, time_ns, lambda: path, first, count), defects
 
-    def _stretch(self, clip: Clip, header: Header) -> tuple[int, int | None]:
+    def _stretch(self, clip: ListedClip, header: Header) -> tuple[int, int | None]:
         """First picture of a clip and their number; None for all that the movie has."""
         if clip.from_s is None or clip.to_s is None:
             return 0, None
@@ -85,8 +85,8 @@ class Cameras:
     def _count(
         self,
         key: str,
-        entry: Entry,
-        clip: Clip,
+        entry: LerobotEntry,
+        clip: ListedClip,
         header: Header,
         stretch: tuple[int, int | None],
         rows: int,
@@ -99,7 +99,7 @@ class Cameras:
             yield Defect(FOOTAGE_INCOMPLETE, message, entry.index, key, float(there), float(rows))
 
     def _place(
-        self, key: str, entry: Entry, clip: Clip, header: Header, first: int
+        self, key: str, entry: LerobotEntry, clip: ListedClip, header: Header, first: int
     ) -> Iterator[Defect]:
         if clip.from_s is None:
             return

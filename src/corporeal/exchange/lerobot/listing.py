@@ -96,7 +96,7 @@ MAX_EPISODES = 1 << 24
 
 
 @dataclass(frozen=True)
-class Clip:
+class ListedClip:
     """Where the pictures of one camera lie: all of a movie, or a stretch of it in seconds."""
 
     path: Path
@@ -105,7 +105,7 @@ class Clip:
 
 
 @dataclass(frozen=True)
-class Entry:
+class LerobotEntry:
     """One listed episode. `rows` are its first row and the one after its last over all files."""
 
     index: int
@@ -113,7 +113,7 @@ class Entry:
     tasks: tuple[str, ...]
     data: Path
     rows: tuple[int, int] | None = None
-    clips: Mapping[str, Clip] = field(default_factory=dict)
+    clips: Mapping[str, ListedClip] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -122,21 +122,21 @@ class Listing:
     """All listed episodes in order of their numbers, the tasks by number, what is claimed."""
 
     info: Info
-    entries: tuple[Entry, ...]
+    entries: tuple[LerobotEntry, ...]
     tasks: Mapping[int, str]
     claims: Claims
     repeated: tuple[int, ...] = ()
     """Numbers that more than one entry has; the last of them counts."""
 
     @cached_property
-    def by_number(self) -> dict[int, Entry]:
+    def by_number(self) -> dict[int, LerobotEntry]:
         """Every entry by its episode's number."""
         return {entry.index: entry for entry in self.entries}
 
     @cached_property
-    def by_file(self) -> dict[Path, list[Entry]]:
+    def by_file(self) -> dict[Path, list[LerobotEntry]]:
         """The entries of each data file."""
-        found: dict[Path, list[Entry]] = {}
+        found: dict[Path, list[LerobotEntry]] = {}
         for entry in self.entries:
             found.setdefault(entry.data, []).append(entry)
         return found
@@ -156,19 +156,19 @@ def read_listing(info: Info) -> Listing:
     )
 
 
-def _entries_v2(info: Info) -> tuple[list[Entry], Claims]:
+def _entries_v2(info: Info) -> tuple[list[LerobotEntry], Claims]:
     path = info.root / "meta" / "episodes.jsonl"
     entries = []
     for line in read_json_lines(path):
         number = _number(path, line.get("episode_index"))
         tasks = line.get("tasks")
         clips = {
-            camera.key: Clip(info.video_file(camera.key, episode_index=number))
+            camera.key: ListedClip(info.video_file(camera.key, episode_index=number))
             for camera in info.cameras
         }
         facts = {k: v for k, v in line.items() if k not in ("episode_index", "tasks", "length")}
         entries.append(
-            Entry(
+            LerobotEntry(
                 index=number,
                 length=whole(line.get("length")),
                 tasks=tuple(map(str, tasks)) if isinstance(tasks, list) else (),
@@ -180,7 +180,7 @@ def _entries_v2(info: Info) -> tuple[list[Entry], Claims]:
     return entries, read_claims(info.root)
 
 
-def _entries_v3(info: Info) -> tuple[list[Entry], Claims]:
+def _entries_v3(info: Info) -> tuple[list[LerobotEntry], Claims]:
     folder = info.root / "meta" / "episodes"
     files = sorted(folder.glob("chunk-*/file-*.parquet"))
     if not files:
@@ -198,13 +198,13 @@ def _entries_v3(info: Info) -> tuple[list[Entry], Claims]:
     return [_entry_v3(info, folder, row) for row in rows], claims_of_table(table, numbers)
 
 
-def _entry_v3(info: Info, folder: Path, row: Mapping[str, Any]) -> Entry:
+def _entry_v3(info: Info, folder: Path, row: Mapping[str, Any]) -> LerobotEntry:
     clips = {}
     for camera in info.cameras:
         prefix = f"videos/{camera.key}"
         chunk, file = (whole(row.get(f"{prefix}/{part}_index")) for part in ("chunk", "file"))
         if min(chunk, file) >= 0:
-            clips[camera.key] = Clip(
+            clips[camera.key] = ListedClip(
                 info.video_file(camera.key, chunk_index=chunk, file_index=file),
                 _seconds(row.get(f"{prefix}/from_timestamp")),
                 _seconds(row.get(f"{prefix}/to_timestamp")),
@@ -213,7 +213,7 @@ def _entry_v3(info: Info, folder: Path, row: Mapping[str, Any]) -> Entry:
     first, stop = (whole(row.get(f"dataset_{end}_index")) for end in ("from", "to"))
     tasks = row.get("tasks")
     taken = ("data/", "videos/", "meta/", "dataset_", "episode_index", "tasks", "length")
-    return Entry(
+    return LerobotEntry(
         index=_number(folder, row["episode_index"]),
         length=whole(row.get("length")),
         tasks=tuple(map(str, tasks)) if isinstance(tasks, list) else (),

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from corporeal.embodiment import Embodiment
 from corporeal.episode.defect import METADATA_WRONG, Defect
-from corporeal.episode.recording import ArraySignal, Recording, Signal, Stills
+from corporeal.episode.recording import ArraySignal, ImageSequence, Recording, Signal
 from corporeal.errors import EpisodeError, UnknownNameError
 from corporeal.exchange.foreign_stream import array_stream, picture_stream, storable
 from corporeal.exchange.lerobot.files import BOOKKEEPING, Columns, Files
-from corporeal.exchange.lerobot.footage import RATE_TOLERANCE, Cameras, picture_size
+from corporeal.exchange.lerobot.footage import RATE_TOLERANCE, CameraFiles, picture_size
 from corporeal.exchange.lerobot.info import Feature, Joints, Parts, joints_of
 from corporeal.exchange.lerobot.labels import LaneColumn, track_of
-from corporeal.exchange.lerobot.listing import Entry
+from corporeal.exchange.lerobot.listing import LerobotEntry
 from corporeal.exchange.lerobot.rows import (
     instructions_of,
     row_defects,
@@ -37,11 +37,11 @@ _SUCCESS = "next.success"
 
 
 @dataclass(frozen=True, eq=False)
-class Reader:
+class LerobotReader:
     """Opens the episodes of a dataset one by one."""
 
     files: Files
-    cameras: Cameras
+    cameras: CameraFiles
     robot: Embodiment | None
     modality: Mapping[str, Parts] = field(default_factory=dict)
     told: frozenset[tuple[str, str]] = frozenset()
@@ -128,8 +128,8 @@ class Reader:
         return joints_of(feature, parts, self.robot)
 
     def _stills(
-        self, entry: Entry, rows: NDArray[np.int64], time_ns: NDArray[np.int64]
-    ) -> Iterator[tuple[str, Stills]]:
+        self, entry: LerobotEntry, rows: NDArray[np.int64], time_ns: NDArray[np.int64]
+    ) -> Iterator[tuple[str, ImageSequence]]:
         for feature in self.files.info.features.values():
             size = picture_size(feature) if feature.is_image else None
             if size is not None and len(rows):
@@ -137,7 +137,7 @@ class Reader:
                     feature.key, height=size[0], width=size[1], rate_hz=self.files.info.fps
                 )
                 pictures = TablePictures(entry.data, feature.key, rows)
-                yield feature.key, Stills(spec, time_ns, pictures)
+                yield feature.key, ImageSequence(spec, time_ns, pictures)
 
     def _texts(
         self, columns: Columns, time_ns: NDArray[np.int64]
@@ -149,11 +149,11 @@ class Reader:
             stamps = time_ns[[row for row, _ in given]]
             yield "task_index", ArraySignal(spec, stamps, [text for _, text in given])
 
-    def _row_defects(self, entry: Entry, columns: Columns, moved: bool) -> Iterator[Defect]:
+    def _row_defects(self, entry: LerobotEntry, columns: Columns, moved: bool) -> Iterator[Defect]:
         first = None if moved else self._start(entry)
         yield from row_defects(entry, columns, first=first, tasks=self.files.listing.tasks)
 
-    def _start(self, entry: Entry) -> int | None:
+    def _start(self, entry: LerobotEntry) -> int | None:
         """The `index` of the episode's first row: how many rows come before it."""
         if entry.rows is not None:
             return entry.rows[0]
@@ -166,7 +166,7 @@ class Reader:
         return self._starts[entry.index]
 
     def _feature_defects(
-        self, entry: Entry, columns: Columns, time_ns: NDArray[np.int64]
+        self, entry: LerobotEntry, columns: Columns, time_ns: NDArray[np.int64]
     ) -> Iterator[Defect]:
         info = self.files.info
         for feature in info.features.values():
@@ -178,7 +178,7 @@ class Reader:
             message = f"frames are stamped at {rate:.4g} Hz, but info.json says fps {info.fps:g}"
             yield Defect(METADATA_WRONG, message, entry.index, "timestamp", rate, info.fps)
 
-    def _metadata(self, entry: Entry, columns: Columns, count: int) -> dict[str, Any]:
+    def _metadata(self, entry: LerobotEntry, columns: Columns, count: int) -> dict[str, Any]:
         info = self.files.info
         instructions = instructions_of(entry, columns, self.files.listing.tasks, count)
         text = instructions[0] if instructions else None

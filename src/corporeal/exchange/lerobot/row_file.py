@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from corporeal.exchange.lerobot.features import MODE, Column
+from corporeal.exchange.lerobot.features import MODE, FeatureColumn
 from corporeal.exchange.lerobot.files import BOOKKEEPING
 from corporeal.exchange.lerobot.labels import label_values
 from corporeal.exchange.table import BLOCK_ROWS, EpisodeTable
@@ -25,7 +25,7 @@ from corporeal.exchange.table import BLOCK_ROWS, EpisodeTable
 NAME = "rows.arrow"
 
 
-def write_rows(table: EpisodeTable, folder: Path, columns: Sequence[Column]) -> None:
+def write_rows(table: EpisodeTable, folder: Path, columns: Sequence[FeatureColumn]) -> None:
     """Write all rows of an episode, a block at a time."""
     schema = pa.schema([pa.field(column.key, column.arrow_type()) for column in columns])
     with pa.OSFile(str(folder / NAME), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
@@ -72,7 +72,7 @@ def placed(batch: Any, *, start: int, tasks: Sequence[int]) -> Any:
     return pa.record_batch(arrays, schema=batch.schema)
 
 
-def values_of(batch: Any, column: Column) -> NDArray[Any]:
+def values_of(batch: Any, column: FeatureColumn) -> NDArray[Any]:
     """A column of a block as (rows, width), without a copy where Arrow allows it."""
     array = batch.column(column.key)
     for _ in () if column.is_scalar else column.shape:

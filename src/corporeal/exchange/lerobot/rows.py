@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from corporeal.episode.defect import INDEX_WRONG, METADATA_WRONG, Defect
 from corporeal.exchange.lerobot.files import Columns, Files
-from corporeal.exchange.lerobot.listing import Entry
+from corporeal.exchange.lerobot.listing import LerobotEntry
 from corporeal.units import SECOND_NS
 
 
-def rows_of(files: Files, entry: Entry) -> tuple[NDArray[np.int64], tuple[Defect, ...]]:
+def rows_of(files: Files, entry: LerobotEntry) -> tuple[NDArray[np.int64], tuple[Defect, ...]]:
     """Numbers of the episode's rows in its file, and what is wrong with where they are said to be.
 
     In v3 the list of episodes and the table's own episode_index both say which rows these are. If
@@ -46,7 +46,7 @@ def rows_of(files: Files, entry: Entry) -> tuple[NDArray[np.int64], tuple[Defect
 
 
 def row_defects(
-    entry: Entry, columns: Columns, *, first: int | None, tasks: Mapping[int, str]
+    entry: LerobotEntry, columns: Columns, *, first: int | None, tasks: Mapping[int, str]
 ) -> Iterator[Defect]:
     """What the rows' own numbers contradict; `first` is the index the first row should have."""
     count = len(next(iter(columns.values()), ()))
@@ -71,7 +71,7 @@ def row_defects(
 
 
 def _wrong_numbers(
-    entry: Entry, name: str, found: NDArray[Any], right: NDArray[np.int64]
+    entry: LerobotEntry, name: str, found: NDArray[Any], right: NDArray[np.int64]
 ) -> Defect:
     bad = np.flatnonzero(~(found == right))
     row = int(bad[0])
@@ -83,7 +83,7 @@ def _wrong_numbers(
 
 
 def _task_defects(
-    entry: Entry, columns: Columns, tasks: Mapping[int, str], count: int
+    entry: LerobotEntry, columns: Columns, tasks: Mapping[int, str], count: int
 ) -> Iterator[Defect]:
     found = _flat(columns, "task_index", count)
     if found is None:
@@ -102,7 +102,7 @@ def _task_defects(
 
 
 def instructions_of(
-    entry: Entry, columns: Columns, tasks: Mapping[int, str], count: int
+    entry: LerobotEntry, columns: Columns, tasks: Mapping[int, str], count: int
 ) -> tuple[str, ...]:
     """The episode's instructions: those its rows point at, else those its entry lists."""
     found = _flat(columns, "task_index", count)
@@ -127,7 +127,7 @@ def task_changes(
 
 
 def stamps_of(
-    entry: Entry, columns: Columns, *, count: int, fps: float
+    entry: LerobotEntry, columns: Columns, *, count: int, fps: float
 ) -> tuple[NDArray[np.int64], tuple[Defect, ...]]:
     """Stamps of the rows; a row without one is stamped by its number."""
     even = np.arange(count) / fps

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.exchange.lerobot.assembly import Assembly
-from corporeal.exchange.lerobot.features import Column
+from corporeal.exchange.lerobot.assembly import LerobotAssembly
+from corporeal.exchange.lerobot.features import FeatureColumn
 from corporeal.exchange.lerobot.row_file import batches, values_of
 from corporeal.exchange.statistics import (
-    Summary,
+    ColumnSummary,
     summarise,
     summarise_blocks,
     summarise_histogram,
@@ -38,7 +38,7 @@ Blocks = Iterator[NDArray[Any]]
 
 def write_statistics(
     folder: Path,
-    columns: Iterable[Column],
+    columns: Iterable[FeatureColumn],
     rows: int,
     counts: Mapping[str, NDArray[np.int64]],
 ) -> None:
@@ -50,7 +50,7 @@ def write_statistics(
     np.savez(folder / NAME, **stored)  # type: ignore[arg-type]
 
 
-def episode_statistics(assembly: Assembly, number: int) -> Statistics:
+def episode_statistics(assembly: LerobotAssembly, number: int) -> Statistics:
     """The statistics of one episode, by feature, in the shapes that LeRobot gives them."""
     episode, rows = assembly.episodes[number], assembly.lengths[number]
     found: Statistics = {}
@@ -66,7 +66,7 @@ def episode_statistics(assembly: Assembly, number: int) -> Statistics:
     return found
 
 
-def total_statistics(assembly: Assembly, *, cameras: bool = True) -> Statistics:
+def total_statistics(assembly: LerobotAssembly, *, cameras: bool = True) -> Statistics:
     """The statistics over all rows and pictures of all episodes: no mean of means."""
     shown = assembly.context.layout.cameras if cameras else {}
     if len(assembly.episodes) == 1:
@@ -94,18 +94,20 @@ def as_lists(statistics: Mapping[str, Mapping[str, NDArray[Any]]]) -> dict[str, 
     }
 
 
-def _values(folder: Path, column: Column) -> Blocks:
+def _values(folder: Path, column: FeatureColumn) -> Blocks:
     for batch in batches(folder):
         yield values_of(batch, column)
 
 
-def _placed_values(assembly: Assembly, column: Column, numbers: Iterable[int]) -> Blocks:
+def _placed_values(
+    assembly: LerobotAssembly, column: FeatureColumn, numbers: Iterable[int]
+) -> Blocks:
     for number in numbers:
         for batch in assembly.blocks(number):
             yield values_of(batch, column)
 
 
-def _all_values(assembly: Assembly, column: Column) -> Blocks:
+def _all_values(assembly: LerobotAssembly, column: FeatureColumn) -> Blocks:
     if column.key in PLACED:
         yield from _placed_values(assembly, column, range(len(assembly.episodes)))
         return
@@ -113,7 +115,7 @@ def _all_values(assembly: Assembly, column: Column) -> Blocks:
         yield from _values(episode.folder, column)
 
 
-def _table(blocks: Callable[[], Blocks], rows: int, column: Column) -> NDArray[np.float64]:
+def _table(blocks: Callable[[], Blocks], rows: int, column: FeatureColumn) -> NDArray[np.float64]:
     """The statistics of a column, one row for each in the order of `_ROWS`."""
     width = math.prod(column.shape)
     if 8 * rows * width <= _IN_MEMORY_BYTES:
@@ -126,13 +128,15 @@ def _table(blocks: Callable[[], Blocks], rows: int, column: Column) -> NDArray[n
     return np.concatenate(parts, axis=1)
 
 
-def _stacked(summary: Summary) -> NDArray[np.float64]:
+def _stacked(summary: ColumnSummary) -> NDArray[np.float64]:
     """Statistics one below the other."""
     plain = (summary.min, summary.max, summary.mean, summary.std)
     return np.stack([*plain, *(summary.quantiles[name] for name in _QUANTILES)])
 
 
-def _unstacked(table: NDArray[np.float64], column: Column, count: int) -> dict[str, NDArray[Any]]:
+def _unstacked(
+    table: NDArray[np.float64], column: FeatureColumn, count: int
+) -> dict[str, NDArray[Any]]:
     named: dict[str, NDArray[Any]] = {
         name: values.reshape(column.shape) for name, values in zip(_ROWS, table, strict=True)
     }

@@ -10,7 +10,7 @@ from corporeal.exchange.lerobot.assembly import movie_file
 from corporeal.exchange.lerobot.features import columns_of
 from corporeal.exchange.lerobot.row_file import write_rows
 from corporeal.exchange.lerobot.summaries import write_statistics
-from corporeal.exchange.movie.pictures import Histogram
+from corporeal.exchange.movie.pictures import LevelHistogram
 from corporeal.exchange.movie.writing import write_movie
 from corporeal.exchange.table import EpisodeTable
 
@@ -26,7 +26,7 @@ def write_episode(
     movies: dict[str, Any] = {}
     counts = {}
     for key, camera in table.cameras.items():
-        histogram = Histogram()
+        histogram = LevelHistogram()
         path = movie_file(folder, key)
         movie = write_movie(camera, path, rate_hz=table.rate_hz, histogram=histogram)
         counts[key] = histogram.counts

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from corporeal.episode.label_track import LabelTrack
 from corporeal.episode.recording import Recording, Signal
-from corporeal.exchange.label_columns import Change, label_changes
-from corporeal.exchange.mcap_messages.description import RECORD, Description, Topic
-from corporeal.exchange.mcap_messages.log_writer import Batch, LogWriter
+from corporeal.exchange.label_columns import LabelChange, label_changes
+from corporeal.exchange.mcap_messages.description import RECORD, LogDescription, LoggedTopic
+from corporeal.exchange.mcap_messages.log_writer import LogWriter, MessageBatch
 from corporeal.exchange.mcap_messages.media import DEPTH, MediaForm, media_form
 from corporeal.exchange.mcap_messages.message_type import (
     EPISODE_LABELS,
@@ -53,9 +53,7 @@ class _Track:
     form: NumericForm | MediaForm
 
 
-def write_log(
-    recording: Recording, path: Path, *, instruction: str, exclude: Collection[str] = ()
-) -> dict[str, int]:
+def write_log(recording: Recording, path: Path, *, exclude: Collection[str] = ()) -> dict[str, int]:
     """Write everything but the excluded streams (by path or name); messages by topic."""
     tracks = _tracks(recording, exclude)
     begin_ns = _begin(tracks)
@@ -63,7 +61,7 @@ def write_log(
     offset_ns = max(recording.epoch_ns, -begin_ns, 0)
     with path.open("xb") as file:
         log = LogWriter(file)
-        _describe(log, recording, tracks, offset_ns, instruction)
+        _describe(log, recording, tracks, offset_ns)
         queues = [_batches(log, track, offset_ns) for track in tracks]
         queues += _scene(log, recording, offset_ns, tracks)
         queues += label_topics(log, recording.labels, begin_ns, offset_ns)
@@ -98,19 +96,19 @@ def _describe(
     recording: Recording,
     tracks: list[_Track],
     offset_ns: int,
-    instruction: str,
 ) -> None:
     topics = tuple(
-        Topic(
+        LoggedTopic(
             label=track.label,
             topic=track.topic,
-            stream=track.signal.spec.model_dump(mode="json", exclude_none=True),
+            stream=track.signal.spec,
             codec=track.form.codec if isinstance(track.form, MediaForm) else None,
         )
         for track in tracks
     )
-    description = Description.of(recording, topics, offset_ns, instruction=instruction)
-    log.add_metadata(RECORD, description.to_record())
+    robot = recording.embodiment.name if recording.embodiment is not None else ""
+    description = LogDescription.of(recording, topics, offset_ns)
+    log.add_metadata(RECORD, description.to_record(robot=robot))
     for kind, text in _documents(recording).items():
         log.add_attachment(f"{kind}.json", "application/json", text.encode())
 
@@ -122,7 +120,7 @@ def _documents(recording: Recording) -> Mapping[str, str]:
     return documents
 
 
-def _batches(log: LogWriter, track: _Track, offset_ns: int) -> Iterator[Batch]:
+def _batches(log: LogWriter, track: _Track, offset_ns: int) -> Iterator[MessageBatch]:
     spec = track.signal.spec
     facts = {"unit": spec.unit if isinstance(spec.unit, str) else ", ".join(spec.unit)}
     facts |= {"rate_hz": str(spec.rate_hz or ""), "dtype": spec.dtype}
@@ -132,7 +130,7 @@ def _batches(log: LogWriter, track: _Track, offset_ns: int) -> Iterator[Batch]:
     return _batches_of(track, channel, offset_ns)
 
 
-def _batches_of(track: _Track, channel: int, offset_ns: int) -> Iterator[Batch]:
+def _batches_of(track: _Track, channel: int, offset_ns: int) -> Iterator[MessageBatch]:
     signal, form = track.signal, track.form
     stamps = signal.time_ns.astype(np.uint64) + np.uint64(offset_ns)
     most = max(1, int((signal.spec.rate_hz or _EVENTS_HZ) * CHUNK_S))
@@ -140,7 +138,7 @@ def _batches_of(track: _Track, channel: int, offset_ns: int) -> Iterator[Batch]:
         rows = max(1, min(most, CHUNK_BYTES // form.stencil.size))
         for first in range(0, len(stamps), rows):
             part = stamps[first : first + rows]
-            yield Batch(channel, first, part, form.pack(part, signal[first : first + rows]))
+            yield MessageBatch(channel, first, part, form.pack(part, signal[first : first + rows]))
         return
     compressed = form.type_name == DEPTH or signal.spec.kind in ("points", "text")
     first, waiting, size = 0, list[bytes](), 0
@@ -149,15 +147,15 @@ def _batches_of(track: _Track, channel: int, offset_ns: int) -> Iterator[Batch]:
         size += len(payload)
         if size >= CHUNK_BYTES or len(waiting) >= most:
             part = stamps[first : first + len(waiting)]
-            yield Batch(channel, first, part, waiting, compressed)
+            yield MessageBatch(channel, first, part, waiting, compressed)
             first, waiting, size = first + len(waiting), [], 0
     if waiting:
-        yield Batch(channel, first, stamps[first:], waiting, compressed)
+        yield MessageBatch(channel, first, stamps[first:], waiting, compressed)
 
 
 def _scene(
     log: LogWriter, recording: Recording, offset_ns: int, tracks: list[_Track]
-) -> list[Iterator[Batch]]:
+) -> list[Iterator[MessageBatch]]:
     """Topics that are made from the others, so that a 3D panel has something to show."""
     joints = any(track.signal.spec.name in roles.MEASURED for track in tracks)
     posture = posture_of(recording) if joints else None
@@ -173,12 +171,12 @@ def _scene(
     queues = []
     for topic, name, payload in made:
         channel = log.add_topic(topic, name, definition(name), made_from="the robot's document")
-        queues.append(iter([Batch(channel, 0, begin, [payload])]))
+        queues.append(iter([MessageBatch(channel, 0, begin, [payload])]))
     channel = log.add_topic("/tf", TRANSFORMS, definition(TRANSFORMS), made_from="joint positions")
     messages = moving_transforms(posture, stamps)
     rows = max(1, CHUNK_BYTES // messages.shape[1])
     queues.append(
-        Batch(channel, first, stamps[first : first + rows], messages[first : first + rows])
+        MessageBatch(channel, first, stamps[first : first + rows], messages[first : first + rows])
         for first in range(0, len(stamps), rows)
     )
     return queues
@@ -190,7 +188,7 @@ _MADE_FROM = "labels of people"
 
 def label_topics(
     log: LogWriter, labels: LabelTrack | None, begin_ns: int, offset_ns: int
-) -> list[Iterator[Batch]]:
+) -> list[Iterator[MessageBatch]]:
     """A topic `/labels/LANE` for every lane in which something is said, and `/labels`.
 
     A field `label` that is empty ends the label before, so that a panel of states shows the gap.
@@ -198,14 +196,14 @@ def label_topics(
     if labels is None:
         return []
     channel = log.add_topic(TOPIC, EPISODE_LABELS, definition(EPISODE_LABELS), made_from=_MADE_FROM)
-    queues = [iter([Batch(channel, 0, _stamps([begin_ns], offset_ns), [_episode(labels)])])]
+    queues = [iter([MessageBatch(channel, 0, _stamps([begin_ns], offset_ns), [_episode(labels)])])]
     for lane in labels.used_lanes:
         changes = list(label_changes(labels.in_lane(lane.name)))
         channel = log.add_topic(
             f"{TOPIC}/{lane.name}", LABEL, definition(LABEL), made_from=_MADE_FROM
         )
         stamps = _stamps([each.time_ns for each in changes], offset_ns)
-        queues.append(iter([Batch(channel, 0, stamps, [_label(each) for each in changes])]))
+        queues.append(iter([MessageBatch(channel, 0, stamps, [_label(each) for each in changes])]))
     return queues
 
 
@@ -225,7 +223,7 @@ def _episode(labels: LabelTrack) -> bytes:
     return encode(make_message(EPISODE_LABELS, *said), EPISODE_LABELS)
 
 
-def _label(change: Change) -> bytes:
+def _label(change: LabelChange) -> bytes:
     span = change.span
     if span is None:
         end_s = change.time_ns / SECOND_NS

@@ -62,7 +62,7 @@ def explained(path: Path) -> Iterator[None]:
 
 
 @dataclass(frozen=True, eq=False)
-class Log:
+class McapLog:
     """An MCAP file: what its index says. Nothing stays open."""
 
     path: Path
@@ -175,11 +175,11 @@ def _content(data: bytes, opcode: Opcode) -> ReadDataStream:
     return ReadDataStream(io.BytesIO(data[9:]))
 
 
-def open_log(path: Path) -> Log:
+def open_log(path: Path) -> McapLog:
     """Read the index of an MCAP file; EpisodeError when it has none."""
     with explained(path):
         size = path.stat().st_size
-        log = Log(path, size)
+        log = McapLog(path, size)
         if size < _FOOTER.size + 2 * len(MAGIC) or log.bytes_at(0, 8) != MAGIC:
             raise ValueError("not an MCAP file")
         footer_at = size - _FOOTER.size
@@ -195,7 +195,7 @@ def open_log(path: Path) -> Log:
         return _indexed(log, summary[: (offsets or footer_at) - start])
 
 
-def _indexed(log: Log, summary: bytes) -> Log:
+def _indexed(log: McapLog, summary: bytes) -> McapLog:
     found: dict[Any, list[Any]] = {kind: [] for kind in _KINDS.values()}
     for record in _records(summary):
         found[type(record)].append(record)
@@ -203,7 +203,7 @@ def _indexed(log: Log, summary: bytes) -> Log:
     for chunk in sorted(found[ChunkIndex], key=lambda chunk: int(chunk.chunk_start_offset)):
         for channel in chunk.message_index_offsets:
             chunks.setdefault(channel, []).append(chunk)
-    return Log(
+    return McapLog(
         path=log.path,
         size=log.size,
         channels={channel.topic: channel for channel in found[Channel]},

@@ -42,7 +42,7 @@ _LEVEL = 3
 
 
 @dataclass(frozen=True, eq=False)
-class Batch:
+class MessageBatch:
     """Messages of one topic that go into one chunk, from the sample `first` on."""
 
     channel: int
@@ -100,7 +100,7 @@ class LogWriter:
         self._put(_bytes_of(channel))
         return channel.id
 
-    def add(self, batch: Batch) -> None:
+    def add(self, batch: MessageBatch) -> None:
         """Write one chunk."""
         records, places = batch.records()
         begin, end = int(batch.time_ns.min()), int(batch.time_ns.max())

@@ -13,10 +13,10 @@ import av
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.episode.recording import Footage, Signal, Stills
+from corporeal.episode.recording import ImageSequence, Signal, VideoFile
 from corporeal.errors import EpisodeError
-from corporeal.exchange.mcap_messages.description import Topic
-from corporeal.exchange.mcap_messages.log_reader import Log, messages_at
+from corporeal.exchange.mcap_messages.description import LoggedTopic
+from corporeal.exchange.mcap_messages.log_reader import McapLog, messages_at
 from corporeal.exchange.mcap_messages.media import IMAGE, media_type, read_sample
 from corporeal.exchange.mcap_messages.message_type import VIDEO
 from corporeal.exchange.mcap_messages.numeric import NumericForm, numeric_form
@@ -28,7 +28,7 @@ from corporeal.schema import Stream
 class LoggedSignal:
     """Samples as arrays (T, ...), or lists for points and text; only chunks asked for are read."""
 
-    log: Log
+    log: McapLog
     spec: Stream
     channel: int
     type_name: str
@@ -123,8 +123,9 @@ class _Pictures:
         return self.signal.samples()
 
 
-def signal_of(log: Log, topic: Topic, spec: Stream, offset_ns: int) -> Signal:
+def signal_of(log: McapLog, topic: LoggedTopic, offset_ns: int) -> Signal:
     """The stream of a topic; raises EpisodeError when the file does not have it as described."""
+    spec = topic.stream
     channel = log.channels.get(topic.topic)
     if channel is None:
         raise EpisodeError(
@@ -141,14 +142,14 @@ def signal_of(log: Log, topic: Topic, spec: Stream, offset_ns: int) -> Signal:
         return signal
     if type_name == IMAGE:
         pictures: Any = _Pictures(signal)
-        return Stills(spec, signal.time_ns, pictures)
+        return ImageSequence(spec, signal.time_ns, pictures)
     codec = topic.codec or ""
     if type_name != VIDEO or codec not in CODECS:
         raise EpisodeError(
             f"{log.path}: {topic.topic} holds {type_name} of codec {codec!r}; "
             f"expected {VIDEO} of one of: {', '.join(CODECS)}."
         )
-    return Footage(spec, signal.time_ns, lambda: _movie(signal, codec))
+    return VideoFile(spec, signal.time_ns, lambda: _movie(signal, codec))
 
 
 def _movie(signal: LoggedSignal, codec: str) -> io.BytesIO:

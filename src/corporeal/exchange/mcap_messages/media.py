@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from corporeal.episode.recording import Footage, Signal, Stills
+from corporeal.episode.recording import ImageSequence, Signal, VideoFile
 from corporeal.errors import EpisodeError
 from corporeal.exchange.mcap_messages.message_type import (
     VIDEO,
@@ -52,7 +52,7 @@ def media_form(signal: Signal) -> MediaForm:
     """The message of a stream of pictures, depth, points or text."""
     spec = signal.spec
     if spec.kind == "video":
-        packets = playable_packets(signal) if isinstance(signal, Footage) else None
+        packets = playable_packets(signal) if isinstance(signal, VideoFile) else None
         if packets is not None:
             return MediaForm(VIDEO, lambda stamps: _video(packets, stamps), packets.codec)
         return MediaForm(IMAGE, lambda stamps: _stills(signal, stamps))
@@ -89,7 +89,7 @@ def _stills(signal: Any, stamps: NDArray[np.uint64]) -> Iterator[bytes]:
     spec = signal.spec
     pictures = (
         iter(signal.pictures)
-        if isinstance(signal, Stills)
+        if isinstance(signal, ImageSequence)
         else (frame.to_ndarray(format="rgb24") for frame in signal.frames())
     )
     for stamp in stamps.tolist():

@@ -20,7 +20,7 @@ from corporeal.exchange.mcap_messages.message_type import (
     time,
 )
 from corporeal.exchange.mcap_messages.numeric import WORLD
-from corporeal.exchange.posture import Posture
+from corporeal.exchange.posture import LinkPoses
 from corporeal.geometry import quaternion_from_matrix
 
 TRANSFORMS, SHAPES = "tf2_msgs/msg/TFMessage", "visualization_msgs/msg/MarkerArray"
@@ -28,7 +28,7 @@ _CUBE, _SPHERE, _CYLINDER = 1, 2, 3
 _COLOUR = (0.62, 0.66, 0.72, 1.0)
 
 
-def moving_transforms(posture: Posture, stamp_ns: NDArray[np.uint64]) -> Bytes:
+def moving_transforms(posture: LinkPoses, stamp_ns: NDArray[np.uint64]) -> Bytes:
     """One message (T, size) for each posture: where all links are in the world."""
     names = posture.links
     numbers = np.concatenate([posture.positions, posture.quaternions[..., [1, 2, 3, 0]]], axis=2)

@@ -13,7 +13,7 @@ from av.bitstream import BitStreamFilterContext
 from av.codec.context import Flags
 from av.video.codeccontext import VideoCodecContext
 
-from corporeal.episode.recording import Footage
+from corporeal.episode.recording import VideoFile
 from corporeal.episode.video import is_key_frame
 from corporeal.errors import EpisodeError
 
@@ -23,7 +23,7 @@ _LAYOUTS = ("yuv420p", "yuvj420p")
 
 
 @dataclass(frozen=True)
-class Survey:
+class MovieSurvey:
     """What a movie holds, told without decoding more than its first group of pictures."""
 
     codec: str
@@ -32,7 +32,7 @@ class Survey:
     """Why its packets cannot go into an episode as they are; None when they can."""
 
 
-def survey(footage: Footage) -> Survey:
+def survey(footage: VideoFile) -> MovieSurvey:
     """Look at every packet of the pictures that the footage shows.
 
     They can be copied when they are H.264 that browsers play, in the order of time (no B-frames),
@@ -63,10 +63,10 @@ def survey(footage: Footage) -> Survey:
     else:
         assert probe is not None
         obstacle = probe.obstacle()
-    return Survey(_plain(codec), count, obstacle)
+    return MovieSurvey(_plain(codec), count, obstacle)
 
 
-def copied_packets(footage: Footage) -> Iterator[bytes]:
+def copied_packets(footage: VideoFile) -> Iterator[bytes]:
     """One H.264 packet (Annex B) for every picture; only for footage that `survey` let through."""
     with _movie(footage) as (container, stream):
         annex_b = _filter(stream)
@@ -129,7 +129,7 @@ class _Probe:
 
 
 @contextmanager
-def _movie(footage: Footage) -> Iterator[tuple[Any, Any]]:
+def _movie(footage: VideoFile) -> Iterator[tuple[Any, Any]]:
     try:
         with av.open(footage.open()) as container:
             yield container, container.streams.video[0]
@@ -139,8 +139,8 @@ def _movie(footage: Footage) -> Iterator[tuple[Any, Any]]:
         ) from error
 
 
-def _shown(container: Any, stream: Any, footage: Footage) -> Iterator[Any]:
-    """Packets of the footage's pictures, counted as `Footage.frames` counts its pictures."""
+def _shown(container: Any, stream: Any, footage: VideoFile) -> Iterator[Any]:
+    """Packets of the footage's pictures, counted as `VideoFile.frames` counts its pictures."""
     first = footage.first
     stop = None if footage.count is None else first + footage.count
     by_time = bool(first and stream.average_rate and stream.time_base)

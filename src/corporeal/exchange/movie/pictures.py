@@ -68,7 +68,7 @@ def frames_of(camera: TableCamera) -> Iterator[av.VideoFrame]:
     )
 
 
-class Histogram:
+class LevelHistogram:
     """How often each channel has each level: what exact statistics of pictures follow from."""
 
     def __init__(self) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from av.bitstream import BitStreamFilterContext
 from numpy.typing import NDArray
 
-from corporeal.episode.recording import Footage
+from corporeal.episode.recording import VideoFile
 from corporeal.episode.video import TICKS_PER_S, TIME_BASE, ticks
 from corporeal.errors import EpisodeError
 
@@ -36,7 +36,7 @@ class PlayablePackets:
     """
 
     codec: str
-    footage: Footage
+    footage: VideoFile
 
     def __iter__(self) -> Iterator[tuple[bytes, bool]]:
         """Each packet, and whether it is a key frame; as many as there are stamps and pictures."""
@@ -45,7 +45,7 @@ class PlayablePackets:
         yield from islice(_packets(footage, self.codec), footage.first, footage.first + wanted)
 
 
-def playable_packets(footage: Footage) -> PlayablePackets | None:
+def playable_packets(footage: VideoFile) -> PlayablePackets | None:
     """The camera's packets; None when viewers cannot play them one by one.
 
     That is so for other codecs, for pictures that are stored in another order than they are shown
@@ -70,7 +70,7 @@ def playable_packets(footage: Footage) -> PlayablePackets | None:
     return PlayablePackets(codec, footage) if begins_with_key else None
 
 
-def _packets(footage: Footage, codec: str) -> Iterator[tuple[bytes, bool]]:
+def _packets(footage: VideoFile, codec: str) -> Iterator[tuple[bytes, bool]]:
     try:
         with av.open(footage.open()) as container:
             stream = container.streams.video[0]
@@ -88,7 +88,7 @@ def _sized(packets: Iterable[Any]) -> Iterator[Any]:
     return (packet for packet in packets if packet.size)
 
 
-def _unreadable(footage: Footage, error: Exception) -> EpisodeError:
+def _unreadable(footage: VideoFile, error: Exception) -> EpisodeError:
     return EpisodeError(
         f"{footage.spec.path}: the movie cannot be read ({error}). Replace the file."
     )

@@ -13,7 +13,7 @@ import av
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.episode.recording import Footage
+from corporeal.episode.recording import VideoFile
 from corporeal.episode.video import Encoder
 from corporeal.errors import WriteError
 from corporeal.exchange.movie.h264 import (
@@ -30,14 +30,14 @@ _MAX_RATE_HZ = 1000.0
 
 
 @dataclass(frozen=True)
-class Clock:
+class FrameClock:
     """A constant rate whose every picture falls on a whole tick."""
 
     ticks_per_s: int
     step: int
 
     @classmethod
-    def of(cls, rate_hz: float) -> Clock:
+    def of(cls, rate_hz: float) -> FrameClock:
         """Ticks near those of most MP4; raises WriteError when it is no rate for pictures."""
         rate = Fraction(0)
         if 0 < rate_hz <= _MAX_RATE_HZ:
@@ -52,7 +52,7 @@ class Clock:
 
 
 @dataclass(frozen=True)
-class Part:
+class MoviePart:
     """A packet to write: `number` is that of its picture in the new movie."""
 
     data: bytes
@@ -61,7 +61,7 @@ class Part:
 
 
 def write_parts(
-    target: Path, parts: Iterable[Part], template: Any, *, clock: Clock, delay: int = 0
+    target: Path, parts: Iterable[MoviePart], template: Any, *, clock: FrameClock, delay: int = 0
 ) -> int:
     """Mux packets, given in decoding order, into an MP4; returns how many there were.
 
@@ -90,7 +90,7 @@ def write_parts(
     return count
 
 
-def _told_apart(parts: Iterable[Part], extradata: bytes | None) -> Iterator[Part]:
+def _told_apart(parts: Iterable[MoviePart], extradata: bytes | None) -> Iterator[MoviePart]:
     """Give a key frame of H.264 another id where the one just before has the same.
 
     That happens where pictures between them are left out, and where movies meet.
@@ -103,7 +103,7 @@ def _told_apart(parts: Iterable[Part], extradata: bytes | None) -> Iterator[Part
             yield part
         else:
             data, last = told_apart(part.data, last, bits)
-            yield Part(data, part.is_key, part.number)
+            yield MoviePart(data, part.is_key, part.number)
 
 
 # What an MP4 holds and every reader of one decodes.
@@ -117,7 +117,7 @@ class Copy:
     `places` are those of the rows' packets, in decoding order.
     """
 
-    source: Footage
+    source: VideoFile
     packets: Packets
     places: NDArray[np.int64]
     is_copied: NDArray[np.bool_]
@@ -127,7 +127,7 @@ class Copy:
 def copy_of(camera: TableCamera, rate_hz: float) -> Copy | None:
     """How to write the rows of a camera; None when every picture has to be encoded."""
     source = camera.signal
-    if not isinstance(source, Footage):
+    if not isinstance(source, VideoFile):
         return None
     packets = packets_of(source.open(), source.spec.path)
     last = int(camera.numbers[-1])

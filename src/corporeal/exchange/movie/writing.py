@@ -15,13 +15,13 @@ from corporeal.episode.video import Encoder, is_key_frame
 from corporeal.errors import EpisodeError, WriteError
 from corporeal.exchange.movie.h264 import as_stored
 from corporeal.exchange.movie.packets import Coding, PacketReader, Packets, coding_at, packets_of
-from corporeal.exchange.movie.pictures import Colours, Histogram, array_of, frames_of
-from corporeal.exchange.movie.remux import Clock, Copy, Part, copy_of, write_parts
+from corporeal.exchange.movie.pictures import Colours, LevelHistogram, array_of, frames_of
+from corporeal.exchange.movie.remux import Copy, FrameClock, MoviePart, copy_of, write_parts
 from corporeal.exchange.table import TableCamera
 
 
 @dataclass(frozen=True)
-class Movie:
+class WrittenMovie:
     """What was written: `mended` pictures were encoded anew; `remuxed` unless all of them were."""
 
     path: Path
@@ -35,8 +35,8 @@ class Movie:
 
 
 def write_movie(
-    camera: TableCamera, target: Path, *, rate_hz: float, histogram: Histogram | None = None
-) -> Movie:
+    camera: TableCamera, target: Path, *, rate_hz: float, histogram: LevelHistogram | None = None
+) -> WrittenMovie:
     """Write an MP4 whose picture k is that of row k, shown at k / `rate_hz` from 0 on.
 
     Packets of a movie of the right size are copied. A picture that needs one which is left out is
@@ -44,7 +44,7 @@ def write_movie(
     H.264 needs even sizes: an odd one is scaled to the even one below. `histogram` counts the
     pictures as decoded from the source.
     """
-    clock = Clock.of(rate_hz)
+    clock = FrameClock.of(rate_hz)
     rows = len(camera.numbers)
     if not rows:
         raise EpisodeError(f"{camera.spec.key}: the episode has no rows; expected at least one.")
@@ -64,28 +64,32 @@ def write_movie(
 
 
 def _remux(
-    camera: TableCamera, copy: Copy, target: Path, clock: Clock, histogram: Histogram | None
-) -> Movie:
+    camera: TableCamera,
+    copy: Copy,
+    target: Path,
+    clock: FrameClock,
+    histogram: LevelHistogram | None,
+) -> WrittenMovie:
     """Copy packets, and encode what cannot be copied between them."""
     packets, source = copy.packets, copy.source
     encoded = _mended(camera, copy, histogram)
     with PacketReader(source.open(), packets, source.spec.path) as reader:
 
-        def parts() -> Iterator[Part]:
+        def parts() -> Iterator[MoviePart]:
             for row, place in enumerate(copy.places.tolist()):
                 if copy.is_copied[row]:
                     number = row + int(packets.picture[place]) - place
-                    yield Part(reader.data(place), bool(packets.is_key[place]), number)
+                    yield MoviePart(reader.data(place), bool(packets.is_key[place]), number)
                 else:
                     data = next(encoded)
-                    yield Part(as_stored(data), is_key_frame(data), row)
+                    yield MoviePart(as_stored(data), is_key_frame(data), row)
 
         frames = write_parts(target, parts(), reader.stream, clock=clock, delay=packets.delay)
     # The rows after the last mended one are still to be counted.
     for _ in encoded:
         frames += 1
     coding = packets.coding
-    return Movie(
+    return WrittenMovie(
         path=target,
         frames=frames,
         height=coding.height,
@@ -97,7 +101,7 @@ def _remux(
     )
 
 
-def _mended(camera: TableCamera, copy: Copy, histogram: Histogram | None) -> Iterator[bytes]:
+def _mended(camera: TableCamera, copy: Copy, histogram: LevelHistogram | None) -> Iterator[bytes]:
     """The packets (Annex B) of the rows not copied, each stretch of which begins with a key frame.
 
     With a histogram every row is decoded, else only up to the last one needed.
@@ -121,8 +125,12 @@ def _mended(camera: TableCamera, copy: Copy, histogram: Histogram | None) -> Ite
 
 
 def _encode(
-    camera: TableCamera, target: Path, clock: Clock, rate_hz: float, histogram: Histogram | None
-) -> Movie:
+    camera: TableCamera,
+    target: Path,
+    clock: FrameClock,
+    rate_hz: float,
+    histogram: LevelHistogram | None,
+) -> WrittenMovie:
     """Decode every row and encode it as the episode writer would."""
     height, width = (max(2, size - size % 2) for size in camera.spec.size)
     packets = _encoded(camera, height, width, rate_hz, histogram)
@@ -130,14 +138,15 @@ def _encode(
     # The first packet is a key frame: FFmpeg learns the stream's parameters from it.
     with av.open(io.BytesIO(first), "r", format="h264") as head:
         parts = (
-            Part(data, is_key_frame(data), row) for row, data in enumerate(chain([first], packets))
+            MoviePart(data, is_key_frame(data), row)
+            for row, data in enumerate(chain([first], packets))
         )
         frames = write_parts(target, parts, head.streams.video[0], clock=clock)
-    return Movie(target, frames, height, width, "h264", "yuv420p", frames, False)
+    return WrittenMovie(target, frames, height, width, "h264", "yuv420p", frames, False)
 
 
 def _encoded(
-    camera: TableCamera, height: int, width: int, rate_hz: float, histogram: Histogram | None
+    camera: TableCamera, height: int, width: int, rate_hz: float, histogram: LevelHistogram | None
 ) -> Iterator[bytes]:
     encoder = Encoder(height, width, rate_hz=rate_hz)
     colours = Colours(height, width)
@@ -158,18 +167,18 @@ def join_movies(movies: Sequence[Path], target: Path, *, rate_hz: float) -> tupl
 
     Returns the number that the first picture of each has in it.
     """
-    clock = Clock.of(rate_hz)
+    clock = FrameClock.of(rate_hz)
     if not movies:
         raise WriteError(f"{target}: there is no movie to join; expected at least one.")
     coding = coding_at(movies[0])
     sources = [_joinable(path, coding, rate_hz) for path in movies]
     *firsts, _ = accumulate((len(packets) for packets in sources), initial=0)
 
-    def parts() -> Iterator[Part]:
+    def parts() -> Iterator[MoviePart]:
         for path, packets, first in zip(movies, sources, firsts, strict=True):
             with PacketReader(str(path), packets, path) as reader:
                 for place, number in enumerate(packets.picture.tolist()):
-                    yield Part(reader.data(place), bool(packets.is_key[place]), first + number)
+                    yield MoviePart(reader.data(place), bool(packets.is_key[place]), first + number)
 
     delay = max(packets.delay for packets in sources)
     with av.open(str(movies[0])) as head:

@@ -17,7 +17,7 @@ from corporeal.errors import EpisodeError, WriteError
 from corporeal.exchange.label_columns import label_changes
 from corporeal.exchange.layout import layout_of
 from corporeal.exchange.options import ExportOptions
-from corporeal.exchange.posture import Posture, posture_of
+from corporeal.exchange.posture import LinkPoses, posture_of
 from corporeal.exchange.rerun_scene.images import add_camera, add_depth, add_map, map_span
 from corporeal.exchange.rerun_scene.panels import (
     ABOUT,
@@ -37,7 +37,7 @@ from corporeal.exchange.rerun_scene.robot import (
     add_robot,
     place_of,
 )
-from corporeal.exchange.rerun_scene.timeline import Scene, rerun
+from corporeal.exchange.rerun_scene.timeline import RerunScene, rerun
 from corporeal.exchange.table import instructions_of, row_times
 from corporeal.schema import Stream, roles
 from corporeal.units import SECOND_NS
@@ -66,7 +66,7 @@ def write_scene(
             stream.set_log_tick_enabled(False)
             name = f"{recording.facts.task or 'episode'} {number}"
             stream.send_recording_name(name)
-            _fill(Scene(stream, clock.time_ns), recording, clock, signals)
+            _fill(RerunScene(stream, clock.time_ns), recording, clock, signals)
             stream.flush()
             stream.disconnect()
     except RuntimeError as error:
@@ -92,7 +92,9 @@ def _row_clock(recording: Recording, options: ExportOptions) -> _RowClock:
         return _RowClock(np.zeros(0, np.int64), options.rate_hz or 1.0)
 
 
-def _fill(scene: Scene, recording: Recording, clock: _RowClock, signals: Sequence[Signal]) -> None:
+def _fill(
+    scene: RerunScene, recording: Recording, clock: _RowClock, signals: Sequence[Signal]
+) -> None:
     """The layout first and what is large last, so that a viewer soon has something to show."""
     rr = rerun()
     robot = recording.embodiment
@@ -117,7 +119,7 @@ def _fill(scene: Scene, recording: Recording, clock: _RowClock, signals: Sequenc
         _add(scene, signal, *places[signal.spec.path])
 
 
-def _add_maps(scene: Scene, maps: Sequence[Signal]) -> None:
+def _add_maps(scene: RerunScene, maps: Sequence[Signal]) -> None:
     for unit in {signal.spec.unit for signal in maps}:
         alike = [signal for signal in maps if signal.spec.unit == unit]
         span = map_span(alike)
@@ -126,7 +128,7 @@ def _add_maps(scene: Scene, maps: Sequence[Signal]) -> None:
 
 
 def _contents(
-    places: Collection[tuple[str, str]], plots: tuple[Plot, ...], posture: Posture | None
+    places: Collection[tuple[str, str]], plots: tuple[Plot, ...], posture: LinkPoses | None
 ) -> Contents:
     def of(kind: str) -> tuple[str, ...]:
         return tuple(entity for each, entity in places if each == kind)
@@ -143,7 +145,7 @@ def _contents(
     )
 
 
-def _eye(posture: Posture | None) -> tuple[float, float, float]:
+def _eye(posture: LinkPoses | None) -> tuple[float, float, float]:
     """The middle of the robot at the start."""
     if posture is None:
         return 0.0, 0.0, 0.0
@@ -165,7 +167,7 @@ def _place(spec: Stream, robot: Embodiment | None) -> tuple[str, str]:
     return "map" if is_map else "number", f"/{spec.path}"
 
 
-def _add(scene: Scene, signal: Signal, kind: str, entity: str) -> None:
+def _add(scene: RerunScene, signal: Signal, kind: str, entity: str) -> None:
     """Add what is neither a line of a plot nor a map; a pose is also drawn."""
     spec = signal.spec
     if kind == "text":
@@ -233,7 +235,7 @@ def label_places(labels: LabelTrack | None) -> tuple[tuple[str, str], ...]:
     return (*texts, *(("state", f"{LANES}/{name}") for name in names))
 
 
-def add_labels(scene: Scene, labels: LabelTrack | None) -> None:
+def add_labels(scene: RerunScene, labels: LabelTrack | None) -> None:
     """Every segment in words at the time at which it begins, and as a state until it ends."""
     if labels is None:
         return
@@ -244,13 +246,13 @@ def add_labels(scene: Scene, labels: LabelTrack | None) -> None:
             _add_states(scene, f"{LANES}/{lane.name}", spans)
 
 
-def _add_words(scene: Scene, entity: str, spans: tuple[LabelSpan, ...]) -> None:
+def _add_words(scene: RerunScene, entity: str, spans: tuple[LabelSpan, ...]) -> None:
     stamps = np.array([span.start_ns for span in spans], np.int64)
     texts = [_words(span) for span in spans]
     scene.add(entity, stamps, rerun().TextLog.columns(text=texts))
 
 
-def _add_states(scene: Scene, entity: str, spans: tuple[LabelSpan, ...]) -> None:
+def _add_states(scene: RerunScene, entity: str, spans: tuple[LabelSpan, ...]) -> None:
     changes = list(label_changes(spans))
     stamps = np.array([each.time_ns for each in changes], np.int64)
     states = [each.span.label for each in changes if each.span is not None]

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from corporeal.episode.recording import Footage, Signal, Stills
+from corporeal.episode.recording import ImageSequence, Signal, VideoFile
 from corporeal.exchange.movie.playable_packets import playable_packets
-from corporeal.exchange.rerun_scene.timeline import Scene, rerun
+from corporeal.exchange.rerun_scene.timeline import RerunScene, rerun
 
 _CODECS = {"h264": "H264", "hevc": "H265", "av1": "AV1", "vp9": "VP9"}
 _PER_METRE = {"mm": 1000.0, "cm": 100.0, "m": 1.0, "um": 1e6}
@@ -22,10 +22,10 @@ _BATCH_BYTES = 4 << 20
 _BLOCK, _MAP_BLOCK = 16, 512
 
 
-def add_camera(scene: Scene, entity: str, signal: Signal) -> None:
+def add_camera(scene: RerunScene, entity: str, signal: Signal) -> None:
     """Pictures that any viewer can decode: packets of the movie, else JPEG or PNG one by one."""
     rr = rerun()
-    packets = playable_packets(signal) if isinstance(signal, Footage) else None
+    packets = playable_packets(signal) if isinstance(signal, VideoFile) else None
     if packets is None:
         _send(scene, entity, signal, ((each, True) for each in _stills(signal)),
               lambda blobs, _: rr.EncodedImage.columns(blob=blobs))  # fmt: skip
@@ -36,7 +36,7 @@ def add_camera(scene: Scene, entity: str, signal: Signal) -> None:
 
 
 def _send(
-    scene: Scene,
+    scene: RerunScene,
     entity: str,
     signal: Signal,
     samples: Iterable[tuple[bytes, bool]],
@@ -55,7 +55,7 @@ def _send(
 
 
 def _stills(signal: Any) -> Iterator[bytes]:
-    if isinstance(signal, Stills):
+    if isinstance(signal, ImageSequence):
         pictures: Iterable[Any] = signal.pictures
     else:
         pictures = (frame.to_ndarray(format="rgb24") for frame in signal.frames())
@@ -68,7 +68,7 @@ def _stills(signal: Any) -> Iterator[bytes]:
             yield file.getvalue()
 
 
-def add_depth(scene: Scene, entity: str, signal: Signal) -> None:
+def add_depth(scene: RerunScene, entity: str, signal: Signal) -> None:
     """Depth in colours, with its scale to metres."""
     rr = rerun()
     unit = signal.spec.unit if isinstance(signal.spec.unit, str) else signal.spec.unit[0]
@@ -96,7 +96,7 @@ def _range(values: NDArray[Any]) -> tuple[float, float]:
     return float(low), float(max(high, low + 1))
 
 
-def add_map(scene: Scene, entity: str, signal: Signal, span: tuple[float, float]) -> None:
+def add_map(scene: RerunScene, entity: str, signal: Signal, span: tuple[float, float]) -> None:
     """Numbers on a grid (height, width), such as the pressure on a pad, in colours over `span`."""
     rr = rerun()
     height, width = (int(size) for size in signal.spec.shape)

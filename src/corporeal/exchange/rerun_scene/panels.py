@@ -12,7 +12,7 @@ import numpy as np
 from corporeal.embodiment import Embodiment
 from corporeal.episode.recording import Signal
 from corporeal.exchange.rerun_scene.robot import PATHS, WORLD
-from corporeal.exchange.rerun_scene.timeline import TIME, Scene, rerun
+from corporeal.exchange.rerun_scene.timeline import TIME, RerunScene, rerun
 from corporeal.schema import Stream
 
 MAX_LINES = 64
@@ -84,7 +84,7 @@ def _parts(
     return {part: tuple(parts[part]) for part in order}
 
 
-def add_lines(scene: Scene, lines: Lines) -> None:
+def add_lines(scene: RerunScene, lines: Lines) -> None:
     """The numbers themselves, with names and colours."""
     rr = rerun()
     signal, columns = lines.signal, lines.columns

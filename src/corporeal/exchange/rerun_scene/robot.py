@@ -12,8 +12,8 @@ from corporeal.embodiment import Embodiment
 from corporeal.embodiment.embodiment import Shape
 from corporeal.embodiment.kinematics import placement_of
 from corporeal.episode.recording import Signal
-from corporeal.exchange.posture import Posture
-from corporeal.exchange.rerun_scene.timeline import Scene, rerun
+from corporeal.exchange.posture import LinkPoses
+from corporeal.exchange.rerun_scene.timeline import RerunScene, rerun
 from corporeal.geometry import quaternion_from_matrix
 
 WORLD, ROBOT, PATHS, CLOUDS = "/world", "/world/robot", "/world/paths", "/clouds"
@@ -21,7 +21,7 @@ BODY, LEFT, RIGHT = (188, 196, 208), (86, 156, 224), (240, 150, 80)
 _BLOCK = 64
 
 
-def add_robot(scene: Scene, robot: Embodiment, posture: Posture) -> None:
+def add_robot(scene: RerunScene, robot: Embodiment, posture: LinkPoses) -> None:
     """Every link with its shapes, at its place at every time; the paths of the end effectors."""
     rr = rerun()
     scene.fix(WORLD, rr.ViewCoordinates.RIGHT_HAND_Z_UP)
@@ -46,7 +46,7 @@ def _colour(name: str) -> tuple[int, int, int]:
 
 
 def _add_shapes(
-    scene: Scene, entity: str, shapes: Sequence[Shape], colour: tuple[int, int, int]
+    scene: RerunScene, entity: str, shapes: Sequence[Shape], colour: tuple[int, int, int]
 ) -> None:
     rr = rerun()
     for kind in dict.fromkeys(shape.type for shape in shapes):
@@ -71,7 +71,7 @@ def _add_shapes(
         scene.fix(f"{entity}/{kind}", value)
 
 
-def _path(robot: Embodiment, posture: Posture, place: str) -> NDArray[np.float64] | None:
+def _path(robot: Embodiment, posture: LinkPoses, place: str) -> NDArray[np.float64] | None:
     """Where a link, or a named place on it, was over the whole episode."""
     frame = next((each for each in robot.frames if each.name == place), None)
     link = frame.link if frame is not None else place
@@ -90,7 +90,7 @@ def place_of(robot: Embodiment | None, frame: str | None) -> str | None:
     return None if found is None else f"{ROBOT}/{found.link}/{frame}"
 
 
-def add_frames(scene: Scene, robot: Embodiment) -> None:
+def add_frames(scene: RerunScene, robot: Embodiment) -> None:
     """Named places on the links, so that what is measured there stands in the right place."""
     rr = rerun()
     for frame in robot.frames:
@@ -99,7 +99,7 @@ def add_frames(scene: Scene, robot: Embodiment) -> None:
         scene.fix(f"{ROBOT}/{frame.link}/{frame.name}", pose)
 
 
-def add_points(scene: Scene, entity: str, signal: Signal) -> None:
+def add_points(scene: RerunScene, entity: str, signal: Signal) -> None:
     """Point clouds, coloured by height; the first three columns are x, y, z."""
     rr = rerun()
     # Below zero: of the screen, so that far points are seen too.
@@ -120,7 +120,7 @@ def _by_height(points: NDArray[np.float32]) -> NDArray[np.uint8]:
     return mixed
 
 
-def add_pose(scene: Scene, entity: str, signal: Signal, order: Sequence[int]) -> None:
+def add_pose(scene: RerunScene, entity: str, signal: Signal, order: Sequence[int]) -> None:
     """Axes that move; `order` finds x y z qw qx qy qz among the entries."""
     rr = rerun()
     rows: Any = np.asarray(signal[:], np.float64)[:, list(order)]

@@ -25,7 +25,7 @@ TIME, ROW = "time", "row"
 
 
 @dataclass(frozen=True, eq=False)
-class Scene:
+class RerunScene:
     """A recording that is being written, and the time of every row of its table."""
 
     stream: Any

@@ -13,14 +13,14 @@ RATE_HZ = 10.0
 
 
 @dataclass(frozen=True)
-class Columns:
+class KnownColumns:
     """Names and units of the entries of a feature."""
 
     names: tuple[str, ...]
     units: tuple[str, ...]
 
-    def __add__(self, other: Columns) -> Columns:
-        return Columns(self.names + other.names, self.units + other.units)
+    def __add__(self, other: KnownColumns) -> KnownColumns:
+        return KnownColumns(self.names + other.names, self.units + other.units)
 
 
 @dataclass(frozen=True)
@@ -31,15 +31,15 @@ class KnownSet:
     """
 
     rate_hz: float
-    columns: Mapping[str, Columns] = field(default_factory=dict)
+    columns: Mapping[str, KnownColumns] = field(default_factory=dict)
     outcome: re.Pattern[str] | None = None
 
 
-_PLACE = Columns(roles.POSITION, ("m",) * 3)
-_EULER = Columns(("roll", "pitch", "yaw"), ("rad",) * 3)
-_QUATERNION = Columns(("qx", "qy", "qz", "qw"), ("1",) * 4)
-_GRIPPER = Columns(("gripper",), ("1",))
-_SEVEN_JOINTS = Columns(tuple(f"joint_{number}" for number in range(7)), ("rad",) * 7)
+_PLACE = KnownColumns(roles.POSITION, ("m",) * 3)
+_EULER = KnownColumns(("roll", "pitch", "yaw"), ("rad",) * 3)
+_QUATERNION = KnownColumns(("qx", "qy", "qz", "qw"), ("1",) * 4)
+_GRIPPER = KnownColumns(("gripper",), ("1",))
+_SEVEN_JOINTS = KnownColumns(tuple(f"joint_{number}" for number in range(7)), ("rad",) * 7)
 
 # By a word in the name of the dataset. Commanded velocities are left out: they are shares of a
 # largest one, and so without a unit.

@@ -9,10 +9,12 @@ from typing import Any
 
 from corporeal.episode.defect import INDEX_WRONG, METADATA_WRONG, Defect
 from corporeal.errors import EpisodeError
+from corporeal.exchange.description import NAME, DatasetDescription, read_description
 from corporeal.exchange.json_text import read_json
 from corporeal.exchange.rlds.features import FILE
 
-INFO = "dataset_info.json"
+INFO, METADATA = "dataset_info.json", "metadata.json"
+"""What TensorFlow Datasets says of a dataset, and where the dataset may add what it wants."""
 _SHARD = re.compile(r"(?P<set>.+)-(?P<number>\d{5,})-of-(?P<count>\d{5,})")
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
 # Containers of records that TensorFlow Datasets writes beside TFRecord.
@@ -89,6 +91,17 @@ def read_info(home: Path) -> dict[str, Any]:
     """What dataset_info.json states; empty when there is none."""
     stated = read_json(home / INFO) if (home / INFO).is_file() else {}
     return stated if isinstance(stated, dict) else {}
+
+
+def read_metadata(home: Path) -> DatasetDescription | None:
+    """What Corporeal has said of a dataset; None when another program wrote it.
+
+    People find it in `builder.info.metadata["corporeal"]`.
+    """
+    path = home / METADATA
+    stated = read_json(path) if path.is_file() else None
+    raw = stated.get(NAME) if isinstance(stated, dict) else None
+    return read_description(raw, str(path), part="the file")
 
 
 def split_defects(info: Mapping[str, Any], files: Sequence[Path], found: int) -> Iterator[Defect]:

@@ -13,8 +13,9 @@ from PIL import Image
 
 from corporeal.embodiment import Embodiment
 from corporeal.episode.defect import INDEX_WRONG, METADATA_WRONG, Defect
-from corporeal.episode.recording import MAX_PIXELS, ArraySignal, Recording, Signal, Stills
+from corporeal.episode.recording import MAX_PIXELS, ArraySignal, ImageSequence, Recording, Signal
 from corporeal.errors import EpisodeError
+from corporeal.exchange.description import DatasetDescription
 from corporeal.exchange.foreign_stream import (
     array_stream,
     even_stamps,
@@ -30,9 +31,8 @@ from corporeal.exchange.rlds.episode_facts import (
 )
 from corporeal.exchange.rlds.features import INSTRUCTION, STEPS, TIME, Leaf, is_mark
 from corporeal.exchange.rlds.known_sets import KnownSet
-from corporeal.exchange.rlds.meaning import Meaning
 from corporeal.exchange.tfrecord.example import Values, parse_example
-from corporeal.exchange.tfrecord.record import Place
+from corporeal.exchange.tfrecord.record import RecordPlace
 from corporeal.schema import Stream
 
 Example = Mapping[str, Values]
@@ -40,16 +40,16 @@ Times = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Reader:
+class RldsReader:
     """Opens the episodes of a dataset one by one."""
 
     name: str
-    places: tuple[Place, ...]
+    places: tuple[RecordPlace, ...]
     steps: Mapping[str, Leaf]
     others: Mapping[str, Leaf]
     rate_hz: float
     robot: Embodiment | None = None
-    meaning: Meaning | None = None
+    description: DatasetDescription | None = None
     known: KnownSet | None = None
 
     def open(self, index: int) -> Recording:
@@ -75,13 +75,13 @@ class Reader:
         if spoken is not None:
             signals[INSTRUCTION] = spoken
         rate: dict[str, Any] = {"fps": self.rate_hz}
-        if self.meaning is None:
+        if self.description is None:
             rate["rate_assumed"] = True
-        is_labelled = self.meaning is not None and self.meaning.lanes is not None
+        is_labelled = self.description is not None and bool(self.description.lanes)
         if is_labelled:
             facts.metadata.pop(TRACK, None)
         return Recording(
-            id=facts.id if self.meaning and facts.id else f"{self.name}_{index:06d}",
+            id=facts.id if self.description and facts.id else f"{self.name}_{index:06d}",
             source=place.path,
             index=index,
             signals=signals,
@@ -109,7 +109,7 @@ class Reader:
             if _is_unused(label, values, example):
                 return None
             times = self._of(stamps, len(values))
-            signal = picture_signal(label, leaf, values, times, self.rate_hz, self.meaning)
+            signal = picture_signal(label, leaf, values, times, self.rate_hz, self.description)
         else:
             array = leaf.array(values)
             times = self._of(stamps, 0 if array is None else len(array))
@@ -122,12 +122,12 @@ class Reader:
     def _numbers(self, label: str, leaf: Leaf, array: NDArray[Any], times: Times) -> Signal | None:
         is_picture = leaf.dtype == "uint8" and len(leaf.shape) == 3 and leaf.shape[2] == 3
         if is_picture and not self._is_ours(label):
-            return picture_signal(label, leaf, array, times, self.rate_hz, self.meaning)
+            return picture_signal(label, leaf, array, times, self.rate_hz, self.description)
         array = storable(array)
         return ArraySignal(self._stream(label, array), times, array)
 
     def _stream(self, label: str, array: NDArray[Any]) -> Stream:
-        told = self.meaning.columns.get(label) if self.meaning else None
+        told = self.description.streams.get(label) if self.description else None
         if told is not None and told.shape == array.shape[1:] and told.dtype == array.dtype.name:
             return told
         columns = self.known.columns.get(label) if self.known else None
@@ -147,14 +147,14 @@ class Reader:
 
     def _is_ours(self, label: str) -> bool:
         """Whether it is a column that Corporeal wrote, whatever its name."""
-        return self.meaning is not None and label in self.meaning.columns
+        return self.description is not None and label in self.description.streams
 
     def _is_clock(self, label: str) -> bool:
-        return self.meaning is not None and label == TIME
+        return self.description is not None and label == TIME
 
     def _stamps(self, example: Example) -> Times | None:
         """The capture times of the steps, where Corporeal has written them."""
-        values = example.get(f"{STEPS}{TIME}", []) if self.meaning else []
+        values = example.get(f"{STEPS}{TIME}", []) if self.description else []
         if isinstance(values, list) or values.dtype != np.int64 or not len(values):
             return None
         return values if (np.diff(values) >= 0).all() else None
@@ -234,7 +234,7 @@ def picture_signal(
     values: Any,
     stamps: NDArray[np.int64],
     rate_hz: float,
-    meaning: Meaning | None,
+    description: DatasetDescription | None,
 ) -> Signal | None:
     """A camera or a depth camera; None when the feature holds no encoded pictures."""
     is_encoded = leaf.kind == "image"
@@ -246,10 +246,9 @@ def picture_signal(
     if min(height, width) <= 0:
         height, width = _size(values[0])
     spec = picture_stream(label, height=height, width=width, rate_hz=rate_hz)
-    told = meaning.cameras.get(label) if meaning else None
-    if told is not None:
-        spec = spec.model_copy(update=told.model_dump())
-    return Stills(spec, stamps, values)
+    if description is not None:
+        spec = description.camera(label, spec)
+    return ImageSequence(spec, stamps, values)
 
 
 def _depth_signal(

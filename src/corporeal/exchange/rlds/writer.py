@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from corporeal.episode.recording import Stills
+from corporeal.episode.recording import ImageSequence
 from corporeal.errors import WriteError
+from corporeal.exchange.description import NAME, DatasetDescription, describe_dataset
 from corporeal.exchange.format import ExportContext, WrittenEpisode
 from corporeal.exchange.label_columns import lane_key, words
 from corporeal.exchange.mode import MODES
@@ -41,8 +42,7 @@ from corporeal.exchange.rlds.features import (
     features_json,
     label,
 )
-from corporeal.exchange.rlds.listing import INFO
-from corporeal.exchange.rlds.meaning import meaning_of, write_meaning
+from corporeal.exchange.rlds.listing import INFO, METADATA
 from corporeal.exchange.table import EpisodeTable, TableCamera
 from corporeal.exchange.tfrecord.example_writer import ExampleWriter
 from corporeal.schema import Stream
@@ -87,7 +87,7 @@ def _encoded(camera: TableCamera) -> Iterator[bytes]:
 
 def _stored(camera: TableCamera, number: int) -> bytes:
     """The picture as its source holds it; empty when that is no JPEG of the wanted size."""
-    stored = camera.signal.pictures[number] if isinstance(camera.signal, Stills) else None
+    stored = camera.signal.pictures[number] if isinstance(camera.signal, ImageSequence) else None
     if not isinstance(stored, bytes) or not stored.startswith(_JPEG):
         return b""
     with Image.open(io.BytesIO(stored), formats=("JPEG",)) as image:
@@ -138,7 +138,7 @@ def step_leaves(context: ExportContext) -> dict[str, Leaf]:
     """The features of a step by path; raises WriteError when two would have one name."""
     layout = context.layout
     leaves: dict[str, Leaf] = {}
-    streams = meaning_of(context).columns
+    streams = _describe(context).streams
     named = [(key, _column_leaf(streams[label(key)])) for key in layout.columns]
     for key, camera in layout.cameras.items():
         leaf = Leaf("image", (*camera.size, 3), "uint8", "jpeg", f"Camera {camera.stream.name}.")
@@ -165,6 +165,10 @@ def step_leaves(context: ExportContext) -> dict[str, Leaf]:
         told = f"One of: {', '.join(lane.labels[:_TOLD])}; empty where nothing is said."
         leaves[label(lane_key(lane))] = Leaf("text", description=told)
     return leaves
+
+
+def _describe(context: ExportContext) -> DatasetDescription:
+    return describe_dataset(context, label, mode_label=MODE, precise=False)
 
 
 def _column_leaf(stream: Stream) -> Leaf:
@@ -208,7 +212,7 @@ def assemble(episodes: Sequence[WrittenEpisode], out: Path, context: ExportConte
     total = sum(int(episode.details["record_bytes"]) for episode in episodes)
     _write_json(out / INFO, _info(name, [len(group) for group in groups], total, context))
     _write_json(out / FILE, features_json(step_leaves(context), _episode_leaves(context)))
-    write_meaning(out, meaning_of(context))
+    _write_json(out / METADATA, {NAME: _describe(context).to_json()})
 
 
 def _groups(sizes: Sequence[int]) -> list[list[int]]:

@@ -14,7 +14,7 @@ from corporeal.embodiment import Embodiment
 from corporeal.episode.defect import FOOTAGE_INCOMPLETE, INDEX_WRONG, Defect, DefectCheck
 from corporeal.episode.recording import ArraySignal, Signal
 from corporeal.exchange.foreign_stream import array_signal
-from corporeal.exchange.steps.steps import Column, files_at, inside
+from corporeal.exchange.steps.steps import StepColumn, files_at, inside
 from corporeal.schema import Stream
 from corporeal.schema.stream import Group
 
@@ -31,12 +31,12 @@ class StepReading:
     robot: Embodiment | None
     signals: dict[str, Signal] = field(default_factory=dict)
     complaints: list[Defect] = field(default_factory=list)
-    _columns: dict[str, Column] = field(default_factory=dict)
+    _columns: dict[str, StepColumn] = field(default_factory=dict)
 
     def add(
         self,
         label: str,
-        found: Column,
+        found: StepColumn,
         *,
         role: str | None = None,
         names: Sequence[str] | None = None,
@@ -56,7 +56,7 @@ class StepReading:
     def add_stream(
         self,
         label: str,
-        found: Column,
+        found: StepColumn,
         *,
         name: str,
         group: Group,

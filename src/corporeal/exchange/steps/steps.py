@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.episode.recording import Stills
+from corporeal.episode.recording import ImageSequence
 from corporeal.errors import EpisodeError
 from corporeal.exchange.foreign_stream import picture_stream
 from corporeal.exchange.hdf5.file import in_order
@@ -22,7 +22,7 @@ _MISSING: Any = object()
 
 
 @dataclass(frozen=True, eq=False)
-class Column:
+class StepColumn:
     """One quantity: its values (n, ...), the steps that have it, and how many have it otherwise."""
 
     values: NDArray[np.float64]
@@ -104,7 +104,7 @@ def value_at(step: Any, *keys: str) -> Any:
     return step
 
 
-def column(steps: Sequence[Any], *keys: str) -> Column:
+def column(steps: Sequence[Any], *keys: str) -> StepColumn:
     """A quantity in all steps that have it; empty lists count as not having it.
 
     Steps in which it has another shape than in most are left out and counted.
@@ -117,22 +117,24 @@ def column(steps: Sequence[Any], *keys: str) -> Column:
             found.setdefault(array.shape, []).append(number)
             values[number] = array
     if not found:
-        return Column(np.zeros((0, 1)), np.zeros(0, np.int64))
+        return StepColumn(np.zeros((0, 1)), np.zeros(0, np.int64))
     shape = max(found, key=lambda each: len(found[each]))
     chosen = found[shape]
     stacked = np.stack([values[number] for number in chosen])
     rows = stacked.reshape(len(chosen), 1) if not shape else stacked
-    return Column(rows, np.array(chosen, np.int64), len(values) - len(chosen))
+    return StepColumn(rows, np.array(chosen, np.int64), len(values) - len(chosen))
 
 
-def side_by_side(columns: Sequence[Column]) -> Column:
+def side_by_side(columns: Sequence[StepColumn]) -> StepColumn:
     """Several quantities (n, width) as one, in the steps that have all of them."""
     common = columns[0].steps
     for each in columns[1:]:
         common = np.intersect1d(common, each.steps)
     parts = [each.values[np.isin(each.steps, common)] for each in columns]
     lost = max(len(each) for each in columns) - len(common)
-    return Column(np.concatenate(parts, axis=1), common, lost + sum(each.odd for each in columns))
+    return StepColumn(
+        np.concatenate(parts, axis=1), common, lost + sum(each.odd for each in columns)
+    )
 
 
 def files_at(root: Path, steps: Sequence[Any], *keys: str) -> tuple[list[Path], NDArray[np.int64]]:
@@ -170,13 +172,15 @@ def read_bytes(path: Path) -> bytes:
     return data
 
 
-def stills(label: str, files: Sequence[Path], time_ns: NDArray[np.int64], rate_hz: float) -> Stills:
+def stills(
+    label: str, files: Sequence[Path], time_ns: NDArray[np.int64], rate_hz: float
+) -> ImageSequence:
     """A camera whose pictures lie in files, of the size that the first of them has."""
     pictures = FilePictures(files)
     empty = picture_stream(label, height=2, width=2, rate_hz=rate_hz)
-    height, width = Stills(empty, time_ns, pictures)[0].shape[:2]
+    height, width = ImageSequence(empty, time_ns, pictures)[0].shape[:2]
     spec = picture_stream(label, height=height, width=width, rate_hz=rate_hz)
-    return Stills(spec, time_ns, pictures)
+    return ImageSequence(spec, time_ns, pictures)
 
 
 def _numbers(value: Any) -> NDArray[np.float64] | None:

@@ -31,7 +31,7 @@ def masked(crc: int) -> int:
 
 
 @dataclass(frozen=True)
-class Place:
+class RecordPlace:
     """Where a record's bytes lie."""
 
     path: Path
@@ -48,7 +48,7 @@ class Place:
         return data
 
 
-def records(path: Path) -> Iterator[Place]:
+def records(path: Path) -> Iterator[RecordPlace]:
     """Every record of a file; only the lengths are read, and each is checked."""
     total = path.stat().st_size
     with path.open("rb") as file:
@@ -63,7 +63,7 @@ def records(path: Path) -> Iterator[Place]:
                 raise _broken(path, offset, "has a wrong checksum")
             if size > MAX_RECORD or offset + _HEAD + size + _TAIL > total:
                 raise _broken(path, offset, f"has a record of {size} bytes, more than are there")
-            yield Place(path, offset + _HEAD, size)
+            yield RecordPlace(path, offset + _HEAD, size)
             offset += _HEAD + size + _TAIL
 
 

@@ -20,12 +20,12 @@ from corporeal.episode.recording import recording_of
 from corporeal.episode.video import Decoder, PacketIndex
 from corporeal.errors import EpisodeError
 from corporeal.exchange.layout import TableLayout
-from corporeal.exchange.normalisation import Normalisation
 from corporeal.exchange.table import EpisodeTable, table_of
+from corporeal.exchange.training.normalisation import Normalisation
 
 
 @dataclass(frozen=True, eq=False)
-class Movie:
+class MovieRows:
     """Where the pictures of a camera lie in the file: row k shows picture `numbers[k]`."""
 
     offset: int
@@ -35,12 +35,12 @@ class Movie:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class EpisodeRows:
     """All numbers of an episode by key, one entry for each row, and where its pictures are."""
 
     path: Path
     columns: Mapping[str, NDArray[Any]]
-    movies: Mapping[str, Movie]
+    movies: Mapping[str, MovieRows]
     instructions: tuple[str, ...]
     instruction: NDArray[np.int64]
     mode: NDArray[np.int64] | None
@@ -62,7 +62,7 @@ def read_rows(
     number: int,
     columns: Collection[str],
     normalisation: Normalisation | None,
-) -> Rows:
+) -> EpisodeRows:
     """The episode at a path with these columns, as the table of this layout has them."""
     with Episode.open(path) as episode:
         table = table_of(recording_of(episode, index=number), layout, number=number)
@@ -70,7 +70,7 @@ def read_rows(
             key: _movie(episode[camera.spec.stream.path], camera.numbers)
             for key, camera in table.cameras.items()
         }
-        return Rows(
+        return EpisodeRows(
             path=path,
             columns=_columns(table, columns, normalisation),
             movies=movies,
@@ -98,12 +98,12 @@ def _trainable(values: NDArray[Any]) -> NDArray[Any]:
     return np.ascontiguousarray(values, wanted)
 
 
-def _movie(reader: Any, numbers: NDArray[np.int64]) -> Movie:
+def _movie(reader: Any, numbers: NDArray[np.int64]) -> MovieRows:
     assert isinstance(reader, VideoReader)
     shape = tuple(int(size) for size in reader.spec.shape)
     if math.prod(shape) > MAX_FRAME_BYTES:
         raise EpisodeError(f"{reader.spec.path} has pictures of {shape}; expected smaller ones.")
-    return Movie(reader.byte_range[0], reader.packets, shape, numbers)
+    return MovieRows(reader.byte_range[0], reader.packets, shape, numbers)
 
 
 class Projector:
@@ -116,7 +116,7 @@ class Projector:
         self._shown: dict[tuple[str, tuple[int, ...]], Path] = {}
         weakref.finalize(self, _close_all, self._files)
 
-    def show(self, rows: Rows, key: str, numbers: Sequence[int], out: NDArray[Any]) -> None:
+    def show(self, rows: EpisodeRows, key: str, numbers: Sequence[int], out: NDArray[Any]) -> None:
         """Write pictures of rising numbers into `out` (count, 3, height, width)."""
         movie = rows.movies[key]
         decoder = self._decoder(rows.path, key, movie)
@@ -128,7 +128,7 @@ class Projector:
                 decoder.planes(number, out=out[place])
             last = number
 
-    def _decoder(self, path: Path, key: str, movie: Movie) -> Decoder:
+    def _decoder(self, path: Path, key: str, movie: MovieRows) -> Decoder:
         which = (key, movie.shape)
         decoder = self._decoders.get(which)
         if decoder is not None and self._shown[which] == path:

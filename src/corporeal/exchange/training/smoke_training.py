@@ -192,3 +192,8 @@ def _of_losses(policy: str, losses: Sequence[float], errors: tuple[float, float]
             f"the error of a batch does not fall: {before:.3g} before, {after:.3g} after"
         )
     return reasons
+
+
+def is_trainable(path: Path) -> bool:
+    """Whether LeRobot reads the dataset as it is: one of v3.0."""
+    return (path / "meta" / "info.json").is_file() and read_info(path).shares_files

@@ -22,19 +22,19 @@ from corporeal.episode.label_track import NOTHING, Lane, united
 from corporeal.episode.recording import Dataset, Recording
 from corporeal.errors import CorporealError, EpisodeError, MissingExtraError, UnknownNameError
 from corporeal.exchange.formats import episodes
-from corporeal.exchange.joint_order import joint_order
 from corporeal.exchange.label_columns import lane_key, main_lane
 from corporeal.exchange.layout import ACTION, IMAGES, ColumnSpec, TableLayout, layout_of
-from corporeal.exchange.normalisation import Normalisation, fit
 from corporeal.exchange.options import ExportOptions
 from corporeal.exchange.table import EpisodeTable, table_of
-from corporeal.exchange.training.random_rows import Projector, Rows, read_rows
+from corporeal.exchange.training.joint_order import joint_order
+from corporeal.exchange.training.normalisation import Normalisation, fit
+from corporeal.exchange.training.random_rows import EpisodeRows, Projector, read_rows
 from corporeal.exchange.training.weights import read_weights, row_weights
 from corporeal.units import SECOND_NS
 
 
 @dataclass(frozen=True)
-class Request:
+class TrainingRequest:
     """What the rows are to hold; None for what an export takes by default.
 
     `cameras` are names, `state` and `action` the streams that make them up, one after the other.
@@ -113,7 +113,7 @@ Item = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Entry:
+class DatasetEntry:
     """An episode of the dataset: where it is, and its rows `first` to `first + length`."""
 
     path: Path
@@ -167,7 +167,7 @@ class EpisodeDataset:
         self._tolerance_s = tolerance_s
         datasets = open_episodes(paths)
         first = datasets[0].open(datasets[0].episodes[0])
-        asked = Request(cameras, state, action, rate_hz, image_size, mode)
+        asked = TrainingRequest(cameras, state, action, rate_hz, image_size, mode)
         self.layout = asked.layout(first)
         self.robot = first.embodiment
         self.keys = tuple(self.layout.columns) if columns is None else tuple(columns)
@@ -261,11 +261,11 @@ class EpisodeDataset:
         self._forget()
 
     def _forget(self) -> None:
-        self._held: OrderedDict[int, Rows] = OrderedDict()
+        self._held: OrderedDict[int, EpisodeRows] = OrderedDict()
         self._held_bytes = 0
         self._projector = Projector(self._open_files)
 
-    def _entries(self, datasets: Sequence[Dataset]) -> Iterator[Entry]:
+    def _entries(self, datasets: Sequence[Dataset]) -> Iterator[DatasetEntry]:
         first, tasks = 0, dict[str, None]()
         lanes: list[tuple[Lane, ...]] = []
         for dataset in datasets:
@@ -275,7 +275,7 @@ class EpisodeDataset:
                 self._check_pictures(table)
                 tasks |= dict.fromkeys(table.instructions)
                 lanes.append(recording.labels.used_lanes if recording.labels is not None else ())
-                yield Entry(recording.source, recording.id, first, len(table), table.success)
+                yield DatasetEntry(recording.source, recording.id, first, len(table), table.success)
                 first += len(table)
         self.tasks = tuple(tasks)
         self.layout = replace(self.layout, lanes=united(lanes))
@@ -305,7 +305,7 @@ class EpisodeDataset:
             )
         return found
 
-    def _rows(self, number: int) -> Rows:
+    def _rows(self, number: int) -> EpisodeRows:
         rows = self._held.get(number)
         if rows is not None:
             self._held.move_to_end(number)
@@ -318,7 +318,7 @@ class EpisodeDataset:
             self._held_bytes -= self._held.popitem(last=False)[1].nbytes
         return rows
 
-    def _numbers(self, rows: Rows, row: int, length: int, past: NDArray[np.int64]) -> Item:
+    def _numbers(self, rows: EpisodeRows, row: int, length: int, past: NDArray[np.int64]) -> Item:
         item: Item = {}
         ahead = np.arange(row, row + self.chunk)
         for key, values in rows.columns.items():
@@ -329,7 +329,7 @@ class EpisodeDataset:
         item["action_is_pad"] = ahead >= length
         return item
 
-    def _labels(self, rows: Rows, row: int) -> Item:
+    def _labels(self, rows: EpisodeRows, row: int) -> Item:
         """The label that holds, by lane; the main lane under the names that LeRobot has for it."""
         item: Item = {}
         main = main_lane(self.layout.lanes)
@@ -340,7 +340,7 @@ class EpisodeDataset:
                 item["subtask"] = lane.labels[number] if number != NOTHING else ""
         return item
 
-    def _pictures(self, rows: Rows, key: str, past: NDArray[np.int64]) -> NDArray[Any]:
+    def _pictures(self, rows: EpisodeRows, key: str, past: NDArray[np.int64]) -> NDArray[Any]:
         height, width = self.layout.cameras[key].size
         out = np.empty((len(past), 3, height, width), self._image_dtype)
         self._projector.show(rows, key, rows.movies[key].numbers[past].tolist(), out)

@@ -10,11 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corporeal.exchange.description import (
+    MODE,
+    NAME,
+    TIMES,
+    check_labels,
+    describe_dataset,
+    describe_episode,
+)
 from corporeal.exchange.format import ExportContext, WrittenEpisode
 from corporeal.exchange.label_columns import lane_key
 from corporeal.exchange.layout import IMAGES
 from corporeal.exchange.movie.pictures import pictures_of
-from corporeal.exchange.note import MODE, NAME, TIMES, check_labels, episode_facts, note_of
 from corporeal.exchange.table import EpisodeTable
 from corporeal.exchange.zarr2.codec import packer
 from corporeal.files import link_or_copy
@@ -48,7 +55,7 @@ def write_episode(table: EpisodeTable, folder: Path, _: ExportContext) -> Mappin
         target.mkdir(parents=True)
         for row, picture in enumerate(pictures_of(camera)):
             (target / str(row)).write_bytes(pack.encode(np.ascontiguousarray(picture)))
-    return episode_facts(table)
+    return describe_episode(table).to_json()
 
 
 def _write_columns(table: EpisodeTable, folder: Path) -> None:
@@ -90,9 +97,12 @@ def assemble(episodes: Sequence[WrittenEpisode], out: Path, context: ExportConte
             for row in range(length):
                 packed = episode.folder / _CAMERAS / name / str(row)
                 link_or_copy(packed, target / f"{end - length + row}.0.0.0")
-    note = note_of(context, [episode.to_json() for episode in episodes], label)
+    description = describe_dataset(context, label, episodes, mode_label=label(MODE))
     robot = context.robot.name if context.robot is not None else None
-    _write_json(root / ".zattrs", {"fps": context.layout.rate_hz, "robot_type": robot, NAME: note})
+    _write_json(
+        root / ".zattrs",
+        {"fps": context.layout.rate_hz, "robot_type": robot, NAME: description.to_json()},
+    )
 
 
 def _loaded(paths: Sequence[Path]) -> Iterator[NDArray[Any]]:

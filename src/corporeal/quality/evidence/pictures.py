@@ -11,7 +11,7 @@ import numpy as np
 from av.video.reformatter import Interpolation, VideoReformatter
 from numpy.typing import NDArray
 
-from corporeal.episode.recording import Footage, Stills
+from corporeal.episode.recording import ImageSequence, VideoFile
 from corporeal.errors import EpisodeError, NotAssessed
 from corporeal.quality.finding import MAX_EVIDENCE
 from corporeal.quality.subject import Subject
@@ -134,7 +134,7 @@ class PictureTrack:
         return {"time_s": self.seconds[chosen], name: np.asarray(values, np.float64)[chosen]}
 
 
-def picture_track(footage: Footage | Stills, label: str = "") -> PictureTrack:
+def picture_track(footage: VideoFile | ImageSequence, label: str = "") -> PictureTrack:
     """Decode the movie once. A movie that breaks off gives what came before, and the error."""
     gathered = _Gathered()
     error = None
@@ -155,9 +155,9 @@ def pictures_of(subject: Subject, label: str) -> PictureTrack:
     return track
 
 
-def count_pictures(footage: Footage | Stills) -> int | None:
+def count_pictures(footage: VideoFile | ImageSequence) -> int | None:
     """Pictures that the camera has by the movie's own index; None where it does not say."""
-    if isinstance(footage, Stills):
+    if isinstance(footage, ImageSequence):
         return len(footage.pictures)
     try:
         with av.open(footage.open()) as container:

@@ -11,11 +11,16 @@ from corporeal.catalog.database import CatalogError
 from corporeal.episode import Episode
 from corporeal.episode.recording import recording_of
 from corporeal.errors import CorporealError
-from corporeal.exchange.beside.names import EPISODES, FOLDER, ROW, VIEW, shown, side_name
-from corporeal.exchange.beside.restoration import View, read_view
-from corporeal.exchange.layout import layout_of
-from corporeal.exchange.options import ExportOptions
-from corporeal.exchange.table import table_of
+from corporeal.exchange.sidecar import (
+    EPISODES,
+    FOLDER,
+    ROW,
+    Sidecar,
+    read_sidecar,
+    shown_name,
+    side_name,
+)
+from corporeal.exchange.table import lay_out
 
 
 @dataclass(frozen=True)
@@ -35,14 +40,15 @@ class DatasetRow:
 
 def exported_row(folder: Path, episode: int | str, row: int) -> DatasetRow:
     """A row of a dataset that `corporeal export` wrote; the episode by its number or id."""
-    beside = folder / FOLDER
-    if not (beside / VIEW).is_file():
+    sidecar = read_sidecar(folder)
+    if sidecar is None:
         raise CatalogError(
-            f"{folder}, got no {FOLDER}/{VIEW}; expected a dataset that corporeal export wrote."
+            f"{folder}, got no description in {FOLDER}/; expected a dataset that corporeal export "
+            "wrote."
         )
-    number, name, length = _listed(beside / EPISODES, episode)
+    number, name, length = _listed(sidecar.root / EPISODES, episode)
     _check_row(row, length, f"episode {episode} of {folder}")
-    side = beside / side_name(number)
+    side = sidecar.root / side_name(number)
     if not side.is_file():
         raise CatalogError(
             f"{folder}: nothing lies beside episode {number}, so the capture times of its rows are "
@@ -51,7 +57,7 @@ def exported_row(folder: Path, episode: int | str, row: int) -> DatasetRow:
     with Episode.open(side) as opened:
         if opened.id != name:
             raise CatalogError(f"{side} is of episode {opened.id}; expected {name}.")
-        return _marked_row(folder, read_view(beside), opened, row)
+        return _marked_row(folder, sidecar, opened, row)
 
 
 def _listed(path: Path, episode: int | str) -> tuple[int, str, int]:
@@ -74,18 +80,18 @@ def _check_row(row: int, length: int, where: str) -> None:
         raise CatalogError(f"row of {where}, got {row}; expected 0 to {length - 1}.")
 
 
-def _marked_row(folder: Path, view: View, side: Episode, row: int) -> DatasetRow:
+def _marked_row(folder: Path, sidecar: Sidecar, side: Episode, row: int) -> DatasetRow:
     """The row as the marks beside the dataset have it."""
     mark = side[f"debug/{ROW}"]
     _check_row(row, len(mark), f"{side.path}")
     cameras: dict[str, tuple[str, int]] = {}
-    for key, camera in view.cameras.items():
-        name, group = str(camera.stream.get("name")), str(camera.stream.get("group"))
-        times = side.get(f"debug/{shown(name)}")
+    for key, camera in sidecar.description.cameras.items():
+        times = side.get(f"debug/{shown_name(camera.stream.name)}")
         if times is not None and row < len(times):
-            cameras[key] = f"{group}/{name}", int(times[row].reshape(-1)[0])
+            cameras[key] = camera.stream.path, int(times[row].reshape(-1)[0])
     columns = {
-        key: tuple(stream.path for stream in column.streams) for key, column in view.columns.items()
+        key: tuple(stream.path for stream in column.recorded)
+        for key, column in sidecar.description.columns.items()
     }
     release = side.metadata.get("release")
     return DatasetRow(
@@ -102,7 +108,7 @@ def released_row(episode: Episode, release: str, row: int) -> DatasetRow:
     """A row of an episode as an export with no options would make it."""
     recording = recording_of(episode)
     try:
-        table = table_of(recording, layout_of(recording, ExportOptions()), number=0)
+        table = lay_out(recording)
     except CorporealError as error:
         raise CatalogError(f"episode {episode.id} of {release} has no rows: {error}") from error
     _check_row(row, len(table), f"episode {episode.id}")

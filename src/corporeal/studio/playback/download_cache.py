@@ -16,8 +16,7 @@ from corporeal.catalog.workspace import Workspace
 from corporeal.episode import Episode
 from corporeal.episode.recording import Dataset, Recording, recording_of
 from corporeal.errors import CorporealError, WriteError
-from corporeal.exchange.conversion import export
-from corporeal.exchange.options import ExportOptions
+from corporeal.exchange import ExportOptions, export
 from corporeal.studio.playback.remarks import Remarks
 
 Format = Literal["rrd", "mcap"]

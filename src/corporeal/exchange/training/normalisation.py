@@ -16,9 +16,9 @@ from pydantic import Field, model_validator
 from corporeal.embodiment import Embodiment
 from corporeal.episode.recording import Recording
 from corporeal.errors import EpisodeError, UnknownNameError, WriteError
-from corporeal.exchange.joint_order import limits_of
 from corporeal.exchange.layout import ColumnSpec, TableLayout
 from corporeal.exchange.table import table_of
+from corporeal.exchange.training.joint_order import limits_of
 from corporeal.schema import Document, Part
 
 Values = NDArray[Any]

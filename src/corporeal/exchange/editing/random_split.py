@@ -12,7 +12,7 @@ from corporeal.errors import CorporealError
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
-def shares_of(text: str) -> dict[str, float]:
+def parse_shares(text: str) -> dict[str, float]:
     """`train=0.9,validation=0.1` as shares by name."""
     shares: dict[str, float] = {}
     for part in text.split(","):
@@ -33,7 +33,9 @@ def shares_of(text: str) -> dict[str, float]:
     return shares
 
 
-def draw(numbers: Sequence[int], shares: Mapping[str, float], *, seed: int) -> dict[str, list[int]]:
+def draw_split(
+    numbers: Sequence[int], shares: Mapping[str, float], *, seed: int
+) -> dict[str, list[int]]:
     """Every number in exactly one part, each part in order, by chance but always the same.
 
     No part is empty; the shares are met as closely as whole episodes allow.

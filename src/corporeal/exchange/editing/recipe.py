@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from corporeal.episode.label_track import LabelTrack
-from corporeal.episode.recording import Dataset, Footage, Recording, Signal, Stills
+from corporeal.episode.recording import Dataset, ImageSequence, Recording, Signal, VideoFile
 from corporeal.errors import EpisodeError
 from corporeal.schema import Document, Part, Stream
 from corporeal.schema.document import Name
@@ -21,7 +21,7 @@ from corporeal.schema.stream import Group, Method
 _MILLISECOND_NS = 1_000_000
 
 
-class Step(Part):
+class RecipeStep(Part):
     """What becomes of one stream; what is not said stays as it is."""
 
     name: Name | None = Field(default=None, description="the name it gets, such as joint_position")
@@ -40,12 +40,12 @@ class Recipe(Document):
 
     kind: ClassVar[str] = "recipe"
 
-    streams: dict[str, Step] = Field(description="steps by the stream's path or label")
+    streams: dict[str, RecipeStep] = Field(description="steps by the stream's path or label")
     instruction: str | None = Field(default=None, description="what the robot was told to do")
 
 
 @dataclass(frozen=True, eq=False)
-class Moved:
+class MovedSignal:
     """A signal under another description, or with its stamps set back."""
 
     spec: Stream
@@ -59,7 +59,7 @@ class Moved:
         return self.source[selection]
 
 
-def followed(dataset: Dataset, recipe: Recipe) -> Dataset:
+def follow_recipe(dataset: Dataset, recipe: Recipe) -> Dataset:
     """The dataset with every episode changed as the recipe says."""
     return replace(dataset, open=partial(_open, dataset, recipe))
 
@@ -72,7 +72,7 @@ def apply(recipe: Recipe, recording: Recording) -> Recording:
     """One episode, changed as the recipe says; a stream that is not there is an error."""
     by_name = {label: label for label in recording.signals}
     by_name |= {signal.spec.path: label for label, signal in recording.signals.items()}
-    steps: dict[str, Step] = {}
+    steps: dict[str, RecipeStep] = {}
     for name, step in recipe.streams.items():
         if name not in by_name:
             raise EpisodeError(
@@ -96,7 +96,7 @@ def apply(recipe: Recipe, recording: Recording) -> Recording:
 def _labels(
     recipe: Recipe,
     recording: Recording,
-    steps: Mapping[str, Step],
+    steps: Mapping[str, RecipeStep],
     signals: Mapping[str, Signal],
 ) -> LabelTrack | None:
     """The labels, moved and renamed with the stream on whose stamps their boundaries lie."""
@@ -122,7 +122,7 @@ def _labels(
     return labels
 
 
-def _changed(signal: Signal, step: Step) -> Signal:
+def _changed(signal: Signal, step: RecipeStep) -> Signal:
     given = {
         name: value
         for name in ("name", "group", "interpolation", "unit", "components")
@@ -135,9 +135,9 @@ def _changed(signal: Signal, step: Step) -> Signal:
     elif given:
         spec = Stream.model_validate({**spec.model_dump(), **given})
     stamps = signal.time_ns - round(step.late_ms * _MILLISECOND_NS)
-    if isinstance(signal, Footage | Stills):
+    if isinstance(signal, VideoFile | ImageSequence):
         return replace(signal, spec=spec, time_ns=stamps)
-    return Moved(spec, stamps, signal)
+    return MovedSignal(spec, stamps, signal)
 
 
 def _check_names(recipe: Recipe, recording: Recording, signals: Mapping[str, Signal]) -> None:

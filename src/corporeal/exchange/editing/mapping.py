@@ -29,7 +29,7 @@ _LOOKED_AT = 4096
 
 
 @dataclass(frozen=True)
-class Entry:
+class ColumnMapping:
     """One column of a signal: the robot's joint that it is, or why it is none."""
 
     name: str
@@ -50,7 +50,7 @@ class SignalMapping:
     kind: str
     shape: tuple[int, ...]
     role: str | None = None
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[ColumnMapping, ...] = ()
 
     @property
     def mapped(self) -> int:
@@ -58,7 +58,7 @@ class SignalMapping:
         return sum(entry.joint is not None and entry.reason is None for entry in self.entries)
 
     @property
-    def unmapped(self) -> tuple[Entry, ...]:
+    def unmapped(self) -> tuple[ColumnMapping, ...]:
         """The columns that are not, each with its reason."""
         return tuple(entry for entry in self.entries if entry.reason is not None)
 
@@ -75,7 +75,7 @@ class SignalMapping:
 
 
 @dataclass(frozen=True)
-class Mapping:
+class RobotMapping:
     """Every signal of a recording against its robot."""
 
     robot: str | None
@@ -106,16 +106,16 @@ class Mapping:
         ]
 
 
-def mapping_of(recording: Recording) -> Mapping:
+def mapping_of(recording: Recording) -> RobotMapping:
     """What became of every signal and column; nothing is guessed here that the reader did not."""
     robot = recording.embodiment
-    return Mapping(
+    return RobotMapping(
         robot=robot.name if robot is not None else None,
         signals=tuple(_signal(label, signal, robot) for label, signal in recording.signals.items()),
     )
 
 
-def require_robot(dataset: Dataset, robot_given: bool) -> Mapping:
+def require_robot(dataset: Dataset, robot_given: bool) -> RobotMapping:
     """The mapping of the first episode that can be read.
 
     Raises EpisodeError when it has joints but no robot is known (and nobody said that there is
@@ -177,19 +177,19 @@ def _signal(label: str, signal: Signal, robot: Embodiment | None) -> SignalMappi
 
 def _entries(
     names: Sequence[str], units: Sequence[str], largest: np.ndarray, robot: Embodiment | None
-) -> Iterator[Entry]:
+) -> Iterator[ColumnMapping]:
     joints = set(robot.joint_names) if robot is not None else set()
     for name, unit, value in zip(names, units, largest.tolist(), strict=True):
         if robot is None:
-            yield Entry(name, unit, reason="no robot is known")
+            yield ColumnMapping(name, unit, reason="no robot is known")
         elif name not in joints:
-            yield Entry(name, unit, reason=_why_not(name, names, robot))
+            yield ColumnMapping(name, unit, reason=_why_not(name, names, robot))
         elif unit == "1":
-            yield Entry(name, unit, name, "unit unknown")
+            yield ColumnMapping(name, unit, name, "unit unknown")
         elif unit == "rad" and value > _MAX_ANGLE_RAD:
-            yield Entry(name, unit, name, f"up to {value:.0f}, which cannot be radians")
+            yield ColumnMapping(name, unit, name, f"up to {value:.0f}, which cannot be radians")
         else:
-            yield Entry(name, unit, name)
+            yield ColumnMapping(name, unit, name)
 
 
 def _why_not(name: str, names: Sequence[str], robot: Embodiment) -> str:

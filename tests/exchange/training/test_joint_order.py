@@ -12,9 +12,9 @@ from tests.exchange.small_sets import tables_of, write_episodes
 
 from corporeal.embodiment import open_robot
 from corporeal.errors import CorporealError
-from corporeal.exchange.joint_order import check_order, joint_order
 from corporeal.exchange.layout import ColumnSpec, TableLayout
 from corporeal.exchange.options import ExportOptions
+from corporeal.exchange.training.joint_order import check_order, joint_order
 from corporeal.schema import Stream
 
 

@@ -8,24 +8,22 @@ from pathlib import Path
 
 from corporeal.episode.recording import Dataset
 from corporeal.errors import CorporealError
-from corporeal.exchange.beside.names import FOLDER, VIEW
-from corporeal.exchange.beside.restoration import View, read_view
 from corporeal.exchange.format import formats
 from corporeal.exchange.layout import layout_of
-from corporeal.exchange.normalisation import Normalisation
-from corporeal.exchange.opening import join_datasets, open_rows
+from corporeal.exchange.opening import open_rows
 from corporeal.exchange.options import ExportOptions
+from corporeal.exchange.sidecar import read_sidecar
+from corporeal.exchange.training.normalisation import Normalisation
 
 
-def opened(paths: Sequence[Path]) -> Dataset:
-    """Datasets one after the other, row by row as they stand."""
-    parts = [open_rows(path) for path in paths]
-    return parts[0] if len(parts) == 1 else join_datasets(parts)
+def rows_opener(paths: Sequence[Path]) -> Callable[[], Dataset]:
+    """A function that opens datasets one after the other, row by row; other processes call it."""
+    return partial(open_rows, tuple(paths))
 
 
-def opener_of(paths: Sequence[Path]) -> Callable[[], Dataset]:
-    """The same for other processes to call."""
-    return partial(opened, tuple(paths))
+def episode_numbers(path: Path) -> tuple[int, ...]:
+    """The numbers of a dataset's episodes."""
+    return open_rows(path).episodes
 
 
 def format_of(path: Path) -> str:
@@ -43,28 +41,26 @@ def format_of(path: Path) -> str:
     return name
 
 
-def plan_of(paths: Sequence[Path]) -> tuple[ExportOptions, Normalisation | None]:
+def options_of(paths: Sequence[Path]) -> tuple[ExportOptions, Normalisation | None]:
     """How the rows of these datasets are written again, and how their values are normalised.
 
     Raises CorporealError when they do not belong into one dataset.
     """
-    views = [_view(path) for path in paths]
-    scales = {view.normalisation.hash if view and view.normalisation else None for view in views}
+    sidecars = [read_sidecar(path) for path in paths]
+    scales = {
+        sidecar.normalisation.hash if sidecar and sidecar.normalisation else None
+        for sidecar in sidecars
+    }
     if len(scales) > 1:
         raise CorporealError(
             "the datasets are normalised in different ways, so their values cannot stand side by "
             "side. Export them again with --normalise none, or import them first."
         )
-    hierarchical = any(view.modes for view in views if view is not None)
+    hierarchical = any(sidecar.description.modes for sidecar in sidecars if sidecar)
     options = ExportOptions(view="hierarchical" if hierarchical else "flat")
     _check_rates(paths, options)
-    first = views[0]
+    first = sidecars[0]
     return options, first.normalisation if first is not None else None
-
-
-def _view(path: Path) -> View | None:
-    root = (path if path.is_dir() else path.parent) / FOLDER
-    return read_view(root) if (root / VIEW).is_file() else None
 
 
 def _check_rates(paths: Sequence[Path], options: ExportOptions) -> None:

@@ -16,8 +16,8 @@ from corporeal.embodiment import open_robot
 from corporeal.episode.recording import ArraySignal, Recording
 from corporeal.errors import CorporealError, DocumentError
 from corporeal.exchange.layout import TableLayout, layout_of
-from corporeal.exchange.normalisation import Normalisation, Scale, fit
 from corporeal.exchange.options import ExportOptions
+from corporeal.exchange.training.normalisation import Normalisation, Scale, fit
 from corporeal.schema import Stream
 
 KEY = "observation.state"

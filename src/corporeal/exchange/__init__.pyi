@@ -1,0 +1,10 @@
+from . import editing as editing
+from . import format as format
+from . import proof as proof
+from . import sidecar as sidecar
+from . import table as table
+from . import training as training
+from .conversion import ExportResult as ExportResult
+from .conversion import export as export
+from .opening import open_dataset as open_dataset
+from .options import ExportOptions as ExportOptions

@@ -1,0 +1,9 @@
+from .joint_order import check_order as check_order
+from .normalisation import Normalisation as Normalisation
+from .smoke_training import POLICIES as POLICIES
+from .smoke_training import SmokeReport as SmokeReport
+from .smoke_training import is_trainable as is_trainable
+from .smoke_training import smoke_train as smoke_train
+from .torch_dataset import EpisodeDataset as EpisodeDataset
+from .weights import read_weights as read_weights
+from .weights import weights_from_scores as weights_from_scores
