@@ -17,7 +17,7 @@ from bench.retarget.contest import ASAP, HOLOSOMA, OURS, PEERS, published_alone,
 from bench.retarget.measuring import Figures, added
 from corporeal.embodiment import Embodiment, open_robot
 from corporeal.errors import CorporealError
-from corporeal.retargeting.solve import retarget
+from corporeal.retargeting.solve import retarget_motion
 
 WARM_FRAMES = 60
 Row = tuple[str, str, Figures]
@@ -100,7 +100,7 @@ def _document(rows: list[Row], alone: dict[str, Figures], failed: dict[str, str]
 
 def _warm_up(clip: Clip, robot: Embodiment) -> None:
     """What is built once for a robot is not part of a clip's time."""
-    retarget(clip.read().part(0, WARM_FRAMES), robot)
+    retarget_motion(clip.read().part(0, WARM_FRAMES), robot)
 
 
 def _peers(text: str) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from corporeal.retargeting.motion import HumanMotion
-from corporeal.retargeting.reader import Hints, read_motion
+from corporeal.retargeting.reader import ClipHints, read_motion
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 
@@ -17,7 +17,7 @@ class Clip:
 
     name: str
     path: Path
-    hints: Hints = field(default_factory=Hints)
+    hints: ClipHints = field(default_factory=ClipHints)
     published: Path | None = None
 
     def read(self) -> HumanMotion:
@@ -35,8 +35,8 @@ def clips(data: Path = DATA) -> list[Clip]:
     found = [
         Clip("cmu 12_01 walk", mocap / "bvh_pybvh" / "cmu_12_01_walk.bvh"),
         Clip("cmu 01_01 jumps", cmu / "01_01.bvh"),
-        Clip("cmu 01_01 amc", cmu / "01_01.amc", Hints(bones=cmu / "01.asf")),
-        Clip("cmu 11_01 amc", cmu / "11_01.amc", Hints(bones=cmu / "11.asf")),
+        Clip("cmu 01_01 amc", cmu / "01_01.amc", ClipHints(bones=cmu / "01.asf")),
+        Clip("cmu 11_01 amc", cmu / "11_01.amc", ClipHints(bones=cmu / "11.asf")),
         Clip("pymo walk", mocap / "bvh_pymo" / "AV_8Walk_Meredith_HVHA_Rep1.bvh"),
         Clip("mocapbank", mocap / "bvh_bvhpython" / "test_mocapbank.bvh"),
         Clip("freebvh", mocap / "bvh_bvhpython" / "test_freebvh.bvh"),

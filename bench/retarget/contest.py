@@ -16,7 +16,7 @@ from corporeal.embodiment import Embodiment
 from corporeal.errors import CorporealError
 from corporeal.retargeting.goal.contacts import ground_of
 from corporeal.retargeting.result import ENDS, Retargeted
-from corporeal.retargeting.solve import retarget
+from corporeal.retargeting.solve import retarget_motion
 
 OURS = "corporeal"
 FRAME_BY_FRAME = "per-frame differential IK (mink), after GMR's published recipe"
@@ -33,7 +33,7 @@ def run_clip(
     """Who, and what they made of the clip, or why a peer made nothing of it."""
     human = clip.read()
     begun = time.process_time()
-    result = retarget(human, robot)
+    result = retarget_motion(human, robot)
     cpu_s = time.process_time() - begun
     contacts = np.asarray(result.goals.contacts, bool)
     uncut = ground_of(result.human).touches

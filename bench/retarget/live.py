@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bench.retarget.clips import clips
 from corporeal.embodiment import open_robot
-from corporeal.retargeting.live.player import playing
+from corporeal.retargeting.live.player import play_clip
 from corporeal.retargeting.live.session import LiveSettings, run_live
 
 
@@ -34,7 +34,7 @@ def main() -> int:
         send=f"udp://127.0.0.1:{asked.port + 1}",
         seconds=asked.seconds,
     )
-    with playing(clip.path, address):
+    with play_clip(clip.path, address):
         summary = run_live(settings, stop=threading.Event(), report=lambda _: None)
     told = {
         "clip": clip.name,

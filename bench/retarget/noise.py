@@ -24,7 +24,7 @@ from corporeal.errors import CorporealError
 from corporeal.geometry import Array
 from corporeal.retargeting.motion import SIDES, HumanMotion
 from corporeal.retargeting.result import Retargeted
-from corporeal.retargeting.solve import retarget
+from corporeal.retargeting.solve import retarget_motion
 
 SEED = 9
 # Half of the noise of a pose estimator stays for about this long, the rest is new in every frame.
@@ -123,13 +123,13 @@ def main() -> int:
     robot = open_robot("g1")
     clip = next(clip for clip in clips() if asked.only in clip.name)
     human = clip.read()
-    clean = retarget(human, robot)
+    clean = retarget_motion(human, robot)
     random = np.random.default_rng(SEED)
     rows: list[tuple[str, ...]] = []
     found: dict[str, dict[str, Any]] = {}
     for how in SPOILINGS:
         try:
-            result = retarget(spoilt(human, how, random), robot)
+            result = retarget_motion(spoilt(human, how, random), robot)
         except CorporealError as error:
             rows.append((how.name, f"failed: {error}", *["-"] * 7))
             found[how.name] = {"failed": str(error)}

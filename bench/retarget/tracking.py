@@ -20,8 +20,8 @@ from bench.retarget.peers.published import asap
 from bench.retarget.robot_motion import RobotMotion
 from corporeal.embodiment import Embodiment, open_robot
 from corporeal.errors import CorporealError
-from corporeal.retargeting.solve import retarget
-from corporeal.retargeting.tracking.trackability import Tracked, track
+from corporeal.retargeting.solve import retarget_motion
+from corporeal.retargeting.tracking.trackability import TrackingResult, track
 
 TRACKER = DATA / "policies" / "g1_tracker_twist2" / "twist2_1017_25k.onnx"
 
@@ -35,7 +35,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=Path("out/bench_retarget_tracking.json"))
     asked = parser.parse_args()
     robot = open_robot("g1")
-    rows: list[tuple[str, str, Tracked]] = []
+    rows: list[tuple[str, str, TrackingResult]] = []
     for clip in (each for each in clips() if asked.only in each.name):
         for who, motion in _motions(clip, robot, asked.peers.split(",")):
             tracked = track(robot, motion.rate_hz, motion.q, motion.base, tracker=asked.tracker)
@@ -51,7 +51,7 @@ def main() -> int:
 
 
 def _motions(clip: Clip, robot: Embodiment, peers: list[str]) -> Iterator[tuple[str, RobotMotion]]:
-    result = retarget(clip.read(), robot)
+    result = retarget_motion(clip.read(), robot)
     yield OURS, RobotMotion(robot, result.rate_hz, result.q, result.base)
     if "mink" in peers:
         try:
@@ -62,7 +62,7 @@ def _motions(clip: Clip, robot: Embodiment, peers: list[str]) -> Iterator[tuple[
         yield ASAP, asap(clip.published, robot)
 
 
-def _row(clip: str, who: str, tracked: Tracked) -> str:
+def _row(clip: str, who: str, tracked: TrackingResult) -> str:
     end = "yes" if tracked.survived else f"fell at {tracked.fell_at_s:.1f} s"
     error = tracked.keypoint_error_m
     return (
@@ -71,7 +71,7 @@ def _row(clip: str, who: str, tracked: Tracked) -> str:
     )
 
 
-def _table(rows: list[tuple[str, str, Tracked]]) -> str:
+def _table(rows: list[tuple[str, str, TrackingResult]]) -> str:
     head = [
         "| clip | who | survived | seconds | key points off, cm | 95 % within |",
         "|---|---|---|---|---|---|",

@@ -13,10 +13,10 @@ from corporeal.geometry import Array, matrix_from_rpy, quaternion_from_matrix
 from corporeal.retargeting.goal.footholds import Footholds
 from corporeal.retargeting.goal.soles import sole_points
 from corporeal.retargeting.result import Retargeted
-from corporeal.retargeting.settings import Settings
-from corporeal.retargeting.solve import retarget
-from corporeal.retargeting.solver.chain import Chain, State
-from corporeal.retargeting.solver.clip_aims import ClipAims
+from corporeal.retargeting.settings import RetargetSettings
+from corporeal.retargeting.solve import retarget_motion
+from corporeal.retargeting.solver.chain import Chain, MotionState
+from corporeal.retargeting.solver.clip_aims import ClipTasks
 
 # Far enough forward for more than G1's ankles can hold, rad.
 TOO_FAR = 0.25
@@ -27,10 +27,10 @@ WALK_HZ = 30.0
 def walked(name: str = "g1", *, ease: bool = False, frames: int = 60) -> Retargeted:
     """The walk of a made-up person on a robot; without easing its ankles are overloaded."""
     person = walking_person(frames, WALK_HZ)
-    return retarget(person, chain_of(name).robot, Settings(ease=ease))
+    return retarget_motion(person, chain_of(name).robot, RetargetSettings(ease=ease))
 
 
-def leaning(frames: int, *spans: tuple[int, int], far: float = TOO_FAR) -> State:
+def leaning(frames: int, *spans: tuple[int, int], far: float = TOO_FAR) -> MotionState:
     """A G1 on both feet that leans forward and comes back in every span of frames.
 
     Only the ankles turn, so the soles stay where they are.
@@ -47,12 +47,12 @@ def leaning(frames: int, *spans: tuple[int, int], far: float = TOO_FAR) -> State
             q[:, number] -= lean
     turn = np.stack([np.zeros(frames), lean, np.zeros(frames)], axis=1)
     base[:, 3:] = quaternion_from_matrix(matrix_from_rpy(turn))
-    heel = _soles_of(chain, State(base, q))[:, 0, 0]
+    heel = _soles_of(chain, MotionState(base, q))[:, 0, 0]
     base[:, :3] += heel[0] - heel
-    return State(base, q)
+    return MotionState(base, q)
 
 
-def aims_of(state: State) -> ClipAims:
+def aims_of(state: MotionState) -> ClipTasks:
     """Aims of a G1 that are where its hands and feet are; both feet stand all the time."""
     chain = chain_of("g1")
     frames, soles = len(state), chain.robot.soles
@@ -71,10 +71,10 @@ def aims_of(state: State) -> ClipAims:
         np.ones((frames, 2, 2), bool),
     )
     assert made.rate_hz == RATE_HZ
-    return ClipAims(chain, made.human, made.goals, footholds)
+    return ClipTasks(chain, made.human, made.goals, footholds)
 
 
-def _soles_of(chain: Chain, state: State) -> Array:
+def _soles_of(chain: Chain, state: MotionState) -> Array:
     """Heels and toes (T, 2, 2, 3)."""
     poses = chain.kinematics.transforms(state.q, state.base)
     return sole_points(chain.robot.soles, poses)

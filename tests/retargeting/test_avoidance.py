@@ -9,13 +9,13 @@ from tests.retargeting.test_chain import chain_of, somewhere
 from corporeal.embodiment.collision import CollisionModel
 from corporeal.geometry import Array, normalise
 from corporeal.retargeting.solver.avoidance import Avoidance
-from corporeal.retargeting.solver.chain import Chain, State
+from corporeal.retargeting.solver.chain import Chain, MotionState
 
 STEP = 1e-6
 WEIGHT = 7.0
 
 
-def added(chain: Chain, avoidance: Avoidance, state: State) -> tuple[Array, Array, float]:
+def added(chain: Chain, avoidance: Avoidance, state: MotionState) -> tuple[Array, Array, float]:
     """Matrix, slope and cost of a state."""
     matrix = np.zeros((len(state), chain.size, chain.size))
     slope = np.zeros((len(state), chain.size))
@@ -23,7 +23,7 @@ def added(chain: Chain, avoidance: Avoidance, state: State) -> tuple[Array, Arra
     return matrix, slope, cost
 
 
-def crossed(chain: Chain, frames: int) -> State:
+def crossed(chain: Chain, frames: int) -> MotionState:
     """The robot standing tilted in the air, its joints a little beside where they stand."""
     rng = np.random.default_rng(5)
     lower, upper = chain.limits
@@ -33,7 +33,7 @@ def crossed(chain: Chain, frames: int) -> State:
     base = rng.normal(size=(frames, 7))
     base[:, 3:] = normalise(base[:, 3:])
     base[:, 2] = 4.0
-    return State(base, q)
+    return MotionState(base, q)
 
 
 @pytest.mark.parametrize("name", ["g1", "gr1", "sliding"])
@@ -84,7 +84,7 @@ def test_soles_on_the_ground_are_not_lifted() -> None:
     assert robot.standing is not None
     base = np.array([[0, 0, robot.standing.height - 0.01, 1.0, 0, 0, 0]])
     avoidance = Avoidance(CollisionModel(robot), WEIGHT, 0.0)
-    _, slope, cost = added(chain, avoidance, State(base, chain.standing[None]))
+    _, slope, cost = added(chain, avoidance, MotionState(base, chain.standing[None]))
     assert cost == 0
     assert not slope.any()
 

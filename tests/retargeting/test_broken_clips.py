@@ -14,7 +14,7 @@ from corporeal.geometry import Array, matrix_from_rpy
 from corporeal.retargeting.job.clip_job import ClipJob, run_job
 from corporeal.retargeting.job.clip_outcome import ClipOutcome
 from corporeal.retargeting.motion import POINTS, MotionError
-from corporeal.retargeting.reader import Hints
+from corporeal.retargeting.reader import ClipHints
 
 
 @pytest.fixture
@@ -23,16 +23,16 @@ def bvh(shared_data: Path) -> str:
     return (shared_data / "mocap" / "bvh_pybvh" / "bvh_test1.bvh").read_text()
 
 
-def tried(clip: Path, hints: Hints | None = None) -> ClipOutcome:
-    job = ClipJob(clip, clip.with_suffix(".h5"), open_robot("g1"), hints=hints or Hints())
+def tried(clip: Path, hints: ClipHints | None = None) -> ClipOutcome:
+    job = ClipJob(clip, clip.with_suffix(".h5"), open_robot("g1"), hints=hints or ClipHints())
     return run_job(job)
 
 
-def made(tmp_path: Path, points: Array, hints: Hints | None = None) -> ClipOutcome:
+def made(tmp_path: Path, points: Array, hints: ClipHints | None = None) -> ClipOutcome:
     return tried(write_clip(tmp_path / "clip.json", points), hints)
 
 
-def complaint(clip: Path, hints: Hints | None = None) -> str:
+def complaint(clip: Path, hints: ClipHints | None = None) -> str:
     """The one sentence, with nothing left behind."""
     with pytest.raises(MotionError) as caught:
         tried(clip, hints)
@@ -79,11 +79,11 @@ def test_a_mirrored_person_is_refused(tmp_path: Path) -> None:
 
 def test_centimetres_said_to_be_metres_are_refused(tmp_path: Path) -> None:
     clip = write_clip(tmp_path / "clip.json", walk() * 100)
-    assert "with unit m the person is 175 m tall" in complaint(clip, Hints(unit="m"))
+    assert "with unit m the person is 175 m tall" in complaint(clip, ClipHints(unit="m"))
 
 
 def test_axes_said_wrong_are_flagged_in_every_frame(tmp_path: Path) -> None:
-    outcome = made(tmp_path, walk()[..., [1, 2, 0]], Hints(up="z"))
+    outcome = made(tmp_path, walk()[..., [1, 2, 0]], ClipHints(up="z"))
     assert outcome.infeasible == outcome.frames
 
 

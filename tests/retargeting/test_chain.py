@@ -13,16 +13,16 @@ from corporeal.embodiment import Embodiment, open_robot
 from corporeal.embodiment.embodiment import Mimic
 from corporeal.geometry import Array, matrix_from_quaternion, normalise
 from corporeal.retargeting.goal.robot_map import robot_map
-from corporeal.retargeting.solver.aims import Aim, FloorAim, LevelAim, PointAim, TurnAim
+from corporeal.retargeting.solver.aims import FloorTask, LevelTask, PointTask, RotationTask, Task
 from corporeal.retargeting.solver.chain import (
     BASE,
     Chain,
-    State,
+    MotionState,
     quaternion_of,
     quaternion_product,
     vector_of,
 )
-from corporeal.retargeting.solver.clip_aims import picked
+from corporeal.retargeting.solver.clip_aims import pick_frames
 
 STEP = 1e-6
 ROBOTS = ("g1", "walker_s2", "sliding")
@@ -46,7 +46,7 @@ def chain_of(name: str) -> Chain:
     return Chain(robot_map(sliding_robot() if name == "sliding" else open_robot(name)))
 
 
-def somewhere(chain: Chain, frames: int = 5) -> State:
+def somewhere(chain: Chain, frames: int = 5) -> MotionState:
     """Frames anywhere and any way up, with joints all over their limits."""
     rng = np.random.default_rng(2)
     base = rng.normal(size=(frames, 7))
@@ -54,10 +54,10 @@ def somewhere(chain: Chain, frames: int = 5) -> State:
     q = np.tile(chain.standing, (frames, 1))
     lower, upper = (np.clip(limit, -1.0, 1.0) for limit in chain.limits)
     q[:, chain.columns] = rng.uniform(lower, upper, (frames, len(chain.columns)))
-    return State(base, q)
+    return MotionState(base, q)
 
 
-def slopes(chain: Chain, state: State, value: Callable[[State], Array]) -> Array:
+def slopes(chain: Chain, state: MotionState, value: Callable[[MotionState], Array]) -> Array:
     """Derivatives (T, ..., size) of a value (T, ...) by small steps of every unknown."""
     found = []
     for unknown in range(chain.size):
@@ -69,7 +69,7 @@ def slopes(chain: Chain, state: State, value: Callable[[State], Array]) -> Array
     return np.stack(found, axis=-1)
 
 
-def filled(chain: Chain, aims: Sequence[Aim], state: State) -> tuple[Array, Array]:
+def filled(chain: Chain, aims: Sequence[Task], state: MotionState) -> tuple[Array, Array]:
     """What aims write one after the other: derivatives and residuals."""
     rows = sum(aim.rows for aim in aims)
     jacobian, rest = np.zeros((len(state), rows, chain.size)), np.zeros((len(state), rows))
@@ -100,11 +100,11 @@ def test_the_derivatives_of_all_aims_are_those_of_small_steps(name: str, end: st
     posed = chain.posed(state)
     own = matrix_from_quaternion(normalise(rng.normal(size=4)))
     near = turned_a_little(posed.turn(link) @ own)
-    aims: list[Aim] = [
-        PointAim(link, place[:, 3], rng.normal(size=(len(state), 3)), weight),
-        TurnAim(link, own, near, weight[:, 0]),
-        LevelAim(link, own[:, 1], weight[:, 0]),
-        FloorAim(link, rng.normal(size=(3, 3)), 2.0),
+    aims: list[Task] = [
+        PointTask(link, place[:, 3], rng.normal(size=(len(state), 3)), weight),
+        RotationTask(link, own, near, weight[:, 0]),
+        LevelTask(link, own[:, 1], weight[:, 0]),
+        FloorTask(link, rng.normal(size=(3, 3)), 2.0),
     ]
     jacobian, rest = filled(chain, aims, state)
     shown = slopes(chain, state, lambda at: filled(chain, aims, at)[1])
@@ -140,7 +140,7 @@ def test_a_floor_aim_writes_nothing_for_what_is_above_the_ground() -> None:
     chain = chain_of("g1")
     state = somewhere(chain)
     state.base[:, 2] = 5.0
-    jacobian, rest = filled(chain, [FloorAim(3, np.zeros((2, 3)), 100.0)], state)
+    jacobian, rest = filled(chain, [FloorTask(3, np.zeros((2, 3)), 100.0)], state)
     assert not jacobian.any()
     assert not rest.any()
 
@@ -152,13 +152,13 @@ def test_an_aim_picked_at_some_frames_is_the_aim_of_these_frames() -> None:
     rng = np.random.default_rng(4)
     turns = matrix_from_quaternion(normalise(rng.normal(size=(len(state), 4))))
     for aim in (
-        PointAim(5, rng.normal(size=3), rng.normal(size=(len(state), 3)), rng.random((5, 3))),
-        TurnAim(5, np.eye(3), turns, rng.random(5)),
-        LevelAim(5, np.array([0.0, 1.0, 0.0]), rng.random(5)),
-        FloorAim(5, rng.normal(size=(4, 3)), 3.0),
+        PointTask(5, rng.normal(size=3), rng.normal(size=(len(state), 3)), rng.random((5, 3))),
+        RotationTask(5, np.eye(3), turns, rng.random(5)),
+        LevelTask(5, np.array([0.0, 1.0, 0.0]), rng.random(5)),
+        FloorTask(5, rng.normal(size=(4, 3)), 3.0),
     ):
         whole, rest = filled(chain, [aim], state)
-        part, part_rest = filled(chain, [picked(aim, frames)], state.part(frames))
+        part, part_rest = filled(chain, [pick_frames(aim, frames)], state.part(frames))
         np.testing.assert_allclose(part, whole[frames], atol=1e-12)
         np.testing.assert_allclose(part_rest, rest[frames], atol=1e-12)
 

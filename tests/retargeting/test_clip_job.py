@@ -23,7 +23,7 @@ from corporeal.retargeting.job.clip_files import check_target, find_clips
 from corporeal.retargeting.job.clip_job import ClipJob, run_job
 from corporeal.retargeting.job.clip_outputs import piece_path, write_whole
 from corporeal.retargeting.motion import MotionError
-from corporeal.retargeting.settings import Settings
+from corporeal.retargeting.settings import RetargetSettings
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def jumpy(tmp_path: Path) -> ClipJob:
     points = walk(90)
     points[45:] += [5.0, 0.0, 0.0]
     clip = write_clip(tmp_path / "clips" / "jumpy.json", points)
-    settings = Settings(policy="split", cutoff_hz=None)
+    settings = RetargetSettings(policy="split", cutoff_hz=None)
     return ClipJob(clip, tmp_path / "out" / "jumpy.h5", open_robot("g1"), settings=settings)
 
 
@@ -69,7 +69,7 @@ def test_a_finished_clip_is_kept_and_told_as_before(job: ClipJob) -> None:
 @pytest.mark.parametrize(
     "changed",
     [
-        {"settings": Settings(cutoff_hz=3.0)},
+        {"settings": RetargetSettings(cutoff_hz=3.0)},
         {"facts": {"operator": "somebody else"}},
         {"robot": open_robot("h1")},
     ],

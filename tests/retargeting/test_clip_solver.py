@@ -10,27 +10,27 @@ from tests.retargeting.test_chain import chain_of, filled
 
 from corporeal.geometry import Array
 from corporeal.retargeting.solver import clip_solver
-from corporeal.retargeting.solver.aims import Aim, PointAim
-from corporeal.retargeting.solver.chain import BASE, Chain, State
+from corporeal.retargeting.solver.aims import PointTask, Task
+from corporeal.retargeting.solver.chain import BASE, Chain, MotionState
 from corporeal.retargeting.solver.clip_solver import DAMPING, ClipProblem, SolveError, solve
 
 RATE_HZ = 50.0
 
 
-def still(chain: Chain, frames: int) -> State:
+def still(chain: Chain, frames: int) -> MotionState:
     """The robot standing one metre up."""
     base = np.tile([0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0], (frames, 1))
-    return State(base, np.tile(chain.standing, (frames, 1)))
+    return MotionState(base, np.tile(chain.standing, (frames, 1)))
 
 
-def pulling(chain: Chain, frames: int, away: Array, weight: float = 5.0) -> PointAim:
+def pulling(chain: Chain, frames: int, away: Array, weight: float = 5.0) -> PointTask:
     """The left hand pulled away (T, 3) from where it is when the robot stands."""
     link, place = chain.kinematics.place(chain.robot.robot.end_effectors["left_hand"])
     at = chain.posed(still(chain, frames)).point(link, place[:, 3])
-    return PointAim(link, place[:, 3], at + away, np.full((frames, 3), weight))
+    return PointTask(link, place[:, 3], at + away, np.full((frames, 3), weight))
 
 
-def problem_of(chain: Chain, frames: int, *aims: Aim) -> ClipProblem:
+def problem_of(chain: Chain, frames: int, *aims: Task) -> ClipProblem:
     """Aims, a weak rest at the standing posture, and some smoothness."""
     rest = np.tile(chain.standing[chain.columns], (frames, 1))
     count = len(chain.columns)
@@ -38,7 +38,7 @@ def problem_of(chain: Chain, frames: int, *aims: Aim) -> ClipProblem:
     return ClipProblem(chain, RATE_HZ, aims, rest, np.full(count, 0.3), smooth)
 
 
-def dense_step(problem: ClipProblem, state: State) -> Array:
+def dense_step(problem: ClipProblem, state: MotionState) -> Array:
     """The Gauss-Newton step (T, n) with a matrix of everything by everything."""
     chain, frames = problem.chain, len(state)
     size = chain.size

@@ -20,23 +20,25 @@ from corporeal.retargeting.effort.eased_solver import (
     QUICK,
     WEIGHT,
     bounded_step,
-    solve_eased,
+    solve_bounded,
 )
 from corporeal.retargeting.effort.motors import Motors, Shares
 from corporeal.retargeting.goal.soles import sole_points
-from corporeal.retargeting.solver.chain import State
+from corporeal.retargeting.solver.chain import MotionState
 from corporeal.retargeting.solver.clip_solver import (
     DAMPING,
     ClipProblem,
-    banded,
+    build_band,
     normal_equations,
-    stepped,
+    solve_step,
 )
 
 FRAMES = 9
 
 
-def problem_of(state: State, stays: NDArray[np.bool_] | None = None) -> tuple[ClipProblem, Motors]:
+def problem_of(
+    state: MotionState, stays: NDArray[np.bool_] | None = None
+) -> tuple[ClipProblem, Motors]:
     """Soles that hold and a body that stays where it is, as far as the motors let it."""
     aims = aims_of(state)
     chain = aims.chain
@@ -52,10 +54,12 @@ def problem_of(state: State, stays: NDArray[np.bool_] | None = None) -> tuple[Cl
     return problem, Motors(chain, RATE_HZ, aims.footholds.stands)
 
 
-def equations(problem: ClipProblem, motors: Motors, state: State) -> tuple[Array, Array, Shares]:
+def equations(
+    problem: ClipProblem, motors: Motors, state: MotionState
+) -> tuple[Array, Array, Shares]:
     """Band and slope of a step, and the shares that may be too great."""
     matrix, slope, _ = normal_equations(problem, state)
-    band, pull = banded(problem, state, matrix, slope, DAMPING)
+    band, pull = build_band(problem, state, matrix, slope, DAMPING)
     return band, pull, motors.shares(state, motors.load(state), QUICK.watched)
 
 
@@ -79,7 +83,7 @@ def rows_of(shares: Shares, count: int, size: int) -> Array:
 
 
 @cache
-def overloaded() -> tuple[ClipProblem, State, Array, Array, Shares]:
+def overloaded() -> tuple[ClipProblem, MotionState, Array, Array, Shares]:
     """A small problem with some ankles beyond their bound, and others that a step takes there."""
     state = leaning(60, (0, 60), far=0.35).part(slice(12, 28))
     problem, motors = problem_of(state)
@@ -124,7 +128,7 @@ def test_without_an_effort_beyond_its_bound_the_step_is_the_plain_one() -> None:
     band, pull, _ = equations(problem, motors, state)
     shares = motors.shares(state, motors.load(state), 0.05)
     assert 0.05 < np.abs(shares.values).max() < 0.5
-    plain = stepped(problem, state, band.copy(), pull.copy())
+    plain = solve_step(problem, state, band.copy(), pull.copy())
     assert np.abs(plain).max() > 1e-3
     for some in (shares, motors.shares(state, motors.load(state), 99.0)):
         step = bounded_step(problem, state, band, pull, some, 30)
@@ -157,7 +161,7 @@ def tie(band: Array, slope: Array, shares: Shares, before: Array, now: Array) ->
     eased_solver._tie(band, slope, shares, changed, before, now)
 
 
-def greatest(motors: Motors, state: State) -> float:
+def greatest(motors: Motors, state: MotionState) -> float:
     """The greatest share of a limit."""
     return float(np.abs(motors.load(state).shares).max())
 
@@ -165,7 +169,7 @@ def greatest(motors: Motors, state: State) -> float:
 def test_a_robot_that_leans_too_far_is_brought_back_with_its_feet_in_place() -> None:
     state = leaning(120, (10, 110))
     problem, motors = problem_of(state)
-    found = solve_eased(problem, motors, state, replace(QUICK, steps=20))
+    found = solve_bounded(problem, motors, state, replace(QUICK, steps=20))
     assert greatest(motors, state) > 1.2
     assert greatest(motors, found) <= 1.0
     chain = problem.chain
@@ -184,7 +188,7 @@ def test_frames_that_stay_do_not_move_by_a_bit() -> None:
     stays = np.zeros(110, bool)
     stays[[0, 1, 20, 21, 108, 109]] = True
     problem, motors = problem_of(state, stays)
-    found = solve_eased(problem, motors, state, replace(QUICK, steps=4))
+    found = solve_bounded(problem, motors, state, replace(QUICK, steps=4))
     np.testing.assert_array_equal(found.q[stays], state.q[stays])
     np.testing.assert_array_equal(found.base[stays, :3], state.base[stays, :3])
     # A quaternion is made one long again with every step.
@@ -197,7 +201,7 @@ def test_a_motion_within_its_limits_is_touched_only_when_a_step_is_asked_for(lea
     state = leaning(20, far=0.0)
     problem, motors = problem_of(state)
     problem = replace(problem, rest=problem.rest + 0.01)
-    found = solve_eased(problem, motors, state, replace(QUICK, steps=3, least=least))
+    found = solve_bounded(problem, motors, state, replace(QUICK, steps=3, least=least))
     assert (found is state) == (least == 0)
 
 
@@ -210,7 +214,7 @@ def test_a_step_that_makes_things_worse_is_cut_or_not_made(
     real: Callable[..., Array] = bounded_step
     factor = -1.0 if worse else 6.0
     monkeypatch.setattr(eased_solver, "bounded_step", lambda *given: factor * real(*given))
-    found = solve_eased(problem, motors, state, replace(QUICK, steps=1))
+    found = solve_bounded(problem, motors, state, replace(QUICK, steps=1))
     if worse:
         assert found is state
     else:

@@ -16,18 +16,18 @@ from tests.retargeting.test_chain import chain_of
 from corporeal.embodiment import open_robot
 from corporeal.retargeting.effort import easing
 from corporeal.retargeting.effort.demand import demand_of
-from corporeal.retargeting.effort.eased_solver import QUICK, Care, solve_eased
-from corporeal.retargeting.effort.easing import AROUND_S, HARM, SLID_M, STAYING, eased
+from corporeal.retargeting.effort.eased_solver import QUICK, Care, solve_bounded
+from corporeal.retargeting.effort.easing import AROUND_S, HARM, SLID_M, STAYING, ease_motors
 from corporeal.retargeting.effort.motors import Motors
 from corporeal.retargeting.goal.contacts import runs
 from corporeal.retargeting.measure.metrics import Metrics, measure, measure_result
 from corporeal.retargeting.reader import read_motion
 from corporeal.retargeting.robot_models import models_of
-from corporeal.retargeting.settings import Settings
-from corporeal.retargeting.solve import retarget
+from corporeal.retargeting.settings import RetargetSettings
+from corporeal.retargeting.solve import retarget_motion
 from corporeal.retargeting.solver.avoidance import Avoidance
-from corporeal.retargeting.solver.chain import State
-from corporeal.retargeting.solver.clip_aims import ClipAims
+from corporeal.retargeting.solver.chain import MotionState
+from corporeal.retargeting.solver.clip_aims import ClipTasks
 from corporeal.retargeting.solver.clip_solver import ClipProblem, SolveError
 from corporeal.retargeting.solver.windows import windows
 
@@ -36,16 +36,18 @@ TWICE = ((100, 200), (350, 450))
 
 
 @cache
-def leant() -> tuple[ClipAims, State, State]:
+def leant() -> tuple[ClipTasks, MotionState, MotionState]:
     """A G1 that leans too far twice: its aims, and it before and after easing."""
     before = leaning(550, *TWICE)
     return aims_of(before), before, eased_of(before)
 
 
-def eased_of(state: State, aims: ClipAims | None = None, told: list[float] | None = None) -> State:
+def eased_of(
+    state: MotionState, aims: ClipTasks | None = None, told: list[float] | None = None
+) -> MotionState:
     """A state of G1 after easing."""
     report = (lambda _: None) if told is None else told.append
-    return eased(aims or aims_of(state), state, apart(), report)
+    return ease_motors(aims or aims_of(state), state, apart(), report)
 
 
 def apart() -> Avoidance:
@@ -53,7 +55,7 @@ def apart() -> Avoidance:
     return Avoidance(models_of(G1).collision, 600.0, 0.006)
 
 
-def shares(state: State) -> NDArray[np.float64]:
+def shares(state: MotionState) -> NDArray[np.float64]:
     """The greatest share (T,) of a limit in every frame of a G1 on both feet."""
     stands = np.ones((len(state), 2, 2), bool)
     found: NDArray[np.float64] = np.abs(
@@ -62,7 +64,7 @@ def shares(state: State) -> NDArray[np.float64]:
     return found
 
 
-def changed(before: State, after: State) -> NDArray[np.bool_]:
+def changed(before: MotionState, after: MotionState) -> NDArray[np.bool_]:
     """Frames (T,) that are not the same to the last bit."""
     found: NDArray[np.bool_] = (before.q != after.q).any(axis=1) | (before.base != after.base).any(
         axis=1
@@ -129,12 +131,12 @@ def test_one_pass_changes_no_more_than_the_time_around(monkeypatch: pytest.Monke
 
 
 def test_a_motion_within_the_limits_is_the_same_to_the_last_bit() -> None:
-    state = State(*reversed(squatting(120)))
+    state = MotionState(*reversed(squatting(120)))
     assert 0.2 < shares(state).max() < 1
     after = eased_of(state)
     assert not changed(state, after).any()
     slow = [
-        retarget(walking_person(40, WALK_HZ), open_robot("gr1"), Settings(ease=ease))
+        retarget_motion(walking_person(40, WALK_HZ), open_robot("gr1"), RetargetSettings(ease=ease))
         for ease in (False, True)
     ]
     np.testing.assert_array_equal(slow[0].q, slow[1].q)
@@ -144,7 +146,7 @@ def test_a_motion_within_the_limits_is_the_same_to_the_last_bit() -> None:
 def test_a_sunken_foot_is_raised_though_no_motor_has_much_to_do() -> None:
     state = leaning(120, far=0.0)
     aims = aims_of(state)
-    sunk = State(state.base.copy(), state.q.copy())
+    sunk = MotionState(state.base.copy(), state.q.copy())
     sunk.base[40:80, 2] -= 0.0025 * np.sin(np.pi * np.arange(40) / 40) ** 2
     after = eased_of(sunk, aims)
     assert shares(sunk).max() < 0.5
@@ -161,7 +163,8 @@ def test_a_robot_without_masses_is_left_alone() -> None:
         update={"links": tuple(link.model_copy(update={"inertia": None}) for link in G1.links)}
     )
     results = [
-        retarget(walking_person(40, WALK_HZ), bare, Settings(ease=ease)) for ease in (False, True)
+        retarget_motion(walking_person(40, WALK_HZ), bare, RetargetSettings(ease=ease))
+        for ease in (False, True)
     ]
     np.testing.assert_array_equal(results[0].q, results[1].q)
 
@@ -170,7 +173,8 @@ def test_a_robot_without_masses_is_left_alone() -> None:
 def test_clips_of_a_few_frames_pass(frames: int) -> None:
     person = walking_person(frames, 10.0)
     first, second = (
-        retarget(person, G1, Settings(cleaning=False, ease=ease)) for ease in (False, True)
+        retarget_motion(person, G1, RetargetSettings(cleaning=False, ease=ease))
+        for ease in (False, True)
     )
     assert np.isfinite(second.q).all()
     same = np.array_equal(first.q, second.q) and np.array_equal(first.base, second.base)
@@ -179,7 +183,7 @@ def test_clips_of_a_few_frames_pass(frames: int) -> None:
 
 def test_only_the_stretch_that_became_rougher_is_taken_back() -> None:
     aims, before, after = leant()
-    worse = State(after.base.copy(), after.q.copy())
+    worse = MotionState(after.base.copy(), after.q.copy())
     worse.base[390:400, 0] += 2 * HARM * SLID_M
     stage = easing._Pass(aims, apart(), 0.4, 1.0, QUICK)
     assert stage.rough(worse, HARM).sum() == 10
@@ -190,16 +194,18 @@ def test_only_the_stretch_that_became_rougher_is_taken_back() -> None:
     assert not changed(kept, after)[: second[0]].any()
     np.testing.assert_array_equal(easing._without_harm(stage, before, after).q, after.q)
     # What was as rough before is no reason.
-    rough = State(before.base.copy(), before.q.copy())
+    rough = MotionState(before.base.copy(), before.q.copy())
     rough.base[390:400, 0] += 2 * HARM * SLID_M
     np.testing.assert_array_equal(easing._without_harm(stage, rough, worse).q, worse.q)
 
 
 def test_a_stretch_that_cannot_be_solved_stays_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     aims, before, _ = leant()
-    real, lengths = solve_eased, list[int]()
+    real, lengths = solve_bounded, list[int]()
 
-    def fails_first(problem: ClipProblem, motors: Motors, state: State, care: Care) -> State:
+    def fails_first(
+        problem: ClipProblem, motors: Motors, state: MotionState, care: Care
+    ) -> MotionState:
         lengths.append(len(state))
         if len(lengths) % 2:
             raise SolveError("no step")
@@ -237,6 +243,7 @@ def test_a_long_overload_is_eased_in_pieces(monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_real_walk_asks_no_motor_for_more_than_it_has(shared_data: Path) -> None:
     motion = read_motion(shared_data / "mocap" / "bvh_pybvh" / "cmu_12_01_walk.bvh")
     before, after = (
-        measure_result(retarget(motion, G1, Settings(ease=ease))) for ease in (False, True)
+        measure_result(retarget_motion(motion, G1, RetargetSettings(ease=ease)))
+        for ease in (False, True)
     )
     assert_kept(before, after)

@@ -12,7 +12,7 @@ from corporeal.embodiment import open_robot
 from corporeal.embodiment.dynamics import Efforts, inverse_dynamics
 from corporeal.geometry import Array
 from corporeal.retargeting.effort import demand
-from corporeal.retargeting.effort.demand import Demand, demand_of, efforts_of, gripping, rates_of
+from corporeal.retargeting.effort.demand import Demand, demand_of, efforts_of, grip_of, rates_of
 from corporeal.retargeting.measure.violations import effort_violations
 from corporeal.retargeting.robot_models import models_of
 from corporeal.retargeting.solver.chain import quaternion_of
@@ -100,7 +100,7 @@ def test_feet_may_pull_so_that_a_tipping_robot_asks_more_of_them_not_less() -> N
     corners = demand_of(G1, RATE_HZ, q, base, touching(5)).corners
     # The weight is in front of all that the feet stand on.
     arms = corners - [0.2, 0, 0] - base[:, None, None, :3]
-    grip = gripping(arms, np.ones((5, 2, 4), bool))
+    grip = grip_of(arms, np.ones((5, 2, 4), bool))
     forces = np.einsum("tspkw,w->tspk", grip, np.array([0, 0, WEIGHT_N, 0, 0, 0]))
     assert forces[..., :2, 2].max() < 0 < forces[..., 2:, 2].min()
     assert forces[..., 2].sum(axis=(1, 2)) == pytest.approx(WEIGHT_N, rel=1e-3)

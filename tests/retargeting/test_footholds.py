@@ -12,7 +12,7 @@ from tests.retargeting.people import walking_person
 from corporeal.embodiment import open_robot
 from corporeal.geometry import Array, matrix_from_rpy
 from corporeal.retargeting.goal.contacts import runs
-from corporeal.retargeting.goal.footholds import Footholds, footholds_of, levelled
+from corporeal.retargeting.goal.footholds import Footholds, footholds_of, level_floor
 from corporeal.retargeting.goal.goals import goals_of
 from corporeal.retargeting.goal.robot_map import robot_map
 from corporeal.retargeting.result import Goals
@@ -133,7 +133,7 @@ def test_a_foot_that_never_stands_is_left_as_it_is() -> None:
     assert not feet.stands.any()
     np.testing.assert_allclose(feet.centre[:, 0], goals.positions["left_foot"], atol=1e-12)
     np.testing.assert_allclose(feet.turn[:, 0], goals.turns["left_foot"], atol=1e-12)
-    same, lift = levelled(aloft, G1.soles, RATE_HZ)
+    same, lift = level_floor(aloft, G1.soles, RATE_HZ)
     assert not lift.any()
     np.testing.assert_array_equal(same.positions["pelvis"], goals.positions["pelvis"])
 
@@ -152,7 +152,7 @@ def test_a_floor_that_slopes_is_made_level_and_the_person_goes_with_it() -> None
     slope = 0.04 * goals.positions["pelvis"][:, :1] * [0.0, 0.0, 1.0]
     bent = replace(goals, positions={name: at + slope for name, at in goals.positions.items()})
     flat = goals.contacts[..., 0] & goals.contacts[..., 1]
-    level, lift = levelled(bent, G1.soles, RATE_HZ)
+    level, lift = level_floor(bent, G1.soles, RATE_HZ)
     assert _deepest(bent, flat) > 0.05
     assert _deepest(level, flat) < 0.012
     np.testing.assert_allclose(
@@ -161,7 +161,7 @@ def test_a_floor_that_slopes_is_made_level_and_the_person_goes_with_it() -> None
 
 
 def test_a_floor_that_is_level_stays_so() -> None:
-    _, lift = levelled(goals_of(walking_person(240, RATE_HZ), G1), G1.soles, RATE_HZ)
+    _, lift = level_floor(goals_of(walking_person(240, RATE_HZ), G1), G1.soles, RATE_HZ)
     assert np.abs(lift).max() < 0.004
 
 

@@ -16,12 +16,12 @@ from corporeal.retargeting.goal.goals import (
     LEG_REACH,
     SPARE_RAD,
     beside_hips,
-    foot_turn,
+    foot_rotation,
     frame_of,
     goals_of,
     on_the_floor,
     scales_of,
-    trunk_turns,
+    trunk_rotations,
 )
 from corporeal.retargeting.goal.robot_map import robot_map
 from corporeal.retargeting.motion import POINTS, SIDES, HumanMotion
@@ -140,9 +140,9 @@ def test_hands_that_hang_beside_the_thighs_get_the_room_that_the_robot_needs() -
 def test_a_foot_is_no_steeper_than_the_ankle_allows() -> None:
     person = walking_person(120, 60.0)
     ground = ground_of(person)
-    pelvis = trunk_turns(person)[0]
-    free = foot_turn(person, "left", ground, pelvis, (-2.0, 2.0))
-    stiff = foot_turn(person, "left", ground, pelvis, (-0.2, 0.15))
+    pelvis = trunk_rotations(person)[0]
+    free = foot_rotation(person, "left", ground, pelvis, (-2.0, 2.0))
+    stiff = foot_rotation(person, "left", ground, pelvis, (-0.2, 0.15))
     np.testing.assert_allclose(free, person.turns["left_foot"], atol=1e-6)
     shank = _direction(person.point("left_ankle"), person.point("left_knee"))
     for turns, lift, drop in ((free, -2.0, 2.0), (stiff, -0.2, 0.15)):
@@ -160,14 +160,18 @@ def test_a_foot_that_the_source_tilts_all_the_time_still_stands_flat(steep_rad: 
         reach = np.linalg.norm(person.point(f"{side}_toe") - person.point(f"{side}_heel"), axis=1)
         positions[:, POINTS.index(f"{side}_toe"), 2] += reach * np.tan(steep_rad)
     tilted = replace(person, positions=positions)
-    turns = foot_turn(tilted, "left", ground_of(tilted), trunk_turns(person)[0], (-2.0, 2.0))
+    turns = foot_rotation(
+        tilted, "left", ground_of(tilted), trunk_rotations(person)[0], (-2.0, 2.0)
+    )
     flat = ground_of(tilted).touches[:, 0].all(axis=1)
     assert np.abs(turns[flat, 2, 0]).max() < 0.01
 
 
 def test_trunk_turns_from_points_are_near_to_those_of_the_source() -> None:
     person = walking_person(60, 60.0)
-    for stated, found in zip(trunk_turns(person), trunk_turns(_without_turns(person)), strict=True):
+    for stated, found in zip(
+        trunk_rotations(person), trunk_rotations(_without_turns(person)), strict=True
+    ):
         assert np.degrees(rotation_angle(stated, found)).max() < 5
 
 

@@ -11,11 +11,11 @@ from tests.retargeting.made_results import result_of, standing
 from tests.retargeting.people import walking_person
 
 from corporeal.embodiment import open_robot
-from corporeal.retargeting.infeasible import doubting, treated
+from corporeal.retargeting.infeasible import drop_confidence, split_infeasible
 from corporeal.retargeting.motion import POINTS, HumanMotion
 from corporeal.retargeting.result import FAR_M, Retargeted
-from corporeal.retargeting.settings import POLICIES, Policy, Settings
-from corporeal.retargeting.solve import retarget
+from corporeal.retargeting.settings import POLICIES, InfeasiblePolicy, RetargetSettings
+from corporeal.retargeting.solve import retarget_motion
 
 RATE_HZ = 60.0
 FIRST, STOP = 50, 70
@@ -38,10 +38,10 @@ def _long_armed() -> HumanMotion:
 
 
 @cache
-def _retargeted(policy: Policy) -> Retargeted:
+def _retargeted(policy: InfeasiblePolicy) -> Retargeted:
     # An arm that jumps is beyond any motor: what easing makes of that is not what is tried here.
-    settings = Settings(policy=policy, cleaning=False, ease=False)
-    return retarget(_long_armed(), open_robot("h1"), settings)
+    settings = RetargetSettings(policy=policy, cleaning=False, ease=False)
+    return retarget_motion(_long_armed(), open_robot("h1"), settings)
 
 
 def test_frames_out_of_reach_are_flagged_and_no_others() -> None:
@@ -56,25 +56,25 @@ def test_frames_out_of_reach_are_flagged_and_no_others() -> None:
 
 
 def test_a_clean_walk_has_no_frames_out_of_reach() -> None:
-    assert not retarget(_walk(), open_robot("h1")).infeasible.any()
+    assert not retarget_motion(_walk(), open_robot("h1")).infeasible.any()
 
 
 def test_clipped_frames_stay_and_stay_flagged() -> None:
     result = _retargeted("clip")
-    (kept,) = treated(result, "clip")
+    (kept,) = split_infeasible(result, "clip")
     assert kept is result
     assert kept.infeasible.any()
 
 
 def test_interpolated_frames_follow_what_is_around_them() -> None:
     bridged = _retargeted("interpolate")
-    (kept,) = treated(bridged, "interpolate")
+    (kept,) = split_infeasible(bridged, "interpolate")
     assert kept is bridged
     assert any("frames out of reach were bridged" in note for note in bridged.notes)
     assert not bridged.infeasible.any()
     assert bridged.goals.confidence[FIRST + 5, 0] == 0
     assert bridged.goals.confidence[FIRST + 5, 1] == 1
-    true = retarget(_walk(), open_robot("h1"), Settings(cleaning=False))
+    true = retarget_motion(_walk(), open_robot("h1"), RetargetSettings(cleaning=False))
     clipped = _retargeted("clip")
     astray = [np.abs(each.q - true.q)[FIRST:STOP].mean() for each in (bridged, clipped)]
     assert astray[0] < 0.4 * astray[1]
@@ -82,7 +82,7 @@ def test_interpolated_frames_follow_what_is_around_them() -> None:
 
 def test_split_parts_carry_their_frames_and_say_which() -> None:
     result = _retargeted("clip")
-    before, after = treated(result, "split")
+    before, after = split_infeasible(result, "split")
     flagged = np.flatnonzero(result.infeasible)
     assert len(before) == flagged[0]
     assert len(after) == len(result) - flagged[-1] - 1
@@ -98,22 +98,22 @@ def test_split_parts_carry_their_frames_and_say_which() -> None:
 
 
 def test_a_rejected_clip_leaves_nothing() -> None:
-    assert treated(_retargeted("clip"), "reject") == []
+    assert split_infeasible(_retargeted("clip"), "reject") == []
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_a_feasible_clip_is_kept_whole_whatever_the_policy(policy: Policy) -> None:
+def test_a_feasible_clip_is_kept_whole_whatever_the_policy(policy: InfeasiblePolicy) -> None:
     result = result_of(*standing(100))
-    assert treated(result, policy) == [result]
+    assert split_infeasible(result, policy) == [result]
 
 
 def test_pieces_shorter_than_half_a_second_are_dropped() -> None:
     result = result_of(*standing(100))
     bad = np.zeros(100, bool)
     bad[[20, 60]] = True
-    pieces = treated(replace(result, infeasible=bad), "split")
+    pieces = split_infeasible(replace(result, infeasible=bad), "split")
     assert [len(piece) for piece in pieces] == [39, 39]
-    assert treated(replace(result, infeasible=np.arange(100) % 10 == 0), "split") == []
+    assert split_infeasible(replace(result, infeasible=np.arange(100) % 10 == 0), "split") == []
 
 
 def test_only_the_limb_that_is_out_of_reach_is_doubted_and_a_little_around_it() -> None:
@@ -121,7 +121,7 @@ def test_only_the_limb_that_is_out_of_reach_is_doubted_and_a_little_around_it() 
     error = np.zeros((100, 4))
     error[40:50, 1] = 0.2
     flagged = error.max(axis=1) > FAR_M
-    person, note = doubting(result.human, replace(result, error_m=error, infeasible=flagged))
+    person, note = drop_confidence(result.human, replace(result, error_m=error, infeasible=flagged))
     doubted = (person.confidence == 0) & (result.human.confidence > 0)
     columns = {POINTS[column] for column in np.flatnonzero(doubted.any(axis=0))}
     assert columns <= {f"right_{part}" for part in _ARM}

@@ -19,7 +19,7 @@ from corporeal.retargeting.live.pose_message import (
     MAX_BYTES,
     Announcement,
     PoseMessage,
-    made_pose,
+    make_pose,
     parse_message,
 )
 from corporeal.retargeting.motion import POINTS, MotionError
@@ -87,7 +87,7 @@ def test_what_is_no_message_is_one_error_of_ours(data: bytes) -> None:
 def test_only_the_newest_pose_is_kept_and_every_other_one_counted() -> None:
     arrivals = Arrivals()
     for t_s in (1.0, 1.1, 1.1, 1.05, 1.2):
-        arrivals.put(made_pose(t_s, {"pelvis": [0, 0, 1]}, {}, np.eye(3)), 1)
+        arrivals.put(make_pose(t_s, {"pelvis": [0, 0, 1]}, {}, np.eye(3)), 1)
     taken = arrivals.take(0.0)
     assert taken is not None
     assert taken.pose.t_s == 1.2
@@ -99,7 +99,7 @@ def test_only_the_newest_pose_is_kept_and_every_other_one_counted() -> None:
 def test_a_clock_set_back_far_starts_again_and_lost_numbers_are_counted() -> None:
     arrivals = Arrivals()
     for t_s, number in ((100.0, 1), (100.1, 5), (2.0, 6), (2.1, 7)):
-        arrivals.put(made_pose(t_s, {"pelvis": [0, 0, 1]}, {}, np.eye(3)), 1, number=number)
+        arrivals.put(make_pose(t_s, {"pelvis": [0, 0, 1]}, {}, np.eye(3)), 1, number=number)
     assert arrivals.tally.restarts == 1
     assert arrivals.tally.lost == 3
     assert any("set back" in note for note in arrivals.notes)

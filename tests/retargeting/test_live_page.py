@@ -13,7 +13,7 @@ from tests.studio.waiting import SECONDS, comes_to
 
 from corporeal.embodiment import open_robot
 from corporeal.retargeting.goal.robot_map import RobotMap, robot_map
-from corporeal.retargeting.live.arrivals import Tally
+from corporeal.retargeting.live.arrivals import ArrivalTally
 from corporeal.retargeting.live.frame_solver import FrameSolver
 from corporeal.retargeting.live.latency import LatencyLog
 from corporeal.retargeting.live.pose_message import Announcement, PoseMessage, parse_message
@@ -80,5 +80,5 @@ def _perform(viewer: Viewer, robot: RobotMap, motion: HumanMotion, done: threadi
         assert isinstance(person, PoseMessage)
         pose = solver.step(person.positions, person.confidence, {}, 1 / 120)
         assert pose is not None
-        viewer.show(person, pose, latency, 120.0, Tally(received=frame))
+        viewer.show(person, pose, latency, 120.0, ArrivalTally(received=frame))
         frame += 1

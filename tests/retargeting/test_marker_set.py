@@ -10,9 +10,9 @@ import pytest
 from corporeal.errors import DocumentError, UnknownNameError
 from corporeal.geometry import Array, matrix_from_rpy
 from corporeal.retargeting.marker.c3d_file import read_c3d
-from corporeal.retargeting.marker.joint_centres import cook, reachable
+from corporeal.retargeting.marker.joint_centres import add_places, reachable
 from corporeal.retargeting.marker.landmarks import CLUSTERS, LANDMARKS, MarkedBody, Sizes
-from corporeal.retargeting.marker.marker_motion import Markers, human_motion
+from corporeal.retargeting.marker.marker_motion import Markers, person_from_markers
 from corporeal.retargeting.marker.marker_set import (
     MarkerSet,
     best_marker_set,
@@ -22,7 +22,7 @@ from corporeal.retargeting.marker.marker_set import (
 )
 from corporeal.retargeting.marker.rigid_cluster import fill_lost
 from corporeal.retargeting.motion import NEEDED, POINTS, HumanMotion, MotionError
-from corporeal.retargeting.reader import Hints
+from corporeal.retargeting.reader import ClipHints
 
 PLUG_IN_GAIT = (
     "LFHD RFHD LBHD RBHD C7 T10 CLAV STRN RBAK LSHO LELB LWRA LWRB LFIN RSHO RELB RWRA RWRB RFIN "
@@ -122,10 +122,10 @@ def seen(place: Array) -> Array:
     return np.asarray(np.isfinite(place).all(axis=1), np.float64)
 
 
-def motion_of(markers: dict[str, Array], hints: Hints | None = None) -> HumanMotion:
+def motion_of(markers: dict[str, Array], hints: ClipHints | None = None) -> HumanMotion:
     positions = np.stack(list(markers.values()), axis=1)
     clip = Markers(Path("clip"), "c3d", tuple(markers), positions, rate_hz=100.0, unit="m")
-    return human_motion(clip, hints or Hints())
+    return person_from_markers(clip, hints or ClipHints())
 
 
 def test_centres_of_joints_lie_half_a_width_inside_their_markers() -> None:
@@ -176,7 +176,7 @@ def test_a_document_of_ones_own_names_unusual_labels(tmp_path: Path) -> None:
         lines += [f"  {place}: [{found[0]}]"] if found else []
     path = tmp_path / "mine.yaml"
     path.write_text("\n".join(lines))
-    motion = motion_of(odd, Hints(skeleton=str(path)))
+    motion = motion_of(odd, ClipHints(skeleton=str(path)))
     assert motion.origin.skeleton == "mine@1.0.0"
     np.testing.assert_array_equal(motion.positions, motion_of(markers).positions)
 
@@ -225,7 +225,7 @@ def test_knees_of_a_real_walk_are_known_for_longer_than_their_markers(shared_dat
     assert after.mean() > 0.45
     trust = {name: seen(place) for name, place in places.items()}
     body = MarkedBody(places, trust, len(file.positions), Sizes())
-    cook(body)
+    add_places(body)
     # The file holds centres that another program computed: ours lie near them.
     for point, label, within in (("left_hip", "LHJC", 0.06), ("left_knee", "LKJC", 0.01)):
         theirs = file.positions[:, file.labels.index(label)] / 1000
@@ -246,7 +246,7 @@ def test_outer_markers_alone_give_nearly_the_joints_of_both_sides(shared_data: P
         }
         trust = {name: seen(place) for name, place in places.items()}
         bodies.append(MarkedBody(places, trust, len(file.positions), Sizes()))
-        cook(bodies[-1])
+        add_places(bodies[-1])
     for part, within in (("knee", 0.015), ("ankle", 0.02), ("elbow", 0.01)):
         for side in ("left", "right"):
             both, outer = (body.at(f"{side}_{part}") for body in bodies)

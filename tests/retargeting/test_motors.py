@@ -14,17 +14,17 @@ from corporeal.geometry import Array
 from corporeal.retargeting.effort.demand import efforts_of
 from corporeal.retargeting.effort.motors import Motors, Shares
 from corporeal.retargeting.goal.robot_map import robot_map
-from corporeal.retargeting.solver.chain import BASE, Chain, Numbers, State
+from corporeal.retargeting.solver.chain import BASE, Chain, MotionState, Numbers
 
 STEP = 1e-5
 # Frames to both sides that decide the efforts of one: no more than its neighbours.
 AROUND = 3
 
 
-def walking(name: str = "g1") -> tuple[Motors, State]:
+def walking(name: str = "g1") -> tuple[Motors, MotionState]:
     """The motors of a robot that walks as a person does, its ankles too hard at times."""
     walk = walked(name)
-    return Motors(chain_of(name), WALK_HZ, walk.goals.contacts), State(walk.base, walk.q)
+    return Motors(chain_of(name), WALK_HZ, walk.goals.contacts), MotionState(walk.base, walk.q)
 
 
 @cache
@@ -34,7 +34,7 @@ def all_shares(name: str) -> Shares:
     return motors.shares(state, motors.load(state), 1e-6)
 
 
-def by_steps(motors: Motors, state: State, frame: int, joints: Numbers) -> Array:
+def by_steps(motors: Motors, state: MotionState, frame: int, joints: Numbers) -> Array:
     """Derivatives (n, 3, size) of the shares of joints in a frame, by small steps."""
     span = slice(frame - AROUND, frame + AROUND + 1)
     near = Motors(motors.chain, motors.rate_hz, motors.stands[span])

@@ -15,10 +15,10 @@ from corporeal.embodiment import open_robot
 from corporeal.errors import WriteError
 from corporeal.geometry import Array
 from corporeal.retargeting.motion import POINTS, MotionError
-from corporeal.retargeting.preview.bodies import completed, limbs
+from corporeal.retargeting.preview.bodies import complete_points, limbs
 from corporeal.retargeting.preview.camera import camera_for
 from corporeal.retargeting.preview.caption import clip_title
-from corporeal.retargeting.preview.scene import Scene
+from corporeal.retargeting.preview.scene import PreviewScene
 from corporeal.retargeting.preview.stage import Stage, stage_of
 from corporeal.retargeting.preview.writing import write_preview
 from corporeal.retargeting.result import ENDS, Retargeted
@@ -65,7 +65,7 @@ def _far(result: Retargeted, end: str) -> Retargeted:
 
 
 def _picture(stage: Stage, number: int = 0, size: tuple[int, int] = SIZE) -> NDArray[np.int64]:
-    with Scene(stage, size=size) as scene:
+    with PreviewScene(stage, size=size) as scene:
         (moment,) = stage.moments(np.array([number]))
         return np.asarray(scene.draw(moment, stage.centres[number]), np.int64)
 
@@ -254,7 +254,7 @@ def test_points_that_a_clip_does_not_have_are_guessed_from_their_neighbours() ->
     points = walking_person(3).positions.copy()
     wanted = points[:, POINTS.index("head")].copy()
     points[:, POINTS.index("head")] = np.nan
-    guess = completed(points)[:, POINTS.index("head")]
+    guess = complete_points(points)[:, POINTS.index("head")]
     assert np.linalg.norm(guess - wanted, axis=1).max() < 0.08
 
 

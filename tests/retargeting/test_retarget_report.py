@@ -10,12 +10,12 @@ from PIL import Image
 from tests.retargeting.made_results import result_of, squatting
 
 from corporeal.retargeting.measure.metrics import measure_result
-from corporeal.retargeting.measure.report import lines, rows
+from corporeal.retargeting.measure.report import metric_lines, metric_rows
 from corporeal.retargeting.measure.report_page import draw_report, plot_report
 
 
 def test_the_lines_say_each_figure_in_centimetres() -> None:
-    told = dict(rows(measure_result(result_of(*squatting(60), off_m=0.06))))
+    told = dict(metric_rows(measure_result(result_of(*squatting(60), off_m=0.06))))
     assert told["hands off"] == "6.00 cm mean, 6.00 cm p95, 6.00 cm max"
     assert told["over 5 cm off"] == "60 frames (100.0 %)"
     assert told["self-collision"] == "none over 5 mm"
@@ -25,7 +25,7 @@ def test_the_lines_say_each_figure_in_centimetres() -> None:
 def test_a_broken_limit_is_named() -> None:
     q, base = squatting(60)
     q[10, 3] = 3.2
-    told = lines(measure_result(result_of(q, base)))
+    told = metric_lines(measure_result(result_of(q, base)))
     assert any("1 frames, worst left knee joint by" in line for line in told)
     assert len({line.index("  ") for line in told}) > 1
 

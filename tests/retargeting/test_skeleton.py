@@ -11,10 +11,10 @@ import pytest
 from corporeal.errors import DocumentError, UnknownNameError
 from corporeal.geometry import matrix_from_rpy, rotation_angle
 from corporeal.retargeting.motion import NEEDED, POINTS, SIDES, HumanMotion, MotionError
-from corporeal.retargeting.reader import Hints
-from corporeal.retargeting.skeleton.anatomy import find_anatomy
-from corporeal.retargeting.skeleton.hierarchy import Hierarchy, Joint
-from corporeal.retargeting.skeleton.skeletal_motion import Clip, human_motion
+from corporeal.retargeting.reader import ClipHints
+from corporeal.retargeting.skeleton.anatomy import find_points
+from corporeal.retargeting.skeleton.hierarchy import Hierarchy, SkeletonJoint
+from corporeal.retargeting.skeleton.skeletal_motion import SkeletalClip, person_from_skeleton
 from corporeal.retargeting.skeleton.skeleton_map import SkeletonMap, open_skeleton, skeleton_names
 
 # A person in metres, x forward, y left, z up: (part, the part it hangs on, offset); a part that
@@ -116,7 +116,7 @@ def names_of(family: str) -> tuple[list[str], list[str]]:
 def body(sides: Sequence[str], names: Sequence[str]) -> Hierarchy:
     """The person as a tree of joints with somebody's names, the root free to move."""
     called = dict(zip(PARTS, names, strict=True))
-    joints: list[Joint] = []
+    joints: list[SkeletonJoint] = []
     index: dict[str, int] = {}
     column = 3
     for part, parent, offset in BODY:
@@ -128,22 +128,22 @@ def body(sides: Sequence[str], names: Sequence[str]) -> Hierarchy:
             column += 3
             index[part.replace("*", f"{side}*")] = len(joints)
             moves = () if parent else ((0, 0), (1, 1), (2, 2))
-            joints.append(Joint(name, above, place, turns, moves))
+            joints.append(SkeletonJoint(name, above, place, turns, moves))
     return Hierarchy(tuple(joints))
 
 
-def clip(hierarchy: Hierarchy, frames: int = 5) -> Clip:
+def clip(hierarchy: Hierarchy, frames: int = 5) -> SkeletalClip:
     """The person standing still."""
     table = np.zeros((frames, 3 + 3 * len(hierarchy.joints)))
     table[:, :3] = hierarchy.joints[0].offset
-    return Clip(Path("clip.bvh"), "bvh", hierarchy, table, 30.0)
+    return SkeletalClip(Path("clip.bvh"), "bvh", hierarchy, table, 30.0)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_point_is_found_in_the_skeletons_that_people_use(family: str) -> None:
     sides, names = names_of(family)
     tree = body(sides, names)
-    found = find_anatomy(tree).points
+    found = find_points(tree).points
     called = dict(zip(PARTS, names, strict=True))
     for side, written in zip(SIDES, sides, strict=True):
         for part in ("hip", "knee", "ankle", "toe", "shoulder", "elbow", "wrist"):
@@ -160,7 +160,7 @@ def test_every_point_is_found_in_the_skeletons_that_people_use(family: str) -> N
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_standing_person_has_its_left_on_the_left_and_its_axes_upright(family: str) -> None:
-    motion = human_motion(clip(body(*names_of(family))), Hints())
+    motion = person_from_skeleton(clip(body(*names_of(family))), ClipHints())
     for part in ("hip", "knee", "ankle", "shoulder", "elbow", "wrist"):
         across = motion.point(f"left_{part}") - motion.point(f"right_{part}")
         assert np.all(across[:, 1] > 0.1)
@@ -173,7 +173,7 @@ def test_a_standing_person_has_its_left_on_the_left_and_its_axes_upright(family:
 
 
 def test_the_pelvis_is_between_the_hips_and_not_the_root() -> None:
-    motion = human_motion(clip(body(*names_of("mixamo"))), Hints())
+    motion = person_from_skeleton(clip(body(*names_of("mixamo"))), ClipHints())
     np.testing.assert_allclose(motion.point("pelvis")[0], [0, 0, 0.90], atol=1e-9)
 
 
@@ -182,10 +182,10 @@ def test_turns_follow_the_joints_whatever_the_file_takes_for_up() -> None:
     given = clip(tree)
     yaw_pitch_roll = np.array([40.0, 20.0, -10.0])
     given.table[:, 3:6] = yaw_pitch_roll[::-1]
-    motion = human_motion(given, Hints(up="z"))
+    motion = person_from_skeleton(given, ClipHints(up="z"))
     expected = matrix_from_rpy(np.radians([-10.0, 20.0, 40.0]))
     assert float(np.max(rotation_angle(motion.turns["pelvis"], expected))) < 1e-9
-    lying = human_motion(given, Hints(up="y"))
+    lying = person_from_skeleton(given, ClipHints(up="y"))
     up = lying.turns["pelvis"][0].T @ [0, 0, 1]
     np.testing.assert_allclose(up, expected.T @ [0, 1, 0], atol=1e-9)
 
@@ -201,16 +201,18 @@ def test_a_rest_pose_that_is_no_pose_of_a_body_gives_points_but_no_wrong_turns()
     table[:, :3] = upright.joints[0].offset
     for index, joint in enumerate(upright.joints):
         above = frames[joint.parent] if joint.parent >= 0 else np.eye(3)
-        turned = Joint(joint.name, joint.parent, above.T @ joint.offset, joint.turns, joint.moves)
+        turned = SkeletonJoint(
+            joint.name, joint.parent, above.T @ joint.offset, joint.turns, joint.moves
+        )
         local = above.T @ frames[index]
         angles = np.degrees(_zyx(local))
         for axis, column in joint.turns:
             table[:, column] = angles[axis]
         joints.append(turned)
-    motion = human_motion(
-        Clip(Path("l.bvh"), "bvh", Hierarchy(tuple(joints)), table, 30.0), Hints()
+    motion = person_from_skeleton(
+        SkeletalClip(Path("l.bvh"), "bvh", Hierarchy(tuple(joints)), table, 30.0), ClipHints()
     )
-    straight = human_motion(clip(upright), Hints())
+    straight = person_from_skeleton(clip(upright), ClipHints())
     np.testing.assert_allclose(motion.positions[0], straight.positions[0], atol=1e-9)
     # Only frames that stand tell how these feet lie.
     np.testing.assert_allclose(motion.turns["left_foot"][0], np.eye(3), atol=1e-6)
@@ -237,20 +239,20 @@ def _zyx(matrix: np.ndarray) -> np.ndarray:
 def test_names_that_say_nothing_are_asked_for_and_a_document_answers(tmp_path: Path) -> None:
     tree = Hierarchy(
         tuple(
-            Joint(f"j{at}", joint.parent, joint.offset, joint.turns, joint.moves)
+            SkeletonJoint(f"j{at}", joint.parent, joint.offset, joint.turns, joint.moves)
             for at, joint in enumerate(body(*names_of("mixamo")).joints)
         )
     )
     with pytest.raises(MotionError, match=r"left_knee.*j0, j1.*--skeleton"):
-        human_motion(clip(tree), Hints())
+        person_from_skeleton(clip(tree), ClipHints())
     known = body(*names_of("mixamo"))
-    points = find_anatomy(known).points
+    points = find_points(known).points
     lines = [f"  {name}: {[f'j{each}' for each in joints]}" for name, joints in points.items()]
     document = tmp_path / "mine.yaml"
     text = "document: skeleton\nname: mine\nversion: 1.0.0\npoints:\n" + "\n".join(lines)
     document.write_text(text, encoding="utf-8")
-    motion = human_motion(clip(tree), Hints(skeleton=str(document)))
-    expected = human_motion(clip(known), Hints())
+    motion = person_from_skeleton(clip(tree), ClipHints(skeleton=str(document)))
+    expected = person_from_skeleton(clip(known), ClipHints())
     np.testing.assert_allclose(motion.positions, expected.positions)
     assert motion.origin.skeleton == "mine@1.0.0"
     assert {"pelvis", "chest", "left_foot"} <= set(motion.turns)
@@ -262,7 +264,9 @@ def test_a_document_may_name_only_what_anatomy_gets_wrong(tmp_path: Path) -> Non
         "document: skeleton\nname: hand\nversion: 1.0.0\npoints: {left_hand: LeftHandThumb1}\n",
         encoding="utf-8",
     )
-    motion = human_motion(clip(body(*names_of("mixamo"))), Hints(skeleton=str(document)))
+    motion = person_from_skeleton(
+        clip(body(*names_of("mixamo"))), ClipHints(skeleton=str(document))
+    )
     np.testing.assert_allclose(
         (motion.point("left_hand") - motion.point("left_wrist"))[0], [0.04, 0.03, 0], atol=1e-9
     )
@@ -271,7 +275,7 @@ def test_a_document_may_name_only_what_anatomy_gets_wrong(tmp_path: Path) -> Non
 
 def test_a_document_for_another_skeleton_says_which_joints_are_not_there() -> None:
     with pytest.raises(MotionError, match=r"cmu_asf@1.0.0 names .*lfemur"):
-        human_motion(clip(body(*names_of("mixamo"))), Hints(skeleton="cmu_asf"))
+        person_from_skeleton(clip(body(*names_of("mixamo"))), ClipHints(skeleton="cmu_asf"))
 
 
 def test_a_document_with_an_unknown_point_lists_the_known_ones() -> None:
@@ -295,17 +299,17 @@ def test_joints_that_only_turn_the_skin_are_no_joints_of_a_body() -> None:
     joints = list(tree.joints)
     for side in "lr":
         elbow = tree.names.index(f"lowerarm_{side}")
-        joints.append(Joint(f"lowerarm_twist_01_{side}", elbow, np.array([0, 0.1, 0])))
-        joints.append(Joint(f"upperarm_twist_01_{side}", joints[elbow].parent, np.zeros(3)))
-    found = find_anatomy(Hierarchy(tuple(joints))).points
-    assert found == find_anatomy(tree).points
+        joints.append(SkeletonJoint(f"lowerarm_twist_01_{side}", elbow, np.array([0, 0.1, 0])))
+        joints.append(SkeletonJoint(f"upperarm_twist_01_{side}", joints[elbow].parent, np.zeros(3)))
+    found = find_points(Hierarchy(tuple(joints))).points
+    assert found == find_points(tree).points
 
 
 def test_frames_with_numbers_that_are_none_are_unknown_and_noted() -> None:
     given = clip(body(*names_of("mixamo")), frames=6)
     given.table[2, 4] = np.nan
     given.table[3, 0] = 1e30
-    motion: HumanMotion = human_motion(given, Hints())
+    motion: HumanMotion = person_from_skeleton(given, ClipHints())
     assert np.all(motion.confidence[2:4] == 0)
     known = [name for name in POINTS if motion.has(name)]
     assert all(np.all(motion.seen(name)[[0, 1, 4, 5]] == 1) for name in known)
@@ -316,7 +320,7 @@ def test_of_several_skeletons_in_a_file_one_must_be_named() -> None:
     one = body(*names_of("mixamo")).joints
     shift = len(one)
     two = [
-        Joint(
+        SkeletonJoint(
             f"other:{joint.name}",
             joint.parent + shift if joint.parent >= 0 else -1,
             joint.offset,
@@ -328,8 +332,8 @@ def test_of_several_skeletons_in_a_file_one_must_be_named() -> None:
     both = Hierarchy((*one, *two))
     table = np.zeros((4, 3 + 3 * shift))
     table[:, 2] = 0.95
-    given = Clip(Path("two.bvh"), "bvh", both, table, 30.0)
+    given = SkeletalClip(Path("two.bvh"), "bvh", both, table, 30.0)
     with pytest.raises(MotionError, match=r"2 skeletons .*--person"):
-        human_motion(given, Hints())
-    motion = human_motion(given, Hints(person="other:mixamorig:Hips"))
+        person_from_skeleton(given, ClipHints())
+    motion = person_from_skeleton(given, ClipHints(person="other:mixamorig:Hips"))
     assert motion.has("left_hand")

@@ -18,8 +18,8 @@ from corporeal.retargeting.measure.metrics import measure_result
 from corporeal.retargeting.motion import POINTS, HumanMotion, MotionError
 from corporeal.retargeting.reader import read_motion
 from corporeal.retargeting.result import Retargeted
-from corporeal.retargeting.settings import Settings
-from corporeal.retargeting.solve import retarget
+from corporeal.retargeting.settings import RetargetSettings
+from corporeal.retargeting.solve import retarget_motion
 from corporeal.retargeting.solver.windows import windows
 
 RATE_HZ = 60.0
@@ -36,7 +36,7 @@ def walk(frames: int = 120) -> HumanMotion:
 @cache
 def walked(name: str = "g1") -> Retargeted:
     """The walk of two seconds on a robot."""
-    return retarget(walk(), open_robot(name))
+    return retarget_motion(walk(), open_robot(name))
 
 
 def turned(motion: HumanMotion, yaw_rad: float, shift_m: tuple[float, float, float]) -> HumanMotion:
@@ -94,7 +94,7 @@ def test_a_walking_person_becomes_a_robot_that_keeps_every_promise(name: str) ->
 
 
 def test_a_walk_captured_at_120_hz_keeps_every_promise() -> None:
-    assert_promise(retarget(walking_person(200, 120.0), open_robot("g1")))
+    assert_promise(retarget_motion(walking_person(200, 120.0), open_robot("g1")))
 
 
 def test_limits_hold_to_the_last_digit() -> None:
@@ -109,19 +109,21 @@ def test_limits_hold_to_the_last_digit() -> None:
 @pytest.mark.parametrize("clip", ["walk_level1", "squat_level2", "kick_level2"])
 def test_real_clips_keep_every_promise(clip: str, shared_data: Path) -> None:
     folder = shared_data / "retarget" / "asap_smpl_human"
-    result = retarget(read_motion(folder / f"video_{clip}_filter_amass.npz"), open_robot("g1"))
+    result = retarget_motion(
+        read_motion(folder / f"video_{clip}_filter_amass.npz"), open_robot("g1")
+    )
     assert result.converged
     assert_promise(result)
 
 
 def test_a_real_walk_of_markers_keeps_every_promise(shared_data: Path) -> None:
     motion = read_motion(shared_data / "mocap" / "cmu_asf_amc_bvh" / "01_01.bvh").part(0, 360)
-    assert_promise(retarget(motion, open_robot("g1")))
+    assert_promise(retarget_motion(motion, open_robot("g1")))
 
 
 @pytest.mark.parametrize("yaw_rad", [0.7, np.pi, -2.9])
 def test_the_heading_and_place_of_a_clip_do_not_change_the_motion(yaw_rad: float) -> None:
-    result = retarget(turned(walk(), yaw_rad, (30.0, -4.0, 0.6)), open_robot("g1"))
+    result = retarget_motion(turned(walk(), yaw_rad, (30.0, -4.0, 0.6)), open_robot("g1"))
     np.testing.assert_allclose(result.q, walked().q, atol=1e-3)
     turn = matrix_from_rpy(np.array([0.0, 0.0, yaw_rad]))
     np.testing.assert_allclose(result.base[:, :3], walked().base[:, :3] @ turn.T, atol=1e-3)
@@ -135,14 +137,14 @@ def test_the_heading_and_place_of_a_clip_do_not_change_the_motion(yaw_rad: float
 @pytest.mark.parametrize("stature_m", [1.3, 2.2, 3.5])
 def test_the_size_of_the_person_does_not_change_the_motion(stature_m: float) -> None:
     person = walking_person(120, RATE_HZ, stature_m=stature_m)
-    result = retarget(person, open_robot("g1"))
+    result = retarget_motion(person, open_robot("g1"))
     np.testing.assert_allclose(result.q, walked().q, atol=2e-3)
     np.testing.assert_allclose(result.base, walked().base, atol=2e-3)
 
 
 def test_a_mirrored_person_gives_the_mirrored_robot() -> None:
     robot = open_robot("g1")
-    result = retarget(mirrored(walk()), robot)
+    result = retarget_motion(mirrored(walk()), robot)
     names = robot.joint_names
     signs = np.array([-1.0 if "roll" in name or "yaw" in name else 1.0 for name in names])
     order = [names.index(other_side(name)) for name in names]
@@ -162,8 +164,8 @@ def test_the_robot_goes_as_far_as_its_legs_are_long() -> None:
 def test_one_frame_is_refused_unless_it_is_asked_for_as_it_is() -> None:
     robot = open_robot("g1")
     with pytest.raises(MotionError, match="has 1 frame; expected a motion"):
-        retarget(walk(1), robot)
-    result = retarget(walk(1), robot, Settings(cleaning=False))
+        retarget_motion(walk(1), robot)
+    result = retarget_motion(walk(1), robot, RetargetSettings(cleaning=False))
     assert len(result) == 1
     assert result.error_m.max() < 0.05
 
@@ -171,12 +173,12 @@ def test_one_frame_is_refused_unless_it_is_asked_for_as_it_is() -> None:
 @pytest.mark.parametrize("cleaning", [True, False])
 def test_a_clip_without_frames_is_refused_in_a_sentence(cleaning: bool) -> None:
     with pytest.raises(MotionError, match="no frames; expected one or more"):
-        retarget(walk(3).part(0, 0), open_robot("g1"), Settings(cleaning=cleaning))
+        retarget_motion(walk(3).part(0, 0), open_robot("g1"), RetargetSettings(cleaning=cleaning))
 
 
 @pytest.mark.parametrize("frames", [2, 3, 4, 10])
 def test_a_clip_of_a_few_frames_is_followed(frames: int) -> None:
-    result = retarget(walk(frames), open_robot("g1"))
+    result = retarget_motion(walk(frames), open_robot("g1"))
     assert len(result) == frames
     assert result.error_m.max() < 0.04
     assert measure_result(result).grounding.sole_depth_max_m < 0.003
@@ -188,7 +190,7 @@ def test_markerless_noise_is_smoothed_and_every_promise_kept(noise_m: float) -> 
     person = walk()
     noise = rng.normal(0, noise_m, person.positions.shape)
     noisy = replace(person, positions=person.positions + noise, turns={}, contacts=None)
-    result = retarget(noisy, open_robot("g1"))
+    result = retarget_motion(noisy, open_robot("g1"))
     assert_promise(result)
     assert not result.infeasible.any()
     assert np.abs(result.q - walked().q).mean() < 3.5 * noise_m
@@ -203,7 +205,7 @@ def test_a_limb_that_is_not_seen_hardly_pulls() -> None:
     for seen in (1.0, 0.0):
         confidence[30:70, columns] = seen
         pulled = replace(person, positions=positions, confidence=confidence)
-        result = retarget(pulled, open_robot("g1"), Settings(cleaning=False))
+        result = retarget_motion(pulled, open_robot("g1"), RetargetSettings(cleaning=False))
         astray.append(np.abs(result.q - walked().q).mean())
         assert result.infeasible.any() == (seen == 1.0)
     assert astray[1] < 0.4 * astray[0]
@@ -215,26 +217,26 @@ def test_a_point_that_is_not_finite_is_told_and_not_followed() -> None:
         person.positions[20, POINTS.index(part)] = np.nan
         person.confidence[20, POINTS.index(part)] = 0.0
     with pytest.raises(CorporealError, match="not finite"):
-        retarget(person, open_robot("g1"), Settings(cleaning=False))
+        retarget_motion(person, open_robot("g1"), RetargetSettings(cleaning=False))
 
 
 def test_a_walk_too_quick_for_the_motors_keeps_their_limits_of_speed() -> None:
     quick = replace(walking_person(120, RATE_HZ), rate_hz=4 * RATE_HZ)
-    result = retarget(quick, open_robot("h1"))
+    result = retarget_motion(quick, open_robot("h1"))
     found = measure_result(result)
     assert found.speed.count == 0
     assert found.position.count == 0
 
 
 def test_the_rate_of_the_result_is_the_one_asked_for() -> None:
-    result = retarget(walk(60), open_robot("g1"), Settings(rate_hz=30.0))
+    result = retarget_motion(walk(60), open_robot("g1"), RetargetSettings(rate_hz=30.0))
     assert result.rate_hz == 30.0
     assert len(result) == 30
     np.testing.assert_allclose(result.base[10:20], walked().base[20:40:2], atol=0.01)
 
 
 def test_without_a_low_pass_the_motion_is_about_the_same() -> None:
-    result = retarget(walk(), open_robot("g1"), Settings(cutoff_hz=None))
+    result = retarget_motion(walk(), open_robot("g1"), RetargetSettings(cutoff_hz=None))
     assert_promise(result)
     assert 0 < np.abs(result.q - walked().q).max() < 0.1
 
@@ -245,15 +247,19 @@ def test_links_are_kept_apart_unless_nobody_asks_for_it() -> None:
         for part, ahead in (("wrist", 0.0), ("hand", 0.02)):
             spot = person.point("chest") + np.array([ahead, -0.08 * sign, -0.1])
             person.positions[:, POINTS.index(f"{side}_{part}")] = spot
-    free = retarget(person, open_robot("g1"), Settings(avoid_self=False, cleaning=False))
-    apart = retarget(person, open_robot("g1"), Settings(cleaning=False))
+    free = retarget_motion(
+        person, open_robot("g1"), RetargetSettings(avoid_self=False, cleaning=False)
+    )
+    apart = retarget_motion(person, open_robot("g1"), RetargetSettings(cleaning=False))
     assert measure_result(free).overlaps.worst_m > 0.02
     assert measure_result(apart).overlaps.frames == 0
 
 
 def test_progress_is_reported_to_the_end() -> None:
     told: list[tuple[str, float]] = []
-    retarget(walk(30), open_robot("h1"), report=lambda stage, share: told.append((stage, share)))
+    retarget_motion(
+        walk(30), open_robot("h1"), report=lambda stage, share: told.append((stage, share))
+    )
     assert told[:2] == [("following the person", 1.0), ("settling the feet", 1.0)]
     assert {stage for stage, _ in told[2:]} == {"easing the motors"}
     shares = [share for _, share in told[2:]]
@@ -263,9 +269,9 @@ def test_progress_is_reported_to_the_end() -> None:
 
 def test_pieces_of_a_long_clip_leave_no_seam(monkeypatch: pytest.MonkeyPatch) -> None:
     person, robot = walk(400), open_robot("h1")
-    whole = retarget(person, robot)
+    whole = retarget_motion(person, robot)
     monkeypatch.setattr(solve_module, "windows", partial(windows, length=160, shared=40))
-    pieces = retarget(person, robot)
+    pieces = retarget_motion(person, robot)
     assert np.abs(pieces.q - whole.q).max() < 0.02
     assert_promise(pieces, jerk=H1_JERK)
     for each in (np.diff(pieces.q, axis=0), np.diff(pieces.base, axis=0)):
@@ -276,7 +282,7 @@ def test_pieces_of_a_long_clip_leave_no_seam(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.slow
 def test_a_clip_of_5000_frames_neither_drifts_nor_shows_where_it_was_cut() -> None:
     person = walking_person(5000, 120.0)
-    result = retarget(person, open_robot("h1"))
+    result = retarget_motion(person, open_robot("h1"))
     assert len(windows(5000)) > 1
     assert result.converged
     assert_promise(result, jerk=H1_JERK)

@@ -13,9 +13,13 @@ from corporeal.embodiment.joints import standing_positions
 from corporeal.errors import ModelError
 from corporeal.geometry import Array, matrix_from_rpy, quaternion_from_matrix
 from corporeal.retargeting.tracking.keypoints import key_points, point_errors
-from corporeal.retargeting.tracking.reference import Reference, TrackingError, reference_of
-from corporeal.retargeting.tracking.trackability import Tracked, track
-from corporeal.retargeting.tracking.tracker import State, open_policy, trackers
+from corporeal.retargeting.tracking.reference import (
+    MotionTrackingError,
+    ReferenceMotion,
+    reference_of,
+)
+from corporeal.retargeting.tracking.trackability import TrackingResult, track
+from corporeal.retargeting.tracking.tracker import SensedState, open_policy, trackers
 from corporeal.retargeting.tracking.trackers.twist2 import JOINTS, REST, Twist2
 
 pytest.importorskip("mujoco")
@@ -56,7 +60,7 @@ def legs_up(robot: Embodiment, q: Array) -> Array:
     return out
 
 
-def reference(robot: Embodiment, rate_hz: float, q: Array, base: Array) -> Reference:
+def reference(robot: Embodiment, rate_hz: float, q: Array, base: Array) -> ReferenceMotion:
     return reference_of(robot, rate_hz, q, base, contacts=None, at_hz=RATE_HZ)
 
 
@@ -110,7 +114,9 @@ def test_twist2_sees_command_then_body_then_the_past_from_the_oldest(g1: Embodim
     q, base = still(g1, 0.2)
     base[:, 0] = 0.5 * np.arange(len(base)) / RATE_HZ
     follower = Twist2(reference(g1, RATE_HZ, q, base))
-    state = State(REST + 0.1, np.ones(29), np.array([1.0, 0, 0, 0]), np.array([0.0, 0.0, 2.0]))
+    state = SensedState(
+        REST + 0.1, np.ones(29), np.array([1.0, 0, 0, 0]), np.array([0.0, 0.0, 2.0])
+    )
     first = follower.observe(state, 0)
     assert first.shape == (1432,)
     np.testing.assert_allclose(first[:3], [0.5, 0.0, base[0, 2]], atol=1e-6)
@@ -135,13 +141,15 @@ def test_a_network_of_another_size_is_refused_with_what_is_known(
     g1: Embodiment, network: Path
 ) -> None:
     other = network.parents[1] / "g1_walk_holosoma" / "fastsac_g1_29dof.onnx"
-    with pytest.raises(TrackingError, match=r"\(1, 100\).*twist2 \(1432 in, 29 out"):
+    with pytest.raises(MotionTrackingError, match=r"\(1, 100\).*twist2 \(1432 in, 29 out"):
         open_policy(other, g1)
 
 
 def test_a_robot_with_other_joints_is_refused_by_name(network: Path) -> None:
     robot = open_robot("g1_23dof")
-    with pytest.raises(TrackingError, match=r"29 joints.*'g1_23dof' has 23.*'waist_roll_joint'"):
+    with pytest.raises(
+        MotionTrackingError, match=r"29 joints.*'g1_23dof' has 23.*'waist_roll_joint'"
+    ):
         track(robot, RATE_HZ, *still(robot, 0.2), tracker=network)
 
 
@@ -149,9 +157,9 @@ def test_a_file_that_is_no_network_is_refused(g1: Embodiment, tmp_path: Path) ->
     pytest.importorskip("onnxruntime")
     path = tmp_path / "net.onnx"
     path.write_bytes(b"no network at all")
-    with pytest.raises(TrackingError, match="not a network that runs here"):
+    with pytest.raises(MotionTrackingError, match="not a network that runs here"):
         open_policy(path, g1)
-    with pytest.raises(TrackingError, match="no such file"):
+    with pytest.raises(MotionTrackingError, match="no such file"):
         open_policy(tmp_path / "none.onnx", g1)
 
 
@@ -269,7 +277,7 @@ def test_key_points_name_hands_feet_knees_elbows_on_every_robot() -> None:
 def test_a_result_is_plain_json_without_the_motion(g1: Embodiment) -> None:
     told: list[float] = []
     result = track(g1, RATE_HZ, *still(g1, 0.2), tracker=None, progress=told.append)
-    assert isinstance(result, Tracked)
+    assert isinstance(result, TrackingResult)
     plain = json.loads(json.dumps(result.to_json(), allow_nan=False))
     assert plain["method"] == "replay"
     assert plain["survived"] is True
@@ -304,21 +312,21 @@ def test_a_motion_is_resampled_with_its_velocities(g1: Embodiment) -> None:
 
 def test_a_single_frame_is_refused(g1: Embodiment) -> None:
     q, base = still(g1, 0.0)
-    with pytest.raises(TrackingError, match="motion of 1 frame; expected at least 2"):
+    with pytest.raises(MotionTrackingError, match="motion of 1 frame; expected at least 2"):
         track(g1, RATE_HZ, q, base, tracker=None)
 
 
 def test_missing_numbers_are_refused_with_their_frame(g1: Embodiment) -> None:
     q, base = still(g1, 0.2)
     q[7, 3] = np.nan
-    with pytest.raises(TrackingError, match="in 1 frames, the first is frame 7"):
+    with pytest.raises(MotionTrackingError, match="in 1 frames, the first is frame 7"):
         track(g1, RATE_HZ, q, base, tracker=None)
 
 
 def test_a_base_below_the_ground_is_refused(g1: Embodiment) -> None:
     q, base = still(g1, 0.2)
     base[4:, 2] = -0.25
-    with pytest.raises(TrackingError, match=r"base 0.25 m below the ground in frame 4"):
+    with pytest.raises(MotionTrackingError, match=r"base 0.25 m below the ground in frame 4"):
         track(g1, RATE_HZ, q, base, tracker=None)
 
 
@@ -333,7 +341,7 @@ def test_a_robot_without_feet_is_refused(g1: Embodiment) -> None:
     [(0.0, "0.0 Hz"), (float("nan"), "nan Hz"), (1e-6, "at most 3600"), (1e4, "shorter than")],
 )
 def test_a_rate_that_cannot_be_is_refused(g1: Embodiment, rate_hz: float, words: str) -> None:
-    with pytest.raises(TrackingError, match=words):
+    with pytest.raises(MotionTrackingError, match=words):
         track(g1, rate_hz, *still(g1, 0.2), tracker=None)
 
 
@@ -343,7 +351,7 @@ def test_arrays_of_the_wrong_shape_are_refused(g1: Embodiment) -> None:
         track(g1, RATE_HZ, q[:, :20], base, tracker=None)
     with pytest.raises(ModelError, match="base poses do not fit"):
         track(g1, RATE_HZ, q, base[:-1], tracker=None)
-    with pytest.raises(TrackingError, match="contacts of shape"):
+    with pytest.raises(MotionTrackingError, match="contacts of shape"):
         track(g1, RATE_HZ, q, base, tracker=None, contacts=np.ones((3, 2, 2)))
-    with pytest.raises(TrackingError, match="quaternion of zeros"):
+    with pytest.raises(MotionTrackingError, match="quaternion of zeros"):
         track(g1, RATE_HZ, q, base * [1, 1, 1, 0, 0, 0, 0], tracker=None)

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corporeal.geometry import matrix_from_quaternion, normalise, rotation_angle
-from corporeal.retargeting.solver.chain import State
-from corporeal.retargeting.solver.windows import LENGTH, Window, joined, windows
+from corporeal.retargeting.solver.chain import MotionState
+from corporeal.retargeting.solver.windows import LENGTH, ClipWindow, join_windows, windows
 
 
 @settings(max_examples=60, deadline=None)
@@ -30,26 +30,26 @@ def test_windows_cover_all_frames_and_each_shares_some_with_the_next(
 
 
 def test_a_clip_that_fits_is_one_piece() -> None:
-    assert windows(LENGTH) == [Window(0, LENGTH)]
+    assert windows(LENGTH) == [ClipWindow(0, LENGTH)]
     assert len(windows(LENGTH + 1)) == 2
-    assert windows(1) == [Window(0, 1)]
+    assert windows(1) == [ClipWindow(0, 1)]
 
 
-def _state(frames: int) -> State:
+def _state(frames: int) -> MotionState:
     rng = np.random.default_rng(1)
     base = np.cumsum(rng.normal(0, 0.01, (frames, 7)), axis=0)
     base[:, 3:] = normalise(base[:, 3:] + [1.0, 0.0, 0.0, 0.0])
-    return State(base, np.cumsum(rng.normal(0, 0.01, (frames, 4)), axis=0))
+    return MotionState(base, np.cumsum(rng.normal(0, 0.01, (frames, 4)), axis=0))
 
 
-def _cut(state: State) -> list[tuple[Window, State]]:
+def _cut(state: MotionState) -> list[tuple[ClipWindow, MotionState]]:
     cut = windows(len(state), length=100, shared=20)
     return [(each, state.part(slice(each.first, each.stop))) for each in cut]
 
 
 def test_equal_pieces_join_to_what_they_were_cut_from() -> None:
     state = _state(351)
-    whole = joined(_cut(state), len(state))
+    whole = join_windows(_cut(state), len(state))
     np.testing.assert_allclose(whole.q, state.q, atol=1e-12)
     np.testing.assert_allclose(whole.base, state.base, atol=1e-12)
 
@@ -59,19 +59,21 @@ def test_a_piece_with_the_other_sign_of_a_quaternion_is_the_same_turn() -> None:
     parts = _cut(state)
     for number in (1, 2):
         window, piece = parts[number]
-        parts[number] = window, State(piece.base * [1, 1, 1, -1, -1, -1, -1], piece.q)
-    turns = [matrix_from_quaternion(s.base[:, 3:]) for s in (state, joined(parts, len(state)))]
+        parts[number] = window, MotionState(piece.base * [1, 1, 1, -1, -1, -1, -1], piece.q)
+    turns = [
+        matrix_from_quaternion(s.base[:, 3:]) for s in (state, join_windows(parts, len(state)))
+    ]
     assert rotation_angle(*turns).max() < 1e-6
 
 
 def test_pieces_that_differ_fade_without_a_step() -> None:
     frames = 351
-    state = State(np.tile([0, 0, 0, 1.0, 0, 0, 0], (frames, 1)), np.zeros((frames, 1)))
+    state = MotionState(np.tile([0, 0, 0, 1.0, 0, 0, 0], (frames, 1)), np.zeros((frames, 1)))
     parts = [
-        (window, State(piece.base, piece.q + number)) for number, (window, piece) in
+        (window, MotionState(piece.base, piece.q + number)) for number, (window, piece) in
         enumerate(_cut(state))
     ]  # fmt: skip
-    q = joined(parts, frames).q[:, 0]
+    q = join_windows(parts, frames).q[:, 0]
     assert (np.diff(q) >= -1e-12).all()
     assert np.diff(q).max() < 2 / 20
     assert q[0] == 0

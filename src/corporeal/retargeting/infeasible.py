@@ -10,14 +10,14 @@ from scipy.ndimage import binary_dilation
 from corporeal.retargeting.goal.contacts import runs
 from corporeal.retargeting.motion import POINTS, HumanMotion
 from corporeal.retargeting.result import ENDS, FAR_M, Retargeted
-from corporeal.retargeting.settings import Policy
+from corporeal.retargeting.settings import InfeasiblePolicy
 
 # Frames beside a bad one are no better; pieces shorter than this are no motion, s.
 BESIDE_S, SHORTEST_S = 0.05, 0.5
 _LIMBS = {"hand": ("elbow", "wrist", "hand"), "foot": ("knee", "ankle", "heel", "toe")}
 
 
-def doubting(person: HumanMotion, result: Retargeted) -> tuple[HumanMotion, str]:
+def drop_confidence(person: HumanMotion, result: Retargeted) -> tuple[HumanMotion, str]:
     """The person with the limbs unseen where the robot could not follow them, and a note of it."""
     confidence = person.confidence.copy()
     reach = max(1, round(BESIDE_S * result.rate_hz))
@@ -32,7 +32,7 @@ def doubting(person: HumanMotion, result: Retargeted) -> tuple[HumanMotion, str]
     return replace(person, confidence=confidence), f"{count} frames out of reach were bridged"
 
 
-def treated(result: Retargeted, policy: Policy) -> list[Retargeted]:
+def split_infeasible(result: Retargeted, policy: InfeasiblePolicy) -> list[Retargeted]:
     """The pieces of a result that are kept: all of it, what is feasible, or nothing."""
     if not result.infeasible.any() or policy in ("clip", "interpolate"):
         return [result]

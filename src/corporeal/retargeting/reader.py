@@ -15,7 +15,7 @@ MAX_BYTES = 1 << 31
 
 
 @dataclass(frozen=True)
-class Hints:
+class ClipHints:
     """What a person says about a file that the file does not say itself; all may be left out.
 
     `skeleton` is a built-in name or a document that maps names to anatomy; `unit` one of m, cm,
@@ -32,21 +32,23 @@ class Hints:
 
 
 @dataclass(frozen=True)
-class Reader:
+class MotionReader:
     """One kind of file: `recognises` looks at its beginning, `read` reads it whole."""
 
     recognises: Callable[[Path], bool]
-    read: Callable[[Path, Hints], HumanMotion]
+    read: Callable[[Path, ClipHints], HumanMotion]
     description: str
 
 
 @cache
-def readers() -> dict[str, Reader]:
+def readers() -> dict[str, MotionReader]:
     """All readers by name: a file `readers/<name>.py` that ends in READER is all one needs."""
-    return plugins("corporeal.retargeting.readers", "READER", Reader)
+    return plugins("corporeal.retargeting.readers", "READER", MotionReader)
 
 
-def read_motion(path: Path, hints: Hints | None = None, *, kind: str | None = None) -> HumanMotion:
+def read_motion(
+    path: Path, hints: ClipHints | None = None, *, kind: str | None = None
+) -> HumanMotion:
     """The motion in a file; raises MotionError with one sentence for one that holds none."""
     if not path.is_file():
         raise MotionError(f"{path}: no such file. Name a file of human motion.")
@@ -60,7 +62,7 @@ def read_motion(path: Path, hints: Hints | None = None, *, kind: str | None = No
         raise UnknownNameError("format of human motion", kind, known)
     for name, reader in known.items():
         if kind == name or (kind is None and reader.recognises(path)):
-            return reader.read(path, hints or Hints())
+            return reader.read(path, hints or ClipHints())
     raise MotionError(
         f"{path}: not a file of human motion that is known here, or cut off; expected one of "
         f"{', '.join(known)}. Copy it again, or name its kind with --format."

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Policy = Literal["clip", "interpolate", "split", "reject"]
-POLICIES: tuple[Policy, ...] = ("clip", "interpolate", "split", "reject")
+InfeasiblePolicy = Literal["clip", "interpolate", "split", "reject"]
+POLICIES: tuple[InfeasiblePolicy, ...] = ("clip", "interpolate", "split", "reject")
 
 
 @dataclass(frozen=True)
-class Settings:
+class RetargetSettings:
     """How to retarget; the defaults suit walking, dancing and work with the hands.
 
     `cutoff_hz` is that of the zero-phase low-pass, none without one; `rate_hz` that of the
@@ -23,7 +23,7 @@ class Settings:
 
     cutoff_hz: float | None = 5.0
     rate_hz: float | None = None
-    policy: Policy = "clip"
+    policy: InfeasiblePolicy = "clip"
     cleaning: bool = True
     avoid_self: bool = True
     ease: bool = True

@@ -11,26 +11,26 @@ from corporeal.embodiment import Embodiment
 from corporeal.embodiment.collision import CollisionModel
 from corporeal.geometry import Array, normalise, quaternion_from_matrix
 from corporeal.retargeting.cleaning.cleaning import clean
-from corporeal.retargeting.cleaning.floor_drift import steadied
+from corporeal.retargeting.cleaning.floor_drift import remove_floor_drift
 from corporeal.retargeting.cleaning.resampling import resample
-from corporeal.retargeting.effort.easing import eased
+from corporeal.retargeting.effort.easing import ease_motors
 from corporeal.retargeting.goal.contacts import ground_of
-from corporeal.retargeting.goal.footholds import footholds_of, levelled
+from corporeal.retargeting.goal.footholds import footholds_of, level_floor
 from corporeal.retargeting.goal.goals import UP, confidence_of, goals_of, on_the_floor
 from corporeal.retargeting.goal.robot_map import RobotMap, robot_map
-from corporeal.retargeting.infeasible import doubting
+from corporeal.retargeting.infeasible import drop_confidence
 from corporeal.retargeting.motion import SIDES, HumanMotion, MotionError
 from corporeal.retargeting.result import ENDS, FAR_M, KNOWN, Goals, Retargeted
 from corporeal.retargeting.robot_models import models_of
-from corporeal.retargeting.settings import Settings
-from corporeal.retargeting.solver.aims import Aim
+from corporeal.retargeting.settings import RetargetSettings
+from corporeal.retargeting.solver.aims import Task
 from corporeal.retargeting.solver.avoidance import Avoidance
-from corporeal.retargeting.solver.chain import Chain, Numbers, State
-from corporeal.retargeting.solver.clip_aims import ClipAims, picked
+from corporeal.retargeting.solver.chain import Chain, MotionState, Numbers
+from corporeal.retargeting.solver.clip_aims import ClipTasks, pick_frames
 from corporeal.retargeting.solver.clip_solver import ClipProblem, solve
-from corporeal.retargeting.solver.low_pass import low_passed, one_sided
+from corporeal.retargeting.solver.low_pass import low_pass, one_sided
 from corporeal.retargeting.solver.one_thread import one_thread
-from corporeal.retargeting.solver.windows import Window, joined, windows
+from corporeal.retargeting.solver.windows import ClipWindow, join_windows, windows
 
 # Square roots of weights, per radian: of the resting posture, and of a smooth motion.
 REST, KEPT = 0.15, 6.0
@@ -52,24 +52,24 @@ UNEVEN_M = 0.25
 Report = Callable[[str, float], None]
 
 
-def retarget(
+def retarget_motion(
     motion: HumanMotion,
     robot: Embodiment | RobotMap,
-    settings: Settings | None = None,
+    settings: RetargetSettings | None = None,
     report: Report | None = None,
 ) -> Retargeted:
     """The robot's motion that follows a person's; raises MotionError for a clip that holds none.
 
     `report` is told the stage and the share of it that is done.
     """
-    settings = settings or Settings()
+    settings = settings or RetargetSettings()
     mapped = robot if isinstance(robot, RobotMap) else robot_map(robot)
     with one_thread():
         return _retargeted(motion, mapped, settings, report or (lambda *_: None))
 
 
 def _retargeted(
-    motion: HumanMotion, mapped: RobotMap, settings: Settings, report: Report
+    motion: HumanMotion, mapped: RobotMap, settings: RetargetSettings, report: Report
 ) -> Retargeted:
     if not len(motion):
         raise MotionError(f"{motion.origin.path}: has no frames; expected one or more.")
@@ -77,7 +77,7 @@ def _retargeted(
         motion = clean(motion)
     if settings.rate_hz is not None and settings.rate_hz != motion.rate_hz:
         motion = resample(motion, settings.rate_hz)
-    motion = steadied(motion, ground_of(motion))
+    motion = remove_floor_drift(motion, ground_of(motion))
     ground = ground_of(motion)
     if ground.rise > UNEVEN_M:
         motion = motion.noting(
@@ -85,24 +85,24 @@ def _retargeted(
             "taken to be level, and only the lowest is stood on"
         )
     person = on_the_floor(motion, ground)
-    goals, lift = levelled(goals_of(person, mapped), mapped.soles, person.rate_hz)
+    goals, lift = level_floor(goals_of(person, mapped), mapped.soles, person.rate_hz)
     raised = person.positions + (lift / goals.scales["leg"])[:, None, None] * UP
     person = replace(person, positions=raised)
     footholds = footholds_of(goals, mapped.soles, person.rate_hz)
     goals = replace(goals, contacts=footholds.stands)
-    aims = ClipAims(Chain(mapped), person, goals, footholds)
+    aims = ClipTasks(Chain(mapped), person, goals, footholds)
     work = _Work(aims, settings, report)
     result = work.result(work.start())
     if settings.policy == "interpolate" and result.infeasible.any():
-        person, bridged = doubting(person, result)
+        person, bridged = drop_confidence(person, result)
         goals = replace(goals, confidence=confidence_of(person))
         work = replace(work, aims=replace(aims, person=person, goals=goals))
-        result = work.result(State(result.base, result.q))
+        result = work.result(MotionState(result.base, result.q))
         result = replace(result, notes=(*result.notes, bridged))
     return result
 
 
-def error_of(chain: Chain, state: State, goals: Goals) -> Array:
+def error_of(chain: Chain, state: MotionState, goals: Goals) -> Array:
     """How far (T, 4) hands and feet are from their goals, m."""
     robot = chain.robot.robot
     places = [robot.end_effectors[end] for end in ENDS[:2]] + [robot.feet[side] for side in SIDES]
@@ -115,8 +115,8 @@ def error_of(chain: Chain, state: State, goals: Goals) -> Array:
 class _Work:
     """One clip on one robot, solved window by window."""
 
-    aims: ClipAims
-    settings: Settings
+    aims: ClipTasks
+    settings: RetargetSettings
     report: Report
 
     @property
@@ -130,7 +130,7 @@ class _Work:
             return None
         return Avoidance(self.collision, weight, margin_m)
 
-    def result(self, start: State) -> Retargeted:
+    def result(self, start: MotionState) -> Retargeted:
         """The robot's motion, found from a start, and how far it is from its goals."""
         state, followed, settled = self._solved(start)
         chain, goals, person = self.aims.chain, self.aims.goals, self.aims.person
@@ -150,19 +150,19 @@ class _Work:
             notes=person.origin.notes,
         )
 
-    def _solved(self, start: State) -> tuple[State, bool, bool]:
+    def _solved(self, start: MotionState) -> tuple[MotionState, bool, bool]:
         """The motion, and whether following the person and settling came to an end."""
         state, followed = self._in_pieces(
             "following the person", self._followed, self.aims.following(), start
         )
         if self.settings.cutoff_hz is not None:
-            state = low_passed(state, self.aims.person.rate_hz, self.settings.cutoff_hz)
+            state = low_pass(state, self.aims.person.rate_hz, self.settings.cutoff_hz)
         state, settled = self._in_pieces(
             "settling the feet", self._settled, self.aims.keeping(state), state
         )
         if self.settings.ease:
             avoidance = self._avoidance(EASED, NARROW_M)
-            state = eased(
+            state = ease_motors(
                 self.aims, state, avoidance, lambda done: self.report("easing the motors", done)
             )
         return state, followed, settled
@@ -170,35 +170,35 @@ class _Work:
     def _in_pieces(
         self,
         stage: str,
-        solver: Callable[[Sequence[Aim], State], tuple[State, bool]],
-        aims: Sequence[Aim],
-        start: State,
-    ) -> tuple[State, bool]:
+        solver: Callable[[Sequence[Task], MotionState], tuple[MotionState, bool]],
+        aims: Sequence[Task],
+        start: MotionState,
+    ) -> tuple[MotionState, bool]:
         """A stage of the whole clip, window by window, and whether all of them came to an end."""
-        found, all_ended = list[tuple[Window, State]](), True
+        found, all_ended = list[tuple[ClipWindow, MotionState]](), True
         cut = windows(len(start))
         for number, window in enumerate(cut):
             inside = np.arange(window.first, window.stop)
-            part, ended = solver([picked(aim, inside) for aim in aims], start.part(inside))
+            part, ended = solver([pick_frames(aim, inside) for aim in aims], start.part(inside))
             found.append((window, part))
             all_ended &= ended
             self.report(stage, (number + 1) / len(cut))
-        return joined(found, len(start)), all_ended
+        return join_windows(found, len(start)), all_ended
 
-    def start(self) -> State:
+    def start(self) -> MotionState:
         """The robot standing with the person's heading: where every frame begins."""
         goals, robot = self.aims.goals, self.aims.chain.robot
         turn = goals.turns["pelvis"]
         place = goals.positions["pelvis"] - turn @ robot.hip_centre
         base = np.concatenate([place, quaternion_from_matrix(turn)], axis=1)
-        return State(base, np.tile(self.aims.chain.standing, (len(base), 1)))
+        return MotionState(base, np.tile(self.aims.chain.standing, (len(base), 1)))
 
-    def _followed(self, aims: Sequence[Aim], start: State) -> tuple[State, bool]:
+    def _followed(self, aims: Sequence[Task], start: MotionState) -> tuple[MotionState, bool]:
         """First with few frames, then with all."""
         rate, frames = self.aims.person.rate_hz, len(start)
         stride = max(1, round(rate / COARSE_HZ))
         some = np.unique(np.append(np.arange(0, frames, stride), frames - 1))
-        few = self._following([picked(aim, some) for aim in aims], rate / stride, len(some))
+        few = self._following([pick_frames(aim, some) for aim in aims], rate / stride, len(some))
         state, _ = solve(few, start.part(some), steps=COARSE_STEPS, tolerance=3e-3)
         every = replace(
             self._following(aims, rate, frames), avoidance=self._avoidance(SOFT, WIDE_M)
@@ -206,13 +206,13 @@ class _Work:
         state, progress = solve(every, _filled(state, some, frames), steps=FINE_STEPS)
         return state, progress.converged
 
-    def _following(self, aims: Sequence[Aim], rate_hz: float, frames: int) -> ClipProblem:
+    def _following(self, aims: Sequence[Task], rate_hz: float, frames: int) -> ClipProblem:
         chain = self.aims.chain
         smooth = chain.weights(SMOOTH_BASE, SMOOTH_JOINT)
         rest = np.tile(chain.standing[chain.columns], (frames, 1))
         return ClipProblem(chain, rate_hz, aims, rest, np.full(len(chain.columns), REST), smooth)
 
-    def _settled(self, aims: Sequence[Aim], wanted: State) -> tuple[State, bool]:
+    def _settled(self, aims: Sequence[Task], wanted: MotionState) -> tuple[MotionState, bool]:
         """Close to a smooth motion, but with feet that hold, links apart, and no floor crossed."""
         chain = self.aims.chain
         problem = ClipProblem(
@@ -235,11 +235,11 @@ class _Work:
         return state, progress.converged
 
 
-def _filled(state: State, known: Numbers, frames: int) -> State:
+def _filled(state: MotionState, known: Numbers, frames: int) -> MotionState:
     """A state of all frames from that of some, straight between them."""
     if len(known) == frames:
         return state
     rows = np.concatenate([state.base[:, :3], one_sided(state.base[:, 3:]), state.q], axis=1)
     where = np.arange(frames)
     full = np.stack([np.interp(where, known, column) for column in rows.T], axis=1)
-    return State(np.concatenate([full[:, :3], normalise(full[:, 3:7])], axis=1), full[:, 7:])
+    return MotionState(np.concatenate([full[:, :3], normalise(full[:, 3:7])], axis=1), full[:, 7:])

@@ -11,7 +11,7 @@ import pytest
 
 from corporeal.geometry import rotation_angle
 from corporeal.retargeting.motion import POINTS, SIDES, HumanMotion, MotionError
-from corporeal.retargeting.reader import Hints, read_motion
+from corporeal.retargeting.reader import ClipHints, read_motion
 from corporeal.retargeting.readers import asf_amc
 
 
@@ -74,7 +74,7 @@ def test_the_bones_are_found_beside_the_motion_or_asked_for(cmu: Path, tmp_path:
     shutil.copyfile(cmu / "11_01.amc", lonely)
     with pytest.raises(MotionError, match=r"expected 11_01.asf or 11.asf. .*--bones"):
         read_motion(lonely)
-    named = read_motion(lonely, Hints(bones=cmu / "11.asf"))
+    named = read_motion(lonely, ClipHints(bones=cmu / "11.asf"))
     np.testing.assert_array_equal(named.positions, read_motion(cmu / "11_01.amc").positions)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from corporeal.geometry import matrix_from_rpy, normalise, rotation_angle
 from corporeal.retargeting.motion import SIDES, HumanMotion, MotionError
-from corporeal.retargeting.reader import Hints, read_motion
+from corporeal.retargeting.reader import ClipHints, read_motion
 from corporeal.retargeting.readers import bvh
 from corporeal.retargeting.skeleton.standing_feet import standing_axes
 
@@ -177,7 +177,7 @@ def test_rotations_multiply_in_the_order_of_their_channels(tmp_path: Path, order
     turned = " ".join(str(degrees[axis]) for axis in order)
     lines = [line.replace("0 92 0 0 0 0", f"0 92 0 {turned}", 1) for line in lines]
     head = skeleton(" ".join(f"{axis.upper()}rotation" for axis in order))
-    clip = bvh.read_clip(written(tmp_path, lines, head=head), Hints())
+    clip = bvh.read_clip(written(tmp_path, lines, head=head), ClipHints())
     expected = np.eye(3)
     for axis in order:
         rpy = [np.radians(degrees[each]) if each == axis else 0.0 for each in "xyz"]
@@ -191,21 +191,21 @@ def test_rotations_multiply_in_the_order_of_their_channels(tmp_path: Path, order
 
 
 def test_positions_of_joints_stand_in_for_offsets_or_are_added_to_them(tmp_path: Path) -> None:
-    plain = bvh.read(written(tmp_path, standing()), Hints())
+    plain = bvh.read(written(tmp_path, standing()), ClipHints())
     head = skeleton(everywhere=True)
     columns = 6 * len(BODY)
-    added = bvh.read(written(tmp_path, standing(columns=columns), head=head), Hints())
+    added = bvh.read(written(tmp_path, standing(columns=columns), head=head), ClipHints())
     order = [line.split()[1] for line in head.splitlines() if line.startswith(("ROOT", "JOINT"))]
     offsets = {name: offset for name, _, offset in BODY}
     row = " ".join(f"{offsets[name]} 0 0 0" for name in order)
-    replaced = bvh.read(written(tmp_path, [row] * 4, head=head), Hints())
+    replaced = bvh.read(written(tmp_path, [row] * 4, head=head), ClipHints())
     np.testing.assert_allclose(added.positions, plain.positions)
     np.testing.assert_allclose(replaced.positions, plain.positions)
 
 
 def test_tabs_blank_lines_carriage_returns_and_other_spellings_are_read(tmp_path: Path) -> None:
     plain = written(tmp_path, standing())
-    expected = bvh.read(plain, Hints())
+    expected = bvh.read(plain, ClipHints())
     text = plain.read_text(encoding="utf-8")
     text = text.replace("\n{", " {").replace("JOINT ", "\tJOINT\tSome Body:")
     text = text.replace("End Site", "End site").replace("MOTION", "Motion")
@@ -221,21 +221,21 @@ def test_tabs_blank_lines_carriage_returns_and_other_spellings_are_read(tmp_path
 def test_a_file_cut_off_is_read_up_to_its_last_whole_frame_and_says_so(tmp_path: Path) -> None:
     lines = standing(9)
     lines[-1] = lines[-1][:20]
-    motion = bvh.read(written(tmp_path, lines, frames="Frames: 4000"), Hints())
+    motion = bvh.read(written(tmp_path, lines, frames="Frames: 4000"), ClipHints())
     assert len(motion) == 8
     assert "cut off: 8 of 4000 declared frames are there" in motion.origin.notes
 
 
 def test_a_file_cut_off_in_its_first_frame_is_refused(tmp_path: Path) -> None:
     with pytest.raises(MotionError, match="no whole frame"):
-        bvh.read(written(tmp_path, ["0 92 0"]), Hints())
+        bvh.read(written(tmp_path, ["0 92 0"]), ClipHints())
 
 
 def test_a_file_cut_off_in_its_skeleton_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "half.bvh"
     path.write_text(skeleton()[:200], encoding="utf-8")
     with pytest.raises(MotionError, match="has no line MOTION"):
-        bvh.read(path, Hints())
+        bvh.read(path, ClipHints())
 
 
 def test_a_line_with_too_many_numbers_is_named(tmp_path: Path) -> None:
@@ -243,7 +243,7 @@ def test_a_line_with_too_many_numbers_is_named(tmp_path: Path) -> None:
     lines[1] += " 7"
     first = skeleton().count("\n") + 4
     with pytest.raises(MotionError, match=f":{first + 1}: got 52 numbers; expected 51"):
-        bvh.read(written(tmp_path, lines), Hints())
+        bvh.read(written(tmp_path, lines), ClipHints())
 
 
 def test_a_word_among_the_numbers_is_named_with_its_line(tmp_path: Path) -> None:
@@ -251,14 +251,14 @@ def test_a_word_among_the_numbers_is_named_with_its_line(tmp_path: Path) -> None
     lines[2] = lines[2].replace("92", "up")
     first = skeleton().count("\n") + 4
     with pytest.raises(MotionError, match=f":{first + 2}: got something that is no number"):
-        bvh.read(written(tmp_path, lines), Hints())
+        bvh.read(written(tmp_path, lines), ClipHints())
 
 
 @pytest.mark.parametrize("text", ["nan", "-1.#IND00", "1.#QNAN", "inf"])
 def test_a_number_that_is_none_leaves_its_frame_unknown(tmp_path: Path, text: str) -> None:
     lines = standing()
     lines[2] = lines[2].replace("92", text)
-    motion = bvh.read(written(tmp_path, lines), Hints())
+    motion = bvh.read(written(tmp_path, lines), ClipHints())
     assert not np.any(motion.confidence[2])
     assert motion.confidence[1].sum() > 15
 
@@ -266,7 +266,7 @@ def test_a_number_that_is_none_leaves_its_frame_unknown(tmp_path: Path, text: st
 def test_absurd_sizes_are_refused_before_memory_is_taken(tmp_path: Path) -> None:
     path = written(tmp_path, standing(), frames="Frames: 99999999999")
     with pytest.raises(MotionError, match=r"99999999999 frames of 51 numbers"):
-        bvh.read(path, Hints())
+        bvh.read(path, ClipHints())
 
 
 @pytest.mark.parametrize(
@@ -283,15 +283,15 @@ def test_a_broken_skeleton_is_named_with_its_line(
 ) -> None:
     head = skeleton().replace(old, new, 1)
     with pytest.raises(MotionError, match=rf"clip.bvh:\d+: .*{said}"):
-        bvh.read(written(tmp_path, standing(), head=head), Hints())
+        bvh.read(written(tmp_path, standing(), head=head), ClipHints())
 
 
 def test_a_frame_time_of_zero_asks_for_the_rate(tmp_path: Path) -> None:
     path = written(tmp_path, standing())
     path.write_text(path.read_text("utf-8").replace("0.0083333", "0"), encoding="utf-8")
     with pytest.raises(MotionError, match="--clip-rate"):
-        bvh.read(path, Hints())
-    assert bvh.read(path, Hints(rate_hz=50.0)).rate_hz == 50.0
+        bvh.read(path, ClipHints())
+    assert bvh.read(path, ClipHints(rate_hz=50.0)).rate_hz == 50.0
 
 
 def _length(motion: HumanMotion, *points: str) -> np.ndarray:

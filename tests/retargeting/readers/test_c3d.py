@@ -14,7 +14,7 @@ from corporeal.errors import UnknownNameError
 from corporeal.geometry import Array
 from corporeal.retargeting.marker.c3d_file import read_c3d
 from corporeal.retargeting.motion import SIDES, HumanMotion, MotionError
-from corporeal.retargeting.reader import Hints, read_motion
+from corporeal.retargeting.reader import ClipHints, read_motion
 from corporeal.retargeting.readers.c3d import read, recognises
 
 ENCODINGS = ("pc_int", "pc_real", "dec_int", "dec_real", "sgi_int", "sgi_real")
@@ -171,7 +171,7 @@ def test_damaged_files_raise_one_sentence_and_take_little_memory(
             # Tracing is slow, so only a few are traced.
             tracemalloc.start()
         try:
-            read(path, Hints())
+            read(path, ClipHints())
         except MotionError as error:
             refused.append(str(error))
         if turn < 4:
@@ -187,7 +187,7 @@ def test_bytes_that_are_no_c3d_are_refused(text: bytes, tmp_path: Path) -> None:
     path = tmp_path / "a.c3d"
     path.write_bytes(text)
     with pytest.raises(MotionError):
-        read(path, Hints())
+        read(path, ClipHints())
 
 
 def test_a_tennis_serve_becomes_a_person_of_plausible_size(serve: HumanMotion) -> None:
@@ -269,17 +269,17 @@ def test_two_people_in_a_file_are_listed_and_one_can_be_named(
     labels = [f"{who}:{name}" for who in ("Ada", "Bo") for name in names]
     path = write_c3d(tmp_path / "pair.c3d", both, labels, unit="m")
     with pytest.raises(MotionError, match=r"2 people: Ada, Bo; expected one\. .*--person"):
-        read(path, Hints())
+        read(path, ClipHints())
     with pytest.raises(UnknownNameError, match="Ada, Bo"):
-        read(path, Hints(person="Cy"))
-    ada = read(path, Hints(person="Ada")).point("left_knee")
+        read(path, ClipHints(person="Cy"))
+    ada = read(path, ClipHints(person="Ada")).point("left_knee")
     np.testing.assert_allclose(ada, serve.point("left_knee")[:20], atol=0.02)
 
 
 def test_a_unit_that_makes_a_giant_is_not_believed(mocap: Path, tmp_path: Path) -> None:
     file = read_c3d(mocap / "c3d_kineticstoolkit" / "kinematics_tennis_serve.c3d")
     path = write_c3d(tmp_path / "a.c3d", file.positions[:50] * 1000, list(file.labels), unit="m")
-    motion = read(path, Hints())
+    motion = read(path, ClipHints())
     assert any(note.startswith("unit mm, from the body's size") for note in motion.origin.notes)
     assert 1.4 < motion.point("head")[0, 2] < 1.7
 

@@ -12,7 +12,7 @@ from tests.retargeting.people import walking_person
 from corporeal.geometry import Array
 from corporeal.retargeting.keypoint.keypoint_layouts import LAYOUTS, plain_name
 from corporeal.retargeting.motion import NEEDED, POINTS, HumanMotion, MotionError
-from corporeal.retargeting.reader import Hints, read_motion
+from corporeal.retargeting.reader import ClipHints, read_motion
 from corporeal.retargeting.readers import keypoints
 
 WALK = walking_person(90, 30.0)
@@ -72,7 +72,7 @@ def test_every_layout_is_known_by_its_shape(layout: str, tmp_path: Path) -> None
 
 def test_the_real_smpl_keypoints_are_read(shared_data: Path) -> None:
     path = shared_data / "retarget" / "pyroki_smpl_keypoints" / "smpl_keypoints.npy"
-    motion = read_motion(path, Hints(rate_hz=25.0))
+    motion = read_motion(path, ClipHints(rate_hz=25.0))
     assert motion.origin.skeleton == "smpl45"
     assert motion.rate_hz == 25
     assert len(motion) == 122
@@ -120,9 +120,9 @@ def test_confidence_comes_through_and_zeros_are_losses(tmp_path: Path) -> None:
 def test_a_layout_may_be_named(tmp_path: Path) -> None:
     path = tmp_path / "clip.npy"
     np.save(path, array_of("coco17"))
-    assert read_motion(path, Hints(skeleton="coco17")).origin.skeleton == "coco17"
+    assert read_motion(path, ClipHints(skeleton="coco17")).origin.skeleton == "coco17"
     with pytest.raises(MotionError, match=r"has 17 keypoints; expected 25 of body25"):
-        read_motion(path, Hints(skeleton="body25"))
+        read_motion(path, ClipHints(skeleton="body25"))
 
 
 @pytest.mark.parametrize("layout", ["coco17", "h36m17", "body25", "kinect25"])
@@ -204,7 +204,7 @@ def test_a_file_without_a_rate_asks_for_one(tmp_path: Path) -> None:
     path.write_text(csv_text({name: WALK.point(name) for name in POINTS}, times=False))
     with pytest.raises(MotionError, match="Give --clip-rate"):
         read_motion(path)
-    assert read_motion(path, Hints(rate_hz=30.0)).rate_hz == 30
+    assert read_motion(path, ClipHints(rate_hz=30.0)).rate_hz == 30
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from corporeal.geometry import Array, matrix_from_rpy, quaternion_from_matrix
 from corporeal.retargeting.motion import POINTS, MotionError
-from corporeal.retargeting.reader import Hints, read_motion
+from corporeal.retargeting.reader import ClipHints, read_motion
 from corporeal.retargeting.readers import motive_csv, vicon_csv
 
 FRAMES = 40
@@ -237,7 +237,7 @@ def test_a_vicon_table_without_frames_is_refused(text: str, tmp_path: Path) -> N
     path.write_text(text)
     assert vicon_csv.recognises(path)
     with pytest.raises(MotionError):
-        vicon_csv.read(path, Hints())
+        vicon_csv.read(path, ClipHints())
 
 
 @pytest.mark.parametrize("text", ["Format Version", "Format Version,1.2\n\nFrame,Time,X\n",
@@ -248,7 +248,7 @@ def test_a_motive_table_without_a_head_is_refused(text: str, tmp_path: Path) -> 
     path.write_text(text)
     assert motive_csv.recognises(path)
     with pytest.raises(MotionError):
-        motive_csv.read(path, Hints())
+        motive_csv.read(path, ClipHints())
 
 
 def _heading(leftward: Array) -> Array:

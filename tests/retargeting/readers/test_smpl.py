@@ -13,7 +13,7 @@ from corporeal.geometry import rotation_angle
 from corporeal.retargeting.cleaning.cleaning import clean
 from corporeal.retargeting.keypoint.smpl_body import JOINTS
 from corporeal.retargeting.motion import SEGMENTS, HumanMotion, MotionError
-from corporeal.retargeting.reader import Hints, read_motion
+from corporeal.retargeting.reader import ClipHints, read_motion
 from corporeal.retargeting.readers import smpl
 
 # SMPL's body stands along y and looks along z; AMASS turns it upright at the pelvis.
@@ -165,14 +165,14 @@ def test_a_broken_archive_says_what_is_wrong(
 
 def test_the_rate_may_be_given(tmp_path: Path) -> None:
     path = write(tmp_path / "clip.npz", mocap_framerate=None)
-    assert read_motion(path, Hints(rate_hz=50.0)).rate_hz == 50
+    assert read_motion(path, ClipHints(rate_hz=50.0)).rate_hz == 50
 
 
 def test_a_truncated_archive_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "clip.npz")
     path.write_bytes(path.read_bytes()[:-200])
     with pytest.raises(MotionError, match="not a whole npz file"):
-        smpl.read(path, Hints())
+        smpl.read(path, ClipHints())
 
 
 def test_an_array_that_claims_more_than_it_has_takes_no_memory(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from corporeal.embodiment import Embodiment
     from corporeal.retargeting.job.clip_files import ClipFile
     from corporeal.retargeting.job.clip_job import ClipJob
-    from corporeal.retargeting.reader import Hints
+    from corporeal.retargeting.reader import ClipHints
 
 _HINTS = "What the file does not say"
 _BESIDE = "Beside the episode"
@@ -126,8 +126,8 @@ def retarget(
     from corporeal.retargeting.goal.robot_map import open_map, robot_map
     from corporeal.retargeting.job.clip_files import find_clips
     from corporeal.retargeting.job.clip_job import ClipJob
-    from corporeal.retargeting.reader import Hints
-    from corporeal.retargeting.settings import POLICIES, Settings
+    from corporeal.retargeting.reader import ClipHints
+    from corporeal.retargeting.settings import POLICIES, RetargetSettings
     from corporeal.runner import runner_of
 
     model = open_robot(robot)
@@ -139,7 +139,7 @@ def retarget(
         raise UnknownNameError("policy", policy, POLICIES)
     if out is None:
         raise CorporealError("no --out; name the episode to write, or a folder for many clips.")
-    hints = Hints(skeleton, unit, up, clip_rate, bones, person)
+    hints = ClipHints(skeleton, unit, up, clip_rate, bones, person)
     _check_hints(hints, kind)
     runner_of(on)
     document = None if mapping is None else open_map(mapping)
@@ -153,7 +153,7 @@ def retarget(
         mapping=document,
         hints=hints,
         kind=kind,
-        settings=Settings(cutoff_hz=cutoff or None, rate_hz=rate, policy=chosen, ease=ease),
+        settings=RetargetSettings(cutoff_hz=cutoff or None, rate_hz=rate, policy=chosen, ease=ease),
         preview=preview,
         report=report,
         tracked=track or tracker is not None,
@@ -227,7 +227,7 @@ def _placed(target: Path, clip: ClipFile, suffixes: tuple[str, ...], *, many: bo
     return target / clip.name.with_name(clip.name.name + suffixes[0])
 
 
-def _check_hints(hints: Hints, kind: str | None) -> None:
+def _check_hints(hints: ClipHints, kind: str | None) -> None:
     """Raise an error that lists the valid ones for a word that no reader knows."""
     from corporeal.retargeting.cleaning.standard_axes import AXES, METRES
     from corporeal.retargeting.reader import readers

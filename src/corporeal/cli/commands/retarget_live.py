@@ -55,7 +55,7 @@ def retarget_live(
     """
     from corporeal.embodiment import open_robot
     from corporeal.retargeting.live.live_episode import episode_of_live
-    from corporeal.retargeting.live.player import playing
+    from corporeal.retargeting.live.player import play_clip
     from corporeal.retargeting.live.session import LiveSettings, run_live
 
     model = open_robot(robot)
@@ -71,7 +71,7 @@ def retarget_live(
     settings = LiveSettings(model, listen, send, view, record=record, seconds=seconds)
     try:
         with (
-            playing(play, listen) if play is not None else nullcontext(),
+            play_clip(play, listen) if play is not None else nullcontext(),
             Live(console=stderr(), transient=True, auto_refresh=False) as page,
         ):
             summary = run_live(

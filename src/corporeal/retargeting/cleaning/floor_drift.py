@@ -12,10 +12,10 @@ from corporeal.retargeting.goal.contacts import Flags, Ground
 from corporeal.retargeting.motion import SIDES, HumanMotion
 
 # Velocities are taken over this time; less drift than this is left alone, m.
-SMOOTH_S, LEAST_M = 0.1, 0.03
+DRIFT_SMOOTH_S, LEAST_M = 0.1, 0.03
 
 
-def steadied(motion: HumanMotion, ground: Ground) -> HumanMotion:
+def remove_floor_drift(motion: HumanMotion, ground: Ground) -> HumanMotion:
     """The person without what both standing feet do together, which no standing feet can.
 
     Bodies that were estimated from video wander over the floor by decimetres. What only one foot
@@ -29,7 +29,7 @@ def steadied(motion: HumanMotion, ground: Ground) -> HumanMotion:
     along = between / np.maximum(length, 1e-9)
     least = np.min([np.einsum("ti,ti->t", pace, along) for pace in paces], axis=0)
     # Velocities near the ends of a stance hold some of the swing before or after it.
-    inner = max(1, round(2 * SMOOTH_S * motion.rate_hz))
+    inner = max(1, round(2 * DRIFT_SMOOTH_S * motion.rate_hz))
     stands = [
         binary_erosion(touches.any(axis=1), iterations=inner, border_value=1)
         for touches in ground.touches.swapaxes(0, 1)
@@ -50,7 +50,7 @@ def _pace(motion: HumanMotion, side: str, touches: Flags) -> Array:
     paces = []
     for part in ("ankle", "toe" if motion.has(f"{side}_toe") else "ankle"):
         at = motion.point(f"{side}_{part}")[:, :2]
-        smooth = gaussian_filter1d(at, SMOOTH_S * motion.rate_hz, axis=0, mode="nearest")
+        smooth = gaussian_filter1d(at, DRIFT_SMOOTH_S * motion.rate_hz, axis=0, mode="nearest")
         paces.append(np.gradient(smooth, 1 / motion.rate_hz, axis=0))
     # A foot that rolls over its toes moves its ankle, and still stands where it did.
     standing: Array = np.where(touches[:, 1:], paces[1], paces[0])

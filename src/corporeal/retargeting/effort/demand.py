@@ -78,7 +78,7 @@ def demand_of(
     free = free_efforts(models, rates, q, base)
     poses = models.kinematics.transforms(q, base)
     corners = sole_corners(models.soles, poses)
-    grip = gripping(corners - base[:, None, None, :3], np.repeat(contacts, 2, axis=2))
+    grip = grip_of(corners - base[:, None, None, :3], np.repeat(contacts, 2, axis=2))
     forces = np.einsum("tspkw,tw->tspk", grip, free.base)
     efforts = free.joints - carried_by(models, poses, corners, forces)
     return Demand(rates, poses, corners, grip, forces, efforts)
@@ -102,7 +102,7 @@ def free_efforts(models: RobotModels, rates: Rates, q: Array, base: Array) -> Ef
     )
 
 
-def gripping(arms: Array, touching: NDArray[np.bool_]) -> Array:
+def grip_of(arms: Array, touching: NDArray[np.bool_]) -> Array:
     """The least forces (T, 2, 4, 3, 6) at points `arms` from the base, per unit of a wrench.
 
     Only points that touch (T, 2, 4) push or pull.

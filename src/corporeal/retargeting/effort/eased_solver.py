@@ -10,15 +10,15 @@ from scipy.linalg import blas
 
 from corporeal.geometry import Array
 from corporeal.retargeting.effort.motors import Motors, Shares
-from corporeal.retargeting.solver.chain import Numbers, State
+from corporeal.retargeting.solver.chain import MotionState, Numbers
 from corporeal.retargeting.solver.clip_solver import (
     DAMPING,
     ClipProblem,
-    banded,
-    moved,
+    build_band,
     normal_equations,
-    shortened,
-    stepped,
+    shorten_step,
+    solve_step,
+    step_within_limits,
 )
 
 # Efforts are pushed below this share of their limits, and the solve ends once none is above that.
@@ -50,7 +50,9 @@ QUICK = Care(steps=8, rounds=6, watched=0.5)
 THOROUGH = Care(steps=8, rounds=15, watched=0.2, least=1)
 
 
-def solve_eased(problem: ClipProblem, motors: Motors, state: State, care: Care = QUICK) -> State:
+def solve_bounded(
+    problem: ClipProblem, motors: Motors, state: MotionState, care: Care = QUICK
+) -> MotionState:
     """The state with its motors eased: until no effort is too great, or a step gains little."""
     matrix, slope, cost = normal_equations(problem, state)
     load = motors.load(state)
@@ -59,11 +61,11 @@ def solve_eased(problem: ClipProblem, motors: Motors, state: State, care: Care =
         if number >= care.least and np.abs(load.shares).max() <= REACHED:
             break
         shares = motors.shares(state, load, care.watched)
-        band, pull = banded(problem, state, matrix, slope, DAMPING)
+        band, pull = build_band(problem, state, matrix, slope, DAMPING)
         step = bounded_step(problem, state, band, pull, shares, care.rounds)
         before = cost
         for part in PARTS:
-            tried = moved(problem.chain, state, shortened(step * part))
+            tried = step_within_limits(problem.chain, state, shorten_step(step * part))
             matrix_after, slope_after, after = normal_equations(problem, tried)
             load_after = motors.load(tried)
             after += _cost(load_after.shares)
@@ -77,7 +79,7 @@ def solve_eased(problem: ClipProblem, motors: Motors, state: State, care: Care =
 
 
 def bounded_step(
-    problem: ClipProblem, state: State, band: Array, pull: Array, shares: Shares, rounds: int
+    problem: ClipProblem, state: MotionState, band: Array, pull: Array, shares: Shares, rounds: int
 ) -> Array:
     """The step (T, n) that is best as far as the derivatives tell.
 
@@ -95,7 +97,7 @@ def bounded_step(
             break
         _tie(tied, slope, shares, changed, sides, beyond)
         sides = beyond
-        way = stepped(problem, state, tied.copy(), slope.copy()) - step
+        way = solve_step(problem, state, tied.copy(), slope.copy()) - step
         change = _change(shares, way)
         far = _how_far(band, pull, step, way, values, change)
         step = step + far * way

@@ -11,16 +11,16 @@ from scipy.ndimage import binary_dilation
 
 from corporeal.geometry import Array
 from corporeal.retargeting.effort.demand import SHORTEST, has_masses
-from corporeal.retargeting.effort.eased_solver import QUICK, REACHED, THOROUGH, Care, solve_eased
+from corporeal.retargeting.effort.eased_solver import QUICK, REACHED, THOROUGH, Care, solve_bounded
 from corporeal.retargeting.effort.motors import Motors
 from corporeal.retargeting.goal.contacts import runs
 from corporeal.retargeting.goal.soles import sole_corners, sole_points
-from corporeal.retargeting.solver.aims import Aim
+from corporeal.retargeting.solver.aims import Task
 from corporeal.retargeting.solver.avoidance import Avoidance
-from corporeal.retargeting.solver.chain import Numbers, State
-from corporeal.retargeting.solver.clip_aims import ClipAims, picked
+from corporeal.retargeting.solver.chain import MotionState, Numbers
+from corporeal.retargeting.solver.clip_aims import ClipTasks, pick_frames
 from corporeal.retargeting.solver.clip_solver import ClipProblem, SolveError
-from corporeal.retargeting.solver.windows import Window, joined, windows
+from corporeal.retargeting.solver.windows import ClipWindow, join_windows, windows
 
 # How long before and after a frame that is not good the motion may change, s, in every pass.
 AROUND_S = (0.4, 0.6, 1.0, 1.0)
@@ -39,7 +39,9 @@ STAYING = 2
 Report = Callable[[float], None]
 
 
-def eased(aims: ClipAims, state: State, avoidance: Avoidance | None, report: Report) -> State:
+def ease_motors(
+    aims: ClipTasks, state: MotionState, avoidance: Avoidance | None, report: Report
+) -> MotionState:
     """The motion with efforts within their limits, as far as that can be had.
 
     Hands and feet keep to their goals, feet that stand keep their places; what gives way first is
@@ -47,7 +49,7 @@ def eased(aims: ClipAims, state: State, avoidance: Avoidance | None, report: Rep
     """
     if not has_masses(aims.chain.robot.robot) or len(state) < SHORTEST + 2 * STAYING:
         return state
-    settled, state = state, State(state.base.copy(), state.q.copy())
+    settled, state = state, MotionState(state.base.copy(), state.q.copy())
     for turn, around_s in enumerate(AROUND_S):
         stage = _Pass(aims, avoidance, around_s, FIRMER**turn, THOROUGH if turn else QUICK)
         stretches = stage.stretches(state)
@@ -61,7 +63,7 @@ def eased(aims: ClipAims, state: State, avoidance: Avoidance | None, report: Rep
     return _without_harm(stage, settled, state)
 
 
-def _without_harm(stage: _Pass, before: State, after: State) -> State:
+def _without_harm(stage: _Pass, before: MotionState, after: MotionState) -> MotionState:
     """The state after, but as before over every stretch that became rougher or no lighter."""
     rough = [stage.rough(each, HARM) for each in (before, after)]
     excess = [stage.excess(each) for each in (before, after)]
@@ -72,50 +74,52 @@ def _without_harm(stage: _Pass, before: State, after: State) -> State:
         load = [float(each[first:stop].sum()) for each in excess]
         if roughness[1] > roughness[0] or (roughness[1] == roughness[0] and load[1] > load[0]):
             base[first:stop], q[first:stop] = before.base[first:stop], before.q[first:stop]
-    return State(base, q)
+    return MotionState(base, q)
 
 
 @dataclass(frozen=True, eq=False)
 class _Pass:
     """One way through a motion: what is not good is mended, with some time around it."""
 
-    aims: ClipAims
+    aims: ClipTasks
     avoidance: Avoidance | None
     around_s: float
     firmness: float
     care: Care
 
-    def stretches(self, state: State) -> list[tuple[int, int]]:
+    def stretches(self, state: MotionState) -> list[tuple[int, int]]:
         """First frame and stop of every stretch around frames that are not good."""
         bad = (self.excess(state) > 0) | self.rough(state)
         around = STAYING + max(1, round(self.around_s * self.aims.person.rate_hz))
         return runs(binary_dilation(bad, iterations=around) if bad.any() else bad)
 
-    def ease(self, state: State, first: int, stop: int) -> Iterator[float]:
+    def ease(self, state: MotionState, first: int, stop: int) -> Iterator[float]:
         """Ease a stretch of a state, in place: a long one in pieces that fade into each other.
 
         Yields the share of it that is done.
         """
         stays = _ends(first, stop, len(state))
         wanted = self.aims.keeping(state, self.firmness) + self.aims.ends()
-        found = list[tuple[Window, State]]()
+        found = list[tuple[ClipWindow, MotionState]]()
         cut = windows(stop - first)
         for number, window in enumerate(cut):
             inside = np.arange(first + window.first, first + window.stop)
-            aims = [picked(aim, inside) for aim in wanted]
+            aims = [pick_frames(aim, inside) for aim in wanted]
             problem = self._problem(aims, state.part(inside), stays[window.first : window.stop])
             motors = self._motors(inside)
             try:
-                eased = solve_eased(problem, motors, state.part(inside), self.care)
+                ease_motors = solve_bounded(problem, motors, state.part(inside), self.care)
             except SolveError:
                 return  # As it was it is a motion too, and its efforts are measured.
-            found.append((window, eased))
+            found.append((window, ease_motors))
             yield (number + 1) / len(cut)
-        whole, moves = joined(found, stop - first), ~stays
+        whole, moves = join_windows(found, stop - first), ~stays
         state.base[first:stop][moves] = whole.base[moves]
         state.q[first:stop][moves] = whole.q[moves]
 
-    def _problem(self, aims: Sequence[Aim], part: State, stays: NDArray[np.bool_]) -> ClipProblem:
+    def _problem(
+        self, aims: Sequence[Task], part: MotionState, stays: NDArray[np.bool_]
+    ) -> ClipProblem:
         chain, apart = self.aims.chain, self.avoidance
         return ClipProblem(
             chain,
@@ -129,12 +133,12 @@ class _Pass:
             stays=stays,
         )
 
-    def excess(self, state: State) -> Array:
+    def excess(self, state: MotionState) -> Array:
         """How much (T,) efforts are beyond their limits, in shares of them, together."""
         load = self._motors(np.arange(len(state))).load(state)
         return np.asarray(np.maximum(np.abs(load.shares) - REACHED, 0.0).sum(axis=1))
 
-    def rough(self, state: State, times: float = 1.0) -> NDArray[np.bool_]:
+    def rough(self, state: MotionState, times: float = 1.0) -> NDArray[np.bool_]:
         """Frames (T,) in which something is so far where it must not be, or too fast."""
         chain, feet = self.aims.chain, self.aims.footholds
         poses = chain.kinematics.transforms(state.q, state.base)

@@ -13,7 +13,7 @@ from corporeal.embodiment.engines import PinocchioModel, import_pinocchio
 from corporeal.geometry import Array, matrix_from_quaternion
 from corporeal.retargeting.effort.demand import Demand, Rates, carried_by, demand_of
 from corporeal.retargeting.robot_models import RobotModels, models_of
-from corporeal.retargeting.solver.chain import BASE, Chain, Numbers, State
+from corporeal.retargeting.solver.chain import BASE, Chain, MotionState, Numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,7 @@ class Motors:
     rate_hz: float
     stands: NDArray[np.bool_]
 
-    def load(self, state: State) -> Load:
+    def load(self, state: MotionState) -> Load:
         """The load of a state; none at both ends, where the acceleration is not known."""
         robot = self.chain.robot.robot
         demand = demand_of(robot, self.rate_hz, state.q, state.base, self.stands)
@@ -52,7 +52,7 @@ class Motors:
         shares[[0, -1]] = 0.0
         return Load(demand, shares)
 
-    def shares(self, state: State, load: Load, least: float) -> Shares:
+    def shares(self, state: MotionState, load: Load, least: float) -> Shares:
         """Those that reach `least`, and what would change them."""
         frames, joints = np.nonzero(np.abs(load.shares) >= least)
         rows = self._rows(state, load.demand, frames, joints)
@@ -69,7 +69,7 @@ class Motors:
         joints = self.chain.robot.robot.actuated
         return np.array([joint.effort or np.inf for joint in joints], np.float64)
 
-    def _rows(self, state: State, demand: Demand, frames: Numbers, joints: Numbers) -> Array:
+    def _rows(self, state: MotionState, demand: Demand, frames: Numbers, joints: Numbers) -> Array:
         """Derivatives (n, 3 x size) of the efforts of joints (n,) in frames (n,).
 
         An effort is that of the free robot, less what the feet take of the wrench on its base:

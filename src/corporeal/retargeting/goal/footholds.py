@@ -84,7 +84,7 @@ def _bumps(stepping: NDArray[np.bool_]) -> Array:
     return height
 
 
-def levelled(goals: Goals, soles: Soles, rate_hz: float) -> tuple[Goals, Array]:
+def level_floor(goals: Goals, soles: Soles, rate_hz: float) -> tuple[Goals, Array]:
     """The goals over a floor that is level where the feet stand, and how much (T,) that lifts.
 
     Cameras bend the floor of a capture by centimetres; what stands on it goes with it.

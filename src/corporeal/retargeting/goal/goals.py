@@ -59,7 +59,7 @@ def goals_of(motion: HumanMotion, robot: RobotMap, body: Body | None = None) -> 
     body = body or body_of(motion)
     scales = scales_of(body, robot)
     size = robot.lengths
-    pelvis_turn, chest_turn = trunk_turns(motion)
+    pelvis_turn, chest_turn = trunk_rotations(motion)
     hips = middle(motion, "hip")
     positions: dict[str, Array] = {}
     # Heights are counted from where an ankle stands: soles of people and robots differ.
@@ -75,7 +75,7 @@ def goals_of(motion: HumanMotion, robot: RobotMap, body: Body | None = None) -> 
         positions[f"{side}_knee"] = hip + size["thigh"] * thigh
         ankle = motion.point(f"{side}_ankle") * scales.leg + lift * UP
         ankle = ankle + sign * spare[:, None] * aside
-        turns[f"{side}_foot"] = foot_turn(motion, side, ground, pelvis_turn, robot.ankle_range)
+        turns[f"{side}_foot"] = foot_rotation(motion, side, ground, pelvis_turn, robot.ankle_range)
         positions[f"{side}_foot"] = ankle + turns[f"{side}_foot"] @ ankle_to_sole(robot, side)
         shoulder = neck + sign * size["shoulder_width"] / 2 * chest_turn[:, :, 1]
         positions[f"{side}_shoulder"] = shoulder
@@ -97,7 +97,7 @@ def confidence_of(motion: HumanMotion) -> Array:
     return np.stack([motion.seen(_witness(end)) for end in ENDS], axis=1)
 
 
-def trunk_turns(motion: HumanMotion) -> tuple[Array, Array]:
+def trunk_rotations(motion: HumanMotion) -> tuple[Array, Array]:
     """Rotations (T, 3, 3) of pelvis and chest: the source's, or as their points say."""
     up = middle(motion, "shoulder") - middle(motion, "hip")
     pelvis = motion.turns.get("pelvis")
@@ -123,7 +123,7 @@ def flat(vectors: Array) -> Array:
     return normalise(vectors * [1.0, 1.0, 0.0])
 
 
-def foot_turn(
+def foot_rotation(
     motion: HumanMotion,
     side: str,
     ground: Ground,

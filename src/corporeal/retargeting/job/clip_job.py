@@ -17,9 +17,9 @@ from corporeal import __version__
 from corporeal.embodiment import Embodiment
 from corporeal.errors import WriteError
 from corporeal.retargeting.goal.robot_map import RetargetingMap, robot_map
-from corporeal.retargeting.infeasible import treated
+from corporeal.retargeting.infeasible import split_infeasible
 from corporeal.retargeting.job.clip_files import check_target
-from corporeal.retargeting.job.clip_outcome import ClipOutcome, outcome_again
+from corporeal.retargeting.job.clip_outcome import ClipOutcome, read_outcome
 from corporeal.retargeting.job.clip_outputs import (
     Finished,
     find_finished,
@@ -29,15 +29,15 @@ from corporeal.retargeting.job.clip_outputs import (
     write_whole,
 )
 from corporeal.retargeting.measure.metrics import Metrics, measure_result
-from corporeal.retargeting.measure.report import rows
+from corporeal.retargeting.measure.report import metric_rows
 from corporeal.retargeting.measure.report_page import draw_report
 from corporeal.retargeting.motion import HumanMotion, MotionError
 from corporeal.retargeting.preview.writing import SUFFIXES, write_preview
-from corporeal.retargeting.reader import Hints, read_motion
+from corporeal.retargeting.reader import ClipHints, read_motion
 from corporeal.retargeting.recording import file_sha256
 from corporeal.retargeting.result import Retargeted
-from corporeal.retargeting.settings import Settings
-from corporeal.retargeting.solve import retarget
+from corporeal.retargeting.settings import RetargetSettings
+from corporeal.retargeting.solve import retarget_motion
 from corporeal.retargeting.tracking.trackability import track
 
 Report = Callable[[str, float], None]
@@ -62,9 +62,9 @@ class ClipJob:
     episode: Path
     robot: Embodiment
     mapping: RetargetingMap | None = None
-    hints: Hints = field(default_factory=Hints)
+    hints: ClipHints = field(default_factory=ClipHints)
     kind: str | None = None
-    settings: Settings = field(default_factory=Settings)
+    settings: RetargetSettings = field(default_factory=RetargetSettings)
     preview: Path | None = None
     report: Path | None = None
     tracked: bool = False
@@ -143,10 +143,10 @@ def _run(job: ClipJob, say: Report) -> ClipOutcome:
     mark = job.fingerprint(digest)
     finished = find_finished(job.episode, mark)
     if finished is not None and not job.wanting(finished):
-        return outcome_again(job.clip, job.settings.policy, finished)
+        return read_outcome(job.clip, job.settings.policy, finished)
     started = time.process_time()
     say("following the person", 0.0)
-    result = retarget(motion, robot_map(job.robot, job.mapping), job.settings, say)
+    result = retarget_motion(motion, robot_map(job.robot, job.mapping), job.settings, say)
     spent = time.process_time() - started
     say("measuring", 0.0)
     metrics = measure_result(result)
@@ -164,7 +164,7 @@ def _run(job: ClipJob, say: Report) -> ClipOutcome:
         converged=result.converged,
         cpu_s=spent,
         metrics=metrics.to_json(),
-        table=tuple(rows(metrics)),
+        table=tuple(metric_rows(metrics)),
         tracked=tracked,
         notes=result.notes,
     )
@@ -192,7 +192,7 @@ def _write(
     say: Report,
 ) -> tuple[Path, ...]:
     """One episode, one for each piece, or none, by policy."""
-    pieces = treated(result, job.settings.policy)
+    pieces = split_infeasible(result, job.settings.policy)
     settings = {**asdict(job.settings), "fingerprint": job.fingerprint(digest)}
     written = []
     for number, piece in enumerate(pieces):

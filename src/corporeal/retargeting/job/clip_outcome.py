@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from corporeal.retargeting.job.clip_outputs import Finished
-from corporeal.retargeting.settings import Policy
+from corporeal.retargeting.settings import InfeasiblePolicy
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class ClipOutcome:
 
     clip: Path
     episodes: tuple[Path, ...]
-    policy: Policy
+    policy: InfeasiblePolicy
     was_there: bool = False
     frames: int = 0
     infeasible: int = 0
@@ -43,7 +43,7 @@ class ClipOutcome:
         return told
 
 
-def outcome_again(clip: Path, policy: Policy, finished: Finished) -> ClipOutcome:
+def read_outcome(clip: Path, policy: InfeasiblePolicy, finished: Finished) -> ClipOutcome:
     """The outcome of an earlier run, as its episodes tell it."""
     told = [metadata["retargeting"] for metadata in finished.metadata]
     measured = [each.get("metrics") or {} for each in told]

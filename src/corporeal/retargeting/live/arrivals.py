@@ -18,7 +18,7 @@ SHORTEST_STEP_S = 1e-3
 
 
 @dataclass(frozen=True)
-class Tally:
+class ArrivalTally:
     """How many messages came, and why some were not used."""
 
     received: int = 0
@@ -45,7 +45,7 @@ class Arrivals:
     def __init__(self) -> None:
         self._ready = threading.Condition()
         self._newest: Arrival | None = None
-        self._tally = Tally()
+        self._tally = ArrivalTally()
         self._sender: Any = None
         self._last_t_s = float("-inf")
         self._last_ns = 0
@@ -103,7 +103,7 @@ class Arrivals:
             return newest
 
     @property
-    def tally(self) -> Tally:
+    def tally(self) -> ArrivalTally:
         """The counts so far."""
         with self._ready:
             return self._tally

@@ -24,7 +24,7 @@ class Percentiles:
 
 
 @dataclass(frozen=True)
-class Latency:
+class LiveLatency:
     """`wait_ms` from receipt to the solver, `solve_ms` there, `send_ms` out, `total_ms` in all."""
 
     frames: int
@@ -46,13 +46,13 @@ class LatencyLog:
         self._rows[self._count % len(self._rows)] = (received_ns, begun_ns, solved_ns, sent_ns)
         self._count += 1
 
-    def summary(self, last: int | None = None) -> Latency:
+    def summary(self, last: int | None = None) -> LiveLatency:
         """Over all frames kept, or the newest `last` of them."""
         kept = min(self._count, len(self._rows))
         wanted = kept if last is None else min(last, kept)
         rows = self._rows[(self._count - 1 - np.arange(wanted)) % len(self._rows)]
         steps = np.diff(rows, axis=1) / 1e6
-        return Latency(
+        return LiveLatency(
             self._count,
             percentiles(steps[:, 0]),
             percentiles(steps[:, 1]),

@@ -23,7 +23,7 @@ Version = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Bone:
+class NatNetBone:
     """One rigid body: its number, position in metres, rotation (x, y, z, w), and if it is seen."""
 
     number: int
@@ -38,8 +38,8 @@ class NatNetFrame:
 
     number: int
     t_s: float
-    rigid_bodies: tuple[Bone, ...]
-    skeletons: dict[int, tuple[Bone, ...]]
+    rigid_bodies: tuple[NatNetBone, ...]
+    skeletons: dict[int, tuple[NatNetBone, ...]]
 
 
 class _Bytes:
@@ -141,7 +141,7 @@ def parse_frame(payload: bytes, version: Version) -> NatNetFrame:
     return NatNetFrame(
         number,
         stamp,
-        tuple(each for each in bodies if isinstance(each, Bone)),
+        tuple(each for each in bodies if isinstance(each, NatNetBone)),
         dict(each for each in skeletons if isinstance(each, tuple)),
     )
 
@@ -206,12 +206,12 @@ def _described_body(data: _Bytes, version: Version, *, turned: bool) -> tuple[st
     return name, number
 
 
-def _bone(data: _Bytes) -> Bone:
+def _bone(data: _Bytes) -> NatNetBone:
     number, x, y, z, a, b, c, w, _, flags = data.take(_RIGID)
-    return Bone(int(number), (x, y, z), (a, b, c, w), bool(int(flags) & 1))
+    return NatNetBone(int(number), (x, y, z), (a, b, c, w), bool(int(flags) & 1))
 
 
-def _skeleton(data: _Bytes) -> tuple[int, tuple[Bone, ...]]:
+def _skeleton(data: _Bytes) -> tuple[int, tuple[NatNetBone, ...]]:
     number = data.integer()
     return number, tuple(_bone(data) for _ in range(data.count(_MOST_BONES)))
 

@@ -19,7 +19,7 @@ from corporeal.retargeting.reader import read_motion
 
 
 @contextmanager
-def playing(clip: Path, address: str) -> Iterator[None]:
+def play_clip(clip: Path, address: str) -> Iterator[None]:
     """Send a clip to a udp:// address in its own time, again and again, until the block ends."""
     target = urlsplit(address)
     if target.scheme != "udp" or not target.hostname or not target.port:

@@ -66,10 +66,10 @@ def parse_message(data: bytes | str, announced: Announcement) -> PoseMessage | A
     if not isinstance(points, dict):
         raise MotionError("a message whose points are no object and no list.")
     up = _UPWARDS[announced.up]
-    return made_pose(float(stamp), points, _turns(message.get("turns"), up), up)
+    return make_pose(float(stamp), points, _turns(message.get("turns"), up), up)
 
 
-def made_pose(
+def make_pose(
     t_s: float, points: Mapping[str, Any], turns: Mapping[str, Array], up: Array
 ) -> PoseMessage:
     """A pose from points by name, each [x, y, z] or [x, y, z, confidence]; others are left out."""

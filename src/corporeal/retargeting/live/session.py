@@ -11,10 +11,10 @@ from pathlib import Path
 
 from corporeal.embodiment import Embodiment
 from corporeal.retargeting.goal.robot_map import robot_map
-from corporeal.retargeting.live.arrivals import SHORTEST_STEP_S, Arrival, Arrivals, Tally
+from corporeal.retargeting.live.arrivals import SHORTEST_STEP_S, Arrival, Arrivals, ArrivalTally
 from corporeal.retargeting.live.frame_solver import FrameSolver, LivePose, LiveSolver
 from corporeal.retargeting.live.inlet import open_inlet
-from corporeal.retargeting.live.latency import Latency, LatencyLog
+from corporeal.retargeting.live.latency import LatencyLog, LiveLatency
 from corporeal.retargeting.live.outlet import Outlet
 from corporeal.retargeting.live.recording import (
     LiveRecording,
@@ -58,8 +58,8 @@ class LiveStatus:
     page: str | None
     frames: int
     rate_hz: float
-    latency: Latency
-    tally: Tally
+    latency: LiveLatency
+    tally: ArrivalTally
     stale: bool
     waiting: str | None
 
@@ -71,8 +71,8 @@ class LiveSummary:
     frames: int
     duration_s: float
     rate_hz: float
-    latency: Latency
-    tally: Tally
+    latency: LiveLatency
+    tally: ArrivalTally
     sent: int
     refused: int
     infeasible: int

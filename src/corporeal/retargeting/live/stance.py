@@ -17,7 +17,7 @@ _TURN_S = 0.03
 
 
 @dataclass(frozen=True, eq=False)
-class Footing:
+class FootGoal:
     """Where a sole should be: its position (3,), its rotation (3, 3), and whether it stands."""
 
     position: Array
@@ -29,23 +29,23 @@ class Stance:
     """One foot: while it stands its sole stays flat on the ground in one place."""
 
     def __init__(self) -> None:
-        self._kept: Footing | None = None
+        self._kept: FootGoal | None = None
         self._offset = np.zeros(3)
         self._above = np.zeros(3)
         self._turn: Array | None = None
 
     def follow(
         self, wanted: Array, turn: Array, *, speed_m_s: float, height_m: float, dt_s: float
-    ) -> Footing:
+    ) -> FootGoal:
         """The sole's goal, from where the person has it, and how quick and high that foot is."""
         state = 0 if self._kept is None else 1
         if speed_m_s < _SLOW_M_S[state] and height_m < _LOW_M[state]:
             if self._kept is None:
                 place = wanted + self._offset
-                self._kept = Footing(np.array([place[0], place[1], 0.0]), level(turn), True)
+                self._kept = FootGoal(np.array([place[0], place[1], 0.0]), level(turn), True)
                 self._above = np.array([0.0, 0.0, max(place[2], 0.0)])
             self._above = self._above * np.exp(-dt_s / _LANDING_S)
-            down = Footing(self._kept.position + self._above, self._kept.turn, True)
+            down = FootGoal(self._kept.position + self._above, self._kept.turn, True)
             return self._eased(down, dt_s)
         if self._kept is not None:
             self._offset = self._kept.position + self._above - wanted
@@ -53,9 +53,9 @@ class Stance:
         self._offset = self._offset * np.exp(-dt_s / _RELEASE_S)
         place = wanted + self._offset
         raised = np.array([place[0], place[1], max(place[2], 0.0)])
-        return self._eased(Footing(raised, turn, False), dt_s)
+        return self._eased(FootGoal(raised, turn, False), dt_s)
 
-    def _eased(self, goal: Footing, dt_s: float) -> Footing:
+    def _eased(self, goal: FootGoal, dt_s: float) -> FootGoal:
         """The goal with a rotation that changes smoothly when the foot begins or ends to stand."""
         last = goal.turn if self._turn is None else self._turn
         mixed = last + (1 - np.exp(-dt_s / _TURN_S)) * (goal.turn - last)
@@ -63,7 +63,7 @@ class Stance:
         up = np.cross(ahead, mixed[:, 1])
         up = up / np.linalg.norm(up)
         self._turn = np.column_stack([ahead, np.cross(up, ahead), up])
-        return Footing(goal.position, self._turn, goal.stands)
+        return FootGoal(goal.position, self._turn, goal.stands)
 
 
 def level(turn: Array) -> Array:

@@ -20,7 +20,7 @@ from corporeal.embodiment.kinematics import placement_of
 from corporeal.errors import MissingExtraError
 from corporeal.geometry import quaternion_from_matrix
 from corporeal.retargeting.goal.robot_map import RobotMap
-from corporeal.retargeting.live.arrivals import Tally
+from corporeal.retargeting.live.arrivals import ArrivalTally
 from corporeal.retargeting.live.frame_solver import LivePose
 from corporeal.retargeting.live.inlet import LOOPBACK
 from corporeal.retargeting.live.latency import LatencyLog
@@ -76,7 +76,12 @@ class Viewer:
         return time.monotonic() >= self._due_s
 
     def show(
-        self, person: PoseMessage, pose: LivePose, latency: LatencyLog, rate_hz: float, tally: Tally
+        self,
+        person: PoseMessage,
+        pose: LivePose,
+        latency: LatencyLog,
+        rate_hz: float,
+        tally: ArrivalTally,
     ) -> None:
         """Send one frame to everybody who looks."""
         self._due_s = time.monotonic() + 1 / (_FRAMES_PER_S if self._clients else _UNSEEN_PER_S)

@@ -21,7 +21,7 @@ _ROUNDS = 3
 
 
 @dataclass(frozen=True)
-class Recipe:
+class PlaceRecipe:
     """How one place follows from others: `make` needs all of `needs`; its trust is at most `at`."""
 
     place: str
@@ -39,7 +39,7 @@ def reachable(marks: Iterable[str]) -> set[str]:
     return known.intersection(POINTS)
 
 
-def cook(body: MarkedBody) -> None:
+def add_places(body: MarkedBody) -> None:
     """Add to the body every place that follows; a better recipe's frames are never replaced."""
     for recipe in RECIPES:
         if not all(need in body.places for need in recipe.needs):
@@ -174,12 +174,12 @@ def _between(first: str, second: str, part: float) -> Callable[[MarkedBody], Arr
     return lambda body: (1 - part) * body.at(first) + part * body.at(second)
 
 
-def _of_side(side: str) -> Iterator[Recipe]:
+def _of_side(side: str) -> Iterator[PlaceRecipe]:
     def named(*marks: str) -> tuple[str, ...]:
         return tuple(f"{side}_{mark}" for mark in marks)
 
-    def mean(place: str, *marks: str, at: float = 1.0) -> Recipe:
-        return Recipe(f"{side}_{place}", named(*marks), middle(*named(*marks)), at)
+    def mean(place: str, *marks: str, at: float = 1.0) -> PlaceRecipe:
+        return PlaceRecipe(f"{side}_{place}", named(*marks), middle(*named(*marks)), at)
 
     knee, ankle = named("knee", "ankle")
     yield mean("forefoot", "metatarsal_2")
@@ -187,16 +187,16 @@ def _of_side(side: str) -> Iterator[Recipe]:
     yield mean("forefoot", "metatarsal_5", at=0.7)
     yield mean("forefoot", "metatarsal_1", at=0.7)
     yield mean("knee", "femur_outer", "femur_inner")
-    yield Recipe(knee, named("femur_outer", "hip"), _leg_joint(side, "knee"), 0.9)
+    yield PlaceRecipe(knee, named("femur_outer", "hip"), _leg_joint(side, "knee"), 0.9)
     yield mean("ankle", "malleolus_outer", "malleolus_inner")
-    yield Recipe(ankle, named("malleolus_outer", "knee"), _leg_joint(side, "ankle"), 0.9)
+    yield PlaceRecipe(ankle, named("malleolus_outer", "knee"), _leg_joint(side, "ankle"), 0.9)
     sole = ("calcaneus", "forefoot", "ankle")
-    yield Recipe(f"{side}_heel", named(*sole), middle(f"{side}_calcaneus"), 0.9)
-    yield Recipe(f"{side}_toe", named(*sole), _toe(side), 0.9)
+    yield PlaceRecipe(f"{side}_heel", named(*sole), middle(f"{side}_calcaneus"), 0.9)
+    yield PlaceRecipe(f"{side}_toe", named(*sole), _toe(side), 0.9)
     # Of a solved skeleton; put on the sole later, as those of markers are.
     bones = named("ankle", "ball")
-    yield Recipe(f"{side}_heel", bones, _between(ankle, f"{side}_ball", -0.3), 0.7)
-    yield Recipe(f"{side}_toe", bones, _between(ankle, f"{side}_ball", 1.4), 0.7)
+    yield PlaceRecipe(f"{side}_heel", bones, _between(ankle, f"{side}_ball", -0.3), 0.7)
+    yield PlaceRecipe(f"{side}_toe", bones, _between(ankle, f"{side}_ball", 1.4), 0.7)
     yield mean("wrist", "radius_end", "ulna_end")
     yield mean("wrist", "radius_end", at=0.7)
     yield mean("wrist", "ulna_end", at=0.7)
@@ -205,34 +205,36 @@ def _of_side(side: str) -> Iterator[Recipe]:
     yield mean("hand", "knuckle_2", at=0.7)
 
 
-def _recipes() -> Iterator[Recipe]:
+def _recipes() -> Iterator[PlaceRecipe]:
     front = ("left_asis", "right_asis")
     for back in (("left_psis", "right_psis"), ("sacrum",)):
         for side in SIDES:
-            yield Recipe(f"{side}_hip", (*front, *back), _hip(side, *back))
+            yield PlaceRecipe(f"{side}_hip", (*front, *back), _hip(side, *back))
     for side in SIDES:
         trochanters = ("left_trochanter", "right_trochanter")
-        yield Recipe(f"{side}_hip", trochanters, _hip_of_trochanters(side), 0.7)
-    yield Recipe("pelvis", ("left_hip", "right_hip"), middle("left_hip", "right_hip"))
+        yield PlaceRecipe(f"{side}_hip", trochanters, _hip_of_trochanters(side), 0.7)
+    yield PlaceRecipe("pelvis", ("left_hip", "right_hip"), middle("left_hip", "right_hip"))
     for side in SIDES:
         yield from _of_side(side)
     acromia = ("left_acromion", "right_acromion")
-    yield Recipe("neck", ("c7", "sternum_top"), _between("c7", "sternum_top", 0.4))
-    yield Recipe("neck", (*acromia, "pelvis"), _neck_of_shoulders, 0.7)
+    yield PlaceRecipe("neck", ("c7", "sternum_top"), _between("c7", "sternum_top", 0.4))
+    yield PlaceRecipe("neck", (*acromia, "pelvis"), _neck_of_shoulders, 0.7)
     for side in SIDES:
-        yield Recipe(f"{side}_shoulder", (f"{side}_acromion", "neck", "pelvis"), _shoulder(side))
+        yield PlaceRecipe(
+            f"{side}_shoulder", (f"{side}_acromion", "neck", "pelvis"), _shoulder(side)
+        )
     for side in SIDES:
         inner = (f"{side}_humerus_outer", f"{side}_humerus_inner")
-        yield Recipe(f"{side}_elbow", inner, middle(*inner))
+        yield PlaceRecipe(f"{side}_elbow", inner, middle(*inner))
         needs = (inner[0], f"{side}_shoulder", f"{side}_wrist")
-        yield Recipe(f"{side}_elbow", needs, _elbow(side), 0.9)
-    yield Recipe("chest", ("t10", "sternum_end"), middle("t10", "sternum_end"))
+        yield PlaceRecipe(f"{side}_elbow", needs, _elbow(side), 0.9)
+    yield PlaceRecipe("chest", ("t10", "sternum_end"), middle("t10", "sternum_end"))
     four = tuple(f"{side}_head_{end}" for side in SIDES for end in ("front", "back"))
-    yield Recipe("head", four, middle(*four))
+    yield PlaceRecipe("head", four, middle(*four))
     for pair in ((four[0], four[3]), (four[1], four[2])):
-        yield Recipe("head", pair, middle(*pair), 0.7)
-    yield Recipe("head", ("head_base", "neck"), _head_of_base, 0.7)
-    yield Recipe("head", ("head_top", "neck"), _between("head_top", "neck", 0.4), 0.7)
+        yield PlaceRecipe("head", pair, middle(*pair), 0.7)
+    yield PlaceRecipe("head", ("head_base", "neck"), _head_of_base, 0.7)
+    yield PlaceRecipe("head", ("head_top", "neck"), _between("head_top", "neck", 0.4), 0.7)
 
 
-RECIPES: tuple[Recipe, ...] = tuple(_recipes())
+RECIPES: tuple[PlaceRecipe, ...] = tuple(_recipes())

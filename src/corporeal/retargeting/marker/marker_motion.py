@@ -11,7 +11,7 @@ import numpy as np
 from corporeal.errors import UnknownNameError
 from corporeal.geometry import Array
 from corporeal.retargeting.cleaning.standard_axes import AXES, METRES, standardise
-from corporeal.retargeting.marker.joint_centres import cook
+from corporeal.retargeting.marker.joint_centres import add_places
 from corporeal.retargeting.marker.landmarks import CLUSTERS, MarkedBody
 from corporeal.retargeting.marker.marker_set import (
     MarkerSet,
@@ -20,10 +20,10 @@ from corporeal.retargeting.marker.marker_set import (
     subject_of,
 )
 from corporeal.retargeting.marker.marker_soles import lower_to_soles
-from corporeal.retargeting.marker.marker_turns import segment_turns
+from corporeal.retargeting.marker.marker_turns import segment_rotations
 from corporeal.retargeting.marker.rigid_cluster import fill_lost
 from corporeal.retargeting.motion import NEEDED, POINTS, HumanMotion, MotionError, Origin
-from corporeal.retargeting.reader import Hints
+from corporeal.retargeting.reader import ClipHints
 
 # The trust in a marker that was found from the others on its bone.
 _FILLED = 0.7
@@ -50,7 +50,7 @@ class Markers:
     notes: tuple[str, ...] = ()
 
 
-def human_motion(markers: Markers, hints: Hints) -> HumanMotion:
+def person_from_markers(markers: Markers, hints: ClipHints) -> HumanMotion:
     """The person these markers are on; raises MotionError naming the points they do not give."""
     chosen = open_marker_set(hints.skeleton) if hints.skeleton else None
     person, markers = _one_subject(markers, chosen, hints.person)
@@ -60,7 +60,7 @@ def human_motion(markers: Markers, hints: Hints) -> HumanMotion:
         raise MotionError(_refusal(markers, marker_set, missing))
     unit, about_unit = _unit(markers, hints.unit)
     body, about_gaps = _body(markers, marker_set, METRES[unit])
-    cook(body)
+    add_places(body)
     points = _points(body)
     unseen = [name for name in NEEDED if not np.isfinite(body.at(name)).any()]
     if unseen:
@@ -69,7 +69,7 @@ def human_motion(markers: Markers, hints: Hints) -> HumanMotion:
     standing = standardise(points / METRES[unit], unit=unit, up=up, source=markers.path)
     lower_to_soles(body, standing.rotation[2])
     positions = _points(body) @ standing.rotation.T
-    turns = segment_turns(body, markers.turns.get(person, {}), hints.rate_hz or markers.rate_hz)
+    turns = segment_rotations(body, markers.turns.get(person, {}), hints.rate_hz or markers.rate_hz)
     zero = np.zeros(len(positions))
     trust = np.stack([body.trust.get(name, zero) for name in POINTS], axis=1)
     known = np.all(np.isfinite(positions), axis=2) & (trust > 0)

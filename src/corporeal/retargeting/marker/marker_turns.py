@@ -26,7 +26,7 @@ _GAP_S = 0.25
 _STANDING_TILT_RAD = np.radians(10.0)
 
 
-def segment_turns(
+def segment_rotations(
     body: MarkedBody, solved: Mapping[str, Array], rate_hz: float
 ) -> dict[str, Array]:
     """Rotations (T, 3, 3) by segment: those that were solved, else those that the markers show.

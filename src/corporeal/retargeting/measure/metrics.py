@@ -29,7 +29,7 @@ OVERLAP_M = 0.005
 
 
 @dataclass(frozen=True)
-class Spread:
+class ErrorSpread:
     """Distances over all frames in which they are known, in metres."""
 
     mean_m: float
@@ -58,8 +58,8 @@ class Metrics:
     robot: str
     frames: int
     rate_hz: float
-    hand_error: Spread | None
-    foot_error: Spread | None
+    hand_error: ErrorSpread | None
+    foot_error: ErrorSpread | None
     far_frames: int | None
     grounding: Grounding
     overlaps: Overlaps
@@ -171,11 +171,11 @@ def _checked(
     return joints, root, touching
 
 
-def _spread(errors: Array) -> Spread | None:
+def _spread(errors: Array) -> ErrorSpread | None:
     known = errors[np.isfinite(errors)]
     if not known.size:
         return None
-    return Spread(float(known.mean()), float(np.quantile(known, 0.95)), float(known.max()))
+    return ErrorSpread(float(known.mean()), float(np.quantile(known, 0.95)), float(known.max()))
 
 
 def _overlaps(models: RobotModels, q: Array) -> Overlaps:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from corporeal.retargeting.measure.metrics import OVERLAP_M, Metrics, Spread
+from corporeal.retargeting.measure.metrics import OVERLAP_M, ErrorSpread, Metrics
 from corporeal.retargeting.measure.smoothness import QUICK_HZ
 from corporeal.retargeting.measure.violations import Violations
 from corporeal.retargeting.result import FAR_M
 
 
-def rows(metrics: Metrics) -> list[tuple[str, str]]:
+def metric_rows(metrics: Metrics) -> list[tuple[str, str]]:
     """What was measured as (name, value) pairs, for a table."""
     ground = metrics.grounding
     found = [
@@ -42,9 +42,9 @@ def rows(metrics: Metrics) -> list[tuple[str, str]]:
     return found
 
 
-def lines(metrics: Metrics) -> list[str]:
+def metric_lines(metrics: Metrics) -> list[str]:
     """The same as lines of text."""
-    table = rows(metrics)
+    table = metric_rows(metrics)
     width = max(len(name) for name, _ in table)
     return [f"{name:<{width}}  {value}" for name, value in table]
 
@@ -53,7 +53,7 @@ def _cm(metres: float) -> str:
     return f"{100 * metres:.2f} cm"
 
 
-def _spread(spread: Spread | None) -> str:
+def _spread(spread: ErrorSpread | None) -> str:
     if spread is None:
         return "not known"
     return f"{_cm(spread.mean_m)} mean, {_cm(spread.p95_m)} p95, {_cm(spread.max_m)} max"

@@ -12,7 +12,7 @@ from corporeal.geometry import Array
 from corporeal.retargeting.effort.demand import efforts_of
 from corporeal.retargeting.goal.soles import sole_points
 from corporeal.retargeting.measure.metrics import OVERLAP_M, Metrics
-from corporeal.retargeting.measure.report import rows
+from corporeal.retargeting.measure.report import metric_rows
 from corporeal.retargeting.result import ENDS, FAR_M, KNOWN, Retargeted
 from corporeal.retargeting.robot_models import models_of
 
@@ -160,7 +160,7 @@ def _joints(axis: Axes, time_s: Array, result: Retargeted, shown: NDArray[np.int
 
 def _table(axis: Axes, metrics: Metrics) -> None:
     axis.axis("off")
-    table = rows(metrics)
+    table = metric_rows(metrics)
     for number, (name, value) in enumerate(table):
         height = 1.0 - (number + 0.5) / len(table)
         axis.text(-0.17, height, name, fontsize=8.5, color=_QUIET, va="center")

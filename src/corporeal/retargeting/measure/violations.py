@@ -40,24 +40,28 @@ def position_violations(robot: Embodiment, q: Array) -> Violations:
     lower = limits([joint.lower for joint in robot.actuated], -np.inf)
     upper = limits([joint.upper for joint in robot.actuated], np.inf)
     beyond = np.maximum(np.maximum(lower - q, q - upper), 0.0)
-    return violations(robot, beyond, POSITION_SLACK_RAD, np.isfinite(lower) | np.isfinite(upper))
+    return count_violations(
+        robot, beyond, POSITION_SLACK_RAD, np.isfinite(lower) | np.isfinite(upper)
+    )
 
 
 def speed_violations(robot: Embodiment, rate_hz: float, q: Array) -> Violations:
     """Steps of joints (T, J) faster than their motors, as a share of the limit."""
     limit = limits([joint.velocity or None for joint in robot.actuated], np.inf)
     speed = np.abs(np.diff(q, axis=0)) * rate_hz
-    return violations(robot, np.maximum(speed / limit - 1, 0.0), SPEED_SLACK, np.isfinite(limit))
+    return count_violations(
+        robot, np.maximum(speed / limit - 1, 0.0), SPEED_SLACK, np.isfinite(limit)
+    )
 
 
 def effort_violations(robot: Embodiment, efforts: Array) -> Violations:
     """Efforts (T, J) above their limits by more than EFFORT_SLACK, as a share of the limit."""
     limit = limits([joint.effort or None for joint in robot.actuated], np.inf)
     over = np.maximum(np.abs(efforts) / limit - 1, 0.0)
-    return violations(robot, over, EFFORT_SLACK, np.isfinite(limit))
+    return count_violations(robot, over, EFFORT_SLACK, np.isfinite(limit))
 
 
-def violations(
+def count_violations(
     robot: Embodiment, beyond: Array, slack: float, stated: NDArray[np.bool_]
 ) -> Violations:
     """Counts what lies more than `slack` beyond its limit, from excesses (T, J)."""

@@ -20,7 +20,7 @@ _SHARE_OF_STATURE = 0.78
 
 
 @dataclass(frozen=True)
-class Bone:
+class FigureBone:
     """A capsule between two of the person's points; `end` is the end of its limb, if it has one."""
 
     first: str
@@ -29,28 +29,28 @@ class Bone:
     end: int | None = None
 
 
-def bones() -> tuple[Bone, ...]:
+def bones() -> tuple[FigureBone, ...]:
     """Those of a whole person."""
     found = [
-        Bone("pelvis", "spine", 0.105),
-        Bone("spine", "chest", 0.105),
-        Bone("chest", "neck", 0.085),
-        Bone("left_shoulder", "right_shoulder", 0.065),
-        Bone("neck", "head", 0.05),
+        FigureBone("pelvis", "spine", 0.105),
+        FigureBone("spine", "chest", 0.105),
+        FigureBone("chest", "neck", 0.085),
+        FigureBone("left_shoulder", "right_shoulder", 0.065),
+        FigureBone("neck", "head", 0.05),
     ]
     for side in SIDES:
         arm, leg = ENDS.index(f"{side}_hand"), ENDS.index(f"{side}_foot")
         found += [
-            Bone(f"{side}_shoulder", "chest", 0.07),
-            Bone(f"{side}_shoulder", "spine", 0.06),
-            Bone(f"{side}_shoulder", f"{side}_elbow", 0.05, arm),
-            Bone(f"{side}_elbow", f"{side}_wrist", 0.04, arm),
-            Bone(f"{side}_wrist", f"{side}_hand", 0.042, arm),
-            Bone("pelvis", f"{side}_hip", 0.092),
-            Bone(f"{side}_hip", f"{side}_knee", 0.075, leg),
-            Bone(f"{side}_knee", f"{side}_ankle", 0.055, leg),
-            Bone(f"{side}_ankle", f"{side}_heel", 0.045, leg),
-            Bone(f"{side}_heel", f"{side}_toe", 0.038, leg),
+            FigureBone(f"{side}_shoulder", "chest", 0.07),
+            FigureBone(f"{side}_shoulder", "spine", 0.06),
+            FigureBone(f"{side}_shoulder", f"{side}_elbow", 0.05, arm),
+            FigureBone(f"{side}_elbow", f"{side}_wrist", 0.04, arm),
+            FigureBone(f"{side}_wrist", f"{side}_hand", 0.042, arm),
+            FigureBone("pelvis", f"{side}_hip", 0.092),
+            FigureBone(f"{side}_hip", f"{side}_knee", 0.075, leg),
+            FigureBone(f"{side}_knee", f"{side}_ankle", 0.055, leg),
+            FigureBone(f"{side}_ankle", f"{side}_heel", 0.045, leg),
+            FigureBone(f"{side}_heel", f"{side}_toe", 0.038, leg),
         ]
     return tuple(found)
 
@@ -69,7 +69,7 @@ def stature(human: HumanMotion) -> float:
     return total / _SHARE_OF_STATURE
 
 
-def completed(points: Array) -> Array:
+def complete_points(points: Array) -> Array:
     """The points (..., P, 3) with guesses for those that a figure cannot do without."""
     full = points.copy()
 

@@ -19,7 +19,7 @@ LEAST_DISTANCE_M = 1.0
 
 
 @dataclass(frozen=True, eq=False)
-class Camera:
+class PreviewCamera:
     """`right` (3,) is the picture's, `away` (3,) level from the camera to what it looks at."""
 
     right: Array
@@ -32,7 +32,9 @@ class Camera:
         return degrees(float(np.arctan2(self.away[1], self.away[0])))
 
 
-def camera_for(stage: Stage, size: tuple[int, int], *, clear: float = CLEAR_HEIGHT) -> Camera:
+def camera_for(
+    stage: Stage, size: tuple[int, int], *, clear: float = CLEAR_HEIGHT
+) -> PreviewCamera:
     """The camera that has both bodies in a picture of this size at every moment."""
     turn, down = radians(TURN_DEG), radians(DOWN_DEG)
     x, y = -stage.forward[0], -stage.forward[1]
@@ -48,4 +50,4 @@ def camera_for(stage: Stage, size: tuple[int, int], *, clear: float = CLEAR_HEIG
         across, above = np.abs(seen @ right) + radii, np.abs(seen @ up) + radii
         wanted = np.maximum(across / wide, above / high) - seen @ away
         needed, first = max(needed, float(np.nanmax(wanted))), first + len(points)
-    return Camera(right, level, needed)
+    return PreviewCamera(right, level, needed)

@@ -12,7 +12,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from corporeal.geometry import Array
 from corporeal.retargeting.preview import look
-from corporeal.retargeting.preview.stage import Moment, Stage
+from corporeal.retargeting.preview.stage import PreviewMoment, Stage
 from corporeal.retargeting.result import FAR_M, Retargeted
 
 Picture = NDArray[np.uint8]
@@ -43,7 +43,7 @@ def clip_title(result: Retargeted) -> str:
     return name if len(name) <= MOST_LETTERS else f"{name[: MOST_LETTERS - 1]}…"
 
 
-def errors(moment: Moment) -> tuple[str, str]:
+def errors(moment: PreviewMoment) -> tuple[str, str]:
     """The greater distance of the two hands, and of the two feet, in words."""
     return _distance("hands", moment.error_m[:2]), _distance("feet", moment.error_m[2:])
 
@@ -64,14 +64,14 @@ class Caption:
         self._bottom = self._margin + self._small + 2 * self._line
         self._track = self._time_line(width - 2 * self._margin)
 
-    def write(self, picture: Picture, moment: Moment) -> None:
+    def write(self, picture: Picture, moment: PreviewMoment) -> None:
         """Put words and time line on the picture, in place."""
         if self._words:
             _draw_on(picture[: self._top], lambda draw: self._head(draw, moment))
             _draw_on(picture[-self._bottom :], lambda draw: self._foot(draw, moment))
         self._progress(picture, moment)
 
-    def _head(self, draw: ImageDraw.ImageDraw, moment: Moment) -> None:
+    def _head(self, draw: ImageDraw.ImageDraw, moment: PreviewMoment) -> None:
         result, x, y = self._stage.result, self._margin, self._margin
         width = draw.im.size[0]
         time = f"{moment.time_s:.1f} s"
@@ -88,7 +88,7 @@ class Caption:
             draw.text((x + 3 * radius, y), words, look.INK, letters)
             x += round(3 * radius + letters.getlength(words) + 1.4 * self._small)
 
-    def _foot(self, draw: ImageDraw.ImageDraw, moment: Moment) -> None:
+    def _foot(self, draw: ImageDraw.ImageDraw, moment: PreviewMoment) -> None:
         letters, x = font(self._small), self._margin
         limits = (moment.far[:2].any(), moment.far[2:].any())
         for words, far in zip(errors(moment), limits, strict=True):
@@ -109,7 +109,7 @@ class Caption:
             [bool(flags[a:b].any()) for a, b in zip(starts.tolist(), stops.tolist(), strict=True)]
         )
 
-    def _progress(self, picture: Picture, moment: Moment) -> None:
+    def _progress(self, picture: Picture, moment: PreviewMoment) -> None:
         height, width = picture.shape[:2]
         low = height - self._margin + self._line
         line = picture[low : low + self._line, self._margin : width - self._margin]

@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw
 
 from corporeal.retargeting.preview import look
 from corporeal.retargeting.preview.caption import clip_title, errors, font, robot_title
-from corporeal.retargeting.preview.scene import Scene
+from corporeal.retargeting.preview.scene import PreviewScene
 from corporeal.retargeting.preview.stage import Stage
 
 COLUMNS, ROWS = 4, 2
@@ -32,7 +32,7 @@ def write_figure(
     numbers = np.unique(np.linspace(0, len(stage) - 1, COLUMNS * ROWS).round().astype(np.int64))
     sheet = Image.new("RGB", (width, height), look.PAPER)
     draw = ImageDraw.Draw(sheet)
-    with Scene(stage, size=tile, clear=0.8) as scene:
+    with PreviewScene(stage, size=tile, clear=0.8) as scene:
         for place, moment in enumerate(stage.moments(numbers)):
             picture = scene.draw(moment, stage.centres[numbers[place]])
             x, y = (place % COLUMNS) * tile[1], head + (place // COLUMNS) * tile[0]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.retargeting.preview.caption import Caption
-from corporeal.retargeting.preview.scene import Scene
+from corporeal.retargeting.preview.scene import PreviewScene
 from corporeal.retargeting.preview.stage import Stage
 
 Picture = NDArray[np.uint8]
@@ -38,7 +38,7 @@ def write_movie(
     """
     caption = Caption(stage, size=size)
     with (
-        Scene(stage, size=size, smooth=len(stage) <= MOST_SMOOTH) as scene,
+        PreviewScene(stage, size=size, smooth=len(stage) <= MOST_SMOOTH) as scene,
         av.open(str(path), "w", format="mp4", options={"movflags": "faststart"}) as container,
         ThreadPoolExecutor(1) as pool,
     ):

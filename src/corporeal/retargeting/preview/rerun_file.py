@@ -15,9 +15,9 @@ from corporeal.errors import MissingExtraError, WriteError
 from corporeal.geometry import Array, quaternion_from_matrix
 from corporeal.retargeting.motion import POINTS
 from corporeal.retargeting.preview import look
-from corporeal.retargeting.preview.bodies import bones, completed, limbs
+from corporeal.retargeting.preview.bodies import bones, complete_points, limbs
 from corporeal.retargeting.preview.caption import clip_title, robot_title
-from corporeal.retargeting.preview.stage import BLOCK, Moment, Stage
+from corporeal.retargeting.preview.stage import BLOCK, PreviewMoment, Stage
 from corporeal.retargeting.result import ENDS, FAR_M
 
 WORLD, ROBOT, PERSON, GOALS = "/world", "/world/robot", "/world/person", "/world/goals"
@@ -41,7 +41,7 @@ def write_rerun(
             stream.send_recording_name(f"{clip_title(stage.result)} to {robot_title(stage.result)}")
             stream.send_blueprint(_panels(rr, stage), make_active=True, make_default=True)
             _fix(rr, stream, stage)
-            batch: list[Moment] = []
+            batch: list[PreviewMoment] = []
             for number, moment in enumerate(stage.moments(), 1):
                 batch.append(moment)
                 if len(batch) == BLOCK or number == len(stage):
@@ -91,7 +91,7 @@ def _fix(rr: Any, stream: Any, stage: Stage) -> None:
     stream.log(f"{ERRORS}{LIMIT}", limit, static=True)
 
 
-def _send(rr: Any, stream: Any, stage: Stage, batch: Sequence[Moment], first: int) -> None:
+def _send(rr: Any, stream: Any, stage: Stage, batch: Sequence[PreviewMoment], first: int) -> None:
     """Some moments, as columns."""
     times = np.array([moment.time_s for moment in batch])
     clocks = [
@@ -120,10 +120,12 @@ def _send(rr: Any, stream: Any, stage: Stage, batch: Sequence[Moment], first: in
     stream.send_columns(f"{ERRORS}{LIMIT}", clocks, limits)
 
 
-def _send_person(rr: Any, stream: Any, clocks: Any, stage: Stage, batch: Sequence[Moment]) -> None:
+def _send_person(
+    rr: Any, stream: Any, clocks: Any, stage: Stage, batch: Sequence[PreviewMoment]
+) -> None:
     strips, joints = [], []
     for moment in batch:
-        points = completed(moment.points)
+        points = complete_points(moment.points)
         pairs = [points[[POINTS.index(bone.first), POINTS.index(bone.second)]] for bone in bones()]
         strips.append([pair for pair in pairs if np.isfinite(pair).all()])
         joints.append(_finite(points))
@@ -139,7 +141,7 @@ def _send_person(rr: Any, stream: Any, clocks: Any, stage: Stage, batch: Sequenc
     _send_points(rr, stream, clocks, f"{PERSON}/joints", joints, colours, 0.034 * stage.scale)
 
 
-def _send_contacts(rr: Any, stream: Any, clocks: Any, batch: Sequence[Moment]) -> None:
+def _send_contacts(rr: Any, stream: Any, clocks: Any, batch: Sequence[PreviewMoment]) -> None:
     """Flat marks under the robot's feet that stand."""
     stands = [_finite(moment.soles[moment.contacts.any(axis=1)]) for moment in batch]
     counts = [len(each) for each in stands]

@@ -17,7 +17,7 @@ from corporeal.retargeting.preview.bodies import (
     HEAD_RADIUS,
     STATURE_M,
     bones,
-    completed,
+    complete_points,
     stature,
 )
 from corporeal.retargeting.preview.camera import (
@@ -27,7 +27,7 @@ from corporeal.retargeting.preview.camera import (
     camera_for,
 )
 from corporeal.retargeting.preview.solids import rods_of, solids_of
-from corporeal.retargeting.preview.stage import Moment, Stage
+from corporeal.retargeting.preview.stage import PreviewMoment, Stage
 from corporeal.simulation.rendering import open_context
 
 Picture = NDArray[np.uint8]
@@ -68,7 +68,7 @@ _WORLD = """
 """
 
 
-class Scene:
+class PreviewScene:
     """Draws both bodies of a stage; one OpenGL context. Use it with `with`, or call `close`.
 
     `clear` is the part of the height that the bodies may fill. `smooth` edges take as long again
@@ -129,7 +129,7 @@ class Scene:
             self._context.free()
             self._renderer = None
 
-    def draw(self, moment: Moment, centre: Array) -> Picture:
+    def draw(self, moment: PreviewMoment, centre: Array) -> Picture:
         """The picture (height, width, 3) of one moment with `centre` (3,) in its middle."""
         mujoco = self._mujoco
         camera = mujoco.MjvCamera()
@@ -152,14 +152,14 @@ class Scene:
         mujoco.mjr_readPixels(pixels, None, self._view, self._renderer)
         return np.ascontiguousarray(pixels[::-1])
 
-    def _add_rods(self, moment: Moment) -> None:
+    def _add_rods(self, moment: PreviewMoment) -> None:
         for rod in self._rods:
             tip = moment.rotations[rod.other] @ rod.tip + moment.positions[rod.other]
             is_far = rod.end is not None and moment.far[rod.end]
             colour = look.FAR if is_far else look.ROBOT_TRUNK
             self._add_rod(ROD_M, moment.positions[rod.link], tip, colour)
 
-    def _add_robot(self, moment: Moment) -> None:
+    def _add_robot(self, moment: PreviewMoment) -> None:
         for solid in self._solids:
             turn = moment.rotations[solid.link]
             place = turn @ solid.pose[:, 3] + moment.positions[solid.link]
@@ -168,8 +168,8 @@ class Scene:
                 colour = look.FAR
             self._add(solid.kind, solid.size, place, turn @ solid.pose[:, :3], colour)
 
-    def _add_person(self, moment: Moment) -> None:
-        points = completed(moment.points)
+    def _add_person(self, moment: PreviewMoment) -> None:
+        points = complete_points(moment.points)
         for bone in self._bones:
             ends = points[POINTS.index(bone.first)], points[POINTS.index(bone.second)]
             self._add_rod(bone.radius * self._thickness, *ends, look.PERSON)
@@ -178,7 +178,7 @@ class Scene:
             radius = HEAD_RADIUS * self._thickness
             self._add("sphere", (radius, radius, radius), head, np.eye(3), look.PERSON)
 
-    def _add_marks(self, moment: Moment) -> None:
+    def _add_marks(self, moment: PreviewMoment) -> None:
         """Discs under what stands; where a hand or foot was to be, if it is far from there."""
         for side, name in enumerate(SIDES):
             if moment.contacts[side].any():

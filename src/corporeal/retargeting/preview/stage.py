@@ -13,7 +13,7 @@ from scipy.ndimage import gaussian_filter1d
 from corporeal.embodiment.kinematics import Kinematics, Poses
 from corporeal.geometry import Array, matrix_from_quaternion, slerp
 from corporeal.retargeting.motion import POINTS, MotionError
-from corporeal.retargeting.preview.bodies import completed, outline
+from corporeal.retargeting.preview.bodies import complete_points, outline
 from corporeal.retargeting.result import ENDS, FAR_M, KNOWN, Retargeted
 
 BLOCK = 256
@@ -28,7 +28,7 @@ CALM_S = 0.6
 
 
 @dataclass(frozen=True, eq=False)
-class Moment:
+class PreviewMoment:
     """Both bodies at one time: links (L, 3) with rotations (L, 3, 3), the person's points (P, 3).
 
     `error_m` (4,) and `far` (4,) are of the ENDS, `goals` (4, 3) where they were to be;
@@ -83,7 +83,7 @@ class Stage:
         calm: Array = gaussian_filter1d(centre, CALM_S / step_s, axis=0, mode="nearest")
         return calm
 
-    def moments(self, numbers: NDArray[np.int64] | None = None) -> Iterator[Moment]:
+    def moments(self, numbers: NDArray[np.int64] | None = None) -> Iterator[PreviewMoment]:
         """The moments with these numbers, or all of them, one after the other."""
         chosen = np.arange(len(self)) if numbers is None else np.asarray(numbers)
         for first in range(0, len(chosen), BLOCK):
@@ -94,7 +94,7 @@ class Stage:
         local = outline(self.result.robot)
         for first in range(0, len(self), BLOCK):
             times = self.times_s[first : first + BLOCK]
-            poses, points = self.robot_at(times), completed(self.person_at(times))
+            poses, points = self.robot_at(times), complete_points(self.person_at(times))
             rotations, origins = poses.rotations[:, local.links], poses.positions[:, local.links]
             robot = np.einsum("tsij,sj->tsi", rotations, local.points) + origins
             both = np.concatenate([_near(robot), _near(points)], axis=1)
@@ -117,7 +117,7 @@ class Stage:
         moved = start + share[:, None, None] * (end - start)
         return self.scale * moved + self.shift
 
-    def _block(self, times: Array) -> Iterator[Moment]:
+    def _block(self, times: Array) -> Iterator[PreviewMoment]:
         result, poses, points = self.result, self.robot_at(times), self.person_at(times)
         rows = np.clip(np.rint(times * result.rate_hz), 0, len(result) - 1).astype(np.int64)
         known, goals = result.goals.confidence[rows] > KNOWN, result.goals.positions
@@ -131,7 +131,7 @@ class Stage:
                 turned = poses.rotations[:, link] @ pose[:, 3]
                 soles[:, side] = poses.positions[:, link] + turned
         for k, time in enumerate(times):
-            yield Moment(
+            yield PreviewMoment(
                 time_s=float(time),
                 positions=poses.positions[k],
                 rotations=poses.rotations[k],

@@ -10,9 +10,9 @@ import numpy as np
 
 from corporeal.geometry import Array
 from corporeal.retargeting.motion import HumanMotion, MotionError
-from corporeal.retargeting.reader import Hints, Reader
+from corporeal.retargeting.reader import ClipHints, MotionReader
 from corporeal.retargeting.skeleton.asf_file import Bones, read_bones
-from corporeal.retargeting.skeleton.skeletal_motion import Clip, human_motion
+from corporeal.retargeting.skeleton.skeletal_motion import SkeletalClip, person_from_skeleton
 
 # CMU's files do not say their rate; nearly all of them were recorded at this one.
 RATE_HZ = 120.0
@@ -31,12 +31,12 @@ def recognises(path: Path) -> bool:
     return re.search(rb"^[ \t]*\d+[ \t]*\r?\n[ \t]*[A-Za-z_]", beginning, re.MULTILINE) is not None
 
 
-def read(path: Path, hints: Hints) -> HumanMotion:
+def read(path: Path, hints: ClipHints) -> HumanMotion:
     """The person in an AMC file and the ASF beside it, or the one that `hints` name."""
-    return human_motion(read_clip(path, hints), hints)
+    return person_from_skeleton(read_clip(path, hints), hints)
 
 
-def read_clip(path: Path, hints: Hints) -> Clip:
+def read_clip(path: Path, hints: ClipHints) -> SkeletalClip:
     """The bones and the motion as they are, in their own unit and axes."""
     bones = read_bones(hints.bones or _bones_beside(path))
     if path.stat().st_size > MAX_BYTES:
@@ -55,7 +55,7 @@ def read_clip(path: Path, hints: Hints) -> Clip:
         table[:, turned] = np.degrees(table[:, turned])
     if hints.rate_hz is None:
         notes = (*notes, f"the file does not say its rate: {RATE_HZ:.0f} Hz, as CMU's are")
-    return Clip(
+    return SkeletalClip(
         path=path,
         format="asf_amc",
         hierarchy=bones.hierarchy,
@@ -167,4 +167,6 @@ def _is_whole(words: list[bytes], name: str, values: int) -> bool:
     return True
 
 
-READER = Reader(recognises=recognises, read=read, description="AMC: angles for the bones of an ASF")
+READER = MotionReader(
+    recognises=recognises, read=read, description="AMC: angles for the bones of an ASF"
+)

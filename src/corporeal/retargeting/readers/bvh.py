@@ -11,10 +11,10 @@ import numpy as np
 
 from corporeal.geometry import Array
 from corporeal.retargeting.motion import HumanMotion, MotionError
-from corporeal.retargeting.reader import Hints, Reader
+from corporeal.retargeting.reader import ClipHints, MotionReader
 from corporeal.retargeting.skeleton.bvh_skeleton import parse_skeleton
 from corporeal.retargeting.skeleton.hierarchy import Hierarchy
-from corporeal.retargeting.skeleton.skeletal_motion import Clip, human_motion
+from corporeal.retargeting.skeleton.skeletal_motion import SkeletalClip, person_from_skeleton
 
 MAX_BYTES = 1 << 28
 MAX_NUMBERS = 60_000_000
@@ -33,12 +33,12 @@ def recognises(path: Path) -> bool:
     return beginning[:9].upper() == b"HIERARCHY"
 
 
-def read(path: Path, hints: Hints) -> HumanMotion:
+def read(path: Path, hints: ClipHints) -> HumanMotion:
     """The person in a BVH file."""
-    return human_motion(read_clip(path, hints), hints)
+    return person_from_skeleton(read_clip(path, hints), hints)
 
 
-def read_clip(path: Path, hints: Hints) -> Clip:
+def read_clip(path: Path, hints: ClipHints) -> SkeletalClip:
     """The skeleton and the motion of a BVH file as they are, in its own unit and axes."""
     if path.stat().st_size > MAX_BYTES:
         raise MotionError(f"{path}: larger than {MAX_BYTES >> 20} MiB. Cut the clip into parts.")
@@ -70,7 +70,7 @@ def read_clip(path: Path, hints: Hints) -> Clip:
     if _begins_at_rest(hierarchy, table):
         table = table[1:]
         about = (*about, "the first frame is a rest pose that a converter put there: left out")
-    return Clip(
+    return SkeletalClip(
         path=path,
         format="bvh",
         hierarchy=moved,
@@ -171,4 +171,6 @@ def _rate(path: Path, text: bytes) -> float:
     return float(round(rate)) if abs(rate - round(rate)) < 5e-4 * rate else rate
 
 
-READER = Reader(recognises=recognises, read=read, description="BVH: a skeleton and its angles")
+READER = MotionReader(
+    recognises=recognises, read=read, description="BVH: a skeleton and its angles"
+)

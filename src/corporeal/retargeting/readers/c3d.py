@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from corporeal.retargeting.marker.c3d_file import is_c3d, read_c3d
-from corporeal.retargeting.marker.marker_motion import Markers, human_motion
+from corporeal.retargeting.marker.marker_motion import Markers, person_from_markers
 from corporeal.retargeting.motion import HumanMotion
-from corporeal.retargeting.reader import Hints, Reader
+from corporeal.retargeting.reader import ClipHints, MotionReader
 
 _UNITS = {
     "m": "m", "meter": "m", "meters": "m", "metre": "m", "metres": "m", "cm": "cm",
@@ -21,12 +21,12 @@ def recognises(path: Path) -> bool:
     return is_c3d(path)
 
 
-def read(path: Path, hints: Hints) -> HumanMotion:
+def read(path: Path, hints: ClipHints) -> HumanMotion:
     """The person whose markers the file holds; force plates and other channels are not read."""
     content = read_c3d(path)
     # Y_SCREEN is the axis that points up on the screen of the program that wrote the file.
     screen = "".join(content.texts("POINT:Y_SCREEN")[:1]).lower().replace("+", "").strip()
-    return human_motion(
+    return person_from_markers(
         Markers(
             path=path,
             format="c3d",
@@ -41,4 +41,4 @@ def read(path: Path, hints: Hints) -> HumanMotion:
     )
 
 
-READER = Reader(recognises, read, "C3D: labelled markers of an optical system")
+READER = MotionReader(recognises, read, "C3D: labelled markers of an optical system")

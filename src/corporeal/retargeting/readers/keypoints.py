@@ -20,7 +20,7 @@ from corporeal.retargeting.keypoint.keypoint_layouts import (
     plain_name,
 )
 from corporeal.retargeting.motion import POINTS, HumanMotion, MotionError, Origin
-from corporeal.retargeting.reader import Hints, Reader
+from corporeal.retargeting.reader import ClipHints, MotionReader
 from corporeal.retargeting.skeleton.skeleton_map import open_skeleton
 
 RATE_HZ = 30.0
@@ -34,7 +34,7 @@ def recognises(path: Path) -> bool:
     return looks_like_keypoints(path, _COUNTS)
 
 
-def read(path: Path, hints: Hints) -> HumanMotion:
+def read(path: Path, hints: ClipHints) -> HumanMotion:
     """The motion; the layout is told by names, by --skeleton, or by how body-like it comes out."""
     keypoints = read_keypoints(path)
     layout, positions, confidence, notes = _body(keypoints, hints, path)
@@ -55,7 +55,7 @@ def read(path: Path, hints: Hints) -> HumanMotion:
 
 
 def _body(
-    keypoints: Keypoints, hints: Hints, path: Path
+    keypoints: Keypoints, hints: ClipHints, path: Path
 ) -> tuple[str, Array, Array, tuple[str, ...]]:
     """The layout's name, its points and their confidences, and what to say about it."""
     count, name = keypoints.positions.shape[1], hints.skeleton
@@ -124,7 +124,7 @@ def _layout_by_shape(keypoints: Keypoints, path: Path) -> tuple[str, Array, Arra
     return best, *bodies[best], tuple(notes)
 
 
-def _rate(keypoints: Keypoints, hints: Hints, path: Path) -> tuple[float, tuple[str, ...]]:
+def _rate(keypoints: Keypoints, hints: ClipHints, path: Path) -> tuple[float, tuple[str, ...]]:
     if hints.rate_hz is not None:
         return hints.rate_hz, ()
     if keypoints.rate_hz is not None:
@@ -149,7 +149,7 @@ def _about_root(positions: Array) -> tuple[str, ...]:
     return ()
 
 
-READER = Reader(
+READER = MotionReader(
     recognises=recognises,
     read=read,
     description="3-D keypoints (.npy, .json, .csv): COCO, Human3.6M, SMPL, BODY_25, BlazePose",

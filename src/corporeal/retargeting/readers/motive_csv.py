@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from corporeal.geometry import Array, matrix_from_quaternion, normalise
-from corporeal.retargeting.marker.marker_motion import Markers, human_motion
+from corporeal.retargeting.marker.marker_motion import Markers, person_from_markers
 from corporeal.retargeting.marker.marker_set import (
     best_marker_set,
     open_marker_set,
@@ -19,7 +19,7 @@ from corporeal.retargeting.marker.marker_set import (
 )
 from corporeal.retargeting.marker.marker_table import numbers, open_rows
 from corporeal.retargeting.motion import HumanMotion, MotionError
-from corporeal.retargeting.reader import Hints, Reader
+from corporeal.retargeting.reader import ClipHints, MotionReader
 
 _FIRST = "Format Version"
 _UNITS = {"meters": "m", "centimeters": "cm", "millimeters": "mm", "inches": "in"}
@@ -58,7 +58,7 @@ def recognises(path: Path) -> bool:
         return False
 
 
-def read(path: Path, hints: Hints) -> HumanMotion:
+def read(path: Path, hints: ClipHints) -> HumanMotion:
     """The person whose skeleton or markers the file holds."""
     with open_rows(path) as rows:
         head = _head(path, rows)
@@ -90,7 +90,7 @@ def read(path: Path, hints: Hints) -> HumanMotion:
         turns=honest,
         notes=doubted,
     )
-    return human_motion(markers, hints)
+    return person_from_markers(markers, hints)
 
 
 def _head(path: Path, rows: Iterator[tuple[int, list[str]]]) -> _Head:
@@ -134,7 +134,7 @@ def _head(path: Path, rows: Iterator[tuple[int, list[str]]]) -> _Head:
     )
 
 
-def _kind(path: Path, head: _Head, hints: Hints) -> str:
+def _kind(path: Path, head: _Head, hints: ClipHints) -> str:
     """Bones where they make a body, else the markers that do; refuses a file with neither."""
     names: dict[str, list[str]] = {}
     for kind, name in head.positions:
@@ -212,4 +212,6 @@ def _rate(settings: Mapping[str, str]) -> float:
     return math.nan
 
 
-READER = Reader(recognises, read, "OptiTrack Motive CSV: a skeleton's bones or labelled markers")
+READER = MotionReader(
+    recognises, read, "OptiTrack Motive CSV: a skeleton's bones or labelled markers"
+)

@@ -13,7 +13,7 @@ from corporeal.retargeting.cleaning.standard_axes import standardise
 from corporeal.retargeting.keypoint.array_file import names_in_npz, read_npz
 from corporeal.retargeting.keypoint.smpl_body import JOINTS, STATURE_M, pose_body, scale_of
 from corporeal.retargeting.motion import HumanMotion, MotionError, Origin
-from corporeal.retargeting.reader import Hints, Reader
+from corporeal.retargeting.reader import ClipHints, MotionReader
 
 MAX_FRAMES = 2_000_000
 # Numbers per frame: SMPL's 24 joints, SMPL+H with fingers, SMPL-X with face, and bare bodies.
@@ -30,7 +30,7 @@ def recognises(path: Path) -> bool:
     return ("poses" in names or "pose_body" in names) and bool({"trans", "transl"} & {*names})
 
 
-def read(path: Path, hints: Hints) -> HumanMotion:
+def read(path: Path, hints: ClipHints) -> HumanMotion:
     """The motion of an average body with these rotations, as tall as its shape says."""
     arrays = read_npz(path, _ARRAYS)
     poses, model = _poses(arrays, path)
@@ -90,7 +90,7 @@ def _floats(array: NDArray[Any] | None, name: str, path: Path) -> Array:
     return np.asarray(array, np.float64)
 
 
-def _rate(arrays: dict[str, NDArray[Any]], hints: Hints, path: Path) -> float:
+def _rate(arrays: dict[str, NDArray[Any]], hints: ClipHints, path: Path) -> float:
     for name in _RATES:
         if hints.rate_hz is None and name in arrays and arrays[name].size == 1:
             return float(_floats(arrays[name], name, path).reshape(-1)[0])
@@ -113,7 +113,7 @@ def _rotations(axis_angles: Array) -> Array:
     return np.asarray(np.eye(3) + sine * skew + (1 - cosine) * (skew @ skew))
 
 
-READER = Reader(
+READER = MotionReader(
     recognises=recognises,
     read=read,
     description="SMPL, SMPL+H, SMPL-X and AMASS rotations (.npz)",

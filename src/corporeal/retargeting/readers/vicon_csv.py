@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from corporeal.retargeting.marker.marker_motion import Markers, human_motion
+from corporeal.retargeting.marker.marker_motion import Markers, person_from_markers
 from corporeal.retargeting.marker.marker_table import numbers, open_rows
 from corporeal.retargeting.motion import HumanMotion, MotionError
-from corporeal.retargeting.reader import Hints, Reader
+from corporeal.retargeting.reader import ClipHints, MotionReader
 
 _SECTIONS = ("Trajectories", "Devices", "Model Outputs", "Joints", "Segments", "Events")
 _Rows = Iterator[tuple[int, list[str]]]
@@ -22,10 +22,10 @@ def recognises(path: Path) -> bool:
     return path.suffix.lower() in (".csv", ".txt") and _first(path).strip(",;\t ") in _SECTIONS
 
 
-def read(path: Path, hints: Hints) -> HumanMotion:
+def read(path: Path, hints: ClipHints) -> HumanMotion:
     """The person whose trajectories the file holds; other sections are not read."""
     with open_rows(path, delimiter=_delimiter(path)) as rows:
-        return human_motion(_markers(path, rows), hints)
+        return person_from_markers(_markers(path, rows), hints)
 
 
 def _first(path: Path) -> str:
@@ -91,4 +91,4 @@ def _rate(row: list[str]) -> float:
         return math.nan
 
 
-READER = Reader(recognises, read, "Vicon Nexus CSV: trajectories of labelled markers")
+READER = MotionReader(recognises, read, "Vicon Nexus CSV: trajectories of labelled markers")

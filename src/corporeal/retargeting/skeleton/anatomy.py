@@ -24,16 +24,16 @@ _FINGERTIP = 0.55
 
 
 @dataclass(frozen=True)
-class Anatomy:
+class SkeletonPoints:
     """Points of a body, each one joint or the middle of several, and the joints that turn parts."""
 
     points: dict[str, tuple[int, ...]]
     segments: dict[str, int]
 
 
-def find_anatomy(
+def find_points(
     hierarchy: Hierarchy, root: int = 0, given: Mapping[str, tuple[int, ...]] | None = None
-) -> Anatomy:
+) -> SkeletonPoints:
     """Every point of a body that can be found below `root`; what is not sure is left out.
 
     Points that are `given` stay as they are, and the others are found from there.
@@ -81,12 +81,12 @@ class _Search:
         self.names: dict[int, JointName] = dict(zip(joints, apart, strict=True))
         self.points: dict[str, tuple[int, ...]] = dict(given)
 
-    def result(self) -> Anatomy:
+    def result(self) -> SkeletonPoints:
         for side in SIDES:
             self._leg(side)
             self._arm(side)
         self._trunk()
-        return Anatomy(
+        return SkeletonPoints(
             {name: self.points[name] for name in POINTS if name in self.points},
             _carriers(self.tree, self.points),
         )

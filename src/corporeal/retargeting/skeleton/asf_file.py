@@ -10,7 +10,7 @@ import numpy as np
 
 from corporeal.geometry import Array
 from corporeal.retargeting.motion import MotionError
-from corporeal.retargeting.skeleton.hierarchy import Hierarchy, Joint
+from corporeal.retargeting.skeleton.hierarchy import Hierarchy, SkeletonJoint
 
 MAX_BYTES = 1 << 22
 MAX_BONES = 2000
@@ -154,7 +154,9 @@ class _Reading:
                 used += len(bone.freedoms)
             waiting = [name for name in waiting if name not in index]
         for name in sorted(set(self.parents) - set(self.parents.values())):
-            joints.append(Joint(f"end of {name}", index[name], self._vector(name), is_end=True))
+            joints.append(
+                SkeletonJoint(f"end of {name}", index[name], self._vector(name), is_end=True)
+            )
         unit = "cmu" if abs(self.length - _CMU_LENGTH) < 1e-6 else None
         return Bones(Hierarchy(tuple(joints)), columns, unit)
 
@@ -162,7 +164,7 @@ class _Reading:
         bone = self.bones[name]
         return np.asarray(bone.direction) * bone.length
 
-    def _joint(self, bone: _Bone, parent: int, offset: Array, first: int) -> Joint:
+    def _joint(self, bone: _Bone, parent: int, offset: Array, first: int) -> SkeletonJoint:
         unknown = [each for each in bone.freedoms if each not in _AXES]
         if unknown or not np.all(np.isfinite([*offset, *bone.axis])):
             raise MotionError(
@@ -178,7 +180,7 @@ class _Reading:
         scale = 1.0 if self.degrees else 180.0 / np.pi
         axes = _turned(np.asarray(bone.axis) * scale, bone.order)
         plain = np.allclose(axes, np.eye(3), atol=1e-12)
-        return Joint(
+        return SkeletonJoint(
             bone.name, parent, offset, turns, moves, adds=True, axes=None if plain else axes
         )
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from corporeal.retargeting.motion import MotionError
-from corporeal.retargeting.skeleton.hierarchy import Hierarchy, Joint
+from corporeal.retargeting.skeleton.hierarchy import Hierarchy, SkeletonJoint
 
 MAX_JOINTS = 2000
 _CHANNEL = re.compile(r"([xyz])[ _]?(position|rotation|translation)", re.IGNORECASE)
@@ -17,7 +17,7 @@ _CHANNEL = re.compile(r"([xyz])[ _]?(position|rotation|translation)", re.IGNOREC
 
 def parse_skeleton(path: Path, head: str) -> tuple[Hierarchy, int]:
     """The joints in the text before MOTION, and how many numbers they take in every frame."""
-    joints: list[Joint] = []
+    joints: list[SkeletonJoint] = []
     open_joints: list[int] = []
     columns = 0
     for line, text in _statements(head):
@@ -56,20 +56,22 @@ def _statements(head: str) -> list[tuple[int, str]]:
     return found
 
 
-def _joint(path: Path, line: int, text: str, joints: list[Joint], above: list[int]) -> Joint:
+def _joint(
+    path: Path, line: int, text: str, joints: list[SkeletonJoint], above: list[int]
+) -> SkeletonJoint:
     keyword, *rest = text.split(maxsplit=1)
     name = rest[0] if rest else f"joint {len(joints)}"
     parent = above[-1] if above else -1
     if keyword.upper() not in ("ROOT", "JOINT"):
         if parent < 0:
             raise MotionError(f"{path}:{line}: an end site without a joint. Export the file again.")
-        return Joint(f"end of {joints[parent].name}", parent, np.zeros(3), is_end=True)
+        return SkeletonJoint(f"end of {joints[parent].name}", parent, np.zeros(3), is_end=True)
     if parent < 0 and keyword.upper() == "JOINT":
         raise MotionError(f"{path}:{line}: joint {name!r} hangs on nothing; expected a ROOT first.")
-    return Joint(name, parent, np.zeros(3))
+    return SkeletonJoint(name, parent, np.zeros(3))
 
 
-def _with_offset(path: Path, line: int, joint: Joint, words: list[str]) -> Joint:
+def _with_offset(path: Path, line: int, joint: SkeletonJoint, words: list[str]) -> SkeletonJoint:
     try:
         offset = np.array([float(word) for word in words])
     except ValueError:
@@ -83,8 +85,8 @@ def _with_offset(path: Path, line: int, joint: Joint, words: list[str]) -> Joint
 
 
 def _with_channels(
-    path: Path, line: int, joint: Joint, text: str, columns: int
-) -> tuple[Joint, int]:
+    path: Path, line: int, joint: SkeletonJoint, text: str, columns: int
+) -> tuple[SkeletonJoint, int]:
     words = text.split(maxsplit=2)
     channels = [(axis.lower(), kind.lower()) for axis, kind in _CHANNEL.findall(text)]
     if len(words) < 2 or words[1] != str(len(channels)):

@@ -15,7 +15,7 @@ _FRAMES = 4096
 
 
 @dataclass(frozen=True, eq=False)
-class Joint:
+class SkeletonJoint:
     """One joint, or the end of a chain, and the columns of the motion table that move it.
 
     `offset` is from the parent, in the parent's axes. `turns` are pairs of an axis (0, 1, 2) and a
@@ -35,7 +35,7 @@ class Joint:
 
 
 @dataclass(frozen=True, eq=False)
-class Posed:
+class SkeletonPose:
     """Positions (T, n, 3) and turns (T, m, 3, 3) of the joints that were asked for."""
 
     positions: Array
@@ -46,7 +46,7 @@ class Posed:
 class Hierarchy:
     """Joints, each after its parent; a root has the parent -1."""
 
-    joints: tuple[Joint, ...]
+    joints: tuple[SkeletonJoint, ...]
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -92,7 +92,7 @@ class Hierarchy:
         above = set(self.ancestors(first))
         return next((each for each in self.ancestors(second) if each in above), -1)
 
-    def pose(self, table: Array, places: Sequence[int], turned: Sequence[int] = ()) -> Posed:
+    def pose(self, table: Array, places: Sequence[int], turned: Sequence[int] = ()) -> SkeletonPose:
         """Where joints are, and how they are turned, in every row of a motion table (T, C)."""
         walk = self._walk({*places, *turned})
         positions = np.empty((len(table), len(places), 3))
@@ -108,7 +108,7 @@ class Hierarchy:
                 positions[rows, slot] = where[index].T
             for slot, index in enumerate(turned):
                 turns[rows, slot] = np.moveaxis(how[index], -1, 0)
-        return Posed(positions, turns)
+        return SkeletonPose(positions, turns)
 
     def _walk(self, wanted: Iterable[int]) -> list[int]:
         needed: set[int] = set()

@@ -11,8 +11,8 @@ import numpy as np
 from corporeal.geometry import Array, rotation_angle
 from corporeal.retargeting.cleaning.standard_axes import standardise
 from corporeal.retargeting.motion import POINTS, SIDES, HumanMotion, MotionError, Origin
-from corporeal.retargeting.reader import Hints
-from corporeal.retargeting.skeleton.anatomy import Anatomy, find_anatomy
+from corporeal.retargeting.reader import ClipHints
+from corporeal.retargeting.skeleton.anatomy import SkeletonPoints, find_points
 from corporeal.retargeting.skeleton.hierarchy import Hierarchy
 from corporeal.retargeting.skeleton.rest_pose import believed, segment_axes
 from corporeal.retargeting.skeleton.skeleton_map import (
@@ -31,7 +31,7 @@ _WORTH_A_NOTE_DEG = 5.0
 
 
 @dataclass(frozen=True, eq=False)
-class Clip:
+class SkeletalClip:
     """What a reader of hierarchical files finds in one: `table` (T, C) moves `hierarchy`."""
 
     path: Path
@@ -43,7 +43,7 @@ class Clip:
     notes: tuple[str, ...] = ()
 
 
-def human_motion(clip: Clip, hints: Hints) -> HumanMotion:
+def person_from_skeleton(clip: SkeletalClip, hints: ClipHints) -> HumanMotion:
     """The person in a clip, in metres and z up; MotionError if no body is found in it."""
     tree, anatomy, document, mended = _anatomy(clip, _root(clip, hints.person), hints.skeleton)
     axes = segment_axes(tree, anatomy.points, anatomy.segments)
@@ -117,7 +117,7 @@ def _with_feet(
     return found, notes
 
 
-def _root(clip: Clip, person: str | None) -> int:
+def _root(clip: SkeletalClip, person: str | None) -> int:
     tree = clip.hierarchy
     roots = {tree.names[each]: each for each, joint in enumerate(tree.joints) if joint.parent < 0}
     if person is not None and person in roots:
@@ -135,8 +135,8 @@ def _root(clip: Clip, person: str | None) -> int:
 
 
 def _anatomy(
-    clip: Clip, root: int, asked: str | None
-) -> tuple[Hierarchy, Anatomy, SkeletonMap | None, tuple[str, ...]]:
+    clip: SkeletalClip, root: int, asked: str | None
+) -> tuple[Hierarchy, SkeletonPoints, SkeletonMap | None, tuple[str, ...]]:
     """By the document a person names, else a built-in one that fits; the rest by anatomy."""
     tree = clip.hierarchy
     inside = [root, *tree.descendants(root)]
@@ -159,14 +159,14 @@ def _anatomy(
             name: tuple(at[joint] for joint in document.points[name]) for name in document.points
         }
         segments = {segment: at[joint] for segment, joint in document.segments.items()}
-    guessed = find_anatomy(tree, root, points)
+    guessed = find_points(tree, root, points)
     missing = missing_points(guessed.points)
     if missing:
         raise MotionError(
             f"{clip.path}: no joint was found for {', '.join(missing)} among {_joints(names)}. Say "
             "which is which in a skeleton document of some ten lines, and give it with --skeleton."
         )
-    return tree, Anatomy(guessed.points, {**guessed.segments, **segments}), document, notes
+    return tree, SkeletonPoints(guessed.points, {**guessed.segments, **segments}), document, notes
 
 
 def _mended(

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from corporeal.geometry import Array
-from corporeal.retargeting.solver.chain import Chain, Posed, vector_of
+from corporeal.retargeting.solver.chain import Chain, LinkPoses, vector_of
 
 UP = np.array([0.0, 0.0, 1.0])
 
 
 @dataclass(frozen=True, eq=False)
-class PointAim:
+class PointTask:
     """A point of a link is to be at `goal` (T, 3); `weight` (T, 3) along the world's axes."""
 
     link: int
@@ -23,7 +23,9 @@ class PointAim:
 
     rows = 3
 
-    def fill(self, chain: Chain, posed: Posed, frames: slice, jacobian: Array, rest: Array) -> None:
+    def fill(
+        self, chain: Chain, posed: LinkPoses, frames: slice, jacobian: Array, rest: Array
+    ) -> None:
         """Write weighted derivatives (T, 3, size) and residuals (T, 3)."""
         at = posed.point(self.link, self.offset)
         chain.point_rows(posed, self.link, at, jacobian)
@@ -33,7 +35,7 @@ class PointAim:
 
 
 @dataclass(frozen=True, eq=False)
-class TurnAim:
+class RotationTask:
     """A link with axes `own` (3, 3) on it is to be turned as `goal` (T, 3, 3)."""
 
     link: int
@@ -43,7 +45,9 @@ class TurnAim:
 
     rows = 3
 
-    def fill(self, chain: Chain, posed: Posed, frames: slice, jacobian: Array, rest: Array) -> None:
+    def fill(
+        self, chain: Chain, posed: LinkPoses, frames: slice, jacobian: Array, rest: Array
+    ) -> None:
         """Write weighted derivatives (T, 3, size) and residuals (T, 3)."""
         chain.turn_rows(posed, self.link, jacobian)
         now = posed.turn(self.link) @ self.own
@@ -54,7 +58,7 @@ class TurnAim:
 
 
 @dataclass(frozen=True, eq=False)
-class LevelAim:
+class LevelTask:
     """An axis on a link is to be level: a sole does not stand on its edge."""
 
     link: int
@@ -63,7 +67,9 @@ class LevelAim:
 
     rows = 1
 
-    def fill(self, chain: Chain, posed: Posed, frames: slice, jacobian: Array, rest: Array) -> None:
+    def fill(
+        self, chain: Chain, posed: LinkPoses, frames: slice, jacobian: Array, rest: Array
+    ) -> None:
         """Write weighted derivatives (T, 1, size) and residuals (T, 1)."""
         turned = posed.turn(self.link) @ self.axis
         whole = np.zeros((len(turned), 3, jacobian.shape[2]))
@@ -76,7 +82,7 @@ class LevelAim:
 
 
 @dataclass(frozen=True, eq=False)
-class FloorAim:
+class FloorTask:
     """Points (K, 3) of a link are not to be below the ground."""
 
     link: int
@@ -88,7 +94,7 @@ class FloorAim:
         """One row for each point."""
         return len(self.offsets)
 
-    def fill(self, chain: Chain, posed: Posed, _: slice, jacobian: Array, rest: Array) -> None:
+    def fill(self, chain: Chain, posed: LinkPoses, _: slice, jacobian: Array, rest: Array) -> None:
         """Write weighted derivatives (T, K, size) and residuals (T, K); zero above the ground."""
         whole = np.zeros((jacobian.shape[0], 3, jacobian.shape[2]))
         for row, offset in enumerate(self.offsets):
@@ -101,4 +107,4 @@ class FloorAim:
                 rest[:, row] = weight * at[:, 2]
 
 
-Aim = PointAim | TurnAim | LevelAim | FloorAim
+Task = PointTask | RotationTask | LevelTask | FloorTask

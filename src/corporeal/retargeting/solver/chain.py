@@ -19,7 +19,7 @@ BASE = 6
 
 
 @dataclass(frozen=True, eq=False)
-class State:
+class MotionState:
     """T frames of a robot: `base` (T, 7) as x y z qw qx qy qz, `q` (T, J)."""
 
     base: Array
@@ -28,11 +28,11 @@ class State:
     def __len__(self) -> int:
         return len(self.q)
 
-    def part(self, frames: slice | Numbers) -> State:
+    def part(self, frames: slice | Numbers) -> MotionState:
         """Some of the frames."""
-        return State(self.base[frames], self.q[frames])
+        return MotionState(self.base[frames], self.q[frames])
 
-    def stepped(self, step: Array, columns: Numbers) -> State:
+    def stepped(self, step: Array, columns: Numbers) -> MotionState:
         """The state after a step (T, 6 + columns) of its unknowns."""
         base = np.concatenate(
             [
@@ -47,7 +47,7 @@ class State:
 
 
 @dataclass(frozen=True, eq=False)
-class Posed:
+class LinkPoses:
     """A state with all links in the world: what rows of derivatives are made from.
 
     `links` is (L, 3, 4, T); `axes` and `origins` (T, N, 3) are those of the unknowns' joints.
@@ -116,7 +116,7 @@ class Chain:
         joints = [self.robot.robot.actuated[column] for column in self.columns]
         return np.array([np.inf if joint.velocity is None else joint.velocity for joint in joints])
 
-    def posed(self, state: State) -> Posed:
+    def posed(self, state: MotionState) -> LinkPoses:
         """All links and joint axes of a state."""
         links = self.kinematics.transforms(state.q, state.base)
         child = [step.child for step in self.kinematics.steps]
@@ -124,9 +124,9 @@ class Chain:
         for number, step in enumerate(self.kinematics.steps):
             axes[:, number] = np.einsum("ikt,k->ti", links[step.child][:, :3], step.axis)
         origins = np.ascontiguousarray(links[child, :, 3].transpose(2, 0, 1))
-        return Posed(links, axes, origins, state.base)
+        return LinkPoses(links, axes, origins, state.base)
 
-    def point_rows(self, posed: Posed, link: int, at: Array, out: Array) -> None:
+    def point_rows(self, posed: LinkPoses, link: int, at: Array, out: Array) -> None:
         """Derivatives (T, 3, size) of a point `at` (T, 3) of a link, added into `out` (zeros)."""
         out[:, [0, 1, 2], [0, 1, 2]] = 1.0
         away = at - posed.base[:, :3]
@@ -151,7 +151,7 @@ class Chain:
         for number, place in enumerate(places):
             out[:, :, place] += gains[number] * moved[:, number]
 
-    def turn_rows(self, posed: Posed, link: int, out: Array) -> None:
+    def turn_rows(self, posed: LinkPoses, link: int, out: Array) -> None:
         """Derivatives (T, 3, size) of the turn of a link about the world's axes, into `out`."""
         out[:, [0, 1, 2], [3, 4, 5]] = 1.0
         steps, places, gains, sliding = self._columns_above[link]

@@ -10,8 +10,8 @@ from corporeal.geometry import Array, matrix_from_quaternion
 from corporeal.retargeting.goal.footholds import Footholds
 from corporeal.retargeting.motion import SIDES, HumanMotion
 from corporeal.retargeting.result import Goals
-from corporeal.retargeting.solver.aims import Aim, FloorAim, LevelAim, PointAim, TurnAim
-from corporeal.retargeting.solver.chain import Chain, Numbers, State
+from corporeal.retargeting.solver.aims import FloorTask, LevelTask, PointTask, RotationTask, Task
+from corporeal.retargeting.solver.chain import Chain, MotionState, Numbers
 
 # Square roots of weights: per metre for places, per radian for turns.
 PELVIS, KNEE, SHOULDER, ELBOW, HAND, FOOT = 6.0, 8.0, 10.0, 8.0, 25.0, 20.0
@@ -23,7 +23,7 @@ LEAST_SEEN = 0.005
 
 
 @dataclass(frozen=True, eq=False)
-class ClipAims:
+class ClipTasks:
     """One person on one robot, with the places where the feet stand."""
 
     chain: Chain
@@ -31,7 +31,7 @@ class ClipAims:
     goals: Goals
     footholds: Footholds
 
-    def following(self) -> list[Aim]:
+    def following(self) -> list[Task]:
         """Everything that follows the person."""
         goals, robot = self.goals, self.chain.robot
         base = self.chain.kinematics.names.index(robot.robot.base)
@@ -43,13 +43,15 @@ class ClipAims:
                 ("wrist", "elbow", "shoulder"), ("ankle",),
             )
         }  # fmt: skip
-        aims: list[Aim] = [
-            PointAim(base, robot.hip_centre, pelvis, _weights(PELVIS, seen["hip"].min(axis=1))),
-            TurnAim(base, np.eye(3), goals.turns["pelvis"], PELVIS_TURN * seen["hip"].min(axis=1)),
+        aims: list[Task] = [
+            PointTask(base, robot.hip_centre, pelvis, _weights(PELVIS, seen["hip"].min(axis=1))),
+            RotationTask(
+                base, np.eye(3), goals.turns["pelvis"], PELVIS_TURN * seen["hip"].min(axis=1)
+            ),
         ]
         chest, place = self.chain.kinematics.place(robot.chest)
         aims.append(
-            TurnAim(
+            RotationTask(
                 chest, place[:, :3], goals.turns["chest"], CHEST_TURN * seen["shoulder"].min(axis=1)
             )
         )
@@ -63,7 +65,7 @@ class ClipAims:
                 link, place = self.chain.kinematics.place(robot.places[name])
                 weight = weight * robot.weights.get(name, 1.0)
                 aims.append(
-                    PointAim(
+                    PointTask(
                         link,
                         place[:, 3],
                         goals.positions[name],
@@ -75,65 +77,65 @@ class ClipAims:
         if robot.head is not None and "head" in goals.turns:
             link, place = self.chain.kinematics.place(robot.head)
             turn = np.full(len(self.person), HEAD_TURN)
-            aims.append(TurnAim(link, place[:, :3], goals.turns["head"], turn))
+            aims.append(RotationTask(link, place[:, :3], goals.turns["head"], turn))
         return [*aims, *self.standing()]
 
-    def keeping(self, wanted: State, firmness: float = 1.0) -> list[Aim]:
+    def keeping(self, wanted: MotionState, firmness: float = 1.0) -> list[Task]:
         """A base that stays with a smooth motion, and soles that stand, so firmly."""
         base = self.chain.kinematics.names.index(self.chain.robot.robot.base)
         turns = matrix_from_quaternion(wanted.base[:, 3:])
         place = np.full((len(wanted), 3), KEPT_PLACE)
         return [
-            PointAim(base, np.zeros(3), wanted.base[:, :3], place),
-            TurnAim(base, np.eye(3), turns, np.full(len(wanted), KEPT_TURN)),
+            PointTask(base, np.zeros(3), wanted.base[:, :3], place),
+            RotationTask(base, np.eye(3), turns, np.full(len(wanted), KEPT_TURN)),
             *self.standing(firmness),
         ]
 
-    def ends(self) -> list[Aim]:
+    def ends(self) -> list[Task]:
         """Hands and feet that follow the person's."""
         hands, feet = self._seen("wrist", "elbow", "shoulder"), self._seen("ankle")
-        aims = list[Aim]()
+        aims = list[Task]()
         for number, side in enumerate(SIDES):
             aims += self._hand(side, hands[:, number])
             aims += self._foot(number, feet[:, number])
         return aims
 
-    def _hand(self, side: str, seen: Array) -> list[Aim]:
+    def _hand(self, side: str, seen: Array) -> list[Task]:
         robot = self.chain.robot
         name = f"{side}_hand"
         link, place = self.chain.kinematics.place(robot.robot.end_effectors[name])
         weight = HAND * robot.weights.get(name, 1.0)
         goal = self.goals.positions[name]
-        aims: list[Aim] = [PointAim(link, place[:, 3], goal, _weights(weight, seen))]
+        aims: list[Task] = [PointTask(link, place[:, 3], goal, _weights(weight, seen))]
         if side in robot.hands and name in self.goals.turns:
             axes = robot.hands[side]
             fingers, back = np.array(axes.fingers), np.array(axes.back)
             own = place[:, :3] @ np.stack([fingers, np.cross(back, fingers), back], axis=1)
-            aims.append(TurnAim(link, own, self.goals.turns[name], HAND_TURN * seen))
+            aims.append(RotationTask(link, own, self.goals.turns[name], HAND_TURN * seen))
         return aims
 
-    def _foot(self, foot: int, seen: Array) -> list[Aim]:
+    def _foot(self, foot: int, seen: Array) -> list[Task]:
         soles, feet = self.chain.robot.soles, self.footholds
         link = int(soles.link[foot])
         weight = FOOT * self.chain.robot.weights.get(f"{SIDES[foot]}_foot", 1.0)
         return [
-            PointAim(link, soles.centre[foot], feet.centre[:, foot], _weights(weight, seen)),
-            TurnAim(link, soles.turns[foot], feet.turn[:, foot], FOOT_TURN * seen),
+            PointTask(link, soles.centre[foot], feet.centre[:, foot], _weights(weight, seen)),
+            RotationTask(link, soles.turns[foot], feet.turn[:, foot], FOOT_TURN * seen),
         ]
 
-    def standing(self, firmness: float = 1.0) -> list[Aim]:
+    def standing(self, firmness: float = 1.0) -> list[Task]:
         """Soles that stand, stand level, and are never below the ground."""
         soles, feet = self.chain.robot.soles, self.footholds
-        aims: list[Aim] = []
+        aims: list[Task] = []
         for foot in range(2):
             link = int(soles.link[foot])
             for part, (own, goal) in enumerate(((soles.heel, feet.heel), (soles.toe, feet.toe))):
                 held = HELD * firmness * feet.stands[:, foot, part].astype(np.float64)
-                aims.append(PointAim(link, own[foot], goal[:, foot], np.tile(held[:, None], 3)))
+                aims.append(PointTask(link, own[foot], goal[:, foot], np.tile(held[:, None], 3)))
             stands = feet.stands[:, foot, 0] | feet.stands[:, foot, 1]
             level = np.where(stands, LEVEL, 0.0)
-            aims.append(LevelAim(link, soles.turns[foot][:, 1], level))
-            aims.append(FloorAim(link, soles.corners[foot], BELOW * firmness))
+            aims.append(LevelTask(link, soles.turns[foot][:, 1], level))
+            aims.append(FloorTask(link, soles.corners[foot], BELOW * firmness))
         return aims
 
     def _seen(self, *parts: str) -> Array:
@@ -145,11 +147,11 @@ class ClipAims:
         return least
 
 
-def picked(aim: Aim, frames: Numbers) -> Aim:
+def pick_frames(aim: Task, frames: Numbers) -> Task:
     """The aim in some of the frames only."""
-    if isinstance(aim, FloorAim):
+    if isinstance(aim, FloorTask):
         return aim
-    if isinstance(aim, LevelAim):
+    if isinstance(aim, LevelTask):
         return replace(aim, weight=aim.weight[frames])
     return replace(aim, goal=aim.goal[frames], weight=aim.weight[frames])
 

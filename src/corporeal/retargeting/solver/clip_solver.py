@@ -11,9 +11,9 @@ from scipy.linalg import lapack
 
 from corporeal.errors import CorporealError
 from corporeal.geometry import Array, matrix_from_quaternion
-from corporeal.retargeting.solver.aims import Aim
+from corporeal.retargeting.solver.aims import Task
 from corporeal.retargeting.solver.avoidance import Avoidance
-from corporeal.retargeting.solver.chain import BASE, Chain, State, vector_of
+from corporeal.retargeting.solver.chain import BASE, Chain, MotionState, vector_of
 
 # Frames whose derivatives are in memory together: they stay in the cache.
 BLOCK = 192
@@ -42,7 +42,7 @@ class ClipProblem:
 
     chain: Chain
     rate_hz: float
-    aims: Sequence[Aim]
+    aims: Sequence[Task]
     rest: Array
     rest_weight: Array
     smooth: Array
@@ -52,7 +52,7 @@ class ClipProblem:
 
 
 @dataclass(frozen=True)
-class Progress:
+class SolveProgress:
     """How a solve went: the cost after every step, and whether it came to an end."""
 
     costs: tuple[float, ...]
@@ -60,14 +60,14 @@ class Progress:
 
 
 def solve(
-    problem: ClipProblem, state: State, *, steps: int, tolerance: float = 1e-3
-) -> tuple[State, Progress]:
+    problem: ClipProblem, state: MotionState, *, steps: int, tolerance: float = 1e-3
+) -> tuple[MotionState, SolveProgress]:
     """The state after at most `steps` Gauss-Newton steps, fewer once they gain little.
 
     `tolerance` is the share of the cost that a step must gain for another to be tried.
     """
     chain = problem.chain
-    state = moved(chain, state, np.zeros((len(state), chain.size)))
+    state = step_within_limits(chain, state, np.zeros((len(state), chain.size)))
     damping, costs, converged = DAMPING, list[float](), False
     matrix, slope, cost = normal_equations(problem, state)
     if not np.isfinite(cost):
@@ -75,8 +75,8 @@ def solve(
             "the clip cannot be solved: its goals are not finite. Fill what is not known first."
         )
     for _ in range(steps):
-        step = stepped(problem, state, *banded(problem, state, matrix, slope, damping))
-        tried = moved(chain, state, shortened(step))
+        step = solve_step(problem, state, *build_band(problem, state, matrix, slope, damping))
+        tried = step_within_limits(chain, state, shorten_step(step))
         matrix_after, slope_after, after = normal_equations(problem, tried)
         # A step that gains next to nothing, up or down, is the end of the way.
         little = abs(cost - after) < tolerance * max(cost, after)
@@ -94,18 +94,18 @@ def solve(
             break
     if not converged and len(costs) > 1:
         converged = costs[-2] - costs[-1] < ENOUGH * costs[-2]
-    return state, Progress(tuple(costs), converged)
+    return state, SolveProgress(tuple(costs), converged)
 
 
-def moved(chain: Chain, state: State, step: Array) -> State:
+def step_within_limits(chain: Chain, state: MotionState, step: Array) -> MotionState:
     """The state after a step (T, n), within the limits of the joints."""
     tried = state.stepped(step, chain.columns)
     bounded = tried.q.copy()
     bounded[:, chain.columns] = np.clip(tried.q[:, chain.columns], *chain.limits)
-    return State(tried.base, bounded)
+    return MotionState(tried.base, bounded)
 
 
-def normal_equations(problem: ClipProblem, state: State) -> tuple[Array, Array, float]:
+def normal_equations(problem: ClipProblem, state: MotionState) -> tuple[Array, Array, float]:
     """Matrix (T, n, n), slope (T, n) and cost of everything that one frame decides alone."""
     chain = problem.chain
     frames, size = len(state), chain.size
@@ -145,7 +145,7 @@ def normal_equations(problem: ClipProblem, state: State) -> tuple[Array, Array, 
     return matrix, slope, cost
 
 
-def _bends(problem: ClipProblem, state: State) -> tuple[Array, Array]:
+def _bends(problem: ClipProblem, state: MotionState) -> tuple[Array, Array]:
     """Velocities (T-1, n) of the unknowns, and their weighted accelerations (T-2, n)."""
     chain, rate = problem.chain, problem.rate_hz
     if len(state) < 2:
@@ -163,8 +163,8 @@ def _bends(problem: ClipProblem, state: State) -> tuple[Array, Array]:
     return pace, np.diff(pace, axis=0) * (rate * problem.smooth)
 
 
-def banded(
-    problem: ClipProblem, state: State, matrix: Array, slope: Array, damping: float
+def build_band(
+    problem: ClipProblem, state: MotionState, matrix: Array, slope: Array, damping: float
 ) -> tuple[Array, Array]:
     """The equations of a step: the lower band (T, n, 3 n) of their matrix, and the slope (T, n)."""
     frames, size = slope.shape
@@ -196,7 +196,7 @@ def banded(
     return band, pull
 
 
-def stepped(problem: ClipProblem, state: State, band: Array, pull: Array) -> Array:
+def solve_step(problem: ClipProblem, state: MotionState, band: Array, pull: Array) -> Array:
     """The Gauss-Newton step (T, n): factors of a band three frames wide, which is overwritten."""
     frames, size, width = band.shape
     _freeze(problem, state, band, pull)
@@ -214,7 +214,7 @@ def stepped(problem: ClipProblem, state: State, band: Array, pull: Array) -> Arr
     return found
 
 
-def shortened(step: Array) -> Array:
+def shorten_step(step: Array) -> Array:
     """A step (T, n) that goes nowhere farther than its derivatives hold."""
     longest = np.abs(step).max(axis=1, keepdims=True)
     short: Array = step * np.minimum(1.0, MAX_STEP / np.maximum(longest, 1e-12))
@@ -244,7 +244,7 @@ def _slow_down(problem: ClipProblem, pace: Array, band: Array, pull: Array) -> N
     pull[1:, BASE:] += push
 
 
-def _freeze(problem: ClipProblem, state: State, band: Array, pull: Array) -> None:
+def _freeze(problem: ClipProblem, state: MotionState, band: Array, pull: Array) -> None:
     """Hold joints that are at a limit and pulled beyond it, and frames that are to stay."""
     lower, upper = problem.chain.limits
     q = state.q[:, problem.chain.columns]

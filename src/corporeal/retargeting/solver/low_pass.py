@@ -6,14 +6,14 @@ import numpy as np
 from scipy.signal import butter, sosfiltfilt
 
 from corporeal.geometry import Array, normalise
-from corporeal.retargeting.solver.chain import State
+from corporeal.retargeting.solver.chain import MotionState
 
 ORDER = 4
 # Fewer periods of the cut-off than this say nothing of what is slow: the filter would bend them.
 PERIODS = 1.5
 
 
-def low_passed(state: State, rate_hz: float, cutoff_hz: float) -> State:
+def low_pass(state: MotionState, rate_hz: float, cutoff_hz: float) -> MotionState:
     """The state without what is faster than `cutoff_hz`, forwards and backwards through the filter.
 
     A clip that is too short for the filter, or sampled too slowly, stays as it is.
@@ -21,12 +21,12 @@ def low_passed(state: State, rate_hz: float, cutoff_hz: float) -> State:
     if cutoff_hz >= 0.45 * rate_hz or len(state) < PERIODS * rate_hz / cutoff_hz:
         return state
     values = np.concatenate([state.base[:, :3], one_sided(state.base[:, 3:]), state.q], axis=1)
-    smooth = filtered(values, rate_hz, cutoff_hz)
+    smooth = filter_low(values, rate_hz, cutoff_hz)
     base = np.concatenate([smooth[:, :3], normalise(smooth[:, 3:7])], axis=1)
-    return State(base, smooth[:, 7:])
+    return MotionState(base, smooth[:, 7:])
 
 
-def filtered(values: Array, rate_hz: float, cutoff_hz: float) -> Array:
+def filter_low(values: Array, rate_hz: float, cutoff_hz: float) -> Array:
     """Columns (T, n) through the filter, both ways."""
     sections = butter(ORDER, cutoff_hz, fs=rate_hz, output="sos")
     padding = min(len(values) - 1, round(3 * rate_hz / cutoff_hz))

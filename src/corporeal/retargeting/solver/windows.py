@@ -9,30 +9,30 @@ from itertools import pairwise
 import numpy as np
 
 from corporeal.geometry import Array, normalise
-from corporeal.retargeting.solver.chain import State
+from corporeal.retargeting.solver.chain import MotionState
 
 # Frames of a piece, and those that it shares with the next.
 LENGTH, SHARED = 2400, 120
 
 
 @dataclass(frozen=True)
-class Window:
+class ClipWindow:
     """Frames from `first` up to, not including, `stop`."""
 
     first: int
     stop: int
 
 
-def windows(frames: int, *, length: int = LENGTH, shared: int = SHARED) -> list[Window]:
+def windows(frames: int, *, length: int = LENGTH, shared: int = SHARED) -> list[ClipWindow]:
     """Pieces of about equal length that cover all frames, each sharing some with the next."""
     if frames <= length:
-        return [Window(0, frames)]
+        return [ClipWindow(0, frames)]
     count = -(-(frames - shared) // (length - shared))
     edges = np.linspace(0, frames - shared, count + 1).astype(int)
-    return [Window(int(a), int(b) + shared) for a, b in pairwise(edges)]
+    return [ClipWindow(int(a), int(b) + shared) for a, b in pairwise(edges)]
 
 
-def joined(parts: Sequence[tuple[Window, State]], frames: int) -> State:
+def join_windows(parts: Sequence[tuple[ClipWindow, MotionState]], frames: int) -> MotionState:
     """One state of all frames; where two pieces overlap, one fades into the other."""
     if len(parts) == 1:
         return parts[0][1]
@@ -50,10 +50,14 @@ def joined(parts: Sequence[tuple[Window, State]], frames: int) -> State:
         total[span] += weight * rows
         weights[span] += weight
     total /= weights
-    return State(np.concatenate([total[:, :3], normalise(total[:, 3:7])], axis=1), total[:, 7:])
+    return MotionState(
+        np.concatenate([total[:, :3], normalise(total[:, 3:7])], axis=1), total[:, 7:]
+    )
 
 
-def _faded(window: Window, parts: Sequence[tuple[Window, State]], number: int) -> Array:
+def _faded(
+    window: ClipWindow, parts: Sequence[tuple[ClipWindow, MotionState]], number: int
+) -> Array:
     """Weights (T, 1) of one piece: smooth from 0 to 1 where it overlaps a neighbour."""
     where = np.arange(window.first, window.stop)
     share = np.ones(len(where))
@@ -65,6 +69,6 @@ def _faded(window: Window, parts: Sequence[tuple[Window, State]], number: int) -
     return smooth
 
 
-def _shared(parts: Sequence[tuple[Window, State]], number: int) -> int:
+def _shared(parts: Sequence[tuple[ClipWindow, MotionState]], number: int) -> int:
     """How many frames a piece shares with the next."""
     return parts[number][0].stop - parts[number + 1][0].first

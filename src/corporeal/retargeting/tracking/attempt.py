@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from corporeal.geometry import Array, matrix_from_quaternion
-from corporeal.retargeting.tracking.reference import Reference
-from corporeal.retargeting.tracking.scene import Scene
+from corporeal.retargeting.tracking.reference import ReferenceMotion
+from corporeal.retargeting.tracking.scene import PhysicsScene
 from corporeal.retargeting.tracking.support import Support
 
 Progress = Callable[[float], None]
@@ -38,7 +38,9 @@ class Attempt:
     support: Support | None = None
     fell: int | None = None
 
-    def note(self, scene: Scene, reference: Reference, *, within_m: float = np.inf) -> bool:
+    def note(
+        self, scene: PhysicsScene, reference: ReferenceMotion, *, within_m: float = np.inf
+    ) -> bool:
         """Keep where the robot is now; False once it has fallen, which ends the attempt.
 
         A base further than `within_m` from the motion's counts as fallen too.
@@ -54,7 +56,7 @@ class Attempt:
         return True
 
 
-def begin(scene: Scene, reference: Reference) -> Attempt:
+def begin(scene: PhysicsScene, reference: ReferenceMotion) -> Attempt:
     """Put the robot where the motion begins, moving as the motion does."""
     joints = reference.robot.actuated
     lower = [-np.inf if joint.lower is None else joint.lower for joint in joints]
@@ -71,7 +73,7 @@ def begin(scene: Scene, reference: Reference) -> Attempt:
     return Attempt(lifted)
 
 
-def has_fallen(base: Array, reference: Reference, frame: int) -> bool:
+def has_fallen(base: Array, reference: ReferenceMotion, frame: int) -> bool:
     """Whether a base (7,) is so low or so tilted, beside the motion's, that the robot fell."""
     if not np.isfinite(base).all():
         return True

@@ -8,16 +8,18 @@ import numpy as np
 
 from corporeal.geometry import Array
 from corporeal.retargeting.tracking.attempt import Attempt, Progress, begin
-from corporeal.retargeting.tracking.reference import Reference
-from corporeal.retargeting.tracking.scene import Scene, Servos
-from corporeal.retargeting.tracking.tracker import Policy, State
+from corporeal.retargeting.tracking.reference import ReferenceMotion
+from corporeal.retargeting.tracking.scene import PhysicsScene, Servos
+from corporeal.retargeting.tracking.tracker import SensedState, TrackingPolicy
 
 TELL_EVERY = 25
 
 
-def follow(policy: Policy, reference: Reference, *, progress: Progress | None) -> Attempt:
+def follow(
+    policy: TrackingPolicy, reference: ReferenceMotion, *, progress: Progress | None
+) -> Attempt:
     """The robot follows the motion by itself; the attempt ends where it falls."""
-    scene = Scene(reference.robot, _servos(policy, reference), rate_hz=reference.rate_hz)
+    scene = PhysicsScene(reference.robot, _servos(policy, reference), rate_hz=reference.rate_hz)
     follower = policy.tracker.follow(reference)
     attempt = begin(scene, reference)
     target = np.empty(len(reference.robot.joint_names))
@@ -35,7 +37,7 @@ def follow(policy: Policy, reference: Reference, *, progress: Progress | None) -
     return attempt
 
 
-def _servos(policy: Policy, reference: Reference) -> Servos:
+def _servos(policy: TrackingPolicy, reference: ReferenceMotion) -> Servos:
     # The document's efforts hold too: a tracker's own limits may be those of a stronger motor.
     given = policy.tracker.servos
     robot = reference.robot
@@ -50,12 +52,12 @@ def _servos(policy: Policy, reference: Reference) -> Servos:
     )
 
 
-def _spread(values: Array, policy: Policy) -> Array:
+def _spread(values: Array, policy: TrackingPolicy) -> Array:
     out = np.empty_like(values)
     out[policy.columns] = values
     return out
 
 
-def _state(scene: Scene, policy: Policy) -> State:
+def _state(scene: PhysicsScene, policy: TrackingPolicy) -> SensedState:
     rates: Array = scene.data.qvel[scene.rates[policy.columns]]
-    return State(scene.q[policy.columns], rates, scene.base[3:], scene.data.qvel[3:6].copy())
+    return SensedState(scene.q[policy.columns], rates, scene.base[3:], scene.data.qvel[3:6].copy())

@@ -19,7 +19,7 @@ SIDES = ("left", "right")
 
 
 @dataclass(frozen=True)
-class Spread:
+class TrackingSpread:
     """A set of errors in three numbers, metres."""
 
     mean: float
@@ -59,9 +59,11 @@ def point_errors(
     return body, {name: in_world[:, index] for index, name in enumerate(places)}
 
 
-def spread(errors: Array) -> Spread:
+def spread(errors: Array) -> TrackingSpread:
     """The mean, the 95th percentile and the largest of errors in metres."""
-    return Spread(float(errors.mean()), float(np.quantile(errors, 0.95)), float(errors.max()))
+    return TrackingSpread(
+        float(errors.mean()), float(np.quantile(errors, 0.95)), float(errors.max())
+    )
 
 
 def headings(base: Array) -> Array:

@@ -16,12 +16,12 @@ from corporeal.geometry import Array, matrix_from_quaternion, normalise
 LONGEST_S = 3600.0
 
 
-class TrackingError(CorporealError):
+class MotionTrackingError(CorporealError):
     """A motion cannot be followed as asked: not by this robot, this tracker or these numbers."""
 
 
 @dataclass(frozen=True, eq=False)
-class Reference:
+class ReferenceMotion:
     """N samples at `rate_hz`: joints and base with their rates.
 
     `q` and `rates` are (N, J); `base` (N, 7) is x y z qw qx qy qz; `velocity` (N, 3) is that of
@@ -60,14 +60,14 @@ def reference_of(
     *,
     contacts: ArrayLike | None,
     at_hz: float,
-) -> Reference:
+) -> ReferenceMotion:
     """The motion at `at_hz`; raises TrackingError or ModelError where it cannot be followed."""
     joints, poses = _checked(robot, rate_hz, q, base)
     frames = len(joints)
     length_s = (frames - 1) / rate_hz
     count = int(np.floor(length_s * at_hz + 1e-6)) + 1
     if count < 2:
-        raise TrackingError(
+        raise MotionTrackingError(
             f"motion of {length_s:.3g} s, shorter than one step of {1 / at_hz:.3g} s; expected a "
             "longer one. Give more frames, or the right rate."
         )
@@ -78,7 +78,7 @@ def reference_of(
     q_at, base_at = np.split(spline(place), [joints.shape[1]], axis=1)
     base_at[:, 3:] = normalise(base_at[:, 3:])
     rates, velocity = moving[:, : joints.shape[1]], moving[:, joints.shape[1] :][:, :3]
-    return Reference(
+    return ReferenceMotion(
         robot=robot,
         rate_hz=at_hz,
         q=q_at,
@@ -94,9 +94,11 @@ def _checked(
     robot: Embodiment, rate_hz: float, q: ArrayLike, base: ArrayLike
 ) -> tuple[Array, Array]:
     if not (np.isfinite(rate_hz) and rate_hz > 0):
-        raise TrackingError(f"motion at {rate_hz} Hz; expected a rate above zero. Give its rate.")
+        raise MotionTrackingError(
+            f"motion at {rate_hz} Hz; expected a rate above zero. Give its rate."
+        )
     if not robot.floating:
-        raise TrackingError(
+        raise MotionTrackingError(
             f"robot {robot.name!r} is fixed to the ground; expected one that can fall. "
             "Trackability says nothing about it."
         )
@@ -108,13 +110,13 @@ def _checked(
     joints = Kinematics(robot).checked(q)
     poses = checked_base(base, len(joints))
     if poses is None:
-        raise TrackingError("motion without base poses; expected (frames, 7). Give the base.")
+        raise MotionTrackingError("motion without base poses; expected (frames, 7). Give the base.")
     if len(joints) < 2:
-        raise TrackingError(
+        raise MotionTrackingError(
             f"motion of {len(joints)} frame; expected at least 2. A single pose cannot be followed."
         )
     if (len(joints) - 1) / rate_hz > LONGEST_S:
-        raise TrackingError(
+        raise MotionTrackingError(
             f"motion of {(len(joints) - 1) / rate_hz:.0f} s; expected at most {LONGEST_S:.0f}. "
             "Cut it into clips, or give the right rate."
         )
@@ -125,16 +127,16 @@ def _checked(
 def _check_values(joints: Array, poses: Array) -> None:
     known = np.isfinite(joints).all(axis=1) & np.isfinite(poses).all(axis=1)
     if not known.all():
-        raise TrackingError(
+        raise MotionTrackingError(
             f"motion with numbers missing in {int((~known).sum())} frames, the first is frame "
             f"{int(np.argmin(known))}; expected every joint and the base in all. Fill the gaps."
         )
     if bool((np.abs(poses[:, 3:]).max(axis=1) < 1e-6).any()):
-        raise TrackingError("motion whose base has a quaternion of zeros; expected w x y z.")
+        raise MotionTrackingError("motion whose base has a quaternion of zeros; expected w x y z.")
     sunk = poses[:, 2] <= 0
     if sunk.any():
         frame = int(np.argmax(sunk))
-        raise TrackingError(
+        raise MotionTrackingError(
             f"base {-poses[frame, 2]:.3g} m below the ground in frame {frame}; expected the ground "
             "at z = 0 and the base above it. Check the unit, the axis that points up, the height."
         )
@@ -172,7 +174,7 @@ def _turning(rotations: Array, rate_hz: float) -> Array:
 def _standing_feet(contacts: ArrayLike, frames: int, place: Array) -> Array:
     given = np.asarray(contacts, np.float64)
     if given.shape not in ((frames, 2), (frames, 2, 2)):
-        raise TrackingError(
+        raise MotionTrackingError(
             f"contacts of shape {given.shape}; expected ({frames}, 2, 2), the heel and toe of the "
             "left and right foot. Give one row per frame."
         )

@@ -10,8 +10,8 @@ from corporeal.embodiment.joints import outward_joints
 from corporeal.embodiment.kinematics import Kinematics
 from corporeal.geometry import Array, slerp
 from corporeal.retargeting.tracking.attempt import Attempt, Progress, begin
-from corporeal.retargeting.tracking.reference import Reference, TrackingError
-from corporeal.retargeting.tracking.scene import GRAVITY, Scene, Servos, usual_armature
+from corporeal.retargeting.tracking.reference import MotionTrackingError, ReferenceMotion
+from corporeal.retargeting.tracking.scene import GRAVITY, PhysicsScene, Servos, usual_armature
 from corporeal.retargeting.tracking.support import support_of
 
 RATE_HZ = 50.0
@@ -29,11 +29,11 @@ MOST_WEIGHTS, LOST_M, FULL_EFFORT_RAD = 10.0, 0.5, 1.0
 TELL_EVERY = 25
 
 
-def replay(reference: Reference, *, progress: Progress | None) -> Attempt:
+def replay(reference: ReferenceMotion, *, progress: Progress | None) -> Attempt:
     """The robot is led through the motion; `help` says what the spring on its base did."""
     servos = usual_servos(reference.robot)
     support = support_of(reference, servos)
-    scene = Scene(reference.robot, servos, rate_hz=reference.rate_hz)
+    scene = PhysicsScene(reference.robot, servos, rate_hz=reference.rate_hz)
     spring = _Spring(scene, reference)
     attempt = begin(scene, reference)
     attempt.support = support
@@ -60,7 +60,7 @@ def usual_servos(robot: Embodiment) -> Servos:
     """Servos for a robot of which only the document is known, as stiff as its weight asks for."""
     masses, _, _ = Kinematics(robot).inertias
     if masses.sum() <= 0:
-        raise TrackingError(
+        raise MotionTrackingError(
             f"robot {robot.name!r} has no mass; expected links with an inertia. "
             "Add their masses to the document."
         )
@@ -86,7 +86,7 @@ def usual_servos(robot: Embodiment) -> Servos:
 class _Spring:
     """A spring and damper between the base and where the motion has it."""
 
-    def __init__(self, scene: Scene, reference: Reference) -> None:
+    def __init__(self, scene: PhysicsScene, reference: ReferenceMotion) -> None:
         self.scene, self.reference = scene, reference
         moving, turning = 2 * np.pi * MOVING_HZ, 2 * np.pi * TURNING_HZ
         mass = scene.weight_n / GRAVITY

@@ -35,7 +35,7 @@ class Servos:
     armature: Mapping[str, float]
 
 
-class Scene:
+class PhysicsScene:
     """A robot on the floor in motion: `place` puts it somewhere, `act` moves it on.
 
     `steps` steps of physics make one sample of a motion at `rate_hz`.

@@ -11,8 +11,8 @@ from scipy.optimize import nnls
 from corporeal.embodiment import Embodiment
 from corporeal.embodiment.engines import import_mujoco
 from corporeal.geometry import Array
-from corporeal.retargeting.tracking.reference import Reference
-from corporeal.retargeting.tracking.scene import FLOOR, FRICTION, Scene, Servos
+from corporeal.retargeting.tracking.reference import ReferenceMotion
+from corporeal.retargeting.tracking.scene import FLOOR, FRICTION, PhysicsScene, Servos
 
 # Points of the robot this near to the floor may push against it.
 NEAR_M = 0.02
@@ -39,10 +39,10 @@ class Support:
         return np.asarray(over, np.float64)
 
 
-def support_of(reference: Reference, servos: Servos) -> Support:
+def support_of(reference: ReferenceMotion, servos: Servos) -> Support:
     """Inverse dynamics of the motion, its weight on what is near the floor, by least squares."""
     mujoco = import_mujoco()
-    scene = Scene(reference.robot, servos, rate_hz=reference.rate_hz)
+    scene = PhysicsScene(reference.robot, servos, rate_hz=reference.rate_hz)
     model, data = scene.model, scene.data
     model.geom_margin[model.geom(FLOOR).id] = NEAR_M
     velocity = np.column_stack([reference.velocity, reference.turning, reference.rates])
@@ -66,7 +66,7 @@ def support_of(reference: Reference, servos: Servos) -> Support:
     return Support(np.array(torque), np.array(lacking))
 
 
-def _pushed(scene: Scene, wanted: Array) -> Array:
+def _pushed(scene: PhysicsScene, wanted: Array) -> Array:
     """Generalised forces (V,) of the contacts that come nearest to the base's wrench (6,)."""
     columns = _generators(scene)
     if not columns:
@@ -80,7 +80,7 @@ def _pushed(scene: Scene, wanted: Array) -> Array:
     return pushed
 
 
-def _generators(scene: Scene) -> list[Array]:
+def _generators(scene: PhysicsScene) -> list[Array]:
     mujoco = import_mujoco()
     jacobian = np.empty((3, scene.model.nv))
     columns: list[Array] = []

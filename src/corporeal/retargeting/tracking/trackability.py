@@ -18,12 +18,12 @@ from corporeal.retargeting.tracking.following import follow
 from corporeal.retargeting.tracking.keypoints import (
     BASE,
     SIDES,
-    Spread,
+    TrackingSpread,
     headings,
     point_errors,
     spread,
 )
-from corporeal.retargeting.tracking.reference import Reference, reference_of
+from corporeal.retargeting.tracking.reference import ReferenceMotion, reference_of
 from corporeal.retargeting.tracking.replay import RATE_HZ, replay
 from corporeal.retargeting.tracking.scene import GRAVITY
 from corporeal.retargeting.tracking.tracker import open_policy
@@ -54,7 +54,7 @@ class Help:
 
 
 @dataclass(frozen=True, eq=False)
-class Tracked:
+class TrackingResult:
     """How a robot did when it followed a motion; errors count until the fall, if there is one.
 
     `method` is the tracker's name or "replay". `keypoint_error_m` is on the body (from the base,
@@ -71,10 +71,10 @@ class Tracked:
     survived_s: float
     duration_s: float
     fell_at_s: float | None
-    keypoint_error_m: Spread
-    keypoint_global_m: Spread
+    keypoint_error_m: TrackingSpread
+    keypoint_global_m: TrackingSpread
     by_keypoint_m: Mapping[str, float]
-    root_error_m: Spread
+    root_error_m: TrackingSpread
     drift_m: float
     turned_rad: float
     joint_error_rad: float
@@ -104,7 +104,7 @@ def track(
     tracker: Path | None,
     contacts: ArrayLike | None = None,
     progress: Progress | None = None,
-) -> Tracked:
+) -> TrackingResult:
     """Follow joints (T, J) and base poses (T, 7) with the network in a file, or with help.
 
     Raises TrackingError, ModelError or MissingExtraError when it cannot be tried at all;
@@ -124,14 +124,16 @@ def track(
     return _measured(method, reference, attempt, took)
 
 
-def _measured(method: str, reference: Reference, attempt: Attempt, took_s: float) -> Tracked:
+def _measured(
+    method: str, reference: ReferenceMotion, attempt: Attempt, took_s: float
+) -> TrackingResult:
     q, base = np.array(attempt.q), np.array(attempt.base)
     count = len(q)
     wanted = (reference.q[:count], reference.base[:count])
     body, world = point_errors(reference.robot, (q, base), wanted)
     lasted_s = (count - 1) / reference.rate_hz
     turned = headings(base[-1:])[0] - headings(reference.base[count - 1 : count])[0]
-    return Tracked(
+    return TrackingResult(
         robot=reference.robot.name,
         method=method,
         survived=attempt.fell is None,
@@ -155,7 +157,7 @@ def _measured(method: str, reference: Reference, attempt: Attempt, took_s: float
     )
 
 
-def _agreement(reference: Reference, attempt: Attempt) -> float | None:
+def _agreement(reference: ReferenceMotion, attempt: Attempt) -> float | None:
     feet = list(reference.robot.feet)
     if reference.contacts is None or not set(SIDES) <= set(feet):
         return None
@@ -163,7 +165,7 @@ def _agreement(reference: Reference, attempt: Attempt) -> float | None:
     return float(np.mean(did == reference.contacts[: len(did)]))
 
 
-def _help(reference: Reference, attempt: Attempt) -> Help | None:
+def _help(reference: ReferenceMotion, attempt: Attempt) -> Help | None:
     if attempt.support is None or not attempt.help:
         return None
     wrench = np.array(attempt.help)

@@ -16,7 +16,7 @@ from corporeal.embodiment import Embodiment
 from corporeal.errors import MissingExtraError
 from corporeal.geometry import Array
 from corporeal.registry import plugins
-from corporeal.retargeting.tracking.reference import Reference, TrackingError
+from corporeal.retargeting.tracking.reference import MotionTrackingError, ReferenceMotion
 from corporeal.retargeting.tracking.scene import Servos
 
 MAX_BYTES = 1 << 30
@@ -26,7 +26,7 @@ REFUSALS = ("Fail", "InvalidArgument", "InvalidGraph", "InvalidProtobuf", "NoSuc
 
 
 @dataclass(frozen=True)
-class State:
+class SensedState:
     """What a robot's own sensors say: joints (J,), its base's quaternion and turning (3,)."""
 
     q: Array
@@ -38,7 +38,7 @@ class State:
 class Follower(Protocol):
     """One tracker at work on one motion; joints are in the order of its `Tracker.joints`."""
 
-    def observe(self, state: State, frame: int) -> NDArray[np.float32]:
+    def observe(self, state: SensedState, frame: int) -> NDArray[np.float32]:
         """What the network sees (inputs,) when the motion is at `frame`."""
 
     def targets(self, action: Array) -> Array:
@@ -55,11 +55,11 @@ class Tracker:
     joints: tuple[str, ...]
     rate_hz: float
     servos: Servos
-    follow: Callable[[Reference], Follower]
+    follow: Callable[[ReferenceMotion], Follower]
 
 
 @dataclass(frozen=True, eq=False)
-class Policy:
+class TrackingPolicy:
     """A network in memory, and the layout that fits it."""
 
     name: str
@@ -82,7 +82,7 @@ def trackers() -> dict[str, Tracker]:
     return plugins("corporeal.retargeting.tracking.trackers", "TRACKER", Tracker)
 
 
-def open_policy(path: Path, robot: Embodiment) -> Policy:
+def open_policy(path: Path, robot: Embodiment) -> TrackingPolicy:
     """The network in a file, if its layout is known and drives this robot; else TrackingError."""
     session = _session(path)
     ports = [*session.get_inputs(), *session.get_outputs()]
@@ -100,7 +100,7 @@ def open_policy(path: Path, robot: Embodiment) -> Policy:
             f"{name} ({one.inputs} in, {one.outputs} out: {one.description})"
             for name, one in trackers().items()
         )
-        raise TrackingError(
+        raise MotionTrackingError(
             f"{path}: a network with inputs and outputs of sizes {sizes}; expected one of: "
             f"{known}. Add its layout as a file in trackers/, or leave the tracker out."
         )
@@ -108,13 +108,13 @@ def open_policy(path: Path, robot: Embodiment) -> Policy:
     lacking = [name for name in tracker.joints if name not in robot.joint_names]
     extra = [name for name in robot.joint_names if name not in tracker.joints]
     if lacking or extra:
-        raise TrackingError(
+        raise MotionTrackingError(
             f"{path}: tracker {found[0]!r} drives {len(tracker.joints)} joints and robot "
             f"{robot.name!r} has {len(robot.joint_names)}, {(lacking or extra)[0]!r} is only in "
             "one of them; expected the same. Leave the tracker out for a replay with help."
         )
     columns = np.array([robot.joint_names.index(name) for name in tracker.joints], np.int64)
-    return Policy(found[0], tracker, session, columns)
+    return TrackingPolicy(found[0], tracker, session, columns)
 
 
 def _session(path: Path) -> Any:
@@ -124,9 +124,13 @@ def _session(path: Path) -> Any:
     except ModuleNotFoundError:
         raise MissingExtraError("onnxruntime", "vision") from None
     if not path.is_file():
-        raise TrackingError(f"{path}: no such file. Name an ONNX file, or leave the tracker out.")
+        raise MotionTrackingError(
+            f"{path}: no such file. Name an ONNX file, or leave the tracker out."
+        )
     if path.stat().st_size > MAX_BYTES:
-        raise TrackingError(f"{path}: over {MAX_BYTES >> 20} MiB; expected a smaller network.")
+        raise MotionTrackingError(
+            f"{path}: over {MAX_BYTES >> 20} MiB; expected a smaller network."
+        )
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 4
@@ -137,7 +141,7 @@ def _session(path: Path) -> Any:
         )
     except refusals as error:
         reason = str(error).splitlines()[0]
-        raise TrackingError(
+        raise MotionTrackingError(
             f"{path}: not a network that runs here, got: {reason}; expected an ONNX file. "
             "Export it again, or leave the tracker out."
         ) from None

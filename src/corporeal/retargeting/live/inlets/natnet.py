@@ -22,7 +22,7 @@ from corporeal.retargeting.live.natnet_packet import (
     server_version,
     split_packet,
 )
-from corporeal.retargeting.live.pose_message import MAX_BYTES, PoseMessage, made_pose, upward
+from corporeal.retargeting.live.pose_message import MAX_BYTES, PoseMessage, make_pose, upward
 from corporeal.retargeting.motion import MotionError
 
 _CONNECT, _ASK_MODEL, _KEEP_ALIVE = 0, 4, 10
@@ -78,7 +78,7 @@ class _Stream:
             point = _BONES.get(name.split(":")[-1].split("_")[-1].lower())
             if point is not None and bone.is_tracked:
                 points[point] = list(bone.position)
-        return made_pose(frame.t_s, points, {}, self.up)
+        return make_pose(frame.t_s, points, {}, self.up)
 
 
 @contextmanager

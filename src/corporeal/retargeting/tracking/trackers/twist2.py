@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.geometry import Array, matrix_from_quaternion, rpy_from_matrix
-from corporeal.retargeting.tracking.reference import Reference
+from corporeal.retargeting.tracking.reference import ReferenceMotion
 from corporeal.retargeting.tracking.scene import Servos
-from corporeal.retargeting.tracking.tracker import State, Tracker
+from corporeal.retargeting.tracking.tracker import SensedState, Tracker
 
 HISTORY = 10
 TURNING_SCALE, RATE_SCALE, ACTION_SCALE = 0.25, 0.05, 0.5
@@ -43,14 +43,14 @@ INPUTS = (1 + HISTORY) * (COMMAND + FELT) + COMMAND
 class Twist2:
     """A follower that remembers its last ten observations and its last action."""
 
-    def __init__(self, reference: Reference) -> None:
+    def __init__(self, reference: ReferenceMotion) -> None:
         # The network is told where the motion will be when its action has had time to work.
         commands = _commands(reference)
         self.commands = np.concatenate([commands[1:], commands[-1:]])
         self.action = np.zeros(len(JOINTS))
         self.seen: deque[Array] = deque(maxlen=HISTORY)
 
-    def observe(self, state: State, frame: int) -> NDArray[np.float32]:
+    def observe(self, state: SensedState, frame: int) -> NDArray[np.float32]:
         """Now, the past from the oldest on, and the command once more where a future would be."""
         command = self.commands[frame]
         rates = np.where(ANKLES, 0.0, state.rates)
@@ -76,7 +76,7 @@ class Twist2:
         return REST + ACTION_SCALE * np.clip(action, -10.0, 10.0)
 
 
-def _commands(reference: Reference) -> Array:
+def _commands(reference: ReferenceMotion) -> Array:
     rotations = reference.rotations
     velocity = np.einsum("tji,tj->ti", rotations, reference.velocity)
     roll_pitch = rpy_from_matrix(rotations)[:, :2]
