@@ -13,8 +13,7 @@ from bench.retarget.limbs import limb_angles
 from bench.retarget.robot_motion import RobotMotion, contacts_of
 from corporeal.embodiment.kinematics import Kinematics
 from corporeal.retargeting.goal.soles import soles_of
-from corporeal.retargeting.measure.contact_metrics import Grounding, measure_grounding
-from corporeal.retargeting.measure.metrics import Metrics, measure
+from corporeal.retargeting.measure.metrics import Grounding, Metrics, measure, measure_grounding
 from corporeal.retargeting.motion import HumanMotion
 
 FAR_M = 0.05

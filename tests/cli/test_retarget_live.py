@@ -18,7 +18,7 @@ from corporeal.embodiment import open_robot
 from corporeal.embodiment.joints import standing_positions
 from corporeal.episode import Episode
 from corporeal.errors import CorporealError
-from corporeal.retargeting.live.recording import LiveRecording
+from corporeal.retargeting.live.live_recording import LiveRecording
 from corporeal.retargeting.motion import POINTS, MotionError
 
 

@@ -16,7 +16,7 @@ from corporeal.retargeting.result import Retargeted
 from corporeal.retargeting.settings import RetargetSettings
 from corporeal.retargeting.solve import retarget_motion
 from corporeal.retargeting.solver.chain import Chain, MotionState
-from corporeal.retargeting.solver.clip_aims import ClipTasks
+from corporeal.retargeting.solver.tasks import ClipTasks
 
 # Far enough forward for more than G1's ankles can hold, rad.
 TOO_FAR = 0.25

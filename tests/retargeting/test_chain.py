@@ -13,7 +13,6 @@ from corporeal.embodiment import Embodiment, open_robot
 from corporeal.embodiment.embodiment import Mimic
 from corporeal.geometry import Array, matrix_from_quaternion, normalise
 from corporeal.retargeting.goal.robot_map import robot_map
-from corporeal.retargeting.solver.aims import FloorTask, LevelTask, PointTask, RotationTask, Task
 from corporeal.retargeting.solver.chain import (
     BASE,
     Chain,
@@ -22,7 +21,14 @@ from corporeal.retargeting.solver.chain import (
     quaternion_product,
     vector_of,
 )
-from corporeal.retargeting.solver.clip_aims import pick_frames
+from corporeal.retargeting.solver.tasks import (
+    FloorTask,
+    LevelTask,
+    PointTask,
+    RotationTask,
+    Task,
+    pick_frames,
+)
 
 STEP = 1e-6
 ROBOTS = ("g1", "walker_s2", "sliding")

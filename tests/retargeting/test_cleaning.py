@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from tests.retargeting.people import walking_person
 
 from corporeal.geometry import rotation_angle
-from corporeal.retargeting.cleaning.bones import LOOSE, bone_lengths
 from corporeal.retargeting.cleaning.cleaning import clean, resample
+from corporeal.retargeting.cleaning.outliers import LOOSE, bone_lengths
 from corporeal.retargeting.motion import NEEDED, POINTS, HumanMotion, MotionError
 
 

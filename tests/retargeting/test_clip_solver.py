@@ -10,9 +10,9 @@ from tests.retargeting.test_chain import chain_of, filled
 
 from corporeal.geometry import Array
 from corporeal.retargeting.solver import clip_solver
-from corporeal.retargeting.solver.aims import PointTask, Task
 from corporeal.retargeting.solver.chain import BASE, Chain, MotionState
 from corporeal.retargeting.solver.clip_solver import DAMPING, ClipProblem, SolveError, solve
+from corporeal.retargeting.solver.tasks import PointTask, Task
 
 RATE_HZ = 50.0
 

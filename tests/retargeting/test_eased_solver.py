@@ -14,16 +14,15 @@ from tests.retargeting.made_results import RATE_HZ
 from tests.retargeting.overloads import aims_of, leaning
 
 from corporeal.geometry import Array
-from corporeal.retargeting.effort import eased_solver
-from corporeal.retargeting.effort.eased_solver import (
+from corporeal.retargeting.goal.soles import sole_points
+from corporeal.retargeting.solver import bounded_solver
+from corporeal.retargeting.solver.bounded_solver import (
     BOUND,
     QUICK,
     WEIGHT,
     bounded_step,
     solve_bounded,
 )
-from corporeal.retargeting.effort.motors import Motors, Shares
-from corporeal.retargeting.goal.soles import sole_points
 from corporeal.retargeting.solver.chain import MotionState
 from corporeal.retargeting.solver.clip_solver import (
     DAMPING,
@@ -32,6 +31,7 @@ from corporeal.retargeting.solver.clip_solver import (
     normal_equations,
     solve_step,
 )
+from corporeal.retargeting.solver.effort import Motors, Shares
 
 FRAMES = 9
 
@@ -158,7 +158,7 @@ def test_rows_tied_in_and_out_again_leave_the_band_as_it_was() -> None:
 def tie(band: Array, slope: Array, shares: Shares, before: Array, now: Array) -> None:
     """Rows in or out, for all shares whose side has changed."""
     changed = np.flatnonzero(before != now)
-    eased_solver._tie(band, slope, shares, changed, before, now)
+    bounded_solver._tie(band, slope, shares, changed, before, now)
 
 
 def greatest(motors: Motors, state: MotionState) -> float:
@@ -213,7 +213,7 @@ def test_a_step_that_makes_things_worse_is_cut_or_not_made(
     problem, motors = problem_of(state)
     real: Callable[..., Array] = bounded_step
     factor = -1.0 if worse else 6.0
-    monkeypatch.setattr(eased_solver, "bounded_step", lambda *given: factor * real(*given))
+    monkeypatch.setattr(bounded_solver, "bounded_step", lambda *given: factor * real(*given))
     found = solve_bounded(problem, motors, state, replace(QUICK, steps=1))
     if worse:
         assert found is state

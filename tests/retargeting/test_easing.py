@@ -14,22 +14,20 @@ from tests.retargeting.people import walking_person
 from tests.retargeting.test_chain import chain_of
 
 from corporeal.embodiment import open_robot
-from corporeal.retargeting.effort import easing
-from corporeal.retargeting.effort.demand import demand_of
-from corporeal.retargeting.effort.eased_solver import QUICK, Care, solve_bounded
-from corporeal.retargeting.effort.easing import AROUND_S, HARM, SLID_M, STAYING, ease_motors
-from corporeal.retargeting.effort.motors import Motors
 from corporeal.retargeting.goal.contacts import runs
 from corporeal.retargeting.measure.metrics import Metrics, measure, measure_result
 from corporeal.retargeting.reader import read_motion
 from corporeal.retargeting.robot_models import models_of
 from corporeal.retargeting.settings import RetargetSettings
 from corporeal.retargeting.solve import retarget_motion
+from corporeal.retargeting.solver import easing
 from corporeal.retargeting.solver.avoidance import Avoidance
+from corporeal.retargeting.solver.bounded_solver import QUICK, Care, solve_bounded
 from corporeal.retargeting.solver.chain import MotionState
-from corporeal.retargeting.solver.clip_aims import ClipTasks
-from corporeal.retargeting.solver.clip_solver import ClipProblem, SolveError
-from corporeal.retargeting.solver.windows import windows
+from corporeal.retargeting.solver.clip_solver import ClipProblem, SolveError, windows
+from corporeal.retargeting.solver.easing import AROUND_S, HARM, SLID_M, STAYING, ease_motors
+from corporeal.retargeting.solver.effort import Motors, demand_of
+from corporeal.retargeting.solver.tasks import ClipTasks
 
 G1 = open_robot("g1")
 TWICE = ((100, 200), (350, 450))

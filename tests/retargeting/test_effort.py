@@ -11,11 +11,11 @@ from tests.retargeting.overloads import WALK_HZ, walked
 from corporeal.embodiment import open_robot
 from corporeal.embodiment.dynamics import Efforts, inverse_dynamics
 from corporeal.geometry import Array
-from corporeal.retargeting.effort import demand
-from corporeal.retargeting.effort.demand import Demand, demand_of, efforts_of, grip_of, rates_of
-from corporeal.retargeting.measure.violations import effort_violations
+from corporeal.retargeting.measure.joint_metrics import effort_violations
 from corporeal.retargeting.robot_models import models_of
+from corporeal.retargeting.solver import effort
 from corporeal.retargeting.solver.chain import quaternion_of
+from corporeal.retargeting.solver.effort import Demand, demand_of, efforts_of, grip_of, rates_of
 
 G1 = open_robot("g1")
 WEIGHT_N = 9.81 * G1.mass
@@ -122,7 +122,7 @@ def test_edges_as_firm_as_whole_soles_would_be_asked_for_absurd_forces(
     q, base = still()
     edge = touching(5, (0, 1))
     calm = np.abs(demand_of(G1, RATE_HZ, q, base, edge).forces).max()
-    monkeypatch.setattr(demand, "_EDGES", demand._FLAT)
+    monkeypatch.setattr(effort, "_EDGES", effort._FLAT)
     assert np.abs(demand_of(G1, RATE_HZ, q, base, edge).forces).max() > 3 * calm
 
 

@@ -11,8 +11,7 @@ from tests.retargeting.people import walking_person
 from tests.retargeting.test_contacts import silent, standing_person
 
 from corporeal.geometry import Array
-from corporeal.retargeting.cleaning.floor_drift import LEAST_M, remove_floor_drift
-from corporeal.retargeting.goal.contacts import ground_of
+from corporeal.retargeting.goal.contacts import LEAST_M, ground_of, remove_floor_drift
 from corporeal.retargeting.motion import POINTS, HumanMotion
 from corporeal.retargeting.reader import read_motion
 

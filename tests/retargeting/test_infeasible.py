@@ -11,11 +11,10 @@ from tests.retargeting.made_results import result_of, standing
 from tests.retargeting.people import walking_person
 
 from corporeal.embodiment import open_robot
-from corporeal.retargeting.infeasible import drop_confidence, split_infeasible
 from corporeal.retargeting.motion import POINTS, HumanMotion
 from corporeal.retargeting.result import FAR_M, Retargeted
 from corporeal.retargeting.settings import POLICIES, InfeasiblePolicy, RetargetSettings
-from corporeal.retargeting.solve import retarget_motion
+from corporeal.retargeting.solve import drop_confidence, retarget_motion, split_infeasible
 
 RATE_HZ = 60.0
 FIRST, STOP = 50, 70

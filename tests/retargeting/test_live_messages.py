@@ -14,7 +14,7 @@ from tests.retargeting.people import walking_person
 
 from corporeal.retargeting.live.arrivals import Arrivals
 from corporeal.retargeting.live.inlet import inlets, parse_address
-from corporeal.retargeting.live.natnet_packet import bone_names, parse_frame, split_packet
+from corporeal.retargeting.live.inlets.natnet import bone_names, parse_frame, split_packet
 from corporeal.retargeting.live.pose_message import (
     MAX_BYTES,
     Announcement,

@@ -21,7 +21,7 @@ from tests.retargeting.people import walking_person
 
 from corporeal.embodiment import open_robot
 from corporeal.errors import CorporealError
-from corporeal.retargeting.live.recording import (
+from corporeal.retargeting.live.live_recording import (
     discard_recording,
     read_live_frames,
     recording_folder,

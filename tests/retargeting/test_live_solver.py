@@ -12,8 +12,7 @@ from corporeal.embodiment import open_robot
 from corporeal.embodiment.collision import CollisionModel
 from corporeal.geometry import Array
 from corporeal.retargeting.goal.robot_map import RobotMap, robot_map
-from corporeal.retargeting.live.bounded_step import bounded_step
-from corporeal.retargeting.live.frame_solver import FrameSolver, LivePose
+from corporeal.retargeting.live.frame_solver import FrameSolver, LivePose, bounded_step
 from corporeal.retargeting.motion import NEEDED, POINTS, HumanMotion, MotionError
 
 pytest.importorskip("pinocchio", reason="live retargeting needs the extra robot")

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from corporeal.geometry import Array, matrix_from_quaternion, rotation_angle
+from corporeal.retargeting.solve import filter_low, low_pass, one_sided
 from corporeal.retargeting.solver.chain import MotionState, quaternion_of
-from corporeal.retargeting.solver.low_pass import filter_low, low_pass, one_sided
 
 RATE_HZ = 120.0
 TIME = np.arange(600) / RATE_HZ

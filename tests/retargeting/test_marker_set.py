@@ -9,20 +9,25 @@ import pytest
 
 from corporeal.errors import DocumentError, UnknownNameError
 from corporeal.geometry import Array, matrix_from_rpy
-from corporeal.retargeting.marker.c3d_file import read_c3d
-from corporeal.retargeting.marker.joint_centres import add_places, reachable
-from corporeal.retargeting.marker.landmarks import CLUSTERS, LANDMARKS, MarkedBody, Sizes
-from corporeal.retargeting.marker.marker_motion import Markers, person_from_markers
-from corporeal.retargeting.marker.marker_set import (
+from corporeal.retargeting.motion import NEEDED, POINTS, HumanMotion, MotionError
+from corporeal.retargeting.person.joint_centres import (
+    CLUSTERS,
+    LANDMARKS,
+    MarkedBody,
+    Sizes,
+    add_places,
+    reachable,
+)
+from corporeal.retargeting.person.marker_motion import Markers, fill_lost, person_from_markers
+from corporeal.retargeting.person.marker_set import (
     MarkerSet,
     best_marker_set,
     marker_set_names,
     open_marker_set,
     plain,
 )
-from corporeal.retargeting.marker.rigid_cluster import fill_lost
-from corporeal.retargeting.motion import NEEDED, POINTS, HumanMotion, MotionError
 from corporeal.retargeting.reader import ClipHints
+from corporeal.retargeting.readers.c3d import read_c3d
 
 PLUG_IN_GAIT = (
     "LFHD RFHD LBHD RBHD C7 T10 CLAV STRN RBAK LSHO LELB LWRA LWRB LFIN RSHO RELB RWRA RWRB RFIN "

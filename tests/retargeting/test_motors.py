@@ -11,10 +11,9 @@ from tests.retargeting.overloads import WALK_HZ, aims_of, leaning, walked
 from tests.retargeting.test_chain import chain_of
 
 from corporeal.geometry import Array
-from corporeal.retargeting.effort.demand import efforts_of
-from corporeal.retargeting.effort.motors import Motors, Shares
 from corporeal.retargeting.goal.robot_map import robot_map
 from corporeal.retargeting.solver.chain import BASE, Chain, MotionState, Numbers
+from corporeal.retargeting.solver.effort import Motors, Shares, efforts_of
 
 STEP = 1e-5
 # Frames to both sides that decide the efforts of one: no more than its neighbours.

@@ -16,11 +16,10 @@ from corporeal.errors import WriteError
 from corporeal.geometry import Array
 from corporeal.retargeting.motion import POINTS, MotionError
 from corporeal.retargeting.preview.bodies import complete_points, limbs
-from corporeal.retargeting.preview.camera import camera_for
 from corporeal.retargeting.preview.caption import clip_title
-from corporeal.retargeting.preview.scene import PreviewScene
+from corporeal.retargeting.preview.preview_file import write_preview
+from corporeal.retargeting.preview.scene import PreviewScene, camera_for
 from corporeal.retargeting.preview.stage import Stage, stage_of
-from corporeal.retargeting.preview.writing import write_preview
 from corporeal.retargeting.result import ENDS, Retargeted
 from corporeal.simulation.rendering import CameraError, check_rendering
 

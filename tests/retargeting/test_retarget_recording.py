@@ -19,8 +19,8 @@ from corporeal.quality.assessment import assess
 from corporeal.quality.subject import Subject
 from corporeal.retargeting.measure.metrics import measure_result
 from corporeal.retargeting.motion import POINTS
-from corporeal.retargeting.recording import RIG, recording_of, write_episode
 from corporeal.retargeting.result import ENDS
+from corporeal.retargeting.robot_episode import RIG, recording_of, write_episode
 from corporeal.schema import open_schema
 
 FACTS = {"operator": "p01", "instruction": "wave with both arms", "consent": "c-17"}

@@ -10,8 +10,12 @@ from PIL import Image
 from tests.retargeting.made_results import result_of, squatting
 
 from corporeal.retargeting.measure.metrics import measure_result
-from corporeal.retargeting.measure.report import metric_lines, metric_rows
-from corporeal.retargeting.measure.report_page import draw_report, plot_report
+from corporeal.retargeting.measure.report import (
+    draw_report,
+    metric_lines,
+    metric_rows,
+    plot_report,
+)
 
 
 def test_the_lines_say_each_figure_in_centimetres() -> None:

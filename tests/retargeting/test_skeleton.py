@@ -11,11 +11,11 @@ import pytest
 from corporeal.errors import DocumentError, UnknownNameError
 from corporeal.geometry import matrix_from_rpy, rotation_angle
 from corporeal.retargeting.motion import NEEDED, POINTS, SIDES, HumanMotion, MotionError
+from corporeal.retargeting.person.hierarchy import Hierarchy, SkeletonJoint
+from corporeal.retargeting.person.skeletal_motion import SkeletalClip, person_from_skeleton
+from corporeal.retargeting.person.skeleton_map import SkeletonMap, open_skeleton, skeleton_names
+from corporeal.retargeting.person.skeleton_points import find_points
 from corporeal.retargeting.reader import ClipHints
-from corporeal.retargeting.skeleton.anatomy import find_points
-from corporeal.retargeting.skeleton.hierarchy import Hierarchy, SkeletonJoint
-from corporeal.retargeting.skeleton.skeletal_motion import SkeletalClip, person_from_skeleton
-from corporeal.retargeting.skeleton.skeleton_map import SkeletonMap, open_skeleton, skeleton_names
 
 # A person in metres, x forward, y left, z up: (part, the part it hangs on, offset); a part that
 # begins with * is there on both sides, mirrored.

@@ -20,7 +20,7 @@ from corporeal.retargeting.reader import read_motion
 from corporeal.retargeting.result import Retargeted
 from corporeal.retargeting.settings import RetargetSettings
 from corporeal.retargeting.solve import retarget_motion
-from corporeal.retargeting.solver.windows import windows
+from corporeal.retargeting.solver.clip_solver import windows
 
 RATE_HZ = 60.0
 MIRROR = np.diag([1.0, -1.0, 1.0])

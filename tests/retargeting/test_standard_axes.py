@@ -11,14 +11,14 @@ from tests.retargeting.people import walking_person
 
 from corporeal.errors import UnknownNameError
 from corporeal.geometry import Array
-from corporeal.retargeting.cleaning.standard_axes import (
+from corporeal.retargeting.motion import POINTS, MotionError
+from corporeal.retargeting.person.standard_axes import (
     AXES,
     METRES,
     rotation_to_z,
     standardise,
     stature,
 )
-from corporeal.retargeting.motion import POINTS, MotionError
 
 SOURCE = Path("clip.bvh")
 WALK = walking_person(300, 120.0).positions

@@ -12,13 +12,17 @@ from corporeal.embodiment import Embodiment, open_robot
 from corporeal.embodiment.joints import standing_positions
 from corporeal.errors import ModelError
 from corporeal.geometry import Array, matrix_from_rpy, quaternion_from_matrix
-from corporeal.retargeting.tracking.keypoints import key_points, point_errors
 from corporeal.retargeting.tracking.reference import (
     MotionTrackingError,
     ReferenceMotion,
     reference_of,
 )
-from corporeal.retargeting.tracking.trackability import TrackingResult, track
+from corporeal.retargeting.tracking.trackability import (
+    TrackingResult,
+    key_points,
+    point_errors,
+    track,
+)
 from corporeal.retargeting.tracking.tracker import SensedState, open_policy, trackers
 from corporeal.retargeting.tracking.trackers.twist2 import JOINTS, REST, Twist2
 

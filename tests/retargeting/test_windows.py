@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from corporeal.geometry import matrix_from_quaternion, normalise, rotation_angle
 from corporeal.retargeting.solver.chain import MotionState
-from corporeal.retargeting.solver.windows import LENGTH, ClipWindow, join_windows, windows
+from corporeal.retargeting.solver.clip_solver import LENGTH, ClipWindow, join_windows, windows
 
 
 @settings(max_examples=60, deadline=None)

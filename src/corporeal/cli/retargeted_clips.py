@@ -27,7 +27,7 @@ from corporeal.errors import CorporealError
 
 if TYPE_CHECKING:
     from corporeal.retargeting.job.clip_job import ClipJob, Report
-    from corporeal.retargeting.job.clip_outcome import ClipOutcome
+    from corporeal.retargeting.job.clip_outputs import ClipOutcome
 
 _MOST, _FEW = 60, 3
 

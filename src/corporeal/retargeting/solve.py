@@ -3,34 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
 
 import numpy as np
+from scipy.ndimage import binary_dilation
+from scipy.signal import butter, sosfiltfilt
+from threadpoolctl import ThreadpoolController
 
 from corporeal.embodiment import Embodiment
 from corporeal.embodiment.collision import CollisionModel
 from corporeal.geometry import Array, normalise, quaternion_from_matrix
 from corporeal.retargeting.cleaning.cleaning import clean
-from corporeal.retargeting.cleaning.floor_drift import remove_floor_drift
-from corporeal.retargeting.cleaning.resampling import resample
-from corporeal.retargeting.effort.easing import ease_motors
-from corporeal.retargeting.goal.contacts import ground_of
+from corporeal.retargeting.cleaning.gaps import resample
+from corporeal.retargeting.goal.contacts import ground_of, remove_floor_drift, runs
 from corporeal.retargeting.goal.footholds import footholds_of, level_floor
 from corporeal.retargeting.goal.goals import UP, confidence_of, goals_of, on_the_floor
 from corporeal.retargeting.goal.robot_map import RobotMap, robot_map
-from corporeal.retargeting.infeasible import drop_confidence
-from corporeal.retargeting.motion import SIDES, HumanMotion, MotionError
+from corporeal.retargeting.motion import POINTS, SIDES, HumanMotion, MotionError
 from corporeal.retargeting.result import ENDS, FAR_M, KNOWN, Goals, Retargeted
 from corporeal.retargeting.robot_models import models_of
-from corporeal.retargeting.settings import RetargetSettings
-from corporeal.retargeting.solver.aims import Task
+from corporeal.retargeting.settings import InfeasiblePolicy, RetargetSettings
 from corporeal.retargeting.solver.avoidance import Avoidance
 from corporeal.retargeting.solver.chain import Chain, MotionState, Numbers
-from corporeal.retargeting.solver.clip_aims import ClipTasks, pick_frames
-from corporeal.retargeting.solver.clip_solver import ClipProblem, solve
-from corporeal.retargeting.solver.low_pass import low_pass, one_sided
-from corporeal.retargeting.solver.one_thread import one_thread
-from corporeal.retargeting.solver.windows import ClipWindow, join_windows, windows
+from corporeal.retargeting.solver.clip_solver import (
+    ClipProblem,
+    ClipWindow,
+    join_windows,
+    solve,
+    windows,
+)
+from corporeal.retargeting.solver.easing import ease_motors
+from corporeal.retargeting.solver.tasks import ClipTasks, Task, pick_frames
 
 # Square roots of weights, per radian: of the resting posture, and of a smooth motion.
 REST, KEPT = 0.15, 6.0
@@ -243,3 +249,87 @@ def _filled(state: MotionState, known: Numbers, frames: int) -> MotionState:
     where = np.arange(frames)
     full = np.stack([np.interp(where, known, column) for column in rows.T], axis=1)
     return MotionState(np.concatenate([full[:, :3], normalise(full[:, 3:7])], axis=1), full[:, 7:])
+
+
+ORDER = 4
+# Fewer periods of the cut-off than this say nothing of what is slow: the filter would bend them.
+PERIODS = 1.5
+
+
+def low_pass(state: MotionState, rate_hz: float, cutoff_hz: float) -> MotionState:
+    """The state without what is faster than `cutoff_hz`, forwards and backwards through the filter.
+
+    A clip that is too short for the filter, or sampled too slowly, stays as it is.
+    """
+    if cutoff_hz >= 0.45 * rate_hz or len(state) < PERIODS * rate_hz / cutoff_hz:
+        return state
+    values = np.concatenate([state.base[:, :3], one_sided(state.base[:, 3:]), state.q], axis=1)
+    smooth = filter_low(values, rate_hz, cutoff_hz)
+    base = np.concatenate([smooth[:, :3], normalise(smooth[:, 3:7])], axis=1)
+    return MotionState(base, smooth[:, 7:])
+
+
+def filter_low(values: Array, rate_hz: float, cutoff_hz: float) -> Array:
+    """Columns (T, n) through the filter, both ways."""
+    sections = butter(ORDER, cutoff_hz, fs=rate_hz, output="sos")
+    padding = min(len(values) - 1, round(3 * rate_hz / cutoff_hz))
+    smooth: Array = sosfiltfilt(sections, values, axis=0, padlen=padding, padtype="odd")
+    return smooth
+
+
+def one_sided(quaternions: Array) -> Array:
+    """The same turns (T, 4), each on the side of the one before: q and -q are one turn."""
+    signs = np.sign(np.einsum("ti,ti->t", quaternions[1:], quaternions[:-1]))
+    kept = np.cumprod(np.concatenate([[1.0], np.where(signs == 0, 1.0, signs)]))
+    found: Array = quaternions * kept[:, None]
+    return found
+
+
+def one_thread() -> AbstractContextManager[Any]:
+    """While the block runs, BLAS works in the thread that calls it; other cores stay free."""
+    found: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
+    return found
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    """What knows the libraries that are loaded; looking for them takes milliseconds."""
+    return ThreadpoolController()
+
+
+# Frames beside a bad one are no better; pieces shorter than this are no motion, s.
+BESIDE_S, SHORTEST_S = 0.05, 0.5
+_LIMBS = {"hand": ("elbow", "wrist", "hand"), "foot": ("knee", "ankle", "heel", "toe")}
+
+
+def drop_confidence(person: HumanMotion, result: Retargeted) -> tuple[HumanMotion, str]:
+    """The person with the limbs unseen where the robot could not follow them, and a note of it."""
+    confidence = person.confidence.copy()
+    reach = max(1, round(BESIDE_S * result.rate_hz))
+    for column, end in enumerate(ENDS):
+        side, part = end.split("_")
+        far = (result.error_m[:, column] > FAR_M) & result.infeasible
+        if far.any():
+            wide = binary_dilation(far, iterations=reach)
+            for point in _LIMBS[part]:
+                confidence[wide, POINTS.index(f"{side}_{point}")] = 0.0
+    count = int(np.count_nonzero(result.infeasible))
+    return replace(person, confidence=confidence), f"{count} frames out of reach were bridged"
+
+
+def split_infeasible(result: Retargeted, policy: InfeasiblePolicy) -> list[Retargeted]:
+    """The pieces of a result that are kept: all of it, what is feasible, or nothing."""
+    if not result.infeasible.any() or policy in ("clip", "interpolate"):
+        return [result]
+    if policy == "reject":
+        return []
+    least = max(2, round(SHORTEST_S * result.rate_hz))
+    pieces = [(a, b) for a, b in runs(~result.infeasible) if b - a >= least]
+    lost = int(result.infeasible.sum())
+    note = f"cut out of {len(result)} frames, of which {lost} were out of reach"
+    return [
+        replace(
+            result.part(first, stop), notes=(*result.notes, f"frames {first} to {stop - 1}, {note}")
+        )
+        for first, stop in pieces
+    ]

@@ -13,7 +13,7 @@ from corporeal.geometry import Array
 from corporeal.quality.checks.retarget_contact_broken import CHECK
 from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
-from corporeal.retargeting.recording import recording_of
+from corporeal.retargeting.robot_episode import recording_of
 
 NAMES = open_robot("g1").joint_names
 

@@ -11,7 +11,7 @@ from tests.retargeting.made_results import result_of, squatting
 from corporeal.errors import NotAssessed
 from corporeal.quality.checks.retarget_not_converged import CHECK
 from corporeal.quality.subject import Subject
-from corporeal.retargeting.recording import recording_of
+from corporeal.retargeting.robot_episode import recording_of
 
 
 def test_a_result_that_converged_passes() -> None:

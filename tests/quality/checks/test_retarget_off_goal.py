@@ -11,8 +11,8 @@ from corporeal.errors import NotAssessed
 from corporeal.quality.checks.retarget_off_goal import CHECK
 from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
-from corporeal.retargeting.recording import recording_of
 from corporeal.retargeting.result import Retargeted
+from corporeal.retargeting.robot_episode import recording_of
 
 
 def found(result: Retargeted) -> list[Finding]:

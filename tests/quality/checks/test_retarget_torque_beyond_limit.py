@@ -13,8 +13,8 @@ from corporeal.errors import NotAssessed
 from corporeal.quality.checks.retarget_torque_beyond_limit import CHECK
 from corporeal.quality.subject import Subject
 from corporeal.retargeting.measure.metrics import measure_result
-from corporeal.retargeting.recording import recording_of
 from corporeal.retargeting.result import Retargeted
+from corporeal.retargeting.robot_episode import recording_of
 
 
 def _subject(result: Retargeted) -> Subject:

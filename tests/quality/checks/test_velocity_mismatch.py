@@ -10,7 +10,7 @@ from tests.retargeting.made_results import RATE_HZ, result_of, squatting
 from corporeal.errors import NotAssessed
 from corporeal.quality.checks.velocity_mismatch import CHECK
 from corporeal.quality.subject import Subject
-from corporeal.retargeting.recording import recording_of
+from corporeal.retargeting.robot_episode import recording_of
 
 
 def scale(factor: float) -> object:

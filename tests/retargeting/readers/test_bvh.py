@@ -10,9 +10,9 @@ import pytest
 
 from corporeal.geometry import matrix_from_rpy, normalise, rotation_angle
 from corporeal.retargeting.motion import SIDES, HumanMotion, MotionError
+from corporeal.retargeting.person.skeletal_motion import standing_axes
 from corporeal.retargeting.reader import ClipHints, read_motion
 from corporeal.retargeting.readers import bvh
-from corporeal.retargeting.skeleton.standing_feet import standing_axes
 
 FILES = (
     "bvh_bvhpython/test_freebvh.bvh",

@@ -12,10 +12,9 @@ import pytest
 
 from corporeal.errors import UnknownNameError
 from corporeal.geometry import Array
-from corporeal.retargeting.marker.c3d_file import read_c3d
 from corporeal.retargeting.motion import SIDES, HumanMotion, MotionError
 from corporeal.retargeting.reader import ClipHints, read_motion
-from corporeal.retargeting.readers.c3d import read, recognises
+from corporeal.retargeting.readers.c3d import read, read_c3d, recognises
 
 ENCODINGS = ("pc_int", "pc_real", "dec_int", "dec_real", "sgi_int", "sgi_real")
 

@@ -10,8 +10,8 @@ import pytest
 from tests.retargeting.people import walking_person
 
 from corporeal.geometry import Array
-from corporeal.retargeting.keypoint.keypoint_layouts import LAYOUTS, plain_name
 from corporeal.retargeting.motion import NEEDED, POINTS, HumanMotion, MotionError
+from corporeal.retargeting.person.keypoint_layouts import LAYOUTS, plain_name
 from corporeal.retargeting.reader import ClipHints, read_motion
 from corporeal.retargeting.readers import keypoints
 

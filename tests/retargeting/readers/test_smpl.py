@@ -11,10 +11,10 @@ import pytest
 
 from corporeal.geometry import rotation_angle
 from corporeal.retargeting.cleaning.cleaning import clean
-from corporeal.retargeting.keypoint.smpl_body import JOINTS
 from corporeal.retargeting.motion import SEGMENTS, HumanMotion, MotionError
 from corporeal.retargeting.reader import ClipHints, read_motion
 from corporeal.retargeting.readers import smpl
+from corporeal.retargeting.readers.smpl import JOINTS
 
 # SMPL's body stands along y and looks along z; AMASS turns it upright at the pelvis.
 UPRIGHT = np.array([np.pi / 2, 0.0, 0.0])

@@ -196,7 +196,7 @@ def _print_draft(robot: Embodiment, *, as_json: bool) -> None:
 def _jobs_of(clips: list[ClipFile], like: ClipJob, *, many: bool) -> list[ClipJob]:
     """A job for every clip, with the files of `like` placed for it."""
     from corporeal.retargeting.job.clip_job import PAGES
-    from corporeal.retargeting.preview.writing import SUFFIXES
+    from corporeal.retargeting.preview.preview_file import SUFFIXES
 
     return [
         replace(
@@ -229,7 +229,7 @@ def _placed(target: Path, clip: ClipFile, suffixes: tuple[str, ...], *, many: bo
 
 def _check_hints(hints: ClipHints, kind: str | None) -> None:
     """Raise an error that lists the valid ones for a word that no reader knows."""
-    from corporeal.retargeting.cleaning.standard_axes import AXES, METRES
+    from corporeal.retargeting.person.standard_axes import AXES, METRES
     from corporeal.retargeting.reader import readers
 
     for what, word, known in (

@@ -54,8 +54,8 @@ def retarget_live(
     Example: [bold]corporeal retarget-live --listen udp://127.0.0.1:9870 --view 8791[/bold]
     """
     from corporeal.embodiment import open_robot
-    from corporeal.retargeting.live.live_episode import episode_of_live
-    from corporeal.retargeting.live.player import play_clip
+    from corporeal.retargeting.live.live_recording import episode_of_live
+    from corporeal.retargeting.live.pose_message import play_clip
     from corporeal.retargeting.live.session import LiveSettings, run_live
 
     model = open_robot(robot)

@@ -17,27 +17,26 @@ from corporeal import __version__
 from corporeal.embodiment import Embodiment
 from corporeal.errors import WriteError
 from corporeal.retargeting.goal.robot_map import RetargetingMap, robot_map
-from corporeal.retargeting.infeasible import split_infeasible
 from corporeal.retargeting.job.clip_files import check_target
-from corporeal.retargeting.job.clip_outcome import ClipOutcome, read_outcome
 from corporeal.retargeting.job.clip_outputs import (
+    ClipOutcome,
     Finished,
     find_finished,
     make_folder,
     piece_path,
+    read_outcome,
     write_piece,
     write_whole,
 )
 from corporeal.retargeting.measure.metrics import Metrics, measure_result
-from corporeal.retargeting.measure.report import metric_rows
-from corporeal.retargeting.measure.report_page import draw_report
+from corporeal.retargeting.measure.report import draw_report, metric_rows
 from corporeal.retargeting.motion import HumanMotion, MotionError
-from corporeal.retargeting.preview.writing import SUFFIXES, write_preview
+from corporeal.retargeting.preview.preview_file import SUFFIXES, write_preview
 from corporeal.retargeting.reader import ClipHints, read_motion
-from corporeal.retargeting.recording import file_sha256
 from corporeal.retargeting.result import Retargeted
+from corporeal.retargeting.robot_episode import file_sha256
 from corporeal.retargeting.settings import RetargetSettings
-from corporeal.retargeting.solve import retarget_motion
+from corporeal.retargeting.solve import retarget_motion, split_infeasible
 from corporeal.retargeting.tracking.trackability import track
 
 Report = Callable[[str, float], None]

@@ -8,17 +8,103 @@ from typing import Protocol
 
 import numpy as np
 
+from corporeal.embodiment.collision import CollisionModel
+from corporeal.embodiment.engines import import_pinocchio
 from corporeal.embodiment.joints import standing_positions
 from corporeal.geometry import Array, quaternion_from_matrix
 from corporeal.retargeting.goal.robot_map import RobotMap
-from corporeal.retargeting.live.body_guard import BodyGuard
-from corporeal.retargeting.live.body_size import LiveSize, SizeEstimate
-from corporeal.retargeting.live.bounded_step import bounded_step
 from corporeal.retargeting.live.frame_goals import FrameGoals, GoalMaker
-from corporeal.retargeting.live.frame_tasks import FrameTasks
-from corporeal.retargeting.live.point_filter import PointFilter
-from corporeal.retargeting.live.pose_smoother import PoseSmoother
+from corporeal.retargeting.live.frame_tasks import FrameTasks, cross_matrix
+from corporeal.retargeting.live.live_person import LiveSize, PointFilter, SizeEstimate
 from corporeal.retargeting.result import ENDS, FAR_M
+
+# Marker systems scatter less than this: their poses pass as they are.
+CALM_M = 0.003
+# 2 cm of scatter are smoothed at 6 Hz.
+_HZ_M, _LEAST_HZ = 0.12, 3.0
+
+
+class PoseSmoother:
+    """Two low-passes in a row: every output is a mean of inputs, so that limits still hold."""
+
+    def __init__(self) -> None:
+        self._pin = import_pinocchio()
+        self._stages: list[tuple[Array, Array, Array]] = []
+
+    def take(
+        self, pose: tuple[Array, Array, Array], scatter_m: float, dt_s: float
+    ) -> tuple[Array, Array, Array]:
+        """Joints (J,), origin (3,) and rotation (3, 3), smoothed as their scatter asks for."""
+        if not self._stages:
+            self._stages = [pose, pose]
+        share = 1.0
+        if scatter_m > CALM_M:
+            turn = 2 * np.pi * max(_HZ_M / scatter_m, _LEAST_HZ) * dt_s
+            share = turn / (1 + turn)
+        for index, (q, origin, turned) in enumerate(self._stages):
+            rest = self._pin.log3(pose[2] @ turned.T)
+            pose = (
+                q + share * (pose[0] - q),
+                origin + share * (pose[1] - origin),
+                pose[2] if share == 1.0 else self._pin.exp3(share * rest) @ turned,
+            )
+            self._stages[index] = pose
+        return pose
+
+
+# Links nearer than this are pushed apart; many pass each other by a centimetre by design.
+MARGIN_M = 0.008
+# How far a pair can come nearer within one frame.
+_LOOK_M = 0.03
+_WEIGHT = 8.0
+_MOST_PAIRS = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Guarded:
+    """Pairs of links as they were at a pose: how joints part them (n, J), how far they are (n,)."""
+
+    q: Array
+    rows: Array
+    gaps: Array
+
+    def add(self, q: Array, normal: Array, slope: Array) -> None:
+        """Add what pushes apart the pairs that are too near at `q`; the base has no part in it."""
+        gaps = self.gaps + self.rows @ (q - self.q)
+        close = gaps < MARGIN_M
+        if close.any():
+            rows = self.rows[close] * _WEIGHT
+            normal[6:, 6:] += rows.T @ rows
+            slope[6:] += rows.T @ (_WEIGHT * (MARGIN_M - gaps[close]))
+
+
+class BodyGuard:
+    """Looks once per frame which links are near each other."""
+
+    def __init__(self, robot: RobotMap, tasks: FrameTasks) -> None:
+        self._tasks = tasks
+        self._names = robot.kinematics.names
+        self._model = CollisionModel(robot.robot)
+
+    def look(self, q: Array) -> Guarded:
+        """The nearest pairs at a pose."""
+        near = self._model.near(q[None], _LOOK_M)
+        first = np.argsort(near.distance)[:_MOST_PAIRS]
+        self._tasks.pose(q, np.zeros(3), np.eye(3))
+        rows = np.empty((len(first), len(q)))
+        for row, index in zip(rows, first, strict=True):
+            a, b = (
+                self._way(int(link), point)
+                for link, point in zip(near.links[index], near.points[index], strict=True)
+            )
+            row[:] = near.normal[index] @ (a - b)
+        return Guarded(q.copy(), rows, near.distance[first])
+
+    def _way(self, link: int, point: Array) -> Array:
+        """How a point (3,) on a link moves with the joints (3, J), in the axes of the base."""
+        jacobian, place = self._tasks.link_jacobian(self._names[link])
+        return np.asarray(jacobian[:3] - cross_matrix(point - place) @ jacobian[3:])
+
 
 # Motors could do more; a live target that asks for it is a fault of the input.
 FASTEST_RAD_S = 12.0
@@ -181,3 +267,47 @@ class FrameSolver:
         reached = self._tasks.places(*pose)
         apart = [np.linalg.norm(reached[end] - goals.positions[end]) for end in ENDS]
         return np.array(apart, np.float64)
+
+
+_MOST_GUESSES = 12
+_MOST_SWEEPS = 40
+_SMALL = 1e-9
+
+
+def bounded_step(normal: Array, slope: Array, low: Array, high: Array) -> Array:
+    """x with low <= x <= high that minimises x' normal x / 2 - slope' x.
+
+    `normal` (N, N) is positive definite, and low <= high. A primal-dual active set finds it in a
+    few solves nearly always; where its guesses go in circles, coordinates are improved in turn.
+    """
+    at_low, at_high = np.zeros(len(slope), bool), np.zeros(len(slope), bool)
+    x = np.zeros(len(slope))
+    for _ in range(_MOST_GUESSES):
+        held = at_low | at_high
+        free = ~held
+        x = np.where(at_low, low, np.where(at_high, high, 0.0))
+        rest = slope[free] - normal[np.ix_(free, held)] @ x[held]
+        x[free] = np.linalg.solve(normal[np.ix_(free, free)], rest)
+        # What a held coordinate pulls with: away from its bound, it is let go.
+        pull = slope - normal @ x
+        new_low = (at_low & (pull < _SMALL)) | (free & (x < low - _SMALL))
+        new_high = (at_high & (pull > -_SMALL)) | (free & (x > high + _SMALL))
+        if np.array_equal(new_low, at_low) and np.array_equal(new_high, at_high):
+            return np.asarray(np.clip(x, low, high))
+        at_low, at_high = new_low, new_high
+    return _improved(normal, slope, low, high, np.asarray(np.clip(x, low, high)))
+
+
+def _improved(normal: Array, slope: Array, low: Array, high: Array, x: Array) -> Array:
+    """One coordinate at a time to its best value, until nothing moves."""
+    diagonal = np.diagonal(normal)
+    for _ in range(_MOST_SWEEPS):
+        moved = 0.0
+        for index in range(len(x)):
+            wanted = x[index] + (slope[index] - normal[index] @ x) / diagonal[index]
+            new = min(max(wanted, low[index]), high[index])
+            moved = max(moved, abs(new - x[index]))
+            x[index] = new
+        if moved < 1e-6:
+            break
+    return x

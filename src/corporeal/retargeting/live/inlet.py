@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -14,6 +15,10 @@ from corporeal.errors import UnknownNameError
 from corporeal.registry import plugins
 from corporeal.retargeting.live.arrivals import Arrivals
 from corporeal.retargeting.motion import MotionError
+
+# A browser lets any page connect to anything, so pages of strangers have to be refused here.
+OWN_PAGES = re.compile(r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")
+
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 

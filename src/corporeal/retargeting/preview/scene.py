@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import atexit
+from dataclasses import dataclass
+from math import cos, degrees, radians, sin, tan
 from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from corporeal.embodiment import Embodiment
+from corporeal.embodiment.embodiment import Shape
 from corporeal.embodiment.engines import import_mujoco
+from corporeal.embodiment.kinematics import Kinematics, placement_of
 from corporeal.geometry import Array
 from corporeal.retargeting.motion import POINTS, SIDES
 from corporeal.retargeting.preview import look
@@ -18,17 +23,111 @@ from corporeal.retargeting.preview.bodies import (
     STATURE_M,
     bones,
     complete_points,
+    limbs,
     stature,
 )
-from corporeal.retargeting.preview.camera import (
-    CLEAR_HEIGHT,
-    DOWN_DEG,
-    FIELD_OF_VIEW_DEG,
-    camera_for,
-)
-from corporeal.retargeting.preview.solids import rods_of, solids_of
 from corporeal.retargeting.preview.stage import PreviewMoment, Stage
 from corporeal.simulation.rendering import open_context
+
+# No humanoid comes near: a document with more is not drawn in full.
+MOST_SHAPES, MOST_RODS = 300, 150
+
+
+@dataclass(frozen=True, eq=False)
+class Solid:
+    """A shape at `pose` (3, 4) on a link; `end` is the end of its limb, a number in ENDS."""
+
+    link: int
+    end: int | None
+    kind: str
+    size: tuple[float, ...]
+    pose: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Rod:
+    """From the origin of a link to a point (3,) on another, or on the same."""
+
+    link: int
+    other: int
+    tip: Array
+    end: int | None
+
+
+def solids_of(robot: Embodiment) -> tuple[Solid, ...]:
+    """All shapes, with MuJoCo's sizes."""
+    ends = limbs(robot)
+    found = [
+        Solid(number, ends.get(link.name), shape.type, _halves(shape), placement_of(shape))
+        for number, link in enumerate(robot.links)
+        for shape in link.collision
+    ]
+    return tuple(found[:MOST_SHAPES])
+
+
+def rods_of(robot: Embodiment) -> tuple[Rod, ...]:
+    """From joint to joint and on to the end effectors, which shapes alone leave unconnected."""
+    kinematics, ends = Kinematics(robot), limbs(robot)
+    at = {name: number for number, name in enumerate(kinematics.names)}
+    found = [
+        Rod(at[joint.parent], at[joint.child], np.zeros(3), ends.get(joint.child))
+        for joint in robot.joints
+    ]
+    for place in robot.end_effectors.values():
+        link, pose = kinematics.place(place)
+        found.append(Rod(link, link, pose[:, 3], ends.get(kinematics.names[link])))
+    return tuple(found[:MOST_RODS])
+
+
+def _halves(shape: Shape) -> tuple[float, ...]:
+    if shape.type == "box":
+        return tuple(extent / 2 for extent in shape.size)
+    radius = shape.size[0]
+    return radius, radius if shape.type == "sphere" else shape.size[1] / 2, radius
+
+
+FIELD_OF_VIEW_DEG = 28.0
+# Seen from the front, from a little to the side and above.
+TURN_DEG, DOWN_DEG = 28.0, 9.0
+# The part of the picture's height, and width, that the bodies may fill: captions need room.
+CLEAR_HEIGHT, CLEAR_WIDTH = 0.84, 0.94
+LEAST_DISTANCE_M = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class PreviewCamera:
+    """`right` (3,) is the picture's, `away` (3,) level from the camera to what it looks at."""
+
+    right: Array
+    away: Array
+    distance_m: float
+
+    @property
+    def azimuth_deg(self) -> float:
+        """The direction of `away` about z."""
+        return degrees(float(np.arctan2(self.away[1], self.away[0])))
+
+
+def camera_for(
+    stage: Stage, size: tuple[int, int], *, clear: float = CLEAR_HEIGHT
+) -> PreviewCamera:
+    """The camera that has both bodies in a picture of this size at every moment."""
+    turn, down = radians(TURN_DEG), radians(DOWN_DEG)
+    x, y = -stage.forward[0], -stage.forward[1]
+    level = np.array([x * cos(turn) - y * sin(turn), x * sin(turn) + y * cos(turn), 0.0])
+    right = np.cross(level, (0.0, 0.0, 1.0))
+    away = cos(down) * level - np.array([0.0, 0.0, sin(down)])
+    up = np.cross(right, away)
+    half = tan(radians(FIELD_OF_VIEW_DEG) / 2)
+    wide, high = half * size[1] / size[0] * CLEAR_WIDTH, half * clear
+    needed, first = LEAST_DISTANCE_M, 0
+    for points, radii in stage.outlines():
+        seen = points - stage.centres[first : first + len(points), None]
+        across, above = np.abs(seen @ right) + radii, np.abs(seen @ up) + radii
+        wanted = np.maximum(across / wide, above / high) - seen @ away
+        needed, first = max(needed, float(np.nanmax(wanted))), first + len(points)
+    return PreviewCamera(right, level, needed)
+
 
 Picture = NDArray[np.uint8]
 

@@ -10,15 +10,19 @@ from pathlib import Path
 import numpy as np
 
 from corporeal.geometry import Array, matrix_from_quaternion, normalise
-from corporeal.retargeting.marker.marker_motion import Markers, person_from_markers
-from corporeal.retargeting.marker.marker_set import (
+from corporeal.retargeting.motion import HumanMotion, MotionError
+from corporeal.retargeting.person.marker_motion import (
+    Markers,
+    numbers,
+    open_rows,
+    person_from_markers,
+)
+from corporeal.retargeting.person.marker_set import (
     best_marker_set,
     open_marker_set,
     plain,
     subject_of,
 )
-from corporeal.retargeting.marker.marker_table import numbers, open_rows
-from corporeal.retargeting.motion import HumanMotion, MotionError
 from corporeal.retargeting.reader import ClipHints, MotionReader
 
 _FIRST = "Format Version"

@@ -8,9 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
-from corporeal.retargeting.marker.marker_motion import Markers, person_from_markers
-from corporeal.retargeting.marker.marker_table import numbers, open_rows
 from corporeal.retargeting.motion import HumanMotion, MotionError
+from corporeal.retargeting.person.marker_motion import (
+    Markers,
+    numbers,
+    open_rows,
+    person_from_markers,
+)
 from corporeal.retargeting.reader import ClipHints, MotionReader
 
 _SECTIONS = ("Trajectories", "Devices", "Model Outputs", "Joints", "Segments", "Events")

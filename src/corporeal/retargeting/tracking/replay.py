@@ -9,10 +9,9 @@ from corporeal.embodiment.engines import import_mujoco
 from corporeal.embodiment.joints import outward_joints
 from corporeal.embodiment.kinematics import Kinematics
 from corporeal.geometry import Array, slerp
-from corporeal.retargeting.tracking.attempt import Attempt, Progress, begin
+from corporeal.retargeting.tracking.attempt import Attempt, Progress, begin, support_of
+from corporeal.retargeting.tracking.physics import GRAVITY, PhysicsScene, Servos, usual_armature
 from corporeal.retargeting.tracking.reference import MotionTrackingError, ReferenceMotion
-from corporeal.retargeting.tracking.scene import GRAVITY, PhysicsScene, Servos, usual_armature
-from corporeal.retargeting.tracking.support import support_of
 
 RATE_HZ = 50.0
 # N m/rad of a joint per newton that hangs on it, the least, and how the damping follows (s).

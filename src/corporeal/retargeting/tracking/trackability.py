@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,21 +13,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from corporeal.embodiment import Embodiment
-from corporeal.geometry import Array
-from corporeal.retargeting.tracking.attempt import Attempt, Progress
-from corporeal.retargeting.tracking.following import follow
-from corporeal.retargeting.tracking.keypoints import (
-    BASE,
-    SIDES,
-    TrackingSpread,
-    headings,
-    point_errors,
-    spread,
-)
+from corporeal.embodiment.kinematics import Kinematics
+from corporeal.geometry import Array, matrix_from_quaternion
+from corporeal.retargeting.tracking.attempt import Attempt, Progress, begin
+from corporeal.retargeting.tracking.physics import GRAVITY, PhysicsScene, Servos
 from corporeal.retargeting.tracking.reference import ReferenceMotion, reference_of
 from corporeal.retargeting.tracking.replay import RATE_HZ, replay
-from corporeal.retargeting.tracking.scene import GRAVITY
-from corporeal.retargeting.tracking.tracker import open_policy
+from corporeal.retargeting.tracking.tracker import SensedState, TrackingPolicy, open_policy
 
 REPLAY = "replay"
 
@@ -187,3 +180,122 @@ def _help(reference: ReferenceMotion, attempt: Attempt) -> Help | None:
         unsupported_p95_share=float(np.quantile(lacking, 0.95) / weight),
         overloaded_share=float(attempt.support.overloaded(reference.robot).mean()),
     )
+
+
+BASE = "base"
+# A joint by a part of its name: the first of a side is where that part of the body is.
+PARTS = ("knee", "elbow", "shoulder")
+SIDES = ("left", "right")
+
+
+@dataclass(frozen=True)
+class TrackingSpread:
+    """A set of errors in three numbers, metres."""
+
+    mean: float
+    p95: float
+    max: float
+
+
+def key_points(robot: Embodiment) -> dict[str, str]:
+    """{name: link or frame}: base, hands, head, feet, knees, elbows, shoulders, as far as known."""
+    found = {BASE: robot.base, **robot.end_effectors}
+    found.update({f"{name}_foot": place for name, place in robot.feet.items()})
+    for side in SIDES:
+        for part in PARTS:
+            joint = next(
+                (one for one in robot.joints if re.search(rf"(?i){side}.*{part}", one.name)), None
+            )
+            if joint is not None:
+                found[f"{side}_{part}"] = joint.child
+    return found
+
+
+def point_errors(
+    robot: Embodiment, did: tuple[Array, Array], wanted: tuple[Array, Array]
+) -> tuple[Mapping[str, Array], Mapping[str, Array]]:
+    """Distances (N,) by key point between two motions (joints, base): on the body, in the world.
+
+    On the body means from the base, along the heading: what is left when the robot stands
+    somewhere else or faces another way than it should.
+    """
+    places = key_points(robot)
+    kinematics = Kinematics(robot)
+    here = kinematics.place_poses(places, *did).positions
+    there = kinematics.place_poses(places, *wanted).positions
+    on_body = np.linalg.norm(_on_body(here, did[1]) - _on_body(there, wanted[1]), axis=2)
+    in_world = np.linalg.norm(here - there, axis=2)
+    body = {name: on_body[:, index] for index, name in enumerate(places) if name != BASE}
+    return body, {name: in_world[:, index] for index, name in enumerate(places)}
+
+
+def spread(errors: Array) -> TrackingSpread:
+    """The mean, the 95th percentile and the largest of errors in metres."""
+    return TrackingSpread(
+        float(errors.mean()), float(np.quantile(errors, 0.95)), float(errors.max())
+    )
+
+
+def headings(base: Array) -> Array:
+    """Which way (N,) bases (N, 7) face, radians."""
+    forward = matrix_from_quaternion(base[:, 3:])[:, :, 0]
+    heading: Array = np.arctan2(forward[:, 1], forward[:, 0])
+    return heading
+
+
+def _on_body(points: Array, base: Array) -> Array:
+    away = points - base[:, None, :3]
+    cosine, sine = np.cos(headings(base))[:, None], np.sin(headings(base))[:, None]
+    x, y = away[..., 0], away[..., 1]
+    return np.stack([cosine * x + sine * y, cosine * y - sine * x, away[..., 2]], axis=-1)
+
+
+TELL_EVERY = 25
+
+
+def follow(
+    policy: TrackingPolicy, reference: ReferenceMotion, *, progress: Progress | None
+) -> Attempt:
+    """The robot follows the motion by itself; the attempt ends where it falls."""
+    scene = PhysicsScene(reference.robot, _servos(policy, reference), rate_hz=reference.rate_hz)
+    follower = policy.tracker.follow(reference)
+    attempt = begin(scene, reference)
+    target = np.empty(len(reference.robot.joint_names))
+    for frame in range(len(reference)):
+        if not attempt.note(scene, reference):
+            break
+        action = policy.answer(follower.observe(_state(scene, policy), frame))
+        if not np.isfinite(action).all():
+            attempt.fell = frame
+            break
+        target[policy.columns] = follower.targets(action)
+        scene.act(target, scene.steps)
+        if progress is not None and frame % TELL_EVERY == 0:
+            progress(frame / len(reference))
+    return attempt
+
+
+def _servos(policy: TrackingPolicy, reference: ReferenceMotion) -> Servos:
+    # The document's efforts hold too: a tracker's own limits may be those of a stronger motor.
+    given = policy.tracker.servos
+    robot = reference.robot
+    limits = np.array(
+        [np.inf if joint.effort is None else joint.effort for joint in robot.actuated]
+    )
+    return replace(
+        given,
+        stiffness=_spread(given.stiffness, policy),
+        damping=_spread(given.damping, policy),
+        effort=np.minimum(_spread(given.effort, policy), limits),
+    )
+
+
+def _spread(values: Array, policy: TrackingPolicy) -> Array:
+    out = np.empty_like(values)
+    out[policy.columns] = values
+    return out
+
+
+def _state(scene: PhysicsScene, policy: TrackingPolicy) -> SensedState:
+    rates: Array = scene.data.qvel[scene.rates[policy.columns]]
+    return SensedState(scene.q[policy.columns], rates, scene.base[3:], scene.data.qvel[3:6].copy())

@@ -16,8 +16,8 @@ from corporeal.embodiment import Embodiment
 from corporeal.errors import MissingExtraError
 from corporeal.geometry import Array
 from corporeal.registry import plugins
+from corporeal.retargeting.tracking.physics import Servos
 from corporeal.retargeting.tracking.reference import MotionTrackingError, ReferenceMotion
-from corporeal.retargeting.tracking.scene import Servos
 
 MAX_BYTES = 1 << 30
 # How onnxruntime says that a file is no network that it can run.

@@ -2,28 +2,243 @@
 
 from __future__ import annotations
 
+import math
 import socket
 import struct
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from corporeal.retargeting.live.arrivals import Arrivals
 from corporeal.retargeting.live.inlet import Address, Inlet, bound_socket, in_thread
-from corporeal.retargeting.live.natnet_packet import (
-    FRAME,
-    MODEL,
-    SERVER_INFO,
-    NatNetFrame,
-    bone_names,
-    parse_frame,
-    server_version,
-    split_packet,
-)
 from corporeal.retargeting.live.pose_message import MAX_BYTES, PoseMessage, make_pose, upward
 from corporeal.retargeting.motion import MotionError
+
+SERVER_INFO, MODEL, FRAME = 1, 5, 7
+# More than a capture volume can hold; a count beyond it is no NatNet.
+_MOST = 20_000
+_MOST_BONES = 512
+_NAME_BYTES = 256
+_RIGID = struct.Struct("<i3f4ffh")
+# Bytes of a labelled marker: number, position, size, flags, residual.
+_LABELLED = 4 + 12 + 4 + 2 + 4
+_SKELETON_MODEL, _RIGID_MODEL, _MARKER_MODEL = 2, 1, 0
+
+Version = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class NatNetBone:
+    """One rigid body: its number, position in metres, rotation (x, y, z, w), and if it is seen."""
+
+    number: int
+    position: tuple[float, float, float]
+    turn: tuple[float, float, float, float]
+    is_tracked: bool
+
+
+@dataclass(frozen=True)
+class NatNetFrame:
+    """One frame: its number, the time of Motive's clock, and the bones of each skeleton."""
+
+    number: int
+    t_s: float
+    rigid_bodies: tuple[NatNetBone, ...]
+    skeletons: dict[int, tuple[NatNetBone, ...]]
+
+
+class _Bytes:
+    """Reads forward through a packet; every step is checked against its end."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data, self._at = data, 0
+
+    def take(self, layout: struct.Struct) -> tuple[float, ...]:
+        """The next values of a layout."""
+        start = self._at
+        self.skip(layout.size)
+        return layout.unpack_from(self._data, start)
+
+    def integer(self) -> int:
+        """The next 32 bits."""
+        return int(self.take(_INTEGER)[0])
+
+    def count(self, most: int = _MOST) -> int:
+        """The next 32 bits, if they can be a count."""
+        count = self.integer()
+        if not 0 <= count <= most:
+            raise MotionError(f"a NatNet packet that counts {count}; check its version.")
+        return count
+
+    def name(self) -> str:
+        """The text up to the next zero."""
+        end = self._data.find(b"\0", self._at, self._at + _NAME_BYTES)
+        if end < 0:
+            raise MotionError("a NatNet packet with a name that does not end.")
+        text = self._data[self._at : end].decode("utf-8", "replace")
+        self._at = end + 1
+        return text
+
+    def part(self, size: int) -> bytes:
+        """The next bytes."""
+        start = self._at
+        self.skip(size)
+        return self._data[start : self._at]
+
+    @property
+    def is_over(self) -> bool:
+        """Whether everything was read."""
+        return self._at == len(self._data)
+
+    def skip(self, size: int) -> None:
+        """Go on by some bytes."""
+        if size < 0 or self._at + size > len(self._data):
+            raise MotionError("a NatNet packet that ends too early; check its version.")
+        self._at += size
+
+
+_INTEGER, _DOUBLE = struct.Struct("<i"), struct.Struct("<d")
+
+
+def split_packet(data: bytes) -> tuple[int, bytes]:
+    """The kind of a packet and what it carries; raises MotionError for one cut short."""
+    if len(data) < 4:
+        raise MotionError(f"a NatNet packet of {len(data)} bytes; expected at least 4.")
+    kind, size = struct.unpack_from("<HH", data)
+    if len(data) - 4 < size:
+        raise MotionError(f"a NatNet packet of {len(data) - 4} bytes that promises {size}.")
+    # Large model descriptions do not fit the 16 bits; what came is what there is.
+    return kind, data[4:]
+
+
+def server_version(payload: bytes) -> Version:
+    """The protocol that a server speaks: after the name (256) and version (4) of its program."""
+    if len(payload) < 264:
+        raise MotionError("a NatNet server that does not tell its version.")
+    return payload[260], payload[261]
+
+
+def parse_frame(payload: bytes, version: Version) -> NatNetFrame:
+    """A frame of motion; raises MotionError for bytes that are none."""
+    data = _Bytes(payload)
+    number = data.integer()
+    sized = version >= (4, 1)
+
+    def section(each: Callable[[_Bytes], object], most: int = _MOST) -> list[object]:
+        count = data.count(most)
+        if sized:
+            data.integer()
+        return [each(data) for _ in range(count)]
+
+    section(_skip_marker_set)
+    section(lambda rest: rest.skip(12))
+    bodies = section(_bone)
+    skeletons = section(_skeleton, 256)
+    if sized:
+        section(_skip_asset)
+    section(lambda rest: rest.skip(_LABELLED))
+    for _ in range(2):  # force plates, then other devices
+        section(_skip_channels, 256)
+    data.skip(8)  # the time code of a camera, and its fraction
+    stamp = float(data.take(_DOUBLE)[0])
+    if not math.isfinite(stamp):
+        raise MotionError("a NatNet frame whose time is no number.")
+    return NatNetFrame(
+        number,
+        stamp,
+        tuple(each for each in bodies if isinstance(each, NatNetBone)),
+        dict(each for each in skeletons if isinstance(each, tuple)),
+    )
+
+
+def bone_names(payload: bytes, version: Version) -> dict[tuple[int, int], str]:
+    """Names of bones by the numbers of their skeleton and their own, from model descriptions."""
+    data = _Bytes(payload)
+    found: dict[tuple[int, int], str] = {}
+    for _ in range(data.count(1024)):
+        kind = data.integer()
+        if version >= (4, 1):
+            part = data.part(data.count(1 << 20))
+            if kind == _SKELETON_MODEL:
+                found |= _described_skeleton(part, version)
+        elif kind == _SKELETON_MODEL:
+            found |= _skeleton_names(data, version, turned=False)
+        elif kind == _MARKER_MODEL:
+            data.name()
+            for _ in range(data.count()):
+                data.name()
+        elif kind == _RIGID_MODEL:
+            _described_body(data, version, turned=False)
+        else:
+            # Older protocols do not say how long cameras and plates are; skeletons come before.
+            break
+    return found
+
+
+def _described_skeleton(part: bytes, version: Version) -> dict[tuple[int, int], str]:
+    """A skeleton of known size: whether bones tell their rotation is seen from what fits it."""
+    for turned in (version >= (4, 2), version < (4, 2)):
+        data = _Bytes(part)
+        try:
+            found = _skeleton_names(data, version, turned=turned)
+        except MotionError:
+            continue
+        if data.is_over:
+            return found
+    raise MotionError("a NatNet skeleton whose description has another size than it says.")
+
+
+def _skeleton_names(data: _Bytes, version: Version, *, turned: bool) -> dict[tuple[int, int], str]:
+    data.name()
+    skeleton = data.integer()
+    found = {}
+    for _ in range(data.count(_MOST_BONES)):
+        name, number = _described_body(data, version, turned=turned)
+        found[skeleton, number & 0xFFFF] = name
+    return found
+
+
+def _described_body(data: _Bytes, version: Version, *, turned: bool) -> tuple[str, int]:
+    name, number = data.name(), data.integer()
+    data.skip(4 + 12)  # the parent, and where it sits on it
+    if turned:
+        data.skip(16)
+    markers = data.count()
+    data.skip(markers * (12 + 4))
+    if version >= (4, 0):
+        for _ in range(markers):
+            data.name()
+    return name, number
+
+
+def _bone(data: _Bytes) -> NatNetBone:
+    number, x, y, z, a, b, c, w, _, flags = data.take(_RIGID)
+    return NatNetBone(int(number), (x, y, z), (a, b, c, w), bool(int(flags) & 1))
+
+
+def _skeleton(data: _Bytes) -> tuple[int, tuple[NatNetBone, ...]]:
+    number = data.integer()
+    return number, tuple(_bone(data) for _ in range(data.count(_MOST_BONES)))
+
+
+def _skip_marker_set(data: _Bytes) -> None:
+    data.name()
+    data.skip(12 * data.count())
+
+
+def _skip_asset(data: _Bytes) -> None:
+    data.skip(4)
+    data.skip(_RIGID.size * data.count())
+    data.skip(_LABELLED * data.count())
+
+
+def _skip_channels(data: _Bytes) -> None:
+    data.skip(4)
+    for _ in range(data.count(256)):
+        data.skip(4 * data.count())
+
 
 _CONNECT, _ASK_MODEL, _KEEP_ALIVE = 0, 4, 10
 _ASK_EVERY_S = 1.0

@@ -9,14 +9,13 @@ from dataclasses import replace
 
 from corporeal.errors import MissingExtraError
 from corporeal.retargeting.live.arrivals import Arrivals
-from corporeal.retargeting.live.inlet import Address, Inlet, in_thread
+from corporeal.retargeting.live.inlet import OWN_PAGES, Address, Inlet, in_thread
 from corporeal.retargeting.live.pose_message import (
     MAX_BYTES,
     Announcement,
     PoseMessage,
     parse_message,
 )
-from corporeal.retargeting.live.web import OWN_PAGES
 from corporeal.retargeting.motion import MotionError
 
 

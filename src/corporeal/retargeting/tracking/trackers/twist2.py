@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.geometry import Array, matrix_from_quaternion, rpy_from_matrix
+from corporeal.retargeting.tracking.physics import Servos
 from corporeal.retargeting.tracking.reference import ReferenceMotion
-from corporeal.retargeting.tracking.scene import Servos
 from corporeal.retargeting.tracking.tracker import SensedState, Tracker
 
 HISTORY = 10

@@ -1,1 +1,0 @@
-"""Points that a model estimated, and the body of SMPL."""

@@ -1,1 +1,0 @@
-"""Markers on skin: which is which, and where the joints under them are."""

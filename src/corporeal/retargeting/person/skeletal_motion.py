@@ -1,0 +1,250 @@
+"""From a skeleton and a table of its angles to the motion of a person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from corporeal.geometry import (
+    Array,
+    matrix_from_rpy,
+    normalise,
+    rotation_angle,
+    rpy_from_matrix,
+)
+from corporeal.retargeting.motion import POINTS, SIDES, HumanMotion, MotionError, Origin
+from corporeal.retargeting.person.hierarchy import Hierarchy
+from corporeal.retargeting.person.rest_pose import believed, segment_axes
+from corporeal.retargeting.person.skeleton_map import (
+    SkeletonMap,
+    known_skeleton,
+    missing_points,
+    open_skeleton,
+    placed,
+)
+from corporeal.retargeting.person.skeleton_points import SkeletonPoints, find_points
+from corporeal.retargeting.person.standard_axes import standardise
+from corporeal.retargeting.reader import ClipHints
+from corporeal.words import some_of
+
+# Angles and positions beyond this are the rubbish of a broken export, and unknown.
+_ABSURD = 1e7
+_WORTH_A_NOTE_DEG = 5.0
+
+
+@dataclass(frozen=True, eq=False)
+class SkeletalClip:
+    """What a reader of hierarchical files finds in one: `table` (T, C) moves `hierarchy`."""
+
+    path: Path
+    format: str
+    hierarchy: Hierarchy
+    table: Array
+    rate_hz: float
+    unit: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+def person_from_skeleton(clip: SkeletalClip, hints: ClipHints) -> HumanMotion:
+    """The person in a clip, in metres and z up; MotionError if no body is found in it."""
+    tree, anatomy, document, mended = _anatomy(clip, _root(clip, hints.person), hints.skeleton)
+    axes = segment_axes(tree, anatomy.points, anatomy.segments)
+    notes = [*clip.notes, *mended]
+    table = clip.table
+    known = np.isfinite(table) & (np.abs(table) < _ABSURD)
+    if not known.all():
+        bad = int(np.sum(~known.all(axis=1)))
+        notes.append(f"{bad} of {len(table)} frames hold numbers that are none: unknown there")
+        table = np.where(known, table, np.nan)
+    needed = sorted({index for indices in anatomy.points.values() for index in indices})
+    slots = {
+        name: tuple(needed.index(each) for each in indices)
+        for name, indices in anatomy.points.items()
+    }
+    turning = {name: anatomy.segments[name] for name in anatomy.segments if _may_turn(name, axes)}
+    posed = tree.pose(table, needed, list(turning.values()))
+    standard = standardise(
+        placed(slots, posed.positions),
+        unit=hints.unit or clip.unit or (document.unit if document else None),
+        up=hints.up or (document.up if document else None),
+        source=clip.path,
+    )
+    seen = np.all(np.isfinite(standard.positions), axis=-1)
+    positions = np.where(seen[..., None], standard.positions, np.nan)
+    joints = {name: standard.rotation @ posed.turns[:, slot] for slot, name in enumerate(turning)}
+    axes, learnt = _with_feet(joints, axes, positions)
+    turns, doubts = believed({name: joints[name] @ axes[name] for name in axes}, positions)
+    return HumanMotion(
+        name=clip.path.stem,
+        rate_hz=clip.rate_hz,
+        positions=positions,
+        confidence=seen.astype(np.float64),
+        origin=Origin(
+            path=clip.path,
+            format=clip.format,
+            skeleton=document.reference if document else "found by anatomy",
+            notes=(*notes, *standard.notes, *learnt, *doubts),
+        ),
+        turns=turns,
+    )
+
+
+def _may_turn(name: str, axes: Mapping[str, Array]) -> bool:
+    return name in axes or name.endswith("_foot")
+
+
+def _with_feet(
+    joints: Mapping[str, Array], axes: Mapping[str, Array], positions: Array
+) -> tuple[dict[str, Array], list[str]]:
+    """The axes with those of feet levelled, or learnt where the rest pose says nothing of them."""
+    found, notes = dict(axes), []
+    for side in SIDES:
+        name = f"{side}_foot"
+        if name not in joints:
+            continue
+        at_rest = axes.get(name, np.eye(3))
+        ankle, toe = (positions[:, POINTS.index(f"{side}_{part}")] for part in ("ankle", "toe"))
+        learnt = standing_axes(joints[name] @ at_rest, ankle, toe)
+        if learnt is None:
+            continue
+        if name not in axes:
+            found[name] = learnt
+            notes.append(f"how the {side} foot lies was learnt from the frames it stands in")
+            continue
+        level = levelling(learnt)
+        found[name] = at_rest @ level
+        degrees = np.degrees(rotation_angle(level, np.eye(3)))
+        if degrees > _WORTH_A_NOTE_DEG:
+            notes.append(f"the {side} foot stands askew by {degrees:.0f} degrees: levelled")
+    return found, notes
+
+
+def _root(clip: SkeletalClip, person: str | None) -> int:
+    tree = clip.hierarchy
+    roots = {tree.names[each]: each for each, joint in enumerate(tree.joints) if joint.parent < 0}
+    if person is not None and person in roots:
+        return roots[person]
+    if person is not None:
+        raise MotionError(
+            f"{clip.path}: holds no person {person!r}; expected one of {', '.join(roots)}."
+        )
+    if len(roots) > 1:
+        raise MotionError(
+            f"{clip.path}: holds {len(roots)} skeletons ({', '.join(roots)}). "
+            "Name the root of one with --person."
+        )
+    return 0
+
+
+def _anatomy(
+    clip: SkeletalClip, root: int, asked: str | None
+) -> tuple[Hierarchy, SkeletonPoints, SkeletonMap | None, tuple[str, ...]]:
+    """By the document a person names, else a built-in one that fits; the rest by anatomy."""
+    tree = clip.hierarchy
+    inside = [root, *tree.descendants(root)]
+    names = [tree.names[each] for each in inside]
+    document = open_skeleton(asked) if asked is not None else known_skeleton(names)
+    points: dict[str, tuple[int, ...]] = {}
+    segments: dict[str, int] = {}
+    notes: tuple[str, ...] = ()
+    if document is not None:
+        found = document.found_in(names)
+        if found is None:
+            raise MotionError(
+                f"{clip.path}: skeleton {document.reference} names "
+                f"{', '.join(document.absent_from(names))}, got only {_joints(names)}. "
+                "Name the joints as the file does."
+            )
+        at = {joint: inside[index] for joint, index in found.items()}
+        tree, notes = _mended(tree, document, at)
+        points = {
+            name: tuple(at[joint] for joint in document.points[name]) for name in document.points
+        }
+        segments = {segment: at[joint] for segment, joint in document.segments.items()}
+    guessed = find_points(tree, root, points)
+    missing = missing_points(guessed.points)
+    if missing:
+        raise MotionError(
+            f"{clip.path}: no joint was found for {', '.join(missing)} among {_joints(names)}. Say "
+            "which is which in a skeleton document of some ten lines, and give it with --skeleton."
+        )
+    return tree, SkeletonPoints(guessed.points, {**guessed.segments, **segments}), document, notes
+
+
+def _mended(
+    tree: Hierarchy, document: SkeletonMap, at: dict[str, int]
+) -> tuple[Hierarchy, tuple[str, ...]]:
+    """The skeleton with the bones that its converter lost, where it did."""
+    joints = list(tree.joints)
+    notes = []
+    for bone in document.lost_bones:
+        lost = [at[name] for name in bone.joints]
+        if any(np.any(joints[index].offset) for index in lost):
+            continue
+        offset = joints[at[bone.like]].offset * bone.times
+        for index in lost:
+            joints[index] = replace(joints[index], offset=offset)
+        notes.append(
+            f"the file lost the bone before {', '.join(bone.joints)}: taken as {bone.times:g} of "
+            f"that before {bone.like}"
+        )
+    return Hierarchy(tuple(joints)), tuple(notes)
+
+
+def _joints(names: list[str]) -> str:
+    return some_of((name for name in names if not name.startswith("end of ")), most=60)
+
+
+_ABOVE_M = 0.02
+_MIN_FRAMES = 10
+_SPREAD_RAD = np.radians(8.0)
+_MOST_ROLL_RAD = np.radians(20.0)
+_MOST_PITCH_RAD = np.radians(15.0)
+
+
+def standing_axes(turns: Array, ankle: Array, toe: Array) -> Array | None:
+    """Axes (3, 3) of a foot as columns in the axes of its joint, None if it hardly ever stands.
+
+    `turns` (T, 3, 3) are of the joint, the points (T, 3) in metres and z up. Where heel and toes
+    are lowest the sole is taken as flat.
+    """
+    known = np.all(np.isfinite(turns), axis=(1, 2)) & np.all(np.isfinite(ankle + toe), axis=1)
+    if not known.any():
+        return None
+    low = known.copy()
+    for heights in (ankle[:, 2], toe[:, 2]):
+        low &= heights <= np.percentile(heights[known], 10) + _ABOVE_M
+    if np.count_nonzero(low) < _MIN_FRAMES:
+        return None
+    up = np.array([0.0, 0.0, 1.0])
+    x = normalise((toe - ankle)[low] * [1.0, 1.0, 0.0])
+    flat = np.stack([x, np.cross(up, x), np.broadcast_to(up, x.shape)], axis=-1)
+    local = np.swapaxes(turns[low], 1, 2) @ flat
+    mean = _mean(local)
+    apart = rotation_angle(local, mean)
+    if float(np.median(apart)) > _SPREAD_RAD:
+        return None
+    # A toe-off among the low frames would tilt the mean: once more without what is far from it.
+    return _mean(local[apart <= max(float(np.median(apart)), 1e-6) * 2])
+
+
+def levelling(learnt: Array) -> Array:
+    """The turn (3, 3) about its own length that levels a standing foot, none where that is far.
+
+    `learnt` are the foot's axes from standing, in those that were taken for it before. Markers that
+    sat askew leave a foot rolled by up to 15 degrees in every frame; the pitch of a foot that is
+    low is less sure, since a dancer may never put the heel down.
+    """
+    roll, pitch, _ = rpy_from_matrix(learnt)
+    believable = abs(roll) < _MOST_ROLL_RAD and abs(pitch) < _MOST_PITCH_RAD
+    return matrix_from_rpy([roll if believable else 0.0, 0.0, 0.0])
+
+
+def _mean(rotations: Array) -> Array:
+    """The rotation nearest to many (n, 3, 3)."""
+    left, _, right = np.linalg.svd(rotations.mean(axis=0))
+    sign = np.sign(np.linalg.det(left @ right))
+    return np.asarray(left * [1.0, 1.0, sign] @ right)

@@ -1,0 +1,201 @@
+"""A result as an ordinary episode: streams, the robot, where it comes from and how good it is."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import CubicSpline
+
+from corporeal import __version__
+from corporeal.episode import EpisodeWriter, new_id
+from corporeal.episode.collection_mode import RETARGETED_MOCAP
+from corporeal.episode.recording import ArraySignal, Recording
+from corporeal.geometry import Array
+from corporeal.retargeting.goal.contacts import runs
+from corporeal.retargeting.measure.metrics import Metrics
+from corporeal.retargeting.result import ENDS, Retargeted
+from corporeal.retargeting.solve import one_sided
+from corporeal.schema import Schema, open_schema
+from corporeal.units import SECOND_NS
+
+RIG = "retargeted"
+_BLOCK = 1 << 20
+
+
+def recording_of(
+    result: Retargeted,
+    *,
+    metrics: Metrics | None = None,
+    facts: Mapping[str, Any] | None = None,
+    settings: Mapping[str, Any] | None = None,
+    source_sha256: str | None = None,
+    epoch_ns: int = 0,
+    index: int = 0,
+) -> Recording:
+    """The result as stages see an episode, without a file.
+
+    `facts` is what is known of the take: operator, demonstrator, consent, session, instruction
+    ...; they take the place of what is said here. `settings` are those of the solve.
+    """
+    schema = schema_at(result.rate_hz)
+    metadata = metadata_of(result, metrics, facts or {}, settings or {}, source_sha256)
+    streams = {stream.path: stream for stream in result.robot.resolve(schema).streams}
+    stamps = stamps_of(len(result), result.rate_hz)
+    signals: dict[str, ArraySignal] = {
+        path: ArraySignal(streams[path], stamps, values) for path, values in _arrays(result).items()
+    }
+    if text := _instruction(metadata):
+        path = "observations/instruction"
+        signals[path] = ArraySignal(streams[path], stamps[:1], [text])
+    return Recording(
+        id=new_id(),
+        source=result.human.origin.path,
+        index=index,
+        signals=signals,
+        embodiment=result.robot,
+        metadata=metadata,
+        missing_metadata=tuple(
+            name for name in schema.metadata if metadata.get(name) in (None, "")
+        ),
+        documents={
+            "schema": schema.canonical(),
+            "embodiment": result.robot.canonical(),
+        },
+        epoch_ns=epoch_ns,
+    )
+
+
+def write_episode(
+    result: Retargeted,
+    path: Path,
+    *,
+    metrics: Metrics | None = None,
+    facts: Mapping[str, Any] | None = None,
+    settings: Mapping[str, Any] | None = None,
+    source_sha256: str | None = None,
+    epoch_ns: int | None = None,
+) -> Path:
+    """Write the result as an episode file and return its path; see `recording_of`.
+
+    The hash of the source is taken from its file unless it is given.
+    """
+    origin = result.human.origin.path
+    if source_sha256 is None and origin.is_file():
+        source_sha256 = file_sha256(origin)
+    made = recording_of(
+        result, metrics=metrics, facts=facts, settings=settings, source_sha256=source_sha256
+    )
+    with EpisodeWriter(
+        path,
+        schema=schema_at(result.rate_hz),
+        embodiment=result.robot,
+        metadata=made.metadata,
+        epoch_ns=epoch_ns,
+        episode_id=made.id,
+    ) as writer:
+        for name, signal in made.signals.items():
+            writer.extend(name, signal.time_ns, signal[:])
+    return writer.path
+
+
+def metadata_of(
+    result: Retargeted,
+    metrics: Metrics | None,
+    facts: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    source_sha256: str | None,
+) -> dict[str, Any]:
+    """What an episode says of itself: task, mode by segment, source, and how it was retargeted."""
+    origin = result.human.origin
+    stamps = stamps_of(len(result), result.rate_hz)
+    segment = {
+        "start_ns": 0,
+        "end_ns": int(stamps[-1]) if len(stamps) else 0,
+        "mode": RETARGETED_MOCAP,
+        "motion_source": origin.path.name,
+    }
+    said: dict[str, Any] = {
+        "task": result.human.name,
+        "environment": "motion capture",
+        "software": f"corporeal {__version__}",
+        "mode": RETARGETED_MOCAP,
+        "segments": [segment],
+        "source_file": origin.path.name,
+        "source_format": origin.format,
+        "source_skeleton": origin.skeleton,
+        "source_sha256": source_sha256,
+        "source_notes": list(origin.notes),
+        "robot": result.robot.name,
+        "retargeting": {
+            "converged": result.converged,
+            "notes": list(result.notes),
+            "settings": dict(settings),
+            "scales": {name: float(scale) for name, scale in result.goals.scales.items()},
+            "infeasible": [list(span) for span in runs(result.infeasible)],
+            "metrics": None if metrics is None else metrics.to_json(),
+        },
+        **facts,
+    }
+    return {name: value for name, value in said.items() if value not in (None, "", [])}
+
+
+def schema_at(rate_hz: float) -> Schema:
+    """The rig of retargeted motion at the rate of a clip."""
+    schema = open_schema(RIG)
+    streams = tuple(
+        stream if stream.rate_hz is None else stream.model_copy(update={"rate_hz": float(rate_hz)})
+        for stream in schema.streams
+    )
+    return schema.model_copy(update={"streams": streams})
+
+
+def stamps_of(frames: int, rate_hz: float) -> NDArray[np.int64]:
+    """Stamps (T,) of frames at an even rate, from zero."""
+    return np.round(np.arange(frames) * (SECOND_NS / rate_hz)).astype(np.int64)
+
+
+def file_sha256(path: Path) -> str:
+    """The sha256 of a file in hex, read a piece at a time."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _arrays(result: Retargeted) -> dict[str, Any]:
+    q, human = result.q, result.human
+    known = result.goals.confidence > 0
+    # A quaternion and its negative are the same turn; a step between them looks like a leap.
+    base = np.concatenate([result.base[:, :3], one_sided(result.base[:, 3:])], axis=1)
+    return {
+        "observations/joint_position": q.astype(np.float32),
+        "observations/joint_velocity": _speeds(q, result.rate_hz).astype(np.float32),
+        "actions/joint_position_target": np.concatenate([q[1:], q[-1:]]).astype(np.float32),
+        "debug/base_pose": base.astype(np.float32),
+        "debug/human_points": np.nan_to_num(human.positions).astype(np.float32),
+        "debug/human_confidence": human.confidence.astype(np.float32),
+        "debug/retarget_error": np.where(known, np.nan_to_num(result.error_m), 0.0).astype(
+            np.float32
+        ),
+        "debug/retarget_confidence": result.goals.confidence.astype(np.float32),
+        "debug/foot_contact": result.goals.contacts.reshape(len(q), len(ENDS)),
+    }
+
+
+def _speeds(q: Array, rate_hz: float) -> Array:
+    """Velocities (T, J): those of a spline, since differences miss a fifth at 5 of 30 Hz."""
+    if len(q) < 2:
+        return np.zeros_like(q)
+    spline = CubicSpline(np.arange(len(q)) / rate_hz, q)
+    return np.asarray(spline(np.arange(len(q)) / rate_hz, 1), np.float64)
+
+
+def _instruction(metadata: Mapping[str, Any]) -> str:
+    said = metadata.get("instruction")
+    return said.strip() if isinstance(said, str) else ""

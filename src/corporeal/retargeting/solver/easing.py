@@ -1,0 +1,178 @@
+"""A motion eased where it asks for more than the motors have, and left alone everywhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import binary_dilation
+
+from corporeal.geometry import Array
+from corporeal.retargeting.goal.contacts import runs
+from corporeal.retargeting.goal.soles import sole_corners, sole_points
+from corporeal.retargeting.solver.avoidance import Avoidance
+from corporeal.retargeting.solver.bounded_solver import (
+    QUICK,
+    REACHED,
+    THOROUGH,
+    Care,
+    solve_bounded,
+)
+from corporeal.retargeting.solver.chain import MotionState, Numbers
+from corporeal.retargeting.solver.clip_solver import (
+    ClipProblem,
+    ClipWindow,
+    SolveError,
+    join_windows,
+    windows,
+)
+from corporeal.retargeting.solver.effort import SHORTEST, Motors, has_masses
+from corporeal.retargeting.solver.tasks import ClipTasks, Task, pick_frames
+
+# How long before and after a frame that is not good the motion may change, s, in every pass.
+AROUND_S = (0.4, 0.6, 1.0, 1.0)
+# Square roots of weights, per radian, of the posture before; of accelerations, s2, and speeds, s.
+KEPT = 2.0
+SMOOTH_BASE, SMOOTH_JOINT, SLOWED = 0.03, 0.006, 100.0
+# What is not left so: links deeper in each other than this, soles in the ground, feet away from
+# where they stand, m, and joints faster than their limits by this share.
+DEEP_M, SUNK_M, SLID_M, FAST = 0.004, 0.001, 0.003, 0.0005
+# They are held so many times more firmly in every pass. A stretch with more frames than before in
+# which they are beyond these times as much is taken back.
+FIRMER, HARM = 3.0, 3.0
+# Frames at both ends of a piece that stay, so that neither speed nor acceleration breaks there.
+STAYING = 2
+
+Report = Callable[[float], None]
+
+
+def ease_motors(
+    aims: ClipTasks, state: MotionState, avoidance: Avoidance | None, report: Report
+) -> MotionState:
+    """The motion with efforts within their limits, as far as that can be had.
+
+    Hands and feet keep to their goals, feet that stand keep their places; what gives way first is
+    where the body is over them.
+    """
+    if not has_masses(aims.chain.robot.robot) or len(state) < SHORTEST + 2 * STAYING:
+        return state
+    settled, state = state, MotionState(state.base.copy(), state.q.copy())
+    for turn, around_s in enumerate(AROUND_S):
+        stage = _Pass(aims, avoidance, around_s, FIRMER**turn, THOROUGH if turn else QUICK)
+        stretches = stage.stretches(state)
+        if not stretches:
+            break
+        for number, (first, stop) in enumerate(stretches):
+            begun = turn + number / len(stretches)
+            for done in stage.ease(state, first, stop):
+                report((begun + done / len(stretches)) / len(AROUND_S))
+    report(1.0)
+    return _without_harm(stage, settled, state)
+
+
+def _without_harm(stage: _Pass, before: MotionState, after: MotionState) -> MotionState:
+    """The state after, but as before over every stretch that became rougher or no lighter."""
+    rough = [stage.rough(each, HARM) for each in (before, after)]
+    excess = [stage.excess(each) for each in (before, after)]
+    changed = np.any(before.q != after.q, axis=1) | np.any(before.base != after.base, axis=1)
+    base, q = after.base.copy(), after.q.copy()
+    for first, stop in runs(changed):
+        roughness = [int(each[first:stop].sum()) for each in rough]
+        load = [float(each[first:stop].sum()) for each in excess]
+        if roughness[1] > roughness[0] or (roughness[1] == roughness[0] and load[1] > load[0]):
+            base[first:stop], q[first:stop] = before.base[first:stop], before.q[first:stop]
+    return MotionState(base, q)
+
+
+@dataclass(frozen=True, eq=False)
+class _Pass:
+    """One way through a motion: what is not good is mended, with some time around it."""
+
+    aims: ClipTasks
+    avoidance: Avoidance | None
+    around_s: float
+    firmness: float
+    care: Care
+
+    def stretches(self, state: MotionState) -> list[tuple[int, int]]:
+        """First frame and stop of every stretch around frames that are not good."""
+        bad = (self.excess(state) > 0) | self.rough(state)
+        around = STAYING + max(1, round(self.around_s * self.aims.person.rate_hz))
+        return runs(binary_dilation(bad, iterations=around) if bad.any() else bad)
+
+    def ease(self, state: MotionState, first: int, stop: int) -> Iterator[float]:
+        """Ease a stretch of a state, in place: a long one in pieces that fade into each other.
+
+        Yields the share of it that is done.
+        """
+        stays = _ends(first, stop, len(state))
+        wanted = self.aims.keeping(state, self.firmness) + self.aims.ends()
+        found = list[tuple[ClipWindow, MotionState]]()
+        cut = windows(stop - first)
+        for number, window in enumerate(cut):
+            inside = np.arange(first + window.first, first + window.stop)
+            aims = [pick_frames(aim, inside) for aim in wanted]
+            problem = self._problem(aims, state.part(inside), stays[window.first : window.stop])
+            motors = self._motors(inside)
+            try:
+                ease_motors = solve_bounded(problem, motors, state.part(inside), self.care)
+            except SolveError:
+                return  # As it was it is a motion too, and its efforts are measured.
+            found.append((window, ease_motors))
+            yield (number + 1) / len(cut)
+        whole, moves = join_windows(found, stop - first), ~stays
+        state.base[first:stop][moves] = whole.base[moves]
+        state.q[first:stop][moves] = whole.q[moves]
+
+    def _problem(
+        self, aims: Sequence[Task], part: MotionState, stays: NDArray[np.bool_]
+    ) -> ClipProblem:
+        chain, apart = self.aims.chain, self.avoidance
+        return ClipProblem(
+            chain,
+            self.aims.person.rate_hz,
+            aims,
+            part.q[:, chain.columns],
+            np.full(len(chain.columns), KEPT),
+            chain.weights(SMOOTH_BASE, SMOOTH_JOINT),
+            None if apart is None else replace(apart, weight=apart.weight * self.firmness),
+            speed_weight=SLOWED * self.firmness,
+            stays=stays,
+        )
+
+    def excess(self, state: MotionState) -> Array:
+        """How much (T,) efforts are beyond their limits, in shares of them, together."""
+        load = self._motors(np.arange(len(state))).load(state)
+        return np.asarray(np.maximum(np.abs(load.shares) - REACHED, 0.0).sum(axis=1))
+
+    def rough(self, state: MotionState, times: float = 1.0) -> NDArray[np.bool_]:
+        """Frames (T,) in which something is so far where it must not be, or too fast."""
+        chain, feet = self.aims.chain, self.aims.footholds
+        poses = chain.kinematics.transforms(state.q, state.base)
+        low = sole_corners(chain.robot.soles, poses)[..., 2] < -SUNK_M * times
+        at = sole_points(chain.robot.soles, poses)
+        slid = np.linalg.norm(at - np.stack([feet.heel, feet.toe], axis=2), axis=3) > SLID_M * times
+        rough: NDArray[np.bool_] = np.any(low, axis=(1, 2)) | np.any(
+            slid & feet.stands, axis=(1, 2)
+        )
+        pace = np.abs(np.diff(state.q[:, chain.columns], axis=0)) * self.aims.person.rate_hz
+        fast = np.any(pace > chain.speeds * (1 + FAST * times), axis=1)
+        rough[1:] |= fast
+        rough[:-1] |= fast
+        if self.avoidance is not None:
+            rough[self.avoidance.model.near(state.q, -DEEP_M * times).frame] = True
+        return rough
+
+    def _motors(self, inside: Numbers) -> Motors:
+        stands = self.aims.footholds.stands[inside]
+        return Motors(self.aims.chain, self.aims.person.rate_hz, stands)
+
+
+def _ends(first: int, stop: int, frames: int) -> NDArray[np.bool_]:
+    """The frames of a stretch that have neighbours outside of it, and theirs."""
+    stays = np.zeros(stop - first, bool)
+    stays[:STAYING] = first > 0
+    stays[-STAYING:] = stop < frames
+    return stays

@@ -1,0 +1,260 @@
+"""The aims of one clip: what follows the person, what stands, what keeps to a smooth motion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from corporeal.geometry import Array, matrix_from_quaternion
+from corporeal.retargeting.goal.footholds import Footholds
+from corporeal.retargeting.motion import SIDES, HumanMotion
+from corporeal.retargeting.result import Goals
+from corporeal.retargeting.solver.chain import Chain, LinkPoses, MotionState, Numbers, vector_of
+
+UP = np.array([0.0, 0.0, 1.0])
+
+
+@dataclass(frozen=True, eq=False)
+class PointTask:
+    """A point of a link is to be at `goal` (T, 3); `weight` (T, 3) along the world's axes."""
+
+    link: int
+    offset: Array
+    goal: Array
+    weight: Array
+
+    rows = 3
+
+    def fill(
+        self, chain: Chain, posed: LinkPoses, frames: slice, jacobian: Array, rest: Array
+    ) -> None:
+        """Write weighted derivatives (T, 3, size) and residuals (T, 3)."""
+        at = posed.point(self.link, self.offset)
+        chain.point_rows(posed, self.link, at, jacobian)
+        weight = self.weight[frames]
+        jacobian *= weight[:, :, None]
+        np.multiply(at - self.goal[frames], weight, out=rest)
+
+
+@dataclass(frozen=True, eq=False)
+class RotationTask:
+    """A link with axes `own` (3, 3) on it is to be turned as `goal` (T, 3, 3)."""
+
+    link: int
+    own: Array
+    goal: Array
+    weight: Array
+
+    rows = 3
+
+    def fill(
+        self, chain: Chain, posed: LinkPoses, frames: slice, jacobian: Array, rest: Array
+    ) -> None:
+        """Write weighted derivatives (T, 3, size) and residuals (T, 3)."""
+        chain.turn_rows(posed, self.link, jacobian)
+        now = posed.turn(self.link) @ self.own
+        weight = self.weight[frames]
+        jacobian *= weight[:, None, None]
+        apart = vector_of(now @ self.goal[frames].swapaxes(1, 2))
+        np.multiply(apart, weight[:, None], out=rest)
+
+
+@dataclass(frozen=True, eq=False)
+class LevelTask:
+    """An axis on a link is to be level: a sole does not stand on its edge."""
+
+    link: int
+    axis: Array
+    weight: Array
+
+    rows = 1
+
+    def fill(
+        self, chain: Chain, posed: LinkPoses, frames: slice, jacobian: Array, rest: Array
+    ) -> None:
+        """Write weighted derivatives (T, 1, size) and residuals (T, 1)."""
+        turned = posed.turn(self.link) @ self.axis
+        whole = np.zeros((len(turned), 3, jacobian.shape[2]))
+        chain.turn_rows(posed, self.link, whole)
+        # The height of a turning axis changes by what lies across it and the vertical.
+        across = np.cross(turned, UP)
+        weight = self.weight[frames]
+        jacobian[:, 0] = weight[:, None] * np.einsum("ti,tij->tj", across, whole)
+        rest[:, 0] = weight * turned[:, 2]
+
+
+@dataclass(frozen=True, eq=False)
+class FloorTask:
+    """Points (K, 3) of a link are not to be below the ground."""
+
+    link: int
+    offsets: Array
+    weight: float
+
+    @property
+    def rows(self) -> int:
+        """One row for each point."""
+        return len(self.offsets)
+
+    def fill(self, chain: Chain, posed: LinkPoses, _: slice, jacobian: Array, rest: Array) -> None:
+        """Write weighted derivatives (T, K, size) and residuals (T, K); zero above the ground."""
+        whole = np.zeros((jacobian.shape[0], 3, jacobian.shape[2]))
+        for row, offset in enumerate(self.offsets):
+            at = posed.point(self.link, offset)
+            weight = np.where(at[:, 2] < 0, self.weight, 0.0)
+            if weight.any():
+                whole[:] = 0.0
+                chain.point_rows(posed, self.link, at, whole)
+                jacobian[:, row] = weight[:, None] * whole[:, 2]
+                rest[:, row] = weight * at[:, 2]
+
+
+Task = PointTask | RotationTask | LevelTask | FloorTask
+
+
+# Square roots of weights: per metre for places, per radian for turns.
+PELVIS, KNEE, SHOULDER, ELBOW, HAND, FOOT = 6.0, 8.0, 10.0, 8.0, 25.0, 20.0
+PELVIS_TURN, CHEST_TURN, HEAD_TURN, HAND_TURN, FOOT_TURN = 2.0, 3.0, 1.5, 0.6, 3.0
+HELD, LEVEL, BELOW = 400.0, 20.0, 400.0
+KEPT_PLACE, KEPT_TURN = 18.0, 12.0
+# Nothing is left without any pull: what is not seen is better guessed than free.
+LEAST_SEEN = 0.005
+
+
+@dataclass(frozen=True, eq=False)
+class ClipTasks:
+    """One person on one robot, with the places where the feet stand."""
+
+    chain: Chain
+    person: HumanMotion
+    goals: Goals
+    footholds: Footholds
+
+    def following(self) -> list[Task]:
+        """Everything that follows the person."""
+        goals, robot = self.goals, self.chain.robot
+        base = self.chain.kinematics.names.index(robot.robot.base)
+        pelvis = goals.positions["pelvis"]
+        seen = {
+            name: self._seen(name, *more)
+            for name, *more in (
+                ("hip",), ("knee", "hip"), ("shoulder", "hip"), ("elbow", "shoulder"),
+                ("wrist", "elbow", "shoulder"), ("ankle",),
+            )
+        }  # fmt: skip
+        aims: list[Task] = [
+            PointTask(base, robot.hip_centre, pelvis, _weights(PELVIS, seen["hip"].min(axis=1))),
+            RotationTask(
+                base, np.eye(3), goals.turns["pelvis"], PELVIS_TURN * seen["hip"].min(axis=1)
+            ),
+        ]
+        chest, place = self.chain.kinematics.place(robot.chest)
+        aims.append(
+            RotationTask(
+                chest, place[:, :3], goals.turns["chest"], CHEST_TURN * seen["shoulder"].min(axis=1)
+            )
+        )
+        for side_number, side in enumerate(SIDES):
+            for part, weight, witness in (
+                ("knee", KNEE, "knee"),
+                ("shoulder", SHOULDER, "shoulder"),
+                ("elbow", ELBOW, "elbow"),
+            ):
+                name = f"{side}_{part}"
+                link, place = self.chain.kinematics.place(robot.places[name])
+                weight = weight * robot.weights.get(name, 1.0)
+                aims.append(
+                    PointTask(
+                        link,
+                        place[:, 3],
+                        goals.positions[name],
+                        _weights(weight, seen[witness][:, side_number]),
+                    )
+                )
+            aims += self._hand(side, seen["wrist"][:, side_number])
+            aims += self._foot(side_number, seen["ankle"][:, side_number])
+        if robot.head is not None and "head" in goals.turns:
+            link, place = self.chain.kinematics.place(robot.head)
+            turn = np.full(len(self.person), HEAD_TURN)
+            aims.append(RotationTask(link, place[:, :3], goals.turns["head"], turn))
+        return [*aims, *self.standing()]
+
+    def keeping(self, wanted: MotionState, firmness: float = 1.0) -> list[Task]:
+        """A base that stays with a smooth motion, and soles that stand, so firmly."""
+        base = self.chain.kinematics.names.index(self.chain.robot.robot.base)
+        turns = matrix_from_quaternion(wanted.base[:, 3:])
+        place = np.full((len(wanted), 3), KEPT_PLACE)
+        return [
+            PointTask(base, np.zeros(3), wanted.base[:, :3], place),
+            RotationTask(base, np.eye(3), turns, np.full(len(wanted), KEPT_TURN)),
+            *self.standing(firmness),
+        ]
+
+    def ends(self) -> list[Task]:
+        """Hands and feet that follow the person's."""
+        hands, feet = self._seen("wrist", "elbow", "shoulder"), self._seen("ankle")
+        aims = list[Task]()
+        for number, side in enumerate(SIDES):
+            aims += self._hand(side, hands[:, number])
+            aims += self._foot(number, feet[:, number])
+        return aims
+
+    def _hand(self, side: str, seen: Array) -> list[Task]:
+        robot = self.chain.robot
+        name = f"{side}_hand"
+        link, place = self.chain.kinematics.place(robot.robot.end_effectors[name])
+        weight = HAND * robot.weights.get(name, 1.0)
+        goal = self.goals.positions[name]
+        aims: list[Task] = [PointTask(link, place[:, 3], goal, _weights(weight, seen))]
+        if side in robot.hands and name in self.goals.turns:
+            axes = robot.hands[side]
+            fingers, back = np.array(axes.fingers), np.array(axes.back)
+            own = place[:, :3] @ np.stack([fingers, np.cross(back, fingers), back], axis=1)
+            aims.append(RotationTask(link, own, self.goals.turns[name], HAND_TURN * seen))
+        return aims
+
+    def _foot(self, foot: int, seen: Array) -> list[Task]:
+        soles, feet = self.chain.robot.soles, self.footholds
+        link = int(soles.link[foot])
+        weight = FOOT * self.chain.robot.weights.get(f"{SIDES[foot]}_foot", 1.0)
+        return [
+            PointTask(link, soles.centre[foot], feet.centre[:, foot], _weights(weight, seen)),
+            RotationTask(link, soles.turns[foot], feet.turn[:, foot], FOOT_TURN * seen),
+        ]
+
+    def standing(self, firmness: float = 1.0) -> list[Task]:
+        """Soles that stand, stand level, and are never below the ground."""
+        soles, feet = self.chain.robot.soles, self.footholds
+        aims: list[Task] = []
+        for foot in range(2):
+            link = int(soles.link[foot])
+            for part, (own, goal) in enumerate(((soles.heel, feet.heel), (soles.toe, feet.toe))):
+                held = HELD * firmness * feet.stands[:, foot, part].astype(np.float64)
+                aims.append(PointTask(link, own[foot], goal[:, foot], np.tile(held[:, None], 3)))
+            stands = feet.stands[:, foot, 0] | feet.stands[:, foot, 1]
+            level = np.where(stands, LEVEL, 0.0)
+            aims.append(LevelTask(link, soles.turns[foot][:, 1], level))
+            aims.append(FloorTask(link, soles.corners[foot], BELOW * firmness))
+        return aims
+
+    def _seen(self, *parts: str) -> Array:
+        """The least confidence (T, 2) of points, left and right."""
+        sides = [
+            np.min([self.person.seen(f"{side}_{part}") for part in parts], axis=0) for side in SIDES
+        ]
+        least: Array = np.maximum(np.stack(sides, axis=1), LEAST_SEEN)
+        return least
+
+
+def pick_frames(aim: Task, frames: Numbers) -> Task:
+    """The aim in some of the frames only."""
+    if isinstance(aim, FloorTask):
+        return aim
+    if isinstance(aim, LevelTask):
+        return replace(aim, weight=aim.weight[frames])
+    return replace(aim, goal=aim.goal[frames], weight=aim.weight[frames])
+
+
+def _weights(weight: float, seen: Array) -> Array:
+    return np.tile((weight * seen)[:, None], 3)
