@@ -25,6 +25,7 @@ MEMBERS = {
     "open_dataset",
     "open_robot",
     "open_schema",
+    "retarget",
     "open_workspace",
     "score",
 }

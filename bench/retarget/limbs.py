@@ -38,20 +38,20 @@ def limb_angles(human: HumanMotion, motion: RobotMotion) -> dict[str, float]:
     nearest = np.minimum(nearest, len(human) - 1)
     places = {f"{side}_{part}": f"{side}_{link}" for side in SIDES for part, link in PLACES.items()}
     robot = Kinematics(motion.robot).place_poses(places, motion.q, motion.base)
-    turn = _turn_between(human, nearest, motion)
+    rotation = _rotation_between(human, nearest, motion)
     angles: dict[str, float] = {}
     for segment, (near, far) in SEGMENTS.items():
         found = []
         for side in SIDES:
             ours = robot.position(f"{side}_{far}") - robot.position(f"{side}_{near}")
             theirs = human.point(f"{side}_{far}")[nearest] - human.point(f"{side}_{near}")[nearest]
-            dots = np.sum(normalise(ours) * normalise(theirs @ turn.T), axis=1)
+            dots = np.sum(normalise(ours) * normalise(theirs @ rotation.T), axis=1)
             found.append(np.degrees(np.arccos(np.clip(dots, -1.0, 1.0))))
         angles[segment] = float(np.nanmean(found))
     return angles
 
 
-def _turn_between(human: HumanMotion, nearest: NDArray[np.int64], motion: RobotMotion) -> Array:
+def _rotation_between(human: HumanMotion, nearest: NDArray[np.int64], motion: RobotMotion) -> Array:
     """The rotation about the vertical (3, 3) from the human's world to the robot's."""
     left = (human.point("left_hip") - human.point("right_hip"))[nearest]
     theirs = np.arctan2(-left[:, 0], left[:, 1])

@@ -70,7 +70,7 @@ def spoilt(motion: HumanMotion, how: Spoiling, random: np.random.Generator) -> H
         for first in np.flatnonzero(random.random(frames) < how.dropouts / length):
             confidence[first : first + length, point] = 0.0
     positions[confidence == 0] = np.nan
-    return replace(motion, positions=positions, confidence=confidence, turns={}, contacts=None)
+    return replace(motion, positions=positions, confidence=confidence, rotations={}, contacts=None)
 
 
 def _noise(motion: HumanMotion, size_m: float, random: np.random.Generator) -> Array:

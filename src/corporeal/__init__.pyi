@@ -12,4 +12,5 @@ from .interface import export as export
 from .interface import open as open
 from .interface import open_dataset as open_dataset
 from .interface import score as score
+from .retargeting import retarget as retarget
 from .schema import open_schema as open_schema

@@ -104,3 +104,61 @@ def rotation_angle(a: ArrayLike, b: ArrayLike) -> Any:
     # The Frobenius norm is 2 sqrt(2) sin(angle / 2), which is exact for small angles too.
     norm = np.sqrt(np.einsum("...ij,...ij->...", difference, difference))
     return 2 * np.arcsin(np.clip(norm / (2 * np.sqrt(2)), 0.0, 1.0))
+
+
+def rotation_vectors(matrices: Array) -> Array:
+    """Axis times angle (..., 3) of rotation matrices (..., 3, 3)."""
+    skew = np.stack(
+        [
+            matrices[..., 2, 1] - matrices[..., 1, 2],
+            matrices[..., 0, 2] - matrices[..., 2, 0],
+            matrices[..., 1, 0] - matrices[..., 0, 1],
+        ],
+        axis=-1,
+    )
+    twice = np.linalg.norm(skew, axis=-1)
+    trace = matrices[..., 0, 0] + matrices[..., 1, 1] + matrices[..., 2, 2]
+    angle = np.arctan2(twice, trace - 1)
+    vectors: Array = skew * np.where(twice > 1e-9, angle / np.maximum(twice, 1e-9), 0.5)[..., None]
+    # At half a turn the sine is lost: the longest column of I + R lies along the axis.
+    half = (twice <= 1e-9) & (trace < 0)
+    if half.any():
+        columns = (matrices[half] + np.eye(3)).swapaxes(-1, -2)
+        longest = np.linalg.norm(columns, axis=-1).argmax(axis=-1)
+        vectors[half] = np.pi * normalise(columns[np.arange(len(columns)), longest])
+    return vectors
+
+
+def matrix_from_vector(vectors: Array) -> Array:
+    """Rotation matrices (..., 3, 3) of axes times angles (..., 3)."""
+    angle = np.linalg.norm(vectors, axis=-1)
+    axis = vectors / np.where(angle < 1e-8, 1.0, angle)[..., None]
+    skew = np.zeros((*axis.shape, 3))
+    skew[..., [2, 0, 1], [1, 2, 0]] = axis
+    skew[..., [1, 2, 0], [2, 0, 1]] = -axis
+    sine = np.sin(angle)[..., None, None]
+    cosine = np.cos(angle)[..., None, None]
+    return np.asarray(np.eye(3) + sine * skew + (1 - cosine) * (skew @ skew))
+
+
+def quaternion_from_vector(vectors: Array) -> Array:
+    """Quaternions (T, 4) of rotations given as axes times angles (T, 3)."""
+    half = np.linalg.norm(vectors, axis=1) / 2
+    share = np.sinc(half / np.pi) / 2
+    return np.concatenate([np.cos(half)[:, None], share[:, None] * vectors], axis=1)
+
+
+def quaternion_product(first: Array, second: Array) -> Array:
+    """The product (T, 4) of quaternions: `second` rotated by `first`."""
+    w, v = first[:, :1], first[:, 1:]
+    other_w, other = second[:, :1], second[:, 1:]
+    scalar = w * other_w - (v * other).sum(axis=1, keepdims=True)
+    return np.concatenate([scalar, w * other + other_w * v + np.cross(v, other)], axis=1)
+
+
+def continuous_quaternions(quaternions: Array) -> Array:
+    """The same rotations (T, 4), each on the side of the one before: q and -q are one rotation."""
+    dots = np.einsum("ti,ti->t", quaternions[1:], quaternions[:-1])
+    signs = np.cumprod(np.concatenate([[1.0], np.where(dots < 0, -1.0, 1.0)]))
+    same: Array = quaternions * signs[:, None]
+    return same

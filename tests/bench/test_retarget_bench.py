@@ -104,7 +104,7 @@ def test_the_recipe_sends_the_limbs_of_a_robot_like_person_where_they_are() -> N
     found = targets(person_like(motion), ROBOT)
     for name in ("left_shoulder", "right_shoulder", "left_elbow", "right_elbow", "left_knee"):
         target = found[name]
-        turn = rotations.rotation(target.name)[0].T @ target.turns[0]
+        turn = rotations.rotation(target.name)[0].T @ target.rotations[0]
         # The links of the arms are not quite straight between their joints.
         assert np.degrees(np.arccos(np.clip((np.trace(turn) - 1) / 2, -1, 1))) < 20.0
 
@@ -133,7 +133,7 @@ def test_spoiling_adds_the_noise_and_the_gaps_that_it_names() -> None:
     moved = (bad.positions - person.positions)[seen & (bad.confidence > 0)]
     assert np.linalg.norm(moved, axis=1).mean() == pytest.approx(0.02, rel=0.1)
     assert np.mean(bad.confidence[seen] == 0) == pytest.approx(0.18, abs=0.04)
-    assert not bad.turns
+    assert not bad.rotations
 
 
 class _Harm:

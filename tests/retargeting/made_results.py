@@ -8,13 +8,14 @@ from pathlib import Path
 import numpy as np
 
 from corporeal.embodiment import Embodiment, open_robot
+from corporeal.embodiment.engines import model_of
 from corporeal.embodiment.joints import standing_positions
+from corporeal.embodiment.kinematics import Kinematics
 from corporeal.geometry import Array
-from corporeal.retargeting.goal.soles import sole_points
+from corporeal.retargeting.goal.soles import sole_points, soles_of
 from corporeal.retargeting.measure.metrics import end_errors
 from corporeal.retargeting.motion import POINTS, HumanMotion, Origin
 from corporeal.retargeting.result import ENDS, FAR_M, Goals, Retargeted
-from corporeal.retargeting.robot_models import models_of
 
 RATE_HZ = 50.0
 
@@ -31,8 +32,8 @@ def standing(frames: int = 200, *, robot: Embodiment | None = None) -> tuple[Arr
             q[:, number] += 0.2 * phase
     base = np.zeros((frames, 7))
     base[:, 3] = 1.0
-    models = models_of(model)
-    base[:, 2] = -sole_points(models.soles, models.kinematics.transforms(q, base))[0, :, :, 2].min()
+    kinematics, soles = model_of(model, Kinematics), model_of(model, soles_of)
+    base[:, 2] = -sole_points(soles, kinematics.transforms(q, base))[0, :, :, 2].min()
     return q, base
 
 
@@ -44,8 +45,8 @@ def squatting(frames: int = 200) -> tuple[Array, Array]:
     for number, name in enumerate(model.joint_names):
         gain = {"hip_pitch": -1.0, "knee": 2.0, "ankle_pitch": -1.0}
         q[:, number] += sum(g * bend for part, g in gain.items() if part in name)
-    models = models_of(model)
-    feet = sole_points(models.soles, models.kinematics.transforms(q, base))
+    kinematics, soles = model_of(model, Kinematics), model_of(model, soles_of)
+    feet = sole_points(soles, kinematics.transforms(q, base))
     base[:, :3] += feet[0, 0, 0] * [1, 1, 0] - feet[:, 0, 0]
     return q, base
 
@@ -63,13 +64,13 @@ def result_of(
 ) -> Retargeted:
     """A result whose goals are `off_m` above where the robot's hands and feet are."""
     model = robot or open_robot("g1")
-    models = models_of(model)
-    poses = models.kinematics.transforms(q, base)
+    kinematics = model_of(model, Kinematics)
+    poses = kinematics.transforms(q, base)
     places = {}
     for name in ENDS:
         side, _, part = name.partition("_")
         where = model.feet[side] if part == "foot" else model.end_effectors[name]
-        places[name] = models.kinematics.place_poses({name: where}, q, base).position(name)
+        places[name] = kinematics.place_poses({name: where}, q, base).position(name)
     frames = len(q)
     stands = np.ones((frames, 2, 2), bool) if contacts is None else np.asarray(contacts, bool)
     goals = Goals(
@@ -79,7 +80,7 @@ def result_of(
         np.ones((frames, 4)),
         {"legs": 0.8},
     )
-    error = end_errors(models, poses, goals)
+    error = end_errors(model, poses, goals)
     human = _human(base, rate_hz, path)
     far = np.nanmax(error, axis=1) > FAR_M
     return Retargeted(model, rate_hz, q, base, human, goals, error, far, converged)

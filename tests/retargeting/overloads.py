@@ -45,27 +45,28 @@ def leaning(frames: int, *spans: tuple[int, int], far: float = TOO_FAR) -> Motio
     for number, name in enumerate(chain.robot.robot.joint_names):
         if "ankle_pitch" in name:
             q[:, number] -= lean
-    turn = np.stack([np.zeros(frames), lean, np.zeros(frames)], axis=1)
-    base[:, 3:] = quaternion_from_matrix(matrix_from_rpy(turn))
+    rotation = np.stack([np.zeros(frames), lean, np.zeros(frames)], axis=1)
+    base[:, 3:] = quaternion_from_matrix(matrix_from_rpy(rotation))
     heel = _soles_of(chain, MotionState(base, q))[:, 0, 0]
     base[:, :3] += heel[0] - heel
     return MotionState(base, q)
 
 
-def aims_of(state: MotionState) -> ClipTasks:
-    """Aims of a G1 that are where its hands and feet are; both feet stand all the time."""
+def tasks_of(state: MotionState) -> ClipTasks:
+    """Tasks of a G1 that are where its hands and feet are; both feet stand all the time."""
     chain = chain_of("g1")
     frames, soles = len(state), chain.robot.soles
     posed = chain.posed(state)
     made = result_of(state.q, state.base)
     points = _soles_of(chain, state)
-    turns = [
-        posed.turn(int(link)) @ turn for link, turn in zip(soles.link, soles.turns, strict=True)
+    rotations = [
+        posed.rotation(int(link)) @ rotation
+        for link, rotation in zip(soles.link, soles.rotations, strict=True)
     ]
     centre = np.stack([made.goals.positions[f"{side}_foot"] for side in ("left", "right")], axis=1)
     footholds = Footholds(
         centre,
-        np.stack(turns, axis=1),
+        np.stack(rotations, axis=1),
         points[:, :, 0],
         points[:, :, 1],
         np.ones((frames, 2, 2), bool),

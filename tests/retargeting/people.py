@@ -43,26 +43,32 @@ def walking_person(
         [stride_m * time / STRIDE_S, 0.02 * np.sin(gait), 0.865 - 0.015 * np.cos(2 * gait)], axis=1
     )
     points: dict[str, Array] = {"pelvis": pelvis}
-    pelvis_turn = _turn(yaw=np.radians(4) * np.cos(gait))
-    chest_turn = _turn(yaw=-np.radians(5) * np.cos(gait), pitch=np.full(frames, np.radians(3)))
-    turns = {"pelvis": pelvis_turn, "chest": chest_turn, "head": _turn(yaw=np.zeros(frames))}
+    pelvis_rotation = _rotation(yaw=np.radians(4) * np.cos(gait))
+    chest_rotation = _rotation(
+        yaw=-np.radians(5) * np.cos(gait), pitch=np.full(frames, np.radians(3))
+    )
+    rotations = {
+        "pelvis": pelvis_rotation,
+        "chest": chest_rotation,
+        "head": _rotation(yaw=np.zeros(frames)),
+    }
     for part, (x, z) in TRUNK.items():
-        points[part] = pelvis + chest_turn @ np.array([x, 0.0, z])
+        points[part] = pelvis + chest_rotation @ np.array([x, 0.0, z])
     contacts = np.zeros((frames, 2, 2))
     for index, (side, sign) in enumerate((("left", 1.0), ("right", -1.0))):
         phase = time / STRIDE_S + 0.5 * index
-        toe, foot_turn, down = _foot(phase, stride_m, 0.5 * index, sign)
-        ankle = toe + foot_turn @ ANKLE_FROM_TOE
-        hip = pelvis + pelvis_turn @ np.array([0.0, sign * HIP_HALF, 0.0])
+        toe, foot_rotation, down = _foot(phase, stride_m, 0.5 * index, sign)
+        ankle = toe + foot_rotation @ ANKLE_FROM_TOE
+        hip = pelvis + pelvis_rotation @ np.array([0.0, sign * HIP_HALF, 0.0])
         points |= {
             f"{side}_hip": hip,
             f"{side}_knee": _knee(hip, ankle),
             f"{side}_ankle": ankle,
-            f"{side}_heel": toe + foot_turn @ HEEL_FROM_TOE,
+            f"{side}_heel": toe + foot_rotation @ HEEL_FROM_TOE,
             f"{side}_toe": toe,
         }
-        points |= _arm(points["neck"], chest_turn, side, sign, gait + np.pi * index, turns)
-        turns[f"{side}_foot"] = foot_turn
+        points |= _arm(points["neck"], chest_rotation, side, sign, gait + np.pi * index, rotations)
+        rotations[f"{side}_foot"] = foot_rotation
         contacts[:, index] = down
     return HumanMotion(
         name=name,
@@ -70,7 +76,7 @@ def walking_person(
         positions=np.stack([points[point] for point in POINTS], axis=1) * (stature_m / STATURE_M),
         confidence=np.ones((frames, len(POINTS))),
         origin=Origin(Path(f"{name}.made_up"), "made_up", "all points"),
-        turns=turns,
+        rotations=rotations,
         contacts=contacts,
     )
 
@@ -91,9 +97,9 @@ def _foot(phase: Array, stride_m: float, lag: float, sign: float) -> tuple[Array
     )
     lifted = _ease((part - HEEL_OFF) / (TOE_OFF - HEEL_OFF))
     lowered = _ease((part - TOE_OFF) / (0.95 - TOE_OFF))
-    turn = _turn(pitch=np.radians(38) * lifted * (1 - lowered))
+    rotation = _rotation(pitch=np.radians(38) * lifted * (1 - lowered))
     down = np.stack([part < HEEL_OFF, part < TOE_OFF], axis=1).astype(np.float64)
-    return toe, turn, down
+    return toe, rotation, down
 
 
 def _knee(hip: Array, ankle: Array) -> Array:
@@ -109,19 +115,21 @@ def _knee(hip: Array, ankle: Array) -> Array:
 
 
 def _arm(
-    neck: Array, chest: Array, side: str, sign: float, gait: Array, turns: dict[str, Array]
+    neck: Array, chest: Array, side: str, sign: float, gait: Array, rotations: dict[str, Array]
 ) -> dict[str, Array]:
     """An arm that swings against its leg; the palm faces the thigh."""
     shoulder = neck + chest @ np.array([0.0, sign * SHOULDER_HALF, -0.05])
     swing = np.radians(25) * np.cos(gait)
-    upper = chest @ _turn(pitch=swing, roll=np.full_like(gait, sign * np.radians(8)))
-    lower = upper @ _turn(pitch=-np.radians(25) - 0.2 * swing)
+    upper = chest @ _rotation(pitch=swing, roll=np.full_like(gait, sign * np.radians(8)))
+    lower = upper @ _rotation(pitch=-np.radians(25) - 0.2 * swing)
     down = np.array([0.0, 0.0, -1.0])
     elbow = shoulder + upper @ (UPPER_ARM * down)
     wrist = elbow + lower @ (FOREARM * down)
     # Fingers along -z of the forearm, the back of the hand away from the body.
     axes = np.array([[0.0, 0.0, -1.0], [-sign, 0.0, 0.0], [0.0, sign, 0.0]])
-    turns[f"{side}_hand"] = lower @ np.stack([axes[0], np.cross(axes[2], axes[0]), axes[2]], axis=1)
+    rotations[f"{side}_hand"] = lower @ np.stack(
+        [axes[0], np.cross(axes[2], axes[0]), axes[2]], axis=1
+    )
     return {
         f"{side}_shoulder": shoulder,
         f"{side}_elbow": elbow,
@@ -130,7 +138,7 @@ def _arm(
     }
 
 
-def _turn(
+def _rotation(
     *, yaw: Array | None = None, pitch: Array | None = None, roll: Array | None = None
 ) -> Array:
     """Rotations about z, y and x; pitch lifts a heel, swings an arm back, bows a trunk."""

@@ -1,4 +1,4 @@
-"""Derivatives of points, turns and aims are what small steps of the robot show."""
+"""Derivatives of points, rotations and tasks are what small steps of the robot show."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import pytest
 
 from corporeal.embodiment import Embodiment, open_robot
 from corporeal.embodiment.embodiment import Mimic
-from corporeal.geometry import Array, matrix_from_quaternion, normalise
-from corporeal.retargeting.goal.robot_map import robot_map
-from corporeal.retargeting.solver.chain import (
-    BASE,
-    Chain,
-    MotionState,
-    quaternion_of,
+from corporeal.geometry import (
+    Array,
+    matrix_from_quaternion,
+    normalise,
+    quaternion_from_vector,
     quaternion_product,
-    vector_of,
+    rotation_vectors,
 )
+from corporeal.retargeting.goal.robot_map import robot_map
+from corporeal.retargeting.solver.chain import BASE, Chain, MotionState
 from corporeal.retargeting.solver.tasks import (
     FloorTask,
     LevelTask,
@@ -75,23 +75,23 @@ def slopes(chain: Chain, state: MotionState, value: Callable[[MotionState], Arra
     return np.stack(found, axis=-1)
 
 
-def filled(chain: Chain, aims: Sequence[Task], state: MotionState) -> tuple[Array, Array]:
-    """What aims write one after the other: derivatives and residuals."""
-    rows = sum(aim.rows for aim in aims)
+def filled(chain: Chain, tasks: Sequence[Task], state: MotionState) -> tuple[Array, Array]:
+    """What tasks write one after the other: derivatives and residuals."""
+    rows = sum(task.rows for task in tasks)
     jacobian, rest = np.zeros((len(state), rows, chain.size)), np.zeros((len(state), rows))
     posed, row = chain.posed(state), 0
-    for aim in aims:
-        own = slice(row, row + aim.rows)
-        aim.fill(chain, posed, slice(0, len(state)), jacobian[:, own], rest[:, own])
-        row += aim.rows
+    for task in tasks:
+        own = slice(row, row + task.rows)
+        task.fill(chain, posed, slice(0, len(state)), jacobian[:, own], rest[:, own])
+        row += task.rows
     return jacobian, rest
 
 
-def turned_a_little(turns: Array) -> Array:
+def turned_a_little(rotations: Array) -> Array:
     """Turns (T, 3, 3) that are a hundredth of a degree away."""
     rng = np.random.default_rng(3)
-    away = quaternion_of(rng.normal(size=(len(turns), 3)) * 1e-4)
-    return np.asarray(matrix_from_quaternion(away) @ turns)
+    away = quaternion_from_vector(rng.normal(size=(len(rotations), 3)) * 1e-4)
+    return np.asarray(matrix_from_quaternion(away) @ rotations)
 
 
 @pytest.mark.parametrize("name", ROBOTS)
@@ -105,15 +105,15 @@ def test_the_derivatives_of_all_aims_are_those_of_small_steps(name: str, end: st
     weight = rng.uniform(0.5, 3.0, (len(state), 3))
     posed = chain.posed(state)
     own = matrix_from_quaternion(normalise(rng.normal(size=4)))
-    near = turned_a_little(posed.turn(link) @ own)
-    aims: list[Task] = [
+    near = turned_a_little(posed.rotation(link) @ own)
+    tasks: list[Task] = [
         PointTask(link, place[:, 3], rng.normal(size=(len(state), 3)), weight),
         RotationTask(link, own, near, weight[:, 0]),
         LevelTask(link, own[:, 1], weight[:, 0]),
         FloorTask(link, rng.normal(size=(3, 3)), 2.0),
     ]
-    jacobian, rest = filled(chain, aims, state)
-    shown = slopes(chain, state, lambda at: filled(chain, aims, at)[1])
+    jacobian, rest = filled(chain, tasks, state)
+    shown = slopes(chain, state, lambda at: filled(chain, tasks, at)[1])
     np.testing.assert_allclose(jacobian, shown, atol=1e-3)
     exact = [0, 1, 2, 6, 7, 8, 9]
     np.testing.assert_allclose(jacobian[:, exact], shown[:, exact], atol=1e-6)
@@ -129,7 +129,7 @@ def test_joints_that_follow_another_are_no_unknowns_but_move_what_hangs_on_them(
     )
     state = somewhere(chain)
     rows = np.zeros((len(state), 3, chain.size))
-    chain.turn_rows(chain.posed(state), int(chain.robot.soles.link[1]), rows)
+    chain.rotation_rows(chain.posed(state), int(chain.robot.soles.link[1]), rows)
     np.testing.assert_allclose(np.linalg.norm(rows[:, :, knee], axis=1), 0.5)
 
 
@@ -156,20 +156,20 @@ def test_an_aim_picked_at_some_frames_is_the_aim_of_these_frames() -> None:
     state = somewhere(chain)
     frames = np.array([0, 3, 4])
     rng = np.random.default_rng(4)
-    turns = matrix_from_quaternion(normalise(rng.normal(size=(len(state), 4))))
-    for aim in (
+    rotations = matrix_from_quaternion(normalise(rng.normal(size=(len(state), 4))))
+    for task in (
         PointTask(5, rng.normal(size=3), rng.normal(size=(len(state), 3)), rng.random((5, 3))),
-        RotationTask(5, np.eye(3), turns, rng.random(5)),
+        RotationTask(5, np.eye(3), rotations, rng.random(5)),
         LevelTask(5, np.array([0.0, 1.0, 0.0]), rng.random(5)),
         FloorTask(5, rng.normal(size=(4, 3)), 3.0),
     ):
-        whole, rest = filled(chain, [aim], state)
-        part, part_rest = filled(chain, [pick_frames(aim, frames)], state.part(frames))
+        whole, rest = filled(chain, [task], state)
+        part, part_rest = filled(chain, [pick_frames(task, frames)], state.part(frames))
         np.testing.assert_allclose(part, whole[frames], atol=1e-12)
         np.testing.assert_allclose(part_rest, rest[frames], atol=1e-12)
 
 
-def test_a_step_moves_place_turn_and_joints_as_it_says() -> None:
+def test_a_step_moves_place_rotation_and_joints_as_it_says() -> None:
     chain = chain_of("g1")
     state = somewhere(chain)
     step = np.random.default_rng(6).normal(size=(len(state), chain.size)) * 0.3
@@ -177,19 +177,23 @@ def test_a_step_moves_place_turn_and_joints_as_it_says() -> None:
     np.testing.assert_allclose(after.base[:, :3] - state.base[:, :3], step[:, :3], atol=1e-12)
     np.testing.assert_allclose(after.q - state.q, step[:, BASE:], atol=1e-12)
     before, now = (matrix_from_quaternion(each.base[:, 3:]) for each in (state, after))
-    np.testing.assert_allclose(vector_of(now @ before.swapaxes(1, 2)), step[:, 3:6], atol=1e-9)
+    np.testing.assert_allclose(
+        rotation_vectors(now @ before.swapaxes(1, 2)), step[:, 3:6], atol=1e-9
+    )
 
 
-def test_turns_and_vectors_are_each_other_up_to_half_a_turn() -> None:
+def test_rotations_and_vectors_are_each_other_up_to_half_a_turn() -> None:
     axis = normalise(np.random.default_rng(7).normal(size=(60, 3)))
     angle = np.linspace(0.0, np.pi - 1e-3, 60)[:, None]
-    turns = matrix_from_quaternion(quaternion_of(axis * angle))
-    np.testing.assert_allclose(vector_of(turns), axis * angle, atol=1e-6)
+    rotations = matrix_from_quaternion(quaternion_from_vector(axis * angle))
+    np.testing.assert_allclose(rotation_vectors(rotations), axis * angle, atol=1e-6)
 
 
 def test_half_a_turn_is_not_taken_for_none() -> None:
-    turns = np.stack([np.diag([-1.0, -1.0, 1.0]), np.diag([1.0, -1.0, -1.0])])
-    np.testing.assert_allclose(np.linalg.norm(vector_of(turns), axis=1), np.pi, atol=1e-6)
+    rotations = np.stack([np.diag([-1.0, -1.0, 1.0]), np.diag([1.0, -1.0, -1.0])])
+    np.testing.assert_allclose(
+        np.linalg.norm(rotation_vectors(rotations), axis=1), np.pi, atol=1e-6
+    )
 
 
 def test_the_second_quaternion_of_a_product_is_turned_by_the_first() -> None:

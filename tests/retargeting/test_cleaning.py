@@ -246,8 +246,8 @@ def test_another_rate_is_the_same_walk(rate_hz: float) -> None:
     assert result.rate_hz == rate_hz
     assert abs(result.duration_s - truth.duration_s) <= 1 / rate_hz
     assert np.abs(result.positions - expected.positions).max() < 0.01
-    for name, turns in result.turns.items():
-        assert rotation_angle(turns, expected.turns[name]).max() < 0.02
+    for name, rotations in result.rotations.items():
+        assert rotation_angle(rotations, expected.rotations[name]).max() < 0.02
     assert result.contacts is not None
     assert result.contacts.shape == (len(result), 2, 2)
 

@@ -20,7 +20,7 @@ from corporeal.episode.file import HEADER, spool_folder
 from corporeal.episode.file.spool import Sink
 from corporeal.errors import CorporealError, WriteError
 from corporeal.retargeting.job.clip_files import check_target, find_clips
-from corporeal.retargeting.job.clip_job import ClipJob, run_job
+from corporeal.retargeting.job.clip_job import ClipJob, retarget, run_job
 from corporeal.retargeting.job.clip_outputs import piece_path, write_whole
 from corporeal.retargeting.motion import MotionError
 from corporeal.retargeting.settings import RetargetSettings
@@ -162,7 +162,7 @@ def test_a_solve_that_breaks_down_is_one_sentence(
     def breaks(*_: object) -> None:
         raise np.linalg.LinAlgError("Singular matrix")
 
-    monkeypatch.setattr("corporeal.retargeting.job.clip_job.retarget", breaks)
+    monkeypatch.setattr("corporeal.retargeting.job.clip_job.retarget_motion", breaks)
     with pytest.raises(MotionError, match=r"the solve broke down \(Singular matrix\)"):
         run_job(job)
 
@@ -217,3 +217,25 @@ def test_two_clips_that_would_be_one_episode_are_refused(tmp_path: Path) -> None
 def test_one_piece_has_the_name_of_the_episode() -> None:
     assert piece_path(Path("walk.h5"), 1, 1) == Path("walk.h5")
     assert piece_path(Path("walk.h5"), 2, 3) == Path("walk_2.h5")
+
+
+def test_one_call_gives_the_motion_and_the_episode_that_a_job_writes(job: ClipJob) -> None:
+    run_job(job)
+    with Episode.open(job.episode) as episode:
+        written = episode["observations/joint_position"][:]
+    result = retarget(job.clip, "g1", job.episode.with_name("called.h5"))
+    np.testing.assert_array_equal(result.q.astype(np.float32), written)
+    with Episode.open(job.episode.with_name("called.h5")) as episode:
+        np.testing.assert_array_equal(episode["observations/joint_position"][:], written)
+
+
+def test_one_call_writes_nothing_unless_asked_and_replaces_nothing(job: ClipJob) -> None:
+    job.episode.parent.mkdir()
+    settings = RetargetSettings(cutoff_hz=None, ease=False)
+    assert len(retarget(job.clip, job.robot, settings=settings)) == 24
+    assert names(job.episode.parent) == []
+    job.episode.write_text("somebody's notes")
+    with pytest.raises(WriteError, match="is there already"):
+        retarget(job.clip, job.robot, job.episode, settings=settings)
+    with pytest.raises(MotionError, match="no such file"):
+        retarget(job.clip.with_name("absent.bvh"), "g1")

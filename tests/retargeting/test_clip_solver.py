@@ -30,19 +30,19 @@ def pulling(chain: Chain, frames: int, away: Array, weight: float = 5.0) -> Poin
     return PointTask(link, place[:, 3], at + away, np.full((frames, 3), weight))
 
 
-def problem_of(chain: Chain, frames: int, *aims: Task) -> ClipProblem:
-    """Aims, a weak rest at the standing posture, and some smoothness."""
+def problem_of(chain: Chain, frames: int, *tasks: Task) -> ClipProblem:
+    """Tasks, a weak rest at the standing posture, and some smoothness."""
     rest = np.tile(chain.standing[chain.columns], (frames, 1))
     count = len(chain.columns)
     smooth = np.full(chain.size, 0.004)
-    return ClipProblem(chain, RATE_HZ, aims, rest, np.full(count, 0.3), smooth)
+    return ClipProblem(chain, RATE_HZ, tasks, rest, np.full(count, 0.3), smooth)
 
 
 def dense_step(problem: ClipProblem, state: MotionState) -> Array:
     """The Gauss-Newton step (T, n) with a matrix of everything by everything."""
     chain, frames = problem.chain, len(state)
     size = chain.size
-    jacobian, rest = filled(chain, problem.aims, state)
+    jacobian, rest = filled(chain, problem.tasks, state)
     whole = np.zeros((frames * size, frames * size))
     pull = np.zeros(frames * size)
     for frame in range(frames):
@@ -91,18 +91,18 @@ def test_one_step_is_that_of_a_dense_solve() -> None:
 def test_a_hand_is_led_to_its_goal_and_the_solve_says_that_it_ended() -> None:
     chain, frames = chain_of("g1"), 40
     away = np.linspace(0, 0.15, frames)[:, None] * [1.0, 0.3, 0.5]
-    aim = pulling(chain, frames, away, weight=30.0)
-    after, progress = solve(problem_of(chain, frames, aim), still(chain, frames), steps=20)
-    at = chain.posed(after).point(aim.link, aim.offset)
-    assert np.linalg.norm(at - aim.goal, axis=1).max() < 0.004
+    task = pulling(chain, frames, away, weight=30.0)
+    after, progress = solve(problem_of(chain, frames, task), still(chain, frames), steps=20)
+    at = chain.posed(after).point(task.link, task.offset)
+    assert np.linalg.norm(at - task.goal, axis=1).max() < 0.004
     assert progress.converged
     assert list(progress.costs) == sorted(progress.costs, reverse=True)
 
 
 def test_a_solve_that_is_cut_short_says_so() -> None:
     chain, frames = chain_of("g1"), 10
-    aim = pulling(chain, frames, np.tile([0.3, 0.2, 0.3], (frames, 1)), weight=30.0)
-    _, progress = solve(problem_of(chain, frames, aim), still(chain, frames), steps=1)
+    task = pulling(chain, frames, np.tile([0.3, 0.2, 0.3], (frames, 1)), weight=30.0)
+    _, progress = solve(problem_of(chain, frames, task), still(chain, frames), steps=1)
     assert not progress.converged
     assert len(progress.costs) <= 1
 
@@ -163,8 +163,8 @@ def test_joints_that_move_no_goal_are_not_touched() -> None:
     state = still(chain, frames)
     others = np.setdiff1d(np.arange(state.q.shape[1]), chain.columns)
     state.q[:, others] = 0.123
-    aim = pulling(chain, frames, np.tile([0.1, 0.1, 0.1], (frames, 1)))
-    after, _ = solve(problem_of(chain, frames, aim), state, steps=4)
+    task = pulling(chain, frames, np.tile([0.1, 0.1, 0.1], (frames, 1)))
+    after, _ = solve(problem_of(chain, frames, task), state, steps=4)
     assert len(others) > 10
     np.testing.assert_array_equal(after.q[:, others], 0.123)
     assert np.abs(after.base - state.base).max() > 0.01
@@ -184,10 +184,10 @@ def test_blocks_of_frames_change_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize("frames", [1, 2, 3])
 def test_a_few_frames_are_solved(frames: int) -> None:
     chain = chain_of("g1")
-    aim = pulling(chain, frames, np.tile([0.05, 0.02, 0.03], (frames, 1)), weight=30.0)
-    after, _ = solve(problem_of(chain, frames, aim), still(chain, frames), steps=10)
-    at = chain.posed(after).point(aim.link, aim.offset)
-    assert np.linalg.norm(at - aim.goal, axis=1).max() < 0.003
+    task = pulling(chain, frames, np.tile([0.05, 0.02, 0.03], (frames, 1)), weight=30.0)
+    after, _ = solve(problem_of(chain, frames, task), still(chain, frames), steps=10)
+    at = chain.posed(after).point(task.link, task.offset)
+    assert np.linalg.norm(at - task.goal, axis=1).max() < 0.003
 
 
 def test_a_goal_that_is_not_finite_is_told_in_a_sentence() -> None:

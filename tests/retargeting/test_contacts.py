@@ -27,7 +27,9 @@ def silent(motion: HumanMotion, *parts: str) -> HumanMotion:
 
 def standing_person(frames: int = 120, rate_hz: float = 60.0) -> HumanMotion:
     """Somebody who stands on both feet all the time."""
-    still = replace(walking_person(16, 60.0), rate_hz=rate_hz, contacts=None, turns={}).part(15, 16)
+    still = replace(walking_person(16, 60.0), rate_hz=rate_hz, contacts=None, rotations={}).part(
+        15, 16
+    )
     positions = np.repeat(still.positions, frames, axis=0)
     for part in ("hip", "knee", "ankle", "heel", "toe"):
         left = positions[:, POINTS.index(f"left_{part}")]

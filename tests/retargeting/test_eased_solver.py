@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from tests.retargeting.made_results import RATE_HZ
-from tests.retargeting.overloads import aims_of, leaning
+from tests.retargeting.overloads import leaning, tasks_of
 
 from corporeal.geometry import Array
 from corporeal.retargeting.goal.soles import sole_points
@@ -40,18 +40,18 @@ def problem_of(
     state: MotionState, stays: NDArray[np.bool_] | None = None
 ) -> tuple[ClipProblem, Motors]:
     """Soles that hold and a body that stays where it is, as far as the motors let it."""
-    aims = aims_of(state)
-    chain = aims.chain
+    tasks = tasks_of(state)
+    chain = tasks.chain
     problem = ClipProblem(
         chain,
         RATE_HZ,
-        [*aims.keeping(state), *aims.ends()],
+        [*tasks.keeping(state), *tasks.ends()],
         state.q[:, chain.columns],
         np.full(len(chain.columns), 2.0),
         np.full(chain.size, 0.006),
         stays=stays,
     )
-    return problem, Motors(chain, RATE_HZ, aims.footholds.stands)
+    return problem, Motors(chain, RATE_HZ, tasks.footholds.stands)
 
 
 def equations(

@@ -9,15 +9,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.retargeting.made_results import RATE_HZ, squatting
-from tests.retargeting.overloads import WALK_HZ, aims_of, leaning, walked
+from tests.retargeting.overloads import WALK_HZ, leaning, tasks_of, walked
 from tests.retargeting.people import walking_person
 from tests.retargeting.test_chain import chain_of
 
 from corporeal.embodiment import open_robot
+from corporeal.embodiment.collision import CollisionModel
+from corporeal.embodiment.engines import model_of
 from corporeal.retargeting.goal.contacts import runs
 from corporeal.retargeting.measure.metrics import Metrics, measure, measure_result
 from corporeal.retargeting.reader import read_motion
-from corporeal.retargeting.robot_models import models_of
 from corporeal.retargeting.settings import RetargetSettings
 from corporeal.retargeting.solve import retarget_motion
 from corporeal.retargeting.solver import easing
@@ -35,22 +36,22 @@ TWICE = ((100, 200), (350, 450))
 
 @cache
 def leant() -> tuple[ClipTasks, MotionState, MotionState]:
-    """A G1 that leans too far twice: its aims, and it before and after easing."""
+    """A G1 that leans too far twice: its tasks, and it before and after easing."""
     before = leaning(550, *TWICE)
-    return aims_of(before), before, eased_of(before)
+    return tasks_of(before), before, eased_of(before)
 
 
 def eased_of(
-    state: MotionState, aims: ClipTasks | None = None, told: list[float] | None = None
+    state: MotionState, tasks: ClipTasks | None = None, told: list[float] | None = None
 ) -> MotionState:
     """A state of G1 after easing."""
     report = (lambda _: None) if told is None else told.append
-    return ease_motors(aims or aims_of(state), state, apart(), report)
+    return ease_motors(tasks or tasks_of(state), state, apart(), report)
 
 
 def apart() -> Avoidance:
     """What keeps the links of G1 apart."""
-    return Avoidance(models_of(G1).collision, 600.0, 0.006)
+    return Avoidance(model_of(G1, CollisionModel), 600.0, 0.006)
 
 
 def shares(state: MotionState) -> NDArray[np.float64]:
@@ -93,9 +94,9 @@ def test_a_walk_too_hard_for_the_motors_is_eased_and_nothing_else_suffers(name: 
 
 
 def test_a_robot_that_leans_too_far_leans_less_and_keeps_its_hands_and_feet() -> None:
-    aims, before, after = leant()
+    tasks, before, after = leant()
     found = [
-        measure(G1, RATE_HZ, each.q, each.base, goals=aims.goals, contacts=aims.footholds.stands)
+        measure(G1, RATE_HZ, each.q, each.base, goals=tasks.goals, contacts=tasks.footholds.stands)
         for each in (before, after)
     ]
     assert_kept(*found)
@@ -143,13 +144,13 @@ def test_a_motion_within_the_limits_is_the_same_to_the_last_bit() -> None:
 
 def test_a_sunken_foot_is_raised_though_no_motor_has_much_to_do() -> None:
     state = leaning(120, far=0.0)
-    aims = aims_of(state)
+    tasks = tasks_of(state)
     sunk = MotionState(state.base.copy(), state.q.copy())
     sunk.base[40:80, 2] -= 0.0025 * np.sin(np.pi * np.arange(40) / 40) ** 2
-    after = eased_of(sunk, aims)
+    after = eased_of(sunk, tasks)
     assert shares(sunk).max() < 0.5
     depth = [
-        -demand_of(G1, RATE_HZ, each.q, each.base, aims.footholds.stands).corners[..., 2].min()
+        -demand_of(G1, RATE_HZ, each.q, each.base, tasks.footholds.stands).corners[..., 2].min()
         for each in (sunk, after)
     ]
     assert depth[0] > 0.002
@@ -180,10 +181,10 @@ def test_clips_of_a_few_frames_pass(frames: int) -> None:
 
 
 def test_only_the_stretch_that_became_rougher_is_taken_back() -> None:
-    aims, before, after = leant()
+    tasks, before, after = leant()
     worse = MotionState(after.base.copy(), after.q.copy())
     worse.base[390:400, 0] += 2 * HARM * SLID_M
-    stage = easing._Pass(aims, apart(), 0.4, 1.0, QUICK)
+    stage = easing._Pass(tasks, apart(), 0.4, 1.0, QUICK)
     assert stage.rough(worse, HARM).sum() == 10
     kept = easing._without_harm(stage, before, worse)
     first, second = runs(changed(before, after))
@@ -198,7 +199,7 @@ def test_only_the_stretch_that_became_rougher_is_taken_back() -> None:
 
 
 def test_a_stretch_that_cannot_be_solved_stays_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    aims, before, _ = leant()
+    tasks, before, _ = leant()
     real, lengths = solve_bounded, list[int]()
 
     def fails_first(
@@ -210,8 +211,8 @@ def test_a_stretch_that_cannot_be_solved_stays_as_it_was(monkeypatch: pytest.Mon
         return real(problem, motors, state, care)
 
     monkeypatch.setattr(easing, "AROUND_S", AROUND_S[:1])
-    monkeypatch.setattr(easing, "solve_eased", fails_first)
-    after = eased_of(before, aims)
+    monkeypatch.setattr(easing, "solve_bounded", fails_first)
+    after = eased_of(before, tasks)
     (stretch,) = runs(changed(before, after))
     assert len(lengths) == 2
     assert TWICE[0][1] < stretch[0] < sum(TWICE[1]) / 2 < stretch[1]

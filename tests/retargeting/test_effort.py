@@ -10,11 +10,12 @@ from tests.retargeting.overloads import WALK_HZ, walked
 
 from corporeal.embodiment import open_robot
 from corporeal.embodiment.dynamics import Efforts, inverse_dynamics
-from corporeal.geometry import Array
+from corporeal.embodiment.engines import compile_pinocchio, model_of
+from corporeal.embodiment.kinematics import Kinematics
+from corporeal.geometry import Array, quaternion_from_vector
+from corporeal.retargeting.goal.soles import soles_of
 from corporeal.retargeting.measure.joint_metrics import effort_violations
-from corporeal.retargeting.robot_models import models_of
 from corporeal.retargeting.solver import effort
-from corporeal.retargeting.solver.chain import quaternion_of
 from corporeal.retargeting.solver.effort import Demand, demand_of, efforts_of, grip_of, rates_of
 
 G1 = open_robot("g1")
@@ -38,15 +39,15 @@ def touching(frames: int, *parts: tuple[int, int]) -> NDArray[np.bool_]:
 
 def by_wrenches(found: Demand, q: Array, base: Array) -> Efforts:
     """The efforts by plain inverse dynamics, with the ground's forces as wrenches on the feet."""
-    models, rates = models_of(G1), found.rates
+    soles, rates = model_of(G1, soles_of), found.rates
     wrenches = {}
-    for side, link in enumerate(models.soles.link):
+    for side, link in enumerate(soles.link):
         arms = found.corners[:, side] - found.poses[link][:, 3].T[:, None]
         moment = np.cross(arms, found.forces[:, side]).sum(axis=1)
         total = found.forces[:, side].sum(axis=1)
-        wrenches[models.kinematics.names[link]] = np.concatenate([total, moment], axis=1)
+        wrenches[model_of(G1, Kinematics).names[link]] = np.concatenate([total, moment], axis=1)
     return inverse_dynamics(
-        models.dynamics,
+        model_of(G1, compile_pinocchio),
         q,
         rates.speed,
         rates.gain,
@@ -86,7 +87,7 @@ def test_a_leg_in_the_air_only_hangs_while_the_other_carries() -> None:
     q, base = still()
     efforts = efforts_of(G1, RATE_HZ, q, base, touching(5, (0, 0), (0, 1)))
     assert efforts is not None
-    hanging = inverse_dynamics(models_of(G1).dynamics, q, 0 * q, 0 * q, base=base).joints
+    hanging = inverse_dynamics(model_of(G1, compile_pinocchio), q, 0 * q, 0 * q, base=base).joints
     left, right = (
         [G1.joint_names.index(name) for name in G1.groups[f"{side}_leg"]]
         for side in ("left", "right")
@@ -130,7 +131,7 @@ def test_a_flight_takes_nothing_from_the_ground() -> None:
     q, base = still()
     found = demand_of(G1, RATE_HZ, q, base, np.zeros((5, 2, 2), bool))
     assert not found.forces.any()
-    free = inverse_dynamics(models_of(G1).dynamics, q, 0 * q, 0 * q, base=base).joints
+    free = inverse_dynamics(model_of(G1, compile_pinocchio), q, 0 * q, 0 * q, base=base).joints
     assert found.efforts == pytest.approx(free, abs=1e-9)
 
 
@@ -155,7 +156,7 @@ def test_a_base_that_turns_ever_faster_has_the_rates_that_it_turns_with(
     frames, rate, gain, first = 60, 100.0, 3.0, -0.5
     time = np.arange(frames) / rate
     base = np.zeros((frames, 7))
-    base[:, 3:] = quaternion_of(np.outer(first * time + gain * time**2 / 2, axis))
+    base[:, 3:] = quaternion_from_vector(np.outer(first * time + gain * time**2 / 2, axis))
     # A quaternion and its negative are the same turn.
     base[20:40, 3:] *= -1
     base[:, 0] = 0.2 + 1.5 * time - 2.0 * time**2

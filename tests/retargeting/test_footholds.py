@@ -24,7 +24,7 @@ RATE_HZ = 60.0
 def _standing(frames: int, left: Array, yaw: Array | None = None) -> Goals:
     """Goals of two flat feet, the left one at places (T, 2) with headings."""
     headings = np.zeros(frames) if yaw is None else yaw
-    turns = matrix_from_rpy(np.stack([headings * 0, headings * 0, headings], axis=1))
+    rotations = matrix_from_rpy(np.stack([headings * 0, headings * 0, headings], axis=1))
     still = np.tile(np.eye(3), (frames, 1, 1))
     positions = {
         "left_foot": np.concatenate([left, np.zeros((frames, 1))], axis=1),
@@ -32,7 +32,7 @@ def _standing(frames: int, left: Array, yaw: Array | None = None) -> Goals:
     }
     contacts = np.ones((frames, 2, 2), bool)
     known = np.ones((frames, 4))
-    return Goals(positions, {"left_foot": turns, "right_foot": still}, contacts, known, {})
+    return Goals(positions, {"left_foot": rotations, "right_foot": still}, contacts, known, {})
 
 
 def _places(feet: Footholds, foot: int) -> list[Array]:
@@ -104,8 +104,8 @@ def test_a_foot_that_turns_on_the_spot_gets_two_headings() -> None:
     feet = footholds_of(goals, G1.soles, RATE_HZ)
     ahead = (feet.toe - feet.heel)[:, 0]
     assert len(_places(feet, 0)) == 2
-    turn = np.arctan2(ahead[[20, 160], 1], ahead[[20, 160], 0])
-    np.testing.assert_allclose(turn, [0.0, 1.2], atol=0.02)
+    rotation = np.arctan2(ahead[[20, 160], 1], ahead[[20, 160], 0])
+    np.testing.assert_allclose(rotation, [0.0, 1.2], atol=0.02)
 
 
 def test_headings_that_pass_half_a_turn_do_not_spin_a_foot() -> None:
@@ -132,7 +132,7 @@ def test_a_foot_that_never_stands_is_left_as_it_is() -> None:
     feet = footholds_of(aloft, G1.soles, RATE_HZ)
     assert not feet.stands.any()
     np.testing.assert_allclose(feet.centre[:, 0], goals.positions["left_foot"], atol=1e-12)
-    np.testing.assert_allclose(feet.turn[:, 0], goals.turns["left_foot"], atol=1e-12)
+    np.testing.assert_allclose(feet.rotation[:, 0], goals.rotations["left_foot"], atol=1e-12)
     same, lift = level_floor(aloft, G1.soles, RATE_HZ)
     assert not lift.any()
     np.testing.assert_array_equal(same.positions["pelvis"], goals.positions["pelvis"])

@@ -36,8 +36,8 @@ def _direction(first: Array, second: Array) -> Array:
     return np.asarray(between / np.linalg.norm(between, axis=1, keepdims=True))
 
 
-def _without_turns(motion: HumanMotion) -> HumanMotion:
-    return replace(motion, turns={})
+def _without_rotations(motion: HumanMotion) -> HumanMotion:
+    return replace(motion, rotations={})
 
 
 @pytest.mark.parametrize("name", ROBOTS)
@@ -128,7 +128,7 @@ def test_hands_together_before_the_belly_are_not_pulled_apart() -> None:
 def test_hands_that_hang_beside_the_thighs_get_the_room_that_the_robot_needs() -> None:
     person = walking_person(60, 60.0)
     goals = goals_of(person, G1)
-    pelvis = goals.turns["pelvis"]
+    pelvis = goals.rotations["pelvis"]
     for side, sign in (("left", 1.0), ("right", -1.0)):
         away = goals.positions[f"{side}_hand"] - goals.positions["pelvis"]
         aside = sign * np.einsum("ti,ti->t", away, pelvis[:, :, 1])
@@ -143,10 +143,10 @@ def test_a_foot_is_no_steeper_than_the_ankle_allows() -> None:
     pelvis = trunk_rotations(person)[0]
     free = foot_rotation(person, "left", ground, pelvis, (-2.0, 2.0))
     stiff = foot_rotation(person, "left", ground, pelvis, (-0.2, 0.15))
-    np.testing.assert_allclose(free, person.turns["left_foot"], atol=1e-6)
+    np.testing.assert_allclose(free, person.rotations["left_foot"], atol=1e-6)
     shank = _direction(person.point("left_ankle"), person.point("left_knee"))
-    for turns, lift, drop in ((free, -2.0, 2.0), (stiff, -0.2, 0.15)):
-        dropped = -np.arcsin(np.einsum("ti,ti->t", turns[:, :, 0], shank))
+    for rotations, lift, drop in ((free, -2.0, 2.0), (stiff, -0.2, 0.15)):
+        dropped = -np.arcsin(np.einsum("ti,ti->t", rotations[:, :, 0], shank))
         assert dropped.min() >= lift + SPARE_RAD - 1e-3
         assert dropped.max() <= drop - SPARE_RAD + 1e-3
     assert rotation_angle(free, stiff).max() > 0.2
@@ -160,17 +160,17 @@ def test_a_foot_that_the_source_tilts_all_the_time_still_stands_flat(steep_rad: 
         reach = np.linalg.norm(person.point(f"{side}_toe") - person.point(f"{side}_heel"), axis=1)
         positions[:, POINTS.index(f"{side}_toe"), 2] += reach * np.tan(steep_rad)
     tilted = replace(person, positions=positions)
-    turns = foot_rotation(
+    rotations = foot_rotation(
         tilted, "left", ground_of(tilted), trunk_rotations(person)[0], (-2.0, 2.0)
     )
     flat = ground_of(tilted).touches[:, 0].all(axis=1)
-    assert np.abs(turns[flat, 2, 0]).max() < 0.01
+    assert np.abs(rotations[flat, 2, 0]).max() < 0.01
 
 
-def test_trunk_turns_from_points_are_near_to_those_of_the_source() -> None:
+def test_trunk_rotations_from_points_are_near_to_those_of_the_source() -> None:
     person = walking_person(60, 60.0)
     for stated, found in zip(
-        trunk_rotations(person), trunk_rotations(_without_turns(person)), strict=True
+        trunk_rotations(person), trunk_rotations(_without_rotations(person)), strict=True
     ):
         assert np.degrees(rotation_angle(stated, found)).max() < 5
 
@@ -178,31 +178,31 @@ def test_trunk_turns_from_points_are_near_to_those_of_the_source() -> None:
 def test_a_frame_has_left_as_y_and_is_a_rotation() -> None:
     rng = np.random.default_rng(1)
     left, up = rng.normal(size=(2, 8, 3))
-    turns = frame_of(left, up)
-    np.testing.assert_allclose(turns @ turns.swapaxes(1, 2), _frame(8), atol=1e-12)
-    np.testing.assert_allclose(np.linalg.det(turns), 1)
-    np.testing.assert_allclose(turns[:, :, 1], _direction(np.zeros_like(left), left))
-    assert (np.einsum("ti,ti->t", turns[:, :, 2], up) > 0).all()
+    rotations = frame_of(left, up)
+    np.testing.assert_allclose(rotations @ rotations.swapaxes(1, 2), _frame(8), atol=1e-12)
+    np.testing.assert_allclose(np.linalg.det(rotations), 1)
+    np.testing.assert_allclose(rotations[:, :, 1], _direction(np.zeros_like(left), left))
+    assert (np.einsum("ti,ti->t", rotations[:, :, 2], up) > 0).all()
 
 
 def test_goals_turn_with_the_person() -> None:
     person = walking_person(60, 60.0)
-    turn = matrix_from_rpy(np.array([0.0, 0.0, 2.5]))
+    rotation = matrix_from_rpy(np.array([0.0, 0.0, 2.5]))
     turned = replace(
         person,
-        positions=person.positions @ turn.T,
-        turns={name: turn @ each for name, each in person.turns.items()},
+        positions=person.positions @ rotation.T,
+        rotations={name: rotation @ each for name, each in person.rotations.items()},
     )
     before, after = goals_of(person, G1), goals_of(turned, G1)
     for name, at in before.positions.items():
-        np.testing.assert_allclose(after.positions[name], at @ turn.T, atol=1e-9, err_msg=name)
+        np.testing.assert_allclose(after.positions[name], at @ rotation.T, atol=1e-9, err_msg=name)
 
 
 def test_a_part_of_the_goals_has_all_its_fields_cut() -> None:
     goals = goals_of(walking_person(60, 60.0), G1)
     part = goals.part(10, 25)
     assert set(part.positions) == set(goals.positions)
-    assert {len(each) for each in (*part.positions.values(), *part.turns.values())} == {15}
+    assert {len(each) for each in (*part.positions.values(), *part.rotations.values())} == {15}
     assert part.contacts.shape == (15, 2, 2)
     assert part.confidence.shape == (15, len(ENDS))
     np.testing.assert_array_equal(part.positions["pelvis"], goals.positions["pelvis"][10:25])

@@ -23,11 +23,15 @@ def g1() -> RobotMap:
     return robot_map(open_robot("g1"))
 
 
-def _followed(robot: RobotMap, motion: HumanMotion, *, turns: bool = False) -> list[LivePose]:
+def _followed(robot: RobotMap, motion: HumanMotion, *, rotations: bool = False) -> list[LivePose]:
     solver = FrameSolver(robot)
     found = []
     for frame in range(len(motion)):
-        known = {name: turn[frame] for name, turn in motion.turns.items()} if turns else {}
+        known = (
+            {name: rotation[frame] for name, rotation in motion.rotations.items()}
+            if rotations
+            else {}
+        )
         pose = solver.step(
             motion.positions[frame], motion.confidence[frame], known, 1 / motion.rate_hz
         )
@@ -47,10 +51,10 @@ def _assert_within_limits(robot: RobotMap, poses: Iterable[LivePose], rate_hz: f
             assert np.abs(np.diff(q[:, column])).max() * rate_hz <= joint.velocity, joint.name
 
 
-@pytest.mark.parametrize("turns", [True, False])
-def test_a_walk_is_followed_closely_within_all_limits(g1: RobotMap, turns: bool) -> None:
+@pytest.mark.parametrize("rotations", [True, False])
+def test_a_walk_is_followed_closely_within_all_limits(g1: RobotMap, rotations: bool) -> None:
     motion = walking_person(240)
-    poses = _followed(g1, motion, turns=turns)
+    poses = _followed(g1, motion, rotations=rotations)
     assert len(poses) == 240
     errors = np.array([pose.error_m for pose in poses])
     assert errors.mean() < 0.005

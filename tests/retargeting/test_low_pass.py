@@ -5,9 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from corporeal.geometry import Array, matrix_from_quaternion, rotation_angle
-from corporeal.retargeting.solve import filter_low, low_pass, one_sided
-from corporeal.retargeting.solver.chain import MotionState, quaternion_of
+from corporeal.geometry import (
+    Array,
+    continuous_quaternions,
+    matrix_from_quaternion,
+    quaternion_from_vector,
+    rotation_angle,
+)
+from corporeal.retargeting.solve import filter_low, low_pass
+from corporeal.retargeting.solver.chain import MotionState
 
 RATE_HZ = 120.0
 TIME = np.arange(600) / RATE_HZ
@@ -44,16 +50,18 @@ def test_forwards_and_backwards_in_time_are_the_same() -> None:
     np.testing.assert_allclose(ahead[100:300], back[100:300], atol=1e-6)
 
 
-def _state(frames: int, turn: Array) -> MotionState:
+def _state(frames: int, rotation: Array) -> MotionState:
     rng = np.random.default_rng(2)
     place = np.cumsum(rng.normal(0, 0.001, (frames, 3)), axis=0)
-    base = np.concatenate([place, quaternion_of(turn[:, None] * [0.0, 0.0, 1.0])], axis=1)
+    base = np.concatenate(
+        [place, quaternion_from_vector(rotation[:, None] * [0.0, 0.0, 1.0])], axis=1
+    )
     return MotionState(base, 0.3 * np.sin(np.arange(frames) / 20)[:, None] * np.ones(5))
 
 
-def test_a_straight_way_and_a_steady_turn_are_not_changed() -> None:
-    turn = np.linspace(0, 9, 300)
-    state = _state(300, turn)
+def test_a_straight_way_and_a_steady_rotation_are_not_changed() -> None:
+    rotation = np.linspace(0, 9, 300)
+    state = _state(300, rotation)
     state.base[:, :3] = np.linspace(0, 4, 300)[:, None] * [1.0, 0.5, 0.0]
     out = low_pass(state, RATE_HZ, 5.0)
     np.testing.assert_allclose(out.base[:, :3], state.base[:, :3], atol=2e-3)
@@ -72,7 +80,7 @@ def test_signs_of_quaternions_do_not_matter() -> None:
     )
     one, other = (low_pass(each, RATE_HZ, 5.0).base[:, 3:] for each in (state, flipped))
     np.testing.assert_allclose(np.abs(np.einsum("ti,ti->t", one, other)), 1, atol=1e-12)
-    steps = one_sided(flipped.base[:, 3:])
+    steps = continuous_quaternions(flipped.base[:, 3:])
     assert (np.einsum("ti,ti->t", steps[1:], steps[:-1]) > 0).all()
 
 

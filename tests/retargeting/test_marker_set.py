@@ -189,8 +189,8 @@ def test_a_document_of_ones_own_names_unusual_labels(tmp_path: Path) -> None:
 def test_markers_of_a_rigid_body_are_found_wherever_three_are_seen() -> None:
     chance = np.random.default_rng(4)
     shape = chance.normal(0.0, 0.08, (5, 3))
-    turns = matrix_from_rpy(np.cumsum(chance.normal(0.0, 0.05, (200, 3)), axis=0))
-    whole = np.einsum("tij,mj->tmi", turns, shape) + chance.normal(0.0, 1.0, (200, 1, 3))
+    rotations = matrix_from_rpy(np.cumsum(chance.normal(0.0, 0.05, (200, 3)), axis=0))
+    whole = np.einsum("tij,mj->tmi", rotations, shape) + chance.normal(0.0, 1.0, (200, 1, 3))
     broken = whole.copy()
     broken[chance.random((200, 5)) < 0.35] = np.nan
     mended, filled = fill_lost(broken)

@@ -161,9 +161,9 @@ def test_a_base_that_is_thrown_up_shows_in_its_acceleration() -> None:
 def test_jerk_is_that_of_a_sine() -> None:
     q, base = standing()
     q[:] = q[0]
-    turn = 2 * np.pi * 1.0
-    q[:, _column("waist_yaw_joint")] = 0.3 * np.sin(turn * np.arange(len(q)) / RATE_HZ)
-    mean = 0.3 * turn**3 * 2 / np.pi / len(G1.joint_names)
+    rotation = 2 * np.pi * 1.0
+    q[:, _column("waist_yaw_joint")] = 0.3 * np.sin(rotation * np.arange(len(q)) / RATE_HZ)
+    mean = 0.3 * rotation**3 * 2 / np.pi / len(G1.joint_names)
     assert _measured(q, base).smoothness.jerk_mean_rad_s3 == pytest.approx(mean, rel=0.03)
 
 

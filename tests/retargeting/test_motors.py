@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 from tests.retargeting.made_results import RATE_HZ
-from tests.retargeting.overloads import WALK_HZ, aims_of, leaning, walked
+from tests.retargeting.overloads import WALK_HZ, leaning, tasks_of, walked
 from tests.retargeting.test_chain import chain_of
 
 from corporeal.geometry import Array
@@ -93,7 +93,7 @@ def test_derivatives_in_a_walk_are_those_of_small_steps(
 
 def test_derivatives_on_two_flat_feet_are_close_to_those_of_small_steps() -> None:
     state = leaning(40, (5, 35))
-    motors = Motors(chain_of("g1"), RATE_HZ, aims_of(state).footholds.stands)
+    motors = Motors(chain_of("g1"), RATE_HZ, tasks_of(state).footholds.stands)
     load = motors.load(state)
     shares = motors.shares(state, load, 1e-6)
     joints = np.flatnonzero(np.abs(load.shares[15]) >= 1e-6)

@@ -124,11 +124,11 @@ def body(sides: Sequence[str], names: Sequence[str]) -> Hierarchy:
             above = index[parent.replace("*", f"{side}*")] if parent else -1
             place = np.array(offset) * [1, sign, 1]
             name = called[part].replace("@", side)
-            turns = tuple((axis, column + axis) for axis in (2, 1, 0))
+            rotations = tuple((axis, column + axis) for axis in (2, 1, 0))
             column += 3
             index[part.replace("*", f"{side}*")] = len(joints)
             moves = () if parent else ((0, 0), (1, 1), (2, 2))
-            joints.append(SkeletonJoint(name, above, place, turns, moves))
+            joints.append(SkeletonJoint(name, above, place, rotations, moves))
     return Hierarchy(tuple(joints))
 
 
@@ -165,9 +165,9 @@ def test_a_standing_person_has_its_left_on_the_left_and_its_axes_upright(family:
         across = motion.point(f"left_{part}") - motion.point(f"right_{part}")
         assert np.all(across[:, 1] > 0.1)
     for name in ("pelvis", "chest", "head", "left_foot", "right_foot"):
-        np.testing.assert_allclose(motion.turns[name][0], np.eye(3), atol=1e-9)
+        np.testing.assert_allclose(motion.rotations[name][0], np.eye(3), atol=1e-9)
     for side, sign in zip(SIDES, (1, -1), strict=True):
-        fingers, _, back = motion.turns[f"{side}_hand"][0].T
+        fingers, _, back = motion.rotations[f"{side}_hand"][0].T
         np.testing.assert_allclose(fingers, [0, sign, 0], atol=1e-9)
         np.testing.assert_allclose(back, [0, 0, 1], atol=1e-9)
 
@@ -177,20 +177,20 @@ def test_the_pelvis_is_between_the_hips_and_not_the_root() -> None:
     np.testing.assert_allclose(motion.point("pelvis")[0], [0, 0, 0.90], atol=1e-9)
 
 
-def test_turns_follow_the_joints_whatever_the_file_takes_for_up() -> None:
+def test_rotations_follow_the_joints_whatever_the_file_takes_for_up() -> None:
     tree = body(*names_of("mixamo"))
     given = clip(tree)
     yaw_pitch_roll = np.array([40.0, 20.0, -10.0])
     given.table[:, 3:6] = yaw_pitch_roll[::-1]
     motion = person_from_skeleton(given, ClipHints(up="z"))
     expected = matrix_from_rpy(np.radians([-10.0, 20.0, 40.0]))
-    assert float(np.max(rotation_angle(motion.turns["pelvis"], expected))) < 1e-9
+    assert float(np.max(rotation_angle(motion.rotations["pelvis"], expected))) < 1e-9
     lying = person_from_skeleton(given, ClipHints(up="y"))
-    up = lying.turns["pelvis"][0].T @ [0, 0, 1]
+    up = lying.rotations["pelvis"][0].T @ [0, 0, 1]
     np.testing.assert_allclose(up, expected.T @ [0, 1, 0], atol=1e-9)
 
 
-def test_a_rest_pose_that_is_no_pose_of_a_body_gives_points_but_no_wrong_turns() -> None:
+def test_a_rest_pose_that_is_no_pose_of_a_body_gives_points_but_no_wrong_rotations() -> None:
     """All bones along x, the pose in the angles: LAFAN's skeletons are like this."""
     upright = body(*names_of("mixamo"))
     frames = [np.eye(3) for _ in upright.joints]
@@ -202,11 +202,11 @@ def test_a_rest_pose_that_is_no_pose_of_a_body_gives_points_but_no_wrong_turns()
     for index, joint in enumerate(upright.joints):
         above = frames[joint.parent] if joint.parent >= 0 else np.eye(3)
         turned = SkeletonJoint(
-            joint.name, joint.parent, above.T @ joint.offset, joint.turns, joint.moves
+            joint.name, joint.parent, above.T @ joint.offset, joint.rotations, joint.moves
         )
         local = above.T @ frames[index]
         angles = np.degrees(_zyx(local))
-        for axis, column in joint.turns:
+        for axis, column in joint.rotations:
             table[:, column] = angles[axis]
         joints.append(turned)
     motion = person_from_skeleton(
@@ -215,9 +215,11 @@ def test_a_rest_pose_that_is_no_pose_of_a_body_gives_points_but_no_wrong_turns()
     straight = person_from_skeleton(clip(upright), ClipHints())
     np.testing.assert_allclose(motion.positions[0], straight.positions[0], atol=1e-9)
     # Only frames that stand tell how these feet lie.
-    np.testing.assert_allclose(motion.turns["left_foot"][0], np.eye(3), atol=1e-6)
-    for name, turn in motion.turns.items():
-        assert float(rotation_angle(turn[0], straight.turns[name][0])) < np.radians(25), name
+    np.testing.assert_allclose(motion.rotations["left_foot"][0], np.eye(3), atol=1e-6)
+    for name, rotation in motion.rotations.items():
+        assert float(rotation_angle(rotation[0], straight.rotations[name][0])) < np.radians(25), (
+            name
+        )
 
 
 def _along_x(vector: np.ndarray) -> np.ndarray:
@@ -239,7 +241,7 @@ def _zyx(matrix: np.ndarray) -> np.ndarray:
 def test_names_that_say_nothing_are_asked_for_and_a_document_answers(tmp_path: Path) -> None:
     tree = Hierarchy(
         tuple(
-            SkeletonJoint(f"j{at}", joint.parent, joint.offset, joint.turns, joint.moves)
+            SkeletonJoint(f"j{at}", joint.parent, joint.offset, joint.rotations, joint.moves)
             for at, joint in enumerate(body(*names_of("mixamo")).joints)
         )
     )
@@ -255,7 +257,7 @@ def test_names_that_say_nothing_are_asked_for_and_a_document_answers(tmp_path: P
     expected = person_from_skeleton(clip(known), ClipHints())
     np.testing.assert_allclose(motion.positions, expected.positions)
     assert motion.origin.skeleton == "mine@1.0.0"
-    assert {"pelvis", "chest", "left_foot"} <= set(motion.turns)
+    assert {"pelvis", "chest", "left_foot"} <= set(motion.rotations)
 
 
 def test_a_document_may_name_only_what_anatomy_gets_wrong(tmp_path: Path) -> None:
@@ -324,7 +326,7 @@ def test_of_several_skeletons_in_a_file_one_must_be_named() -> None:
             f"other:{joint.name}",
             joint.parent + shift if joint.parent >= 0 else -1,
             joint.offset,
-            joint.turns,
+            joint.rotations,
             joint.moves,
         )
         for joint in one

@@ -31,7 +31,7 @@ def test_left_and_right_soles_mirror_each_other_and_point_ahead(name: str) -> No
     soles = soles_of(open_robot(name))
     np.testing.assert_allclose(soles.heel[0] * [1, -1, 1], soles.heel[1], atol=1e-6)
     np.testing.assert_allclose(soles.toe[0] * [1, -1, 1], soles.toe[1], atol=1e-6)
-    ahead = np.einsum("fij,fi->fj", soles.turns, soles.toe - soles.heel)
+    ahead = np.einsum("fij,fi->fj", soles.rotations, soles.toe - soles.heel)
     np.testing.assert_allclose(ahead[:, 1:], 0, atol=1e-6)
     assert 0.15 < soles.length < 0.35
     assert (soles.toe[:, 0] > soles.heel[:, 0]).all()

@@ -41,9 +41,9 @@ def walked(name: str = "g1") -> Retargeted:
 
 def turned(motion: HumanMotion, yaw_rad: float, shift_m: tuple[float, float, float]) -> HumanMotion:
     """The same motion elsewhere and in another direction."""
-    turn = matrix_from_rpy(np.array([0.0, 0.0, yaw_rad]))
-    turns = {name: turn @ each for name, each in motion.turns.items()}
-    return replace(motion, positions=motion.positions @ turn.T + shift_m, turns=turns)
+    rotation = matrix_from_rpy(np.array([0.0, 0.0, yaw_rad]))
+    rotations = {name: rotation @ each for name, each in motion.rotations.items()}
+    return replace(motion, positions=motion.positions @ rotation.T + shift_m, rotations=rotations)
 
 
 def other_side(name: str) -> str:
@@ -59,7 +59,10 @@ def mirrored(motion: HumanMotion) -> HumanMotion:
         motion,
         positions=(motion.positions @ MIRROR)[:, order],
         confidence=motion.confidence[:, order],
-        turns={other_side(name): MIRROR @ turn @ MIRROR for name, turn in motion.turns.items()},
+        rotations={
+            other_side(name): MIRROR @ rotation @ MIRROR
+            for name, rotation in motion.rotations.items()
+        },
         contacts=motion.contacts[:, ::-1],
     )
 
@@ -125,11 +128,11 @@ def test_a_real_walk_of_markers_keeps_every_promise(shared_data: Path) -> None:
 def test_the_heading_and_place_of_a_clip_do_not_change_the_motion(yaw_rad: float) -> None:
     result = retarget_motion(turned(walk(), yaw_rad, (30.0, -4.0, 0.6)), open_robot("g1"))
     np.testing.assert_allclose(result.q, walked().q, atol=1e-3)
-    turn = matrix_from_rpy(np.array([0.0, 0.0, yaw_rad]))
-    np.testing.assert_allclose(result.base[:, :3], walked().base[:, :3] @ turn.T, atol=1e-3)
+    rotation = matrix_from_rpy(np.array([0.0, 0.0, yaw_rad]))
+    np.testing.assert_allclose(result.base[:, :3], walked().base[:, :3] @ rotation.T, atol=1e-3)
     apart = rotation_angle(
         matrix_from_quaternion(result.base[:, 3:]),
-        turn @ matrix_from_quaternion(walked().base[:, 3:]),
+        rotation @ matrix_from_quaternion(walked().base[:, 3:]),
     )
     assert apart.max() < 1e-3
 
@@ -189,7 +192,7 @@ def test_markerless_noise_is_smoothed_and_every_promise_kept(noise_m: float) -> 
     rng = np.random.default_rng(3)
     person = walk()
     noise = rng.normal(0, noise_m, person.positions.shape)
-    noisy = replace(person, positions=person.positions + noise, turns={}, contacts=None)
+    noisy = replace(person, positions=person.positions + noise, rotations={}, contacts=None)
     result = retarget_motion(noisy, open_robot("g1"))
     assert_promise(result)
     assert not result.infeasible.any()

@@ -34,13 +34,17 @@ def axis_rotations() -> list[Array]:
     return found
 
 
-@pytest.mark.parametrize("turn", axis_rotations(), ids=lambda turn: str(turn.astype(int).tolist()))
-def test_every_permutation_of_the_axes_is_put_upright(turn: Array) -> None:
-    result = standardise(WALK @ turn.T, unit=None, up=None, source=SOURCE)
+@pytest.mark.parametrize(
+    "rotation", axis_rotations(), ids=lambda rotation: str(rotation.astype(int).tolist())
+)
+def test_every_permutation_of_the_axes_is_put_upright(rotation: Array) -> None:
+    result = standardise(WALK @ rotation.T, unit=None, up=None, source=SOURCE)
     heights = result.positions[..., 2]
     np.testing.assert_allclose(heights, WALK[..., 2], atol=1e-12)
     assert np.linalg.det(result.rotation) == pytest.approx(1.0)
-    np.testing.assert_allclose((WALK @ turn.T) @ result.rotation.T * result.scale, result.positions)
+    np.testing.assert_allclose(
+        (WALK @ rotation.T) @ result.rotation.T * result.scale, result.positions
+    )
 
 
 @pytest.mark.parametrize("unit", METRES)

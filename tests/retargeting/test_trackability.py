@@ -308,7 +308,7 @@ def test_a_motion_is_resampled_with_its_velocities(g1: Embodiment) -> None:
     wanted = 0.6 * np.pi * np.cos(2 * np.pi * now)
     np.testing.assert_allclose(at.rates[2:-2, 0], wanted[2:-2], atol=1e-2)
     np.testing.assert_allclose(at.velocity, np.tile([0.7, 0, 0], (len(at), 1)), atol=1e-6)
-    np.testing.assert_allclose(at.turning, np.tile([0, 0, 1.5], (len(at), 1)), atol=1e-5)
+    np.testing.assert_allclose(at.angular_velocity, np.tile([0, 0, 1.5], (len(at), 1)), atol=1e-5)
 
 
 # What is refused

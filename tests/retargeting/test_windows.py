@@ -54,16 +54,16 @@ def test_equal_pieces_join_to_what_they_were_cut_from() -> None:
     np.testing.assert_allclose(whole.base, state.base, atol=1e-12)
 
 
-def test_a_piece_with_the_other_sign_of_a_quaternion_is_the_same_turn() -> None:
+def test_a_piece_with_the_other_sign_of_a_quaternion_is_the_same_rotation() -> None:
     state = _state(351)
     parts = _cut(state)
     for number in (1, 2):
         window, piece = parts[number]
         parts[number] = window, MotionState(piece.base * [1, 1, 1, -1, -1, -1, -1], piece.q)
-    turns = [
+    rotations = [
         matrix_from_quaternion(s.base[:, 3:]) for s in (state, join_windows(parts, len(state)))
     ]
-    assert rotation_angle(*turns).max() < 1e-6
+    assert rotation_angle(*rotations).max() < 1e-6
 
 
 def test_pieces_that_differ_fade_without_a_step() -> None:

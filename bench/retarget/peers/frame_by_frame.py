@@ -31,9 +31,9 @@ def follow(request: dict[str, Any]) -> dict[str, Any]:
         [
             mink.FrameTask(
                 frame_name=name, frame_type=kind, position_cost=float(position),
-                orientation_cost=float(turn), lm_damping=1.0,
+                orientation_cost=float(rotation), lm_damping=1.0,
             )
-            for name, kind, (position, turn) in zip(names, kinds, costs, strict=True)
+            for name, kind, (position, rotation) in zip(names, kinds, costs, strict=True)
         ]
         for costs in request["costs"]
     ]  # fmt: skip

@@ -39,12 +39,12 @@ def frame_by_frame(human: HumanMotion, robot: Embodiment) -> RobotMotion:
     aims = targets(human, robot)
     poses = np.tile(np.eye(4), (len(human), len(aims), 1, 1))
     for column, target in enumerate(aims.values()):
-        poses[:, column, :3, :3], poses[:, column, :3, 3] = target.turns, target.positions
+        poses[:, column, :3, :3], poses[:, column, :3, 3] = target.rotations, target.positions
     compiled = compile_mujoco(robot)
     start = np.array(compiled.model.qpos0)
     # As its authors start: over the person's place and as it stands, which a first frame forgives.
     start[:3] = aims["pelvis"].positions[0]
-    start[3:7] = quaternion_from_matrix(aims["pelvis"].turns[:1])[0]
+    start[3:7] = quaternion_from_matrix(aims["pelvis"].rotations[:1])[0]
     answer = _asked(
         "mink",
         "frame_by_frame.py",
@@ -89,7 +89,7 @@ def _thinned(human: HumanMotion) -> HumanMotion:
         rate_hz=human.rate_hz / every,
         positions=human.positions[::every],
         confidence=human.confidence[::every],
-        turns={name: turn[::every] for name, turn in human.turns.items()},
+        rotations={name: rotation[::every] for name, rotation in human.rotations.items()},
         contacts=None,
     )
 

@@ -28,8 +28,8 @@ def asap(path: Path, robot: Embodiment) -> RobotMotion:
     moved = [name for name in robot.joint_names if not any(word in name for word in _ASAP_STILL)]
     q = np.zeros((len(motion["dof"]), len(robot.joint_names)))
     q[:, [robot.joint_names.index(name) for name in moved]] = motion["dof"]
-    turn = np.asarray(motion["root_rot"], np.float64)[:, [3, 0, 1, 2]]
-    base = np.hstack([np.asarray(motion["root_trans_offset"], np.float64), turn])
+    rotation = np.asarray(motion["root_rot"], np.float64)[:, [3, 0, 1, 2]]
+    base = np.hstack([np.asarray(motion["root_trans_offset"], np.float64), rotation])
     return RobotMotion(robot, float(motion["fps"]), q, base)
 
 

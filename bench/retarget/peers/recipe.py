@@ -34,7 +34,7 @@ class Target:
     name: str
     kind: str
     positions: Array
-    turns: Array
+    rotations: Array
     costs: Costs
 
 
@@ -43,8 +43,8 @@ def targets(human: HumanMotion, robot: Embodiment) -> dict[str, Target]:
     height = height_m(human)
     usual = USUAL_HEIGHT_M / TABLE_HEIGHT_M * USUAL_HEIGHT_M / height
     lower, upper = LOWER_SCALE * usual, UPPER_SCALE * usual
-    turns = _turns(human)
-    pelvis = human.point("pelvis") + PELVIS_OVER_HIPS * height * turns["pelvis"][..., 2]
+    rotations = _rotations(human)
+    pelvis = human.point("pelvis") + PELVIS_OVER_HIPS * height * rotations["pelvis"][..., 2]
     rest = Kinematics(robot).link_poses(np.zeros((1, len(robot.joint_names))))
 
     def scaled(point: Array, scale: float) -> Array:
@@ -52,8 +52,8 @@ def targets(human: HumanMotion, robot: Embodiment) -> dict[str, Target]:
         return moved
 
     def body(part: str, link: str, point: Array, scale: float, costs: Costs) -> Target:
-        turn = turns[part] @ rest.rotation(link)[0]
-        return Target(link, "body", scaled(point, scale), turn, costs)
+        rotation = rotations[part] @ rest.rotation(link)[0]
+        return Target(link, "body", scaled(point, scale), rotation, costs)
 
     found = {
         "pelvis": body("pelvis", "pelvis", pelvis, lower, _PELVIS),
@@ -72,7 +72,7 @@ def targets(human: HumanMotion, robot: Embodiment) -> dict[str, Target]:
             found[name] = body(name, f"{side}_{link}", human.point(name), scale, _LIMB)
         name = f"{side}_foot"
         place = scaled(sole(human, side), lower)
-        found[name] = Target(robot.feet[side], "site", place, turns[name], _FOOT)
+        found[name] = Target(robot.feet[side], "site", place, rotations[name], _FOOT)
     return found
 
 
@@ -101,34 +101,36 @@ def _length(human: HumanMotion, one: str, other: str) -> Array:
     return distance
 
 
-def _turns(human: HumanMotion) -> dict[str, Array]:
+def _rotations(human: HumanMotion) -> dict[str, Array]:
     """Rotations of the segments, x forward and z up when the person stands, palms inwards."""
     left = human.point("left_hip") - human.point("right_hip")
     across = human.point("left_shoulder") - human.point("right_shoulder")
     up = human.point("neck") - human.point("pelvis")
-    turns = {"pelvis": _upright(up, left), "chest": _upright(up, across)}
-    turns |= {name: human.turns[name] for name in ("pelvis", "chest") if name in human.turns}
+    rotations = {"pelvis": _upright(up, left), "chest": _upright(up, across)}
+    rotations |= {
+        name: human.rotations[name] for name in ("pelvis", "chest") if name in human.rotations
+    }
     for side in SIDES:
         hip, knee, ankle, shoulder, elbow, wrist = (
             human.point(f"{side}_{part}")
             for part in ("hip", "knee", "ankle", "shoulder", "elbow", "wrist")
         )
-        foot = _foot(human, side, turns["pelvis"])
-        turns[f"{side}_foot"] = foot
-        turns[f"{side}_hip"] = _standing(hip - knee, foot[..., 0])
-        turns[f"{side}_knee"] = _standing(knee - ankle, foot[..., 0])
+        foot = _foot(human, side, rotations["pelvis"])
+        rotations[f"{side}_foot"] = foot
+        rotations[f"{side}_hip"] = _standing(hip - knee, foot[..., 0])
+        rotations[f"{side}_knee"] = _standing(knee - ankle, foot[..., 0])
         forearm, upper_arm = normalise(wrist - elbow), normalise(shoulder - elbow)
         # A straight arm has no hinge of its own: a little of the chest's axis decides then.
-        hinge = normalise(np.cross(upper_arm, forearm) + 0.2 * turns["chest"][..., 1])
-        turns[f"{side}_shoulder"] = _upright(upper_arm, hinge)
-        turns[f"{side}_elbow"] = _reaching(forearm, hinge)
-        turns[f"{side}_wrist"] = _hand(human, side, turns[f"{side}_elbow"])
-    return turns
+        hinge = normalise(np.cross(upper_arm, forearm) + 0.2 * rotations["chest"][..., 1])
+        rotations[f"{side}_shoulder"] = _upright(upper_arm, hinge)
+        rotations[f"{side}_elbow"] = _reaching(forearm, hinge)
+        rotations[f"{side}_wrist"] = _hand(human, side, rotations[f"{side}_elbow"])
+    return rotations
 
 
 def _foot(human: HumanMotion, side: str, pelvis: Array) -> Array:
-    if f"{side}_foot" in human.turns:
-        return human.turns[f"{side}_foot"]
+    if f"{side}_foot" in human.rotations:
+        return human.rotations[f"{side}_foot"]
     forward = pelvis[..., 0]
     if human.has(f"{side}_heel") and human.has(f"{side}_toe"):
         forward = human.point(f"{side}_toe") - human.point(f"{side}_heel")
@@ -136,9 +138,9 @@ def _foot(human: HumanMotion, side: str, pelvis: Array) -> Array:
 
 
 def _hand(human: HumanMotion, side: str, forearm: Array) -> Array:
-    if f"{side}_hand" not in human.turns:
+    if f"{side}_hand" not in human.rotations:
         return forearm
-    fingers, back = human.turns[f"{side}_hand"][..., 0], human.turns[f"{side}_hand"][..., 2]
+    fingers, back = human.rotations[f"{side}_hand"][..., 0], human.rotations[f"{side}_hand"][..., 2]
     return _reaching(fingers, back if side == "left" else -back)
 
 

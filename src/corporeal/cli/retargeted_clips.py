@@ -26,8 +26,7 @@ from corporeal.cli.output import console, stderr
 from corporeal.errors import CorporealError
 
 if TYPE_CHECKING:
-    from corporeal.retargeting.job.clip_job import ClipJob, Report
-    from corporeal.retargeting.job.clip_outputs import ClipOutcome
+    from corporeal.retargeting.job import ClipJob, ClipOutcome, StageReport
 
 _MOST, _FEW = 60, 3
 
@@ -36,7 +35,7 @@ Refused = dict[Path, CorporealError]
 
 def run_clips(jobs: list[ClipJob], on: str, workers: int) -> tuple[list[ClipOutcome], Refused]:
     """All jobs, one here with its stages shown or many in other processes; and who refused."""
-    from corporeal.retargeting.job.clip_job import run_in_worker, run_job
+    from corporeal.retargeting.job import run_in_worker, run_job
     from corporeal.runner import run
 
     outcomes: dict[int, ClipOutcome] = {}
@@ -68,7 +67,7 @@ def _progress(*columns: ProgressColumn) -> Progress:
 
 
 @contextmanager
-def _stages() -> Iterator[Report]:
+def _stages() -> Iterator[StageReport]:
     """A bar that names the stage."""
     columns = (TextColumn("{task.description:<22}"), BarColumn(), TimeElapsedColumn())
     with _progress(*columns) as progress:

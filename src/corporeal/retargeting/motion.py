@@ -51,7 +51,7 @@ class HumanMotion:
 
     `positions` (T, P, 3) is in the order of POINTS, NaN where a point is not known.
     `confidence` (T, P) is 1 for a point that was seen, 0 for one that is not known, between for
-    estimates. `turns` holds rotation matrices (T, 3, 3) of those SEGMENTS that the source knows.
+    estimates. `rotations` holds matrices (T, 3, 3) of those SEGMENTS that the source knows.
     `contacts` (T, 2, 2) says, where the source does, whether [left, right] x [heel, toe] touch
     the ground.
     """
@@ -61,7 +61,7 @@ class HumanMotion:
     positions: Array
     confidence: Array
     origin: Origin
-    turns: Mapping[str, Array] = field(default_factory=dict)
+    rotations: Mapping[str, Array] = field(default_factory=dict)
     contacts: Array | None = None
 
     def __post_init__(self) -> None:
@@ -107,7 +107,7 @@ class HumanMotion:
             self,
             positions=self.positions[first:stop],
             confidence=self.confidence[first:stop],
-            turns={name: turn[first:stop] for name, turn in self.turns.items()},
+            rotations={name: rotation[first:stop] for name, rotation in self.rotations.items()},
             contacts=None if self.contacts is None else self.contacts[first:stop],
         )
 

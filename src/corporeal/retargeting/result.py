@@ -30,7 +30,7 @@ class Goals:
     """
 
     positions: Mapping[str, Array]
-    turns: Mapping[str, Array]
+    rotations: Mapping[str, Array]
     contacts: NDArray[np.bool_]
     confidence: Array
     scales: Mapping[str, float]
@@ -40,7 +40,7 @@ class Goals:
         return replace(
             self,
             positions={name: at[first:stop] for name, at in self.positions.items()},
-            turns={name: turn[first:stop] for name, turn in self.turns.items()},
+            rotations={name: rotation[first:stop] for name, rotation in self.rotations.items()},
             contacts=self.contacts[first:stop],
             confidence=self.confidence[first:stop],
         )

@@ -15,11 +15,10 @@ from corporeal import __version__
 from corporeal.episode import EpisodeWriter, new_id
 from corporeal.episode.collection_mode import RETARGETED_MOCAP
 from corporeal.episode.recording import ArraySignal, Recording
-from corporeal.geometry import Array
+from corporeal.geometry import Array, continuous_quaternions
 from corporeal.retargeting.goal.contacts import runs
 from corporeal.retargeting.measure.metrics import Metrics
 from corporeal.retargeting.result import ENDS, Retargeted
-from corporeal.retargeting.solve import one_sided
 from corporeal.schema import Schema, open_schema
 from corporeal.units import SECOND_NS
 
@@ -171,8 +170,8 @@ def file_sha256(path: Path) -> str:
 def _arrays(result: Retargeted) -> dict[str, Any]:
     q, human = result.q, result.human
     known = result.goals.confidence > 0
-    # A quaternion and its negative are the same turn; a step between them looks like a leap.
-    base = np.concatenate([result.base[:, :3], one_sided(result.base[:, 3:])], axis=1)
+    # A quaternion and its negative are the same rotation; a step between them looks like a leap.
+    base = np.concatenate([result.base[:, :3], continuous_quaternions(result.base[:, 3:])], axis=1)
     return {
         "observations/joint_position": q.astype(np.float32),
         "observations/joint_velocity": _speeds(q, result.rate_hz).astype(np.float32),

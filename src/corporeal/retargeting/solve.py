@@ -15,7 +15,8 @@ from threadpoolctl import ThreadpoolController
 
 from corporeal.embodiment import Embodiment
 from corporeal.embodiment.collision import CollisionModel
-from corporeal.geometry import Array, normalise, quaternion_from_matrix
+from corporeal.embodiment.engines import model_of
+from corporeal.geometry import Array, continuous_quaternions, normalise, quaternion_from_matrix
 from corporeal.retargeting.cleaning.cleaning import clean
 from corporeal.retargeting.cleaning.gaps import resample
 from corporeal.retargeting.goal.contacts import ground_of, remove_floor_drift, runs
@@ -24,7 +25,6 @@ from corporeal.retargeting.goal.goals import UP, confidence_of, goals_of, on_the
 from corporeal.retargeting.goal.robot_map import RobotMap, robot_map
 from corporeal.retargeting.motion import POINTS, SIDES, HumanMotion, MotionError
 from corporeal.retargeting.result import ENDS, FAR_M, KNOWN, Goals, Retargeted
-from corporeal.retargeting.robot_models import models_of
 from corporeal.retargeting.settings import InfeasiblePolicy, RetargetSettings
 from corporeal.retargeting.solver.avoidance import Avoidance
 from corporeal.retargeting.solver.chain import Chain, MotionState, Numbers
@@ -96,13 +96,13 @@ def _retargeted(
     person = replace(person, positions=raised)
     footholds = footholds_of(goals, mapped.soles, person.rate_hz)
     goals = replace(goals, contacts=footholds.stands)
-    aims = ClipTasks(Chain(mapped), person, goals, footholds)
-    work = _Work(aims, settings, report)
+    tasks = ClipTasks(Chain(mapped), person, goals, footholds)
+    work = _Work(tasks, settings, report)
     result = work.result(work.start())
     if settings.policy == "interpolate" and result.infeasible.any():
         person, bridged = drop_confidence(person, result)
         goals = replace(goals, confidence=confidence_of(person))
-        work = replace(work, aims=replace(aims, person=person, goals=goals))
+        work = replace(work, tasks=replace(tasks, person=person, goals=goals))
         result = work.result(MotionState(result.base, result.q))
         result = replace(result, notes=(*result.notes, bridged))
     return result
@@ -121,14 +121,14 @@ def error_of(chain: Chain, state: MotionState, goals: Goals) -> Array:
 class _Work:
     """One clip on one robot, solved window by window."""
 
-    aims: ClipTasks
+    tasks: ClipTasks
     settings: RetargetSettings
     report: Report
 
     @property
     def collision(self) -> CollisionModel:
         """The shapes of the robot."""
-        return models_of(self.aims.chain.robot.robot).collision
+        return model_of(self.tasks.chain.robot.robot, CollisionModel)
 
     def _avoidance(self, weight: float, margin_m: float) -> Avoidance | None:
         """Links that are kept apart, or None where nobody asked for it."""
@@ -139,7 +139,7 @@ class _Work:
     def result(self, start: MotionState) -> Retargeted:
         """The robot's motion, found from a start, and how far it is from its goals."""
         state, followed, settled = self._solved(start)
-        chain, goals, person = self.aims.chain, self.aims.goals, self.aims.person
+        chain, goals, person = self.tasks.chain, self.tasks.goals, self.tasks.person
         error = error_of(chain, state, goals)
         far = (error > FAR_M) & (goals.confidence > KNOWN)
         return Retargeted(
@@ -159,17 +159,17 @@ class _Work:
     def _solved(self, start: MotionState) -> tuple[MotionState, bool, bool]:
         """The motion, and whether following the person and settling came to an end."""
         state, followed = self._in_pieces(
-            "following the person", self._followed, self.aims.following(), start
+            "following the person", self._followed, self.tasks.following(), start
         )
         if self.settings.cutoff_hz is not None:
-            state = low_pass(state, self.aims.person.rate_hz, self.settings.cutoff_hz)
+            state = low_pass(state, self.tasks.person.rate_hz, self.settings.cutoff_hz)
         state, settled = self._in_pieces(
-            "settling the feet", self._settled, self.aims.keeping(state), state
+            "settling the feet", self._settled, self.tasks.keeping(state), state
         )
         if self.settings.ease:
             avoidance = self._avoidance(EASED, NARROW_M)
             state = ease_motors(
-                self.aims, state, avoidance, lambda done: self.report("easing the motors", done)
+                self.tasks, state, avoidance, lambda done: self.report("easing the motors", done)
             )
         return state, followed, settled
 
@@ -177,7 +177,7 @@ class _Work:
         self,
         stage: str,
         solver: Callable[[Sequence[Task], MotionState], tuple[MotionState, bool]],
-        aims: Sequence[Task],
+        tasks: Sequence[Task],
         start: MotionState,
     ) -> tuple[MotionState, bool]:
         """A stage of the whole clip, window by window, and whether all of them came to an end."""
@@ -185,7 +185,7 @@ class _Work:
         cut = windows(len(start))
         for number, window in enumerate(cut):
             inside = np.arange(window.first, window.stop)
-            part, ended = solver([pick_frames(aim, inside) for aim in aims], start.part(inside))
+            part, ended = solver([pick_frames(task, inside) for task in tasks], start.part(inside))
             found.append((window, part))
             all_ended &= ended
             self.report(stage, (number + 1) / len(cut))
@@ -193,38 +193,38 @@ class _Work:
 
     def start(self) -> MotionState:
         """The robot standing with the person's heading: where every frame begins."""
-        goals, robot = self.aims.goals, self.aims.chain.robot
-        turn = goals.turns["pelvis"]
-        place = goals.positions["pelvis"] - turn @ robot.hip_centre
-        base = np.concatenate([place, quaternion_from_matrix(turn)], axis=1)
-        return MotionState(base, np.tile(self.aims.chain.standing, (len(base), 1)))
+        goals, robot = self.tasks.goals, self.tasks.chain.robot
+        rotation = goals.rotations["pelvis"]
+        place = goals.positions["pelvis"] - rotation @ robot.hip_centre
+        base = np.concatenate([place, quaternion_from_matrix(rotation)], axis=1)
+        return MotionState(base, np.tile(self.tasks.chain.standing, (len(base), 1)))
 
-    def _followed(self, aims: Sequence[Task], start: MotionState) -> tuple[MotionState, bool]:
+    def _followed(self, tasks: Sequence[Task], start: MotionState) -> tuple[MotionState, bool]:
         """First with few frames, then with all."""
-        rate, frames = self.aims.person.rate_hz, len(start)
+        rate, frames = self.tasks.person.rate_hz, len(start)
         stride = max(1, round(rate / COARSE_HZ))
         some = np.unique(np.append(np.arange(0, frames, stride), frames - 1))
-        few = self._following([pick_frames(aim, some) for aim in aims], rate / stride, len(some))
+        few = self._following([pick_frames(task, some) for task in tasks], rate / stride, len(some))
         state, _ = solve(few, start.part(some), steps=COARSE_STEPS, tolerance=3e-3)
         every = replace(
-            self._following(aims, rate, frames), avoidance=self._avoidance(SOFT, WIDE_M)
+            self._following(tasks, rate, frames), avoidance=self._avoidance(SOFT, WIDE_M)
         )
         state, progress = solve(every, _filled(state, some, frames), steps=FINE_STEPS)
         return state, progress.converged
 
-    def _following(self, aims: Sequence[Task], rate_hz: float, frames: int) -> ClipProblem:
-        chain = self.aims.chain
+    def _following(self, tasks: Sequence[Task], rate_hz: float, frames: int) -> ClipProblem:
+        chain = self.tasks.chain
         smooth = chain.weights(SMOOTH_BASE, SMOOTH_JOINT)
         rest = np.tile(chain.standing[chain.columns], (frames, 1))
-        return ClipProblem(chain, rate_hz, aims, rest, np.full(len(chain.columns), REST), smooth)
+        return ClipProblem(chain, rate_hz, tasks, rest, np.full(len(chain.columns), REST), smooth)
 
-    def _settled(self, aims: Sequence[Task], wanted: MotionState) -> tuple[MotionState, bool]:
+    def _settled(self, tasks: Sequence[Task], wanted: MotionState) -> tuple[MotionState, bool]:
         """Close to a smooth motion, but with feet that hold, links apart, and no floor crossed."""
-        chain = self.aims.chain
+        chain = self.tasks.chain
         problem = ClipProblem(
             chain,
-            self.aims.person.rate_hz,
-            aims,
+            self.tasks.person.rate_hz,
+            tasks,
             wanted.q[:, chain.columns],
             np.full(len(chain.columns), KEPT),
             chain.weights(SETTLED_BASE, SETTLED),
@@ -245,7 +245,9 @@ def _filled(state: MotionState, known: Numbers, frames: int) -> MotionState:
     """A state of all frames from that of some, straight between them."""
     if len(known) == frames:
         return state
-    rows = np.concatenate([state.base[:, :3], one_sided(state.base[:, 3:]), state.q], axis=1)
+    rows = np.concatenate(
+        [state.base[:, :3], continuous_quaternions(state.base[:, 3:]), state.q], axis=1
+    )
     where = np.arange(frames)
     full = np.stack([np.interp(where, known, column) for column in rows.T], axis=1)
     return MotionState(np.concatenate([full[:, :3], normalise(full[:, 3:7])], axis=1), full[:, 7:])
@@ -263,7 +265,9 @@ def low_pass(state: MotionState, rate_hz: float, cutoff_hz: float) -> MotionStat
     """
     if cutoff_hz >= 0.45 * rate_hz or len(state) < PERIODS * rate_hz / cutoff_hz:
         return state
-    values = np.concatenate([state.base[:, :3], one_sided(state.base[:, 3:]), state.q], axis=1)
+    values = np.concatenate(
+        [state.base[:, :3], continuous_quaternions(state.base[:, 3:]), state.q], axis=1
+    )
     smooth = filter_low(values, rate_hz, cutoff_hz)
     base = np.concatenate([smooth[:, :3], normalise(smooth[:, 3:7])], axis=1)
     return MotionState(base, smooth[:, 7:])
@@ -275,14 +279,6 @@ def filter_low(values: Array, rate_hz: float, cutoff_hz: float) -> Array:
     padding = min(len(values) - 1, round(3 * rate_hz / cutoff_hz))
     smooth: Array = sosfiltfilt(sections, values, axis=0, padlen=padding, padtype="odd")
     return smooth
-
-
-def one_sided(quaternions: Array) -> Array:
-    """The same turns (T, 4), each on the side of the one before: q and -q are one turn."""
-    signs = np.sign(np.einsum("ti,ti->t", quaternions[1:], quaternions[:-1]))
-    kept = np.cumprod(np.concatenate([[1.0], np.where(signs == 0, 1.0, signs)]))
-    found: Array = quaternions * kept[:, None]
-    return found
 
 
 def one_thread() -> AbstractContextManager[Any]:

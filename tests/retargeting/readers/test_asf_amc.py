@@ -59,8 +59,10 @@ def test_the_same_take_in_bvh_is_the_same_motion_within_a_centimetre(
         if take.has(name):
             apart = np.linalg.norm(take.point(name) - other.point(name), axis=1)
             assert float(apart.max()) < 0.01, name
-    for name, turn in take.turns.items():
-        assert float(np.max(rotation_angle(turn, other.turns[name]))) < np.radians(1.0), name
+    for name, rotation in take.rotations.items():
+        assert float(np.max(rotation_angle(rotation, other.rotations[name]))) < np.radians(1.0), (
+            name
+        )
 
 
 def test_walking_feet_lie_flat_and_touch_the_ground(take: HumanMotion) -> None:

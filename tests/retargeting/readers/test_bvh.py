@@ -113,13 +113,13 @@ def test_left_is_left_of_forward_in_real_files(real: HumanMotion) -> None:
         assert np.median(cosines) > 0.6
 
 
-def test_turns_agree_with_the_lines_of_hips_and_shoulders(real: HumanMotion) -> None:
+def test_rotations_agree_with_the_lines_of_hips_and_shoulders(real: HumanMotion) -> None:
     for segment, part, most_deg in (("pelvis", "hip", 0.01), ("chest", "shoulder", 6.0)):
         left = normalise(real.point(f"left_{part}") - real.point(f"right_{part}"))
-        cosines = np.sum(left * real.turns[segment][:, :, 1], axis=1)
+        cosines = np.sum(left * real.rotations[segment][:, :, 1], axis=1)
         assert np.degrees(np.arccos(np.clip(np.median(cosines), -1, 1))) < most_deg
     trunk = normalise(real.point("neck") - real.point("pelvis"))
-    upright = np.sum(trunk * real.turns["chest"][:, :, 2], axis=1)
+    upright = np.sum(trunk * real.rotations["chest"][:, :, 2], axis=1)
     assert np.degrees(np.arccos(np.median(upright))) < 25
 
 
@@ -129,14 +129,14 @@ def test_feet_that_stand_lie_flat(real: HumanMotion) -> None:
     for side in SIDES:
         ankle = real.point(f"{side}_ankle")[:, 2]
         low = ankle <= np.percentile(ankle, 20)
-        upright = np.median(real.turns[f"{side}_foot"][low, 2, 2])
+        upright = np.median(real.rotations[f"{side}_foot"][low, 2, 2])
         assert np.degrees(np.arccos(np.clip(upright, -1, 1))) < 9
 
 
 def test_feet_are_as_their_standing_frames_say(real: HumanMotion) -> None:
     for side in SIDES:
-        turn = real.turns[f"{side}_foot"]
-        learnt = standing_axes(turn, real.point(f"{side}_ankle"), real.point(f"{side}_toe"))
+        rotation = real.rotations[f"{side}_foot"]
+        learnt = standing_axes(rotation, real.point(f"{side}_ankle"), real.point(f"{side}_toe"))
         if learnt is not None:
             assert float(rotation_angle(learnt, np.eye(3))) < np.radians(9)
 
@@ -145,7 +145,7 @@ def test_backs_of_hands_with_thumbs_point_away_from_a_walker(shared_data: Path) 
     motion = read_motion(shared_data / "mocap" / "bvh_pymo" / "AV_8Walk_Meredith_HVHA_Rep1.bvh")
     for side, sign in zip(SIDES, (1, -1), strict=True):
         outwards = np.sum(
-            motion.turns[f"{side}_hand"][:, :, 2] * motion.turns["pelvis"][:, :, 1], axis=1
+            motion.rotations[f"{side}_hand"][:, :, 2] * motion.rotations["pelvis"][:, :, 1], axis=1
         )
         assert np.median(sign * outwards) > 0.7
 
@@ -184,7 +184,7 @@ def test_rotations_multiply_in_the_order_of_their_channels(tmp_path: Path, order
         expected = expected @ matrix_from_rpy(rpy)
     elbow = clip.hierarchy.names.index("LeftForeArm")
     posed = clip.hierarchy.pose(clip.table, [elbow], [elbow])
-    np.testing.assert_allclose(posed.turns[0, 0], expected, atol=1e-12)
+    np.testing.assert_allclose(posed.rotations[0, 0], expected, atol=1e-12)
     np.testing.assert_allclose(
         posed.positions[0, 0], [0, 92, 0] + expected @ [18 + 28, 25 + 22, 0], atol=1e-9
     )

@@ -156,24 +156,24 @@ def test_damaged_files_raise_one_sentence_and_take_little_memory(
     ]
     refused: list[str] = []
     peak = 0
-    for turn in range(30):
-        data = bytearray(sources[turn % 2].read_bytes())
+    for rotation in range(30):
+        data = bytearray(sources[rotation % 2].read_bytes())
         for _ in range(chance.randrange(1, 30)):
             # Half of the flips hit the header and the parameters, where they hurt.
             reach = 8192 if chance.random() < 0.5 else len(data)
             data[chance.randrange(reach)] = chance.randrange(256)
-        if turn % 3 == 0:
+        if rotation % 3 == 0:
             del data[chance.randrange(len(data)) :]
         path = tmp_path / "damaged.c3d"
         path.write_bytes(data)
-        if turn < 4:
+        if rotation < 4:
             # Tracing is slow, so only a few are traced.
             tracemalloc.start()
         try:
             read(path, ClipHints())
         except MotionError as error:
             refused.append(str(error))
-        if turn < 4:
+        if rotation < 4:
             peak = max(peak, tracemalloc.get_traced_memory()[1])
             tracemalloc.stop()
     assert len(refused) > 10
@@ -220,12 +220,14 @@ def test_a_walk_with_the_wrong_screen_axis_stands_up_and_walks_forward(mocap: Pa
     way /= np.linalg.norm(way)
     left = np.mean(walk.point("left_hip") - walk.point("right_hip"), axis=0)
     assert np.cross(way, left / np.linalg.norm(left))[2] > 0.95
-    turn = walk.turns["pelvis"]
+    rotation = walk.rotations["pelvis"]
     np.testing.assert_allclose(
-        turn @ np.swapaxes(turn, 1, 2), np.broadcast_to(np.eye(3), turn.shape), atol=1e-9
+        rotation @ np.swapaxes(rotation, 1, 2),
+        np.broadcast_to(np.eye(3), rotation.shape),
+        atol=1e-9,
     )
-    assert np.mean(turn[:, :, 0] @ way) > 0.95
-    assert np.mean(turn[:, 2, 2]) > 0.95
+    assert np.mean(rotation[:, :, 0] @ way) > 0.95
+    assert np.mean(rotation[:, 2, 2]) > 0.95
     for side in SIDES:
         shank = np.linalg.norm(walk.point(f"{side}_knee") - walk.point(f"{side}_ankle"), axis=1)
         assert np.std(shank) < 0.02 * np.mean(shank)

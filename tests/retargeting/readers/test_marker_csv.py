@@ -36,19 +36,19 @@ MOTIVE_FROM_BODY = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
 def person() -> tuple[dict[str, Array], Array]:
     """Places (T, 3) of someone who walks on while turning left, and the turn (T, 3, 3)."""
     time = np.linspace(0.0, 1.0, FRAMES)
-    turn = matrix_from_rpy(np.stack([0 * time, 0 * time, 0.8 * time], axis=1))
+    rotation = matrix_from_rpy(np.stack([0 * time, 0 * time, 0.8 * time], axis=1))
     places = dict(STANDING)
     for name, (x, y, z) in STANDING.items():
         if name.startswith("left_"):
             places[name.replace("left_", "right_")] = (x, -y, z)
     way = np.stack([1.2 * time, 0.1 * time, 0 * time], axis=1)
-    return {name: way + turn @ np.array(place) for name, place in places.items()}, turn
+    return {name: way + rotation @ np.array(place) for name, place in places.items()}, rotation
 
 
 def write_motive(
     path: Path,
     names: dict[str, Array],
-    turn: Array | None,
+    rotation: Array | None,
     *,
     kind: str = "Bone",
     space: str = "Global",
@@ -56,11 +56,11 @@ def write_motive(
     """An export of format 1.25 with a row of parents, of millimetres and y up."""
     quaternion = (
         None
-        if turn is None
-        else quaternion_from_matrix(MOTIVE_FROM_BODY @ turn @ MOTIVE_FROM_BODY.T)
+        if rotation is None
+        else quaternion_from_matrix(MOTIVE_FROM_BODY @ rotation @ MOTIVE_FROM_BODY.T)
     )
-    parts = ["Rotation"] * 4 * (turn is not None) + ["Position"] * 3
-    axes = ["X", "Y", "Z", "W"] * (turn is not None) + ["X", "Y", "Z"]
+    parts = ["Rotation"] * 4 * (rotation is not None) + ["Position"] * 3
+    axes = ["X", "Y", "Z", "W"] * (rotation is not None) + ["X", "Y", "Z"]
     repeated = [name for name in names for _ in parts]
     rows = [
         ["Format Version", "1.25", "Take Name", "walk", "Capture Frame Rate", "240.0",
@@ -102,13 +102,13 @@ def write_vicon(path: Path, markers: dict[str, Array]) -> Path:
 
 
 def skeleton(subject: str = "Ada") -> tuple[dict[str, Array], dict[str, Array], Array]:
-    places, turn = person()
-    return {f"{subject}:{bone}": places[place] for bone, place in BONES.items()}, places, turn
+    places, rotation = person()
+    return {f"{subject}:{bone}": places[place] for bone, place in BONES.items()}, places, rotation
 
 
 def centres(subject: str = "Ada") -> tuple[dict[str, Array], dict[str, Array]]:
     """Markers that sit on centres of joints, with two on the trunk about the neck."""
-    places, turn = person()
+    places, rotation = person()
     short = {
         "hip": "HJC",
         "knee": "KJC",
@@ -122,14 +122,14 @@ def centres(subject: str = "Ada") -> tuple[dict[str, Array], dict[str, Array]]:
         for side in ("left", "right")
         for part, label in short.items()
     }
-    markers[f"{subject}:C7"] = places["neck"] - turn @ np.array([0.06, 0.0, 0.0])
-    markers[f"{subject}:CLAV"] = places["neck"] + turn @ np.array([0.09, 0.0, 0.0])
+    markers[f"{subject}:C7"] = places["neck"] - rotation @ np.array([0.06, 0.0, 0.0])
+    markers[f"{subject}:CLAV"] = places["neck"] + rotation @ np.array([0.09, 0.0, 0.0])
     return markers, places
 
 
 def test_the_bones_of_a_skeleton_are_the_points(tmp_path: Path) -> None:
-    bones, places, turn = skeleton()
-    motion = read_motion(write_motive(tmp_path / "walk.csv", bones, turn))
+    bones, places, rotation = skeleton()
+    motion = read_motion(write_motive(tmp_path / "walk.csv", bones, rotation))
     assert motion.origin.format == "motive_csv"
     assert motion.origin.skeleton == "motive_bones@1.0.0"
     assert motion.rate_hz == 120.0
@@ -143,23 +143,23 @@ def test_the_bones_of_a_skeleton_are_the_points(tmp_path: Path) -> None:
     for name in ("pelvis", "neck", "left_knee", "right_wrist", "right_ankle", "chest"):
         np.testing.assert_allclose(motion.point(name), places[name] @ about_z.T, atol=1e-6)
     for segment in ("pelvis", "chest", "left_foot"):
-        np.testing.assert_allclose(motion.turns[segment], about_z @ turn, atol=1e-6)
+        np.testing.assert_allclose(motion.rotations[segment], about_z @ rotation, atol=1e-6)
 
 
 def test_hands_of_a_skeleton_at_rest_point_outwards_with_their_backs_up(tmp_path: Path) -> None:
-    bones, _, turn = skeleton()
-    motion = read_motion(write_motive(tmp_path / "walk.csv", bones, turn))
-    pelvis = motion.turns["pelvis"]
+    bones, _, rotation = skeleton()
+    motion = read_motion(write_motive(tmp_path / "walk.csv", bones, rotation))
+    pelvis = motion.rotations["pelvis"]
     for side, outward in (("left", 1.0), ("right", -1.0)):
-        hand = motion.turns[f"{side}_hand"]
+        hand = motion.rotations[f"{side}_hand"]
         np.testing.assert_allclose(hand[..., 0], outward * pelvis[..., 1], atol=1e-6)
         np.testing.assert_allclose(hand[..., 2], pelvis[..., 2], atol=1e-6)
         np.testing.assert_allclose(np.linalg.det(hand), 1.0)
 
 
 def test_heels_and_toes_of_a_skeleton_lie_on_one_sole(tmp_path: Path) -> None:
-    bones, _, turn = skeleton()
-    motion = read_motion(write_motive(tmp_path / "walk.csv", bones, turn))
+    bones, _, rotation = skeleton()
+    motion = read_motion(write_motive(tmp_path / "walk.csv", bones, rotation))
     for side in ("left", "right"):
         heel, toe = motion.point(f"{side}_heel"), motion.point(f"{side}_toe")
         np.testing.assert_allclose(heel[:, 2], 0.0, atol=5e-3)
@@ -167,12 +167,14 @@ def test_heels_and_toes_of_a_skeleton_lie_on_one_sole(tmp_path: Path) -> None:
         assert np.all(np.abs(np.linalg.norm(toe - heel, axis=1) - 0.24) < 0.03)
 
 
-def test_bones_that_are_turned_otherwise_lose_their_turns_not_their_places(tmp_path: Path) -> None:
-    bones, _, turn = skeleton()
-    backwards = turn @ matrix_from_rpy([0.0, 0.0, np.pi])
+def test_bones_that_are_turned_otherwise_lose_their_rotations_not_their_places(
+    tmp_path: Path,
+) -> None:
+    bones, _, rotation = skeleton()
+    backwards = rotation @ matrix_from_rpy([0.0, 0.0, np.pi])
     motion = read_motion(write_motive(tmp_path / "walk.csv", bones, backwards))
     assert "the bones of Ada are turned unlike Motive's" in motion.origin.notes
-    assert "pelvis" not in motion.turns
+    assert "pelvis" not in motion.rotations
     assert motion.has("left_knee")
 
 
@@ -191,9 +193,9 @@ def test_an_export_of_rigid_bodies_only_is_refused(shared_data: Path) -> None:
 
 
 def test_bones_in_local_coordinates_are_refused(tmp_path: Path) -> None:
-    bones, _, turn = skeleton()
+    bones, _, rotation = skeleton()
     with pytest.raises(MotionError, match="Export them in global coordinates"):
-        read_motion(write_motive(tmp_path / "walk.csv", bones, turn, space="Local"))
+        read_motion(write_motive(tmp_path / "walk.csv", bones, rotation, space="Local"))
 
 
 def test_trajectories_are_read_and_gaps_stay_gaps(tmp_path: Path) -> None:
@@ -221,8 +223,8 @@ def test_a_file_that_ends_within_a_line_names_the_line_and_the_whole_frames(tmp_
 
 
 def test_a_word_among_the_numbers_is_named_with_its_line(tmp_path: Path) -> None:
-    bones, _, turn = skeleton()
-    path = write_motive(tmp_path / "walk.csv", bones, turn)
+    bones, _, rotation = skeleton()
+    path = write_motive(tmp_path / "walk.csv", bones, rotation)
     lines = path.read_text().splitlines()
     lines[20] = lines[20].replace(lines[20].split(",")[7], "oops")
     path.write_text("\n".join(lines))

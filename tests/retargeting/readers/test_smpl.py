@@ -56,7 +56,7 @@ def test_every_real_clip_stands_on_its_floor(shared_data: Path) -> None:
         assert motion.rate_hz == 30
         # The authors put the lowest vertex of their licensed body on the ground.
         assert abs(float(np.min(motion.positions[..., 2]))) < 0.005, path.stem
-        assert set(motion.turns) == set(SEGMENTS)
+        assert set(motion.rotations) == set(SEGMENTS)
 
 
 def test_a_real_clip_is_cleaned_without_a_change(shared_data: Path) -> None:
@@ -75,21 +75,21 @@ def test_a_person_in_t_pose_has_the_axes_of_the_segments(tmp_path: Path) -> None
     # Looking along -y, with the left hand along +x.
     facing = np.array([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
     for name in ("pelvis", "chest", "head"):
-        np.testing.assert_allclose(motion.turns[name][0], facing, atol=1e-9)
-    np.testing.assert_allclose(motion.turns["left_hand"][0], np.eye(3), atol=1e-9)
-    np.testing.assert_allclose(motion.turns["right_hand"][0], np.diag([-1, -1, 1]), atol=1e-9)
+        np.testing.assert_allclose(motion.rotations[name][0], facing, atol=1e-9)
+    np.testing.assert_allclose(motion.rotations["left_hand"][0], np.eye(3), atol=1e-9)
+    np.testing.assert_allclose(motion.rotations["right_hand"][0], np.diag([-1, -1, 1]), atol=1e-9)
     for side in ("left", "right"):
-        assert rotation_angle(motion.turns[f"{side}_foot"][0], facing) < 0.2
+        assert rotation_angle(motion.rotations[f"{side}_foot"][0], facing) < 0.2
 
 
-def test_turns_agree_with_the_points_of_their_segments(shared_data: Path) -> None:
+def test_rotations_agree_with_the_points_of_their_segments(shared_data: Path) -> None:
     motion = read_motion(clips(shared_data)[0])
     for side in ("left", "right"):
         sole = motion.point(f"{side}_toe") - motion.point(f"{side}_heel")
         hand = motion.point(f"{side}_hand") - motion.point(f"{side}_wrist")
         for direction, name in ((sole, "foot"), (hand, "hand")):
             unit = direction / np.linalg.norm(direction, axis=1, keepdims=True)
-            along = np.einsum("ti,ti->t", unit, motion.turns[f"{side}_{name}"][:, :, 0])
+            along = np.einsum("ti,ti->t", unit, motion.rotations[f"{side}_{name}"][:, :, 0])
             assert np.median(along) > 0.95
 
 
@@ -141,7 +141,7 @@ def test_a_file_with_y_up_is_put_upright(tmp_path: Path) -> None:
     lying = np.zeros((5, 72))
     motion = read_motion(write(tmp_path / "y.npz", poses=lying))
     assert motion.point("head")[0, 2] > motion.point("pelvis")[0, 2] + 0.5
-    assert motion.turns["pelvis"][0][2, 2] == pytest.approx(1.0)
+    assert motion.rotations["pelvis"][0][2, 2] == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(

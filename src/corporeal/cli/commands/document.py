@@ -114,9 +114,8 @@ def _models() -> tuple[type[Document], ...]:
     from corporeal.protocol import Protocol
     from corporeal.quality.policy import Policy
     from corporeal.quality.scoring.weights import Weighting
-    from corporeal.retargeting.goal.robot_map import RetargetingMap
-    from corporeal.retargeting.person.marker_set import MarkerSet
-    from corporeal.retargeting.person.skeleton_map import SkeletonMap
+    from corporeal.retargeting.goal import RetargetingMap
+    from corporeal.retargeting.person import MarkerSet, SkeletonMap
     from corporeal.schema import Schema
 
     motion = (RetargetingMap, SkeletonMap, MarkerSet)

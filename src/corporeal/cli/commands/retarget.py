@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,8 +15,6 @@ from corporeal.errors import CorporealError, UnknownNameError
 
 if TYPE_CHECKING:
     from corporeal.embodiment import Embodiment
-    from corporeal.retargeting.job.clip_files import ClipFile
-    from corporeal.retargeting.job.clip_job import ClipJob
     from corporeal.retargeting.reader import ClipHints
 
 _HINTS = "What the file does not say"
@@ -123,9 +120,8 @@ def retarget(
     Example: [bold]corporeal retarget walk.bvh --robot g1 --out walk.h5 --preview walk.mp4[/bold]
     """
     from corporeal.embodiment import open_robot
-    from corporeal.retargeting.goal.robot_map import open_map, robot_map
-    from corporeal.retargeting.job.clip_files import find_clips
-    from corporeal.retargeting.job.clip_job import ClipJob
+    from corporeal.retargeting.goal import open_map, robot_map
+    from corporeal.retargeting.job import ClipJob, find_clips, jobs_of
     from corporeal.retargeting.reader import ClipHints
     from corporeal.retargeting.settings import POLICIES, RetargetSettings
     from corporeal.runner import runner_of
@@ -162,7 +158,7 @@ def retarget(
     )
     files = find_clips(clips or [], kind=kind)
     many = len(files) > 1 or any(path.is_dir() for path in clips or [])
-    to_do = _jobs_of(files, like, many=many)
+    to_do = jobs_of(files, like, many=many)
     for job in to_do:
         job.check()
     if like.tracked:
@@ -184,7 +180,7 @@ def _print_draft(robot: Embodiment, *, as_json: bool) -> None:
     """The map of a robot as a document, to be looked over and given back with --map."""
     import yaml
 
-    from corporeal.retargeting.goal.robot_map import draft_map
+    from corporeal.retargeting.goal import draft_map
 
     told = draft_map(robot).model_dump(mode="json", exclude_none=True)
     if as_json:
@@ -193,43 +189,9 @@ def _print_draft(robot: Embodiment, *, as_json: bool) -> None:
         typer.echo(yaml.safe_dump(told, sort_keys=False), nl=False)
 
 
-def _jobs_of(clips: list[ClipFile], like: ClipJob, *, many: bool) -> list[ClipJob]:
-    """A job for every clip, with the files of `like` placed for it."""
-    from corporeal.retargeting.job.clip_job import PAGES
-    from corporeal.retargeting.preview.preview_file import SUFFIXES
-
-    return [
-        replace(
-            like,
-            clip=clip.path,
-            episode=_placed(like.episode, clip, (".h5",), many=many),
-            preview=like.preview and _placed(like.preview, clip, SUFFIXES, many=many),
-            report=like.report and _placed(like.report, clip, PAGES, many=many),
-        )
-        for clip in clips
-    ]
-
-
-def _placed(target: Path, clip: ClipFile, suffixes: tuple[str, ...], *, many: bool) -> Path:
-    """The file for one clip: the target itself, or in it and named after the clip.
-
-    The first suffix is that of files whose names nobody gives.
-    """
-    if not many and not target.is_dir():
-        if target.suffix.lower() not in suffixes:
-            raise CorporealError(
-                f"{target}: got a name ending in {target.suffix!r}; expected one of "
-                f"{', '.join(suffixes)}, or a folder that is there."
-            )
-        return target
-    if target.suffix.lower() in suffixes or target.is_file():
-        raise CorporealError(f"{target}: is one file; expected a folder for many clips.")
-    return target / clip.name.with_name(clip.name.name + suffixes[0])
-
-
 def _check_hints(hints: ClipHints, kind: str | None) -> None:
     """Raise an error that lists the valid ones for a word that no reader knows."""
-    from corporeal.retargeting.person.standard_axes import AXES, METRES
+    from corporeal.retargeting.person import AXES, METRES
     from corporeal.retargeting.reader import readers
 
     for what, word, known in (
@@ -246,7 +208,7 @@ def _check_hints(hints: ClipHints, kind: str | None) -> None:
 def _check_physics(robot: Embodiment, tracker: Path | None) -> None:
     """Raise an error where a motion could not be tried in physics, before any is made."""
     from corporeal.embodiment.engines import import_mujoco
-    from corporeal.retargeting.tracking.tracker import open_policy
+    from corporeal.retargeting.tracking import open_policy
 
     import_mujoco()
     if tracker is not None:

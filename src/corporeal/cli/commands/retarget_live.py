@@ -18,7 +18,7 @@ from corporeal.cli.output import AsJson, console, print_json, stderr
 from corporeal.errors import CorporealError
 
 if TYPE_CHECKING:
-    from corporeal.retargeting.live.session import LiveStatus, LiveSummary
+    from corporeal.retargeting.live import LiveStatus, LiveSummary
 
 
 def retarget_live(
@@ -54,9 +54,7 @@ def retarget_live(
     Example: [bold]corporeal retarget-live --listen udp://127.0.0.1:9870 --view 8791[/bold]
     """
     from corporeal.embodiment import open_robot
-    from corporeal.retargeting.live.live_recording import episode_of_live
-    from corporeal.retargeting.live.pose_message import play_clip
-    from corporeal.retargeting.live.session import LiveSettings, run_live
+    from corporeal.retargeting.live import LiveSettings, episode_of_live, play_clip, run_live
 
     model = open_robot(robot)
     facts = {} if operator is None else {"operator": operator}

@@ -1,4 +1,4 @@
-"""The same robot in other engines: Pinocchio and MuJoCo."""
+"""The same robot in other engines, Pinocchio and MuJoCo; each model made once."""
 
 import lazy_loader
 

@@ -1,1 +1,1 @@
-"""Human motion in metres, upright, without gaps, outliers and noise."""
+"""What cameras got wrong in a motion, mended."""

@@ -124,9 +124,9 @@ def _carry(filled: Array) -> None:
     trunk = [POINTS.index(name) for name in _TRUNK]
     missing = ~np.isfinite(filled[..., 0])
     if np.any(missing[:, trunk]):
-        turns, origins = _trunk_frames(filled[:, trunk])
+        rotations, origins = _trunk_frames(filled[:, trunk])
         for point in trunk:
-            _fill_locally(filled, point, turns, origins)
+            _fill_locally(filled, point, rotations, origins)
     limbs = [POINTS.index(f"{side}_{part}") for part, *_ in _CARRIED for side in SIDES]
     if not np.any(missing[:, limbs]):
         return
@@ -138,18 +138,18 @@ def _carry(filled: Array) -> None:
                 first, last = (
                     filled[:, POINTS.index(name.format(side=side))] for name in (start, end)
                 )
-                turns = _shortest_turns(axes @ np.array(usual), _unit(last - first)) @ axes
-                _fill_locally(filled, point, turns, last)
+                rotations = _shortest_rotations(axes @ np.array(usual), _unit(last - first)) @ axes
+                _fill_locally(filled, point, rotations, last)
 
 
-def _fill_locally(filled: Array, point: int, turns: Array, origins: Array) -> None:
+def _fill_locally(filled: Array, point: int, rotations: Array, origins: Array) -> None:
     known = np.isfinite(filled[:, point, 0])
     if not np.any(known) or np.all(known):
         return
-    local = np.einsum("tji,tj->ti", turns, filled[:, point] - origins)
+    local = np.einsum("tji,tj->ti", rotations, filled[:, point] - origins)
     steady = bridge(local[:, None], known[:, None])[:, 0]
     gap = ~known
-    filled[gap, point] = origins[gap] + np.einsum("tij,tj->ti", turns[gap], steady[gap])
+    filled[gap, point] = origins[gap] + np.einsum("tij,tj->ti", rotations[gap], steady[gap])
 
 
 def _trunk_axes(filled: Array) -> Array:
@@ -160,7 +160,7 @@ def _trunk_axes(filled: Array) -> Array:
     return np.stack([forward, np.cross(up, forward), up], axis=-1)
 
 
-def _shortest_turns(start: Array, end: Array) -> Array:
+def _shortest_rotations(start: Array, end: Array) -> Array:
     """Rotations (T, 3, 3) that take unit vectors to others (T, 3) by the shortest way."""
     cross = np.cross(start, end)
     skew = np.zeros((len(start), 3, 3))
@@ -185,10 +185,10 @@ def _trunk_frames(points: Array) -> tuple[Array, Array]:
     u, size, vt = np.linalg.svd(covariance)
     flip = np.ones((len(points), 3))
     flip[:, 2] = np.sign(np.linalg.det(u @ vt))
-    turns = (u * flip[:, None]) @ vt
+    rotations = (u * flip[:, None]) @ vt
     good = (weights.sum(axis=1) >= 3) & (size[:, 1] > 1e-4)
-    origins = middle - np.einsum("tij,tj->ti", turns, shape_middle)
-    return _bridge_poses(turns, origins, good)
+    origins = middle - np.einsum("tij,tj->ti", rotations, shape_middle)
+    return _bridge_poses(rotations, origins, good)
 
 
 def _usual_shape(points: Array, known: Mask) -> Array:
@@ -203,20 +203,20 @@ def _usual_shape(points: Array, known: Mask) -> Array:
     return np.asarray(shape - np.nanmean(shape, axis=0))
 
 
-def _bridge_poses(turns: Array, origins: Array, good: Mask) -> tuple[Array, Array]:
+def _bridge_poses(rotations: Array, origins: Array, good: Mask) -> tuple[Array, Array]:
     if not np.any(good):
-        return np.broadcast_to(np.eye(3), turns.shape).copy(), np.zeros_like(origins)
+        return np.broadcast_to(np.eye(3), rotations.shape).copy(), np.zeros_like(origins)
     if np.all(good):
-        return turns, origins
-    frames, seen = np.arange(len(turns)), np.flatnonzero(good)
+        return rotations, origins
+    frames, seen = np.arange(len(rotations)), np.flatnonzero(good)
     next_seen = np.clip(np.searchsorted(seen, frames), 1, max(1, len(seen) - 1))
     first = seen[np.minimum(next_seen - 1, len(seen) - 1)]
     last = seen[np.minimum(next_seen, len(seen) - 1)]
     fraction = np.clip((frames - first) / np.maximum(last - first, 1), 0.0, 1.0)
-    quaternions = quaternion_from_matrix(turns[seen])
+    quaternions = quaternion_from_matrix(rotations[seen])
     place = np.searchsorted(seen, first), np.searchsorted(seen, last)
     bridged = matrix_from_quaternion(slerp(quaternions[place[0]], quaternions[place[1]], fraction))
-    bridged[good] = turns[good]
+    bridged[good] = rotations[good]
     return bridged, bridge(origins[:, None], good[:, None])[:, 0]
 
 
@@ -230,8 +230,8 @@ MAX_FRAMES = 5_000_000
 def resample(motion: HumanMotion, rate_hz: float) -> HumanMotion:
     """The motion at `rate_hz`, from the same first moment; a lower rate is filtered first.
 
-    Positions go through cubics, turns along great arcs; a new sample is as sure as the less sure
-    of its two neighbours, and unknown where one of them is.
+    Positions go through cubics, rotations along great arcs; a new sample is as sure as the less
+    sure of its two neighbours, and unknown where one of them is.
     """
     if not (np.isfinite(rate_hz) and rate_hz > 0):
         raise MotionError(f"{motion.origin.path}: got a rate of {rate_hz} Hz; give --rate.")
@@ -254,7 +254,10 @@ def resample(motion: HumanMotion, rate_hz: float) -> HumanMotion:
         rate_hz=rate_hz,
         positions=_positions(motion, rate_hz, where, first, after),
         confidence=np.minimum(motion.confidence[first], motion.confidence[after]),
-        turns={name: _turns(turn, first, fraction) for name, turn in motion.turns.items()},
+        rotations={
+            name: _rotations(rotation, first, fraction)
+            for name, rotation in motion.rotations.items()
+        },
         contacts=None if contacts is None else contacts[np.rint(where).astype(np.int64)],
     )
 
@@ -277,10 +280,10 @@ def _positions(
     return new
 
 
-def _turns(turns: Array, first: NDArray[np.int64], fraction: Array) -> Array:
-    quaternions = quaternion_from_matrix(turns)
+def _rotations(rotations: Array, first: NDArray[np.int64], fraction: Array) -> Array:
+    quaternions = quaternion_from_matrix(rotations)
     new = matrix_from_quaternion(slerp(quaternions[first], quaternions[first + 1], fraction))
-    unknown = ~np.all(np.isfinite(turns), axis=(1, 2))
+    unknown = ~np.all(np.isfinite(rotations), axis=(1, 2))
     new[unknown[first] | unknown[first + 1]] = np.nan
     return new
 

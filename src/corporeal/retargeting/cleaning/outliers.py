@@ -70,9 +70,9 @@ def hold_lengths(positions: Array, lengths: Array) -> Array:
         for (upper, lower), length, loose in zip(BONES.tolist(), lengths, LOOSE, strict=True)
         if np.isfinite(length) and known[upper] and known[lower] and not loose
     ]
-    for turn in range(_ROUNDS + 1):
+    for number in range(_ROUNDS + 1):
         # Both ends share the correction, then the last round makes it exact, trunk first.
-        share = 0.5 if turn < _ROUNDS else 0.0
+        share = 0.5 if number < _ROUNDS else 0.0
         for upper, lower, length in bones:
             across = held[lower] - held[upper]
             found = np.sqrt(np.einsum("ti,ti->t", across, across))

@@ -26,12 +26,12 @@ LIFTED_M = 0.025
 class Footholds:
     """Soles over T frames and two feet, brought to rest on the ground where they stand.
 
-    `centre` (T, 2, 3) and `turn` (T, 2, 3, 3) are to be followed in the air; `heel` and `toe`
+    `centre` (T, 2, 3) and `rotation` (T, 2, 3, 3) are to be followed in the air; `heel` and `toe`
     (T, 2, 3) are held where `stands` (T, 2, 2).
     """
 
     centre: Array
-    turn: Array
+    rotation: Array
     heel: Array
     toe: Array
     stands: NDArray[np.bool_]
@@ -46,9 +46,9 @@ def footholds_of(goals: Goals, soles: Soles, rate_hz: float) -> Footholds:
 def _foothold(
     goals: Goals, soles: Soles, foot: int, rate_hz: float
 ) -> tuple[Array, Array, Array, Array, NDArray[np.bool_]]:
-    """Centre, turn, heel, toe and stands of one foot, as `Footholds` has them of both."""
+    """Centre, rotation, heel, toe and stands of one foot, as `Footholds` has them of both."""
     side, touches = SIDES[foot], goals.contacts[:, foot]
-    at, axes = goals.positions[f"{side}_foot"], goals.turns[f"{side}_foot"]
+    at, axes = goals.positions[f"{side}_foot"], goals.rotations[f"{side}_foot"]
     frames, edges = len(at), _edges(soles, foot)
     yaw = np.unwrap(np.arctan2(axes[:, 1, 0], axes[:, 0, 0]))
     raw = [at + axes @ edge for edge in edges]
@@ -91,7 +91,7 @@ def level_floor(goals: Goals, soles: Soles, rate_hz: float) -> tuple[Goals, Arra
     """
     lifts = []
     for foot, side in enumerate(SIDES):
-        at, axes = goals.positions[f"{side}_foot"], goals.turns[f"{side}_foot"]
+        at, axes = goals.positions[f"{side}_foot"], goals.rotations[f"{side}_foot"]
         edges = [at + axes @ edge for edge in _edges(soles, foot)]
         stands = goals.contacts[:, foot, 0] | goals.contacts[:, foot, 1]
         lift = -np.minimum(edges[0][:, 2], edges[1][:, 2])
@@ -154,7 +154,8 @@ def _place(
 def _edges(soles: Soles, foot: int) -> list[Array]:
     """Heel and toe (3,) from the middle of a sole, in its axes."""
     return [
-        soles.turns[foot].T @ (edge[foot] - soles.centre[foot]) for edge in (soles.heel, soles.toe)
+        soles.rotations[foot].T @ (edge[foot] - soles.centre[foot])
+        for edge in (soles.heel, soles.toe)
     ]
 
 

@@ -59,37 +59,45 @@ def goals_of(motion: HumanMotion, robot: RobotMap, body: Body | None = None) -> 
     body = body or body_of(motion)
     scales = scales_of(body, robot)
     size = robot.lengths
-    pelvis_turn, chest_turn = trunk_rotations(motion)
+    pelvis_rotation, chest_rotation = trunk_rotations(motion)
     hips = middle(motion, "hip")
     positions: dict[str, Array] = {}
     # Heights are counted from where an ankle stands: soles of people and robots differ.
     lift = size["sole"] - scales.leg * ground.ankle
     positions["pelvis"] = hips * scales.leg + lift * UP
-    aside = flat(pelvis_turn[:, :, 1])
+    aside = flat(pelvis_rotation[:, :, 1])
     spare = (size["hip_width"] - scales.leg * np.linalg.norm(_across(motion, "hip"), axis=1)) / 2
-    turns = {"pelvis": pelvis_turn, "chest": chest_turn}
+    rotations = {"pelvis": pelvis_rotation, "chest": chest_rotation}
     neck = positions["pelvis"] + size["trunk"] * normalise(middle(motion, "shoulder") - hips)
     for side, sign in (("left", 1.0), ("right", -1.0)):
-        hip = positions["pelvis"] + sign * size["hip_width"] / 2 * pelvis_turn[:, :, 1]
+        hip = positions["pelvis"] + sign * size["hip_width"] / 2 * pelvis_rotation[:, :, 1]
         thigh = normalise(motion.point(f"{side}_knee") - motion.point(f"{side}_hip"))
         positions[f"{side}_knee"] = hip + size["thigh"] * thigh
         ankle = motion.point(f"{side}_ankle") * scales.leg + lift * UP
         ankle = ankle + sign * spare[:, None] * aside
-        turns[f"{side}_foot"] = foot_rotation(motion, side, ground, pelvis_turn, robot.ankle_range)
-        positions[f"{side}_foot"] = ankle + turns[f"{side}_foot"] @ ankle_to_sole(robot, side)
-        shoulder = neck + sign * size["shoulder_width"] / 2 * chest_turn[:, :, 1]
+        rotations[f"{side}_foot"] = foot_rotation(
+            motion, side, ground, pelvis_rotation, robot.ankle_range
+        )
+        positions[f"{side}_foot"] = ankle + rotations[f"{side}_foot"] @ ankle_to_sole(robot, side)
+        shoulder = neck + sign * size["shoulder_width"] / 2 * chest_rotation[:, :, 1]
         positions[f"{side}_shoulder"] = shoulder
         own = motion.point(f"{side}_shoulder")
         upper = normalise(motion.point(f"{side}_elbow") - own)
         positions[f"{side}_elbow"] = shoulder + size["upper_arm"] * upper
         hand = shoulder + scales.arm * (knuckles(motion, side) - own)
         positions[f"{side}_hand"] = hand_goals(
-            side, knuckles(motion, side) - hips, hand, positions["pelvis"], pelvis_turn, robot, body
+            side,
+            knuckles(motion, side) - hips,
+            hand,
+            positions["pelvis"],
+            pelvis_rotation,
+            robot,
+            body,
         )
     for name in ("head", "left_hand", "right_hand"):
-        if name in motion.turns:
-            turns[name] = motion.turns[name]
-    return Goals(positions, turns, ground.touches, confidence_of(motion), scales.to_json())
+        if name in motion.rotations:
+            rotations[name] = motion.rotations[name]
+    return Goals(positions, rotations, ground.touches, confidence_of(motion), scales.to_json())
 
 
 def confidence_of(motion: HumanMotion) -> Array:
@@ -100,8 +108,8 @@ def confidence_of(motion: HumanMotion) -> Array:
 def trunk_rotations(motion: HumanMotion) -> tuple[Array, Array]:
     """Rotations (T, 3, 3) of pelvis and chest: the source's, or as their points say."""
     up = middle(motion, "shoulder") - middle(motion, "hip")
-    pelvis = motion.turns.get("pelvis")
-    chest = motion.turns.get("chest")
+    pelvis = motion.rotations.get("pelvis")
+    chest = motion.rotations.get("chest")
     if pelvis is None:
         low = motion.point("spine") - middle(motion, "hip") if motion.has("spine") else up
         pelvis = frame_of(_across(motion, "hip"), 0.5 * normalise(low) + 0.5 * normalise(up))
@@ -145,8 +153,8 @@ def foot_rotation(
         stands = ground.touches[:, foot].all(axis=1)
         usual = np.median(slope[stands]) if stands.any() else np.quantile(slope, 0.9)
         pitch = slope - usual
-    elif motion.turns.get(f"{side}_foot") is not None:
-        return motion.turns[f"{side}_foot"]
+    elif motion.rotations.get(f"{side}_foot") is not None:
+        return motion.rotations[f"{side}_foot"]
     x = _heading(ahead, pelvis[:, :, 0])
     y = np.cross(UP, x)
     shank = normalise(motion.point(f"{side}_knee") - motion.point(f"{side}_ankle"))

@@ -15,13 +15,13 @@ from pydantic import Field
 from corporeal.embodiment import Embodiment
 from corporeal.embodiment.collision import shapes_of
 from corporeal.embodiment.embodiment import Joint, Label, Vector
+from corporeal.embodiment.engines import model_of
 from corporeal.embodiment.joints import outward_joints, standing_positions
 from corporeal.embodiment.kinematics import Kinematics
 from corporeal.errors import ModelError
 from corporeal.geometry import Array
-from corporeal.retargeting.goal.soles import Soles
+from corporeal.retargeting.goal.soles import Soles, soles_of
 from corporeal.retargeting.motion import SIDES
-from corporeal.retargeting.robot_models import models_of
 from corporeal.schema import Document, Part
 
 # Joints of a person, and the words in a robot's joint names that tell them.
@@ -112,6 +112,12 @@ class HandAxes(Part):
     fingers: Vector
     back: Vector
 
+    @property
+    def matrix(self) -> Array:
+        """Axes (3, 3) of a person's hand in those of the place: x fingers, z out of the back."""
+        fingers, back = np.array(self.fingers), np.array(self.back)
+        return np.stack([fingers, np.cross(back, fingers), back], axis=1)
+
 
 class RetargetingMap(Document):
     """The correspondence of one robot with a person; what is left out is found by names.
@@ -153,12 +159,12 @@ class RobotMap:
     @cached_property
     def kinematics(self) -> Kinematics:
         """Forward kinematics of the robot."""
-        return models_of(self.robot).kinematics
+        return model_of(self.robot, Kinematics)
 
     @cached_property
     def soles(self) -> Soles:
         """The soles of the robot."""
-        return models_of(self.robot).soles
+        return model_of(self.robot, soles_of)
 
     @cached_property
     def lengths(self) -> Mapping[str, float]:

@@ -25,7 +25,7 @@ class Soles:
 
     `heel` and `toe` (2, 3) are the middles of the rear and front edge, `corners` (2, 4, 3) the
     rear left, rear right, front left and front right ones, `centre` (2, 3) the named foot.
-    `turns` (2, 3, 3) are the axes of a sole: x to the toes, z up.
+    `rotations` (2, 3, 3) are the axes of a sole: x to the toes, z up.
     """
 
     link: NDArray[np.int64]
@@ -33,7 +33,7 @@ class Soles:
     toe: Array
     corners: Array
     centre: Array
-    turns: Array
+    rotations: Array
 
     @property
     def length(self) -> float:
@@ -102,9 +102,9 @@ def _corners(shapes: tuple[Shape, ...], place: Array) -> Array:
 def _bounds(shape: Shape, place: Array) -> Array:
     """The least and the greatest coordinates (2, 3) of a shape in the axes of the sole."""
     own = placement_of(shape)
-    turn = place[:, :3].T @ own[:, :3]
+    rotation = place[:, :3].T @ own[:, :3]
     centre = place[:, :3].T @ (own[:, 3] - place[:, 3])
-    reach = reach_along(shape, turn.T)
+    reach = reach_along(shape, rotation.T)
     return np.stack([centre - reach, centre + reach])
 
 

@@ -6,18 +6,19 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from corporeal import __version__
-from corporeal.embodiment import Embodiment
-from corporeal.errors import WriteError
+from corporeal.embodiment import Embodiment, open_robot
+from corporeal.errors import CorporealError, WriteError
 from corporeal.retargeting.goal.robot_map import RetargetingMap, robot_map
-from corporeal.retargeting.job.clip_files import check_target
+from corporeal.retargeting.job.clip_files import ClipFile, check_target
 from corporeal.retargeting.job.clip_outputs import (
     ClipOutcome,
     Finished,
@@ -39,7 +40,7 @@ from corporeal.retargeting.settings import RetargetSettings
 from corporeal.retargeting.solve import retarget_motion, split_infeasible
 from corporeal.retargeting.tracking.trackability import track
 
-Report = Callable[[str, float], None]
+StageReport = Callable[[str, float], None]
 # What is kept of a frame is some 5 kB: this many are 5 GB, and 2 hours at 120 Hz.
 MAX_FRAMES = 1_000_000
 # Too short for the low-pass to tell a motion from a tremor, s.
@@ -111,7 +112,47 @@ class ClipJob:
         return absent or (self.tracked and tried is None)
 
 
-def run_job(job: ClipJob, report: Report | None = None) -> ClipOutcome:
+def retarget(
+    clip: Path | str,
+    robot: Embodiment | str = "g1",
+    out: Path | str | None = None,
+    *,
+    settings: RetargetSettings | None = None,
+    hints: ClipHints | None = None,
+    mapping: RetargetingMap | None = None,
+    facts: Mapping[str, Any] | None = None,
+    report: StageReport | None = None,
+) -> Retargeted:
+    """The robot's motion that follows the person in a clip; with `out` also written as an episode.
+
+    `robot` is a ready name, a file or the robot itself, `hints` what the clip does not say of
+    itself, `mapping` the map of a robot of your own, `facts` what is known of the take. `report` is
+    called with a stage and the share of it that is done. Raises MotionError for a clip that holds
+    no motion, WriteError where the episode cannot be made or another has its place.
+    """
+    job = ClipJob(
+        clip=Path(clip),
+        episode=Path() if out is None else Path(out),
+        robot=open_robot(robot) if isinstance(robot, str) else robot,
+        mapping=mapping,
+        hints=hints or ClipHints(),
+        settings=settings or RetargetSettings(),
+        facts=facts or {},
+    )
+    say = report or (lambda *_: None)
+    with _in_words(job.clip):
+        motion = _read(job)
+        digest = file_sha256(job.clip)
+        if out is not None:
+            job.check()
+            find_finished(job.episode, job.fingerprint(digest))
+        result = retarget_motion(motion, robot_map(job.robot, mapping), job.settings, say)
+        if out is not None:
+            _write(job, result, measure_result(result), job.facts, digest, say)
+    return result
+
+
+def run_job(job: ClipJob, report: StageReport | None = None) -> ClipOutcome:
     """Retarget a clip and write what was asked for; what is there already stays as it is.
 
     Raises MotionError for a clip that holds no motion, WriteError where a file cannot be made.
@@ -119,16 +160,54 @@ def run_job(job: ClipJob, report: Report | None = None) -> ClipOutcome:
     say = report or (lambda *_: None)
     say("reading", 0.0)
     job.check()
-    try:
+    with _in_words(job.clip):
         return _run(job, say)
+
+
+@contextmanager
+def _in_words(clip: Path) -> Iterator[None]:
+    """Turn what may fail with a clip of any kind into a MotionError that says what to do."""
+    try:
+        yield
     except MemoryError:
-        raise MotionError(f"{job.clip}: needs more memory than there is. Cut it.") from None
+        raise MotionError(f"{clip}: needs more memory than there is. Cut it.") from None
     except OSError as error:
-        raise MotionError(f"{job.clip}: cannot be read: {error.strerror or error}.") from None
+        raise MotionError(f"{clip}: cannot be read: {error.strerror or error}.") from None
     except np.linalg.LinAlgError as error:
         raise MotionError(
-            f"{job.clip}: the solve broke down ({error}). Look at the clip; it may not be a person."
+            f"{clip}: the solve broke down ({error}). Look at the clip; it may not be a person."
         ) from None
+
+
+def jobs_of(clips: Sequence[ClipFile], like: ClipJob, *, many: bool) -> list[ClipJob]:
+    """A job for every clip, with the files of `like` named for it: below folders if `many`."""
+    return [
+        replace(
+            like,
+            clip=clip.path,
+            episode=_output(like.episode, clip, (".h5",), many=many),
+            preview=like.preview and _output(like.preview, clip, SUFFIXES, many=many),
+            report=like.report and _output(like.report, clip, PAGES, many=many),
+        )
+        for clip in clips
+    ]
+
+
+def _output(target: Path, clip: ClipFile, suffixes: tuple[str, ...], *, many: bool) -> Path:
+    """The file for one clip: the target itself, or in it and named after the clip.
+
+    The first suffix is that of files whose names nobody gives.
+    """
+    if not many and not target.is_dir():
+        if target.suffix.lower() not in suffixes:
+            raise CorporealError(
+                f"{target}: got a name ending in {target.suffix!r}; expected one of "
+                f"{', '.join(suffixes)}, or a folder that is there."
+            )
+        return target
+    if target.suffix.lower() in suffixes or target.is_file():
+        raise CorporealError(f"{target}: is one file; expected a folder for many clips.")
+    return target / clip.name.with_name(clip.name.name + suffixes[0])
 
 
 def run_in_worker(_: None, job: ClipJob) -> ClipOutcome:
@@ -136,7 +215,7 @@ def run_in_worker(_: None, job: ClipJob) -> ClipOutcome:
     return run_job(job)
 
 
-def _run(job: ClipJob, say: Report) -> ClipOutcome:
+def _run(job: ClipJob, say: StageReport) -> ClipOutcome:
     motion = _read(job)
     digest = file_sha256(job.clip)
     mark = job.fingerprint(digest)
@@ -188,7 +267,7 @@ def _write(
     metrics: Metrics,
     facts: Mapping[str, Any],
     digest: str,
-    say: Report,
+    say: StageReport,
 ) -> tuple[Path, ...]:
     """One episode, one for each piece, or none, by policy."""
     pieces = split_infeasible(result, job.settings.policy)
@@ -211,7 +290,7 @@ def _write(
     return tuple(written)
 
 
-def _beside(job: ClipJob, result: Retargeted, metrics: Metrics, say: Report) -> None:
+def _beside(job: ClipJob, result: Retargeted, metrics: Metrics, say: StageReport) -> None:
     """The page of figures and the preview, as asked for."""
     if job.report is not None:
         say("drawing the report", 0.0)
@@ -225,7 +304,7 @@ def _beside(job: ClipJob, result: Retargeted, metrics: Metrics, say: Report) -> 
         )
 
 
-def _tracked(job: ClipJob, result: Retargeted, say: Report) -> dict[str, Any]:
+def _tracked(job: ClipJob, result: Retargeted, say: StageReport) -> dict[str, Any]:
     """The trial in physics."""
     found = track(
         result.robot,

@@ -1,1 +1,5 @@
-"""Live retargeting: a stream of poses in, joint targets out, the robot beside the person."""
+"""A person followed as he moves: poses in, targets out."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

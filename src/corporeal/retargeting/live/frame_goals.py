@@ -25,7 +25,7 @@ _SLOW_M_S = (0.25, 0.45)
 _LOW_M = (0.035, 0.06)
 # How quickly a foot that lands comes down to its place, and one that has left to the person's.
 _LANDING_S, _RELEASE_S = 0.035, 0.12
-_TURN_S = 0.03
+_ROTATION_S = 0.03
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class FootGoal:
     """Where a sole should be: its position (3,), its rotation (3, 3), and whether it stands."""
 
     position: Array
-    turn: Array
+    rotation: Array
     stands: bool
 
 
@@ -44,20 +44,20 @@ class Stance:
         self._kept: FootGoal | None = None
         self._offset = np.zeros(3)
         self._above = np.zeros(3)
-        self._turn: Array | None = None
+        self._rotation: Array | None = None
 
     def follow(
-        self, wanted: Array, turn: Array, *, speed_m_s: float, height_m: float, dt_s: float
+        self, wanted: Array, rotation: Array, *, speed_m_s: float, height_m: float, dt_s: float
     ) -> FootGoal:
         """The sole's goal, from where the person has it, and how quick and high that foot is."""
         state = 0 if self._kept is None else 1
         if speed_m_s < _SLOW_M_S[state] and height_m < _LOW_M[state]:
             if self._kept is None:
                 place = wanted + self._offset
-                self._kept = FootGoal(np.array([place[0], place[1], 0.0]), level(turn), True)
+                self._kept = FootGoal(np.array([place[0], place[1], 0.0]), level(rotation), True)
                 self._above = np.array([0.0, 0.0, max(place[2], 0.0)])
             self._above = self._above * np.exp(-dt_s / _LANDING_S)
-            down = FootGoal(self._kept.position + self._above, self._kept.turn, True)
+            down = FootGoal(self._kept.position + self._above, self._kept.rotation, True)
             return self._eased(down, dt_s)
         if self._kept is not None:
             self._offset = self._kept.position + self._above - wanted
@@ -65,22 +65,22 @@ class Stance:
         self._offset = self._offset * np.exp(-dt_s / _RELEASE_S)
         place = wanted + self._offset
         raised = np.array([place[0], place[1], max(place[2], 0.0)])
-        return self._eased(FootGoal(raised, turn, False), dt_s)
+        return self._eased(FootGoal(raised, rotation, False), dt_s)
 
     def _eased(self, goal: FootGoal, dt_s: float) -> FootGoal:
         """The goal with a rotation that changes smoothly when the foot begins or ends to stand."""
-        last = goal.turn if self._turn is None else self._turn
-        mixed = last + (1 - np.exp(-dt_s / _TURN_S)) * (goal.turn - last)
+        last = goal.rotation if self._rotation is None else self._rotation
+        mixed = last + (1 - np.exp(-dt_s / _ROTATION_S)) * (goal.rotation - last)
         ahead = mixed[:, 0] / np.linalg.norm(mixed[:, 0])
         up = np.cross(ahead, mixed[:, 1])
         up = up / np.linalg.norm(up)
-        self._turn = np.column_stack([ahead, np.cross(up, ahead), up])
-        return FootGoal(goal.position, self._turn, goal.stands)
+        self._rotation = np.column_stack([ahead, np.cross(up, ahead), up])
+        return FootGoal(goal.position, self._rotation, goal.stands)
 
 
-def level(turn: Array) -> Array:
+def level(rotation: Array) -> Array:
     """The same heading with an upright z axis."""
-    heading = np.arctan2(turn[1, 0], turn[0, 0])
+    heading = np.arctan2(rotation[1, 0], rotation[0, 0])
     cosine, sine = np.cos(heading), np.sin(heading)
     return np.array([[cosine, -sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]])
 
@@ -97,7 +97,7 @@ class FrameGoals:
     """
 
     positions: Mapping[str, Array]
-    turns: Mapping[str, Array]
+    rotations: Mapping[str, Array]
     trust: Mapping[str, float]
     stands: Mapping[str, bool]
 
@@ -110,37 +110,37 @@ class GoalMaker:
         self._stances = {side: Stance() for side in SIDES}
         soles = robot.soles
         self._corners = {
-            side: (soles.corners[foot] - soles.centre[foot]) @ soles.turns[foot]
+            side: (soles.corners[foot] - soles.centre[foot]) @ soles.rotations[foot]
             for foot, side in enumerate(SIDES)
         }
         self._sole_from_ankle = {side: ankle_to_sole(robot, side) for side in SIDES}
 
     def make(
-        self, points: PointFilter, turns: Mapping[str, Array], size: LiveSize, dt_s: float
+        self, points: PointFilter, rotations: Mapping[str, Array], size: LiveSize, dt_s: float
     ) -> FrameGoals:
         """Goals from cleaned points and the rotations that came with them."""
         at = {name: points.positions[index] for name, index in _INDEX.items()}
         scales = scales_of(size.body, self._robot)
-        pelvis, chest = _trunk_turns(at, turns)
+        pelvis, chest = _trunk_rotations(at, rotations)
         hips = self._scaled((at["left_hip"] + at["right_hip"]) / 2, size, scales)
         places: dict[str, Array] = {"hips": hips}
-        rotations = {"pelvis": pelvis, "chest": chest}
+        wanted_rotations = {"pelvis": pelvis, "chest": chest}
         stands: dict[str, bool] = {}
         for side in SIDES:
-            wanted, turn = self._sole(side, at, turns, size, scales, pelvis)
+            wanted, rotation = self._sole(side, at, rotations, size, scales, pelvis)
             speed = float(points.speed[_INDEX[f"{side}_ankle"]])
             foot = self._stances[side].follow(
-                wanted, turn, speed_m_s=speed, height_m=_lifted(side, at, size), dt_s=dt_s
+                wanted, rotation, speed_m_s=speed, height_m=_lifted(side, at, size), dt_s=dt_s
             )
-            lowest = float((foot.turn @ self._corners[side].T)[2].min())
+            lowest = float((foot.rotation @ self._corners[side].T)[2].min())
             height = max(float(foot.position[2]), -lowest)
             places[f"{side}_foot"] = np.array([foot.position[0], foot.position[1], height])
-            rotations[f"{side}_foot"] = foot.turn
+            wanted_rotations[f"{side}_foot"] = foot.rotation
             stands[side] = foot.stands
             places |= self._limbs(side, at, hips, pelvis, chest, size.body, scales)
-            if f"{side}_hand" in turns:
-                rotations[f"{side}_hand"] = turns[f"{side}_hand"]
-        return FrameGoals(places, rotations, _trust(points.confidence), stands)
+            if f"{side}_hand" in rotations:
+                wanted_rotations[f"{side}_hand"] = rotations[f"{side}_hand"]
+        return FrameGoals(places, wanted_rotations, _trust(points.confidence), stands)
 
     def _scaled(self, point: Array, size: LiveSize, scales: Scales) -> Array:
         """A point of the legs: the ankle of a flat foot comes to lie at the robot's."""
@@ -151,7 +151,7 @@ class GoalMaker:
         self,
         side: str,
         at: Mapping[str, Array],
-        turns: Mapping[str, Array],
+        rotations: Mapping[str, Array],
         size: LiveSize,
         scales: Scales,
         pelvis: Array,
@@ -162,9 +162,9 @@ class GoalMaker:
         wider = self._robot.lengths["hip_width"] - scales.leg * size.body.lengths["hip_width"]
         aside = pelvis[:, 1] * np.array([1.0, 1.0, 0.0])
         ankle = ankle + (0.5 if side == "left" else -0.5) * wider * aside
-        turn = turns.get(f"{side}_foot", _foot_turn(side, at, size, pelvis))
-        turn = _within_reach(turn, at[f"{side}_knee"] - at[f"{side}_ankle"], self._robot)
-        return ankle + turn @ self._sole_from_ankle[side], turn
+        rotation = rotations.get(f"{side}_foot", _foot_rotation(side, at, size, pelvis))
+        rotation = _within_reach(rotation, at[f"{side}_knee"] - at[f"{side}_ankle"], self._robot)
+        return ankle + rotation @ self._sole_from_ankle[side], rotation
 
     def _limbs(
         self,
@@ -205,17 +205,19 @@ class GoalMaker:
         }
 
 
-def _trunk_turns(at: Mapping[str, Array], turns: Mapping[str, Array]) -> tuple[Array, Array]:
+def _trunk_rotations(
+    at: Mapping[str, Array], rotations: Mapping[str, Array]
+) -> tuple[Array, Array]:
     """Rotations of pelvis and chest, from the lines between the points where not known."""
     up = at["neck"] - (at["left_hip"] + at["right_hip"]) / 2
     chest = _axes(at["left_shoulder"] - at["right_shoulder"], up)
     lower = at["spine"] - (at["left_hip"] + at["right_hip"]) / 2
     tilted = _unit(lower) + _unit(up) if np.isfinite(lower[0]) else up
     pelvis = _axes(at["left_hip"] - at["right_hip"], tilted)
-    return turns.get("pelvis", pelvis), turns.get("chest", chest)
+    return rotations.get("pelvis", pelvis), rotations.get("chest", chest)
 
 
-def _foot_turn(side: str, at: Mapping[str, Array], size: LiveSize, pelvis: Array) -> Array:
+def _foot_rotation(side: str, at: Mapping[str, Array], size: LiveSize, pelvis: Array) -> Array:
     heel, toe, ankle = (at[f"{side}_{part}"] for part in ("heel", "toe", "ankle"))
     if not np.isfinite(toe[0]):
         return _pitched(pelvis[:, 0], 0.0)
@@ -224,14 +226,14 @@ def _foot_turn(side: str, at: Mapping[str, Array], size: LiveSize, pelvis: Array
     return _pitched(along, down)
 
 
-def _within_reach(turn: Array, shank: Array, robot: RobotMap) -> Array:
+def _within_reach(rotation: Array, shank: Array, robot: RobotMap) -> Array:
     """A foot as steep against the shank as the robot's ankle can be."""
     lift, drop = robot.ankle_range
-    dropped = -float(np.arcsin(np.clip(turn[:, 0] @ _unit(shank), -1.0, 1.0)))
+    dropped = -float(np.arcsin(np.clip(rotation[:, 0] @ _unit(shank), -1.0, 1.0)))
     excess = dropped - float(np.clip(dropped, lift + SPARE_RAD, drop - SPARE_RAD))
     cosine, sine = np.cos(excess), np.sin(excess)
-    ahead = cosine * turn[:, 0] + sine * turn[:, 2]
-    return np.column_stack([ahead, turn[:, 1], np.cross(ahead, turn[:, 1])])
+    ahead = cosine * rotation[:, 0] + sine * rotation[:, 2]
+    return np.column_stack([ahead, rotation[:, 1], np.cross(ahead, rotation[:, 1])])
 
 
 def _lifted(side: str, at: Mapping[str, Array], size: LiveSize) -> float:

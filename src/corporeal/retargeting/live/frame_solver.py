@@ -39,8 +39,8 @@ class PoseSmoother:
             self._stages = [pose, pose]
         share = 1.0
         if scatter_m > CALM_M:
-            turn = 2 * np.pi * max(_HZ_M / scatter_m, _LEAST_HZ) * dt_s
-            share = turn / (1 + turn)
+            phase = 2 * np.pi * max(_HZ_M / scatter_m, _LEAST_HZ) * dt_s
+            share = phase / (1 + phase)
         for index, (q, origin, turned) in enumerate(self._stages):
             rest = self._pin.log3(pose[2] @ turned.T)
             pose = (
@@ -137,7 +137,7 @@ class LiveSolver(Protocol):
     """Whatever turns poses of a person into poses of a robot, one at a time."""
 
     def step(
-        self, positions: Array, confidence: Array, turns: Mapping[str, Array], dt_s: float
+        self, positions: Array, confidence: Array, rotations: Mapping[str, Array], dt_s: float
     ) -> LivePose | None:
         """The robot's next pose, `dt_s` after the last; None while the person is not known."""
         ...
@@ -186,14 +186,14 @@ class FrameSolver:
         return self._points.positions
 
     def step(
-        self, positions: Array, confidence: Array, turns: Mapping[str, Array], dt_s: float
+        self, positions: Array, confidence: Array, rotations: Mapping[str, Array], dt_s: float
     ) -> LivePose | None:
         """The robot's next pose; raises MotionError for limbs that no person has."""
         self._points.take(positions, confidence, dt_s)
         if not self._points.is_whole:
             return None
         size = self._given or self._size.take(self._points.positions, dt_s)
-        goals = self._goals.make(self._points, turns, size, dt_s)
+        goals = self._goals.make(self._points, rotations, size, dt_s)
         if self._last is None:
             self._last = self._start(goals)
             self._sent = self._last
@@ -205,15 +205,15 @@ class FrameSolver:
 
     def _calmed(self, pose: tuple[Array, Array, Array], dt_s: float) -> tuple[Array, Array, Array]:
         """The pose as it is sent: smoothed, and no further from the last one than limits allow."""
-        q, origin, turn = self._smoother.take(pose, self._points.scatter_m, dt_s)
+        q, origin, rotation = self._smoother.take(pose, self._points.scatter_m, dt_s)
         reach = self._fastest * dt_s
-        return np.clip(q, self._sent[0] - reach, self._sent[0] + reach), origin, turn
+        return np.clip(q, self._sent[0] - reach, self._sent[0] + reach), origin, rotation
 
     def _start(self, goals: FrameGoals) -> tuple[Array, Array, Array]:
         """The first pose, from standing posture at the person's heading, without speed limits."""
-        turn = goals.turns["pelvis"]
-        origin = goals.positions["hips"] - turn @ self.robot.hip_centre
-        return self._follow(goals, (self._rest.copy(), origin, turn), None, _FIRST_STEPS)
+        rotation = goals.rotations["pelvis"]
+        origin = goals.positions["hips"] - rotation @ self.robot.hip_centre
+        return self._follow(goals, (self._rest.copy(), origin, rotation), None, _FIRST_STEPS)
 
     def _follow(
         self,
@@ -222,7 +222,7 @@ class FrameSolver:
         dt_s: float | None,
         steps: int,
     ) -> tuple[Array, Array, Array]:
-        q, origin, turn = last
+        q, origin, rotation = last
         low, high = self._lower, self._upper
         spare, calm = np.full(6, np.inf), 0.0
         if dt_s is not None:
@@ -236,7 +236,7 @@ class FrameSolver:
             # A start goes far, so that it has to look again on its way.
             if count and count % _STEPS == 0:
                 guarded = self._guard.look(q)
-            normal, slope = self._tasks.normal_equations(q, origin, turn, goals)
+            normal, slope = self._tasks.normal_equations(q, origin, rotation, goals)
             guarded.add(q, normal, slope)
             normal[np.diag_indices_from(normal)] += _DAMPING
             joints = np.arange(6, 6 + len(q))
@@ -247,10 +247,10 @@ class FrameSolver:
             change = bounded_step(normal, slope, floor, ceiling)
             gone += change[:6]
             q = np.clip(q + change[6:], low, high)
-            origin, turn = self._tasks.moved(origin, turn, change[:6])
+            origin, rotation = self._tasks.moved(origin, rotation, change[:6])
             if np.abs(change).max() < _SMALL_RAD:
                 break
-        return q, origin, turn
+        return q, origin, rotation
 
     def _posed(
         self,

@@ -17,8 +17,8 @@ from corporeal.retargeting.motion import SIDES
 _POSITION = {"hand": 1.0, "foot": 1.0, "elbow": 0.3, "shoulder": 0.15, "knee": 0.4}
 _STANDING = 4.0
 _HIPS = np.array([0.4, 0.4, 0.6])
-_TURN = {"pelvis": 0.08, "chest": 0.12, "foot": 0.05, "hand": 0.04}
-_STANDING_TURN = 0.5
+_ROTATION = {"pelvis": 0.08, "chest": 0.12, "foot": 0.05, "hand": 0.04}
+_STANDING_ROTATION = 0.5
 
 
 class FrameTasks:
@@ -40,25 +40,23 @@ class FrameTasks:
         columns = len(robot.robot.joint_names)
         # How the columns of the data move all joints, those that mimic others included.
         self._drive = self._compiled.kinematics.joints.rates(np.eye(columns))
-        self._fingers = {
-            side: _hand_axes(axes.fingers, axes.back) for side, axes in robot.hands.items()
-        }
+        self._fingers = {side: axes.matrix for side, axes in robot.hands.items()}
 
-    def places(self, q: Array, origin: Array, turn: Array) -> dict[str, Array]:
+    def places(self, q: Array, origin: Array, rotation: Array) -> dict[str, Array]:
         """Positions (3,) of everything that has a goal."""
         self._pin.framesForwardKinematics(
-            self._model, self._data, self._configuration(q, origin, turn)
+            self._model, self._data, self._configuration(q, origin, rotation)
         )
         return {
             name: self._data.oMf[index].translation.copy() for name, index in self._frames.items()
         }
 
     def normal_equations(
-        self, q: Array, origin: Array, turn: Array, goals: FrameGoals
+        self, q: Array, origin: Array, rotation: Array, goals: FrameGoals
     ) -> tuple[Array, Array]:
         """J' W J (N, N) and J' W e (N,) at a pose, for unknowns in the order base, joints."""
         pin = self._pin
-        self.pose(q, origin, turn)
+        self.pose(q, origin, rotation)
         rows, misses, weights = [], [], []
         for name in self._placed:
             jacobian, place = self._jacobian(name, origin)
@@ -66,23 +64,23 @@ class FrameTasks:
             rows.append(jacobian[:3])
             misses.append(goals.positions[name] - place.translation)
             weights.append(np.full(3, weight**2))
-            aim = self._aim(name, goals)
-            if aim is not None:
+            wanted = self._wanted_rotation(name, goals)
+            if wanted is not None:
                 rows.append(jacobian[3:])
-                misses.append(pin.log3(aim @ place.rotation.T))
-                weights.append(np.full(3, _turn_weight(name, goals) ** 2))
+                misses.append(pin.log3(wanted @ place.rotation.T))
+                weights.append(np.full(3, _rotation_weight(name, goals) ** 2))
         chest, place = self._jacobian("chest", origin)
         rows.append(chest[3:])
-        misses.append(pin.log3(goals.turns["chest"] @ place.rotation.T))
-        weights.append(np.full(3, _TURN["chest"] ** 2))
-        self._add_base(rows, misses, weights, origin, turn, goals)
+        misses.append(pin.log3(goals.rotations["chest"] @ place.rotation.T))
+        weights.append(np.full(3, _ROTATION["chest"] ** 2))
+        self._add_base(rows, misses, weights, origin, rotation, goals)
         stacked, scale = np.concatenate(rows), np.concatenate(weights)[:, None]
         heavy = stacked * scale
         return heavy.T @ stacked, heavy.T @ np.concatenate(misses)
 
-    def pose(self, q: Array, origin: Array, turn: Array) -> None:
+    def pose(self, q: Array, origin: Array, rotation: Array) -> None:
         """Take a pose, for the Jacobians that are asked for next."""
-        configuration = self._configuration(q, origin, turn)
+        configuration = self._configuration(q, origin, rotation)
         self._pin.computeJointJacobians(self._model, self._data, configuration)
         self._pin.updateFramePlacements(self._model, self._data)
 
@@ -98,12 +96,12 @@ class FrameTasks:
     def link_poses(self, links: Sequence[str]) -> tuple[Array, Array]:
         """Rotations (L, 3, 3) and origins (L, 3) of links at the pose taken."""
         places = [self._data.oMf[self._model.getFrameId(link)] for link in links]
-        turns = np.array([place.rotation for place in places])
-        return turns, np.array([place.translation for place in places])
+        rotations = np.array([place.rotation for place in places])
+        return rotations, np.array([place.translation for place in places])
 
-    def moved(self, origin: Array, turn: Array, change: Array) -> tuple[Array, Array]:
+    def moved(self, origin: Array, rotation: Array, change: Array) -> tuple[Array, Array]:
         """The base moved by a step (6,) in the world: along, then about."""
-        turned = self._pin.Quaternion(self._pin.exp3(change[3:]) @ turn)
+        turned = self._pin.Quaternion(self._pin.exp3(change[3:]) @ rotation)
         turned.normalize()
         return origin + change[:3], turned.matrix()
 
@@ -113,18 +111,18 @@ class FrameTasks:
         misses: list[Array],
         weights: list[Array],
         origin: Array,
-        turn: Array,
+        rotation: Array,
         goals: FrameGoals,
     ) -> None:
         along, about = np.zeros((3, rows[0].shape[1])), np.zeros((3, rows[0].shape[1]))
         along[:, :3], about[:, 3:6] = np.eye(3), np.eye(3)
-        lever = turn @ self._robot.hip_centre
+        lever = rotation @ self._robot.hip_centre
         along[:, 3:6] = -cross_matrix(lever)
         rows += [along, about]
         misses.append(goals.positions["hips"] - origin - lever)
-        misses.append(self._pin.log3(goals.turns["pelvis"] @ turn.T))
+        misses.append(self._pin.log3(goals.rotations["pelvis"] @ rotation.T))
         weights.append((_HIPS * max(goals.trust["hips"], 0.1)) ** 2)
-        weights.append(np.full(3, _TURN["pelvis"] ** 2))
+        weights.append(np.full(3, _ROTATION["pelvis"] ** 2))
 
     def _jacobian(self, name: str, origin: Array) -> tuple[Array, Any]:
         """How a place moves and turns (6, N) in the world's axes, and where it is."""
@@ -140,20 +138,20 @@ class FrameTasks:
         found[:, 6:] = whole[:, self._compiled.rates] @ self._drive
         return found, place
 
-    def _aim(self, name: str, goals: FrameGoals) -> Array | None:
-        turn = goals.turns.get(name)
-        if turn is None or not name.endswith("_hand"):
-            return turn
+    def _wanted_rotation(self, name: str, goals: FrameGoals) -> Array | None:
+        rotation = goals.rotations.get(name)
+        if rotation is None or not name.endswith("_hand"):
+            return rotation
         side = name.split("_")[0]
-        return turn @ self._fingers[side].T if side in self._fingers else None
+        return rotation @ self._fingers[side].T if side in self._fingers else None
 
-    def _configuration(self, q: Array, origin: Array, turn: Array) -> Array:
+    def _configuration(self, q: Array, origin: Array, rotation: Array) -> Array:
         joints = self._compiled.kinematics.joints.positions(q[None])[:, 0]
         out = np.empty(self._model.nq)
         out[self._compiled.positions] = joints
         if self._robot.robot.floating:
             out[:3] = origin
-            out[3:7] = self._pin.Quaternion(turn).coeffs()
+            out[3:7] = self._pin.Quaternion(rotation).coeffs()
         return out
 
 
@@ -164,17 +162,11 @@ def _position_weight(name: str, goals: FrameGoals) -> float:
     return _POSITION[part] * max(goals.trust[name], 0.02)
 
 
-def _turn_weight(name: str, goals: FrameGoals) -> float:
+def _rotation_weight(name: str, goals: FrameGoals) -> float:
     side, part = name.split("_")
     if part == "foot" and goals.stands[side]:
-        return _STANDING_TURN
-    return _TURN[part]
-
-
-def _hand_axes(fingers: tuple[float, ...], back: tuple[float, ...]) -> Array:
-    """A person's hand in the axes of a robot's: x along the fingers, z out of the back."""
-    x, z = np.asarray(fingers, np.float64), np.asarray(back, np.float64)
-    return np.column_stack([x, np.cross(z, x), z])
+        return _STANDING_ROTATION
+    return _ROTATION[part]
 
 
 def cross_matrix(vector: Array) -> Array:

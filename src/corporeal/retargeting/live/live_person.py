@@ -114,8 +114,8 @@ def _fill_between(positions: Array, confidence: Array, name: str, part: str) -> 
 
 def _share(cutoff_hz: Array | float, dt_s: float) -> Array:
     """How much of the way to a new sample a first-order low-pass goes."""
-    turn = 2 * np.pi * np.asarray(cutoff_hz) * dt_s
-    share: Array = turn / (turn + 1)
+    phase = 2 * np.pi * np.asarray(cutoff_hz) * dt_s
+    share: Array = phase / (phase + 1)
     return share
 
 
@@ -173,15 +173,15 @@ class SizeEstimate:
             self._rows.clear()
         return self._eased(size, dt_s)
 
-    def _eased(self, aim: LiveSize, dt_s: float) -> LiveSize:
+    def _eased(self, goal: LiveSize, dt_s: float) -> LiveSize:
         """The size on its way to what is known now, so that feet do not jump when it changes."""
-        last = self._told or aim
+        last = self._told or goal
         share = 1 - np.exp(-dt_s / _EASED_S)
         self._told = LiveSize(
-            aim.body,
-            last.floor_m + share * (aim.floor_m - last.floor_m),
-            last.ankle_m + share * (aim.ankle_m - last.ankle_m),
-            last.drop_rad + share * (aim.drop_rad - last.drop_rad),
+            goal.body,
+            last.floor_m + share * (goal.floor_m - last.floor_m),
+            last.ankle_m + share * (goal.ankle_m - last.ankle_m),
+            last.drop_rad + share * (goal.drop_rad - last.drop_rad),
         )
         return self._told
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.embodiment import Embodiment
-from corporeal.geometry import Array, normalise
+from corporeal.geometry import Array, continuous_quaternions, normalise
 from corporeal.retargeting.cleaning.cleaning import clean
 from corporeal.retargeting.goal.contacts import ground_of
 from corporeal.retargeting.goal.goals import goals_of, on_the_floor
@@ -25,7 +25,6 @@ from corporeal.retargeting.measure.metrics import measure_result
 from corporeal.retargeting.motion import POINTS, HumanMotion, MotionError, Origin
 from corporeal.retargeting.result import ENDS, FAR_M, Retargeted
 from corporeal.retargeting.robot_episode import write_episode
-from corporeal.retargeting.solve import one_sided
 
 _KEPT_EVERY_S = 0.2
 _HEAD, _ROWS = "head.json", "frames.f64"
@@ -200,7 +199,9 @@ def live_result(frames: LiveFrames, robot: Embodiment, source: Path) -> Retarget
         raise MotionError(f"{source}: {len(times)} frames; expected {LEAST_FRAMES} or more.")
     rate = float(1 / np.median(np.diff(times)))
     even = np.arange(round((times[-1] - times[0]) * rate) + 1) / rate + times[0]
-    base = np.concatenate([frames.base[kept, :3], one_sided(frames.base[kept, 3:])], axis=1)
+    base = np.concatenate(
+        [frames.base[kept, :3], continuous_quaternions(frames.base[kept, 3:])], axis=1
+    )
     base = _at(base, times, even)
     nearest = np.clip(np.searchsorted(times, even), 0, len(times) - 1)
     origin = Origin(source, "live", notes=("followed live, frame by frame",))

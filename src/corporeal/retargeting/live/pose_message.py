@@ -36,13 +36,13 @@ class PoseMessage:
     """A person at one time of the sender's clock, in metres, z up.
 
     `positions` (P, 3) and `confidence` (P,) are in the order of POINTS, NaN and 0 where a point
-    is not known. `turns` holds rotation matrices (3, 3) of the SEGMENTS that are known.
+    is not known. `rotations` holds rotation matrices (3, 3) of the SEGMENTS that are known.
     """
 
     t_s: float
     positions: Array
     confidence: Array
-    turns: Mapping[str, Array] = field(default_factory=dict)
+    rotations: Mapping[str, Array] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -74,11 +74,11 @@ def parse_message(data: bytes | str, announced: Announcement) -> PoseMessage | A
     if not isinstance(points, dict):
         raise MotionError("a message whose points are no object and no list.")
     up = _UPWARDS[announced.up]
-    return make_pose(float(stamp), points, _turns(message.get("turns"), up), up)
+    return make_pose(float(stamp), points, _rotations(message.get("turns"), up), up)
 
 
 def make_pose(
-    t_s: float, points: Mapping[str, Any], turns: Mapping[str, Array], up: Array
+    t_s: float, points: Mapping[str, Any], rotations: Mapping[str, Array], up: Array
 ) -> PoseMessage:
     """A pose from points by name, each [x, y, z] or [x, y, z, confidence]; others are left out."""
     rows = np.full((len(POINTS), 4), np.nan)
@@ -96,7 +96,7 @@ def make_pose(
     positions[unknown], confidence[unknown] = np.nan, 0.0
     if unknown.all():
         raise MotionError(f"a message without one known point; expected some of {POINTS[0]} ...")
-    return PoseMessage(t_s, positions, confidence, turns)
+    return PoseMessage(t_s, positions, confidence, rotations)
 
 
 def upward(axis: str) -> Array:
@@ -116,7 +116,7 @@ def _announcement(message: dict[str, Any], announced: Announcement) -> Announcem
     return Announcement(tuple(str(name)[:64] for name in names), str(up))
 
 
-def _turns(given: Any, up: Array) -> dict[str, Array]:
+def _rotations(given: Any, up: Array) -> dict[str, Array]:
     """Rotations by segment from quaternions [w, x, y, z]; what is none is left out."""
     if not isinstance(given, dict):
         return {}

@@ -224,12 +224,12 @@ def run_live(
                 told = now
                 page = None if viewer is None else viewer.address
                 report(session.status(str(address), page))
-            session.turn()
+            session.follow_next()
     return session.summary()
 
 
 class _Session:
-    """The pieces of one session, and one turn of its loop."""
+    """The pieces of one session, and one round of its loop."""
 
     def __init__(
         self,
@@ -243,7 +243,7 @@ class _Session:
         self._solver, self._arrivals, self._course = solver, arrivals, course
         self._outlet, self._viewer, self._recording = outlet, viewer, recording
 
-    def turn(self) -> None:
+    def follow_next(self) -> None:
         """Wait for the next pose and follow it, or hold the last one."""
         arrival = self._arrivals.take(_HOLD_S)
         if arrival is not None:
@@ -261,7 +261,7 @@ class _Session:
         course.last_t_s = pose_in.t_s
         dt_s = SHORTEST_STEP_S if since is None else min(since, _LONGEST_STEP_S)
         try:
-            pose = self._solver.step(pose_in.positions, pose_in.confidence, pose_in.turns, dt_s)
+            pose = self._solver.step(pose_in.positions, pose_in.confidence, pose_in.rotations, dt_s)
             waiting = "not all needed points have been seen"
         except MotionError as error:
             pose, waiting = None, str(error)

@@ -1,1 +1,1 @@
-"""How good a motion is, whoever made it."""
+"""How good a robot's motion is, and a page that shows it."""

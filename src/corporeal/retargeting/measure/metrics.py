@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.embodiment import Embodiment
-from corporeal.embodiment.collision import lowest_point
+from corporeal.embodiment.collision import CollisionModel, lowest_point
+from corporeal.embodiment.engines import model_of
 from corporeal.embodiment.kinematics import Kinematics, checked_base
 from corporeal.errors import ModelError
 from corporeal.geometry import Array
 from corporeal.retargeting.goal.contacts import runs
-from corporeal.retargeting.goal.soles import Soles, corner_heights, sole_points
+from corporeal.retargeting.goal.soles import Soles, corner_heights, sole_points, soles_of
 from corporeal.retargeting.measure.joint_metrics import (
     Smoothness,
     Violations,
@@ -24,7 +25,6 @@ from corporeal.retargeting.measure.joint_metrics import (
     speed_violations,
 )
 from corporeal.retargeting.result import ENDS, FAR_M, KNOWN, Goals, Retargeted
-from corporeal.retargeting.robot_models import RobotModels, models_of
 from corporeal.retargeting.solver.effort import efforts_of
 
 # Less than this below the ground is rounding, not a foot in the floor.
@@ -168,10 +168,10 @@ def measure(
 
     `contacts` (T, 2, 2) says which of [left, right] x [heel, toe] are meant to stand.
     """
-    models = models_of(robot)
-    joints, root, touching = _checked(models.kinematics, q, base, contacts)
-    poses = models.kinematics.transforms(joints, root)
-    errors = None if goals is None else end_errors(models, poses, goals)
+    kinematics, soles = model_of(robot, Kinematics), model_of(robot, soles_of)
+    joints, root, touching = _checked(kinematics, q, base, contacts)
+    poses = kinematics.transforms(joints, root)
+    errors = None if goals is None else end_errors(robot, poses, goals)
     efforts = efforts_of(robot, rate_hz, joints, root, touching)
     return Metrics(
         robot=robot.name,
@@ -180,8 +180,8 @@ def measure(
         hand_error=None if errors is None else _spread(errors[:, :2]),
         foot_error=None if errors is None else _spread(errors[:, 2:]),
         far_frames=None if errors is None else int((errors > FAR_M).any(axis=1).sum()),
-        grounding=measure_grounding(robot, models.soles, poses, touching),
-        overlaps=_overlaps(models, joints),
+        grounding=measure_grounding(robot, soles, poses, touching),
+        overlaps=_overlaps(robot, joints),
         position=position_violations(robot, joints),
         speed=speed_violations(robot, rate_hz, joints),
         effort=None if efforts is None else effort_violations(robot, efforts),
@@ -202,14 +202,14 @@ def measure_result(result: Retargeted) -> Metrics:
     )
 
 
-def end_errors(models: RobotModels, poses: Array, goals: Goals) -> Array:
+def end_errors(robot: Embodiment, poses: Array, goals: Goals) -> Array:
     """Distances (T, 4) of the ENDS from their goals, NaN where a goal is not KNOWN or no end there.
 
     A hand is the end effector of that name, a foot the middle of the sole that is declared as one.
     """
     errors = np.full((poses.shape[-1], len(ENDS)), np.nan)
     for column, name in enumerate(ENDS):
-        place = _place(models, name)
+        place = _place(robot, name)
         if place is None or name not in goals.positions:
             continue
         link, point = place
@@ -219,14 +219,15 @@ def end_errors(models: RobotModels, poses: Array, goals: Goals) -> Array:
     return errors
 
 
-def _place(models: RobotModels, end: str) -> tuple[int, Array] | None:
+def _place(robot: Embodiment, end: str) -> tuple[int, Array] | None:
     side, _, part = end.partition("_")
     if part == "foot":
         number = ("left", "right").index(side)
-        return int(models.soles.link[number]), models.soles.centre[number]
-    if end not in models.robot.end_effectors:
+        soles = model_of(robot, soles_of)
+        return int(soles.link[number]), soles.centre[number]
+    if end not in robot.end_effectors:
         return None
-    link, placement = models.kinematics.place(models.robot.end_effectors[end])
+    link, placement = model_of(robot, Kinematics).place(robot.end_effectors[end])
     return link, placement[:, 3]
 
 
@@ -259,8 +260,8 @@ def _spread(errors: Array) -> ErrorSpread | None:
     return ErrorSpread(float(known.mean()), float(np.quantile(known, 0.95)), float(known.max()))
 
 
-def _overlaps(models: RobotModels, q: Array) -> Overlaps:
-    found = models.collision.collisions(q, tolerance_m=OVERLAP_M)
+def _overlaps(robot: Embodiment, q: Array) -> Overlaps:
+    found = model_of(robot, CollisionModel).collisions(q, tolerance_m=OVERLAP_M)
     if not len(found):
         return Overlaps()
     worst = int(found.depths_m.argmax())

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from corporeal.embodiment.collision import CollisionModel
+from corporeal.embodiment.engines import model_of
+from corporeal.embodiment.kinematics import Kinematics
 from corporeal.geometry import Array
-from corporeal.retargeting.goal.soles import sole_points
+from corporeal.retargeting.goal.soles import sole_points, soles_of
 from corporeal.retargeting.measure.joint_metrics import QUICK_HZ, Violations
 from corporeal.retargeting.measure.metrics import OVERLAP_M, ErrorSpread, Metrics
 from corporeal.retargeting.result import ENDS, FAR_M, KNOWN, Retargeted
-from corporeal.retargeting.robot_models import models_of
 from corporeal.retargeting.solver.effort import efforts_of
 
 if TYPE_CHECKING:
@@ -156,9 +158,8 @@ def _errors(axis: Axes, time_s: Array, error_m: Array, known: NDArray[np.bool_])
 
 def _feet(axis: Axes, time_s: Array, result: Retargeted, shown: NDArray[np.int64]) -> None:
     """Heights of heel and toe, and below them a bar for every contact."""
-    models = models_of(result.robot)
-    poses = models.kinematics.transforms(result.q, result.base)
-    heights = 100 * sole_points(models.soles, poses)[..., 2]
+    poses = model_of(result.robot, Kinematics).transforms(result.q, result.base)
+    heights = 100 * sole_points(model_of(result.robot, soles_of), poses)[..., 2]
     parts = [(side, part) for side in range(2) for part in range(2)]
     names = ("left heel", "left toe", "right heel", "right toe")
     top = max(5.0, 1.05 * float(heights.max()))
@@ -196,7 +197,7 @@ def _motors(axis: Axes, time_s: Array, result: Retargeted, shown: NDArray[np.int
 
 
 def _self_distance(axis: Axes, time_s: Array, result: Retargeted, shown: NDArray[np.int64]) -> None:
-    nearest = 100 * models_of(result.robot).collision.distances(result.q[shown]).minimum_m
+    nearest = 100 * model_of(result.robot, CollisionModel).distances(result.q[shown]).minimum_m
     axis.plot(time_s, np.minimum(nearest, _SHOWN_CM), lw=1.0, color=_COLOURS[0])
     axis.axhline(-100 * OVERLAP_M, color=_ALARM, lw=1.0, ls=(0, (4, 3)))
     lowest = float(np.nanmin(nearest, initial=0.0))

@@ -1,1 +1,5 @@
-"""Trees of bones: their poses, and which bone is which part of a body."""
+"""How a person is read from skeletons, markers and keypoints."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -18,16 +18,16 @@ _FRAMES = 4096
 class SkeletonJoint:
     """One joint, or the end of a chain, and the columns of the motion table that move it.
 
-    `offset` is from the parent, in the parent's axes. `turns` are pairs of an axis (0, 1, 2) and a
-    column of degrees, in the order in which their matrices multiply; `moves` pairs of an axis and
-    a column that stands in for that part of the offset, or is added to it where `adds`.
-    `axes` are those that the turns are about, where they are not the parent's own.
+    `offset` is from the parent, in the parent's axes. `rotations` are pairs of an axis (0, 1, 2)
+    and a column of degrees, in the order in which their matrices multiply; `moves` pairs of an axis
+    and a column that stands in for that part of the offset, or is added to it where `adds`.
+    `axes` are those that the rotations are about, where they are not the parent's own.
     """
 
     name: str
     parent: int
     offset: Array
-    turns: tuple[tuple[int, int], ...] = ()
+    rotations: tuple[tuple[int, int], ...] = ()
     moves: tuple[tuple[int, int], ...] = ()
     adds: bool = False
     axes: Array | None = None
@@ -36,10 +36,10 @@ class SkeletonJoint:
 
 @dataclass(frozen=True, eq=False)
 class SkeletonPose:
-    """Positions (T, n, 3) and turns (T, m, 3, 3) of the joints that were asked for."""
+    """Positions (T, n, 3) and rotations (T, m, 3, 3) of the joints that were asked for."""
 
     positions: Array
-    turns: Array
+    rotations: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +96,7 @@ class Hierarchy:
         """Where joints are, and how they are turned, in every row of a motion table (T, C)."""
         walk = self._walk({*places, *turned})
         positions = np.empty((len(table), len(places), 3))
-        turns = np.empty((len(table), len(turned), 3, 3))
+        rotations = np.empty((len(table), len(turned), 3, 3))
         for first in range(0, len(table), _FRAMES):
             rows = slice(first, first + _FRAMES)
             columns = np.ascontiguousarray(table[rows].T)
@@ -107,8 +107,8 @@ class Hierarchy:
             for slot, index in enumerate(places):
                 positions[rows, slot] = where[index].T
             for slot, index in enumerate(turned):
-                turns[rows, slot] = np.moveaxis(how[index], -1, 0)
-        return SkeletonPose(positions, turns)
+                rotations[rows, slot] = np.moveaxis(how[index], -1, 0)
+        return SkeletonPose(positions, rotations)
 
     def _walk(self, wanted: Iterable[int]) -> list[int]:
         needed: set[int] = set()
@@ -119,7 +119,7 @@ class Hierarchy:
     def _step(
         self, index: int, columns: Array, where: dict[int, Array], how: dict[int, Array]
     ) -> None:
-        """Add one joint's position (3, T) and turn (3, 3, T) to those of its ancestors."""
+        """Add one joint's position (3, T) and rotation (3, 3, T) to those of its ancestors."""
         joint = self.joints[index]
         frames = columns.shape[1]
         offset = np.repeat(joint.offset[:, None], frames, axis=1)
@@ -127,27 +127,27 @@ class Hierarchy:
             offset[axis] = columns[column] + (joint.offset[axis] if joint.adds else 0.0)
         if joint.parent < 0:
             where[index] = offset
-            turn = np.repeat(np.eye(3)[:, :, None], frames, axis=2)
+            rotation = np.repeat(np.eye(3)[:, :, None], frames, axis=2)
         else:
             parent = how[joint.parent]
             where[index] = where[joint.parent] + np.einsum("ijt,jt->it", parent, offset)
-            if not joint.turns:
+            if not joint.rotations:
                 how[index] = parent
                 return
-            turn = parent.copy()
+            rotation = parent.copy()
         if joint.axes is not None:
-            turn = np.einsum("ijt,jk->ikt", turn, joint.axes)
-        for axis, column in joint.turns:
-            _turn_about(turn, axis, np.radians(columns[column]))
+            rotation = np.einsum("ijt,jk->ikt", rotation, joint.axes)
+        for axis, column in joint.rotations:
+            _rotate_about(rotation, axis, np.radians(columns[column]))
         if joint.axes is not None:
-            turn = np.einsum("ijt,kj->ikt", turn, joint.axes)
-        how[index] = turn
+            rotation = np.einsum("ijt,kj->ikt", rotation, joint.axes)
+        how[index] = rotation
 
 
-def _turn_about(turn: Array, axis: int, angle: Array) -> None:
-    """Multiply matrices (3, 3, T) from the right by turns about one axis, in place."""
+def _rotate_about(rotation: Array, axis: int, angle: Array) -> None:
+    """Multiply matrices (3, 3, T) from the right by rotations about one axis, in place."""
     first, second = (axis + 1) % 3, (axis + 2) % 3
     cosine, sine = np.cos(angle), np.sin(angle)
-    a, b = turn[:, first].copy(), turn[:, second].copy()
-    turn[:, first] = cosine * a + sine * b
-    turn[:, second] = cosine * b - sine * a
+    a, b = rotation[:, first].copy(), rotation[:, second].copy()
+    rotation[:, first] = cosine * a + sine * b
+    rotation[:, second] = cosine * b - sine * a

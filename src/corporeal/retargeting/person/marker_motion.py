@@ -35,7 +35,7 @@ _EXTENT_M = (0.7, 7.0)
 class Markers:
     """Labelled markers (T, M, 3) as a file has them: its own unit and axes, NaN where not seen.
 
-    `up` is what the file claims; a body that stands the other way up is believed more. `turns`
+    `up` is what the file claims; a body that stands the other way up is believed more. `rotations`
     are of SEGMENTS by subject, in the file's axes, for programs that solved the skeleton.
     """
 
@@ -46,7 +46,7 @@ class Markers:
     rate_hz: float
     unit: str | None = None
     up: str | None = None
-    turns: Mapping[str, Mapping[str, Array]] = field(default_factory=dict)
+    rotations: Mapping[str, Mapping[str, Array]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
 
@@ -69,7 +69,9 @@ def person_from_markers(markers: Markers, hints: ClipHints) -> HumanMotion:
     standing = standardise(points / METRES[unit], unit=unit, up=up, source=markers.path)
     lower_to_soles(body, standing.rotation[2])
     positions = _points(body) @ standing.rotation.T
-    turns = segment_rotations(body, markers.turns.get(person, {}), hints.rate_hz or markers.rate_hz)
+    rotations = segment_rotations(
+        body, markers.rotations.get(person, {}), hints.rate_hz or markers.rate_hz
+    )
     zero = np.zeros(len(positions))
     trust = np.stack([body.trust.get(name, zero) for name in POINTS], axis=1)
     known = np.all(np.isfinite(positions), axis=2) & (trust > 0)
@@ -80,7 +82,7 @@ def person_from_markers(markers: Markers, hints: ClipHints) -> HumanMotion:
         positions=np.where(known[..., None], positions, np.nan),
         confidence=np.where(known, trust, 0.0),
         origin=Origin(markers.path, markers.format, marker_set.reference, notes),
-        turns={name: standing.rotation @ turn for name, turn in turns.items()},
+        rotations={name: standing.rotation @ rotation for name, rotation in rotations.items()},
     )
 
 

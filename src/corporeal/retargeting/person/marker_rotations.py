@@ -18,7 +18,7 @@ from corporeal.geometry import (
 from corporeal.retargeting.motion import SIDES
 from corporeal.retargeting.person.joint_centres import MarkedBody, across, median, pelvis_axes
 
-# A longer gap says nothing of what happened in it: such a segment is left without turns.
+# A longer gap says nothing of what happened in it: such a segment is left without rotations.
 _GAP_S = 0.25
 # The plane of the four pelvic markers leans forward by about this when a person stands upright.
 _STANDING_TILT_RAD = np.radians(10.0)
@@ -31,22 +31,22 @@ def segment_rotations(
 
     A segment with a gap of over a quarter of a second is left out; shorter gaps are bridged.
     """
-    turns = {**_shown(body), **solved}
+    rotations = {**_shown(body), **solved}
     longest = max(1, int(_GAP_S * rate_hz)) if np.isfinite(rate_hz) else 1
-    bridged = {name: _bridged(turn, longest) for name, turn in turns.items()}
-    return {name: turn for name, turn in bridged.items() if turn is not None}
+    bridged = {name: _bridged(rotation, longest) for name, rotation in rotations.items()}
+    return {name: rotation for name, rotation in bridged.items() if rotation is not None}
 
 
 def _shown(body: MarkedBody) -> dict[str, Array]:
-    turns = {
+    rotations = {
         "pelvis": _pelvis(body),
         "chest": _chest(body),
         "head": _head(body),
     }
     for side in SIDES:
-        turns[f"{side}_foot"] = foot_axes(body, side)
-        turns[f"{side}_hand"] = _hand(body, side)
-    return turns
+        rotations[f"{side}_foot"] = foot_axes(body, side)
+        rotations[f"{side}_hand"] = _hand(body, side)
+    return rotations
 
 
 def _pelvis(body: MarkedBody) -> Array:
@@ -89,13 +89,13 @@ def _axes(forward: Array, up: Array) -> Array:
     return np.stack([np.cross(y, z), y, z], axis=-1)
 
 
-def _bridged(turn: Array, longest: int) -> Array | None:
+def _bridged(rotation: Array, longest: int) -> Array | None:
     """The rotations with short gaps bridged, None where a gap is long or at an end."""
-    known = np.isfinite(turn).all(axis=(1, 2)) & (
-        np.abs(np.linalg.det(np.nan_to_num(turn)) - 1) < 1e-6
+    known = np.isfinite(rotation).all(axis=(1, 2)) & (
+        np.abs(np.linalg.det(np.nan_to_num(rotation)) - 1) < 1e-6
     )
     if known.all():
-        return turn
+        return rotation
     if not known.any() or _longest_gap(known) > longest:
         return None
     places = np.flatnonzero(known)
@@ -104,8 +104,8 @@ def _bridged(turn: Array, longest: int) -> Array | None:
     before = np.clip(np.searchsorted(places, lost) - 1, 0, len(places) - 1)
     first, last = places[before], places[after]
     part = np.where(last > first, (lost - first) / np.maximum(last - first, 1), 0.0)
-    quaternions = quaternion_from_matrix(turn[places])
-    result = turn.copy()
+    quaternions = quaternion_from_matrix(rotation[places])
+    result = rotation.copy()
     result[lost] = matrix_from_quaternion(
         slerp(quaternions[before], quaternions[after], np.clip(part, 0.0, 1.0))
     )

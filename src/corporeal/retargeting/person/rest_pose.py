@@ -121,14 +121,16 @@ def _ends(hierarchy: Hierarchy, below: Sequence[int], word: str) -> list[int]:
     return first or row
 
 
-def believed(turns: Mapping[str, Array], positions: Array) -> tuple[dict[str, Array], list[str]]:
-    """The turns (T, 3, 3) that agree with the points (T, P, 3), and a note on those that do not.
+def believed(
+    rotations: Mapping[str, Array], positions: Array
+) -> tuple[dict[str, Array], list[str]]:
+    """The rotations (T, 3, 3) that agree with the points (T, P, 3), and a note on the others.
 
     The rest pose of some skeletons is no pose of a body: all bones in a line, each in its own axes.
     """
     at = {name: positions[:, index] for index, name in enumerate(POINTS)}
     trunk = at["neck"] - at["pelvis"]
-    kept = dict(turns)
+    kept = dict(rotations)
     for name, part, most_deg in (("pelvis", "hip", 60.0), ("chest", "shoulder", 45.0)):
         left = at[f"left_{part}"] - at[f"right_{part}"]
         if name in kept and not (
@@ -140,7 +142,7 @@ def believed(turns: Mapping[str, Array], positions: Array) -> tuple[dict[str, Ar
         "chest" in kept and _apart_deg(kept["head"][:, :, 0], kept["chest"][:, :, 0]) < 60.0
     ):
         del kept["head"]
-    lost = [name for name in turns if name not in kept]
+    lost = [name for name in rotations if name not in kept]
     notes = [f"its rest pose is no pose of a body: turns of {', '.join(lost)} left out"]
     return kept, notes if lost else []
 

@@ -74,9 +74,11 @@ def person_from_skeleton(clip: SkeletalClip, hints: ClipHints) -> HumanMotion:
     )
     seen = np.all(np.isfinite(standard.positions), axis=-1)
     positions = np.where(seen[..., None], standard.positions, np.nan)
-    joints = {name: standard.rotation @ posed.turns[:, slot] for slot, name in enumerate(turning)}
+    joints = {
+        name: standard.rotation @ posed.rotations[:, slot] for slot, name in enumerate(turning)
+    }
     axes, learnt = _with_feet(joints, axes, positions)
-    turns, doubts = believed({name: joints[name] @ axes[name] for name in axes}, positions)
+    rotations, doubts = believed({name: joints[name] @ axes[name] for name in axes}, positions)
     return HumanMotion(
         name=clip.path.stem,
         rate_hz=clip.rate_hz,
@@ -88,7 +90,7 @@ def person_from_skeleton(clip: SkeletalClip, hints: ClipHints) -> HumanMotion:
             skeleton=document.reference if document else "found by anatomy",
             notes=(*notes, *standard.notes, *learnt, *doubts),
         ),
-        turns=turns,
+        rotations=rotations,
     )
 
 
@@ -205,13 +207,13 @@ _MOST_ROLL_RAD = np.radians(20.0)
 _MOST_PITCH_RAD = np.radians(15.0)
 
 
-def standing_axes(turns: Array, ankle: Array, toe: Array) -> Array | None:
+def standing_axes(rotations: Array, ankle: Array, toe: Array) -> Array | None:
     """Axes (3, 3) of a foot as columns in the axes of its joint, None if it hardly ever stands.
 
-    `turns` (T, 3, 3) are of the joint, the points (T, 3) in metres and z up. Where heel and toes
-    are lowest the sole is taken as flat.
+    `rotations` (T, 3, 3) are of the joint, the points (T, 3) in metres and z up. Where heel and
+    toes are lowest the sole is taken as flat.
     """
-    known = np.all(np.isfinite(turns), axis=(1, 2)) & np.all(np.isfinite(ankle + toe), axis=1)
+    known = np.all(np.isfinite(rotations), axis=(1, 2)) & np.all(np.isfinite(ankle + toe), axis=1)
     if not known.any():
         return None
     low = known.copy()
@@ -222,7 +224,7 @@ def standing_axes(turns: Array, ankle: Array, toe: Array) -> Array | None:
     up = np.array([0.0, 0.0, 1.0])
     x = normalise((toe - ankle)[low] * [1.0, 1.0, 0.0])
     flat = np.stack([x, np.cross(up, x), np.broadcast_to(up, x.shape)], axis=-1)
-    local = np.swapaxes(turns[low], 1, 2) @ flat
+    local = np.swapaxes(rotations[low], 1, 2) @ flat
     mean = _mean(local)
     apart = rotation_angle(local, mean)
     if float(np.median(apart)) > _SPREAD_RAD:
@@ -232,7 +234,7 @@ def standing_axes(turns: Array, ankle: Array, toe: Array) -> Array | None:
 
 
 def levelling(learnt: Array) -> Array:
-    """The turn (3, 3) about its own length that levels a standing foot, none where that is far.
+    """The rotation (3, 3) about its own length that levels a standing foot, none where that is far.
 
     `learnt` are the foot's axes from standing, in those that were taken for it before. Markers that
     sat askew leave a foot rolled by up to 15 degrees in every frame; the pitch of a foot that is

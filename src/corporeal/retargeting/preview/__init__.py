@@ -1,1 +1,1 @@
-"""Person and robot side by side, to be looked at: a movie, a scene for Rerun, one picture."""
+"""Person and robot side by side, as a movie, a picture or a Rerun scene."""

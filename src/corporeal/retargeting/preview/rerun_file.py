@@ -98,11 +98,11 @@ def _send(rr: Any, stream: Any, stage: Stage, batch: Sequence[PreviewMoment], fi
         rr.TimeColumn(TIME, duration=times),
         rr.TimeColumn(FRAME, sequence=np.arange(first, first + len(batch))),
     ]
-    turns = quaternion_from_matrix(np.stack([moment.rotations for moment in batch]))
+    rotations = quaternion_from_matrix(np.stack([moment.rotations for moment in batch]))
     places = np.stack([moment.positions for moment in batch])
     for number, link in enumerate(stage.result.robot.links):
         columns = rr.Transform3D.columns(
-            translation=places[:, number], quaternion=turns[:, number][:, [1, 2, 3, 0]]
+            translation=places[:, number], quaternion=rotations[:, number][:, [1, 2, 3, 0]]
         )
         stream.send_columns(f"{ROBOT}/{link.name}", clocks, columns)
     _send_person(rr, stream, clocks, stage, batch)
@@ -175,13 +175,13 @@ def _send_points(
 def _shapes(rr: Any, kind: str, same: Sequence[Shape], colour: look.Rgb) -> Any:
     placements = np.array([placement_of(shape) for shape in same])
     centres, sizes = placements[..., 3], np.array([shape.size for shape in same])
-    turns = np.asarray(quaternion_from_matrix(placements[..., :3]))[:, [1, 2, 3, 0]]
+    rotations = np.asarray(quaternion_from_matrix(placements[..., :3]))[:, [1, 2, 3, 0]]
     paint = {"colors": [colour], "fill_mode": rr.components.FillMode.Solid}
     if kind == "box":
-        return rr.Boxes3D(sizes=sizes, centers=centres, quaternions=turns, **paint)
+        return rr.Boxes3D(sizes=sizes, centers=centres, quaternions=rotations, **paint)
     if kind == "sphere":
         return rr.Ellipsoids3D(half_sizes=np.repeat(sizes, 3, axis=1), centers=centres, **paint)
-    lengths = {"radii": sizes[:, 0], "lengths": sizes[:, 1], "quaternions": turns}
+    lengths = {"radii": sizes[:, 0], "lengths": sizes[:, 1], "quaternions": rotations}
     if kind == "cylinder":
         return rr.Cylinders3D(centers=centres, **lengths, **paint)
     # The viewer's capsule begins in its origin.

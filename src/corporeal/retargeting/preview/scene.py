@@ -88,7 +88,7 @@ def _halves(shape: Shape) -> tuple[float, ...]:
 
 FIELD_OF_VIEW_DEG = 28.0
 # Seen from the front, from a little to the side and above.
-TURN_DEG, DOWN_DEG = 28.0, 9.0
+YAW_DEG, DOWN_DEG = 28.0, 9.0
 # The part of the picture's height, and width, that the bodies may fill: captions need room.
 CLEAR_HEIGHT, CLEAR_WIDTH = 0.84, 0.94
 LEAST_DISTANCE_M = 1.0
@@ -112,9 +112,9 @@ def camera_for(
     stage: Stage, size: tuple[int, int], *, clear: float = CLEAR_HEIGHT
 ) -> PreviewCamera:
     """The camera that has both bodies in a picture of this size at every moment."""
-    turn, down = radians(TURN_DEG), radians(DOWN_DEG)
+    yaw, down = radians(YAW_DEG), radians(DOWN_DEG)
     x, y = -stage.forward[0], -stage.forward[1]
-    level = np.array([x * cos(turn) - y * sin(turn), x * sin(turn) + y * cos(turn), 0.0])
+    level = np.array([x * cos(yaw) - y * sin(yaw), x * sin(yaw) + y * cos(yaw), 0.0])
     right = np.cross(level, (0.0, 0.0, 1.0))
     away = cos(down) * level - np.array([0.0, 0.0, sin(down)])
     up = np.cross(right, away)
@@ -260,12 +260,12 @@ class PreviewScene:
 
     def _add_robot(self, moment: PreviewMoment) -> None:
         for solid in self._solids:
-            turn = moment.rotations[solid.link]
-            place = turn @ solid.pose[:, 3] + moment.positions[solid.link]
+            rotation = moment.rotations[solid.link]
+            place = rotation @ solid.pose[:, 3] + moment.positions[solid.link]
             colour = look.ROBOT if solid.end is not None else look.ROBOT_TRUNK
             if solid.end is not None and moment.far[solid.end]:
                 colour = look.FAR
-            self._add(solid.kind, solid.size, place, turn @ solid.pose[:, :3], colour)
+            self._add(solid.kind, solid.size, place, rotation @ solid.pose[:, :3], colour)
 
     def _add_person(self, moment: PreviewMoment) -> None:
         points = complete_points(moment.points)
@@ -294,8 +294,8 @@ class PreviewScene:
         """Of all solids from number `first` on, upon the ground."""
         for number in range(first, self._scene.ngeom):
             solid = self._scene.geoms[number]
-            place, turn = self._press @ solid.pos, self._press @ solid.mat
-            shadow = self._add("sphere", (1.0, 1.0, 1.0), place, turn, look.SHADOW)
+            place, rotation = self._press @ solid.pos, self._press @ solid.mat
+            shadow = self._add("sphere", (1.0, 1.0, 1.0), place, rotation, look.SHADOW)
             shadow.type, shadow.size = solid.type, solid.size
             shadow.pos[2] += MARK_M / 3
             # Of its own light, for normals on a pressed body's rim are wild.
@@ -314,13 +314,13 @@ class PreviewScene:
             self._mujoco.mjv_connector(geom, kind, radius, first, second)
 
     def _add(
-        self, kind: str, size: tuple[float, ...], place: Array, turn: Array, colour: look.Rgb
+        self, kind: str, size: tuple[float, ...], place: Array, rotation: Array, colour: look.Rgb
     ) -> Any:
         mujoco, number = self._mujoco, self._scene.ngeom
         geom = self._scene.geoms[number]
         shape = int(getattr(mujoco.mjtGeom, f"mjGEOM_{kind.upper()}"))
         rgba = np.array([*look.fractions(colour), 1.0], np.float32)
-        mujoco.mjv_initGeom(geom, shape, np.array(size), place, turn.ravel(), rgba)
+        mujoco.mjv_initGeom(geom, shape, np.array(size), place, rotation.ravel(), rgba)
         geom.specular, geom.shininess = 0.25, 0.35
         self._scene.ngeom = number + 1
         return geom

@@ -177,7 +177,7 @@ class _Reading:
             )
         at = {each: first + place for place, each in enumerate(bone.freedoms)}
         # The order says what is turned first, so its matrix stands last.
-        turns = tuple(
+        rotations = tuple(
             ("xyz".index(axis), at[f"r{axis}"]) for axis in reversed(bone.order) if f"r{axis}" in at
         )
         moves = tuple((_AXES[each], at[each]) for each in at if each[0] == "t")
@@ -185,7 +185,7 @@ class _Reading:
         axes = _turned(np.asarray(bone.axis) * scale, bone.order)
         plain = np.allclose(axes, np.eye(3), atol=1e-12)
         return SkeletonJoint(
-            bone.name, parent, offset, turns, moves, adds=True, axes=None if plain else axes
+            bone.name, parent, offset, rotations, moves, adds=True, axes=None if plain else axes
         )
 
 
@@ -202,16 +202,16 @@ def _axis_order(word: str) -> str:
 
 
 def _turned(degrees: Array, order: str) -> Array:
-    """The matrix of turns about fixed axes, one after the other."""
+    """The matrix of rotations about fixed axes, one after the other."""
     matrix = np.eye(3)
     for axis in order:
         along = "xyz".index(axis)
         cosine, sine = np.cos(np.radians(degrees[along])), np.sin(np.radians(degrees[along]))
-        turn = np.eye(3)
+        rotation = np.eye(3)
         first, second = (along + 1) % 3, (along + 2) % 3
-        turn[first, first] = turn[second, second] = cosine
-        turn[second, first], turn[first, second] = sine, -sine
-        matrix = turn @ matrix
+        rotation[first, first] = rotation[second, second] = cosine
+        rotation[second, first], rotation[first, second] = sine, -sine
+        matrix = rotation @ matrix
     return matrix
 
 
@@ -252,7 +252,7 @@ def read_clip(path: Path, hints: ClipHints) -> SkeletalClip:
     order, width = _order(path, body, bones)
     table, notes = _table(path, body, order, bones, width, first_line)
     if radians:
-        turned = [at for joint in bones.hierarchy.joints for _, at in joint.turns]
+        turned = [at for joint in bones.hierarchy.joints for _, at in joint.rotations]
         table[:, turned] = np.degrees(table[:, turned])
     if hints.rate_hz is None:
         notes = (*notes, f"the file does not say its rate: {RATE_HZ:.0f} Hz, as CMU's are")

@@ -102,9 +102,9 @@ def _with_channels(
         (kind == "rotation", "xyz".index(axis), column)
         for column, (axis, kind) in enumerate(channels, start=columns)
     ]
-    turns = tuple((axis, column) for turns, axis, column in placed if turns)
-    moves = tuple((axis, column) for turns, axis, column in placed if not turns)
-    return replace(joint, turns=turns, moves=moves), columns + len(channels)
+    rotations = tuple((axis, column) for rotations, axis, column in placed if rotations)
+    moves = tuple((axis, column) for rotations, axis, column in placed if not rotations)
+    return replace(joint, rotations=rotations, moves=moves), columns + len(channels)
 
 
 MAX_BYTES = 1 << 28
@@ -240,7 +240,7 @@ def _with_additions(hierarchy: Hierarchy, table: Array) -> tuple[Hierarchy, tupl
 
 def _begins_at_rest(hierarchy: Hierarchy, table: Array) -> bool:
     """Whether the first frame is nearly all zeros, and the second one a leap away from it."""
-    turned = [column for joint in hierarchy.joints for _, column in joint.turns]
+    turned = [column for joint in hierarchy.joints for _, column in joint.rotations]
     if len(table) < 4 or np.mean(table[0, turned] == 0) < 0.6:
         return False
     steps = np.abs((np.diff(table[:64, turned], axis=0) + 180.0) % 360.0 - 180.0).max(axis=1)

@@ -75,14 +75,17 @@ def read(path: Path, hints: ClipHints) -> HumanMotion:
     positions = table[:, : 3 * len(chosen)].reshape(len(table), len(chosen), 3)
     quaternions = table[:, 3 * len(chosen) :].reshape(len(table), len(turning), 4)
     labels = tuple(_label(*thing) for thing in chosen)
-    turns = _turns({_label(*thing): quaternions[:, index] for index, thing in enumerate(turning)})
+    rotations = _rotations(
+        {_label(*thing): quaternions[:, index] for index, thing in enumerate(turning)}
+    )
     honest = {
         subject: found
-        for subject, found in turns.items()
+        for subject, found in rotations.items()
         if _agrees(found, labels, positions, subject)
     }
     doubted = tuple(
-        f"the bones of {name} are turned unlike Motive's" for name in turns.keys() - honest.keys()
+        f"the bones of {name} are turned unlike Motive's"
+        for name in rotations.keys() - honest.keys()
     )
     markers = Markers(
         path=path,
@@ -91,7 +94,7 @@ def read(path: Path, hints: ClipHints) -> HumanMotion:
         positions=positions,
         rate_hz=_rate(head.settings),
         unit=_UNITS.get(head.settings.get("Length Units", "").lower()),
-        turns=honest,
+        rotations=honest,
         notes=doubted,
     )
     return person_from_markers(markers, hints)
@@ -177,32 +180,32 @@ def _label(kind: str, name: str) -> str:
     return f"{subject}:{'Hip' if bone == subject else bone}"
 
 
-def _turns(quaternions: Mapping[str, Array]) -> dict[str, dict[str, Array]]:
-    turns: dict[str, dict[str, Array]] = {}
+def _rotations(quaternions: Mapping[str, Array]) -> dict[str, dict[str, Array]]:
+    rotations: dict[str, dict[str, Array]] = {}
     for label, each in quaternions.items():
         segment = _SEGMENTS.get(plain(label))
         if segment is not None:
             name, axes = segment
             known = np.isfinite(each).all(axis=1) & (np.abs(np.nan_to_num(each)).max(axis=1) > 0.1)
-            turn = (
+            rotation = (
                 matrix_from_quaternion(np.where(known[:, None], each, [1.0, 0.0, 0.0, 0.0])) @ axes
             )
-            turn[~known] = np.nan
-            turns.setdefault(subject_of(label), {})[name] = turn
-    return turns
+            rotation[~known] = np.nan
+            rotations.setdefault(subject_of(label), {})[name] = rotation
+    return rotations
 
 
 def _agrees(
-    turns: Mapping[str, Array], labels: tuple[str, ...], positions: Array, subject: str
+    rotations: Mapping[str, Array], labels: tuple[str, ...], positions: Array, subject: str
 ) -> bool:
     """Whether the pelvis' left and up are where its thighs and neck are."""
     at = {plain(label): index for index, label in enumerate(labels) if subject_of(label) == subject}
-    if "pelvis" not in turns or not {"LTHIGH", "RTHIGH", "NECK", "HIP"} <= at.keys():
+    if "pelvis" not in rotations or not {"LTHIGH", "RTHIGH", "NECK", "HIP"} <= at.keys():
         return False
     left = normalise(positions[:, at["LTHIGH"]] - positions[:, at["RTHIGH"]])
     up = normalise(positions[:, at["NECK"]] - positions[:, at["HIP"]])
-    leftward = np.sum(left * turns["pelvis"][..., 1], axis=1)
-    upward = np.sum(up * turns["pelvis"][..., 2], axis=1)
+    leftward = np.sum(left * rotations["pelvis"][..., 1], axis=1)
+    upward = np.sum(up * rotations["pelvis"][..., 2], axis=1)
     known = np.isfinite(leftward) & np.isfinite(upward)
     return bool(known.any() and leftward[known].mean() > 0.8 and upward[known].mean() > 0.5)
 

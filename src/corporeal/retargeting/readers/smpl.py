@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.geometry import Array
+from corporeal.geometry import Array, matrix_from_vector
 from corporeal.retargeting.motion import POINTS, SIDES, HumanMotion, MotionError, Origin
 from corporeal.retargeting.person.array_file import names_in_npz, read_npz
 from corporeal.retargeting.person.standard_axes import standardise
@@ -70,7 +70,7 @@ def scale_of(betas: Array) -> float:
 
 
 def pose_body(rotations: Array, translation: Array, scale: float) -> tuple[Array, dict[str, Array]]:
-    """Positions (T, P, 3) of POINTS and turns of SEGMENTS of a body in motion.
+    """Positions (T, P, 3) of POINTS and rotations of SEGMENTS of a body in motion.
 
     `rotations` (T, 22, 3, 3) are those of the joints against their parents, the first of the
     pelvis in the world; `translation` (T, 3) is the model's.
@@ -87,7 +87,7 @@ def pose_body(rotations: Array, translation: Array, scale: float) -> tuple[Array
             offset = rest[joint] - rest[parent]
             places[:, joint] = places[:, parent] + world[:, parent] @ offset
     points = np.stack([_point(name, places, world, rest, scale) for name in POINTS], axis=1)
-    return points, _turns(world)
+    return points, _rotations(world)
 
 
 def _point(name: str, places: Array, world: Array, rest: Array, scale: float) -> Array:
@@ -104,10 +104,10 @@ def _point(name: str, places: Array, world: Array, rest: Array, scale: float) ->
     return np.asarray(places[:, joint] + world[:, joint] @ offset)
 
 
-def _turns(world: Array) -> dict[str, Array]:
+def _rotations(world: Array) -> dict[str, Array]:
     """Rotations of the segments; in T-pose the palms face down."""
     upright = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
-    turns = {
+    rotations = {
         name: world[:, JOINTS.index(joint)] @ upright
         for name, joint in (("pelvis", "pelvis"), ("chest", "spine3"), ("head", "head"))
     }
@@ -115,9 +115,9 @@ def _turns(world: Array) -> dict[str, Array]:
         along = _mirrored(_LEFT_ENDS["toe"][1], side) - _mirrored(_LEFT_ENDS["heel"][1], side)
         foot = _axes(along, np.array([0.0, 1.0, 0.0]))
         hand = _axes(_mirrored((1.0, 0.0, 0.0), side), np.array([0.0, 1.0, 0.0]))
-        turns[f"{side}_foot"] = world[:, JOINTS.index(f"{side}_ankle")] @ foot
-        turns[f"{side}_hand"] = world[:, JOINTS.index(f"{side}_wrist")] @ hand
-    return turns
+        rotations[f"{side}_foot"] = world[:, JOINTS.index(f"{side}_ankle")] @ foot
+        rotations[f"{side}_hand"] = world[:, JOINTS.index(f"{side}_wrist")] @ hand
+    return rotations
 
 
 def _axes(along: Array, up: Array) -> Array:
@@ -152,8 +152,8 @@ def read(path: Path, hints: ClipHints) -> HumanMotion:
         )
     betas = _floats(arrays["betas"], "betas", path) if "betas" in arrays else np.zeros(0)
     scale = scale_of(np.nan_to_num(betas.reshape(-1)))
-    rotations = _rotations(poses.reshape(len(poses), -1, 3)[:, : len(JOINTS)])
-    positions, turns = pose_body(rotations, translation, scale)
+    joints = matrix_from_vector(poses.reshape(len(poses), -1, 3)[:, : len(JOINTS)])
+    positions, rotations = pose_body(joints, translation, scale)
     upright = standardise(positions, unit=hints.unit or "m", up=hints.up, source=path)
     notes = (
         f"body estimated as average and {STATURE_M * scale:.2f} m tall: the licensed model is "
@@ -166,7 +166,7 @@ def read(path: Path, hints: ClipHints) -> HumanMotion:
         positions=upright.positions,
         confidence=np.where(known, 1.0, 0.0),
         origin=Origin(path, "smpl", model, (*notes, *upright.notes)),
-        turns={name: upright.rotation @ turn for name, turn in turns.items()},
+        rotations={name: upright.rotation @ rotation for name, rotation in rotations.items()},
     )
 
 
@@ -207,20 +207,6 @@ def _rate(arrays: dict[str, NDArray[Any]], hints: ClipHints, path: Path) -> floa
     if hints.rate_hz is None:
         raise MotionError(f"{path}: does not say its rate (mocap_framerate). Give --clip-rate.")
     return hints.rate_hz
-
-
-def _rotations(axis_angles: Array) -> Array:
-    """Rotation matrices (..., 3, 3) of axes times angles (..., 3)."""
-    angle = np.linalg.norm(axis_angles, axis=-1)
-    small = angle < 1e-8
-    safe = np.where(small, 1.0, angle)
-    axis = axis_angles / safe[..., None]
-    skew = np.zeros((*axis.shape, 3))
-    skew[..., [2, 0, 1], [1, 2, 0]] = axis
-    skew[..., [1, 2, 0], [2, 0, 1]] = -axis
-    sine = np.sin(angle)[..., None, None]
-    cosine = np.cos(angle)[..., None, None]
-    return np.asarray(np.eye(3) + sine * skew + (1 - cosine) * (skew @ skew))
 
 
 READER = MotionReader(

@@ -34,9 +34,9 @@ class Avoidance:
         # Rows of one frame one after the other: an assignment adds only one of equal numbers.
         order = np.argsort(frames, kind="stable")
         frames, rows, rest = frames[order], rows[order], rest[order]
-        turn = np.arange(len(frames)) - np.searchsorted(frames, frames)
-        for number in range(int(turn.max(initial=-1)) + 1):
-            own = turn == number
+        repeat = np.arange(len(frames)) - np.searchsorted(frames, frames)
+        for number in range(int(repeat.max(initial=-1)) + 1):
+            own = repeat == number
             matrix[frames[own]] += rows[own][:, :, None] * rows[own][:, None, :]
             slope[frames[own]] += rows[own] * rest[own][:, None]
         return float(np.vdot(rest, rest))
@@ -46,12 +46,12 @@ class Avoidance:
     ) -> tuple[Numbers, Array, Array]:
         """Frames (n,), derivatives (n, size) and residuals (n,) of links that are too near."""
         near = self.model.near(state.q, self.margin_m)
-        turn = posed.turn(chain.kinematics.names.index(chain.robot.robot.base))[near.frame]
+        rotation = posed.rotation(chain.kinematics.names.index(chain.robot.robot.base))[near.frame]
         origin = state.base[near.frame, :3]
-        normal = np.einsum("tij,tj->ti", turn, near.normal)
+        normal = np.einsum("tij,tj->ti", rotation, near.normal)
         rows = np.zeros((len(near.frame), chain.size))
         for side, sign in ((0, 1.0), (1, -1.0)):
-            at = np.einsum("tij,tj->ti", turn, near.points[:, side]) + origin
+            at = np.einsum("tij,tj->ti", rotation, near.points[:, side]) + origin
             rows += sign * _along(chain, posed, near.links[:, side], near.frame, at, normal)
         return near.frame, rows, near.distance - self.margin_m
 

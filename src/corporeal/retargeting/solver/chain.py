@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from corporeal.embodiment.joints import standing_positions
 from corporeal.embodiment.kinematics import Kinematics
-from corporeal.geometry import Array, normalise
+from corporeal.geometry import Array, normalise, quaternion_from_vector, quaternion_product
 from corporeal.retargeting.goal.robot_map import RobotMap
 
 Numbers = NDArray[np.int64]
-# Unknowns of the base: its place, then a turn about the axes of the world.
+# Unknowns of the base: its place, then a rotation about the axes of the world.
 BASE = 6
 
 
@@ -37,7 +37,9 @@ class MotionState:
         base = np.concatenate(
             [
                 self.base[:, :3] + step[:, :3],
-                normalise(quaternion_product(quaternion_of(step[:, 3:6]), self.base[:, 3:])),
+                normalise(
+                    quaternion_product(quaternion_from_vector(step[:, 3:6]), self.base[:, 3:])
+                ),
             ],
             axis=1,
         )
@@ -64,7 +66,7 @@ class LinkPoses:
         at: Array = np.einsum("ikt,k->ti", pose[:, :3], offset) + pose[:, 3].T
         return at
 
-    def turn(self, link: int) -> Array:
+    def rotation(self, link: int) -> Array:
         """Rotations (T, 3, 3) of a link."""
         return np.moveaxis(self.links[link][:, :3], -1, 0)
 
@@ -130,7 +132,7 @@ class Chain:
         """Derivatives (T, 3, size) of a point `at` (T, 3) of a link, added into `out` (zeros)."""
         out[:, [0, 1, 2], [0, 1, 2]] = 1.0
         away = at - posed.base[:, :3]
-        # The turn of the base about the world's axes: e x away.
+        # The rotation of the base about the world's axes: e x away.
         out[:, 0, 4], out[:, 0, 5] = away[:, 2], -away[:, 1]
         out[:, 1, 3], out[:, 1, 5] = -away[:, 2], away[:, 0]
         out[:, 2, 3], out[:, 2, 4] = away[:, 1], -away[:, 0]
@@ -151,8 +153,8 @@ class Chain:
         for number, place in enumerate(places):
             out[:, :, place] += gains[number] * moved[:, number]
 
-    def turn_rows(self, posed: LinkPoses, link: int, out: Array) -> None:
-        """Derivatives (T, 3, size) of the turn of a link about the world's axes, into `out`."""
+    def rotation_rows(self, posed: LinkPoses, link: int, out: Array) -> None:
+        """Derivatives (T, 3, size) of the rotation of a link about the world's axes, into `out`."""
         out[:, [0, 1, 2], [3, 4, 5]] = 1.0
         steps, places, gains, sliding = self._columns_above[link]
         for number, (step, place) in enumerate(zip(steps, places, strict=True)):
@@ -193,41 +195,3 @@ class Chain:
                 )
             )
         return found
-
-
-def quaternion_of(vectors: Array) -> Array:
-    """Quaternions (T, 4), w first, of turns given as vectors (T, 3) of axis times angle."""
-    half = np.linalg.norm(vectors, axis=1) / 2
-    share = np.sinc(half / np.pi) / 2
-    return np.concatenate([np.cos(half)[:, None], share[:, None] * vectors], axis=1)
-
-
-def vector_of(turns: Array) -> Array:
-    """Axis times angle (..., 3) of rotation matrices (..., 3, 3)."""
-    skew = np.stack(
-        [
-            turns[..., 2, 1] - turns[..., 1, 2],
-            turns[..., 0, 2] - turns[..., 2, 0],
-            turns[..., 1, 0] - turns[..., 0, 1],
-        ],
-        axis=-1,
-    )
-    twice = np.linalg.norm(skew, axis=-1)
-    trace = turns[..., 0, 0] + turns[..., 1, 1] + turns[..., 2, 2]
-    angle = np.arctan2(twice, trace - 1)
-    found: Array = skew * np.where(twice > 1e-9, angle / np.maximum(twice, 1e-9), 0.5)[..., None]
-    # At half a turn the sine is lost: the longest column of I + R lies along the axis.
-    half = (twice <= 1e-9) & (trace < 0)
-    if half.any():
-        columns = (turns[half] + np.eye(3)).swapaxes(-1, -2)
-        longest = np.linalg.norm(columns, axis=-1).argmax(axis=-1)
-        found[half] = np.pi * normalise(columns[np.arange(len(columns)), longest])
-    return found
-
-
-def quaternion_product(first: Array, second: Array) -> Array:
-    """The product (T, 4) of quaternions, w first: `second` turned by `first`."""
-    w, v = first[:, :1], first[:, 1:]
-    other_w, other = second[:, :1], second[:, 1:]
-    scalar = w * other_w - (v * other).sum(axis=1, keepdims=True)
-    return np.concatenate([scalar, w * other + other_w * v + np.cross(v, other)], axis=1)

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from corporeal.errors import CorporealError
-from corporeal.geometry import Array, matrix_from_quaternion, normalise
+from corporeal.geometry import Array, matrix_from_quaternion, normalise, rotation_vectors
 from corporeal.retargeting.solver.avoidance import Avoidance
-from corporeal.retargeting.solver.chain import BASE, Chain, MotionState, vector_of
+from corporeal.retargeting.solver.chain import BASE, Chain, MotionState
 from corporeal.retargeting.solver.tasks import Task
 
 # Frames whose derivatives are in memory together: they stay in the cache.
@@ -35,7 +35,7 @@ class SolveError(CorporealError):
 class ClipProblem:
     """What is to be small over T frames, and what must hold.
 
-    `aims` pull at places; `rest` (T, C) with `rest_weight` (C,) pulls at joint positions;
+    `tasks` pull at places; `rest` (T, C) with `rest_weight` (C,) pulls at joint positions;
     `smooth` (size,) weighs accelerations of the unknowns; `avoidance` keeps links apart.
     Joint limits hold exactly, velocity limits as far as `speed_weight` can push. Frames of `stays`
     (T,) do not move.
@@ -43,7 +43,7 @@ class ClipProblem:
 
     chain: Chain
     rate_hz: float
-    aims: Sequence[Task]
+    tasks: Sequence[Task]
     rest: Array
     rest_weight: Array
     smooth: Array
@@ -111,7 +111,7 @@ def normal_equations(problem: ClipProblem, state: MotionState) -> tuple[Array, A
     chain = problem.chain
     frames, size = len(state), chain.size
     matrix, slope = np.empty((frames, size, size)), np.empty((frames, size))
-    rows = sum(aim.rows for aim in problem.aims)
+    rows = sum(task.rows for task in problem.tasks)
     cost = 0.0
     jacobian = np.empty((min(BLOCK, frames), rows, size))
     residual = np.empty((min(BLOCK, frames), rows))
@@ -123,9 +123,9 @@ def normal_equations(problem: ClipProblem, state: MotionState) -> tuple[Array, A
         here[:] = 0.0
         rest[:] = 0.0
         row = 0
-        for aim in problem.aims:
-            until = row + aim.rows
-            aim.fill(chain, posed, span, here[:, row:until], rest[:, row:until])
+        for task in problem.tasks:
+            until = row + task.rows
+            task.fill(chain, posed, span, here[:, row:until], rest[:, row:until])
             row = until
         turned = here.swapaxes(1, 2)
         np.matmul(turned, here, out=matrix[span])
@@ -151,11 +151,11 @@ def _bends(problem: ClipProblem, state: MotionState) -> tuple[Array, Array]:
     chain, rate = problem.chain, problem.rate_hz
     if len(state) < 2:
         return np.zeros((0, chain.size)), np.zeros((0, chain.size))
-    turns = matrix_from_quaternion(state.base[:, 3:])
+    rotations = matrix_from_quaternion(state.base[:, 3:])
     pace = np.concatenate(
         [
             np.diff(state.base[:, :3], axis=0),
-            vector_of(turns[1:] @ turns[:-1].swapaxes(1, 2)),
+            rotation_vectors(rotations[1:] @ rotations[:-1].swapaxes(1, 2)),
             np.diff(state.q[:, chain.columns], axis=0),
         ],
         axis=1,
@@ -291,7 +291,7 @@ def join_windows(parts: Sequence[tuple[ClipWindow, MotionState]], frames: int) -
         rows = np.concatenate([state.base, state.q], axis=1)
         weight = _faded(window, parts, number)
         if number:
-            # A quaternion and its negative are the same turn: add those of one side.
+            # A quaternion and its negative are the same rotation: add those of one side.
             before = total[span, 3:7] * np.sign(weights[span])
             same = np.einsum("ti,ti->t", rows[:, 3:7], before) >= 0
             rows[:, 3:7] *= np.where(same, 1.0, -1.0)[:, None]

@@ -49,23 +49,23 @@ Report = Callable[[float], None]
 
 
 def ease_motors(
-    aims: ClipTasks, state: MotionState, avoidance: Avoidance | None, report: Report
+    tasks: ClipTasks, state: MotionState, avoidance: Avoidance | None, report: Report
 ) -> MotionState:
     """The motion with efforts within their limits, as far as that can be had.
 
     Hands and feet keep to their goals, feet that stand keep their places; what gives way first is
     where the body is over them.
     """
-    if not has_masses(aims.chain.robot.robot) or len(state) < SHORTEST + 2 * STAYING:
+    if not has_masses(tasks.chain.robot.robot) or len(state) < SHORTEST + 2 * STAYING:
         return state
     settled, state = state, MotionState(state.base.copy(), state.q.copy())
-    for turn, around_s in enumerate(AROUND_S):
-        stage = _Pass(aims, avoidance, around_s, FIRMER**turn, THOROUGH if turn else QUICK)
+    for number, around_s in enumerate(AROUND_S):
+        stage = _Pass(tasks, avoidance, around_s, FIRMER**number, THOROUGH if number else QUICK)
         stretches = stage.stretches(state)
         if not stretches:
             break
-        for number, (first, stop) in enumerate(stretches):
-            begun = turn + number / len(stretches)
+        for part, (first, stop) in enumerate(stretches):
+            begun = number + part / len(stretches)
             for done in stage.ease(state, first, stop):
                 report((begun + done / len(stretches)) / len(AROUND_S))
     report(1.0)
@@ -90,7 +90,7 @@ def _without_harm(stage: _Pass, before: MotionState, after: MotionState) -> Moti
 class _Pass:
     """One way through a motion: what is not good is mended, with some time around it."""
 
-    aims: ClipTasks
+    tasks: ClipTasks
     avoidance: Avoidance | None
     around_s: float
     firmness: float
@@ -99,7 +99,7 @@ class _Pass:
     def stretches(self, state: MotionState) -> list[tuple[int, int]]:
         """First frame and stop of every stretch around frames that are not good."""
         bad = (self.excess(state) > 0) | self.rough(state)
-        around = STAYING + max(1, round(self.around_s * self.aims.person.rate_hz))
+        around = STAYING + max(1, round(self.around_s * self.tasks.person.rate_hz))
         return runs(binary_dilation(bad, iterations=around) if bad.any() else bad)
 
     def ease(self, state: MotionState, first: int, stop: int) -> Iterator[float]:
@@ -108,13 +108,13 @@ class _Pass:
         Yields the share of it that is done.
         """
         stays = _ends(first, stop, len(state))
-        wanted = self.aims.keeping(state, self.firmness) + self.aims.ends()
+        wanted = self.tasks.keeping(state, self.firmness) + self.tasks.ends()
         found = list[tuple[ClipWindow, MotionState]]()
         cut = windows(stop - first)
         for number, window in enumerate(cut):
             inside = np.arange(first + window.first, first + window.stop)
-            aims = [pick_frames(aim, inside) for aim in wanted]
-            problem = self._problem(aims, state.part(inside), stays[window.first : window.stop])
+            tasks = [pick_frames(task, inside) for task in wanted]
+            problem = self._problem(tasks, state.part(inside), stays[window.first : window.stop])
             motors = self._motors(inside)
             try:
                 ease_motors = solve_bounded(problem, motors, state.part(inside), self.care)
@@ -127,13 +127,13 @@ class _Pass:
         state.q[first:stop][moves] = whole.q[moves]
 
     def _problem(
-        self, aims: Sequence[Task], part: MotionState, stays: NDArray[np.bool_]
+        self, tasks: Sequence[Task], part: MotionState, stays: NDArray[np.bool_]
     ) -> ClipProblem:
-        chain, apart = self.aims.chain, self.avoidance
+        chain, apart = self.tasks.chain, self.avoidance
         return ClipProblem(
             chain,
-            self.aims.person.rate_hz,
-            aims,
+            self.tasks.person.rate_hz,
+            tasks,
             part.q[:, chain.columns],
             np.full(len(chain.columns), KEPT),
             chain.weights(SMOOTH_BASE, SMOOTH_JOINT),
@@ -149,7 +149,7 @@ class _Pass:
 
     def rough(self, state: MotionState, times: float = 1.0) -> NDArray[np.bool_]:
         """Frames (T,) in which something is so far where it must not be, or too fast."""
-        chain, feet = self.aims.chain, self.aims.footholds
+        chain, feet = self.tasks.chain, self.tasks.footholds
         poses = chain.kinematics.transforms(state.q, state.base)
         low = sole_corners(chain.robot.soles, poses)[..., 2] < -SUNK_M * times
         at = sole_points(chain.robot.soles, poses)
@@ -157,7 +157,7 @@ class _Pass:
         rough: NDArray[np.bool_] = np.any(low, axis=(1, 2)) | np.any(
             slid & feet.stands, axis=(1, 2)
         )
-        pace = np.abs(np.diff(state.q[:, chain.columns], axis=0)) * self.aims.person.rate_hz
+        pace = np.abs(np.diff(state.q[:, chain.columns], axis=0)) * self.tasks.person.rate_hz
         fast = np.any(pace > chain.speeds * (1 + FAST * times), axis=1)
         rough[1:] |= fast
         rough[:-1] |= fast
@@ -166,8 +166,8 @@ class _Pass:
         return rough
 
     def _motors(self, inside: Numbers) -> Motors:
-        stands = self.aims.footholds.stands[inside]
-        return Motors(self.aims.chain, self.aims.person.rate_hz, stands)
+        stands = self.tasks.footholds.stands[inside]
+        return Motors(self.tasks.chain, self.tasks.person.rate_hz, stands)
 
 
 def _ends(first: int, stop: int, frames: int) -> NDArray[np.bool_]:

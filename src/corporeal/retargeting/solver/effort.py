@@ -11,12 +11,16 @@ from numpy.typing import NDArray
 
 from corporeal.embodiment import Embodiment
 from corporeal.embodiment.dynamics import Efforts, inverse_dynamics
-from corporeal.embodiment.engines import PinocchioModel, import_pinocchio
+from corporeal.embodiment.engines import (
+    PinocchioModel,
+    compile_pinocchio,
+    import_pinocchio,
+    model_of,
+)
 from corporeal.embodiment.kinematics import Kinematics
-from corporeal.geometry import Array, matrix_from_quaternion
-from corporeal.retargeting.goal.soles import sole_corners
-from corporeal.retargeting.robot_models import RobotModels, models_of
-from corporeal.retargeting.solver.chain import BASE, Chain, MotionState, Numbers, vector_of
+from corporeal.geometry import Array, matrix_from_quaternion, rotation_vectors
+from corporeal.retargeting.goal.soles import sole_corners, soles_of
+from corporeal.retargeting.solver.chain import BASE, Chain, MotionState, Numbers
 
 # Frames without which there is no acceleration.
 SHORTEST = 3
@@ -76,14 +80,13 @@ def demand_of(
     asks an ankle for more than a standing sole could pass on, never for less. What no contact can
     give is left to the base, as if someone held the pelvis: a flight takes nothing from the legs.
     """
-    models = models_of(robot)
     rates = rates_of(q, base, rate_hz)
-    free = free_efforts(models, rates, q, base)
-    poses = models.kinematics.transforms(q, base)
-    corners = sole_corners(models.soles, poses)
+    free = free_efforts(robot, rates, q, base)
+    poses = model_of(robot, Kinematics).transforms(q, base)
+    corners = sole_corners(model_of(robot, soles_of), poses)
     grip = grip_of(corners - base[:, None, None, :3], np.repeat(contacts, 2, axis=2))
     forces = np.einsum("tspkw,tw->tspk", grip, free.base)
-    efforts = free.joints - carried_by(models, poses, corners, forces)
+    efforts = free.joints - carried_by(robot, poses, corners, forces)
     return Demand(rates, poses, corners, grip, forces, efforts)
 
 
@@ -92,10 +95,10 @@ def rates_of(q: Array, base: Array, rate_hz: float) -> Rates:
     return Rates(*_derivatives(q, rate_hz), *_base_derivatives(base, rate_hz))
 
 
-def free_efforts(models: RobotModels, rates: Rates, q: Array, base: Array) -> Efforts:
+def free_efforts(robot: Embodiment, rates: Rates, q: Array, base: Array) -> Efforts:
     """What a motion takes when the base alone is held, by whoever it may be."""
     return inverse_dynamics(
-        models.dynamics,
+        model_of(robot, compile_pinocchio),
         q,
         rates.speed,
         rates.gain,
@@ -126,13 +129,14 @@ def grip_of(arms: Array, touching: NDArray[np.bool_]) -> Array:
     return found
 
 
-def carried_by(models: RobotModels, poses: Array, corners: Array, forces: Array) -> Array:
+def carried_by(robot: Embodiment, poses: Array, corners: Array, forces: Array) -> Array:
     """What (T, J) forces (T, 2, 4, 3) at the corners of the soles take from the motors."""
-    carried = np.zeros((len(models.robot.joints), len(corners)))
+    kinematics, soles = model_of(robot, Kinematics), model_of(robot, soles_of)
+    carried = np.zeros((len(robot.joints), len(corners)))
     for side in range(2):
-        link = int(models.soles.link[side])
-        _carry(models.kinematics, poses, link, corners[:, side], forces[:, side], carried)
-    return models.kinematics.joints.efforts(carried, len(models.robot.actuated))
+        link = int(soles.link[side])
+        _carry(kinematics, poses, link, corners[:, side], forces[:, side], carried)
+    return kinematics.joints.efforts(carried, len(robot.actuated))
 
 
 def _carry(
@@ -166,9 +170,9 @@ def _base_derivatives(base: Array, rate_hz: float) -> tuple[Array, Array]:
     """Velocity and acceleration (T, 6) of the base, linear then angular, in world axes."""
     speed, gain = np.empty((len(base), 6)), np.empty((len(base), 6))
     speed[:, :3], gain[:, :3] = _derivatives(base[:, :3], rate_hz)
-    turns = matrix_from_quaternion(base[:, 3:])
+    rotations = matrix_from_quaternion(base[:, 3:])
     # From each frame to the next; a frame has what is before and after it in equal parts.
-    spin = vector_of(turns[1:] @ turns[:-1].swapaxes(1, 2)) * rate_hz
+    spin = rotation_vectors(rotations[1:] @ rotations[:-1].swapaxes(1, 2)) * rate_hz
     speed[1:-1, 3:] = (spin[1:] + spin[:-1]) / 2
     gain[1:-1, 3:] = np.diff(spin, axis=0) * rate_hz
     speed[0, 3:], speed[-1, 3:] = spin[0], spin[-1]
@@ -220,8 +224,8 @@ class Motors:
         return Shares(frames, load.shares[frames, joints], rows)
 
     @cached_property
-    def _models(self) -> RobotModels:
-        return models_of(self.chain.robot.robot)
+    def _dynamics(self) -> PinocchioModel:
+        return model_of(self.chain.robot.robot, compile_pinocchio)
 
     @cached_property
     def _limits(self) -> Array:
@@ -236,12 +240,12 @@ class Motors:
         the forces of the feet follow that wrench. That the axes in which the base's rates are
         written turn with it is left out, which is little within a frame.
         """
-        pin, dynamics, rate = import_pinocchio(), self._models.dynamics, self.rate_hz
+        pin, dynamics, rate = import_pinocchio(), self._dynamics, self.rate_hz
         own, place = np.unique(frames, return_inverse=True)
         first = np.searchsorted(place, np.arange(len(own) + 1))
-        turns = matrix_from_quaternion(state.base[own, 3:])
+        rotations = matrix_from_quaternion(state.base[own, 3:])
         position = dynamics.configurations(state.q[own], state.base[own])
-        speed, gain = _in_base_axes(dynamics, demand.rates, own, turns)
+        speed, gain = _in_base_axes(dynamics, demand.rates, own, rotations)
         through = self._through_feet(demand, own)
         pushed = self._pushed(demand, own)
         model, data = dynamics.model, dynamics.model.createData()
@@ -253,7 +257,7 @@ class Motors:
         turning = _turning(speed)
         upper = np.triu(np.ones((model.nv, model.nv)))
         rows = np.empty((len(joints), 3 * size))
-        for number, turn in enumerate(turns):
+        for number, rotation in enumerate(rotations):
             here = slice(first[number], first[number + 1])
             for side, joint in enumerate(self._feet):
                 load[joint] = pin.Force(pushed[number, side])
@@ -262,8 +266,8 @@ class Motors:
             )
             chosen = motors[:, joints[here]].T
             held = through[number, joints[here]]
-            chosen[:, :3], chosen[:, 3:6] = -held[:, :3] @ turn, -held[:, 3:] @ turn
-            moved[:3, :3] = moved[3:6, 3:6] = turn.T
+            chosen[:, :3], chosen[:, 3:6] = -held[:, :3] @ rotation, -held[:, 3:] @ rotation
+            moved[:3, :3] = moved[3:6, 3:6] = rotation.T
             # Pinocchio fills the upper half of the symmetric matrix of masses.
             half = data.M * upper
             weighed = chosen @ half + chosen @ half.T - chosen * half.diagonal()
@@ -280,34 +284,34 @@ class Motors:
     def _through_feet(self, demand: Demand, frames: Numbers) -> Array:
         """Efforts (n, J, 6) that the feet take for every unit of a wrench on the base."""
         poses, corners = demand.poses[..., frames], demand.corners[frames]
-        grip = demand.grip[frames]
-        units = [carried_by(self._models, poses, corners, grip[..., unit]) for unit in range(6)]
+        grip, robot = demand.grip[frames], self.chain.robot.robot
+        units = [carried_by(robot, poses, corners, grip[..., unit]) for unit in range(6)]
         return np.stack(units, axis=2)
 
     def _pushed(self, demand: Demand, frames: Numbers) -> Array:
         """Force and moment (n, 2, 6) of the ground on the feet, in the axes of their links."""
-        soles = self._models.soles
-        turns = np.moveaxis(demand.poses[soles.link][:, :, :3][..., frames], -1, 0)
-        forces = np.einsum("tspi,tsij->tspj", demand.forces[frames], turns)
+        soles = self.chain.robot.soles
+        rotations = np.moveaxis(demand.poses[soles.link][:, :, :3][..., frames], -1, 0)
+        forces = np.einsum("tspi,tsij->tspj", demand.forces[frames], rotations)
         moments = np.cross(soles.corners, forces)
         return np.concatenate([forces.sum(axis=2), moments.sum(axis=2)], axis=2)
 
     @cached_property
     def _feet(self) -> list[int]:
         """Pinocchio's joints that carry the soles."""
-        model, names = self._models.dynamics.model, self._models.kinematics.names
-        frames = [model.getFrameId(names[link]) for link in self._models.soles.link]
+        model, names = self._dynamics.model, self.chain.kinematics.names
+        frames = [model.getFrameId(names[link]) for link in self.chain.robot.soles.link]
         return [int(model.frames[frame].parentJoint) for frame in frames]
 
 
 def _in_base_axes(
-    dynamics: PinocchioModel, rates: Rates, frames: Numbers, turns: Array
+    dynamics: PinocchioModel, rates: Rates, frames: Numbers, rotations: Array
 ) -> tuple[Array, Array]:
     """Velocities and accelerations (n, nv) as Pinocchio takes them."""
     speed, gain = (dynamics.velocities(each[frames]) for each in (rates.speed, rates.gain))
     for part in (slice(0, 3), slice(3, 6)):
-        speed[:, part] = np.einsum("tji,tj->ti", turns, rates.base_speed[frames, part])
-        gain[:, part] = np.einsum("tji,tj->ti", turns, rates.base_gain[frames, part])
+        speed[:, part] = np.einsum("tji,tj->ti", rotations, rates.base_speed[frames, part])
+        gain[:, part] = np.einsum("tji,tj->ti", rotations, rates.base_gain[frames, part])
     # Pinocchio's acceleration is that of the turning axes' components, not of the point.
     gain[:, :3] -= np.cross(speed[:, 3:6], speed[:, :3])
     return speed, gain

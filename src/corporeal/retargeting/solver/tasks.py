@@ -1,4 +1,4 @@
-"""The aims of one clip: what follows the person, what stands, what keeps to a smooth motion."""
+"""Tasks of a solve: goals with a weight in every frame, and those of one person on one robot."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from corporeal.geometry import Array, matrix_from_quaternion
+from corporeal.geometry import Array, matrix_from_quaternion, rotation_vectors
 from corporeal.retargeting.goal.footholds import Footholds
 from corporeal.retargeting.motion import SIDES, HumanMotion
 from corporeal.retargeting.result import Goals
-from corporeal.retargeting.solver.chain import Chain, LinkPoses, MotionState, Numbers, vector_of
+from corporeal.retargeting.solver.chain import Chain, LinkPoses, MotionState, Numbers
 
 UP = np.array([0.0, 0.0, 1.0])
 
@@ -52,11 +52,11 @@ class RotationTask:
         self, chain: Chain, posed: LinkPoses, frames: slice, jacobian: Array, rest: Array
     ) -> None:
         """Write weighted derivatives (T, 3, size) and residuals (T, 3)."""
-        chain.turn_rows(posed, self.link, jacobian)
-        now = posed.turn(self.link) @ self.own
+        chain.rotation_rows(posed, self.link, jacobian)
+        now = posed.rotation(self.link) @ self.own
         weight = self.weight[frames]
         jacobian *= weight[:, None, None]
-        apart = vector_of(now @ self.goal[frames].swapaxes(1, 2))
+        apart = rotation_vectors(now @ self.goal[frames].swapaxes(1, 2))
         np.multiply(apart, weight[:, None], out=rest)
 
 
@@ -74,9 +74,9 @@ class LevelTask:
         self, chain: Chain, posed: LinkPoses, frames: slice, jacobian: Array, rest: Array
     ) -> None:
         """Write weighted derivatives (T, 1, size) and residuals (T, 1)."""
-        turned = posed.turn(self.link) @ self.axis
+        turned = posed.rotation(self.link) @ self.axis
         whole = np.zeros((len(turned), 3, jacobian.shape[2]))
-        chain.turn_rows(posed, self.link, whole)
+        chain.rotation_rows(posed, self.link, whole)
         # The height of a turning axis changes by what lies across it and the vertical.
         across = np.cross(turned, UP)
         weight = self.weight[frames]
@@ -113,11 +113,17 @@ class FloorTask:
 Task = PointTask | RotationTask | LevelTask | FloorTask
 
 
-# Square roots of weights: per metre for places, per radian for turns.
+# Square roots of weights: per metre for places, per radian for rotations.
 PELVIS, KNEE, SHOULDER, ELBOW, HAND, FOOT = 6.0, 8.0, 10.0, 8.0, 25.0, 20.0
-PELVIS_TURN, CHEST_TURN, HEAD_TURN, HAND_TURN, FOOT_TURN = 2.0, 3.0, 1.5, 0.6, 3.0
+PELVIS_ROTATION, CHEST_ROTATION, HEAD_ROTATION, HAND_ROTATION, FOOT_ROTATION = (
+    2.0,
+    3.0,
+    1.5,
+    0.6,
+    3.0,
+)
 HELD, LEVEL, BELOW = 400.0, 20.0, 400.0
-KEPT_PLACE, KEPT_TURN = 18.0, 12.0
+KEPT_PLACE, KEPT_ROTATION = 18.0, 12.0
 # Nothing is left without any pull: what is not seen is better guessed than free.
 LEAST_SEEN = 0.005
 
@@ -143,16 +149,22 @@ class ClipTasks:
                 ("wrist", "elbow", "shoulder"), ("ankle",),
             )
         }  # fmt: skip
-        aims: list[Task] = [
+        tasks: list[Task] = [
             PointTask(base, robot.hip_centre, pelvis, _weights(PELVIS, seen["hip"].min(axis=1))),
             RotationTask(
-                base, np.eye(3), goals.turns["pelvis"], PELVIS_TURN * seen["hip"].min(axis=1)
+                base,
+                np.eye(3),
+                goals.rotations["pelvis"],
+                PELVIS_ROTATION * seen["hip"].min(axis=1),
             ),
         ]
         chest, place = self.chain.kinematics.place(robot.chest)
-        aims.append(
+        tasks.append(
             RotationTask(
-                chest, place[:, :3], goals.turns["chest"], CHEST_TURN * seen["shoulder"].min(axis=1)
+                chest,
+                place[:, :3],
+                goals.rotations["chest"],
+                CHEST_ROTATION * seen["shoulder"].min(axis=1),
             )
         )
         for side_number, side in enumerate(SIDES):
@@ -164,7 +176,7 @@ class ClipTasks:
                 name = f"{side}_{part}"
                 link, place = self.chain.kinematics.place(robot.places[name])
                 weight = weight * robot.weights.get(name, 1.0)
-                aims.append(
+                tasks.append(
                     PointTask(
                         link,
                         place[:, 3],
@@ -172,33 +184,33 @@ class ClipTasks:
                         _weights(weight, seen[witness][:, side_number]),
                     )
                 )
-            aims += self._hand(side, seen["wrist"][:, side_number])
-            aims += self._foot(side_number, seen["ankle"][:, side_number])
-        if robot.head is not None and "head" in goals.turns:
+            tasks += self._hand(side, seen["wrist"][:, side_number])
+            tasks += self._foot(side_number, seen["ankle"][:, side_number])
+        if robot.head is not None and "head" in goals.rotations:
             link, place = self.chain.kinematics.place(robot.head)
-            turn = np.full(len(self.person), HEAD_TURN)
-            aims.append(RotationTask(link, place[:, :3], goals.turns["head"], turn))
-        return [*aims, *self.standing()]
+            rotation = np.full(len(self.person), HEAD_ROTATION)
+            tasks.append(RotationTask(link, place[:, :3], goals.rotations["head"], rotation))
+        return [*tasks, *self.standing()]
 
     def keeping(self, wanted: MotionState, firmness: float = 1.0) -> list[Task]:
         """A base that stays with a smooth motion, and soles that stand, so firmly."""
         base = self.chain.kinematics.names.index(self.chain.robot.robot.base)
-        turns = matrix_from_quaternion(wanted.base[:, 3:])
+        rotations = matrix_from_quaternion(wanted.base[:, 3:])
         place = np.full((len(wanted), 3), KEPT_PLACE)
         return [
             PointTask(base, np.zeros(3), wanted.base[:, :3], place),
-            RotationTask(base, np.eye(3), turns, np.full(len(wanted), KEPT_TURN)),
+            RotationTask(base, np.eye(3), rotations, np.full(len(wanted), KEPT_ROTATION)),
             *self.standing(firmness),
         ]
 
     def ends(self) -> list[Task]:
         """Hands and feet that follow the person's."""
         hands, feet = self._seen("wrist", "elbow", "shoulder"), self._seen("ankle")
-        aims = list[Task]()
+        tasks = list[Task]()
         for number, side in enumerate(SIDES):
-            aims += self._hand(side, hands[:, number])
-            aims += self._foot(number, feet[:, number])
-        return aims
+            tasks += self._hand(side, hands[:, number])
+            tasks += self._foot(number, feet[:, number])
+        return tasks
 
     def _hand(self, side: str, seen: Array) -> list[Task]:
         robot = self.chain.robot
@@ -206,13 +218,11 @@ class ClipTasks:
         link, place = self.chain.kinematics.place(robot.robot.end_effectors[name])
         weight = HAND * robot.weights.get(name, 1.0)
         goal = self.goals.positions[name]
-        aims: list[Task] = [PointTask(link, place[:, 3], goal, _weights(weight, seen))]
-        if side in robot.hands and name in self.goals.turns:
-            axes = robot.hands[side]
-            fingers, back = np.array(axes.fingers), np.array(axes.back)
-            own = place[:, :3] @ np.stack([fingers, np.cross(back, fingers), back], axis=1)
-            aims.append(RotationTask(link, own, self.goals.turns[name], HAND_TURN * seen))
-        return aims
+        tasks: list[Task] = [PointTask(link, place[:, 3], goal, _weights(weight, seen))]
+        if side in robot.hands and name in self.goals.rotations:
+            own = place[:, :3] @ robot.hands[side].matrix
+            tasks.append(RotationTask(link, own, self.goals.rotations[name], HAND_ROTATION * seen))
+        return tasks
 
     def _foot(self, foot: int, seen: Array) -> list[Task]:
         soles, feet = self.chain.robot.soles, self.footholds
@@ -220,23 +230,23 @@ class ClipTasks:
         weight = FOOT * self.chain.robot.weights.get(f"{SIDES[foot]}_foot", 1.0)
         return [
             PointTask(link, soles.centre[foot], feet.centre[:, foot], _weights(weight, seen)),
-            RotationTask(link, soles.turns[foot], feet.turn[:, foot], FOOT_TURN * seen),
+            RotationTask(link, soles.rotations[foot], feet.rotation[:, foot], FOOT_ROTATION * seen),
         ]
 
     def standing(self, firmness: float = 1.0) -> list[Task]:
         """Soles that stand, stand level, and are never below the ground."""
         soles, feet = self.chain.robot.soles, self.footholds
-        aims: list[Task] = []
+        tasks: list[Task] = []
         for foot in range(2):
             link = int(soles.link[foot])
             for part, (own, goal) in enumerate(((soles.heel, feet.heel), (soles.toe, feet.toe))):
                 held = HELD * firmness * feet.stands[:, foot, part].astype(np.float64)
-                aims.append(PointTask(link, own[foot], goal[:, foot], np.tile(held[:, None], 3)))
+                tasks.append(PointTask(link, own[foot], goal[:, foot], np.tile(held[:, None], 3)))
             stands = feet.stands[:, foot, 0] | feet.stands[:, foot, 1]
             level = np.where(stands, LEVEL, 0.0)
-            aims.append(LevelTask(link, soles.turns[foot][:, 1], level))
-            aims.append(FloorTask(link, soles.corners[foot], BELOW * firmness))
-        return aims
+            tasks.append(LevelTask(link, soles.rotations[foot][:, 1], level))
+            tasks.append(FloorTask(link, soles.corners[foot], BELOW * firmness))
+        return tasks
 
     def _seen(self, *parts: str) -> Array:
         """The least confidence (T, 2) of points, left and right."""
@@ -247,13 +257,13 @@ class ClipTasks:
         return least
 
 
-def pick_frames(aim: Task, frames: Numbers) -> Task:
-    """The aim in some of the frames only."""
-    if isinstance(aim, FloorTask):
-        return aim
-    if isinstance(aim, LevelTask):
-        return replace(aim, weight=aim.weight[frames])
-    return replace(aim, goal=aim.goal[frames], weight=aim.weight[frames])
+def pick_frames(task: Task, frames: Numbers) -> Task:
+    """The task in some of the frames only."""
+    if isinstance(task, FloorTask):
+        return task
+    if isinstance(task, LevelTask):
+        return replace(task, weight=task.weight[frames])
+    return replace(task, goal=task.goal[frames], weight=task.weight[frames])
 
 
 def _weights(weight: float, seen: Array) -> Array:

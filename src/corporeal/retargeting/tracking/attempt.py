@@ -46,7 +46,7 @@ def support_of(reference: ReferenceMotion, servos: Servos) -> Support:
     scene = PhysicsScene(reference.robot, servos, rate_hz=reference.rate_hz)
     model, data = scene.model, scene.data
     model.geom_margin[model.geom(FLOOR).id] = NEAR_M
-    velocity = np.column_stack([reference.velocity, reference.turning, reference.rates])
+    velocity = np.column_stack([reference.velocity, reference.angular_velocity, reference.rates])
     acceleration = np.gradient(velocity, 1 / reference.rate_hz, axis=0)
     wanted, inertial = np.empty(model.nv), np.empty(model.nv)
     torque, lacking = [], []
@@ -154,7 +154,7 @@ def begin(scene: PhysicsScene, reference: ReferenceMotion) -> Attempt:
         reference.base[0],
         np.clip(reference.rates[0], -fastest, fastest),
         np.clip(reference.velocity[0], -USUAL_SPEED, USUAL_SPEED),
-        np.clip(reference.turning[0], -USUAL_SPEED, USUAL_SPEED),
+        np.clip(reference.angular_velocity[0], -USUAL_SPEED, USUAL_SPEED),
     )
     return Attempt(lifted)
 

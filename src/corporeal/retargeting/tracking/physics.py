@@ -74,13 +74,15 @@ class PhysicsScene:
         pose: Array = self.data.qpos[:7].copy()
         return pose
 
-    def place(self, q: Array, base: Array, rates: Array, velocity: Array, turning: Array) -> float:
+    def place(
+        self, q: Array, base: Array, rates: Array, velocity: Array, angular_velocity: Array
+    ) -> float:
         """Put the robot into a state, lifted out of the floor; returns by how many metres."""
         mujoco = import_mujoco()
         mujoco.mj_resetData(self.model, self.data)
         self.pose(q, base)
         self.data.qvel[self.rates] = rates
-        self.data.qvel[:3], self.data.qvel[3:6] = velocity, turning
+        self.data.qvel[:3], self.data.qvel[3:6] = velocity, angular_velocity
         self.data.ctrl[:] = q
         mujoco.mj_forward(self.model, self.data)
         depth = max((-float(contact.dist) for contact in self.on_floor()), default=0.0)

@@ -11,7 +11,12 @@ from scipy.interpolate import CubicSpline
 from corporeal.embodiment import Embodiment
 from corporeal.embodiment.kinematics import Kinematics, checked_base
 from corporeal.errors import CorporealError, ModelError
-from corporeal.geometry import Array, matrix_from_quaternion, normalise
+from corporeal.geometry import (
+    Array,
+    continuous_quaternions,
+    matrix_from_quaternion,
+    normalise,
+)
 
 LONGEST_S = 3600.0
 
@@ -35,7 +40,7 @@ class ReferenceMotion:
     rates: Array
     base: Array
     velocity: Array
-    turning: Array
+    angular_velocity: Array
     contacts: Array | None
 
     def __len__(self) -> int:
@@ -85,7 +90,7 @@ def reference_of(
         rates=rates,
         base=base_at,
         velocity=velocity,
-        turning=_turning(matrix_from_quaternion(base_at[:, 3:]), at_hz),
+        angular_velocity=_angular_velocity(matrix_from_quaternion(base_at[:, 3:]), at_hz),
         contacts=None if contacts is None else _standing_feet(contacts, frames, place * rate_hz),
     )
 
@@ -121,7 +126,7 @@ def _checked(
             "Cut it into clips, or give the right rate."
         )
     _check_values(joints, poses)
-    return joints, np.column_stack([poses[:, :3], _continuous(normalise(poses[:, 3:]))])
+    return joints, np.column_stack([poses[:, :3], continuous_quaternions(normalise(poses[:, 3:]))])
 
 
 def _check_values(joints: Array, poses: Array) -> None:
@@ -142,15 +147,7 @@ def _check_values(joints: Array, poses: Array) -> None:
         )
 
 
-def _continuous(quaternions: Array) -> Array:
-    # q and -q are the same turn: each takes the sign that is nearer to the one before.
-    dots = np.einsum("ti,ti->t", quaternions[1:], quaternions[:-1])
-    signs = np.cumprod(np.where(dots < 0, -1.0, 1.0))
-    same: Array = quaternions * np.concatenate([[1.0], signs])[:, None]
-    return same
-
-
-def _turning(rotations: Array, rate_hz: float) -> Array:
+def _angular_velocity(rotations: Array, rate_hz: float) -> Array:
     count = len(rotations)
     after = np.minimum(np.arange(count) + 1, count - 1)
     before = np.maximum(np.arange(count) - 1, 0)
@@ -167,8 +164,8 @@ def _turning(rotations: Array, rate_hz: float) -> Array:
     sine = np.linalg.norm(axis, axis=1) / 2
     angle = np.arctan2(sine, (np.trace(between, axis1=1, axis2=2) - 1) / 2)
     speed = angle * rate_hz / (after - before)
-    turning: Array = normalise(axis) * speed[:, None]
-    return turning
+    angular_velocity: Array = normalise(axis) * speed[:, None]
+    return angular_velocity
 
 
 def _standing_feet(contacts: ArrayLike, frames: int, place: Array) -> Array:

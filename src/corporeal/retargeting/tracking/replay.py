@@ -87,11 +87,11 @@ class _Spring:
 
     def __init__(self, scene: PhysicsScene, reference: ReferenceMotion) -> None:
         self.scene, self.reference = scene, reference
-        moving, turning = 2 * np.pi * MOVING_HZ, 2 * np.pi * TURNING_HZ
+        linear, angular = 2 * np.pi * MOVING_HZ, 2 * np.pi * TURNING_HZ
         mass = scene.weight_n / GRAVITY
         inertia = mass * (SPREAD * float(reference.base[:, 2].max())) ** 2
-        self.stiffness = np.repeat([mass * moving**2, inertia * turning**2], 3)
-        self.damping = np.repeat([2 * mass * moving, 2 * inertia * turning], 3)
+        self.stiffness = np.repeat([mass * linear**2, inertia * angular**2], 3)
+        self.damping = np.repeat([2 * mass * linear, 2 * inertia * angular], 3)
         self.most = MOST_WEIGHTS * scene.weight_n
         # As the base's own damping it is integrated implicitly: stable however light the base.
         scene.model.dof_damping[:6] = self.damping
@@ -101,16 +101,18 @@ class _Spring:
         reference, data = self.reference, self.scene.data
         base = reference.base
         position = base[frame, :3] + part * (base[after, :3] - base[frame, :3])
-        turn = slerp(base[frame, 3:], base[after, 3:], part)
-        moving = np.concatenate([reference.velocity[frame], reference.turning[frame]])
-        away = np.concatenate([position - data.qpos[:3], _turn_between(data.qpos[3:7], turn)])
+        rotation = slerp(base[frame, 3:], base[after, 3:], part)
+        moving = np.concatenate([reference.velocity[frame], reference.angular_velocity[frame]])
+        away = np.concatenate(
+            [position - data.qpos[:3], _rotation_between(data.qpos[3:7], rotation)]
+        )
         pulled = np.clip(self.stiffness * away + self.damping * moving, -self.most, self.most)
         data.qfrc_applied[:6] = pulled
         wrench: Array = pulled - self.damping * data.qvel[:6]
         return wrench
 
 
-def _turn_between(now: Array, wanted: Array) -> Array:
+def _rotation_between(now: Array, wanted: Array) -> Array:
     """The rotation vector (3,), in the axes of `now`, that turns it to `wanted`."""
     mujoco = import_mujoco()
     out = np.empty(3)

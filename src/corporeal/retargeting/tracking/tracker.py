@@ -32,7 +32,7 @@ class SensedState:
     q: Array
     rates: Array
     quaternion: Array
-    turning: Array
+    angular_velocity: Array
 
 
 class Follower(Protocol):

@@ -35,7 +35,7 @@ class NatNetBone:
 
     number: int
     position: tuple[float, float, float]
-    turn: tuple[float, float, float, float]
+    rotation: tuple[float, float, float, float]
     is_tracked: bool
 
 

@@ -57,7 +57,7 @@ class Twist2:
         now = np.concatenate(
             [
                 command,
-                TURNING_SCALE * state.turning,
+                TURNING_SCALE * state.angular_velocity,
                 rpy_from_matrix(matrix_from_quaternion(state.quaternion))[:2],
                 state.q - REST,
                 RATE_SCALE * rates,
@@ -81,7 +81,12 @@ def _commands(reference: ReferenceMotion) -> Array:
     velocity = np.einsum("tji,tj->ti", rotations, reference.velocity)
     roll_pitch = rpy_from_matrix(rotations)[:, :2]
     columns = [reference.robot.joint_names.index(name) for name in JOINTS]
-    parts = [velocity[:, :2], reference.base[:, 2:3], roll_pitch, reference.turning[:, 2:3]]
+    parts = [
+        velocity[:, :2],
+        reference.base[:, 2:3],
+        roll_pitch,
+        reference.angular_velocity[:, 2:3],
+    ]
     return np.column_stack([*parts, reference.q[:, columns]])
 
 

@@ -1,0 +1,10 @@
+from . import goal as goal
+from . import job as job
+from . import live as live
+from . import motion as motion
+from . import person as person
+from . import reader as reader
+from . import settings as settings
+from . import solve as solve
+from . import tracking as tracking
+from .job.clip_job import retarget as retarget

@@ -1,0 +1,6 @@
+from .live_recording import episode_of_live as episode_of_live
+from .pose_message import play_clip as play_clip
+from .session import LiveSettings as LiveSettings
+from .session import LiveStatus as LiveStatus
+from .session import LiveSummary as LiveSummary
+from .session import run_live as run_live

@@ -1,0 +1,2 @@
+from .trackability import track as track
+from .tracker import open_policy as open_policy
