@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 from tests.retargeting.made_results import RATE_HZ, result_of, standing
 from tests.retargeting.people import walking_person
-from tests.retargeting.test_chain import chain_of
+from tests.retargeting.solver.test_chain import chain_of
 
 from corporeal.geometry import Array, matrix_from_rpy, quaternion_from_matrix
 from corporeal.retargeting.goal.footholds import Footholds

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.retargeting.test_chain import chain_of, somewhere
+from tests.retargeting.solver.test_chain import chain_of, somewhere
 
 from corporeal.embodiment.collision import CollisionModel
 from corporeal.geometry import Array, normalise

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tests.retargeting.made_results import RATE_HZ, squatting
 from tests.retargeting.overloads import WALK_HZ, leaning, tasks_of, walked
 from tests.retargeting.people import walking_person
-from tests.retargeting.test_chain import chain_of
+from tests.retargeting.solver.test_chain import chain_of
 
 from corporeal.embodiment import open_robot
 from corporeal.embodiment.collision import CollisionModel
