@@ -228,8 +228,10 @@ def _describe_package(package: str, documented: dict[str, str]) -> str:
 
 def _target(package: str, name: str, value: Any) -> str:
     """The module and name under which the source of an exported value is found."""
-    if hasattr(value, "__qualname__"):
-        return f"{value.__module__}.{value.__qualname__}"
+    # What is neither a class nor a function of ours, such as a constant, is found by its export.
+    origin = str(getattr(value, "__module__", ""))
+    if origin.startswith("corporeal") and hasattr(value, "__qualname__"):
+        return f"{origin}.{value.__qualname__}"
     return f"{package}.{name}"
 
 
