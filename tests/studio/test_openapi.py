@@ -15,7 +15,7 @@ from corporeal.studio.episode_row import EpisodeRowFacts, ListedEpisode
 
 WEB = Path(__file__).parents[2] / "web" / "src"
 FREE_FORM = {
-    ("EpisodeFacts", "metadata"),
+    ("EpisodeDetail", "metadata"),
     ("FactDifference", "a"),
     ("FactDifference", "b"),
     ("LineageNode", "facts"),

@@ -3,7 +3,7 @@
 import { episodeKey, fetchEpisode } from "./api/episode";
 import { fetchPackets, packetsKey } from "./api/movie";
 import { prefetch } from "./api/prefetch";
-import type { EpisodeFacts } from "./api/schema";
+import type { EpisodeDetail } from "./api/schema";
 import { fetchSession, sessionKey } from "./api/session";
 
 function startEpisode(id: string): void {
@@ -12,7 +12,7 @@ function startEpisode(id: string): void {
   import("./pages/episode/episode_page").catch(() => undefined);
 }
 
-function startCameras({ id, streams }: EpisodeFacts): void {
+function startCameras({ id, streams }: EpisodeDetail): void {
   for (const { path, kind, samples } of streams) {
     if (kind === "video" && samples > 0)
       void prefetch(packetsKey(id, path), () => fetchPackets(id, path)).catch(() => undefined);

@@ -2,7 +2,7 @@
 
 import { getJson } from "./client";
 import { prefetched } from "./prefetch";
-import type { EpisodeFacts, EpisodeStream } from "./schema";
+import type { EpisodeDetail, EpisodeStream } from "./schema";
 
 export type Kind = EpisodeStream["kind"];
 
@@ -10,11 +10,11 @@ export function episodeKey(id: string): string {
   return `episode ${id}`;
 }
 
-export function fetchEpisode(id: string, signal?: AbortSignal): Promise<EpisodeFacts> {
-  return getJson<EpisodeFacts>(`/episodes/${encodeURIComponent(id)}`, {}, signal);
+export function fetchEpisode(id: string, signal?: AbortSignal): Promise<EpisodeDetail> {
+  return getJson<EpisodeDetail>(`/episodes/${encodeURIComponent(id)}`, {}, signal);
 }
 
-export function getEpisode(id: string, signal?: AbortSignal): Promise<EpisodeFacts> {
+export function getEpisode(id: string, signal?: AbortSignal): Promise<EpisodeDetail> {
   return prefetched(episodeKey(id), () => fetchEpisode(id, signal));
 }
 

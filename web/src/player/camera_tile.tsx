@@ -1,6 +1,6 @@
 import { useCallback } from "react";
 import { getPackets } from "../api/movie";
-import type { EpisodeFacts, EpisodeStream } from "../api/schema";
+import type { EpisodeDetail, EpisodeStream } from "../api/schema";
 import { useAnswer } from "../api/use_answer";
 import type { Clock } from "./clock";
 import { CameraSource, type Picture } from "./decoder_source";
@@ -9,7 +9,7 @@ import { useFrames, useReturn } from "./use_frames";
 import { type TileControls, ViewTile } from "./view_tile";
 
 export interface CameraTileProps extends TileControls {
-  episode: EpisodeFacts;
+  episode: EpisodeDetail;
   stream: EpisodeStream;
   clock: Clock;
   isActive: boolean;

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from "react";
-import type { EpisodeFacts, EpisodeStream } from "../api/schema";
+import type { EpisodeDetail, EpisodeStream } from "../api/schema";
 import { useShortcuts } from "../parts/shortcuts";
 import { bestGrid, cellColumn } from "./camera_grid";
 import { CameraTile } from "./camera_tile";
@@ -11,7 +11,7 @@ import { useHidden } from "./use_hidden";
 import { useSteps } from "./use_steps";
 
 export interface CamerasProps {
-  episode: EpisodeFacts;
+  episode: EpisodeDetail;
   clock: Clock;
   /** Whether the clock steps by the frames of the chosen camera. */
   setsSteps?: boolean;
@@ -121,7 +121,7 @@ export function Cameras({ episode, clock, setsSteps = true }: CamerasProps) {
 const groups = ["observations", "actions", "debug"];
 
 /** Cameras of the robot first, then its depth, then what looked on. */
-function viewsOf(episode: EpisodeFacts): EpisodeStream[] {
+function viewsOf(episode: EpisodeDetail): EpisodeStream[] {
   const rank = ({ group, kind }: EpisodeStream) =>
     groups.indexOf(group) * 2 + (kind === "depth" ? 1 : 0);
   return episode.streams

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import { type DepthFrame, getDepth } from "../api/movie";
-import type { EpisodeFacts, EpisodeStream } from "../api/schema";
+import type { EpisodeDetail, EpisodeStream } from "../api/schema";
 import { getStamps } from "../api/stamps";
 import { useAnswer } from "../api/use_answer";
 import type { Clock } from "./clock";
@@ -12,7 +12,7 @@ import { useFrames, useReturn } from "./use_frames";
 import { type TileControls, ViewTile } from "./view_tile";
 
 export interface DepthTileProps extends TileControls {
-  episode: EpisodeFacts;
+  episode: EpisodeDetail;
   stream: EpisodeStream;
   clock: Clock;
   isActive: boolean;

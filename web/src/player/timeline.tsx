@@ -1,5 +1,5 @@
 import { useMemo, useRef, useState } from "react";
-import type { EpisodeFacts, EpisodeFinding } from "../api/schema";
+import type { EpisodeDetail, EpisodeFinding } from "../api/schema";
 import { useShortcuts } from "../parts/shortcuts";
 import { useInks } from "../plots/inks";
 import { selectFinding, useSelectedFinding } from "../plots/selection";
@@ -15,7 +15,7 @@ import { useScrub } from "./timeline_scrub";
 import { TimelineTip, type Tip } from "./timeline_tip";
 
 export interface TimelineProps {
-  episode: EpisodeFacts;
+  episode: EpisodeDetail;
   clock: Clock;
 }
 
@@ -89,7 +89,7 @@ export function Timeline({ episode, clock }: TimelineProps) {
 }
 
 function useTimelineKeys(
-  episode: EpisodeFacts,
+  episode: EpisodeDetail,
   clock: Clock,
   choose: (finding: EpisodeFinding, startNs: number) => void,
 ): void {

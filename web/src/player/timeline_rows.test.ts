@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { EpisodeFacts, EpisodeFinding } from "../api/schema";
+import type { EpisodeDetail, EpisodeFinding } from "../api/schema";
 import {
   findingBars,
   joined,
@@ -28,8 +28,8 @@ function finding(
   };
 }
 
-function episode(...findings: EpisodeFinding[]): EpisodeFacts {
-  return { start_ns: 0, end_ns: 1000, findings } as unknown as EpisodeFacts;
+function episode(...findings: EpisodeFinding[]): EpisodeDetail {
+  return { start_ns: 0, end_ns: 1000, findings } as unknown as EpisodeDetail;
 }
 
 it("puts the worst into the first row and what overlaps it below", () => {

@@ -1,5 +1,5 @@
 // Where things stand on the timeline: rows without overlaps, near ones made one.
-import type { EpisodeFacts, EpisodeFinding } from "../api/schema";
+import type { EpisodeDetail, EpisodeFinding } from "../api/schema";
 import { severityRank } from "../parts/severity";
 
 export interface Bar {
@@ -41,7 +41,7 @@ export function joined(bars: Bar[], near: number): Bar[] {
 }
 
 /** The findings as bars: the worst first, each in the first row that has room for all of it. */
-export function findingBars(episode: EpisodeFacts): { bars: FindingBar[]; rows: number } {
+export function findingBars(episode: EpisodeDetail): { bars: FindingBar[]; rows: number } {
   const { start_ns: start, end_ns: end } = episode;
   const sorted = [...episode.findings].sort(
     (a, b) => severityRank(a.severity) - severityRank(b.severity),
@@ -72,7 +72,7 @@ function isApart(a: Bar, b: Bar): boolean {
 }
 
 /** Findings about a whole stream or the episode: they have no place in time. */
-export function wholeFindings(episode: EpisodeFacts): EpisodeFinding[] {
+export function wholeFindings(episode: EpisodeDetail): EpisodeFinding[] {
   const found = episode.findings.filter((each) => !each.spans.length);
   return found.sort((a, b) => severityRank(a.severity) - severityRank(b.severity));
 }

@@ -1,5 +1,5 @@
 import { useState } from "react";
-import type { EpisodeFacts } from "../api/schema";
+import type { EpisodeDetail } from "../api/schema";
 import { useAddress } from "../parts/router";
 import { useShortcuts } from "../parts/shortcuts";
 import { type Clock, clockText, frameAt, RATES } from "./clock";
@@ -11,7 +11,7 @@ import { useCopied } from "./use_copied";
 import { isAt, momentLink, useMomentLink } from "./use_moment_link";
 
 export interface TransportProps {
-  episode: EpisodeFacts;
+  episode: EpisodeDetail;
   clock: Clock;
 }
 

@@ -1,5 +1,5 @@
 import { useEffect } from "react";
-import type { EpisodeFacts } from "../api/schema";
+import type { EpisodeDetail } from "../api/schema";
 import { getStamps } from "../api/stamps";
 import { useAnswer } from "../api/use_answer";
 import type { Clock } from "./clock";
@@ -8,7 +8,7 @@ import { useReturn } from "./use_frames";
 const fastestHz = 100;
 
 /** The stream to step by where there is no camera: the fastest that a person can follow. */
-export function stepStream({ streams }: Pick<EpisodeFacts, "streams">): string | null {
+export function stepStream({ streams }: Pick<EpisodeDetail, "streams">): string | null {
   const rates = streams
     .filter(({ kind, samples }) => kind === "array" && samples > 1)
     .map(({ path, samples, rate_hz, first_ns, last_ns }) => ({
@@ -22,7 +22,7 @@ export function stepStream({ streams }: Pick<EpisodeFacts, "streams">): string |
 
 /** Have the clock step by the frames of the chosen camera. */
 export function useSteps(
-  episode: EpisodeFacts,
+  episode: EpisodeDetail,
   clock: Clock,
   chosen: string | null,
   isOn: boolean,

@@ -1,5 +1,5 @@
 // What findings say about a plot: when, and beyond which value.
-import type { EpisodeFacts, EpisodeFinding } from "../api/schema";
+import type { EpisodeDetail, EpisodeFinding } from "../api/schema";
 import type { Trace } from "../api/signal";
 import { type ColumnGroup, columnNames } from "./column_groups";
 import type { Mark } from "./draw";
@@ -13,7 +13,7 @@ const LIMITS_ARE_VALUES = new Set([
 ]);
 const MOST_MARKS = 400;
 
-export function findingsOf(panel: Panel, episode: EpisodeFacts): EpisodeFinding[] {
+export function findingsOf(panel: Panel, episode: EpisodeDetail): EpisodeFinding[] {
   const paths = [panel.stream.path, panel.commanded?.path];
   return episode.findings.filter((each) => each.stream !== null && paths.includes(each.stream));
 }

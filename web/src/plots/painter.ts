@@ -1,5 +1,5 @@
 // One plot at work: fetches what its window needs, draws it when it can be seen, reads values off.
-import type { EpisodeFacts, SampleFacts } from "../api/schema";
+import type { EpisodeDetail, SampleFacts } from "../api/schema";
 import { getSample, type Trace } from "../api/signal";
 import { frameAt } from "../player/clock";
 import { columnNames } from "./column_groups";
@@ -37,7 +37,7 @@ export class Painter {
 
   constructor(
     private readonly canvas: HTMLCanvasElement,
-    private readonly episode: EpisodeFacts,
+    private readonly episode: EpisodeDetail,
     readonly panel: Panel,
     private readonly view: ViewWindow,
     private readonly onLoaded: () => void,

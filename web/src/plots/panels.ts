@@ -1,5 +1,5 @@
 // Which streams are plotted: what was found first, then what people look at, or what they chose.
-import type { EpisodeFacts, EpisodeFinding, EpisodeStream } from "../api/schema";
+import type { EpisodeDetail, EpisodeFinding, EpisodeStream } from "../api/schema";
 
 export interface Panel {
   stream: EpisodeStream;
@@ -17,7 +17,7 @@ const usual = [
   /joint_torque/,
 ];
 
-export function plottable(episode: EpisodeFacts): EpisodeStream[] {
+export function plottable(episode: EpisodeDetail): EpisodeStream[] {
   return episode.streams.filter((each) => each.kind === "array" && each.samples > 0);
 }
 
@@ -39,7 +39,7 @@ export function commandedOf(stream: EpisodeStream, all: EpisodeStream[]): Episod
   );
 }
 
-export function panelsOf(paths: string[], episode: EpisodeFacts): Panel[] {
+export function panelsOf(paths: string[], episode: EpisodeDetail): Panel[] {
   const all = plottable(episode);
   const streams = paths.flatMap((path) => all.find((each) => each.path === path) ?? []);
   return streams.map((stream) => ({ stream, commanded: commandedOf(stream, all) }));
@@ -49,7 +49,7 @@ function lasts(finding: EpisodeFinding): number {
   return finding.spans.reduce((sum, span) => sum + span.end_ns - span.start_ns, 0);
 }
 
-export function defaultPaths(episode: EpisodeFacts): string[] {
+export function defaultPaths(episode: EpisodeDetail): string[] {
   const all = plottable(episode);
   const chosen: string[] = [];
   const add = (stream: EpisodeStream | undefined) => {
@@ -71,12 +71,12 @@ export function defaultPaths(episode: EpisodeFacts): string[] {
   return [...new Set(chosen)];
 }
 
-function keyOf(episode: EpisodeFacts): string {
+function keyOf(episode: EpisodeDetail): string {
   return `studio.signals.${episode.row.robot ?? ""}.${episode.row.task ?? ""}`;
 }
 
 /** The streams chosen for this robot and task before, those that the episode has. */
-export function rememberedPaths(episode: EpisodeFacts): string[] | null {
+export function rememberedPaths(episode: EpisodeDetail): string[] | null {
   try {
     const found: unknown = JSON.parse(localStorage.getItem(keyOf(episode)) ?? "null");
     if (!Array.isArray(found)) return null;
@@ -90,7 +90,7 @@ export function rememberedPaths(episode: EpisodeFacts): string[] | null {
   }
 }
 
-export function rememberPaths(episode: EpisodeFacts, paths: string[] | null): void {
+export function rememberPaths(episode: EpisodeDetail, paths: string[] | null): void {
   try {
     if (paths) localStorage.setItem(keyOf(episode), JSON.stringify(paths));
     else localStorage.removeItem(keyOf(episode));

@@ -1,5 +1,5 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
-import type { EpisodeFacts } from "../api/schema";
+import type { EpisodeDetail } from "../api/schema";
 import type { Clock } from "../player/clock";
 import { columnUnits, groupsOf } from "./column_groups";
 import { GUTTER, type Inks } from "./draw";
@@ -13,7 +13,7 @@ import { PlotCursors } from "./plot_cursors";
 import type { ViewWindow } from "./window";
 
 export interface PlotProps {
-  episode: EpisodeFacts;
+  episode: EpisodeDetail;
   clock: Clock;
   view: ViewWindow;
   panel: Panel;

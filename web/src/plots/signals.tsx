@@ -1,5 +1,5 @@
 import { useMemo, useState } from "react";
-import type { EpisodeFacts } from "../api/schema";
+import type { EpisodeDetail } from "../api/schema";
 import type { Clock } from "../player/clock";
 import { useInks } from "./inks";
 import { defaultPaths, panelsOf, plottable, rememberedPaths, rememberPaths } from "./panels";
@@ -12,7 +12,7 @@ import { windowOf } from "./window";
 import { ZoomBar } from "./zoom_bar";
 
 export interface SignalsProps {
-  episode: EpisodeFacts;
+  episode: EpisodeDetail;
   clock: Clock;
 }
 

@@ -1,11 +1,11 @@
 import { useMemo, useState } from "react";
-import type { EpisodeFacts, EpisodeStream } from "../api/schema";
+import type { EpisodeDetail, EpisodeStream } from "../api/schema";
 import { Dialog } from "../parts/dialog";
 import { columnNames } from "./column_groups";
 import { plottable } from "./panels";
 
 export interface StreamChooserProps {
-  episode: EpisodeFacts;
+  episode: EpisodeDetail;
   paths: string[];
   onChange: (paths: string[] | null) => void;
   onClose: () => void;

@@ -1,6 +1,6 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "react";
 import { getRobot } from "../api/robot";
-import type { EpisodeFacts } from "../api/schema";
+import type { EpisodeDetail } from "../api/schema";
 import { useAnswer } from "../api/use_answer";
 import { Notice, Waiting } from "../parts/notice";
 import type { Clock } from "../player/clock";
@@ -13,7 +13,7 @@ import { useSceneModel } from "./use_scene_model";
 import { nudge } from "./viewpoint";
 
 export interface SceneProps {
-  episode: EpisodeFacts;
+  episode: EpisodeDetail;
   clock: Clock;
 }
 

@@ -1,5 +1,5 @@
 import { useEffect, useRef } from "react";
-import type { EpisodeFacts, TactileMap } from "../api/schema";
+import type { EpisodeDetail, TactileMap } from "../api/schema";
 import { getTactile } from "../api/tactile";
 import { useAnswer } from "../api/use_answer";
 import type { Clock } from "../player/clock";
@@ -8,7 +8,7 @@ import { heatTable, unitText } from "./heat_scale";
 import "./tactile.css";
 
 export interface TactileProps {
-  episode: EpisodeFacts;
+  episode: EpisodeDetail;
   clock: Clock;
 }
 

@@ -1,5 +1,5 @@
 // Answers of the server as tests need them, with only what matters said anew.
-import type { EpisodeFacts, EpisodeFinding, Taxonomy } from "../api/schema";
+import type { EpisodeDetail, EpisodeFinding, Taxonomy } from "../api/schema";
 import type { Bench } from "../pages/annotate/use_bench";
 
 export function sampleFinding(changed: Partial<EpisodeFinding> = {}): EpisodeFinding {
@@ -17,13 +17,13 @@ export function sampleFinding(changed: Partial<EpisodeFinding> = {}): EpisodeFin
   };
 }
 
-export function sampleEpisode(changed: Partial<EpisodeFacts> = {}): EpisodeFacts {
+export function sampleEpisode(changed: Partial<EpisodeDetail> = {}): EpisodeDetail {
   return {
     id: "e1",
     epoch_ns: "0",
     start_ns: 0,
     end_ns: 4_000_000_000,
-    row: { id: "e1", file: "e1.h5", task: "pick_place", verdict: "failed" } as EpisodeFacts["row"],
+    row: { id: "e1", file: "e1.h5", task: "pick_place", verdict: "failed" } as EpisodeDetail["row"],
     metadata: {},
     streams: [],
     findings: [],

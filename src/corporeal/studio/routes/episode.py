@@ -82,7 +82,7 @@ class ScorePart(BaseModel):
     weight: float | None
 
 
-class EpisodeFacts(BaseModel):
+class EpisodeDetail(BaseModel):
     """All that the page needs before it asks for samples."""
 
     id: str
@@ -125,7 +125,7 @@ class EpisodeHistory(BaseModel):
 
 
 @ROUTER.get("/episodes/{episode_id}")
-def episode_facts(episode_id: str, studio: Shared, actor: Reader) -> EpisodeFacts:
+def episode_facts(episode_id: str, studio: Shared, actor: Reader) -> EpisodeDetail:
     """Everything about one episode but its samples."""
     row = studio.shelf.row(episode_id)
     with studio.workspace.database.read() as connection:
@@ -143,7 +143,7 @@ def episode_facts(episode_id: str, studio: Shared, actor: Reader) -> EpisodeFact
         taxonomy = kept_taxonomy(connection, held.taxonomy) if held is not None else None
     with studio.shelf.episode(episode_id) as episode:
         start_ns, end_ns = episode.span_ns
-        return EpisodeFacts(
+        return EpisodeDetail(
             id=episode_id,
             epoch_ns=str(episode.epoch_ns),
             start_ns=start_ns,

@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useState } from "react";
 import { getEvents, getTask } from "../../api/annotation";
 import { getEpisode } from "../../api/episode";
-import type { EpisodeFacts, WorkbenchTask } from "../../api/schema";
+import type { EpisodeDetail, WorkbenchTask } from "../../api/schema";
 import { useSession } from "../../api/session";
 import { getStamps } from "../../api/stamps";
 import { useAnswer } from "../../api/use_answer";
@@ -13,7 +13,7 @@ import { Workbench } from "./workbench";
 
 interface Opened {
   task: WorkbenchTask;
-  episode: EpisodeFacts;
+  episode: EpisodeDetail;
   stamps: Float64Array;
 }
 

@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState, useSyncExternalStore } from "react";
 import { getTask, type Step, sendEdits } from "../../api/annotation";
 import type {
   Annotation,
-  EpisodeFacts,
+  EpisodeDetail,
   EventFacts,
   LabelLane,
   Segment,
@@ -27,7 +27,7 @@ export interface Selected {
 export interface Bench {
   task: WorkbenchTask;
   taxonomy: Taxonomy;
-  episode: EpisodeFacts;
+  episode: EpisodeDetail;
   clock: Clock;
   line: FrameLine;
   events: readonly EventFacts[];
@@ -82,7 +82,7 @@ export function useWorkbook(task: WorkbenchTask): Workbook {
 
 export interface BenchParts {
   task: WorkbenchTask;
-  episode: EpisodeFacts;
+  episode: EpisodeDetail;
   clock: Clock;
   line: FrameLine;
   events: readonly EventFacts[];

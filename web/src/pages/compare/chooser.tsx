@@ -1,6 +1,6 @@
 import { useDeferredValue, useState } from "react";
 import { getPeers } from "../../api/comparison";
-import type { EpisodeFacts, PeerEpisode } from "../../api/schema";
+import type { EpisodeDetail, PeerEpisode } from "../../api/schema";
 import { useAnswer } from "../../api/use_answer";
 import { Link } from "../../parts/link";
 import { Notice, VerdictChip } from "../../parts/notice";
@@ -8,7 +8,7 @@ import { dateText } from "../episode/wording";
 import "./chooser.css";
 
 /** The second episode: one of the same task, or one that the words find. */
-export function Chooser({ episode }: { episode: EpisodeFacts }) {
+export function Chooser({ episode }: { episode: EpisodeDetail }) {
   const [words, setWords] = useState("");
   const asked = useDeferredValue(words);
   const { value, error, again } = useAnswer(

@@ -1,5 +1,5 @@
 import { useMemo, useState } from "react";
-import type { EpisodeFacts, EpisodeStream } from "../../api/schema";
+import type { EpisodeDetail, EpisodeStream } from "../../api/schema";
 import { getTrace } from "../../api/signal";
 import { useAnswer } from "../../api/use_answer";
 import { Notice, Waiting } from "../../parts/notice";
@@ -12,8 +12,8 @@ import { mostDifferent } from "./overlay_curves";
 import { OverlayPlot } from "./overlay_plot";
 
 export interface OverlayProps {
-  a: EpisodeFacts;
-  b: EpisodeFacts;
+  a: EpisodeDetail;
+  b: EpisodeDetail;
   clock: Clock;
   moments: Moments;
 }
@@ -54,7 +54,7 @@ export function Overlay({ a, b, clock, moments }: OverlayProps) {
 function Traces({ a, b, clock, moments, stream }: OverlayProps & { stream: EpisodeStream }) {
   const names = columnNames(stream).slice(0, MOST_COLUMNS);
   const [chosen, setChosen] = useState<number[] | null>(null);
-  const ask = ({ id, start_ns, end_ns }: EpisodeFacts, signal: AbortSignal) => {
+  const ask = ({ id, start_ns, end_ns }: EpisodeDetail, signal: AbortSignal) => {
     const wish = { stream: stream.path, columns: names.map((_, place) => place), points: POINTS };
     return getTrace(id, { ...wish, startNs: start_ns, endNs: end_ns }, signal);
   };
@@ -102,7 +102,7 @@ function Traces({ a, b, clock, moments, stream }: OverlayProps & { stream: Episo
   );
 }
 
-function sharedStreams(a: EpisodeFacts, b: EpisodeFacts): EpisodeStream[] {
+function sharedStreams(a: EpisodeDetail, b: EpisodeDetail): EpisodeStream[] {
   const other = new Set(plottable(b).map(({ path }) => path));
   return plottable(a).filter(({ path }) => other.has(path));
 }

@@ -1,6 +1,6 @@
 import { lazy, Suspense, useEffect, useMemo, useState } from "react";
 import { ALIGNMENTS, type Alignment, getComparison } from "../../api/comparison";
-import type { EpisodeFacts } from "../../api/schema";
+import type { EpisodeDetail } from "../../api/schema";
 import { useAnswer } from "../../api/use_answer";
 import { Link } from "../../parts/link";
 import { Notice, Waiting } from "../../parts/notice";
@@ -19,8 +19,8 @@ import { SideHead } from "./side_head";
 const Scene = lazy(() => import("../../scene/scene"));
 
 export interface SideBySideProps {
-  a: EpisodeFacts;
-  b: EpisodeFacts;
+  a: EpisodeDetail;
+  b: EpisodeDetail;
   address: URL;
 }
 
@@ -47,7 +47,7 @@ export function SideBySide({ a, b, address }: SideBySideProps) {
   useEffect(() => {
     if (answer.value) other.align(answer.value);
   }, [answer.value, other]);
-  const views = (episode: EpisodeFacts, own: Clock) =>
+  const views = (episode: EpisodeDetail, own: Clock) =>
     isRobot ? (
       <Suspense fallback={<Waiting what="Loading the robot" />}>
         <Scene episode={episode} clock={own} />
@@ -92,7 +92,7 @@ export function SideBySide({ a, b, address }: SideBySideProps) {
   );
 }
 
-function clocksOf(a: EpisodeFacts, b: EpisodeFacts, address: URL): [Clock, FollowingClock] {
+function clocksOf(a: EpisodeDetail, b: EpisodeDetail, address: URL): [Clock, FollowingClock] {
   const said = Number(address.searchParams.get("t") || Number.NaN);
   const begin = Math.max(a.start_ns, Math.min(0, a.end_ns));
   const clock = new Clock(a.start_ns, a.end_ns, Number.isFinite(said) ? Math.round(said) : begin);
@@ -100,7 +100,7 @@ function clocksOf(a: EpisodeFacts, b: EpisodeFacts, address: URL): [Clock, Follo
 }
 
 /** The streams of one episode in the order of another, so that the same camera is at the same place. */
-function inOrderOf(episode: EpisodeFacts, model: EpisodeFacts): EpisodeFacts {
+function inOrderOf(episode: EpisodeDetail, model: EpisodeDetail): EpisodeDetail {
   const place = new Map(model.streams.map(({ path }, number) => [path, number]));
   const streams = [...episode.streams].sort(
     (x, y) => (place.get(x.path) ?? 1e6) - (place.get(y.path) ?? 1e6),

@@ -1,4 +1,4 @@
-import type { EpisodeFacts } from "../../api/schema";
+import type { EpisodeDetail } from "../../api/schema";
 import { Link } from "../../parts/link";
 import { VerdictChip } from "../../parts/notice";
 import "./side_head.css";
@@ -10,7 +10,7 @@ export function SideHead({
   other,
 }: {
   letter: "A" | "B";
-  episode: EpisodeFacts;
+  episode: EpisodeDetail;
   other: string;
 }) {
   const { row } = episode;

@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { below } from "../../api/episode";
-import type { EpisodeFacts } from "../../api/schema";
+import type { EpisodeDetail } from "../../api/schema";
 import { Dialog } from "../../parts/dialog";
 import "./download_menu.css";
 import { OtherTool } from "./other_tool";
@@ -14,7 +14,7 @@ const foxgloveWords =
   "Studio gives recordings to no other site or program of the browser, so that none can read them behind your back.";
 
 /** The episode as a file, and in the tools that others use. */
-export function DownloadMenu({ episode }: { episode: EpisodeFacts }) {
+export function DownloadMenu({ episode }: { episode: EpisodeDetail }) {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
@@ -36,7 +36,7 @@ export function DownloadMenu({ episode }: { episode: EpisodeFacts }) {
   );
 }
 
-function DownloadList({ episode }: { episode: EpisodeFacts }) {
+function DownloadList({ episode }: { episode: EpisodeDetail }) {
   const from = `${window.location.origin}/api${below(episode.id, "")}`;
   const { row } = episode;
   return (

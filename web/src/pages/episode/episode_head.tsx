@@ -1,5 +1,5 @@
 import { useMemo } from "react";
-import type { EpisodeFacts } from "../../api/schema";
+import type { EpisodeDetail } from "../../api/schema";
 import { useSession } from "../../api/session";
 import { Link } from "../../parts/link";
 import { VerdictChip } from "../../parts/notice";
@@ -12,7 +12,7 @@ import { lastList, listAddress, useNeighbours } from "./neighbours";
 import { ShareButton } from "./share_button";
 
 export interface EpisodeHeadProps {
-  episode: EpisodeFacts;
+  episode: EpisodeDetail;
   clock: Clock;
   /** Whether there is time to look for the episodes beside this one. */
   isReady: boolean;

@@ -1,6 +1,6 @@
 import { lazy, Suspense, useEffect, useMemo, useRef } from "react";
 import { getEpisode } from "../../api/episode";
-import type { EpisodeFacts } from "../../api/schema";
+import type { EpisodeDetail } from "../../api/schema";
 import { useAnswer } from "../../api/use_answer";
 import { Notice, Waiting } from "../../parts/notice";
 import { useShortcuts } from "../../parts/shortcuts";
@@ -28,7 +28,7 @@ export default function EpisodePage({ address }: { address: URL }) {
   return <OpenEpisode key={id} episode={answer.value} address={address} />;
 }
 
-function OpenEpisode({ episode, address }: { episode: EpisodeFacts; address: URL }) {
+function OpenEpisode({ episode, address }: { episode: EpisodeDetail; address: URL }) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: the address only says where the clock begins
   const clock = useMemo(() => clockOf(episode, address), [episode]);
   useEffect(() => () => clock.close(), [clock]);
@@ -106,7 +106,7 @@ function OpenEpisode({ episode, address }: { episode: EpisodeFacts; address: URL
 }
 
 /** The clock of the episode, at the moment of the link or where the episode begins. */
-function clockOf(episode: EpisodeFacts, address: URL): Clock {
+function clockOf(episode: EpisodeDetail, address: URL): Clock {
   const said = address.searchParams.get("t");
   const moment = said === null || said.trim() === "" ? Number.NaN : Number(said);
   const begin = Math.max(episode.start_ns, Math.min(0, episode.end_ns));
@@ -117,7 +117,7 @@ function clockOf(episode: EpisodeFacts, address: URL): Clock {
   );
 }
 
-function nameWindow(episode: EpisodeFacts): () => void {
+function nameWindow(episode: EpisodeDetail): () => void {
   const before = document.title;
   document.title = `${episode.row.task ?? "Episode"} · ${episode.row.file} · Corporeal`;
   return () => {

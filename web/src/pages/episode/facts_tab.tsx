@@ -1,5 +1,5 @@
 import { getHistory } from "../../api/facts";
-import type { EpisodeFacts } from "../../api/schema";
+import type { EpisodeDetail } from "../../api/schema";
 import { useAnswer } from "../../api/use_answer";
 import { ConsentFact } from "./consent_fact";
 import "./facts_tab.css";
@@ -8,7 +8,7 @@ import { StreamTable } from "./stream_table";
 import { bytesText, dateText, durationText } from "./wording";
 
 /** Who, when, where, with what; the streams; the metadata; the papers; what happened to it. */
-export function FactsTab({ episode }: { episode: EpisodeFacts }) {
+export function FactsTab({ episode }: { episode: EpisodeDetail }) {
   const { row } = episode;
   const facts: [string, string | null | undefined][] = [
     ["Recorded", dateText(row.recorded_ns)],

@@ -1,11 +1,11 @@
-import type { EpisodeFacts, EpisodeFinding } from "../../api/schema";
+import type { EpisodeDetail, EpisodeFinding } from "../../api/schema";
 import type { Clock } from "../../player/clock";
 import { FindingCard } from "./finding_card";
 import "./findings_tab.css";
 import { byWeight, count, isIncident, storyOf } from "./story";
 
 export interface FindingsTabProps {
-  episode: EpisodeFacts;
+  episode: EpisodeDetail;
   clock: Clock;
   chosen: number | null;
 }

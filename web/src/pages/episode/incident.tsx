@@ -1,11 +1,11 @@
-import type { EpisodeFacts } from "../../api/schema";
+import type { EpisodeDetail } from "../../api/schema";
 import type { Clock } from "../../player/clock";
 import { selectFinding } from "./finding_choice";
 import "./incident.css";
 import { isIncident, storyOf } from "./story";
 
 /** What went wrong, at the top of the page, with the way to its moment; nothing where all is well. */
-export function Incident({ episode, clock }: { episode: EpisodeFacts; clock: Clock }) {
+export function Incident({ episode, clock }: { episode: EpisodeDetail; clock: Clock }) {
   const { tone, verdict, cause, moment, finding } = storyOf(episode);
   if (!isIncident(episode)) return null;
   return (

@@ -1,12 +1,12 @@
 import { getLineage } from "../../api/facts";
-import type { EpisodeFacts, Lineage, LineageEdge } from "../../api/schema";
+import type { EpisodeDetail, Lineage, LineageEdge } from "../../api/schema";
 import { useAnswer } from "../../api/use_answer";
 import { Link } from "../../parts/link";
 import { Notice, Waiting } from "../../parts/notice";
 import "./lineage_tab.css";
 
 /** What the episode came from and what became of it. */
-export function LineageTab({ episode }: { episode: EpisodeFacts }) {
+export function LineageTab({ episode }: { episode: EpisodeDetail }) {
   const { value, error, again } = useAnswer(
     (signal) => getLineage(episode.id, signal),
     [episode.id],

@@ -1,12 +1,12 @@
 import { getScore } from "../../api/facts";
-import type { EpisodeFacts, PartDistribution, ValueDistribution } from "../../api/schema";
+import type { EpisodeDetail, PartDistribution, ValueDistribution } from "../../api/schema";
 import { useAnswer } from "../../api/use_answer";
 import { Notice, Waiting } from "../../parts/notice";
 import { DistributionStrip } from "./distribution_strip";
 import "./score_tab.css";
 
 /** The score and its parts, each before the distribution of the same task. */
-export function ScoreTab({ episode }: { episode: EpisodeFacts }) {
+export function ScoreTab({ episode }: { episode: EpisodeDetail }) {
   const { value, error, again } = useAnswer((signal) => getScore(episode.id, signal), [episode.id]);
   if (error) return <Notice error={error} again={again} />;
   if (!value) return <Waiting what="Comparing with the task" />;

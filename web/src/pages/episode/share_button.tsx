@@ -1,5 +1,5 @@
 import { lazy, Suspense, useState } from "react";
-import type { EpisodeFacts } from "../../api/schema";
+import type { EpisodeDetail } from "../../api/schema";
 import type { Clock } from "../../player/clock";
 
 const ShareDialog = lazy(() =>
@@ -7,7 +7,7 @@ const ShareDialog = lazy(() =>
 );
 
 /** Shows this moment to others. */
-export function ShareButton({ episode, clock }: { episode: EpisodeFacts; clock: Clock }) {
+export function ShareButton({ episode, clock }: { episode: EpisodeDetail; clock: Clock }) {
   const [address, setAddress] = useState<string | null>(null);
   const open = () => {
     clock.pause();

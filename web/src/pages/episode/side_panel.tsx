@@ -1,5 +1,5 @@
 import { type KeyboardEvent, useEffect, useState } from "react";
-import type { EpisodeFacts } from "../../api/schema";
+import type { EpisodeDetail } from "../../api/schema";
 import { useSession } from "../../api/session";
 import { keepInAddress, useAddress } from "../../parts/router";
 import type { Clock } from "../../player/clock";
@@ -12,7 +12,7 @@ import { ScoreTab } from "./score_tab";
 import "./side_panel.css";
 
 export interface SidePanelProps {
-  episode: EpisodeFacts;
+  episode: EpisodeDetail;
   clock: Clock;
   /** Whether there is time for what is not seen at first sight. */
   isReady: boolean;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { EpisodeFacts, EpisodeFinding } from "../../api/schema";
+import type { EpisodeDetail, EpisodeFinding } from "../../api/schema";
 import { byWeight, failureMoment, storyOf } from "./story";
 
 function finding(number: number, more: Partial<EpisodeFinding>): EpisodeFinding {
@@ -21,10 +21,10 @@ function at(startNs: number): EpisodeFinding["spans"] {
 }
 
 function episode(
-  row: Partial<EpisodeFacts["row"]>,
-  more: Partial<EpisodeFacts> = {},
-): EpisodeFacts {
-  const whole = { verdict: "failed", success: null, failure: null, ...row } as EpisodeFacts["row"];
+  row: Partial<EpisodeDetail["row"]>,
+  more: Partial<EpisodeDetail> = {},
+): EpisodeDetail {
+  const whole = { verdict: "failed", success: null, failure: null, ...row } as EpisodeDetail["row"];
   const empty = { metadata: {}, streams: [], findings: [], scores: [], lanes: [], releases: [] };
   return { id: "x", epoch_ns: "0", start_ns: 0, end_ns: 1e10, row: whole, ...empty, ...more };
 }

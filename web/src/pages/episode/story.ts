@@ -1,5 +1,5 @@
 // An episode's outcome in one sentence, and the moment it turns on: what a newcomer looks for.
-import type { EpisodeFacts, EpisodeFinding } from "../../api/schema";
+import type { EpisodeDetail, EpisodeFinding } from "../../api/schema";
 import { severityRank } from "../../parts/severity";
 import { momentText } from "./wording";
 
@@ -31,7 +31,7 @@ function momentOf(finding: EpisodeFinding): number {
 const ends = new Set(["start", "end", "success", "begin", "stop"]);
 
 /** When a failure such as "fall" happened: the event of that name, or what a check saw of it. */
-export function failureMoment(episode: EpisodeFacts): { timeNs: number; name: string } | null {
+export function failureMoment(episode: EpisodeDetail): { timeNs: number; name: string } | null {
   const mode = episode.row.failure?.trim().toLowerCase();
   if (!mode) return null;
   for (const lane of episode.lanes) {
@@ -49,7 +49,7 @@ export function failureMoment(episode: EpisodeFacts): { timeNs: number; name: st
 }
 
 /** The finding that saw this failure happen. */
-function witness(episode: EpisodeFacts, mode: string): EpisodeFinding | null {
+function witness(episode: EpisodeDetail, mode: string): EpisodeFinding | null {
   return (
     byWeight(episode.findings).find(({ check, spans }) => spans.length > 0 && isOf(check, mode)) ??
     null
@@ -72,11 +72,11 @@ const words: Record<string, [Story["tone"], string]> = {
 };
 
 /** Whether something speaks against the episode that a visitor must see at once. */
-export function isIncident({ row }: EpisodeFacts): boolean {
+export function isIncident({ row }: EpisodeDetail): boolean {
   return row.success === false || row.verdict === "failed" || row.verdict === "quarantined";
 }
 
-export function storyOf(episode: EpisodeFacts): Story {
+export function storyOf(episode: EpisodeDetail): Story {
   const { row } = episode;
   const [tone, verdict] = words[row.verdict ?? ""] ?? ["note", "not checked"];
   const gravest = byWeight(episode.findings).find(({ severity }) => severity !== "note") ?? null;
@@ -107,7 +107,7 @@ function placeOf(finding: EpisodeFinding | null): Story["moment"] {
   return first ? { timeNs: first.start_ns, name: "the moment" } : null;
 }
 
-function failureSentence(episode: EpisodeFacts, moment: Story["moment"]): string {
+function failureSentence(episode: EpisodeDetail, moment: Story["moment"]): string {
   const mode = episode.row.failure?.trim();
   const fell = mode !== undefined && /^(fall|fell|falls)$/i.test(mode);
   const what = !mode
@@ -120,7 +120,7 @@ function failureSentence(episode: EpisodeFacts, moment: Story["moment"]): string
 }
 
 /** What was logged last before the moment: as near to a cause as a recording comes. */
-function before(episode: EpisodeFacts, timeNs: number): string {
+function before(episode: EpisodeDetail, timeNs: number): string {
   const earlier = episode.lanes
     .flatMap(({ items }) => items)
     .filter(

@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { getEvents } from "../../api/annotation";
-import type { AdjudicationFacts, DisagreementCard, EpisodeFacts } from "../../api/schema";
+import type { AdjudicationFacts, DisagreementCard, EpisodeDetail } from "../../api/schema";
 import { useAnswer } from "../../api/use_answer";
 import { useShortcuts } from "../../parts/shortcuts";
 import { clockText } from "../../player/clock";
@@ -19,7 +19,7 @@ export interface Decision {
 interface Props {
   card: DisagreementCard;
   held: AdjudicationFacts;
-  episode: EpisodeFacts;
+  episode: EpisodeDetail;
   stamps: Float64Array | null;
   isOver: boolean;
   decide: (decision: Decision) => void;

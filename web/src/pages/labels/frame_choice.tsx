@@ -1,13 +1,13 @@
 import { address } from "../../api/client";
 import { below } from "../../api/episode";
-import type { DisagreementCard, DisagreementSide, EpisodeFacts } from "../../api/schema";
+import type { DisagreementCard, DisagreementSide, EpisodeDetail } from "../../api/schema";
 import { clockText } from "../../player/clock";
 import type { Decision } from "./card_view";
 import { spoken } from "./wording";
 
 interface Props {
   card: DisagreementCard;
-  episode: EpisodeFacts;
+  episode: EpisodeDetail;
   reference: string;
   stamps: Float64Array | null;
   frame: number | null;

@@ -1,5 +1,5 @@
 import { useMemo } from "react";
-import type { EpisodeFacts, EventFacts } from "../../api/schema";
+import type { EpisodeDetail, EventFacts } from "../../api/schema";
 import { getTrace, type Trace } from "../../api/signal";
 import { useAnswer } from "../../api/use_answer";
 import { clockText } from "../../player/clock";
@@ -7,7 +7,7 @@ import { shareOf } from "../../player/timeline_rows";
 import { spoken } from "./wording";
 
 interface Props {
-  episode: EpisodeFacts;
+  episode: EpisodeDetail;
   /** Events that the rule goes by, the surest first. */
   wanted: string[];
   events: EventFacts[];

@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useState } from "react";
 import { getEpisode } from "../../api/episode";
 import { acceptTask, getTaskPreview, getTasks, returnTask } from "../../api/labels";
-import type { EpisodeFacts, TaskPreview } from "../../api/schema";
+import type { EpisodeDetail, TaskPreview } from "../../api/schema";
 import { useAnswer } from "../../api/use_answer";
 import { Link } from "../../parts/link";
 import { Notice, Waiting } from "../../parts/notice";
@@ -30,7 +30,7 @@ export function SubmittedTask({ id }: { id: string }) {
   return <Open preview={answer.value} episode={episode.value} />;
 }
 
-function Open({ preview, episode }: { preview: TaskPreview; episode: EpisodeFacts }) {
+function Open({ preview, episode }: { preview: TaskPreview; episode: EpisodeDetail }) {
   const { task } = preview;
   // The labels of the task, not those in force, lie above the texts of the recording.
   const shown = useMemo(

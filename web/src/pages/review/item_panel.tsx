@@ -1,6 +1,6 @@
 import type {
   DecidedItem,
-  EpisodeFacts,
+  EpisodeDetail,
   EpisodeFinding,
   ReviewItem,
   ReviewTurn,
@@ -13,7 +13,7 @@ import { becauseOf, lotChip, plural, sentence, shortId } from "./wording";
 export interface ItemPanelProps {
   turn: ReviewTurn;
   item: ReviewItem;
-  episode: EpisodeFacts;
+  episode: EpisodeDetail;
   clock: Clock;
   last: DecidedItem | null;
   undo: () => void;

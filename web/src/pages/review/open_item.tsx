@@ -1,5 +1,5 @@
 import { lazy, Suspense, useEffect, useMemo, useRef, useState } from "react";
-import type { EpisodeFacts, ReviewItem, ReviewTurn } from "../../api/schema";
+import type { EpisodeDetail, ReviewItem, ReviewTurn } from "../../api/schema";
 import { VerdictChip, Waiting } from "../../parts/notice";
 import { useShortcuts } from "../../parts/shortcuts";
 import { Cameras } from "../../player/cameras";
@@ -22,7 +22,7 @@ export interface OpenItemProps {
   queue: Queue;
   turn: ReviewTurn;
   item: ReviewItem;
-  episode: EpisodeFacts;
+  episode: EpisodeDetail;
 }
 
 /** One episode of the queue: it plays at once, twice as fast, and waits for a decision. */

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import { getEpisode } from "../../api/episode";
 import { skipItem, takeNext } from "../../api/review";
-import type { DecidedItem, EpisodeFacts, ReviewTurn } from "../../api/schema";
+import type { DecidedItem, EpisodeDetail, ReviewTurn } from "../../api/schema";
 import { useSession } from "../../api/session";
 import { newKey, type Outbox, outboxOf } from "./outbox";
 import { dropDraft } from "./reason_draft";
@@ -15,7 +15,7 @@ export interface Choice {
 
 export interface Queue {
   turn: ReviewTurn | null;
-  episode: EpisodeFacts | null;
+  episode: EpisodeDetail | null;
   error: Error | null;
   /** Why the episode itself cannot be shown. */
   missing: Error | null;
@@ -125,10 +125,10 @@ export function useQueue(name: string): Queue {
 
 /** The facts of the episode at hand; those of the next one are fetched while this one plays. */
 function useEpisode(id: string | null) {
-  const known = useRef(new Map<string, Promise<EpisodeFacts>>());
-  const [episode, setEpisode] = useState<EpisodeFacts | null>(null);
+  const known = useRef(new Map<string, Promise<EpisodeDetail>>());
+  const [episode, setEpisode] = useState<EpisodeDetail | null>(null);
   const [missing, setMissing] = useState<Error | null>(null);
-  const prefetch = useCallback((wanted: string): Promise<EpisodeFacts> => {
+  const prefetch = useCallback((wanted: string): Promise<EpisodeDetail> => {
     const found = known.current.get(wanted) ?? getEpisode(wanted);
     known.current.delete(wanted);
     known.current.set(wanted, found);

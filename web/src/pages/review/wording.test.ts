@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { EpisodeFacts, ReviewItem } from "../../api/schema";
+import type { EpisodeDetail, ReviewItem } from "../../api/schema";
 import { becauseOf, firstPicture, nextMark, plural, sentence } from "./wording";
 
 function item(because: string): ReviewItem {
@@ -30,8 +30,8 @@ describe("words of the review page", () => {
       { kind: "video", first_ns: -400 },
       { kind: "video", first_ns: 5000 },
     ];
-    expect(firstPicture({ start_ns: -900, streams } as EpisodeFacts)).toBe(-400);
-    expect(firstPicture({ start_ns: -900, streams: streams.slice(0, 1) } as EpisodeFacts)).toBe(
+    expect(firstPicture({ start_ns: -900, streams } as EpisodeDetail)).toBe(-400);
+    expect(firstPicture({ start_ns: -900, streams: streams.slice(0, 1) } as EpisodeDetail)).toBe(
       -900,
     );
   });

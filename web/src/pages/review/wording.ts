@@ -1,5 +1,5 @@
 // What the review page says, in words that need no statistics.
-import type { EpisodeFacts, EpisodeFinding, ReviewItem } from "../../api/schema";
+import type { EpisodeDetail, EpisodeFinding, ReviewItem } from "../../api/schema";
 
 const NEIGHBOUR = "neighbour of ";
 
@@ -25,7 +25,7 @@ export function lotChip(state: string): string {
 }
 
 /** When the first camera shows something: signals often begin a little earlier. */
-export function firstPicture(episode: EpisodeFacts): number {
+export function firstPicture(episode: EpisodeDetail): number {
   const firsts = episode.streams.flatMap(({ kind, first_ns }) =>
     kind === "video" && first_ns !== null ? [first_ns] : [],
   );
@@ -33,7 +33,7 @@ export function firstPicture(episode: EpisodeFacts): number {
 }
 
 /** The findings that have a moment, in the order of time. */
-export function marksOf(episode: EpisodeFacts): { finding: EpisodeFinding; timeNs: number }[] {
+export function marksOf(episode: EpisodeDetail): { finding: EpisodeFinding; timeNs: number }[] {
   return episode.findings
     .flatMap((finding) =>
       finding.spans.slice(0, 20).map(({ start_ns }) => ({ finding, timeNs: start_ns })),
