@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from corporeal.episode.recording import ImageSequence, VideoFile
 from corporeal.episode.video import Encoder, write_mp4
-from corporeal.exchange.foreign_stream import even_stamps, picture_stream
+from corporeal.exchange.foreign_stream import picture_stream
 from corporeal.exchange.layout import CameraSpec
 from corporeal.exchange.table import TableCamera
+from corporeal.signal.grid import even_stamps
 
 HEIGHT, WIDTH = 48, 64
 RATE_HZ = 30.0

@@ -18,9 +18,10 @@ from corporeal.episode.overview import verify
 from corporeal.episode.recording import ArraySignal, ImageSequence, Recording, VideoFile
 from corporeal.errors import EpisodeError
 from corporeal.exchange.episode_file import is_uuid, write_recording
-from corporeal.exchange.foreign_stream import array_signal, even_stamps, picture_stream
+from corporeal.exchange.foreign_stream import array_signal, picture_stream
 from corporeal.exchange.opening import open_dataset
 from corporeal.schema import Stream
+from corporeal.signal.grid import even_stamps
 
 
 def _foreign(**changes: Any) -> Recording:

@@ -124,11 +124,6 @@ def picture_stream(
     )
 
 
-def even_stamps(count: int, rate_hz: float) -> NDArray[np.int64]:
-    """Stamps made from the frame number, for a source that has none."""
-    return np.round(np.arange(count) * (1e9 / rate_hz)).astype(np.int64)
-
-
 def _group(label: str) -> Group:
     return "actions" if re.match(r"^actions?\b", label) else "observations"
 

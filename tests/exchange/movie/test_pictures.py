@@ -14,7 +14,7 @@ from tests.exchange.movies import camera_of, decoded, footage, own_movie, pictur
 
 from corporeal.episode.recording import ImageSequence
 from corporeal.errors import EpisodeError
-from corporeal.exchange.foreign_stream import even_stamps, picture_stream
+from corporeal.exchange.foreign_stream import picture_stream
 from corporeal.exchange.movie.pictures import (
     Colours,
     LevelHistogram,
@@ -22,6 +22,7 @@ from corporeal.exchange.movie.pictures import (
     frames_of,
     pictures_of,
 )
+from corporeal.signal.grid import even_stamps
 
 
 def test_every_row_has_its_picture_though_stamps_jitter(tmp_path: Path) -> None:

@@ -29,7 +29,6 @@ from corporeal.embodiment.joints import guess_robot
 from corporeal.episode.defect import INDEX_WRONG
 from corporeal.episode.recording import Dataset, Recording
 from corporeal.errors import EpisodeError
-from corporeal.exchange.foreign_stream import even_stamps
 from corporeal.exchange.format import Format
 from corporeal.exchange.json_text import read_json
 from corporeal.exchange.steps.reading import StepReading
@@ -47,6 +46,7 @@ from corporeal.exchange.steps.steps import (
 )
 from corporeal.schema import Stream, roles
 from corporeal.schema.stream import Group
+from corporeal.signal.grid import even_stamps
 from corporeal.units import SECOND_NS
 
 MAX_HEAD = 1 << 12

@@ -12,9 +12,9 @@ from corporeal.embodiment import Embodiment, open_robot
 from corporeal.embodiment.kinematics import Kinematics
 from corporeal.episode.recording import ArraySignal, Dataset, Recording
 from corporeal.errors import EpisodeError
-from corporeal.exchange.foreign_stream import even_stamps
 from corporeal.exchange.format import Format
 from corporeal.schema import Stream, roles
+from corporeal.signal.grid import even_stamps
 
 Array = NDArray[np.float64]
 

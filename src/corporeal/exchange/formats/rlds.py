@@ -7,8 +7,8 @@ from pathlib import Path
 from corporeal.embodiment import Embodiment
 from corporeal.episode.recording import Dataset
 from corporeal.exchange.format import Consumer, Format, TableWriter
+from corporeal.exchange.rlds.episode_facts import RATE_HZ, known_set
 from corporeal.exchange.rlds.features import label, read_features
-from corporeal.exchange.rlds.known_sets import RATE_HZ, known_set
 from corporeal.exchange.rlds.listing import (
     home_of,
     homes,
@@ -19,7 +19,7 @@ from corporeal.exchange.rlds.listing import (
 )
 from corporeal.exchange.rlds.reader import RldsReader
 from corporeal.exchange.rlds.writer import assemble, write_episode
-from corporeal.exchange.tfrecord.record import records
+from corporeal.exchange.tfrecord.example import records
 
 
 def recognises(path: Path) -> bool:

@@ -24,7 +24,7 @@ from corporeal.embodiment import Embodiment
 from corporeal.episode.defect import METADATA_WRONG
 from corporeal.episode.recording import ArraySignal, Dataset, Recording
 from corporeal.errors import EpisodeError
-from corporeal.exchange.foreign_stream import even_stamps, stream_name
+from corporeal.exchange.foreign_stream import stream_name
 from corporeal.exchange.format import Format
 from corporeal.exchange.steps.reading import StepReading
 from corporeal.exchange.steps.steps import (
@@ -39,6 +39,7 @@ from corporeal.exchange.steps.steps import (
 )
 from corporeal.exchange.steps.truncated_json import read_torn_json
 from corporeal.schema import Stream, roles
+from corporeal.signal.grid import even_stamps
 
 RATE_HZ = 30.0
 _QUANTITIES = ("qpos", "qvel", "torque")

@@ -23,23 +23,19 @@ from corporeal.episode.recording import (
 )
 from corporeal.errors import EpisodeError
 from corporeal.exchange.description import NAME, TIMES, DatasetDescription, read_description
-from corporeal.exchange.foreign_stream import (
-    array_signal,
-    even_stamps,
-    picture_stream,
-    storable,
-)
+from corporeal.exchange.foreign_stream import array_signal, picture_stream, storable
 from corporeal.exchange.format import Consumer, Format, TableWriter
 from corporeal.exchange.label_columns import lane_key
 from corporeal.exchange.zarr2.store import (
-    FolderStore,
-    Store,
     StoredArray,
+    ZarrFolderStore,
+    ZarrStore,
     ZipStore,
     open_array,
     read_json,
 )
 from corporeal.exchange.zarr2.writing import FOLDER, assemble, label, write_episode
+from corporeal.signal.grid import even_stamps
 
 RATE_HZ = 10.0
 _ENDS = "meta/episode_ends"
@@ -202,7 +198,7 @@ def _rate_hz(stamps: NDArray[np.int64] | None) -> float:
     return round(1e9 / step_ns, 3) if 1e5 < step_ns < 1e12 else RATE_HZ
 
 
-def _ends(store: Store) -> NDArray[np.int64]:
+def _ends(store: ZarrStore) -> NDArray[np.int64]:
     """Where episodes end: whole numbers that rise."""
     array = open_array(store, _ENDS)
     if len(array.shape) != 1 or array.dtype.kind not in "iu" or not 0 < len(array) < _MAX_EPISODES:
@@ -220,9 +216,9 @@ def _ends(store: Store) -> NDArray[np.int64]:
     return ends
 
 
-def _store(path: Path) -> Store:
+def _store(path: Path) -> ZarrStore:
     if path.is_dir():
-        return FolderStore(_folder(path))
+        return ZarrFolderStore(_folder(path))
     prefix = _zip_prefix(path)
     if prefix is None:
         raise EpisodeError(f"{path}: no {_ENDS} in it. Give a dataset of diffusion policy.")

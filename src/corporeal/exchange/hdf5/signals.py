@@ -14,13 +14,9 @@ from corporeal.episode.defect import INDEX_WRONG, Defect
 from corporeal.episode.recording import ArraySignal, ImageSequence, Recording, Signal
 from corporeal.errors import EpisodeError
 from corporeal.exchange.description import TIMES, DatasetDescription, EpisodeDescription
-from corporeal.exchange.foreign_stream import (
-    array_signal,
-    even_stamps,
-    picture_stream,
-    storable,
-)
+from corporeal.exchange.foreign_stream import array_signal, picture_stream, storable
 from corporeal.exchange.hdf5.file import Hdf5Pictures, holds_pictures, read_numbers
+from corporeal.signal.grid import even_stamps
 
 # As robosuite and most of its kin order a quaternion.
 _QUATERNION = ("qx", "qy", "qz", "qw")

@@ -16,24 +16,18 @@ from corporeal.episode.defect import INDEX_WRONG, METADATA_WRONG, Defect
 from corporeal.episode.recording import MAX_PIXELS, ArraySignal, ImageSequence, Recording, Signal
 from corporeal.errors import EpisodeError
 from corporeal.exchange.description import DatasetDescription
-from corporeal.exchange.foreign_stream import (
-    array_stream,
-    even_stamps,
-    picture_stream,
-    storable,
-    stream_name,
-)
+from corporeal.exchange.foreign_stream import array_stream, picture_stream, storable, stream_name
 from corporeal.exchange.rlds.episode_facts import (
     TRACK,
+    KnownSet,
     facts_of,
     instruction_signal,
     labels_of,
 )
 from corporeal.exchange.rlds.features import INSTRUCTION, STEPS, TIME, Leaf, is_mark
-from corporeal.exchange.rlds.known_sets import KnownSet
-from corporeal.exchange.tfrecord.example import Values, parse_example
-from corporeal.exchange.tfrecord.record import RecordPlace
+from corporeal.exchange.tfrecord.example import RecordPlace, Values, parse_example
 from corporeal.schema import Stream
+from corporeal.signal.grid import even_stamps
 
 Example = Mapping[str, Values]
 Times = NDArray[np.int64]

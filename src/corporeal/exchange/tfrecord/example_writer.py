@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.errors import WriteError
-from corporeal.exchange.tfrecord.record import MAX_RECORD, write_record
+from corporeal.exchange.tfrecord.example import MAX_RECORD, write_record
 
 # The lists of a tf.train.Feature by the kind of their entries: bytes, floats, integers.
 _LISTS = {"S": 1, "f": 2, "i": 3}

@@ -25,7 +25,7 @@ MAX_METADATA = 1 << 26
 _FILLS = {"NaN": np.nan, "Infinity": np.inf, "-Infinity": -np.inf}
 
 
-class Store(Protocol):
+class ZarrStore(Protocol):
     """Bytes by name, below one root."""
 
     @property
@@ -40,7 +40,7 @@ class Store(Protocol):
 
 
 @dataclass(frozen=True)
-class FolderStore:
+class ZarrFolderStore:
     """A folder, of which no link leads out."""
 
     root: Path
@@ -109,7 +109,7 @@ def _bounded(data: bytes, limit: int, where: str) -> bytes:
     return data
 
 
-def read_json(store: Store, name: str) -> dict[str, Any]:
+def read_json(store: ZarrStore, name: str) -> dict[str, Any]:
     """The object in a JSON file; empty when there is no such file."""
     data = store.read(name, MAX_METADATA)
     try:
@@ -125,7 +125,7 @@ def read_json(store: Store, name: str) -> dict[str, Any]:
 class StoredArray:
     """An array whose chunks are read when they are needed; the last one read is kept."""
 
-    store: Store
+    store: ZarrStore
     name: str
     shape: tuple[int, ...]
     chunks: tuple[int, ...]
@@ -182,7 +182,7 @@ class StoredArray:
         )
 
 
-def open_array(store: Store, name: str) -> StoredArray:
+def open_array(store: ZarrStore, name: str) -> StoredArray:
     """An array by its .zarray, which is checked; nothing else of it is read."""
     head = read_json(store, f"{name}/.zarray")
     where = f"{store.source}: {name}/.zarray"

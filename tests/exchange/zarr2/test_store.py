@@ -17,7 +17,7 @@ from hypothesis.extra.numpy import arrays
 from corporeal.errors import EpisodeError
 from corporeal.exchange.zarr2 import writing as zarr_writing
 from corporeal.exchange.zarr2.codec import COMPRESSORS, decode
-from corporeal.exchange.zarr2.store import FolderStore, open_array
+from corporeal.exchange.zarr2.store import ZarrFolderStore, open_array
 
 DTYPES = st.sampled_from(["<f4", "<f8", "<i8", "|u1", "|b1", "<u2"])
 SHAPES = st.tuples(st.integers(1, 40), st.integers(1, 5), st.integers(1, 3))
@@ -35,7 +35,7 @@ def test_any_rows_of_any_array_come_back(
     with TemporaryDirectory() as name, patch.object(zarr_writing, "_CHUNK_BYTES", chunk_bytes):
         folder = Path(name)
         zarr_writing.write_array(folder / "x", np.split(values, cuts), shape, values.dtype)
-        array = open_array(FolderStore(folder), "x")
+        array = open_array(ZarrFolderStore(folder), "x")
         assert (array.shape, array.dtype) == (shape, values.dtype)
         np.testing.assert_array_equal(array.rows(first, stop), values[first:stop])
 

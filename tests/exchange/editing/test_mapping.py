@@ -11,9 +11,10 @@ from corporeal.embodiment import Embodiment, open_robot
 from corporeal.episode.recording import ArraySignal, Dataset, Recording, Signal
 from corporeal.errors import EpisodeError
 from corporeal.exchange.editing.mapping import candidates, mapping_of, require_robot
-from corporeal.exchange.foreign_stream import array_signal, even_stamps, picture_stream
+from corporeal.exchange.foreign_stream import array_signal, picture_stream
 from corporeal.exchange.opening import open_dataset
 from corporeal.schema import Stream
+from corporeal.signal.grid import even_stamps
 
 COUNT = 5
 

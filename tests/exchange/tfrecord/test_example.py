@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from corporeal.errors import EpisodeError, WriteError
 from corporeal.exchange.tfrecord import example_writer
-from corporeal.exchange.tfrecord.example import parse_example
+from corporeal.exchange.tfrecord.example import masked, masked_crc, parse_example, records
 from corporeal.exchange.tfrecord.example_writer import ExampleWriter, packed_integers
-from corporeal.exchange.tfrecord.record import masked, masked_crc, records
 
 
 def slow_crc(data: bytes) -> int:
