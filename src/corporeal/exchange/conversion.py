@@ -252,9 +252,9 @@ def _explained(error: OSError | WriteError, folder: Path) -> WriteError:
     cause = error.__cause__ if isinstance(error, WriteError) else error
     if not isinstance(cause, OSError):
         return error if isinstance(error, WriteError) else WriteError(str(error))
-    told = str(cause.strerror or cause)
+    text = str(cause.strerror or cause)
     # HDF5 tells a story of several lines where the system has three words.
-    reason = os.strerror(cause.errno) if cause.errno and "\n" in told else told
+    reason = os.strerror(cause.errno) if cause.errno and "\n" in text else text
     return WriteError(
         f"{folder}: cannot be written: {reason}. Free some space and give the same command again: "
         "it goes on from here."

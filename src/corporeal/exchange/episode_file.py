@@ -182,7 +182,7 @@ def _origin(
         for lane in cameras
         if tuple(lane.stream.shape) != tuple(lane.signal.spec.shape)
     }
-    said: dict[str, Any] = {
+    origin: dict[str, Any] = {
         "source_id": recording.id,
         "source_format": source_format,
         "source_file": recording.source.name,
@@ -192,7 +192,7 @@ def _origin(
         "source_sizes": sizes,
         "source_problems": list(problems),
     }
-    return {name: value for name, value in said.items() if value not in (None, {}, [])}
+    return {name: value for name, value in origin.items() if value not in (None, {}, [])}
 
 
 def copy_signal(writer: EpisodeWriter, path: str, signal: Signal) -> None:

@@ -299,9 +299,9 @@ def _beyond(level: Array, limit: float) -> Flags:
 
     Where the level is not known (NaN), on if it is on before and after.
     """
-    said = np.where(level > limit, 1, np.where(level < limit / 2, 0, -1))
-    last = np.maximum.accumulate(np.where(said >= 0, np.arange(len(said)), -1))
-    result: Flags = np.where(last >= 0, said[np.maximum(last, 0)], 0).astype(bool)
+    known = np.where(level > limit, 1, np.where(level < limit / 2, 0, -1))
+    last = np.maximum.accumulate(np.where(known >= 0, np.arange(len(known)), -1))
+    result: Flags = np.where(last >= 0, known[np.maximum(last, 0)], 0).astype(bool)
     lost = np.concatenate(([False], np.isnan(level), [False]))
     edges = np.flatnonzero(np.diff(lost.astype(np.int8)))
     for first, stop in zip(edges[::2], edges[1::2], strict=True):

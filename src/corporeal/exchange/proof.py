@@ -235,8 +235,8 @@ def _compare_lengths(table: EpisodeTable, got: Recording, bounds: DifferenceTall
     lengths = {len(signal) for signal in got.signals.values() if signal.spec.kind != "text"}
     if lengths == {len(table)}:
         return True
-    said = " or ".join(map(str, sorted(lengths))) or "no"
-    bounds.wrong.append(f"episode {table.number} has {said} rows instead of {len(table)}")
+    counts = " or ".join(map(str, sorted(lengths))) or "no"
+    bounds.wrong.append(f"episode {table.number} has {counts} rows instead of {len(table)}")
     return False
 
 
@@ -283,9 +283,9 @@ def _compare_texts(
     outcomes: DifferenceTally,
 ) -> None:
     texts.compared += 1
-    said = got.facts.instruction or ""
-    if "instructions" not in writer.loses and said != table.text:
-        texts.wrong.append(f"episode {table.number} says {said!r} instead of {table.text!r}")
+    instruction = got.facts.instruction or ""
+    if "instructions" not in writer.loses and instruction != table.text:
+        texts.wrong.append(f"episode {table.number} says {instruction!r} instead of {table.text!r}")
     if table.success is None:
         return
     outcomes.compared += 1

@@ -342,13 +342,13 @@ def _labels(
     A row has the label of the picture it shows: its own time may be a little before the stamp on
     which a boundary lies.
     """
-    said = recording.labels
-    if said is None:
+    labels = recording.labels
+    if labels is None:
         return {lane.name: np.full(len(grid), NOTHING, np.int64) for lane in layout.lanes}
     shown = [
         camera.signal.time_ns[camera.numbers]
         for camera in cameras.values()
-        if camera.spec.stream.path == said.reference
+        if camera.spec.stream.path == labels.reference
     ]
     times = shown[0] if shown else grid
-    return {lane.name: said.rows(lane, times) for lane in layout.lanes}
+    return {lane.name: labels.rows(lane, times) for lane in layout.lanes}

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
-from tests.exchange.steps.test_point_cloud import pcd
+from tests.exchange.formats.test_humanoid_everyday_clouds import pcd
 
 from corporeal.embodiment import open_robot
 from corporeal.episode import Episode

@@ -76,19 +76,19 @@ def ask(
     with answered(
         consumer, request, python=python, timeout_s=timeout_s, what=f"read {path}"
     ) as folder:
-        said = _object(read_json(folder / ANSWER), "an answer")
-        if "unsuited" in said:
-            reason = _text(said["unsuited"], "unsuited")
+        answer = _object(read_json(folder / ANSWER), "an answer")
+        if "unsuited" in answer:
+            reason = _text(answer["unsuited"], "unsuited")
             raise UnsuitedError(f"{path}: {reason}. Use another one: {consumer.install}.")
         names = {
             f"{n}|{label}": (n, label) for n in range(len(rows)) for label in (*keys, *cameras)
         }
         samples = _samples(folder / "samples.npz", names, frozenset(cameras))
     return LibraryAnswer(
-        library=_text(said.get("library"), "library"),
-        version=_text(said.get("version"), "version"),
-        episodes=tuple(_episodes(said.get("episodes"))),
-        statistics=_statistics(said.get("statistics") or {}),
+        library=_text(answer.get("library"), "library"),
+        version=_text(answer.get("version"), "version"),
+        episodes=tuple(_episodes(answer.get("episodes"))),
+        statistics=_statistics(answer.get("statistics") or {}),
         samples=samples,
         python=python,
     )
@@ -123,8 +123,8 @@ def _episodes(listed: Any) -> list[dict[str, Any]]:
             raise _nonsense(f"episode {number} has length {episode.get('length')!r}", "a count")
         if texts is not None and not isinstance(texts, list):
             raise _nonsense(f"episode {number} has instructions {texts!r}", "a list of texts")
-        told = None if texts is None else [_text(text, "an instruction") for text in texts]
-        found.append({"length": length, "instructions": told})
+        instructions = None if texts is None else [_text(text, "an instruction") for text in texts]
+        found.append({"length": length, "instructions": instructions})
     return found
 
 

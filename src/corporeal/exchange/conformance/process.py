@@ -74,14 +74,14 @@ def answered(
         # the library. The scripts are named like the libraries that they import.
         isolated = [python, "-I", "-X", "utf8", "-c", _LAUNCHER]
         command = [*isolated, str(script), str(asked), str(folder)]
-        code, said = _run(command, Path(scratch), timeout_s)
+        code, text = _run(command, Path(scratch), timeout_s)
         if code is None:
             raise CorporealError(
                 f"{_named(consumer, python)} could not {what} within {timeout_s:g} s. "
                 "Ask it for less, or give it more time."
             )
         if code or not (folder / ANSWER).is_file():
-            reason = _last_line(said) or f"its process ended with {code} and no answer"
+            reason = _last_line(text) or f"its process ended with {code} and no answer"
             raise CorporealError(f"{_named(consumer, python)} cannot {what}: {reason}")
         yield folder
 
@@ -119,9 +119,9 @@ def _run(command: list[str], scratch: Path, timeout_s: float) -> tuple[int | Non
             code = None
         finally:
             _end(process)
-    with output.open("rb") as said:
-        said.seek(max(0, output.stat().st_size - _TAIL_BYTES))
-        return code, said.read().decode("utf-8", "replace")
+    with output.open("rb") as stream:
+        stream.seek(max(0, output.stat().st_size - _TAIL_BYTES))
+        return code, stream.read().decode("utf-8", "replace")
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -136,9 +136,9 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             process.stdin.close()
 
 
-def _last_line(said: str) -> str:
+def _last_line(text: str) -> str:
     """The error of the last traceback, also when warnings came after it: one short sentence."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
     errors = [number for number, line in enumerate(lines) if _is_error(line)]
     line = lines[errors[-1]] if errors else "".join(lines[-1:])
     if errors and line.endswith(":"):

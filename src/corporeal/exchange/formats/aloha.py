@@ -121,8 +121,8 @@ def _open(
         named = {label: names for label, width in widths.items() if width == (len(names),)}
         signals = signals_of(path, found, rate_hz=rate_hz, names=named, robot=model)
         if isinstance(base := signals.get(_BASE), ArraySignal):
-            told = base.spec.model_copy(update={"group": "actions"})
-            signals[_BASE] = replace(base, spec=told)
+            commanded = base.spec.model_copy(update={"group": "actions"})
+            signals[_BASE] = replace(base, spec=commanded)
     return Recording(
         id=path.stem,
         source=path,
@@ -190,8 +190,10 @@ def assemble(episodes: Sequence[WrittenEpisode], out: Path, _: ExportContext) ->
 
 
 def _is_simulated(table: EpisodeTable) -> bool:
-    said = table.recording.metadata
-    return said.get("sim") is True or str(said.get("environment", "")).startswith("simulated")
+    metadata = table.recording.metadata
+    return metadata.get("sim") is True or str(metadata.get("environment", "")).startswith(
+        "simulated"
+    )
 
 
 def _files(folder: Path) -> list[Path]:

@@ -30,15 +30,15 @@ def read(path: Path, *, robot: Embodiment | None = None) -> Dataset:
     files = Files(listing)
     present = tuple(entry for entry in listing.entries if files.home(entry) is not None)
     found = tuple(complaints(files, present))
-    told = frozenset(each.told for each in found if each.told is not None)
+    reported = frozenset(each.reported for each in found if each.reported is not None)
     modality = read_modality(path)
     lanes = lane_columns(info)
     reader = LerobotReader(
         files=files,
-        cameras=CameraFiles(files, told),
+        cameras=CameraFiles(files, reported),
         robot=robot or find_robot(info, modality),
         modality=modality,
-        told=told,
+        reported=reported,
         lanes=lanes,
     )
     return Dataset(

@@ -298,8 +298,8 @@ def _cameras(reading: _Reading) -> None:
 
 
 def _metadata(scene: Path) -> dict[str, Any]:
-    said = read_json(scene / "metadata.json")
-    stated: dict[str, Any] = dict(said) if isinstance(said, dict) else {}
+    document = read_json(scene / "metadata.json")
+    stated: dict[str, Any] = dict(document) if isinstance(document, dict) else {}
     parts = _SCENE.fullmatch(scene.name)
     assert parts is not None
     names = ("task_number", "user", "scene", "cfg")

@@ -113,8 +113,8 @@ def _joints(reading: StepReading, side: str, stated: Any) -> None:
         label = f"action.{quantity}" if side == "actions" and quantity != "qpos" else label
         names = [name for part, each in found.items()
                  for name in _names(stated, part, each.values.shape[1])]  # fmt: skip
-        if (told := _overlap(found)) is not None:
-            reading.complain(METADATA_WRONG, label, told)
+        if (problem := _overlap(found)) is not None:
+            reading.complain(METADATA_WRONG, label, problem)
             names = [f"{part}_{number}_given" for part, each in found.items()
                      for number in range(each.values.shape[1])]  # fmt: skip
         reading.add(label, side_by_side(list(found.values())), names=names)
@@ -221,9 +221,9 @@ def _mentioned(steps: Sequence[Any], kind: str) -> Iterator[str]:
 
 
 def _metadata(document: Mapping[str, Any], reading: StepReading) -> dict[str, Any]:
-    said = {name: value for name, value in document.items() if name != "data"}
+    rest = {name: value for name, value in document.items() if name != "data"}
     goal = value_at(document, "text", "goal")
-    stated: dict[str, Any] = {"fps": reading.rate_hz, **said}
+    stated: dict[str, Any] = {"fps": reading.rate_hz, **rest}
     stated["task"] = stream_name(reading.folder.parent.name)
     if isinstance(goal, str) and goal.strip():
         stated["instruction"] = goal.strip()

@@ -31,10 +31,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Complaint:
-    """A defect of the whole set; `told` keeps the episodes from repeating it."""
+    """A defect of the whole set; `reported` keeps the episodes from repeating it."""
 
     defect: Defect
-    told: tuple[str, str] | None = None
+    reported: tuple[str, str] | None = None
 
 
 def complaints(files: Files, present: Sequence[LerobotEntry]) -> Iterator[Complaint]:
@@ -113,21 +113,21 @@ def _features(files: Files, present: Sequence[LerobotEntry]) -> Iterator[Complai
             defect = Defect(METADATA_WRONG, message, stream=feature.key, episodes=everyone)
             yield Complaint(defect)
     rates: list[float] = []
-    said: list[dict[tuple[str, str], str]] = []
+    reports: list[dict[tuple[str, str], str]] = []
     for entry in _sample(present):
         try:
             columns = files.columns(files.home(entry) or entry.data)
         except EpisodeError:
             continue
-        said.append({
+        reports.append({
             (feature.key, what): message
             for feature in files.info.features.values()
             for what, message in feature_contradictions(feature, columns)
         })  # fmt: skip
         rates.extend(_rates(columns.get("timestamp")))
     # What a single table denies may be an episode's fault; what several deny is the set's.
-    for key in sorted(set.intersection(*map(set, said))) if len(said) > 1 else ():
-        defect = Defect(METADATA_WRONG, said[0][key], stream=key[0], episodes=everyone)
+    for key in sorted(set.intersection(*map(set, reports))) if len(reports) > 1 else ():
+        defect = Defect(METADATA_WRONG, reports[0][key], stream=key[0], episodes=everyone)
         yield Complaint(defect, key)
     fps = files.info.fps
     if len(rates) > 1 and min(abs(rate - fps) for rate in rates) > RATE_TOLERANCE * fps:
@@ -156,20 +156,22 @@ def _camera(files: Files, camera: Feature, present: Sequence[LerobotEntry]) -> I
         defect = Defect(STREAM_MISSING, message, stream=key, episodes=everyone)
         yield Complaint(defect, (key, "absent"))
         return
-    said = []
+    reports = []
     for clip in _sample(_distinct(here)):
         try:
             header = files.header(clip.path)
         except EpisodeError:
             continue
         found = contradictions(camera, header, files.info.fps)
-        said.append({what: (check, message) for what, check, message in found})
+        reports.append({what: (check, message) for what, check, message in found})
     # A single movie may be an episode's fault; several that say the same are the set's.
     shared = (
-        set.intersection(*map(set, said)) if len(said) > 1 or files.info.shares_files else set()
+        set.intersection(*map(set, reports))
+        if len(reports) > 1 or files.info.shares_files
+        else set()
     )
-    for what in sorted(shared) if said else ():
-        check, message = said[0][what]
+    for what in sorted(shared) if reports else ():
+        check, message = reports[0][what]
         yield Complaint(Defect(check, message, stream=key, episodes=everyone), (key, what))
     yield from _unused(files, camera, here)
 

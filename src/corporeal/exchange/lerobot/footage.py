@@ -29,10 +29,10 @@ RATE_TOLERANCE = 0.01
 
 @dataclass(frozen=True, eq=False)
 class CameraFiles:
-    """The cameras of a dataset. `told` are complaints already made of the whole set."""
+    """The cameras of a dataset. `reported` are complaints already made of the whole set."""
 
     files: Files
-    told: frozenset[tuple[str, str]] = frozenset()
+    reported: frozenset[tuple[str, str]] = frozenset()
     _places: dict[Path, dict[int, int]] = field(default_factory=dict)
 
     def footage(
@@ -40,7 +40,7 @@ class CameraFiles:
     ) -> tuple[VideoFile | None, tuple[Defect, ...]]:
         """One camera's pictures in one episode; None when they are not there."""
         key = camera.key
-        if (key, "absent") in self.told:
+        if (key, "absent") in self.reported:
             return None, ()
         clip = entry.clips.get(key)
         if clip is None or not clip.path.is_file():
@@ -79,7 +79,7 @@ class CameraFiles:
 
     def _said(self, camera: Feature, header: Header, index: int) -> Iterator[Defect]:
         for what, check, message in contradictions(camera, header, self.files.info.fps):
-            if (camera.key, what) not in self.told:
+            if (camera.key, what) not in self.reported:
                 yield Defect(check, message, index, camera.key)
 
     def _count(

@@ -44,7 +44,7 @@ class LerobotReader:
     cameras: CameraFiles
     robot: Embodiment | None
     modality: Mapping[str, Parts] = field(default_factory=dict)
-    told: frozenset[tuple[str, str]] = frozenset()
+    reported: frozenset[tuple[str, str]] = frozenset()
     lanes: tuple[LaneColumn, ...] = ()
     _joints: dict[str, Joints | None] = field(default_factory=dict)
     _specs: dict[tuple[Any, ...], Stream] = field(default_factory=dict)
@@ -171,9 +171,9 @@ class LerobotReader:
         info = self.files.info
         for feature in info.features.values():
             for what, message in feature_contradictions(feature, columns):
-                if (feature.key, what) not in self.told:
+                if (feature.key, what) not in self.reported:
                     yield Defect(METADATA_WRONG, message, entry.index, feature.key)
-        rate = rate_of(time_ns) if ("timestamp", "fps") not in self.told else None
+        rate = rate_of(time_ns) if ("timestamp", "fps") not in self.reported else None
         if rate is not None and abs(rate - info.fps) > RATE_TOLERANCE * info.fps:
             message = f"frames are stamped at {rate:.4g} Hz, but info.json says fps {info.fps:g}"
             yield Defect(METADATA_WRONG, message, entry.index, "timestamp", rate, info.fps)

@@ -36,9 +36,9 @@ def rows_of(files: Files, entry: LerobotEntry) -> tuple[NDArray[np.int64], tuple
         return stated, (Defect(INDEX_WRONG, message, entry.index),)
     runs = _runs_through(columns, stated) and in_file and len(stated)
     rows = stated if runs or not len(own) else own
-    said = f"dataset_from_index and dataset_to_index say rows {_span(entry.rows)}"
+    claim = f"dataset_from_index and dataset_to_index say rows {_span(entry.rows)}"
     where = _span((int(own[0]) + start, int(own[-1]) + 1 + start)) if len(own) else "no row"
-    message = f"{said}, but episode_index says {where} ({len(own)} rows)"
+    message = f"{claim}, but episode_index says {where} ({len(own)} rows)"
     defect = Defect(
         INDEX_WRONG, message, entry.index, value=float(len(own)), limit=float(len(stated))
     )
@@ -94,8 +94,8 @@ def _task_defects(
         message = f"task_index is {outside[0]:g}, which is not one of the {len(tasks)} listed tasks"
         yield Defect(INDEX_WRONG, message, entry.index, "task_index", float(outside[0]))
         return
-    said = [tasks[int(number)] for number in numbers]
-    other = [task for task in said if task not in entry.tasks]
+    given = [tasks[int(number)] for number in numbers]
+    other = [task for task in given if task not in entry.tasks]
     if entry.tasks and other:
         message = f"task_index points at {other[0]!r}, but meta lists {entry.tasks[0]!r}"
         yield Defect(INDEX_WRONG, message, entry.index, "task_index")

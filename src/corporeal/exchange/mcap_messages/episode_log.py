@@ -212,7 +212,7 @@ def _stamps(times_ns: list[int], offset_ns: int) -> np.ndarray[tuple[int], np.dt
 
 
 def _episode(labels: LabelTrack) -> bytes:
-    said = (
+    values = (
         labels.taxonomy,
         list(labels.instructions),
         labels.outcome or "",
@@ -220,7 +220,7 @@ def _episode(labels: LabelTrack) -> bytes:
         labels.variant or "",
         list(labels.flags),
     )
-    return encode(make_message(EPISODE_LABELS, *said), EPISODE_LABELS)
+    return encode(make_message(EPISODE_LABELS, *values), EPISODE_LABELS)
 
 
 def _label(change: LabelChange) -> bytes:
@@ -229,5 +229,5 @@ def _label(change: LabelChange) -> bytes:
         end_s = change.time_ns / SECOND_NS
         return encode(make_message(LABEL, "", end_s, end_s, "{}"), LABEL)
     attributes = json.dumps(span.attributes, ensure_ascii=False)
-    said = (span.label, span.start_ns / SECOND_NS, span.end_ns / SECOND_NS, attributes)
-    return encode(make_message(LABEL, *said), LABEL)
+    values = (span.label, span.start_ns / SECOND_NS, span.end_ns / SECOND_NS, attributes)
+    return encode(make_message(LABEL, *values), LABEL)

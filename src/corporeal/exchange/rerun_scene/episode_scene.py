@@ -202,7 +202,7 @@ def _about(recording: Recording, clock: _RowClock) -> str:
 
 def _labelled(labels: LabelTrack) -> list[str]:
     """What people said of the whole episode, besides its instruction and outcome."""
-    said = {
+    stated = {
         "Failure": labels.failure_mode,
         "Also said": "; ".join(labels.instructions[1:]),
         "Variant": labels.variant,
@@ -210,7 +210,7 @@ def _labelled(labels: LabelTrack) -> list[str]:
         "Labelled by": labels.taxonomy,
     }
     lines = []
-    for name, text in said.items():
+    for name, text in stated.items():
         lines += [f"**{name}:** {' '.join(text.split())}", ""] if text else []
     return lines
 
@@ -262,6 +262,6 @@ def _add_states(scene: RerunScene, entity: str, spans: tuple[LabelSpan, ...]) ->
 
 
 def _words(span: LabelSpan) -> str:
-    said = ", ".join(str(each) for each in span.attributes.values() if each is not None)
+    attributes = ", ".join(str(each) for each in span.attributes.values() if each is not None)
     until = f" until {span.end_ns / SECOND_NS:.2f} s" if span.end_ns > span.start_ns else ""
-    return f"{span.lane}: {span.label}" + (f" ({said})" if said else "") + until
+    return f"{span.lane}: {span.label}" + (f" ({attributes})" if attributes else "") + until

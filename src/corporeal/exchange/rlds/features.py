@@ -143,13 +143,13 @@ def _walk(node: Any, path: tuple[str, ...], file: Path) -> Iterator[tuple[str, L
 def _leaf(kind: str, node: Mapping[str, Any], file: Path) -> Leaf:
     content = node[kind]
     dtype = "int64" if kind == "classLabel" else str(content.get("dtype", ""))
-    told = str(node.get("description", ""))
+    text = str(node.get("description", ""))
     if kind == "text" or dtype == "string":
-        return Leaf("text", description=told)
+        return Leaf("text", description=text)
     shape = _shape(content.get("shape"), file)
     if kind == "image":
-        return Leaf("image", shape, dtype, str(content.get("encodingFormat") or ""), told)
-    return Leaf("tensor", shape, dtype, str(content.get("encoding") or "none"), told)
+        return Leaf("image", shape, dtype, str(content.get("encodingFormat") or ""), text)
+    return Leaf("tensor", shape, dtype, str(content.get("encoding") or "none"), text)
 
 
 def _shape(stated: Any, file: Path) -> tuple[int, ...]:
@@ -192,15 +192,15 @@ def _tree(leaves: Mapping[str, Leaf]) -> dict[str, Any]:
 
 
 def _described(leaf: Leaf) -> dict[str, Any]:
-    told = {"description": leaf.description} if leaf.description else {}
+    stated = {"description": leaf.description} if leaf.description else {}
     if leaf.kind == "text":
-        return {"pythonClassName": f"{_CLASSES}text_feature.Text", "text": {}} | told
+        return {"pythonClassName": f"{_CLASSES}text_feature.Text", "text": {}} | stated
     content: dict[str, Any] = {"dtype": leaf.dtype, "shape": {}}
     if leaf.shape:
         content["shape"] = {"dimensions": [str(size) for size in leaf.shape]}
     if leaf.kind == "image":
         content["encodingFormat"] = leaf.encoding
-        return {"pythonClassName": f"{_CLASSES}image_feature.Image", "image": content} | told
+        return {"pythonClassName": f"{_CLASSES}image_feature.Image", "image": content} | stated
     content["encoding"] = leaf.encoding
     name = "tensor_feature.Tensor" if leaf.shape else "scalar.Scalar"
-    return {"pythonClassName": f"{_CLASSES}{name}", "tensor": content} | told
+    return {"pythonClassName": f"{_CLASSES}{name}", "tensor": content} | stated

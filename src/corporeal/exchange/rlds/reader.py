@@ -121,9 +121,13 @@ class RldsReader:
         return ArraySignal(self._stream(label, array), times, array)
 
     def _stream(self, label: str, array: NDArray[Any]) -> Stream:
-        told = self.description.streams.get(label) if self.description else None
-        if told is not None and told.shape == array.shape[1:] and told.dtype == array.dtype.name:
-            return told
+        described = self.description.streams.get(label) if self.description else None
+        if (
+            described is not None
+            and described.shape == array.shape[1:]
+            and described.dtype == array.dtype.name
+        ):
+            return described
         columns = self.known.columns.get(label) if self.known else None
         if columns is not None and array.shape[1:] != (len(columns.names),):
             columns = None
@@ -166,8 +170,8 @@ def _is_even(stamps: Times, rate_hz: float) -> bool:
 
 def _is_unused(label: str, values: Values, example: Example) -> bool:
     """Whether the camera was not there: said so, and every picture is the same filling."""
-    said = example.get(f"episode_metadata/has_{label.rsplit('/', 1)[-1]}", [])
-    return len(said) == 1 and not said[0] and all(each == values[0] for each in values)
+    present = example.get(f"episode_metadata/has_{label.rsplit('/', 1)[-1]}", [])
+    return len(present) == 1 and not present[0] and all(each == values[0] for each in values)
 
 
 def _length_defects(signals: Mapping[str, Signal], index: int) -> Iterator[Defect]:

@@ -55,7 +55,7 @@ _RECORD = "episode.tfrecord"
 _COPY = 1 << 22
 _JPEG = b"\xff\xd8"
 # Names and units of wider columns stand only in metadata.json.
-_TOLD = 64
+_NAMED = 64
 
 
 def write_episode(table: EpisodeTable, folder: Path, context: ExportContext) -> dict[str, Any]:
@@ -159,11 +159,11 @@ def step_leaves(context: ExportContext) -> dict[str, Leaf]:
         TIME: Leaf("tensor", (), "int64", description="Capture time in ns."),
     }
     if layout.mode:
-        told = ", ".join(f"{number}: {mode}" for number, mode in enumerate(MODES))
-        leaves[MODE] = Leaf("tensor", (), "int64", description=f"What the robot does. {told}.")
+        text = ", ".join(f"{number}: {mode}" for number, mode in enumerate(MODES))
+        leaves[MODE] = Leaf("tensor", (), "int64", description=f"What the robot does. {text}.")
     for lane in layout.lanes:
-        told = f"One of: {', '.join(lane.labels[:_TOLD])}; empty where nothing is said."
-        leaves[label(lane_key(lane))] = Leaf("text", description=told)
+        text = f"One of: {', '.join(lane.labels[:_NAMED])}; empty where nothing is said."
+        leaves[label(lane_key(lane))] = Leaf("text", description=text)
     return leaves
 
 
@@ -174,13 +174,13 @@ def _describe(context: ExportContext) -> DatasetDescription:
 def _column_leaf(stream: Stream) -> Leaf:
     names, unit = stream.components, stream.unit
     shape = tuple(int(size) for size in stream.shape)
-    if not isinstance(names, tuple) or len(names) > _TOLD:
-        told = f"In {unit}." if isinstance(unit, str) and unit != "1" else ""
+    if not isinstance(names, tuple) or len(names) > _NAMED:
+        text = f"In {unit}." if isinstance(unit, str) and unit != "1" else ""
     elif isinstance(unit, str):
-        told = f"{', '.join(names)} in {unit}."
+        text = f"{', '.join(names)} in {unit}."
     else:
-        told = ", ".join(f"{name} ({each})" for name, each in zip(names, unit, strict=True)) + "."
-    return Leaf("tensor", shape, stream.dtype, description=told)
+        text = ", ".join(f"{name} ({each})" for name, each in zip(names, unit, strict=True)) + "."
+    return Leaf("tensor", shape, stream.dtype, description=text)
 
 
 def _episode_leaves(context: ExportContext) -> dict[str, Leaf]:

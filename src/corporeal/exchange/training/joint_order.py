@@ -90,8 +90,8 @@ def _described(column: ColumnSpec, robot: Embodiment | None) -> dict[str, Any]:
 
 def _joints(stream: Stream, robot: Embodiment | None) -> list[Joint | None]:
     names, width = stream.components, _width(stream)
-    told = stream.name in _OF_JOINTS or stream.name.startswith("joint_")
-    if robot is None or not told or not isinstance(names, tuple) or len(names) != width:
+    is_joints = stream.name in _OF_JOINTS or stream.name.startswith("joint_")
+    if robot is None or not is_joints or not isinstance(names, tuple) or len(names) != width:
         return [None] * width
     by_name = {joint.name: joint for joint in robot.joints}
     return [by_name[name] if name else None for name in match_joints(names, robot)]

@@ -109,11 +109,11 @@ def smoke_train(
     with answered(
         TRAINER, request, python=_python(python), timeout_s=timeout_s, what=f"train on {path}"
     ) as folder:
-        said = read_json(folder / ANSWER)
+        answer = read_json(folder / ANSWER)
     shape = info.features[ACTION].shape
     try:
-        runs = tuple(_run(policy, said["policies"][policy], steps, shape) for policy in policies)
-        return SmokeReport(str(said["library"]), str(said["version"]), runs)
+        runs = tuple(_run(policy, answer["policies"][policy], steps, shape) for policy in policies)
+        return SmokeReport(str(answer["library"]), str(answer["version"]), runs)
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise CorporealError(
             f"the training script answered nonsense ({type(error).__name__}: {error}); expected "
@@ -147,29 +147,29 @@ def _trainable(path: Path) -> Info:
     return info
 
 
-def _run(policy: str, said: Mapping[str, Any], steps: int, shape: tuple[int, ...]) -> PolicyRun:
-    losses = tuple(float(loss) for loss in said["losses"])
+def _run(policy: str, answer: Mapping[str, Any], steps: int, shape: tuple[int, ...]) -> PolicyRun:
+    losses = tuple(float(loss) for loss in answer["losses"])
     if len(losses) != steps:
         raise ValueError(f"{len(losses)} losses for {steps} steps")
-    errors = float(said["error_before"]), float(said["error_after"])
-    got = tuple(whole(size) for size in said["action_shape"])
+    errors = float(answer["error_before"]), float(answer["error_after"])
+    got = tuple(whole(size) for size in answer["action_shape"])
     reasons = [*_of_losses(policy, losses, errors)]
-    largest = float(said["largest"])
+    largest = float(answer["largest"])
     if not largest <= _LARGEST:
         reasons.append(
             f"normalised values reach {largest:.3g}; the statistics do not fit the values"
         )
     if got != shape:
         reasons.append(f"it predicts an action of shape {list(got)}; expected {list(shape)}")
-    if said["action_finite"] is not True:
+    if answer["action_finite"] is not True:
         reasons.append("it predicts an action that is not finite")
     return PolicyRun(
         policy=policy,
         losses=losses,
         errors=errors,
-        seconds=float(said["seconds"]),
-        parameters=int(said["parameters"]),
-        frames=int(said["frames"]),
+        seconds=float(answer["seconds"]),
+        parameters=int(answer["parameters"]),
+        frames=int(answer["frames"]),
         action_shape=got,
         reasons=tuple(reasons),
     )

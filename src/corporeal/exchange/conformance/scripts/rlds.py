@@ -53,8 +53,8 @@ def episodes_of(library: Any, builder: Any) -> Any:
             if not (first[0] and last[-1]) or first[1:].any() or last[:-1].any():
                 raise ValueError(f"the ends of episode {number} of {split} are not marked as such")
             texts = steps.get("language_instruction", ())[:1]
-            told = [bytes(text).decode("utf-8") for text in texts]
-            yield {"length": len(first), "instructions": told, "place": (split, number)}
+            instructions = [bytes(text).decode("utf-8") for text in texts]
+            yield {"length": len(first), "instructions": instructions, "place": (split, number)}
 
 
 def steps_of(library: Any, builder: Any, place: tuple[str, int]) -> Any:
