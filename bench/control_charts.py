@@ -23,7 +23,7 @@ from scipy import stats
 
 from corporeal.operations.monitoring.control_chart import (
     MOST_IN_SUMS,
-    Chart,
+    ControlChart,
     Rules,
     chart,
     cusum,
@@ -175,7 +175,7 @@ def _watch(
     for _ in range(series):
         values, sizes = _series(kind, batches, later, size, shift, rng)
         result = chart(values, kind=kind, sizes=sizes, rules=Rules(first=batches, least=batches))
-        assert isinstance(result, Chart)
+        assert isinstance(result, ControlChart)
         out = result.signal[batches:] != 0
         watched += int(out.argmax()) + 1 if out.any() else later
         calls += bool(out.any())

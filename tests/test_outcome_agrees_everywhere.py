@@ -41,9 +41,9 @@ from corporeal.quality.evidence.protocol_rules import not_failed
 from corporeal.quality.scores.grasp_success import SCORE
 from corporeal.quality.subject import Subject
 from corporeal.schema import Stream
-from corporeal.studio.application import create_application
-from corporeal.studio.settings import Settings
-from corporeal.studio.studio import open_studio
+from corporeal.studio.context import open_studio
+from corporeal.studio.server import create_application
+from corporeal.studio.settings import StudioSettings
 
 Answers = Mapping[str, bool | None]
 
@@ -189,7 +189,7 @@ def test_the_catalogue_has_what_was_written(workspace: Workspace) -> None:
 
 def test_studio_shows_what_was_written(workspace: Workspace) -> None:
     rows = _rows(workspace)
-    with open_studio(workspace, Settings()) as studio:
+    with open_studio(workspace, StudioSettings()) as studio:
         app = create_application(studio)
         with TestClient(app, "http://127.0.0.1:8700", headers={"X-Studio": "1"}) as client:
             shown = {

@@ -40,9 +40,9 @@ from corporeal.labelling.tasks.edits import save_edits
 from corporeal.labelling.tasks.submission import submit
 from corporeal.labelling.tasks.task import frames_of
 from corporeal.labelling.taxonomy.document import open_taxonomy
-from corporeal.studio.application import create_application
-from corporeal.studio.settings import Settings
-from corporeal.studio.studio import open_studio
+from corporeal.studio.context import open_studio
+from corporeal.studio.server import create_application
+from corporeal.studio.settings import StudioSettings
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
 TAXONOMY = open_taxonomy("manipulation")
@@ -168,7 +168,7 @@ def label(workspace: Workspace, name: str, late: int) -> None:
 @contextmanager
 def serve(workspace: Workspace) -> Iterator[str]:
     """Studio on a free port."""
-    with open_studio(workspace, Settings()) as studio:
+    with open_studio(workspace, StudioSettings()) as studio:
         config = uvicorn.Config(create_application(studio), port=0, log_level="warning")
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, daemon=True)

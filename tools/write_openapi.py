@@ -9,7 +9,7 @@ import json
 import sys
 from typing import Any
 
-from corporeal.studio.application import describe_api
+from corporeal.studio.server import describe_api
 
 
 def main() -> None:

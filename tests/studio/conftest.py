@@ -18,9 +18,9 @@ from tests.studio.small_workspace import make_small_workspace
 from tests.studio.waiting import SECONDS
 
 from corporeal.catalog.workspace import Workspace, open_workspace
-from corporeal.studio.application import create_application
-from corporeal.studio.settings import Settings
-from corporeal.studio.studio import open_studio
+from corporeal.studio.context import open_studio
+from corporeal.studio.server import create_application
+from corporeal.studio.settings import StudioSettings
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -60,7 +60,7 @@ def workspace(small_workspace: SmallWorkspace) -> Iterator[Workspace]:
 @pytest.fixture
 def client(workspace: Workspace) -> Iterator[TestClient]:
     """The application, called without a network."""
-    with open_studio(workspace, Settings()) as studio:
+    with open_studio(workspace, StudioSettings()) as studio:
         app = create_application(studio)
         with TestClient(
             app, "http://127.0.0.1:8700", raise_server_exceptions=False, headers={"X-Studio": "1"}
@@ -71,7 +71,7 @@ def client(workspace: Workspace) -> Iterator[TestClient]:
 @pytest.fixture
 def address(workspace: Workspace) -> Iterator[str]:
     """A real server on a free port of this machine."""
-    with open_studio(workspace, Settings()) as studio:
+    with open_studio(workspace, StudioSettings()) as studio:
         server = uvicorn.Server(
             uvicorn.Config(create_application(studio), port=0, log_level="warning")
         )
@@ -90,7 +90,7 @@ def address(workspace: Workspace) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def browser(browser: Browser) -> Browser:
     """The system's Chromium, where there is a page to look at."""
-    if not (Settings().page / "index.html").is_file():
+    if not (StudioSettings().page / "index.html").is_file():
         pytest.skip("Studio's page was not built: run make page")
     return browser
 

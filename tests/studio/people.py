@@ -12,9 +12,9 @@ from fastapi.testclient import TestClient
 from corporeal.catalog.accounts import add_account, new_token
 from corporeal.catalog.permission import Actor
 from corporeal.catalog.workspace import Workspace
-from corporeal.studio.application import create_application
-from corporeal.studio.settings import Settings
-from corporeal.studio.studio import open_studio
+from corporeal.studio.context import open_studio
+from corporeal.studio.server import create_application
+from corporeal.studio.settings import StudioSettings
 
 ADMIN = Actor("tester", "admin")
 HOME = "http://127.0.0.1:8700"
@@ -37,10 +37,10 @@ def make_page(folder: Path) -> Path:
 
 @contextmanager
 def open_client(
-    workspace: Workspace, settings: Settings | None = None, *, page: Path | None = None
+    workspace: Workspace, settings: StudioSettings | None = None, *, page: Path | None = None
 ) -> Iterator[TestClient]:
     """A browser before a Studio that was just started; nobody has logged in."""
-    chosen = settings or Settings()
+    chosen = settings or StudioSettings()
     if page is not None:
         chosen = replace(chosen, page=page)
     with (

@@ -18,7 +18,7 @@ from corporeal.catalog.workspace import Workspace
 from corporeal.errors import CorporealError
 from corporeal.studio.access.login_session import DAYS, FILE, SessionKey, session_key
 from corporeal.studio.server import serve
-from corporeal.studio.settings import Settings, is_loopback
+from corporeal.studio.settings import StudioSettings, is_loopback
 
 
 def test_without_accounts_everyone_on_this_machine_is_its_admin(client: TestClient) -> None:
@@ -139,7 +139,7 @@ def test_nothing_is_changed_on_a_read_only_studio_not_even_by_admins(
     workspace: Workspace, small_workspace: SmallWorkspace
 ) -> None:
     wish = {"episodes": small_workspace.episodes[:1], "address": "/"}
-    with open_client(workspace, Settings(read_only=True)) as client:
+    with open_client(workspace, StudioSettings(read_only=True)) as client:
         answer = client.post("/api/shares", json=wish)
         assert answer.status_code == 403
         assert "read-only" in answer.json()["error"]
@@ -151,11 +151,11 @@ def test_studio_does_not_open_a_workspace_without_accounts_to_others(
     workspace: Workspace, read_only: bool
 ) -> None:
     with pytest.raises(CorporealError, match="corporeal account add NAME --role admin"):
-        serve(workspace, Settings(host="0.0.0.0", port=0, read_only=read_only))
+        serve(workspace, StudioSettings(host="0.0.0.0", port=0, read_only=read_only))
 
 
 def test_a_studio_that_others_can_reach_has_no_admin_by_default(workspace: Workspace) -> None:
-    with open_client(workspace, replace(Settings(), host="0.0.0.0")) as client:
+    with open_client(workspace, replace(StudioSettings(), host="0.0.0.0")) as client:
         assert client.get("/api/session").status_code == 401
 
 

@@ -25,7 +25,7 @@ from corporeal.labelling.annotation import (
 )
 from corporeal.labelling.tasks.edits import save_edits
 from corporeal.labelling.tasks.submission import give_back
-from corporeal.studio.settings import Settings
+from corporeal.studio.settings import StudioSettings
 
 _CASES = Path(__file__).parents[2] / "web/src/pages/annotate/edit_cases.json"
 _GIVEN = json.loads(_CASES.read_text())
@@ -209,7 +209,7 @@ def test_time_at_work_adds_up_and_is_bounded(client: TestClient, workspace: Work
 
 def test_a_studio_that_only_shows_changes_nothing(workspace: Workspace) -> None:
     task = make_task(workspace)
-    with open_client(workspace, Settings(read_only=True)) as client:
+    with open_client(workspace, StudioSettings(read_only=True)) as client:
         sent = {"base_version": 0, "edits": [_say("e", "x")]}
         assert client.post(f"/api/label-tasks/{task}/edits", json=sent).status_code == 403
         assert client.get(f"/api/label-tasks/{task}").json()["version"] == 0

@@ -14,7 +14,7 @@ from tests.studio.people import make_page, open_client
 
 from corporeal.catalog.workspace import Workspace
 from corporeal.studio.binary import MEDIA
-from corporeal.studio.settings import Settings
+from corporeal.studio.settings import StudioSettings
 
 
 @pytest.fixture
@@ -143,7 +143,7 @@ def test_an_episode_that_was_erased_is_told_as_such(
 def test_only_so_many_episodes_stay_open(
     workspace: Workspace, small_workspace: SmallWorkspace
 ) -> None:
-    with open_client(workspace, Settings(open_episodes=1)) as client:
+    with open_client(workspace, StudioSettings(open_episodes=1)) as client:
         for _ in range(2):
             for name in small_workspace.episodes:
                 assert client.get(f"/api/episodes/{name}").status_code == 200

@@ -13,9 +13,9 @@ from tests.studio.conftest import SmallWorkspace
 from tests.studio.test_movie import unpacked
 
 from corporeal.catalog.workspace import Workspace
+from corporeal.studio.context import open_studio
 from corporeal.studio.playback.depth_colour import coloured, metres_per_unit, percentiles
-from corporeal.studio.settings import Settings
-from corporeal.studio.studio import open_studio
+from corporeal.studio.settings import StudioSettings
 
 DEPTH = "observations/head_depth"
 
@@ -29,7 +29,7 @@ def test_a_frame_of_depth_is_what_was_measured(
         f"/api/episodes/{name}/depth", params={"stream": DEPTH, "frame": 7, "stride": stride}
     )
     facts, values = unpacked(answer.content)
-    with open_studio(workspace, Settings()) as studio, studio.shelf.episode(name) as episode:
+    with open_studio(workspace, StudioSettings()) as studio, studio.shelf.episode(name) as episode:
         expected = episode[DEPTH][7][::stride, ::stride]
         time_ns = int(episode[DEPTH].time_ns[7])
     assert (values["depth"] == expected).all()

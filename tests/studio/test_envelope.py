@@ -11,19 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from corporeal.studio.signal.byte_cache import ByteCache
-from corporeal.studio.signal.envelope import Blocks, from_samples, merge
-from corporeal.studio.signal.pyramid import MOST_BYTES, block_size, build, read_blocks
-from corporeal.studio.signal.stamps import Stamps, read_stamps
+from corporeal.studio.plotting.byte_cache import ByteCache
+from corporeal.studio.plotting.envelope import Blocks, from_samples, merge
+from corporeal.studio.plotting.pyramid import MOST_BYTES, block_size, build, read_blocks
+from corporeal.studio.plotting.stamps import SampleStamps, read_stamps
 
 PERIOD_NS = 10_000_000
 
 
-def steady(samples: int) -> Stamps:
+def steady(samples: int) -> SampleStamps:
     return read_stamps(np.arange(samples, dtype=np.int64) * PERIOD_NS, 100.0)
 
 
-def blocks_of(values: np.ndarray, stamps: Stamps) -> Blocks:
+def blocks_of(values: np.ndarray, stamps: SampleStamps) -> Blocks:
     return from_samples(stamps.time_ns, values, stamps.gaps(0, len(stamps)))
 
 
@@ -69,7 +69,7 @@ def test_the_longest_gaps_are_kept_when_there_are_too_many() -> None:
     waits = np.full(64, 2 * PERIOD_NS)
     waits[::2] = PERIOD_NS
     waits[33] = 40 * PERIOD_NS
-    stamps = Stamps(np.cumsum(waits), 0, 0, round(1.5 * PERIOD_NS))
+    stamps = SampleStamps(np.cumsum(waits), 0, 0, round(1.5 * PERIOD_NS))
     merged = merge(blocks_of(np.zeros((64, 1)), stamps), 16, most_breaks=1)
     assert merged.gap_ns.max() == 40 * PERIOD_NS
     assert len(merged) == 5

@@ -29,7 +29,7 @@ from tests.studio.people import make_page, open_client
 from corporeal.catalog.accounts import system_user
 from corporeal.catalog.workspace import Workspace
 from corporeal.studio.access.guard import POLICY
-from corporeal.studio.settings import Settings
+from corporeal.studio.settings import StudioSettings
 
 _EXAMPLES, _LONGEST = 5, 2000
 _CHECKS = [not_a_server_error, response_schema_conformance, status_code_conformance]
@@ -99,7 +99,7 @@ def test_a_page_that_borrows_our_address_by_dns_learns_nothing(
 def test_studio_is_opened_by_numbers_and_by_names_it_was_told(
     workspace: Workspace, host: str
 ) -> None:
-    with open_client(workspace, Settings(names=("lab-pc",))) as client:
+    with open_client(workspace, StudioSettings(names=("lab-pc",))) as client:
         assert client.get("/api/session", headers={"Host": host}).status_code == 200
 
 

@@ -9,12 +9,11 @@ from sqlalchemy import Connection
 from corporeal.catalog.audit import Change, record
 from corporeal.catalog.workspace import Workspace
 from corporeal.operations.coverage.noted import USUAL, notes_of
-from corporeal.studio.kept_answers import KeptAnswers
-from corporeal.studio.warming import warm, warming
+from corporeal.studio.response_cache import ResponseCache, warm, warming
 
 
 def test_an_answer_is_made_once_until_something_happens(workspace: Workspace) -> None:
-    kept: KeptAnswers[int] = KeptAnswers()
+    kept: ResponseCache[int] = ResponseCache()
     made: list[int] = []
 
     def make(_: Connection) -> int:

@@ -20,10 +20,10 @@ from tests.studio.people import open_client
 from corporeal.catalog.permission import Actor
 from corporeal.catalog.workspace import Workspace
 from corporeal.labelling.tasks.task import task, tasks
+from corporeal.studio.context import open_studio
 from corporeal.studio.labelling.making import maker
 from corporeal.studio.labelling.order import Order, remember
-from corporeal.studio.settings import Settings
-from corporeal.studio.studio import open_studio
+from corporeal.studio.settings import StudioSettings
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def test_a_queue_whose_server_died_is_made_to_its_end_by_the_next(
         remember(connection, order, by=Actor("lee", "lead"))
     with open_client(workspace) as client:
         client.get("/api/labels/queues", headers=people.head("lee"))
-    with open_studio(workspace, Settings()) as studio:
+    with open_studio(workspace, StudioSettings()) as studio:
         making = maker(studio).progress("late")
     assert making is not None
     with open_client(workspace) as client:
@@ -253,7 +253,7 @@ def test_malformed_requests_get_a_sentence(client: TestClient, people: People) -
 
 
 def test_a_studio_that_only_shows_takes_no_task(workspace: Workspace, people: People) -> None:
-    with open_client(workspace, Settings(read_only=True)) as client:
+    with open_client(workspace, StudioSettings(read_only=True)) as client:
         answer = client.post("/api/labels/queues/x/take", headers=people.head("ann"))
     assert answer.status_code == 403
     assert "read-only" in answer.json()["error"]

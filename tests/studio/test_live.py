@@ -25,10 +25,10 @@ from corporeal.capture.health import Health, StreamHealth
 from corporeal.capture.thumbnail import unframed
 from corporeal.catalog.workspace import Workspace
 from corporeal.errors import CorporealError
-from corporeal.studio.application import create_application
+from corporeal.studio.context import open_studio
 from corporeal.studio.live_relay import LiveRelay
-from corporeal.studio.settings import Settings
-from corporeal.studio.studio import open_studio
+from corporeal.studio.server import create_application
+from corporeal.studio.settings import StudioSettings
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -52,9 +52,9 @@ def recorder() -> Iterator[Broadcast]:
         yield opened
 
 
-def at(recorder: Broadcast) -> Settings:
+def at(recorder: Broadcast) -> StudioSettings:
     """A Studio that knows of it."""
-    return Settings(recorders=(f"127.0.0.1:{recorder.port}",))
+    return StudioSettings(recorders=(f"127.0.0.1:{recorder.port}",))
 
 
 def heard(socket: Any, status: str) -> dict[str, Any]:
@@ -151,7 +151,7 @@ def test_a_browser_that_does_not_keep_up_misses_the_oldest(recorder: Broadcast) 
 def test_something_else_at_the_address_is_named(workspace: Workspace, address: str) -> None:
     place = address.removeprefix("http://")
     with (
-        open_client(workspace, Settings(recorders=(place,))) as client,
+        open_client(workspace, StudioSettings(recorders=(place,))) as client,
         client.websocket_connect(LIVE) as socket,
     ):
         socket.receive_text()
@@ -168,7 +168,7 @@ def test_a_wrong_address_of_a_recorder_is_refused_at_once(wrong: str) -> None:
 
 def test_whoever_may_not_look_is_told_by_the_code_of_the_end(workspace: Workspace) -> None:
     token = token_of(workspace, "ada", "admin")
-    with open_client(workspace, Settings(recorders=("127.0.0.1:9",))) as client:
+    with open_client(workspace, StudioSettings(recorders=("127.0.0.1:9",))) as client:
         with (
             client.websocket_connect(LIVE) as socket,
             pytest.raises(WebSocketDisconnect) as ended,
@@ -206,7 +206,7 @@ def dying_recorder(folder: Path, *, dies_s: float) -> Iterator[int]:
 
 
 @contextmanager
-def serving(workspace: Workspace, settings: Settings) -> Iterator[str]:
+def serving(workspace: Workspace, settings: StudioSettings) -> Iterator[str]:
     """A real server with these settings; its address."""
     with open_studio(workspace, settings) as studio:
         config = uvicorn.Config(create_application(studio), port=0, log_level="warning",
@@ -229,7 +229,7 @@ def test_the_page_shows_a_real_recorder_and_is_loud_when_its_camera_dies(
 ) -> None:
     with (
         dying_recorder(tmp_path / "out", dies_s=4.0) as port,
-        serving(workspace, Settings(recorders=(f"127.0.0.1:{port}",))) as address,
+        serving(workspace, StudioSettings(recorders=(f"127.0.0.1:{port}",))) as address,
     ):
         page.goto(f"{address}/live")
         card = page.get_by_role("region", name=f"Recorder 127.0.0.1:{port}")

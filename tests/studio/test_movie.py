@@ -18,12 +18,12 @@ from tests.studio.conftest import SmallWorkspace
 from corporeal.catalog.workspace import open_workspace
 from corporeal.episode import Episode
 from corporeal.episode.file import VideoReader
-from corporeal.studio.application import create_application
+from corporeal.studio.context import open_studio
 from corporeal.studio.playback.byte_range import RangeError, asked_range
 from corporeal.studio.playback.codec_string import codec_string
 from corporeal.studio.routes import movie as movie_route
-from corporeal.studio.settings import Settings
-from corporeal.studio.studio import open_studio
+from corporeal.studio.server import create_application
+from corporeal.studio.settings import StudioSettings
 
 CAMERA = "observations/head_left"
 
@@ -48,7 +48,7 @@ def reading(made_workspace: SmallWorkspace) -> Iterator[tuple[TestClient, str, b
     name = made_workspace.episodes[0]
     with (
         open_workspace(made_workspace.root) as workspace,
-        open_studio(workspace, Settings()) as studio,
+        open_studio(workspace, StudioSettings()) as studio,
         TestClient(create_application(studio), "http://127.0.0.1:8700") as made,
     ):
         with studio.shelf.episode(name) as episode:
@@ -144,7 +144,7 @@ def test_packets_are_where_the_movie_has_them(
     facts, arrays = unpacked(client.get(address.replace("/movie", "/packets")).content)
     with (
         open_workspace(made_workspace.root) as workspace,
-        open_studio(workspace, Settings()) as studio,
+        open_studio(workspace, StudioSettings()) as studio,
         studio.shelf.episode(made_workspace.episodes[0]) as episode,
     ):
         index, stamps = camera(episode).packets, camera(episode).time_ns

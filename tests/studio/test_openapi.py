@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from corporeal.catalog.tables import EPISODE
-from corporeal.studio.application import describe_api
 from corporeal.studio.episode_row import EpisodeRowFacts, ListedEpisode
+from corporeal.studio.server import describe_api
 
 WEB = Path(__file__).parents[2] / "web" / "src"
 FREE_FORM = {

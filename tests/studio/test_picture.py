@@ -13,8 +13,8 @@ from tests.studio.conftest import SmallWorkspace
 from tests.studio.small_workspace import burnt_number
 
 from corporeal.catalog.workspace import Workspace
-from corporeal.studio.settings import Settings
-from corporeal.studio.studio import open_studio
+from corporeal.studio.context import open_studio
+from corporeal.studio.settings import StudioSettings
 
 CAMERA = "observations/head_left"
 
@@ -34,7 +34,7 @@ def test_a_picture_equals_what_the_episode_decodes(
 ) -> None:
     name = small_workspace.episodes[0]
     with (
-        open_studio(workspace, Settings()) as studio,
+        open_studio(workspace, StudioSettings()) as studio,
         studio.shelf.episode(name) as episode,
     ):
         last = len(episode[CAMERA]) - 1

@@ -17,8 +17,8 @@ from corporeal.catalog.workspace import Workspace
 from corporeal.embodiment import Embodiment, open_robot
 from corporeal.episode import Episode, EpisodeWriter
 from corporeal.schema import Stream, open_schema
-from corporeal.studio.figure.surroundings import surroundings
-from corporeal.studio.signal.window import samples_between
+from corporeal.studio.plotting.stamps import samples_between
+from corporeal.studio.scene.surroundings import surroundings
 
 MEASURED = "observations/joint_position"
 

@@ -21,8 +21,8 @@ from corporeal.catalog.workspace import Workspace
 from corporeal.embodiment import open_robot
 from corporeal.episode import Episode, EpisodeWriter
 from corporeal.schema import Schema, Stream
+from corporeal.studio.plotting import pyramid
 from corporeal.studio.routes import signal
-from corporeal.studio.signal import pyramid
 
 JOINTS = "observations/joint_position"
 

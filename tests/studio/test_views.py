@@ -11,11 +11,11 @@ from fastapi.testclient import TestClient
 
 from corporeal.catalog.permission import Actor, Role
 from corporeal.catalog.workspace import Workspace
-from corporeal.studio.application import create_application
+from corporeal.studio.authentication import Visitor, visitor
+from corporeal.studio.context import open_studio
 from corporeal.studio.routes.views import MOST_VIEWS
-from corporeal.studio.settings import Settings
-from corporeal.studio.studio import open_studio
-from corporeal.studio.visitor import Visitor, visitor
+from corporeal.studio.server import create_application
+from corporeal.studio.settings import StudioSettings
 
 
 @contextmanager
@@ -23,7 +23,7 @@ def _as(
     workspace: Workspace, name: str, role: Role, *, guest: bool = False, read_only: bool = False
 ) -> Iterator[TestClient]:
     """The application as somebody sees it."""
-    with open_studio(workspace, Settings(read_only=read_only)) as studio:
+    with open_studio(workspace, StudioSettings(read_only=read_only)) as studio:
         app = create_application(studio)
         app.dependency_overrides[visitor] = lambda: Visitor(Actor(name, role, guest))
         with TestClient(

@@ -14,7 +14,7 @@ _HERE = ("localhost", "127.0.0.1", "::1")
 
 
 @dataclass(frozen=True)
-class Settings:
+class StudioSettings:
     """`page` holds the built front end; `recorders` are addresses that publish their health.
 
     `names` are names that this machine is called by, besides its own and its numbers; without

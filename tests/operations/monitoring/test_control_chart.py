@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from corporeal.catalog.database import CatalogError
 from corporeal.operations.monitoring.control_chart import (
-    Chart,
+    ControlChart,
     Rules,
     Unknown,
     chart,
@@ -28,9 +28,9 @@ from corporeal.operations.monitoring.reference import Kind, reference_of
 RNG_SEED = 4
 
 
-def _chart(values: object, **options: object) -> Chart:
+def _chart(values: object, **options: object) -> ControlChart:
     made = chart(values, **options)  # type: ignore[arg-type]
-    assert isinstance(made, Chart)
+    assert isinstance(made, ControlChart)
     return made
 
 

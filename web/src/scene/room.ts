@@ -9,12 +9,12 @@ import {
   SphereGeometry,
   TorusGeometry,
 } from "three";
-import type { PoseTrack, RobotFacts, SceneObject } from "../api/schema";
+import type { PoseTrack, RobotFacts, SceneThing } from "../api/schema";
 import { setPose } from "./figure";
 import { type Palette, thingColour } from "./palette";
 import { cylinder, roundedBox } from "./shapes";
 
-function form(thing: SceneObject): BufferGeometry {
+function form(thing: SceneThing): BufferGeometry {
   const [x, y, z] = thing.size;
   if (thing.form === "ball") return new SphereGeometry(x / 2, 28, 20);
   if (thing.form === "cylinder") return cylinder(x / 2, z, 32);
@@ -86,7 +86,7 @@ export class Room {
     this.group.add(ring);
   }
 
-  private addThing(thing: SceneObject): void {
+  private addThing(thing: SceneThing): void {
     const paint = new MeshStandardMaterial({ color: thingColour(thing.colour), roughness: 0.6 });
     const node = new Group();
     node.add(this.mesh(form(thing), paint));

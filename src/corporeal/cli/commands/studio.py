@@ -43,9 +43,9 @@ def studio(
 
     from corporeal.catalog.workspace import open_workspace
     from corporeal.studio.server import serve
-    from corporeal.studio.settings import Settings
+    from corporeal.studio.settings import StudioSettings
 
-    settings = Settings(
+    settings = StudioSettings(
         host=host,
         port=port,
         read_only=read_only,

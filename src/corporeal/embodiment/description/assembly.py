@@ -31,7 +31,7 @@ from corporeal.geometry import Array, matrix_from_rpy, rpy_from_matrix
 
 
 @dataclass(frozen=True)
-class JointMotion:
+class JointDescription:
     """How a piece moves against its parent: about or along one axis through its own origin."""
 
     name: str
@@ -55,7 +55,7 @@ class LinkPiece:
     name: str
     parent: str | None
     parent_from_piece: Array
-    motion: JointMotion | None = None
+    motion: JointDescription | None = None
     inertia: Inertia | None = None
     shapes: tuple[Shape, ...] = ()
     marks: tuple[tuple[str, Array], ...] = ()

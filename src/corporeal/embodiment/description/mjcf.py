@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from corporeal.embodiment.description.assembly import (
-    JointMotion,
+    JointDescription,
     LinkPiece,
     as_model_errors,
     assemble,
@@ -110,7 +110,7 @@ def _pieces(
     compiled: Compiled,
     roots: list[int],
     names: _Names,
-    motions: list[JointMotion | None],
+    motions: list[JointDescription | None],
     path: Path,
 ) -> Iterator[LinkPiece]:
     """Parents before children; the world is the base of what hangs on it by joints of its own."""

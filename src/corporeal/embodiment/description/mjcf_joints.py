@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from corporeal.embodiment.description.assembly import JointMotion
+from corporeal.embodiment.description.assembly import JointDescription
 from corporeal.embodiment.embodiment import Mimic
 
 # MuJoCo's enumerations, which are part of its file format and do not change.
@@ -16,7 +16,9 @@ WRAPS_JOINT = 1
 FIXED_GAIN, NO_BIAS = 0, 0
 
 
-def read_motions(model: Any, names: Sequence[str]) -> tuple[list[JointMotion | None], list[str]]:
+def read_motions(
+    model: Any, names: Sequence[str]
+) -> tuple[list[JointDescription | None], list[str]]:
     """Motions by joint number, None for free and ball joints; and notes on what gets lost."""
     drives = _drives(model)
     actuated = {joint for _, joint in drives} if model.nu else set(range(model.njnt))
@@ -39,7 +41,7 @@ def _motion(
     actuated: set[int],
     mimic: Mimic | None,
     drives: list[tuple[int, int]],
-) -> JointMotion | None:
+) -> JointDescription | None:
     kind = {SLIDE: "prismatic", HINGE: "revolute"}.get(int(model.jnt_type[joint]))
     if kind is None:
         return None
@@ -47,7 +49,7 @@ def _motion(
     lower = upper = None
     if model.jnt_limited[joint]:
         lower, upper = (float(f"{value:.12g}") for value in model.jnt_range[joint])
-    return JointMotion(
+    return JointDescription(
         names[joint],
         kind,
         (x, y, z),

@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from corporeal.embodiment.description.assembly import (
-    JointMotion,
+    JointDescription,
     LinkPiece,
     as_model_errors,
     assemble,
@@ -76,7 +76,7 @@ class _Joint:
     parent: str
     child: str
     parent_from_child: Array
-    motion: JointMotion | None
+    motion: JointDescription | None
 
 
 class _Tree:
@@ -186,7 +186,7 @@ def _read_joint(element: Element, path: Path) -> _Joint:
     return _Joint(name, kind, ends[0], ends[1], _read_origin(element, where), motion)
 
 
-def _read_motion(element: Element, name: str, kind: str, where: str) -> JointMotion:
+def _read_motion(element: Element, name: str, kind: str, where: str) -> JointDescription:
     axis_element = element.find("axis")
     text = "1 0 0" if axis_element is None else axis_element.get("xyz", "1 0 0")
     axis = np.array(read_numbers(text, 3, where=f"{where}: axis"))
@@ -208,7 +208,7 @@ def _read_motion(element: Element, name: str, kind: str, where: str) -> JointMot
         )
         mimic = Mimic(joint=follows.get("joint", ""), multiplier=multiplier, offset=offset)
     # Zero torque or speed would be a joint that cannot move: exporters write it for "unknown".
-    return JointMotion(
+    return JointDescription(
         name, MOVING[kind], (x, y, z), lower, upper, velocity or None, effort or None, mimic
     )
 

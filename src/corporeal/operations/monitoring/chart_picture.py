@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.catalog.database import CatalogError
-from corporeal.operations.monitoring.control_chart import Array, Chart, Rules, Unknown
+from corporeal.operations.monitoring.control_chart import Array, ControlChart, Rules, Unknown
 from corporeal.operations.monitoring.metric_series import Series
 from corporeal.operations.monitoring.watch import (
     Alarm,
@@ -46,7 +46,7 @@ def plot_chart(
     made = chart_series(series, rules=rules, reference=reference)
     alarms = check_series(series, rules=rules, reference=reference)
     figure = Figure(figsize=(15, 8.4), dpi=120, facecolor="white")
-    rows = (2.3, 1, 1) if isinstance(made, Chart) else (1,)
+    rows = (2.3, 1, 1) if isinstance(made, ControlChart) else (1,)
     grid = figure.add_gridspec(len(rows), 1, left=0.065, right=0.72, top=0.855, bottom=0.075,
                                hspace=0.24, height_ratios=rows)  # fmt: skip
     lanes = [figure.add_subplot(grid[row]) for row in range(len(rows))]
@@ -54,7 +54,7 @@ def plot_chart(
         _prepare(lane, len(series))
         lane.tick_params(labelbottom=lane is lanes[-1])
     _points(lanes[0], series)
-    if isinstance(made, Chart):
+    if isinstance(made, ControlChart):
         _limits(lanes[0], made)
         _ewma(lanes[1], made)
         _cusum(lanes[2], made)
@@ -96,7 +96,7 @@ def _points(lane: Axes, series: Series) -> None:
     lane.plot(np.arange(len(series)), series.values, color=_BLUE, lw=1.2, marker="o", ms=4.5)
 
 
-def _limits(lane: Axes, made: Chart) -> None:
+def _limits(lane: Axes, made: ControlChart) -> None:
     edges = np.arange(len(made.values) + 1) - 0.5
     lane.stairs(made.upper, edges, baseline=made.lower, fill=True, color=_BLUE, alpha=0.09, lw=0)
     for limit in (made.lower, made.upper):
@@ -112,7 +112,7 @@ def _limits(lane: Axes, made: Chart) -> None:
                   fontsize=9, va="center")  # fmt: skip
 
 
-def _ewma(lane: Axes, made: Chart) -> None:
+def _ewma(lane: Axes, made: ControlChart) -> None:
     at = np.arange(len(made.values))
     limit = made.ewma_limit
     lane.fill_between(at, -limit, limit, color=_GREEN, alpha=0.10, lw=0)
@@ -125,7 +125,7 @@ def _ewma(lane: Axes, made: Chart) -> None:
     _label(lane, f"EWMA {made.rules.ewma_weight:g}, {made.rules.ewma_limit:g}")
 
 
-def _cusum(lane: Axes, made: Chart) -> None:
+def _cusum(lane: Axes, made: ControlChart) -> None:
     at = np.arange(len(made.values))
     limit = made.rules.cusum_limit
     for sums in (made.high, made.low):
@@ -144,7 +144,7 @@ def _called(lane: Axes, at: NDArray[np.int_], values: Array, called: NDArray[np.
     lane.plot(at[called], values[called], ls="", marker="o", ms=4.5, color=_RED, zorder=5)
 
 
-def _reference(lane: Axes, made: Chart) -> None:
+def _reference(lane: Axes, made: ControlChart) -> None:
     lane.axvspan(-0.7, made.begin - 0.5, color=_SHADE, lw=0, zorder=0)
 
 
@@ -159,7 +159,7 @@ def _label(lane: Axes, text: str) -> None:
               weight="bold")  # fmt: skip
 
 
-def _mark(lane: Axes, series: Series, made: Chart, alarm: Alarm, number: int) -> None:
+def _mark(lane: Axes, series: Series, made: ControlChart, alarm: Alarm, number: int) -> None:
     """The batches of a departure in red, its length above them with its number."""
     first, since = series.subjects.index(alarm.subject), series.subjects.index(alarm.since)
     end = series.subjects.index(alarm.last) + 1
@@ -198,14 +198,14 @@ def _short(name: str) -> str:
 
 
 def _head(
-    figure: Figure, series: Series, made: Chart | Unknown, alarms: Sequence[Alarm],
+    figure: Figure, series: Series, made: ControlChart | Unknown, alarms: Sequence[Alarm],
     title: str | None,
 ) -> None:  # fmt: skip
     name = metric_words(series.name)
     figure.text(0.02, 0.95, title or f"{name} of each {series.scope}", fontsize=20,
                 weight="bold", color=_INK, va="center", parse_math=False)  # fmt: skip
     facts = [f"{len(series)} {series.scope}{'e' * (series.scope == 'batch')}s"]
-    if isinstance(made, Chart):
+    if isinstance(made, ControlChart):
         left = f", {made.reference.left_out} left out" if made.reference.left_out else ""
         facts += [
             f"target {metric_figure(series.name, made.reference.target)} from "
@@ -215,13 +215,15 @@ def _head(
         ]
     figure.text(0.02, 0.905, "   ·   ".join(facts), fontsize=10.5, color=_QUIET, va="center")
     standing = sum(not alarm.is_over for alarm in alarms)
-    word, colour = ("within limits", _GREEN) if isinstance(made, Chart) else ("cannot tell", _QUIET)
+    word, colour = (
+        ("within limits", _GREEN) if isinstance(made, ControlChart) else ("cannot tell", _QUIET)
+    )
     if standing:
         word, colour = "out of limits", _RED
     figure.text(0.98, 0.95, word, fontsize=15, weight="bold", color=colour, ha="right", va="center")
 
 
-def _side(figure: Figure, alarms: Sequence[Alarm], made: Chart | Unknown) -> None:
+def _side(figure: Figure, alarms: Sequence[Alarm], made: ControlChart | Unknown) -> None:
     """The newest alarms in words."""
     at = 0.84
     if not alarms:

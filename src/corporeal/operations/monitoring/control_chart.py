@@ -64,7 +64,7 @@ class Unknown:
 
 
 @dataclass(frozen=True)
-class Chart:
+class ControlChart:
     """A series on all three charts; arrays have one value for each batch.
 
     `lower` and `upper` are Shewhart's limits in the unit of the values. `ewma`, `high` and `low`
@@ -107,7 +107,7 @@ def chart(
     sizes: Sequence[float] | Array | None = None,
     reference: Sequence[bool] | NDArray[np.bool_] | None = None,
     rules: Rules | None = None,
-) -> Chart | Unknown:
+) -> ControlChart | Unknown:
     """Judge a series; `reference` marks the batches of a declared period, else the first ones are.
 
     A `rate` is a share of `sizes` episodes, a `count` is per one of `sizes` episodes; a `value`
@@ -126,7 +126,7 @@ def chart(
     return _judged(data, count, known, rules, begin)
 
 
-def _judged(data: Array, count: Array, known: Reference, rules: Rules, begin: int) -> Chart:
+def _judged(data: Array, count: Array, known: Reference, rules: Rules, begin: int) -> ControlChart:
     z = known.standardise(data, count)
     later = z[begin:]
     # One batch far off is Shewhart's to call; in the sums it would linger for many batches.
@@ -135,7 +135,7 @@ def _judged(data: Array, count: Array, known: Reference, rules: Rules, begin: in
     spread = ewma_spread(len(later), rules.ewma_weight) * rules.ewma_limit
     high, low = cusum(tamed, rules.cusum_slack, rules.cusum_limit)
     lower, upper = known.limits(rules.shewhart_limit, count)
-    return Chart(
+    return ControlChart(
         values=data,
         reference=known,
         rules=rules,

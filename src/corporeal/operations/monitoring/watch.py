@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from corporeal.operations.alert import Alert, one_line
 from corporeal.operations.monitoring.batch_metrics import FINDINGS
-from corporeal.operations.monitoring.control_chart import Chart, Marks, Rules, Unknown, chart
+from corporeal.operations.monitoring.control_chart import ControlChart, Marks, Rules, Unknown, chart
 from corporeal.operations.monitoring.metric_series import RATES, Series
 from corporeal.operations.monitoring.reference import Kind
 
@@ -75,7 +75,7 @@ def chart_series(
     *,
     rules: Rules | None = None,
     reference: tuple[str, str] | None = None,
-) -> Chart | Unknown:
+) -> ControlChart | Unknown:
     """The control charts of a series; `reference` is the first and the last time of the period."""
     kind = kind_of(series.name)
     if kind != "value" and not (series.sizes > 0).all():
@@ -95,7 +95,7 @@ def check_series(
 ) -> list[Alarm]:
     """Every departure in a series, the oldest first; none where it cannot be told."""
     made = chart_series(series, rules=rules, reference=reference)
-    return list(_departures(series, made)) if isinstance(made, Chart) else []
+    return list(_departures(series, made)) if isinstance(made, ControlChart) else []
 
 
 def check_limit(series: Series, limit: float, *, min_episodes: int = 10) -> list[Alarm]:
@@ -106,7 +106,7 @@ def check_limit(series: Series, limit: float, *, min_episodes: int = 10) -> list
     return [_excess(series, limit, begin, end) for begin, end in _runs(above.astype(np.int8))]
 
 
-def _departures(series: Series, made: Chart) -> Iterator[Alarm]:
+def _departures(series: Series, made: ControlChart) -> Iterator[Alarm]:
     for begin, end in _runs(made.signal):
         yield _alarm(series, made, begin, end)
 
@@ -142,7 +142,7 @@ def _excess(series: Series, limit: float, begin: int, end: int) -> Alarm:
                  charts=("limit",))  # fmt: skip
 
 
-def _alarm(series: Series, made: Chart, begin: int, end: int) -> Alarm:
+def _alarm(series: Series, made: ControlChart, begin: int, end: int) -> Alarm:
     """The departure called at batch `begin` that lasts until before batch `end`."""
     since = made.change_point(begin)
     charts = tuple(name for name, marks in made.out.items() if marks[begin:end].any())
@@ -189,7 +189,7 @@ def _spell(series: Series, begin: int, end: int) -> str:
     return f"in {end - begin} {words} since {series.subjects[begin]}"
 
 
-def _level(series: Series, made: Chart, since: int, end: int) -> float:
+def _level(series: Series, made: ControlChart, since: int, end: int) -> float:
     """What the figure is during a departure: the mean, of all episodes where it is a share."""
     values = series.values[since:end]
     if made.reference.kind == "value":

@@ -10,8 +10,8 @@ from fastapi import HTTPException
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from corporeal.studio import problem
-from corporeal.studio.settings import Settings, is_loopback
+from corporeal.studio import errors
+from corporeal.studio.settings import StudioSettings, is_loopback
 
 _SAFE = ("GET", "HEAD", "OPTIONS")
 # Whoever may look may say who they are.
@@ -43,7 +43,7 @@ _HEADERS = {
 class Guard:
     """Refuses what no page of ours would send, before anything of it is read."""
 
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+    def __init__(self, app: ASGIApp, settings: StudioSettings) -> None:
         self._app, self._settings = app, settings
         own = {settings.host, *settings.names, socket.gethostname(), socket.getfqdn()}
         self._names = {name.lower().rstrip(".") for name in own}
@@ -66,7 +66,7 @@ class Guard:
         self, scope: Scope, receive: Receive, send: Send, refused: tuple[int, str] | None
     ) -> None:
         if refused is not None:
-            await problem.answer(*refused)(scope, receive, send)
+            await errors.answer(*refused)(scope, receive, send)
             return
         begun = False
 
@@ -78,9 +78,9 @@ class Guard:
         try:
             await self._app(scope, self._bounded(receive), _Plain(scope, receive, watched).send)
         except Exception as error:  # The last line: whatever it was, people get a sentence.
-            problem.log_failure(scope["method"], scope["path"], error)
+            errors.log_failure(scope["method"], scope["path"], error)
             if not begun:
-                await problem.answer(500, problem.FAILED)(scope, receive, send)
+                await errors.answer(500, errors.FAILED)(scope, receive, send)
 
     @property
     def _too_large(self) -> str:
@@ -167,7 +167,7 @@ class _Plain:
         self._text += message.get("body", b"")
         if not message.get("more_body", False):
             said = self._text.decode(errors="replace").rstrip(".")
-            await problem.answer(self._status, f"{said}.")(self._scope, self._receive, self._send)
+            await errors.answer(self._status, f"{said}.")(self._scope, self._receive, self._send)
 
 
 def _is_foreign(headers: Headers, *, is_change: bool, path: str) -> bool:

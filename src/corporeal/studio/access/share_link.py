@@ -26,7 +26,7 @@ _COLUMNS = ("label", "address", "created_by", "created_at", "expires_at", "revok
 
 
 @dataclass(frozen=True)
-class Share:
+class ShareLink:
     """A link: never its secret. `id` is the beginning of the secret's hash."""
 
     id: str
@@ -52,7 +52,7 @@ def make_share(
     label: str,
     days: int,
     by: Actor,
-) -> tuple[str, Share]:
+) -> tuple[str, ShareLink]:
     """A new link, inside a transaction: its secret, which is shown once, and what is stored."""
     require(by, "export")
     wanted = tuple(dict.fromkeys(episodes))
@@ -77,7 +77,7 @@ def make_share(
     return secret, made
 
 
-def shares(connection: Connection, *, by: Actor, episode: str | None = None) -> list[Share]:
+def shares(connection: Connection, *, by: Actor, episode: str | None = None) -> list[ShareLink]:
     """The links that are open, the newest first: one's own, and for those who verify, all."""
     query = select(SHARE).where(SHARE.c.revoked_at.is_(None)).order_by(SHARE.c.created_at.desc())
     if not may(by, "verify"):
@@ -98,7 +98,7 @@ def revoke_share(connection: Connection, name: str, *, by: Actor) -> None:
     record(connection, [Change(by.name, "share revoked", f"share:{name}")])
 
 
-def open_shares(connection: Connection, secrets_given: Iterable[str]) -> list[Share]:
+def open_shares(connection: Connection, secrets_given: Iterable[str]) -> list[ShareLink]:
     """The links of these secrets that still show something."""
     digests = [_digest(each) for each in secrets_given if _SECRET.fullmatch(each)]
     if not digests:
@@ -130,9 +130,9 @@ def _check_episodes(connection: Connection, wanted: Sequence[str]) -> None:
             )
 
 
-def _share(row: Row[Any]) -> Share:
+def _share(row: Row[Any]) -> ShareLink:
     facts = row._mapping
-    return Share(
+    return ShareLink(
         id=str(facts["hash"])[:_ID],
         episodes=tuple(str(each) for each in facts["episodes"]),
         **{name: facts[name] for name in _COLUMNS},

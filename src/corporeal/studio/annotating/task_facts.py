@@ -13,7 +13,7 @@ from corporeal.catalog.permission import Actor, may
 from corporeal.labelling.annotation import Annotation, Edit
 from corporeal.labelling.tasks.task import EDITABLE, LabelTask, TaskKind, TaskState
 from corporeal.labelling.taxonomy.document import Taxonomy
-from corporeal.studio.problem import ErrorAnswer
+from corporeal.studio.errors import ErrorAnswer
 
 MOST_EDITS = 500
 """In one request."""

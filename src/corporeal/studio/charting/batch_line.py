@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from corporeal.operations.monitoring.control_chart import Chart as ControlChart
+from corporeal.operations.monitoring.control_chart import ControlChart as ControlChart
 from corporeal.operations.monitoring.control_chart import Unknown
 from corporeal.operations.monitoring.metric_series import Series
 from corporeal.operations.monitoring.watch import (

@@ -17,8 +17,8 @@ from corporeal.labelling.frames import Frames, reference_stream
 from corporeal.labelling.proposal import ProposalRequest, proposers
 from corporeal.labelling.tasks.creation import create_tasks
 from corporeal.labelling.taxonomy.document import Taxonomy
+from corporeal.studio.context import Studio
 from corporeal.studio.labelling.order import Order, plan, taxonomy_of
-from corporeal.studio.studio import Studio
 
 AT_ONCE = 40
 """Episodes whose tasks are made together: what a server that dies has to propose again."""

@@ -32,7 +32,7 @@ State = Literal["missing", "working", "ready", "failed"]
 
 
 @dataclass(frozen=True)
-class Standing:
+class DownloadState:
     """How far a conversion is; `reason` says why it failed."""
 
     state: State
@@ -57,18 +57,22 @@ class DownloadCache:
         parts = (digest.removeprefix("sha256:"), __version__, remarks.tag)
         return self._folder / f"{'-'.join(filter(None, parts))}.{format_name}"
 
-    def standing(self, digest: str, format_name: Format, remarks: Remarks = NONE) -> Standing:
+    def standing(self, digest: str, format_name: Format, remarks: Remarks = NONE) -> DownloadState:
         """How far the conversion is."""
         path = self.path(digest, format_name, remarks)
         if (size := _size(path)) is not None:
-            return Standing("ready", size)
+            return DownloadState("ready", size)
         with self._lock:
             turn, reason = self._turns.get(path.name), self._failed.get(path.name)
         if turn is not None and turn.locked():
-            return Standing("working")
-        return Standing("failed", reason=reason) if reason is not None else Standing("missing")
+            return DownloadState("working")
+        return (
+            DownloadState("failed", reason=reason)
+            if reason is not None
+            else DownloadState("missing")
+        )
 
-    def start(self, digest: str, format_name: Format, remarks: Remarks = NONE) -> Standing:
+    def start(self, digest: str, format_name: Format, remarks: Remarks = NONE) -> DownloadState:
         """Convert in the background, unless that is done or under way."""
         now = self.standing(digest, format_name, remarks)
         if now.state in ("ready", "working"):

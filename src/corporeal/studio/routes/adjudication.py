@@ -23,6 +23,8 @@ from corporeal.labelling.tasks.submission import submit
 from corporeal.labelling.tasks.task import LabelTask, task
 from corporeal.labelling.taxonomy.document import Taxonomy
 from corporeal.labelling.taxonomy.taxonomy_store import kept_taxonomy
+from corporeal.studio.authentication import Judge
+from corporeal.studio.context import StudioDep
 from corporeal.studio.labelling.card_facts import (
     AdjudicationFacts,
     PairFacts,
@@ -32,8 +34,6 @@ from corporeal.studio.labelling.card_facts import (
 from corporeal.studio.labelling.cards import Card, cards_from
 from corporeal.studio.labelling.merging import steps_to_frame, steps_to_label
 from corporeal.studio.routes.label_queues import writing
-from corporeal.studio.studio import Shared
-from corporeal.studio.visitor import Judge
 
 ROUTER = APIRouter(tags=["labels"])
 _MOST = 500
@@ -49,7 +49,7 @@ class NewCardDecision(BaseModel):
 
 
 @ROUTER.get("/labels/pairs")
-def list_pairs(studio: Shared, actor: Judge) -> list[PairFacts]:
+def list_pairs(studio: StudioDep, actor: Judge) -> list[PairFacts]:
     """Adjudications, those that wait first; not those of what the visitor has annotated."""
     with studio.workspace.database.read() as connection:
         rows = connection.execute(
@@ -68,7 +68,7 @@ def list_pairs(studio: Shared, actor: Judge) -> list[PairFacts]:
 
 
 @ROUTER.get("/labels/pairs/{pair}")
-def one_pair(pair: str, studio: Shared, actor: Judge) -> AdjudicationFacts:
+def one_pair(pair: str, studio: StudioDep, actor: Judge) -> AdjudicationFacts:
     """Both versions and every card."""
     with studio.workspace.database.read() as connection:
         return _facts(connection, _held(connection, pair, actor))
@@ -76,7 +76,7 @@ def one_pair(pair: str, studio: Shared, actor: Judge) -> AdjudicationFacts:
 
 @ROUTER.post("/labels/pairs/{pair}/cards/{card_id}")
 def decide(
-    pair: str, card_id: str, studio: Shared, actor: Judge, asked: NewCardDecision
+    pair: str, card_id: str, studio: StudioDep, actor: Judge, asked: NewCardDecision
 ) -> AdjudicationFacts:
     """Decide on a card, or decide on it again; the same key twice is one decision."""
     with writing(studio) as connection:
@@ -91,7 +91,7 @@ def decide(
 
 
 @ROUTER.post("/labels/pairs/{pair}/accept")
-def accept_pair(pair: str, studio: Shared, actor: Judge) -> AdjudicationFacts:
+def accept_pair(pair: str, studio: StudioDep, actor: Judge) -> AdjudicationFacts:
     """Let the labels count, once every card is decided."""
     with writing(studio) as connection:
         held = _held(connection, pair, actor)

@@ -15,11 +15,11 @@ from corporeal.labelling.agreement.pairs import compared_pairs
 from corporeal.labelling.agreement.report import agreement_of
 from corporeal.labelling.comparison.comparison import summarise
 from corporeal.operations.scope import read_scope
+from corporeal.studio.authentication import Judge
+from corporeal.studio.context import StudioDep
 from corporeal.studio.labelling.facts import AnnotatorFacts, GateFacts, gate_facts
 from corporeal.studio.labelling.order import taxonomies
 from corporeal.studio.routes.label_queues import qualified
-from corporeal.studio.studio import Shared
-from corporeal.studio.visitor import Judge
 
 ROUTER = APIRouter(tags=["labels"])
 
@@ -33,7 +33,7 @@ class AgreementFacts(BaseModel):
 
 @ROUTER.get("/labels/agreement")
 def agreement(
-    studio: Shared, _: Judge, query: Annotated[str, Query(max_length=4000)] = ""
+    studio: StudioDep, _: Judge, query: Annotated[str, Query(max_length=4000)] = ""
 ) -> AgreementFacts:
     """The gates over the episodes that a query finds; alerts are about all of them."""
     with studio.workspace.database.read() as connection:
@@ -46,7 +46,7 @@ def agreement(
 
 
 @ROUTER.get("/labels/people")
-def people(studio: Shared, _: Judge) -> list[AnnotatorFacts]:
+def people(studio: StudioDep, _: Judge) -> list[AnnotatorFacts]:
     """Everybody who labels or may, with how much, how fast and how well."""
     with studio.workspace.database.read() as connection:
         roles = {each.name: each.role for each in accounts(connection)

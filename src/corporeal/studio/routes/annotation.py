@@ -48,8 +48,8 @@ from corporeal.studio.annotating.task_facts import (
     task_facts,
     why_returned,
 )
+from corporeal.studio.context import Studio, StudioDep
 from corporeal.studio.routes.events import Annotator
-from corporeal.studio.studio import Shared, Studio
 
 ROUTER = APIRouter(tags=["annotation"])
 TaskId = Annotated[str, Path(max_length=80)]
@@ -60,7 +60,7 @@ _MOST_SHOWN_EDITS = 200_000
 
 
 @ROUTER.get("/label-tasks/{task_id}")
-def one_task(task_id: TaskId, studio: Shared, actor: Annotator) -> WorkbenchTask:
+def one_task(task_id: TaskId, studio: StudioDep, actor: Annotator) -> WorkbenchTask:
     """A task with its taxonomy and all its edits; nothing of who else labels the episode."""
     with studio.workspace.database.read() as connection:
         held = _seen(connection, task_id, actor)
@@ -79,7 +79,9 @@ def one_task(task_id: TaskId, studio: Shared, actor: Annotator) -> WorkbenchTask
 
 
 @ROUTER.post("/label-tasks/{task_id}/edits", response_model=SavedEdits, responses=_STALE)
-def save(task_id: TaskId, studio: Shared, actor: Annotator, new: NewEdits) -> SavedEdits | Response:
+def save(
+    task_id: TaskId, studio: StudioDep, actor: Annotator, new: NewEdits
+) -> SavedEdits | Response:
     """Save edits in order, each once; a 409 also has `version`, `since` and `who` came between."""
     try:
         with _writing(studio) as connection:
@@ -96,7 +98,7 @@ def save(task_id: TaskId, studio: Shared, actor: Annotator, new: NewEdits) -> Sa
 
 
 @ROUTER.get("/label-tasks/{task_id}/missing")
-def missing(task_id: TaskId, studio: Shared, actor: Annotator) -> MissingParts:
+def missing(task_id: TaskId, studio: StudioDep, actor: Annotator) -> MissingParts:
     """What the task lacks before it can be handed in."""
     with studio.workspace.database.read() as connection:
         held = _seen(connection, task_id, actor)
@@ -104,7 +106,7 @@ def missing(task_id: TaskId, studio: Shared, actor: Annotator) -> MissingParts:
 
 
 @ROUTER.post("/label-tasks/{task_id}/submit")
-def hand_in(task_id: TaskId, studio: Shared, actor: Annotator) -> SubmittedTask:
+def hand_in(task_id: TaskId, studio: StudioDep, actor: Annotator) -> SubmittedTask:
     """Hand a task in; one that lacks something stays, with what it lacks."""
     try:
         with _writing(studio) as connection:
@@ -116,7 +118,7 @@ def hand_in(task_id: TaskId, studio: Shared, actor: Annotator) -> SubmittedTask:
 
 
 @ROUTER.post("/label-tasks/{task_id}/seconds")
-def spend(task_id: TaskId, studio: Shared, actor: Annotator, spent: TimeSpent) -> TimeSpent:
+def spend(task_id: TaskId, studio: StudioDep, actor: Annotator, spent: TimeSpent) -> TimeSpent:
     """Add time at work, as the page has measured it."""
     with _writing(studio) as connection:
         require_owner(_seen(connection, task_id, actor), actor)
@@ -125,7 +127,7 @@ def spend(task_id: TaskId, studio: Shared, actor: Annotator, spent: TimeSpent) -
 
 
 @ROUTER.get("/label-tasks/{task_id}/comments")
-def list_comments(task_id: TaskId, studio: Shared, actor: Annotator) -> list[TaskComment]:
+def list_comments(task_id: TaskId, studio: StudioDep, actor: Annotator) -> list[TaskComment]:
     """Remarks on a task, the oldest first."""
     with studio.workspace.database.read() as connection:
         held = _seen(connection, task_id, actor)
@@ -136,7 +138,7 @@ def list_comments(task_id: TaskId, studio: Shared, actor: Annotator) -> list[Tas
 
 
 @ROUTER.post("/label-tasks/{task_id}/comments", status_code=201)
-def comment(task_id: TaskId, studio: Shared, actor: Annotator, new: NewComment) -> TaskComment:
+def comment(task_id: TaskId, studio: StudioDep, actor: Annotator, new: NewComment) -> TaskComment:
     """Leave a remark, at a moment or on the whole."""
     with _writing(studio) as connection:
         held = _seen(connection, task_id, actor)
@@ -150,7 +152,7 @@ def comment(task_id: TaskId, studio: Shared, actor: Annotator, new: NewComment) 
 def resolve(
     task_id: TaskId,
     number: Annotated[int, Path(ge=1, le=1 << 40)],
-    studio: Shared,
+    studio: StudioDep,
     actor: Annotator,
 ) -> TaskComment:
     """Say that a remark was dealt with."""

@@ -7,7 +7,7 @@ from pydantic import BaseModel
 
 from corporeal.quality.check import explain, find_check
 from corporeal.quality.finding import Severity
-from corporeal.studio.visitor import Anyone
+from corporeal.studio.authentication import Anyone
 
 ROUTER = APIRouter(tags=["check"])
 

@@ -26,9 +26,9 @@ from corporeal.studio.alignment_map import (
     by_phase,
     shifted,
 )
+from corporeal.studio.authentication import Reader, Visitor, visitor
+from corporeal.studio.context import Studio, StudioDep
 from corporeal.studio.lanes import lanes_of
-from corporeal.studio.studio import Shared, Studio
-from corporeal.studio.visitor import Reader, Visitor, visitor
 
 ROUTER = APIRouter(tags=["comparison"])
 Name = Annotated[str, Query(min_length=1, max_length=64)]
@@ -97,7 +97,7 @@ class PeerEpisode(BaseModel):
 def comparison(
     a: Name,
     b: Name,
-    studio: Shared,
+    studio: StudioDep,
     who: Annotated[Visitor, Depends(visitor)],
     align: Alignment = "time",
 ) -> EpisodeComparison:
@@ -129,7 +129,7 @@ def comparison(
 @ROUTER.get("/episodes/{episode_id}/peers")
 def peers(
     episode_id: str,
-    studio: Shared,
+    studio: StudioDep,
     _: Reader,
     who: Annotated[Visitor, Depends(visitor)],
     q: Annotated[str, Query(max_length=200)] = "",

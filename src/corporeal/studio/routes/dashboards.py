@@ -13,10 +13,10 @@ from corporeal.catalog.database import CatalogError
 from corporeal.catalog.workspace import read_settings
 from corporeal.errors import UnknownNameError
 from corporeal.operations.scope import MOST_DAYS, Scope, read_scope
+from corporeal.studio.authentication import Reader
 from corporeal.studio.chart import ChartChoice, Payload, Section, charts
-from corporeal.studio.kept_answers import KeptAnswers
-from corporeal.studio.studio import Shared, Studio
-from corporeal.studio.visitor import Reader
+from corporeal.studio.context import Studio, StudioDep
+from corporeal.studio.response_cache import ResponseCache
 
 ROUTER = APIRouter(tags=["dashboards"])
 _LONGEST_QUERY = 4000
@@ -47,7 +47,7 @@ class ChartAnswer(BaseModel):
     took_ms: int
 
 
-_KEPT: KeptAnswers[ChartAnswer] = KeptAnswers()
+_KEPT: ResponseCache[ChartAnswer] = ResponseCache()
 
 
 @ROUTER.get("/dashboards")
@@ -62,7 +62,7 @@ def list_charts(_: Reader) -> list[ChartFacts]:
 @ROUTER.get("/dashboards/{chart}")
 def draw_chart(
     chart: str,
-    studio: Shared,
+    studio: StudioDep,
     _: Reader,
     query: Annotated[str, Query(max_length=_LONGEST_QUERY)] = "",
     days: Annotated[int | None, Query(ge=1, le=MOST_DAYS)] = None,

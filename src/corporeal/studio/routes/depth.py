@@ -6,13 +6,13 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
+from corporeal.studio.authentication import Reader
 from corporeal.studio.binary import packed
-from corporeal.studio.named_stream import stream_of
+from corporeal.studio.context import StudioDep
+from corporeal.studio.open_episodes import stream_of
 from corporeal.studio.playback.depth_colour import metres_per_unit, percentiles
 from corporeal.studio.routes.movie import StreamPath
 from corporeal.studio.routes.picture import FrameNumber, check_frame
-from corporeal.studio.studio import Shared
-from corporeal.studio.visitor import Reader
 
 ROUTER = APIRouter(tags=["movie"])
 
@@ -22,7 +22,7 @@ def depth(
     episode_id: str,
     stream: StreamPath,
     frame: FrameNumber,
-    studio: Shared,
+    studio: StudioDep,
     _: Reader,
     stride: Annotated[int, Query(ge=1, le=16)] = 1,
 ) -> Response:

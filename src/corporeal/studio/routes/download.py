@@ -13,11 +13,11 @@ from pydantic import BaseModel
 
 from corporeal.catalog.permission import Actor
 from corporeal.catalog.store import Store, not_there
+from corporeal.studio.authentication import Exporter
+from corporeal.studio.context import Studio, StudioDep
 from corporeal.studio.playback.byte_range import ByteRange, RangeError, asked_range
 from corporeal.studio.playback.download_cache import DownloadCache, Format, State
 from corporeal.studio.playback.remarks import Remarks, remarks_of
-from corporeal.studio.studio import Shared, Studio
-from corporeal.studio.visitor import Exporter
 
 ROUTER = APIRouter(tags=["download"])
 _BLOCK = 1 << 20
@@ -42,7 +42,7 @@ class Conversion(BaseModel):
             responses={200: _FILES, 206: {}})  # fmt: skip
 def recorded_file(
     episode_id: str,
-    studio: Shared,
+    studio: StudioDep,
     _: Exporter,
     wanted: Annotated[str | None, Header(alias="Range", max_length=200)] = None,
 ) -> Response:
@@ -80,7 +80,7 @@ def _blocks(store: Store, digest: str, span: ByteRange) -> Iterator[bytes]:
 @ROUTER.head("/episodes/{episode_id}/episode.rrd", include_in_schema=False)
 @ROUTER.get("/episodes/{episode_id}/episode.rrd", include_in_schema=False)
 @ROUTER.get("/episodes/{episode_id}/rrd", response_class=FileResponse, responses={200: _FILES})
-def rerun_file(episode_id: str, studio: Shared, actor: Exporter) -> FileResponse:
+def rerun_file(episode_id: str, studio: StudioDep, actor: Exporter) -> FileResponse:
     """The episode for Rerun with its labels and findings; converted first, some seconds long."""
     return _converted(studio, episode_id, "rrd", actor)
 
@@ -89,7 +89,7 @@ def rerun_file(episode_id: str, studio: Shared, actor: Exporter) -> FileResponse
 @ROUTER.head("/episodes/{episode_id}/episode.mcap", include_in_schema=False)
 @ROUTER.get("/episodes/{episode_id}/episode.mcap", include_in_schema=False)
 @ROUTER.get("/episodes/{episode_id}/mcap", response_class=FileResponse, responses={200: _FILES})
-def foxglove_file(episode_id: str, studio: Shared, actor: Exporter) -> FileResponse:
+def foxglove_file(episode_id: str, studio: StudioDep, actor: Exporter) -> FileResponse:
     """The episode for Foxglove and ROS 2 with its labels and findings; converted if need be."""
     return _converted(studio, episode_id, "mcap", actor)
 
@@ -105,7 +105,7 @@ def _converted(studio: Studio, episode_id: str, format_name: Format, actor: Acto
 @ROUTER.get("/episodes/{episode_id}/conversion")
 def conversion(
     episode_id: str,
-    studio: Shared,
+    studio: StudioDep,
     actor: Exporter,
     format_name: Annotated[Format, Query(alias="to")],
 ) -> Conversion:
@@ -119,7 +119,7 @@ def conversion(
 @ROUTER.post("/episodes/{episode_id}/conversion")
 def start_conversion(
     episode_id: str,
-    studio: Shared,
+    studio: StudioDep,
     actor: Exporter,
     format_name: Annotated[Format, Query(alias="to")],
 ) -> Conversion:

@@ -17,11 +17,11 @@ from corporeal.episode.file import StreamReader
 from corporeal.labelling.annotation import Annotation
 from corporeal.labelling.taxonomy.taxonomy_store import kept_taxonomy
 from corporeal.schema.stream import Group, Kind
+from corporeal.studio.authentication import Reader
+from corporeal.studio.context import StudioDep
 from corporeal.studio.episode_row import EpisodeRowFacts
 from corporeal.studio.lanes import LaneFacts, label_lanes, lanes_of
 from corporeal.studio.seen_labels import seen_labels
-from corporeal.studio.studio import Shared
-from corporeal.studio.visitor import Reader
 from corporeal.units import SECOND_NS
 
 ROUTER = APIRouter(tags=["episode"])
@@ -125,7 +125,7 @@ class EpisodeHistory(BaseModel):
 
 
 @ROUTER.get("/episodes/{episode_id}")
-def episode_facts(episode_id: str, studio: Shared, actor: Reader) -> EpisodeDetail:
+def episode_facts(episode_id: str, studio: StudioDep, actor: Reader) -> EpisodeDetail:
     """Everything about one episode but its samples."""
     row = studio.shelf.row(episode_id)
     with studio.workspace.database.read() as connection:
@@ -161,7 +161,7 @@ def episode_facts(episode_id: str, studio: Shared, actor: Reader) -> EpisodeDeta
 
 
 @ROUTER.get("/episodes/{episode_id}/history")
-def history(episode_id: str, studio: Shared, _: Reader) -> EpisodeHistory:
+def history(episode_id: str, studio: StudioDep, _: Reader) -> EpisodeHistory:
     """The documents of an episode and its way from state to state."""
     studio.shelf.row(episode_id)
     columns = (DOCUMENT.c.hash, DOCUMENT.c.name, DOCUMENT.c.version, GOVERNS.c.kind)

@@ -9,10 +9,10 @@ from pydantic import BaseModel
 from sqlalchemy import Connection
 
 from corporeal.catalog import query as queries
+from corporeal.studio.authentication import Reader
+from corporeal.studio.context import StudioDep
 from corporeal.studio.episode_row import ListedEpisode, shown_rows
-from corporeal.studio.kept_answers import KeptAnswers
-from corporeal.studio.studio import Shared
-from corporeal.studio.visitor import Reader
+from corporeal.studio.response_cache import ResponseCache
 
 ROUTER = APIRouter(tags=["episodes"])
 STEP = 100
@@ -109,13 +109,13 @@ class RelaxedQuery(BaseModel):
     count: int
 
 
-_MARKS: KeptAnswers[ListingLandmarks] = KeptAnswers()
-_FACETS: KeptAnswers[ListingFacets] = KeptAnswers()
+_MARKS: ResponseCache[ListingLandmarks] = ResponseCache()
+_FACETS: ResponseCache[ListingFacets] = ResponseCache()
 
 
 @ROUTER.get("/episodes")
 def list_episodes(
-    studio: Shared,
+    studio: StudioDep,
     _: Reader,
     query: Asked = "",
     order: Ordered = "-recorded",
@@ -132,7 +132,7 @@ def list_episodes(
 
 @ROUTER.get("/listing/count")
 def count_episodes(
-    studio: Shared,
+    studio: StudioDep,
     _: Reader,
     query: Asked = "",
     up_to: Annotated[int, Query(ge=1, le=_MOST_COUNTED)] = _MOST_COUNTED,
@@ -145,7 +145,7 @@ def count_episodes(
 
 @ROUTER.get("/listing/landmarks")
 def list_landmarks(
-    studio: Shared, _: Reader, query: Asked = "", order: Ordered = "-recorded"
+    studio: StudioDep, _: Reader, query: Asked = "", order: Ordered = "-recorded"
 ) -> ListingLandmarks:
     """Every hundredth id: with one as `after`, a page in the middle comes as fast as the first."""
     condition = queries.read_query(query)
@@ -158,7 +158,7 @@ def list_landmarks(
 
 
 @ROUTER.get("/listing/facets")
-def count_facets(studio: Shared, _: Reader, query: Asked = "") -> ListingFacets:
+def count_facets(studio: StudioDep, _: Reader, query: Asked = "") -> ListingFacets:
     """How the episodes that a query finds are spread over tasks, people, verdicts and days."""
     condition = queries.read_query(query)
     return _FACETS.get(
@@ -183,7 +183,7 @@ def _facets(connection: Connection, condition: queries.Condition | None) -> List
 
 @ROUTER.get("/listing/suggestions")
 def suggest(
-    studio: Shared,
+    studio: StudioDep,
     _: Reader,
     query: Asked = "",
     cursor: Annotated[int | None, Query(ge=0, le=queries.LONGEST_QUERY)] = None,
@@ -222,7 +222,7 @@ def refine(
 
 
 @ROUTER.get("/listing/relaxed")
-def relax(studio: Shared, _: Reader, query: Asked = "") -> list[RelaxedQuery]:
+def relax(studio: StudioDep, _: Reader, query: Asked = "") -> list[RelaxedQuery]:
     """What to leave out of a query that finds nothing: the parts without which there is most."""
     condition = queries.read_query(query)
     if condition is None:

@@ -12,12 +12,12 @@ from corporeal.catalog.permission import Actor
 from corporeal.episode.recording import recording_of
 from corporeal.labelling.event import PhysicalEvent, detect
 from corporeal.studio.annotating.filmstrip import MOST_PICTURES, filmstrip
-from corporeal.studio.named_stream import stream_of
+from corporeal.studio.authentication import allowed
+from corporeal.studio.context import StudioDep
+from corporeal.studio.open_episodes import stream_of
+from corporeal.studio.plotting.byte_cache import ByteCache
 from corporeal.studio.routes.movie import KEPT, StreamPath
 from corporeal.studio.routes.picture import FrameNumber, check_frame
-from corporeal.studio.signal.byte_cache import ByteCache
-from corporeal.studio.studio import Shared
-from corporeal.studio.visitor import allowed
 
 ROUTER = APIRouter(tags=["annotation"])
 Annotator = Annotated[Actor, Depends(allowed("annotate"))]
@@ -52,7 +52,7 @@ _FOUND: ByteCache[_Found] = ByteCache(1 << 25)
 
 
 @ROUTER.get("/episodes/{episode_id}/events")
-def events(episode_id: str, studio: Shared, _: Annotator) -> list[EventFacts]:
+def events(episode_id: str, studio: StudioDep, _: Annotator) -> list[EventFacts]:
     """All events of all detectors, in order of time; found once and then kept."""
 
     def find() -> _Found:
@@ -78,7 +78,7 @@ def strip(
     episode_id: str,
     stream: StreamPath,
     frame: FrameNumber,
-    studio: Shared,
+    studio: StudioDep,
     _: Annotator,
     count: Annotated[int, Query(ge=1, le=MOST_PICTURES)] = 9,
     width: Annotated[int, Query(ge=16, le=480)] = 160,

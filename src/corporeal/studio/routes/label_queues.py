@@ -20,7 +20,9 @@ from corporeal.labelling.tasks.edits import StaleEditError
 from corporeal.labelling.tasks.qualification import is_qualified, qualifications
 from corporeal.labelling.tasks.task import TaskStateError, UnknownTaskError
 from corporeal.labelling.taxonomy.taxonomy_store import kept_taxonomy
+from corporeal.studio.authentication import Judge, allowed
 from corporeal.studio.charting.wording import hours
+from corporeal.studio.context import Studio, StudioDep
 from corporeal.studio.labelling.facts import (
     ListedTask,
     MyWork,
@@ -46,8 +48,6 @@ from corporeal.studio.labelling.order import (
     remember,
     taxonomies,
 )
-from corporeal.studio.studio import Shared, Studio
-from corporeal.studio.visitor import Judge, allowed
 from corporeal.words import counted
 
 ROUTER = APIRouter(tags=["labels"])
@@ -56,7 +56,7 @@ _MINE = 200
 
 
 @ROUTER.get("/labels/mine")
-def my_work(studio: Shared, actor: Annotator) -> MyWork:
+def my_work(studio: StudioDep, actor: Annotator) -> MyWork:
     """What the visitor has to do, what came back to them, and how they agree with others."""
     with studio.workspace.database.read() as connection:
         mine = LABEL_TASK.c.assigned_to == actor.name
@@ -81,7 +81,7 @@ def my_work(studio: Shared, actor: Annotator) -> MyWork:
 
 
 @ROUTER.get("/labels/queues")
-def list_queues(studio: Shared, actor: Judge) -> list[QueueFacts]:
+def list_queues(studio: StudioDep, actor: Judge) -> list[QueueFacts]:
     """Every queue, the newest first; the making of one that was interrupted goes on."""
     making = maker(studio)
     if not studio.settings.read_only:
@@ -94,7 +94,7 @@ def list_queues(studio: Shared, actor: Judge) -> list[QueueFacts]:
 
 
 @ROUTER.get("/labels/taxonomies")
-def list_taxonomies(studio: Shared, _: Judge) -> list[TaxonomyFacts]:
+def list_taxonomies(studio: StudioDep, _: Judge) -> list[TaxonomyFacts]:
     """Taxonomies that a queue may be made under."""
     with studio.workspace.database.read() as connection:
         return [
@@ -110,7 +110,7 @@ def list_taxonomies(studio: Shared, _: Judge) -> list[TaxonomyFacts]:
 
 @ROUTER.get("/labels/preview")
 def preview_queue(
-    studio: Shared,
+    studio: StudioDep,
     actor: Judge,
     taxonomy: Annotated[str, Query(max_length=120)],
     query: Annotated[str, Query(max_length=2000)] = "",
@@ -127,7 +127,7 @@ def preview_queue(
 
 
 @ROUTER.post("/labels/queues", status_code=201)
-def make_queue(studio: Shared, actor: Judge, asked: NewQueue) -> QueueFacts:
+def make_queue(studio: StudioDep, actor: Judge, asked: NewQueue) -> QueueFacts:
     """Make a queue: tasks come in the background, with a proposal each."""
     given = asked.model_dump() | {"query": asked.query.strip()}
     order = Order(**given, by=actor.name, at=now())
@@ -143,7 +143,7 @@ def make_queue(studio: Shared, actor: Judge, asked: NewQueue) -> QueueFacts:
 
 
 @ROUTER.post("/labels/queues/{queue}/take")
-def take(queue: str, studio: Shared, actor: Annotator) -> ListedTask | None:
+def take(queue: str, studio: StudioDep, actor: Annotator) -> ListedTask | None:
     """Take the next task; null when nothing is left for the visitor."""
     with writing(studio) as connection:
         avoid: list[str] = []

@@ -13,6 +13,8 @@ from corporeal.labelling.tasks.comments import resolve_comment
 from corporeal.labelling.tasks.submission import accept, give_back, unready
 from corporeal.labelling.tasks.task import UnknownTaskError, may_see, task
 from corporeal.labelling.taxonomy.taxonomy_store import kept_taxonomy
+from corporeal.studio.authentication import Judge
+from corporeal.studio.context import StudioDep
 from corporeal.studio.labelling.facts import (
     ListedTask,
     OpenComment,
@@ -23,8 +25,6 @@ from corporeal.studio.labelling.facts import (
 from corporeal.studio.labelling.lists import one_task, open_comments, task_facts
 from corporeal.studio.lanes import label_lanes
 from corporeal.studio.routes.label_queues import writing
-from corporeal.studio.studio import Shared
-from corporeal.studio.visitor import Judge
 
 ROUTER = APIRouter(tags=["labels"])
 _UNSEEN = (
@@ -35,7 +35,7 @@ _UNSEEN = (
 
 @ROUTER.get("/labels/tasks")
 def list_tasks(
-    studio: Shared,
+    studio: StudioDep,
     actor: Judge,
     state: Literal["open", "working", "submitted", "returned", "done", "dropped"] | None = None,
     queue: Annotated[str | None, Query(max_length=64)] = None,
@@ -51,7 +51,7 @@ def list_tasks(
 
 
 @ROUTER.get("/labels/tasks/{task_id}")
-def preview_task(task_id: str, studio: Shared, actor: Judge) -> TaskPreview:
+def preview_task(task_id: str, studio: StudioDep, actor: Judge) -> TaskPreview:
     """What was said in a task, and what it lacks."""
     with studio.workspace.database.read() as connection:
         try:
@@ -73,7 +73,7 @@ def preview_task(task_id: str, studio: Shared, actor: Judge) -> TaskPreview:
 
 
 @ROUTER.post("/labels/tasks/{task_id}/accept")
-def accept_task(task_id: str, studio: Shared, actor: Judge) -> ListedTask:
+def accept_task(task_id: str, studio: StudioDep, actor: Judge) -> ListedTask:
     """Let what was submitted count."""
     with writing(studio) as connection:
         accept(connection, task_id, by=actor)
@@ -81,7 +81,7 @@ def accept_task(task_id: str, studio: Shared, actor: Judge) -> ListedTask:
 
 
 @ROUTER.post("/labels/tasks/{task_id}/return")
-def return_task(task_id: str, studio: Shared, actor: Judge, wish: TaskReturn) -> ListedTask:
+def return_task(task_id: str, studio: StudioDep, actor: Judge, wish: TaskReturn) -> ListedTask:
     """Give a task back to whoever made it, with a reason."""
     with writing(studio) as connection:
         give_back(connection, task_id, wish.why, by=actor)
@@ -89,7 +89,7 @@ def return_task(task_id: str, studio: Shared, actor: Judge, wish: TaskReturn) ->
 
 
 @ROUTER.post("/labels/tasks/{task_id}/assign")
-def assign_task(task_id: str, studio: Shared, actor: Judge, wish: TaskAssignment) -> ListedTask:
+def assign_task(task_id: str, studio: StudioDep, actor: Judge, wish: TaskAssignment) -> ListedTask:
     """Give a task to somebody; null gives it to whoever comes next."""
     with writing(studio) as connection:
         assign(connection, task_id, wish.to or None, by=actor)
@@ -97,7 +97,7 @@ def assign_task(task_id: str, studio: Shared, actor: Judge, wish: TaskAssignment
 
 
 @ROUTER.get("/labels/comments")
-def list_comments(studio: Shared, _: Judge) -> list[OpenComment]:
+def list_comments(studio: StudioDep, _: Judge) -> list[OpenComment]:
     """Comments that nobody has answered."""
     with studio.workspace.database.read() as connection:
         return open_comments(connection)
@@ -105,7 +105,7 @@ def list_comments(studio: Shared, _: Judge) -> list[OpenComment]:
 
 @ROUTER.post("/labels/comments/{number}/resolve", status_code=204)
 def answer_comment(
-    number: Annotated[int, Path(ge=0, le=1 << 60)], studio: Shared, actor: Judge
+    number: Annotated[int, Path(ge=0, le=1 << 60)], studio: StudioDep, actor: Judge
 ) -> None:
     """Mark a comment as answered."""
     with writing(studio) as connection:

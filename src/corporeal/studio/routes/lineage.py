@@ -8,8 +8,8 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 
 from corporeal.release.lineage import lineage_of
-from corporeal.studio.studio import Shared
-from corporeal.studio.visitor import Reader
+from corporeal.studio.authentication import Reader
+from corporeal.studio.context import StudioDep
 
 ROUTER = APIRouter(tags=["lineage"])
 _DEPTH = 2
@@ -42,7 +42,7 @@ class Lineage(BaseModel):
 
 
 @ROUTER.get("/episodes/{episode_id}/lineage")
-def lineage(episode_id: str, studio: Shared, _: Reader) -> Lineage:
+def lineage(episode_id: str, studio: StudioDep, _: Reader) -> Lineage:
     """What the episode came from and what became of it; many of one kind are counted."""
     studio.shelf.row(episode_id)
     with studio.workspace.database.read() as connection:

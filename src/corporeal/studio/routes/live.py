@@ -11,17 +11,17 @@ from starlette.concurrency import run_in_threadpool
 
 from corporeal.catalog.permission import PermissionDeniedError, require
 from corporeal.errors import CorporealError
+from corporeal.studio.authentication import visitor
+from corporeal.studio.context import Studio, StudioDep
+from corporeal.studio.errors import NotLoggedInError
 from corporeal.studio.live_relay import Message
-from corporeal.studio.problem import NotLoggedInError
-from corporeal.studio.studio import Shared, Studio
-from corporeal.studio.visitor import visitor
 
 ROUTER = APIRouter(tags=["live"])
 _NOT_LOGGED_IN, _REFUSED, _FAILED = 4401, 4403, 4503
 
 
 @ROUTER.websocket("/live")
-async def live(socket: WebSocket, studio: Shared) -> None:
+async def live(socket: WebSocket, studio: StudioDep) -> None:
     """Pass on what recorders say until the browser leaves.
 
     A browser is told why it is refused by the code that closes the connection.

@@ -8,11 +8,11 @@ import numpy as np
 from fastapi import APIRouter, Query, Response
 
 from corporeal.errors import CorporealError
+from corporeal.studio.authentication import Reader
 from corporeal.studio.binary import packed
-from corporeal.studio.named_stream import stream_of
-from corporeal.studio.signal.window import samples_between
-from corporeal.studio.studio import Shared
-from corporeal.studio.visitor import Reader
+from corporeal.studio.context import StudioDep
+from corporeal.studio.open_episodes import stream_of
+from corporeal.studio.plotting.stamps import samples_between
 
 ROUTER = APIRouter(tags=["motion"])
 MOST_VALUES = 200_000
@@ -24,7 +24,7 @@ Stamp = Annotated[int, Query(ge=-_FAR_NS, le=_FAR_NS)]
 
 @ROUTER.get("/episodes/{episode_id}/motion", response_class=Response)
 def motion(
-    episode_id: str, studio: Shared, _: Reader, stream: str, start_ns: Stamp, end_ns: Stamp
+    episode_id: str, studio: StudioDep, _: Reader, stream: str, start_ns: Stamp, end_ns: Stamp
 ) -> Response:
     """Samples `time_ns` (n,) and `values` (n, width), the last one not after `start_ns` first.
 

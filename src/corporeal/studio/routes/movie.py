@@ -11,12 +11,12 @@ from fastapi import APIRouter, Header, HTTPException, Query, Response
 from fastapi.responses import StreamingResponse
 
 from corporeal.episode.file import VideoReader
+from corporeal.studio.authentication import Reader
 from corporeal.studio.binary import packed
-from corporeal.studio.named_stream import stream_of
+from corporeal.studio.context import Studio, StudioDep
+from corporeal.studio.open_episodes import stream_of
 from corporeal.studio.playback.byte_range import ByteRange, RangeError, asked_range
 from corporeal.studio.playback.codec_string import codec_string
-from corporeal.studio.studio import Shared, Studio
-from corporeal.studio.visitor import Reader
 
 ROUTER = APIRouter(tags=["movie"])
 BLOCK = 1 << 20
@@ -62,7 +62,7 @@ class _Movie:
 def movie(
     episode_id: str,
     stream: StreamPath,
-    studio: Shared,
+    studio: StudioDep,
     _: Reader,
     wanted: Annotated[str | None, Header(alias="Range", max_length=200)] = None,
     held: Annotated[str | None, Header(alias="If-None-Match", max_length=400)] = None,
@@ -92,7 +92,7 @@ def movie(
 
 
 @ROUTER.get("/episodes/{episode_id}/packets", response_class=Response)
-def packets(episode_id: str, stream: StreamPath, studio: Shared, _: Reader) -> Response:
+def packets(episode_id: str, stream: StreamPath, studio: StudioDep, _: Reader) -> Response:
     """Stamps, places and sizes of a camera's packets in its MP4, and how to decode them."""
     with studio.shelf.episode(episode_id) as episode:
         camera = stream_of(episode, stream, "video")

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from corporeal.episode.file import StreamReader
-from corporeal.studio.named_stream import stream_of
+from corporeal.studio.authentication import Reader
+from corporeal.studio.context import StudioDep
+from corporeal.studio.open_episodes import stream_of
 from corporeal.studio.playback.depth_colour import coloured
 from corporeal.studio.routes.movie import KEPT, StreamPath
-from corporeal.studio.studio import Shared
-from corporeal.studio.visitor import Reader
 
 ROUTER = APIRouter(tags=["movie"])
 MOST_FRAMES = 1 << 40
@@ -32,7 +32,7 @@ def picture(
     episode_id: str,
     stream: StreamPath,
     frame: FrameNumber,
-    studio: Shared,
+    studio: StudioDep,
     _: Reader,
     width: Annotated[int | None, Query(ge=16, le=4096)] = None,
     kind: Annotated[Literal["jpeg", "png"], Query(alias="format")] = "jpeg",

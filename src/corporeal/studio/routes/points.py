@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from corporeal.episode.file import StreamReader
 from corporeal.errors import CorporealError, UnknownNameError
 from corporeal.schema import roles
+from corporeal.studio.authentication import Reader
 from corporeal.studio.binary import packed
-from corporeal.studio.named_stream import stream_of
-from corporeal.studio.studio import Shared
-from corporeal.studio.visitor import Reader
+from corporeal.studio.context import StudioDep
+from corporeal.studio.open_episodes import stream_of
 
 ROUTER = APIRouter(tags=["points"])
 MOST_POINTS = 100_000
@@ -24,7 +24,7 @@ _MOST_READ_VALUES = 40_000_000
 @ROUTER.get("/episodes/{episode_id}/points", response_class=Response)
 def points(
     episode_id: str,
-    studio: Shared,
+    studio: StudioDep,
     _: Reader,
     stream: str,
     frame: Annotated[int, Query(ge=0, le=1 << 40)],

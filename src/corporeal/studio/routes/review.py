@@ -37,6 +37,8 @@ from corporeal.operations.review.review import (
     reviews,
 )
 from corporeal.operations.review.sample import SHARE
+from corporeal.studio.authentication import Judge, Reader, allowed
+from corporeal.studio.context import StudioDep
 from corporeal.studio.review_facts import (
     DecidedItem,
     NewDecision,
@@ -51,8 +53,6 @@ from corporeal.studio.review_facts import (
     plan_facts,
     review_facts,
 )
-from corporeal.studio.studio import Shared
-from corporeal.studio.visitor import Judge, Reader, allowed
 
 ROUTER = APIRouter(tags=["review"])
 Reviewer = Annotated[Actor, Depends(allowed("annotate"))]
@@ -60,7 +60,7 @@ _ID = re.compile(r"[0-9a-f-]{1,64}")
 
 
 @ROUTER.get("/reviews")
-def list_reviews(studio: Shared, _: Reader) -> list[ReviewFacts]:
+def list_reviews(studio: StudioDep, _: Reader) -> list[ReviewFacts]:
     """All reviews, the newest first."""
     with studio.workspace.database.read() as connection:
         return [
@@ -70,7 +70,7 @@ def list_reviews(studio: Shared, _: Reader) -> list[ReviewFacts]:
 
 @ROUTER.get("/reviews/preview")
 def preview_review(
-    studio: Shared,
+    studio: StudioDep,
     _: Reader,
     query: Annotated[str, Query(max_length=2000)] = "",
     share: Annotated[float, Query(gt=0, le=1)] = SHARE,
@@ -84,7 +84,7 @@ def preview_review(
 
 
 @ROUTER.post("/reviews", status_code=201)
-def make_review(studio: Shared, actor: Judge, asked: NewReview) -> ReviewFacts:
+def make_review(studio: StudioDep, actor: Judge, asked: NewReview) -> ReviewFacts:
     """Draw a sample."""
     wanted = Wanted(asked.share, asked.limit, asked.confidence, asked.seed, asked.all_quarantined)
     with _writing(studio) as connection:
@@ -93,7 +93,7 @@ def make_review(studio: Shared, actor: Judge, asked: NewReview) -> ReviewFacts:
 
 
 @ROUTER.get("/reviews/{name}")
-def one_review(name: str, studio: Shared, _: Reader) -> ReviewItems:
+def one_review(name: str, studio: StudioDep, _: Reader) -> ReviewItems:
     """A review and its episodes, at most a thousand of them."""
     with studio.workspace.database.read() as connection:
         review = review_of(connection, name)
@@ -104,7 +104,7 @@ def one_review(name: str, studio: Shared, _: Reader) -> ReviewItems:
 
 
 @ROUTER.post("/reviews/{name}/next")
-def next_item(name: str, studio: Shared, actor: Reviewer, wish: NextItem) -> ReviewTurn:
+def next_item(name: str, studio: StudioDep, actor: Reviewer, wish: NextItem) -> ReviewTurn:
     """Take the next episode; `avoid` are those whose decision is on its way."""
     avoid = [episode for episode in wish.avoid if _ID.fullmatch(episode)]
     with _writing(studio) as connection:
@@ -122,7 +122,7 @@ def next_item(name: str, studio: Shared, actor: Reviewer, wish: NextItem) -> Rev
 
 @ROUTER.post("/reviews/{name}/items/{episode_id}/decision")
 def decide_item(
-    name: str, episode_id: str, studio: Shared, actor: Reviewer, asked: NewDecision
+    name: str, episode_id: str, studio: StudioDep, actor: Reviewer, asked: NewDecision
 ) -> DecidedItem:
     """Accept or reject; the same key twice is one decision."""
     with _writing(studio) as connection:
@@ -135,7 +135,7 @@ def decide_item(
 
 @ROUTER.post("/reviews/{name}/items/{episode_id}/undo")
 def undo_item(
-    name: str, episode_id: str, studio: Shared, actor: Reviewer, undone: UndoneDecision
+    name: str, episode_id: str, studio: StudioDep, actor: Reviewer, undone: UndoneDecision
 ) -> DecidedItem:
     """Take a decision back."""
     with _writing(studio) as connection:
@@ -146,28 +146,28 @@ def undo_item(
 
 
 @ROUTER.post("/reviews/{name}/items/{episode_id}/skip", status_code=204)
-def skip_item(name: str, episode_id: str, studio: Shared, actor: Reviewer) -> None:
+def skip_item(name: str, episode_id: str, studio: StudioDep, actor: Reviewer) -> None:
     """Put an episode at the end of the queue."""
     with _writing(studio) as connection:
         skip(connection, review_of(connection, name), episode_id, by=actor)
 
 
 @ROUTER.post("/reviews/{name}/close")
-def close(name: str, studio: Shared, actor: Judge) -> ReviewFacts:
+def close(name: str, studio: StudioDep, actor: Judge) -> ReviewFacts:
     """End a review; decisions that wait for a lead take effect."""
     with _writing(studio) as connection:
         return review_facts(*close_review(connection, review_of(connection, name), by=actor))
 
 
 @ROUTER.get("/episodes/{episode_id}/reviews")
-def reviews_of_episode(episode_id: str, studio: Shared, _: Reader) -> list[ReviewItem]:
+def reviews_of_episode(episode_id: str, studio: StudioDep, _: Reader) -> list[ReviewItem]:
     """Whether an episode was reviewed, by whom, and why it was rejected."""
     with studio.workspace.database.read() as connection:
         return list(items_about(connection, episode_id))
 
 
 @contextmanager
-def _writing(studio: Shared) -> Iterator[Connection]:
+def _writing(studio: StudioDep) -> Iterator[Connection]:
     """A transaction; a Studio that only shows does not begin one."""
     if studio.settings.read_only:
         raise HTTPException(403, "This Studio only shows; start it without --read-only to review.")

@@ -11,7 +11,9 @@ from corporeal.embodiment.joints import outward_joints, standing_positions
 from corporeal.episode import Episode
 from corporeal.errors import DocumentError, EpisodeError, UnknownNameError
 from corporeal.schema import roles
-from corporeal.studio.figure.drive import (
+from corporeal.studio.authentication import Reader
+from corporeal.studio.context import StudioDep
+from corporeal.studio.scene.joint_motion import (
     GripperOpening,
     JointMotion,
     PoseTrack,
@@ -19,10 +21,8 @@ from corporeal.studio.figure.drive import (
     find_openings,
     find_tracks,
 )
-from corporeal.studio.figure.person import HumanFigure, find_person
-from corporeal.studio.figure.surroundings import Surroundings, surroundings
-from corporeal.studio.studio import Shared
-from corporeal.studio.visitor import Reader
+from corporeal.studio.scene.person import HumanFigure, find_person
+from corporeal.studio.scene.surroundings import Surroundings, surroundings
 
 ROUTER = APIRouter(tags=["robot"])
 _SCANNERS = ("lidar", "mid360", "laser", "livox", "velodyne", "scanner")
@@ -81,7 +81,7 @@ class RobotFacts(BaseModel):
 
 
 @ROUTER.get("/episodes/{episode_id}/robot")
-def robot(episode_id: str, studio: Shared, _: Reader) -> RobotFacts:
+def robot(episode_id: str, studio: StudioDep, _: Reader) -> RobotFacts:
     """The robot, the streams that move it, and what stands around it."""
     with studio.shelf.episode(episode_id) as episode:
         missing: list[str] = []

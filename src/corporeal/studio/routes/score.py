@@ -14,8 +14,8 @@ from sqlalchemy import Connection, Select, func, select
 
 from corporeal.catalog.tables import EPISODE, SCORE
 from corporeal.quality.score import PACKAGE, scores
-from corporeal.studio.studio import Shared
-from corporeal.studio.visitor import Reader
+from corporeal.studio.authentication import Reader
+from corporeal.studio.context import StudioDep
 
 ROUTER = APIRouter(tags=["score"])
 MOST = 5_000
@@ -55,7 +55,7 @@ class ScoreFacts(BaseModel):
 
 
 @ROUTER.get("/episodes/{episode_id}/score")
-def score(episode_id: str, studio: Shared, _: Reader) -> ScoreFacts:
+def score(episode_id: str, studio: StudioDep, _: Reader) -> ScoreFacts:
     """The score opened into its parts, with the distribution of the task behind each."""
     row = studio.shelf.row(episode_id)
     with studio.workspace.database.read() as connection:

@@ -11,9 +11,9 @@ from corporeal import __version__
 from corporeal.catalog.accounts import actor_of_token, digest_of_token, has_accounts
 from corporeal.catalog.permission import PERMISSIONS, Actor, PermissionDeniedError, may
 from corporeal.studio.access.login_session import DAYS
-from corporeal.studio.problem import NotLoggedInError
-from corporeal.studio.studio import Shared, Studio
-from corporeal.studio.visitor import Visitor, visitor
+from corporeal.studio.authentication import Visitor, visitor
+from corporeal.studio.context import Studio, StudioDep
+from corporeal.studio.errors import NotLoggedInError
 
 ROUTER = APIRouter(tags=["session"])
 
@@ -42,13 +42,13 @@ class Login(BaseModel):
 
 
 @ROUTER.get("/session")
-def session(studio: Shared, found: Annotated[Visitor, Depends(visitor)]) -> Session:
+def session(studio: StudioDep, found: Annotated[Visitor, Depends(visitor)]) -> Session:
     """Who is asking, and what they may do."""
     return _session(studio, found.actor, found.episodes)
 
 
 @ROUTER.post("/login")
-def login(given: Login, request: Request, response: Response, studio: Shared) -> Session:
+def login(given: Login, request: Request, response: Response, studio: StudioDep) -> Session:
     """Make a session of a token: the browser keeps it in a cookie that no script can read."""
     token = given.token.strip()
     try:
@@ -68,7 +68,7 @@ def login(given: Login, request: Request, response: Response, studio: Shared) ->
 
 
 @ROUTER.post("/logout", status_code=204)
-def logout(studio: Shared, response: Response) -> None:
+def logout(studio: StudioDep, response: Response) -> None:
     """Forget who looks, and the links that they followed."""
     for name in (studio.key.cookie, studio.key.share_cookie):
         response.delete_cookie(name, httponly=True, samesite="strict")

@@ -13,14 +13,14 @@ from corporeal.studio.access.share_link import (
     LONGEST_LABEL,
     MOST_DAYS,
     MOST_EPISODES,
-    Share,
+    ShareLink,
     make_share,
     open_shares,
     revoke_share,
     shares,
 )
-from corporeal.studio.studio import Shared
-from corporeal.studio.visitor import Exporter, secrets_of
+from corporeal.studio.authentication import Exporter, secrets_of
+from corporeal.studio.context import StudioDep
 
 ROUTER = APIRouter(tags=["share"])
 LINKS = APIRouter()
@@ -58,7 +58,7 @@ class MadeShare(ShareFacts):
 
 
 @ROUTER.post("/shares", status_code=201)
-def share(wish: NewShare, studio: Shared, actor: Exporter) -> MadeShare:
+def share(wish: NewShare, studio: StudioDep, actor: Exporter) -> MadeShare:
     """Make a link that shows these episodes, and nothing else, to whoever has it."""
     with studio.workspace.database.write() as connection:
         secret, made = make_share(
@@ -70,7 +70,7 @@ def share(wish: NewShare, studio: Shared, actor: Exporter) -> MadeShare:
 
 @ROUTER.get("/shares")
 def list_shares(
-    studio: Shared,
+    studio: StudioDep,
     actor: Exporter,
     episode: Annotated[str | None, Query(max_length=200)] = None,
 ) -> list[ShareFacts]:
@@ -80,14 +80,14 @@ def list_shares(
 
 
 @ROUTER.delete("/shares/{share_id}", status_code=204)
-def end_share(share_id: str, studio: Shared, actor: Exporter) -> None:
+def end_share(share_id: str, studio: StudioDep, actor: Exporter) -> None:
     """End a link at once."""
     with studio.workspace.database.write() as connection:
         revoke_share(connection, share_id, by=actor)
 
 
 @LINKS.get("/s/{secret}", include_in_schema=False)
-def follow(secret: str, request: Request, studio: Shared) -> RedirectResponse:
+def follow(secret: str, request: Request, studio: StudioDep) -> RedirectResponse:
     """Let the browser see what the link shows, and lead it there."""
     with studio.workspace.database.read() as connection:
         found = open_shares(connection, [secret])
@@ -106,7 +106,7 @@ def follow(secret: str, request: Request, studio: Shared) -> RedirectResponse:
     return response
 
 
-def _facts(found: Share) -> ShareFacts:
+def _facts(found: ShareLink) -> ShareFacts:
     return ShareFacts(
         id=found.id,
         label=found.label,

@@ -12,22 +12,21 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from corporeal.errors import CorporealError
+from corporeal.studio.authentication import Reader
 from corporeal.studio.binary import packed
-from corporeal.studio.named_stream import stream_of
-from corporeal.studio.signal.byte_cache import ByteCache
-from corporeal.studio.signal.envelope import Blocks, merge
-from corporeal.studio.signal.glimpse import glimpse
-from corporeal.studio.signal.pyramid import Pyramid, build, read_blocks
-from corporeal.studio.signal.signal_columns import (
-    Column,
+from corporeal.studio.context import Studio, StudioDep
+from corporeal.studio.open_episodes import stream_of
+from corporeal.studio.plotting.byte_cache import ByteCache
+from corporeal.studio.plotting.envelope import Blocks, merge
+from corporeal.studio.plotting.pyramid import Pyramid, build, glimpse, read_blocks
+from corporeal.studio.plotting.signal_columns import (
+    PlotColumn,
     columns_of,
     read_columns,
     rows_within,
     value_type,
 )
-from corporeal.studio.signal.stamps import Stamps, read_stamps
-from corporeal.studio.studio import Shared, Studio
-from corporeal.studio.visitor import Reader
+from corporeal.studio.plotting.stamps import SampleStamps, read_stamps
 
 ROUTER = APIRouter(tags=["signal"])
 MOST_POINTS = 20_000
@@ -41,7 +40,7 @@ _FAR_NS = 1 << 62
 _PATIENCE_S = 0.3
 
 # By the hash of the file: what it holds never changes, whoever asks.
-_STAMPS: ByteCache[Stamps] = ByteCache(1 << 30)
+_STAMPS: ByteCache[SampleStamps] = ByteCache(1 << 30)
 _PYRAMIDS: ByteCache[Pyramid] = ByteCache(1 << 29)
 
 StreamPath = Annotated[str, Query(max_length=300, description="group/name, of kind array")]
@@ -61,15 +60,15 @@ class SampleFacts(BaseModel):
 
 
 @dataclass(frozen=True)
-class Signal:
+class PlottedSignal:
     """A stream, ready to be read; each read takes the episode for itself only for a moment."""
 
     studio: Studio
     episode_id: str
     key: tuple[str, str]
     path: str
-    columns: tuple[Column, ...]
-    stamps: Stamps
+    columns: tuple[PlotColumn, ...]
+    stamps: SampleStamps
     itemsize: int
     piece: int
 
@@ -98,7 +97,7 @@ class Signal:
 
 @ROUTER.get("/episodes/{episode_id}/signal", response_class=Response)
 def signal(
-    episode_id: str, studio: Shared, _: Reader, stream: StreamPath,
+    episode_id: str, studio: StudioDep, _: Reader, stream: StreamPath,
     columns: Annotated[str, Query(max_length=400, pattern=r"^(\d{1,4}(,\d{1,4})*)?$")] = "",
     start_ns: Moment = -_FAR_NS, end_ns: Moment = _FAR_NS,
     points: Annotated[int, Query(ge=2, le=MOST_POINTS)] = 2000,
@@ -139,7 +138,7 @@ def signal(
 
 @ROUTER.get("/episodes/{episode_id}/sample")
 def sample(
-    episode_id: str, studio: Shared, _: Reader, stream: StreamPath, time_ns: Moment
+    episode_id: str, studio: StudioDep, _: Reader, stream: StreamPath, time_ns: Moment
 ) -> SampleFacts:
     """The values of a stream at one time."""
     found = _open(studio, episode_id, stream)
@@ -157,17 +156,17 @@ def sample(
     )
 
 
-def _open(studio: Studio, episode_id: str, path: str) -> Signal:
+def _open(studio: Studio, episode_id: str, path: str) -> PlottedSignal:
     digest = str(studio.shelf.row(episode_id)["hash"])
     with studio.shelf.episode(episode_id) as episode:
         reader = stream_of(episode, path, "array")
         spec = reader.spec
         stamps = _STAMPS.get((digest, path), lambda: read_stamps(reader.time_ns, spec.rate_hz))
-    return Signal(studio, episode_id, (digest, path), path, columns_of(spec), stamps,
+    return PlottedSignal(studio, episode_id, (digest, path), path, columns_of(spec), stamps,
                   np.dtype(value_type(spec)).itemsize, rows_within(spec, _PIECE_BYTES))  # fmt: skip
 
 
-def _chosen(columns: str, known: tuple[Column, ...]) -> list[int]:
+def _chosen(columns: str, known: tuple[PlotColumn, ...]) -> list[int]:
     """The columns that are asked for, the first `MOST_COLUMNS` if none are named."""
     if not columns:
         return list(range(min(len(known), MOST_COLUMNS)))
@@ -181,7 +180,7 @@ def _chosen(columns: str, known: tuple[Column, ...]) -> list[int]:
 
 
 def _shown(
-    found: Signal, chosen: list[int], start_ns: int, end_ns: int, points: int
+    found: PlottedSignal, chosen: list[int], start_ns: int, end_ns: int, points: int
 ) -> tuple[Blocks, Literal["samples", "envelope", "glimpse"]]:
     """What to draw, and whether it is every sample of the span, the extremes of all, or of some."""
 

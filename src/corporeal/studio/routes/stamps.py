@@ -6,10 +6,10 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
+from corporeal.studio.authentication import Reader
 from corporeal.studio.binary import packed
-from corporeal.studio.named_stream import stream_of
-from corporeal.studio.studio import Shared
-from corporeal.studio.visitor import Reader
+from corporeal.studio.context import StudioDep
+from corporeal.studio.open_episodes import stream_of
 
 ROUTER = APIRouter(tags=["stamps"])
 KINDS = ("array", "video", "depth", "points", "text")
@@ -20,7 +20,7 @@ MOST_STAMPS = 500_000
 @ROUTER.get("/episodes/{episode_id}/stamps", response_class=Response)
 def stamps(
     episode_id: str,
-    studio: Shared,
+    studio: StudioDep,
     _: Reader,
     stream: str,
     first: Annotated[int, Query(ge=0, le=1 << 40)] = 0,

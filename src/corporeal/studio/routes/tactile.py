@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from corporeal.episode.file import StreamReader
-from corporeal.studio.studio import Shared
-from corporeal.studio.visitor import Reader
+from corporeal.studio.authentication import Reader
+from corporeal.studio.context import StudioDep
 
 ROUTER = APIRouter(tags=["tactile"])
 _WORDS = ("tactile", "taxel", "touch", "pressure", "skin")
@@ -40,7 +40,7 @@ class TactileMap(BaseModel):
 
 
 @ROUTER.get("/episodes/{episode_id}/tactile")
-def tactile(episode_id: str, studio: Shared, _: Reader) -> list[TactileMap]:
+def tactile(episode_id: str, studio: StudioDep, _: Reader) -> list[TactileMap]:
     """Every tactile map of the episode; their samples are asked for as motion."""
     with studio.shelf.episode(episode_id) as episode:
         maps = [_map(episode[path]) for path in episode if episode[path].spec.kind == "array"]

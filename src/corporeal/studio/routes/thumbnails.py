@@ -6,6 +6,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 
+from corporeal.studio.authentication import Reader
+from corporeal.studio.context import StudioDep
 from corporeal.studio.playback.thumbnail import (
     FOLDER,
     cache_at,
@@ -14,8 +16,6 @@ from corporeal.studio.playback.thumbnail import (
     moment_of,
     picture,
 )
-from corporeal.studio.studio import Shared
-from corporeal.studio.visitor import Reader
 
 ROUTER = APIRouter(tags=["episodes"])
 _KEEP = "private, max-age=604800, immutable"
@@ -29,7 +29,7 @@ _KEEP = "private, max-age=604800, immutable"
 def thumbnail(
     episode_id: str,
     request: Request,
-    studio: Shared,
+    studio: StudioDep,
     _: Reader,
     width: Annotated[int, Query(ge=16, le=2000)] = 320,
     at: Annotated[float, Query(ge=0, le=1)] = 0.5,

@@ -14,8 +14,8 @@ from corporeal.catalog.permission import Actor, PermissionDeniedError, may
 from corporeal.catalog.query import LONGEST_QUERY, read_ordering, read_query
 from corporeal.catalog.tables import VIEW
 from corporeal.errors import UnknownNameError
-from corporeal.studio.studio import Shared
-from corporeal.studio.visitor import Reader
+from corporeal.studio.authentication import Reader
+from corporeal.studio.context import StudioDep
 
 ROUTER = APIRouter(tags=["views"])
 MOST_VIEWS = 100
@@ -60,7 +60,7 @@ class SavedView(BaseModel):
 
 
 @ROUTER.get("/views")
-def list_views(studio: Shared, actor: Reader) -> list[SavedView]:
+def list_views(studio: StudioDep, actor: Reader) -> list[SavedView]:
     """Your views and those that are shared, by name."""
     seen = or_(VIEW.c.owner == actor.name, VIEW.c.shared.is_(True))
     with studio.workspace.database.read() as connection:
@@ -69,7 +69,7 @@ def list_views(studio: Shared, actor: Reader) -> list[SavedView]:
 
 
 @ROUTER.post("/views")
-def save_view(view: NewView, studio: Shared, actor: Reader) -> SavedView:
+def save_view(view: NewView, studio: StudioDep, actor: Reader) -> SavedView:
     """Save a view; a query that is wrong is refused with the place."""
     _check_change(actor)
     if view.shared and not may(actor, "ingest"):
@@ -87,7 +87,7 @@ def save_view(view: NewView, studio: Shared, actor: Reader) -> SavedView:
 
 @ROUTER.delete("/views/{number}", status_code=204)
 def delete_view(
-    number: Annotated[int, Path(ge=0, le=_LARGEST)], studio: Shared, actor: Reader
+    number: Annotated[int, Path(ge=0, le=_LARGEST)], studio: StudioDep, actor: Reader
 ) -> None:
     """Delete a view of yours; an admin may delete any that is shared."""
     _check_change(actor)

@@ -13,8 +13,8 @@ from starlette.requests import HTTPConnection
 from corporeal.catalog.workspace import Workspace
 from corporeal.studio.access.login_session import SessionKey, session_key
 from corporeal.studio.live_relay import LiveRelay
-from corporeal.studio.settings import Settings
-from corporeal.studio.shelf import Shelf
+from corporeal.studio.open_episodes import OpenEpisodes
+from corporeal.studio.settings import StudioSettings
 
 
 @dataclass(frozen=True)
@@ -22,16 +22,16 @@ class Studio:
     """An open Studio; made by `open_studio`."""
 
     workspace: Workspace
-    settings: Settings
-    shelf: Shelf
+    settings: StudioSettings
+    shelf: OpenEpisodes
     key: SessionKey
     live: LiveRelay
 
 
 @contextmanager
-def open_studio(workspace: Workspace, settings: Settings) -> Iterator[Studio]:
+def open_studio(workspace: Workspace, settings: StudioSettings) -> Iterator[Studio]:
     """Everything that requests share, closed at the end of the block; the workspace stays open."""
-    with Shelf(workspace, most=settings.open_episodes) as shelf:
+    with OpenEpisodes(workspace, most=settings.open_episodes) as shelf:
         key, live = session_key(workspace.root), LiveRelay(settings.recorders)
         yield Studio(workspace, settings, shelf, key, live)
 
@@ -42,5 +42,5 @@ def _studio(connection: HTTPConnection) -> Studio:
     return found
 
 
-Shared = Annotated[Studio, Depends(_studio)]
+StudioDep = Annotated[Studio, Depends(_studio)]
 """How a route asks for it: `def list_episodes(studio: Shared)`."""

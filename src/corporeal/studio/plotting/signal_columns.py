@@ -21,7 +21,7 @@ _EXACT_IN_FLOAT32 = ("float32", "int16", "int8", "uint16", "uint8", "bool")
 
 
 @dataclass(frozen=True)
-class Column:
+class PlotColumn:
     """One line of a plot."""
 
     name: str
@@ -34,11 +34,11 @@ def is_summed(spec: Stream) -> bool:
     return size > MOST_LINES or (len(spec.shape) > 1 and size > _MOST_OF_MAP)
 
 
-def columns_of(spec: Stream) -> tuple[Column, ...]:
+def columns_of(spec: Stream) -> tuple[PlotColumn, ...]:
     """The lines that a stream offers."""
     if is_summed(spec):
         unit = spec.unit if isinstance(spec.unit, str) else "1"
-        return Column("sum", unit), Column("max", unit)
+        return PlotColumn("sum", unit), PlotColumn("max", unit)
     shape = tuple(int(size) for size in spec.shape)
     last = shape[-1] if shape else 1
     named = spec.components if isinstance(spec.components, tuple) else None
@@ -51,7 +51,7 @@ def columns_of(spec: Stream) -> tuple[Column, ...]:
         else:
             names.append(",".join([*map(str, place[:-1]), named[place[-1]]]))
     units = [spec.unit] * last if isinstance(spec.unit, str) else list(spec.unit)
-    return tuple(Column(name, units[number % last]) for number, name in enumerate(names))
+    return tuple(PlotColumn(name, units[number % last]) for number, name in enumerate(names))
 
 
 def rows_within(spec: Stream, nbytes: int) -> int:

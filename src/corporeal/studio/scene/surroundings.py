@@ -21,7 +21,7 @@ Form = Literal["box", "ball", "cylinder"]
 _FORMS: dict[str, Form] = {"box": "box", "crate": "box", "ball": "ball", "cylinder": "cylinder"}
 
 
-class SceneObject(BaseModel):
+class SceneThing(BaseModel):
     """An object: `size` are its full extents, m; `track` is the stream of its pose, if any."""
 
     name: str
@@ -43,7 +43,7 @@ class TableTop(BaseModel):
 class Surroundings(BaseModel):
     """What the metadata of the episode tells about the room."""
 
-    things: list[SceneObject]
+    things: list[SceneThing]
     table: TableTop | None
     target: tuple[float, float, float] | None
 
@@ -74,7 +74,7 @@ def surroundings(metadata: dict[str, Any], tracked: list[str]) -> Surroundings:
     return Surroundings(things=things, table=table, target=target)
 
 
-def _thing(said: Any, tracked: list[str]) -> SceneObject | None:
+def _thing(said: Any, tracked: list[str]) -> SceneThing | None:
     if not isinstance(said, dict):
         return None
     name, colour = said.get("name"), said.get("colour")
@@ -84,7 +84,7 @@ def _thing(said: Any, tracked: list[str]) -> SceneObject | None:
         return None
     if min(size) <= 0:
         return None
-    return SceneObject(
+    return SceneThing(
         name=name[:80], form=form, size=size, position=position,
         yaw_rad=_number(said.get("yaw_rad")) or 0.0,
         colour=colour[:40] if isinstance(colour, str) else None,

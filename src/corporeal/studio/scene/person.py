@@ -12,7 +12,7 @@ from corporeal.embodiment import Embodiment
 from corporeal.episode import Episode
 from corporeal.retargeting.motion import POINTS, SIDES
 from corporeal.schema import roles
-from corporeal.studio.figure.drive import PoseTrack
+from corporeal.studio.scene.joint_motion import PoseTrack
 
 STREAM = roles.HUMAN_POINTS
 _CONFIDENCE = roles.HUMAN_CONFIDENCE

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from corporeal.episode.file import StreamReader
 from corporeal.units import SECOND_NS
 
 GAP_PERIODS = 1.5
@@ -16,7 +18,7 @@ _MOST_LOOKED_AT = 1 << 16
 
 
 @dataclass(frozen=True)
-class Stamps:
+class SampleStamps:
     """Stamps that never fall: one that went backwards stands at the latest before it.
 
     So samples keep the order in which they were recorded, and a search finds them; `backward`
@@ -52,7 +54,7 @@ class Stamps:
         return np.where(waits > self.gap_ns, waits, 0)
 
 
-def read_stamps(given: NDArray[np.int64], rate_hz: float | None) -> Stamps:
+def read_stamps(given: NDArray[np.int64], rate_hz: float | None) -> SampleStamps:
     """Stamps as a stream has them, looked through in pieces."""
     backward = repeated = 0
     latest = given[0] if len(given) else np.int64(0)
@@ -63,7 +65,7 @@ def read_stamps(given: NDArray[np.int64], rate_hz: float | None) -> Stamps:
         repeated += int((piece[1:] == piece[:-1]).sum())
         latest = highest[-1]
     rising = np.maximum.accumulate(given) if backward else given
-    return Stamps(rising, backward, repeated, _longest_wait_ns(rising, rate_hz))
+    return SampleStamps(rising, backward, repeated, _longest_wait_ns(rising, rate_hz))
 
 
 def _longest_wait_ns(rising: NDArray[np.int64], rate_hz: float | None) -> int:
@@ -74,3 +76,33 @@ def _longest_wait_ns(rising: NDArray[np.int64], rate_hz: float | None) -> int:
     places = np.arange(1, len(rising), step)
     usual = float(np.median(rising[places] - rising[places - 1]))
     return round(GAP_PERIODS * max(SECOND_NS / rate_hz, usual))
+
+
+@dataclass(frozen=True, eq=False)
+class SampleWindow:
+    """Samples from number `first` on; `next_ns` is the time of the first one left out, if any."""
+
+    first: int
+    total: int
+    time_ns: NDArray[np.int64]
+    values: NDArray[Any]
+    next_ns: int | None
+
+
+def samples_between(
+    reader: StreamReader, start_ns: int, end_ns: int, *, most_values: int
+) -> SampleWindow:
+    """From the last sample not after `start_ns` to the last not after `end_ns`, rows flat.
+
+    At least two samples are given where there are two, so that whoever goes on from `next_ns`
+    gets on.
+    """
+    # A recording may hold stamps that fall back; the search needs them to rise.
+    rising = np.maximum.accumulate(reader.time_ns) if len(reader) else reader.time_ns
+    first = max(int(np.searchsorted(rising, start_ns, "right")) - 1, 0)
+    stop = max(int(np.searchsorted(rising, end_ns, "right")), first)
+    width = int(np.prod([int(size) for size in reader.spec.shape], dtype=np.int64))
+    kept = min(stop, first + max(most_values // max(width, 1), 2))
+    values = np.asarray(reader[first:kept]).reshape(kept - first, width)
+    next_ns = int(rising[kept]) if kept < stop else None
+    return SampleWindow(first, len(rising), rising[first:kept], values, next_ns)

@@ -15,15 +15,16 @@ from corporeal.catalog.episodes import episode as episode_row
 from corporeal.catalog.store import not_there, open_remote
 from corporeal.catalog.workspace import Workspace
 from corporeal.episode import Episode
-from corporeal.errors import EpisodeError
-from corporeal.studio.problem import GoneError
+from corporeal.episode.file import StreamReader
+from corporeal.errors import EpisodeError, UnknownNameError
+from corporeal.studio.errors import GoneError
 
 # A folder tells at once whether a file is there; a store far away is asked this often.
 _LOOK_AGAIN_S = 10.0
 
 
 @dataclass(eq=False)
-class OpenEpisode:
+class CachedEpisode:
     """An open file, one reader at a time; `readers` counts who holds or waits for it."""
 
     episode: Episode
@@ -34,12 +35,12 @@ class OpenEpisode:
     seen_s: float = field(default_factory=time.monotonic)
 
 
-class Shelf:
+class OpenEpisodes:
     """The last episodes that were asked for, open; safe for many threads."""
 
     def __init__(self, workspace: Workspace, *, most: int) -> None:
         self._workspace, self._most = workspace, most
-        self._open: OrderedDict[str, OpenEpisode] = OrderedDict()
+        self._open: OrderedDict[str, CachedEpisode] = OrderedDict()
         self._lock = threading.Lock()
 
     def row(self, name: str) -> dict[str, Any]:
@@ -89,7 +90,7 @@ class Shelf:
     ) -> None:
         self.close()
 
-    def _take(self, name: str) -> OpenEpisode:
+    def _take(self, name: str) -> CachedEpisode:
         with self._lock:
             held = self._open.get(name)
             if held is not None:
@@ -101,7 +102,7 @@ class Shelf:
         if row["state"] == "erased":
             raise GoneError(f"episode {name!r} was erased; nothing of it is left to see.")
         digest = str(row["hash"])
-        fresh = OpenEpisode(self._opened(digest), digest)
+        fresh = CachedEpisode(self._opened(digest), digest)
         with self._lock:
             # Somebody else may have been quicker.
             held = self._open.setdefault(name, fresh)
@@ -112,7 +113,7 @@ class Shelf:
                 self._drop(self._open.popitem(last=False)[1])
             return held
 
-    def _still_there(self, name: str, held: OpenEpisode) -> OpenEpisode:
+    def _still_there(self, name: str, held: CachedEpisode) -> CachedEpisode:
         """The same, unless its file was removed: an open file would outlive its erasure."""
         store, now_s = self._workspace.store, time.monotonic()
         if not store.is_local and now_s - held.seen_s < _LOOK_AGAIN_S:
@@ -127,7 +128,7 @@ class Shelf:
         held.seen_s = now_s
         return held
 
-    def _forget(self, name: str, held: OpenEpisode) -> None:
+    def _forget(self, name: str, held: CachedEpisode) -> None:
         with self._lock:
             if self._open.get(name) is held:
                 self._drop(self._open.pop(name))
@@ -139,13 +140,21 @@ class Shelf:
             return Episode.open(local)
         return open_remote(store, digest)
 
-    def _leave(self, held: OpenEpisode) -> None:
+    def _leave(self, held: CachedEpisode) -> None:
         with self._lock:
             held.readers -= 1
             if not held.is_kept and not held.readers:
                 held.episode.close()
 
-    def _drop(self, held: OpenEpisode) -> None:
+    def _drop(self, held: CachedEpisode) -> None:
         held.is_kept = False
         if not held.readers:
             held.episode.close()
+
+
+def stream_of(episode: Episode, path: str, *kinds: str) -> StreamReader:
+    """The stream of this path and one of these kinds; raises UnknownNameError for any other."""
+    known = [each for each in episode if episode[each].spec.kind in kinds]
+    if path not in known:
+        raise UnknownNameError("stream", path[:120], known)
+    return episode[path]

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.studio.signal.envelope import Blocks, from_samples, join, merge
-from corporeal.studio.signal.stamps import Stamps
+from corporeal.studio.plotting.envelope import Blocks, from_samples, join, merge
+from corporeal.studio.plotting.stamps import SampleStamps
 
 MOST_BYTES = 1 << 27
 """Of the finest level; longer streams have wider blocks."""
@@ -55,7 +55,9 @@ def block_size(samples: int, columns: int, itemsize: int) -> int:
     return block
 
 
-def build(stamps: Stamps, read: ReadRows, *, columns: int, itemsize: int, rows: int) -> Pyramid:
+def build(
+    stamps: SampleStamps, read: ReadRows, *, columns: int, itemsize: int, rows: int
+) -> Pyramid:
     """Read a stream once, about `rows` samples at a time."""
     block = block_size(len(stamps), columns, itemsize)
     levels = [read_blocks(stamps, read, (0, len(stamps)), per=block, rows=rows)]
@@ -66,7 +68,7 @@ def build(stamps: Stamps, read: ReadRows, *, columns: int, itemsize: int, rows: 
 
 
 def read_blocks(
-    stamps: Stamps, read: ReadRows, span: tuple[int, int], *, per: int, rows: int
+    stamps: SampleStamps, read: ReadRows, span: tuple[int, int], *, per: int, rows: int
 ) -> Blocks:
     """The samples of a span, `per` in a run, with no more than about `rows` in memory."""
     first, stop = span
@@ -77,3 +79,36 @@ def read_blocks(
         samples = from_samples(stamps.time_ns[begin:end], read(begin, end), stamps.gaps(begin, end))
         parts.append(merge(samples, per, most_breaks=max(1, (end - begin) // per)))
     return join(parts)
+
+
+_PLACES = 512
+_RUN = 32
+
+
+def glimpse(stamps: SampleStamps, read: ReadRows, span: tuple[int, int]) -> Blocks:
+    """The extremes of `_RUN` samples at each of `_PLACES` places of a span of samples.
+
+    What lies between the places is not looked at: a peak there is missing, a long gap is not.
+    """
+    first, stop = span
+    last = max(stop - _RUN, first)
+    places = np.unique(np.linspace(first, last, _PLACES).astype(np.int64))
+    parts = [read(int(place), int(min(place + _RUN, stop))) for place in places]
+    return Blocks(
+        start_ns=stamps.time_ns[places],
+        end_ns=stamps.time_ns[np.minimum(places + _RUN, stop) - 1],
+        gap_ns=_gaps(stamps, places),
+        low=np.stack([np.fmin.reduce(part, axis=0) for part in parts]),
+        high=np.stack([np.fmax.reduce(part, axis=0) for part in parts]),
+        has_nan=np.stack([np.isnan(part).any(axis=0) for part in parts]),
+    )
+
+
+def _gaps(stamps: SampleStamps, places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The time before each place where it is longer than its samples take, by a gap or more."""
+    found = np.zeros(len(places), np.int64)
+    if stamps.gap_ns and len(places) > 1:
+        waits, samples = np.diff(stamps.time_ns[places]), np.diff(places)
+        usual = np.median(waits / samples)
+        found[1:] = np.where(waits - samples * usual > stamps.gap_ns, waits, 0)
+    return found

@@ -24,8 +24,8 @@ from corporeal.catalog.accounts import (
 )
 from corporeal.catalog.permission import Action, Actor, PermissionDeniedError, require
 from corporeal.studio.access.share_link import open_shares
-from corporeal.studio.problem import NotLoggedInError
-from corporeal.studio.studio import Shared, Studio
+from corporeal.studio.context import Studio, StudioDep
+from corporeal.studio.errors import NotLoggedInError
 
 WHO = "Studio has to know who you are. Log in with a token: corporeal account token NAME."
 _BELOW = "/api/episodes/"
@@ -40,7 +40,7 @@ class Visitor:
     episodes: frozenset[str] | None = None
 
 
-def visitor(connection: HTTPConnection, studio: Shared) -> Visitor:
+def visitor(connection: HTTPConnection, studio: StudioDep) -> Visitor:
     """Whoever asks; raises NotLoggedInError when that is not known."""
     with studio.workspace.database.read() as reading:
         if not has_accounts(reading) and studio.settings.is_loopback:
