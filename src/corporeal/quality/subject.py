@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any
+from functools import cached_property, wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,9 @@ UNDERSTOOD_ENDS = (
     roles.TACTILE, roles.GRIPPER, roles.GRIPPER_TARGET, roles.ANY_POSE, roles.HAND_POSITION,
 )  # fmt: skip
 
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
 
 # A set has one robot: its constants are worked out once, not for every episode.
 _KINEMATICS: dict[int, Kinematics] = {}
@@ -56,7 +60,8 @@ class Subject:
     """Learnt from good episodes of the task; see `corporeal.quality.anomaly.detector`."""
     unreadable: dict[str, str] = field(default_factory=dict, repr=False)
     """Why a stream could not be read, by label; filled as streams are read."""
-    _cache: dict[str, Any] = field(default_factory=dict, repr=False)
+    computed: dict[object, Any] = field(default_factory=dict, repr=False)
+    """What was worked out of it; see `once_per_subject`."""
 
     @property
     def robot(self) -> Embodiment:
@@ -180,3 +185,34 @@ class Subject:
     def task(self) -> str | None:
         """What was demonstrated."""
         return self.recording.facts.task
+
+
+def once_per_subject(
+    compute: Callable[Concatenate[Subject, Given], Result],
+) -> Callable[Concatenate[Subject, Given], Result]:
+    """Make a function compute its evidence once for a subject and its other arguments.
+
+    That it cannot be assessed is remembered as well.
+    """
+
+    @wraps(compute)
+    def remember(subject: Subject, *args: Given.args, **kwargs: Given.kwargs) -> Result:
+        key = (compute, args, tuple(sorted(kwargs.items())))
+        if key not in subject.computed:
+            try:
+                subject.computed[key] = compute(subject, *args, **kwargs)
+            except NotAssessed as reason:
+                subject.computed[key] = _Missing(str(reason))
+        result: Result | _Missing = subject.computed[key]
+        if isinstance(result, _Missing):
+            raise NotAssessed(result.reason)
+        return result
+
+    return remember
+
+
+@dataclass(frozen=True)
+class _Missing:
+    """Why there is no evidence."""
+
+    reason: str

@@ -8,7 +8,7 @@ import numpy as np
 
 from corporeal.errors import NotAssessed
 from corporeal.quality.evidence.lag import Lag, lag
-from corporeal.quality.subject import Subject
+from corporeal.quality.subject import Subject, once_per_subject
 from corporeal.signal.grid import bridge_gaps
 
 # Slow motion only: fast parts of a command are filtered by the servo, each in its own way.
@@ -47,32 +47,9 @@ class Response:
         return float(np.quantile(self.lags_s, 0.25))
 
 
+@once_per_subject
 def response(subject: Subject) -> Response:
     """The lags of the joints that follow their commands clearly; raises NotAssessed when few do."""
-    if "response" not in subject._cache:
-        subject._cache["response"] = _response(subject)
-    found: Response = subject._cache["response"]
-    return found
-
-
-def action_lag(subject: Subject) -> Lag:
-    """One lag for the whole robot: that of its middle joint, with the confidence of that joint."""
-    found = response(subject)
-    lags = list(found.by_joint.values())
-    return min(lags, key=lambda each: abs(each.seconds - found.typical_s))
-
-
-def action_lag_measures(subject: Subject) -> dict[str, float]:
-    """The lags of the joints as measures of a synopsis; empty where they cannot be told."""
-    try:
-        found = response(subject)
-    except NotAssessed:
-        return {}
-    measures = {PREFIX + name: each.seconds for name, each in found.by_joint.items()}
-    return measures | {"action_period_s": found.period_s}
-
-
-def _response(subject: Subject) -> Response:
     state, action = subject.state, subject.action
     pairs = _columns(state.names, action.names)
     if min(len(state), len(action)) < 30:
@@ -100,6 +77,23 @@ def _response(subject: Subject) -> Response:
     if len(found) < min(FEWEST, len(pairs)) or not found:
         raise NotAssessed(f"too few joints of {state.label} follow {action.label} clearly")
     return Response(state.label, action.label, max(state.period_s, action.period_s), found)
+
+
+def action_lag(subject: Subject) -> Lag:
+    """One lag for the whole robot: that of its middle joint, with the confidence of that joint."""
+    found = response(subject)
+    lags = list(found.by_joint.values())
+    return min(lags, key=lambda each: abs(each.seconds - found.typical_s))
+
+
+def action_lag_measures(subject: Subject) -> dict[str, float]:
+    """The lags of the joints as measures of a synopsis; empty where they cannot be told."""
+    try:
+        found = response(subject)
+    except NotAssessed:
+        return {}
+    measures = {PREFIX + name: each.seconds for name, each in found.by_joint.items()}
+    return measures | {"action_period_s": found.period_s}
 
 
 def _columns(state: tuple[str, ...], action: tuple[str, ...]) -> list[tuple[int, int]]:

@@ -23,7 +23,7 @@ from corporeal.quality.evidence.rigid_motion import (
     mean_rates,
     mean_values,
 )
-from corporeal.quality.subject import Subject
+from corporeal.quality.subject import Subject, once_per_subject
 from corporeal.schema import roles
 from corporeal.signal.grid import bridge_gaps
 from corporeal.signal.track import Array
@@ -64,41 +64,9 @@ class BaseOrder:
         return self.order == STATED
 
 
+@once_per_subject
 def base_order(subject: Subject) -> BaseOrder:
     """The base in its true order; raises NotAssessed without a base pose."""
-    if "base_order" not in subject._cache:
-        subject._cache["base_order"] = _base_order(subject)
-    found: BaseOrder = subject._cache["base_order"]
-    return found
-
-
-def world_poses(subject: Subject) -> Poses:
-    """Every link in the world, the base taken in its true order."""
-    order = base_order(subject)
-    if order.is_as_stated:
-        return subject.link_poses
-    if "world_poses" not in subject._cache:
-        poses = subject.kinematics.link_poses(subject.posture.q, order.base)
-        subject._cache["world_poses"] = poses
-    found: Poses = subject._cache["world_poses"]
-    return found
-
-
-def upward_of(subject: Subject) -> Array:
-    """The vertical (T, 3) in axes of the base: from its pose, from its IMU, or as it stands."""
-    posture = subject.posture
-    if posture.base is not None:
-        w, x, y, z = base_order(subject).base[:, 3:].T
-        return np.stack([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)], axis=1)
-    for track in subject.ending_in(roles.IMU).values():
-        mount = mount_of(subject.robot, track.spec)
-        if mount is not None and mount.link == subject.robot.base and len(track) > 2:
-            force = track.at(posture.time_ns)[:, columns_of(track, ("ax", "ay", "az"), 0)]
-            return np.tile(normalise(np.nanmedian(force @ mount.axes.T, axis=0)), (len(force), 1))
-    return np.tile([0.0, 0.0, 1.0], (len(posture), 1))
-
-
-def _base_order(subject: Subject) -> BaseOrder:
     base = subject.posture.base
     require_finite(subject)
     if base is None or len(base) < 2:
@@ -114,6 +82,29 @@ def _base_order(subject: Subject) -> BaseOrder:
     order = name if lead > 0 else STATED
     turned = np.concatenate((base[:, :3], base[:, [3 + column for column in ORDERS[order]]]), 1)
     return BaseOrder(order, evidence, turned)
+
+
+@once_per_subject
+def world_poses(subject: Subject) -> Poses:
+    """Every link in the world, the base taken in its true order."""
+    order = base_order(subject)
+    if order.is_as_stated:
+        return subject.link_poses
+    return subject.kinematics.link_poses(subject.posture.q, order.base)
+
+
+def upward_of(subject: Subject) -> Array:
+    """The vertical (T, 3) in axes of the base: from its pose, from its IMU, or as it stands."""
+    posture = subject.posture
+    if posture.base is not None:
+        w, x, y, z = base_order(subject).base[:, 3:].T
+        return np.stack([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)], axis=1)
+    for track in subject.ending_in(roles.IMU).values():
+        mount = mount_of(subject.robot, track.spec)
+        if mount is not None and mount.link == subject.robot.base and len(track) > 2:
+            force = track.at(posture.time_ns)[:, columns_of(track, ("ax", "ay", "az"), 0)]
+            return np.tile(normalise(np.nanmedian(force @ mount.axes.T, axis=0)), (len(force), 1))
+    return np.tile([0.0, 0.0, 1.0], (len(posture), 1))
 
 
 def _lead(stated: OrderEvidence, other: OrderEvidence) -> float:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from corporeal.errors import NotAssessed
 from corporeal.quality.evidence.footing import base_jumps, drifts, footing_of, loads_of, stances
-from corporeal.quality.subject import Subject
+from corporeal.quality.subject import Subject, once_per_subject
 from corporeal.schema import roles
 from corporeal.signal.track import Array
 
@@ -33,15 +33,9 @@ class Drift:
     own: Array
 
 
+@once_per_subject
 def drift_of(subject: Subject) -> Drift:
     """The drift of the feet; raises NotAssessed without a base pose or legs."""
-    if "drift" not in subject._cache:
-        subject._cache["drift"] = _drift(subject)
-    found: Drift = subject._cache["drift"]
-    return found
-
-
-def _drift(subject: Subject) -> Drift:
     footing = footing_of(subject)
     try:
         loads = loads_of(subject)

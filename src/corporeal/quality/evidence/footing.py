@@ -12,7 +12,7 @@ from corporeal.embodiment.collision import lowest_point
 from corporeal.errors import NotAssessed
 from corporeal.quality.evidence.base_order import world_poses
 from corporeal.quality.evidence.mounting import ancestors, foot_links, mount_of
-from corporeal.quality.subject import Subject
+from corporeal.quality.subject import Subject, once_per_subject
 from corporeal.schema import roles
 from corporeal.signal.runs import runs
 from corporeal.signal.track import Array, Track
@@ -64,40 +64,9 @@ class Loads:
     tracks: dict[str, Track]
 
 
+@once_per_subject
 def footing_of(subject: Subject) -> Footing:
     """The soles of the robot; raises NotAssessed without a base pose or without the legs."""
-    if "footing" not in subject._cache:
-        subject._cache["footing"] = _footing(subject)
-    found: Footing = subject._cache["footing"]
-    return found
-
-
-def loads_of(subject: Subject) -> Loads:
-    """The load of every foot; raises NotAssessed without ankle sensors."""
-    if "loads" not in subject._cache:
-        subject._cache["loads"] = _loads(subject)
-    found: Loads = subject._cache["loads"]
-    return found
-
-
-def ankle_tracks(subject: Subject) -> dict[str, Track]:
-    """The force sensor of every foot, by the foot's name."""
-    chains = {
-        name: {*ancestors(subject.robot, link), link}
-        for name, (link, _) in foot_links(subject).items()
-    }
-    found: dict[str, Track] = {}
-    for track in subject.ending_in(roles.WRENCH).values():
-        mount = mount_of(subject.robot, track.spec)
-        for name, chain in chains.items():
-            if mount is not None and mount.link in chain and track.values.shape[1] >= 3:
-                found[name] = track
-    if not found:
-        raise NotAssessed("no force sensor at the ankles")
-    return found
-
-
-def _footing(subject: Subject) -> Footing:
     posture = subject.posture
     if posture.base is None:
         raise NotAssessed("no base_pose stream")
@@ -135,7 +104,9 @@ def _footing(subject: Subject) -> Footing:
     )
 
 
-def _loads(subject: Subject) -> Loads:
+@once_per_subject
+def loads_of(subject: Subject) -> Loads:
+    """The load of every foot; raises NotAssessed without ankle sensors."""
     tracks = ankle_tracks(subject)
     posture = subject.posture
     poses = world_poses(subject)
@@ -153,6 +124,23 @@ def _loads(subject: Subject) -> Loads:
     if np.median(total) < 0:
         upward = -upward
     return Loads(upward, tracks)
+
+
+def ankle_tracks(subject: Subject) -> dict[str, Track]:
+    """The force sensor of every foot, by the foot's name."""
+    chains = {
+        name: {*ancestors(subject.robot, link), link}
+        for name, (link, _) in foot_links(subject).items()
+    }
+    found: dict[str, Track] = {}
+    for track in subject.ending_in(roles.WRENCH).values():
+        mount = mount_of(subject.robot, track.spec)
+        for name, chain in chains.items():
+            if mount is not None and mount.link in chain and track.values.shape[1] >= 3:
+                found[name] = track
+    if not found:
+        raise NotAssessed("no force sensor at the ankles")
+    return found
 
 
 def base_jumps(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from corporeal.embodiment import Embodiment
 from corporeal.embodiment.dynamics import gravity_torques
 from corporeal.errors import NotAssessed
-from corporeal.quality.subject import Subject
+from corporeal.quality.subject import Subject, once_per_subject
 from corporeal.schema import roles
 from corporeal.signal.grid import bridge_gaps
 from corporeal.signal.track import Array
@@ -50,20 +50,9 @@ class Weighing:
     """How much worse the torques fit if the positions were so changed, or both were, N m."""
 
 
+@once_per_subject
 def weigh(subject: Subject) -> Weighing:
     """Compare measured torques with weight, computed once; raises NotAssessed without torques."""
-    if "joint_weighing" not in subject._cache:
-        try:
-            subject._cache["joint_weighing"] = _weigh(subject)
-        except NotAssessed as reason:
-            subject._cache["joint_weighing"] = str(reason)
-    known = subject._cache["joint_weighing"]
-    if not isinstance(known, Weighing):
-        raise NotAssessed(known)
-    return known
-
-
-def _weigh(subject: Subject) -> Weighing:
     robot = subject.robot
     torque = subject.track(roles.JOINT_TORQUE)
     posture = subject.posture

@@ -26,7 +26,7 @@ from corporeal.quality.evidence.rigid_motion import (
     mean_values,
     triangle_values,
 )
-from corporeal.quality.subject import Subject
+from corporeal.quality.subject import Subject, once_per_subject
 from corporeal.schema import roles
 from corporeal.signal.grid import bridge_gaps
 from corporeal.signal.track import Array, Track
@@ -64,15 +64,9 @@ class ImuReference:
         return {"time_s": self.at_s[::step], **drawn, **ups}
 
 
+@once_per_subject
 def references(subject: Subject) -> list[ImuReference]:
     """Every IMU that has a place on the robot; raises NotAssessed when there is none."""
-    if "imu_references" not in subject._cache:
-        subject._cache["imu_references"] = _references(subject)
-    found: list[ImuReference] = subject._cache["imu_references"]
-    return found
-
-
-def _references(subject: Subject) -> list[ImuReference]:
     require_finite(subject)
     tracks = [track for track in subject.ending_in(roles.IMU).values() if len(track) >= 20]
     mounted = [(track, mount_of(subject.robot, track.spec)) for track in tracks]

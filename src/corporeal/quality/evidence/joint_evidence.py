@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.subject import Subject
+from corporeal.quality.subject import Subject, once_per_subject
 from corporeal.schema import roles
 from corporeal.signal.grid import bridge_gaps
 from corporeal.signal.track import Array, Track
@@ -160,13 +159,12 @@ class Response:
         return self.positions.std(axis=0), self.targets.std(axis=0)
 
 
+@once_per_subject
 def response(subject: Subject) -> Response:
-    """The answer of the state to the action, computed once; raises NotAssessed without either."""
-    return _kept(subject, "joint_response", lambda: _following(subject))
+    """The answer of the state to the action, computed once; raises NotAssessed without either.
 
-
-def _following(subject: Subject) -> Response:
-    """The comparison, where the action asks for positions and not for steps or velocities."""
+    The action must ask for positions, not for steps or velocities.
+    """
     answer = compare(subject.state, subject.action)
     moving = np.flatnonzero(answer.spread[0] > 2 * answer.least)
     if not len(moving):
@@ -185,24 +183,9 @@ def _following(subject: Subject) -> Response:
     return answer
 
 
+@once_per_subject
 def motion(subject: Subject) -> Response:
     """Velocities (as state) against the rate of positions (as action), computed once."""
-    return _kept(subject, "joint_motion", lambda: _motion(subject))
-
-
-def _kept(subject: Subject, key: str, make: Callable[[], Response]) -> Response:
-    if key not in subject._cache:
-        try:
-            subject._cache[key] = make()
-        except NotAssessed as reason:
-            subject._cache[key] = str(reason)
-    known = subject._cache[key]
-    if not isinstance(known, Response):
-        raise NotAssessed(known)
-    return known
-
-
-def _motion(subject: Subject) -> Response:
     position, velocity = subject.track(roles.JOINT_POSITION), subject.track(roles.JOINT_VELOCITY)
     if len(position) < MIN_SAMPLES or position.period_s <= 0:
         raise NotAssessed(f"{position.label} has {len(position)} samples")

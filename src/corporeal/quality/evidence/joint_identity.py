@@ -12,7 +12,7 @@ from corporeal.errors import NotAssessed
 from corporeal.quality.evidence.gravity_evidence import Swap, Weighing, weigh
 from corporeal.quality.evidence.joint_claims import Claim, Kind, claims, flip_gain, gains
 from corporeal.quality.evidence.joint_evidence import Response, motion, response
-from corporeal.quality.subject import Subject
+from corporeal.quality.subject import Subject, once_per_subject
 from corporeal.schema import roles
 from corporeal.signal.track import Track
 
@@ -62,21 +62,16 @@ def witnesses(subject: Subject) -> Witnesses:
     return Witnesses(answer, moved, weighing)  # type: ignore[arg-type]
 
 
+@once_per_subject
 def accusations(subject: Subject) -> tuple[Accusation, ...]:
     """All that is wrong with the identity of joints, computed once.
 
     Raises NotAssessed where no two streams can be compared.
     """
-    if "joint_accusations" not in subject._cache:
-        seen = witnesses(subject)
-        if seen.answer is None and seen.moved is None and seen.weighing is None:
-            subject._cache["joint_accusations"] = None
-        else:
-            subject._cache["joint_accusations"] = tuple(_accuse(subject, seen))
-    known: tuple[Accusation, ...] | None = subject._cache["joint_accusations"]
-    if known is None:
+    seen = witnesses(subject)
+    if seen.answer is None and seen.moved is None and seen.weighing is None:
         raise NotAssessed("no action, velocity or torque to compare the joints' positions with")
-    return known
+    return tuple(_accuse(subject, seen))
 
 
 def _accuse(subject: Subject, seen: Witnesses) -> Iterator[Accusation]:

@@ -11,7 +11,7 @@ from corporeal.errors import NotAssessed
 from corporeal.quality.evidence.base_order import base_order, upward_of
 from corporeal.quality.evidence.footing import Footing, footing_of, loads_of
 from corporeal.quality.evidence.static_torques import expected_torques, sensor_cuts, static_torques
-from corporeal.quality.subject import Subject
+from corporeal.quality.subject import Subject, once_per_subject
 from corporeal.signal.track import Array
 
 SMOOTH_S = 0.4
@@ -47,15 +47,9 @@ class LoadSides:
         return self.correlation < AGAINST and self.torque_share > OTHER_WAY
 
 
+@once_per_subject
 def load_sides(subject: Subject) -> LoadSides:
     """The comparison; raises NotAssessed unless both feet have a sensor."""
-    if "load_sides" not in subject._cache:
-        subject._cache["load_sides"] = _load_sides(subject)
-    found: LoadSides = subject._cache["load_sides"]
-    return found
-
-
-def _load_sides(subject: Subject) -> LoadSides:
     footing, loads = footing_of(subject), loads_of(subject)
     if len(footing.names) != 2 or len(loads.tracks) != 2:
         raise NotAssessed("not both of two feet have a force sensor")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,7 @@ from corporeal.errors import NotAssessed
 from corporeal.quality.evidence.lag import NOTHING, Lag, lag, lag_course
 from corporeal.quality.evidence.mounting import Mount, has_chain, mount_of
 from corporeal.quality.finding import Finding
-from corporeal.quality.subject import Subject
+from corporeal.quality.subject import Subject, once_per_subject
 from corporeal.schema import roles
 from corporeal.signal.grid import bridge_gaps
 from corporeal.signal.track import Track
@@ -71,75 +71,57 @@ class Pair:
         )
 
 
-def measured(
-    subject: Subject, kind: str, make: Callable[[], list[list[Pair]]]
-) -> list[tuple[Pair, Lag]]:
-    """Pairs with their lags, computed once for a subject; raises NotAssessed as `make` does.
-
-    `make` gives, for each stream, what it may be held against: the surest of these is kept.
-    """
-    key = f"lag of {kind}"
-    if key not in subject._cache:
-        subject._cache[key] = [
-            max(((pair, pair.lag()) for pair in pairs), key=lambda each: each[1].confidence)
-            for pairs in make()
-        ]
-    found: list[tuple[Pair, Lag]] = subject._cache[key]
-    return found
+def _measure(streams: list[list[Pair]]) -> list[tuple[Pair, Lag]]:
+    """For each stream the pair whose lag is surest, of all that it may be held against."""
+    return [
+        max(((pair, pair.lag()) for pair in pairs), key=lambda each: each[1].confidence)
+        for pairs in streams
+    ]
 
 
+@once_per_subject
 def velocity_pairs(subject: Subject) -> list[tuple[Pair, Lag]]:
     """The stream of joint velocities against the rate of change of the positions."""
-
-    def make() -> list[list[Pair]]:
-        position, velocity = (
-            subject.track(roles.JOINT_POSITION),
-            subject.track(roles.JOINT_VELOCITY),
-        )
-        shared = [name for name in position.names if name in velocity.names]
-        if len(position) < 8 or len(velocity) < 8 or not shared:
-            raise NotAssessed("joint positions and velocities have nothing in common")
-        here = [position.names.index(name) for name in shared]
-        there = [velocity.names.index(name) for name in shared]
-        rate, middle = _rate(bridge_gaps(position.values[:, here]), position.seconds)
-        what = f"the rate of change of {position.label}"
-        values = bridge_gaps(velocity.values[:, there])
-        pair = Pair(velocity.label, position.label, what, rate, middle, values, velocity.seconds)
-        return [[pair]]
-
-    return measured(subject, "velocity", make)
+    position, velocity = (
+        subject.track(roles.JOINT_POSITION),
+        subject.track(roles.JOINT_VELOCITY),
+    )
+    shared = [name for name in position.names if name in velocity.names]
+    if len(position) < 8 or len(velocity) < 8 or not shared:
+        raise NotAssessed("joint positions and velocities have nothing in common")
+    here = [position.names.index(name) for name in shared]
+    there = [velocity.names.index(name) for name in shared]
+    rate, middle = _rate(bridge_gaps(position.values[:, here]), position.seconds)
+    what = f"the rate of change of {position.label}"
+    values = bridge_gaps(velocity.values[:, there])
+    pair = Pair(velocity.label, position.label, what, rate, middle, values, velocity.seconds)
+    return _measure([[pair]])
 
 
+@once_per_subject
 def imu_pairs(subject: Subject) -> list[tuple[Pair, Lag]]:
     """The turning rate of every IMU against that of the link it sits on, the surest reference.
 
     The link turns as the base pose says, or as the legs say while the feet stand.
     """
-
-    def make() -> list[list[Pair]]:
-        imus = [track for track in subject.ending_in(roles.IMU).values() if _has_gyro(track)]
-        if not imus:
-            raise NotAssessed("no *_imu stream with a gyroscope")
-        found = [pairs for pairs in (_references(subject, track) for track in imus) if pairs]
-        if not found:
-            raise NotAssessed("how the links with an IMU turn is not known")
-        return found
-
-    return measured(subject, "imu", make)
+    imus = [track for track in subject.ending_in(roles.IMU).values() if _has_gyro(track)]
+    if not imus:
+        raise NotAssessed("no *_imu stream with a gyroscope")
+    found = [pairs for pairs in (_references(subject, track) for track in imus) if pairs]
+    if not found:
+        raise NotAssessed("how the links with an IMU turn is not known")
+    return _measure(found)
 
 
+@once_per_subject
 def force_pairs(subject: Subject) -> list[tuple[Pair, Lag]]:
     """The force at each wrist against what a weight held there feels: gravity and acceleration."""
-
-    def make() -> list[list[Pair]]:
-        wrists = subject.ending_in("_wrist_wrench").values()
-        found = [_weight(subject, track) for track in wrists if track.values.shape[1] >= 3]
-        pairs = [[pair] for pair in found if pair is not None]
-        if not pairs:
-            raise NotAssessed("no *_wrist_wrench stream on a link whose motion is known")
-        return pairs
-
-    return measured(subject, "force", make)
+    wrists = subject.ending_in("_wrist_wrench").values()
+    found = [_weight(subject, track) for track in wrists if track.values.shape[1] >= 3]
+    pairs = [[pair] for pair in found if pair is not None]
+    if not pairs:
+        raise NotAssessed("no *_wrist_wrench stream on a link whose motion is known")
+    return _measure(pairs)
 
 
 def _weight(subject: Subject, track: Track) -> Pair | None:

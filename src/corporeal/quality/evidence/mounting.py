@@ -9,7 +9,7 @@ import numpy as np
 from corporeal.embodiment import Embodiment
 from corporeal.embodiment.kinematics import Kinematics, Poses, placement_of
 from corporeal.errors import NotAssessed
-from corporeal.quality.subject import Subject
+from corporeal.quality.subject import Subject, once_per_subject
 from corporeal.schema import Stream, roles
 from corporeal.signal.track import Array
 
@@ -49,13 +49,11 @@ def mount_of(robot: Embodiment, spec: Stream) -> Mount | None:
     return None
 
 
+@once_per_subject
 def poses_in_base(subject: Subject) -> Poses:
     """Every link on the state's clock as seen from the base, whatever the base does."""
-    if "poses_in_base" not in subject._cache:
-        require_finite(subject)
-        subject._cache["poses_in_base"] = subject.kinematics.link_poses(subject.posture.q)
-    found: Poses = subject._cache["poses_in_base"]
-    return found
+    require_finite(subject)
+    return subject.kinematics.link_poses(subject.posture.q)
 
 
 def require_finite(subject: Subject) -> None:

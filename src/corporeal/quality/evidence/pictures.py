@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from corporeal.episode.recording import ImageSequence, VideoFile
 from corporeal.errors import EpisodeError, NotAssessed
 from corporeal.quality.finding import MAX_EVIDENCE
-from corporeal.quality.subject import Subject
+from corporeal.quality.subject import Subject, once_per_subject
 from corporeal.units import SECOND_NS
 
 Array = NDArray[np.float64]
@@ -146,13 +146,10 @@ def picture_track(footage: VideoFile | ImageSequence, label: str = "") -> Pictur
     return gathered.track(label or footage.spec.path, np.asarray(footage.time_ns), error)
 
 
+@once_per_subject
 def pictures_of(subject: Subject, label: str) -> PictureTrack:
     """The pass over one camera, made once for all checks; `label` names the camera."""
-    key = f"pictures/{label}"
-    if key not in subject._cache:
-        subject._cache[key] = picture_track(subject.footage[label], label)
-    track: PictureTrack = subject._cache[key]
-    return track
+    return picture_track(subject.footage[label], label)
 
 
 def count_pictures(footage: VideoFile | ImageSequence) -> int | None:

@@ -7,7 +7,7 @@ import numpy as np
 from corporeal.errors import NotAssessed
 from corporeal.protocol import Protocol
 from corporeal.quality.batch import Batch, Synopsis
-from corporeal.quality.subject import Subject
+from corporeal.quality.subject import Subject, once_per_subject
 from corporeal.schema import roles
 from corporeal.signal.track import Array
 
@@ -51,15 +51,9 @@ def window(subject: Subject, seconds: float, *, at_end: bool) -> tuple[int, int]
     return 0, max(2, int(np.searchsorted(state.seconds, state.seconds[0] + seconds)))
 
 
+@once_per_subject
 def hand_speeds(subject: Subject) -> dict[str, Array]:
     """Speed in m/s of every end effector on the state's clock, smoothed over 50 ms."""
-    if "hand_speeds" not in subject._cache:
-        subject._cache["hand_speeds"] = _hand_speeds(subject)
-    found: dict[str, Array] = subject._cache["hand_speeds"]
-    return found
-
-
-def _hand_speeds(subject: Subject) -> dict[str, Array]:
     effectors = subject.robot.end_effectors
     if not effectors:
         raise NotAssessed(f"{subject.robot.name} names no end effectors")

@@ -9,7 +9,7 @@ from scipy.ndimage import uniform_filter1d
 
 from corporeal.errors import NotAssessed
 from corporeal.quality.evidence.pictures import PictureTrack
-from corporeal.quality.subject import Subject
+from corporeal.quality.subject import Subject, once_per_subject
 from corporeal.signal.track import Array
 
 # The state is averaged over this long before its speed is taken: its noise is not motion.
@@ -29,16 +29,9 @@ class StateMotion:
     smooth_s: Array
 
 
+@once_per_subject
 def state_motion(subject: Subject) -> StateMotion:
     """Speed of the state, made once for all cameras; NotAssessed where nothing moves."""
-    key = "state_motion"
-    if key not in subject._cache:
-        subject._cache[key] = _state_motion(subject)
-    motion: StateMotion = subject._cache[key]
-    return motion
-
-
-def _state_motion(subject: Subject) -> StateMotion:
     state = subject.state
     period_s = max(state.period_s, 1e-4)
     seconds, first = np.unique(state.seconds, return_index=True)

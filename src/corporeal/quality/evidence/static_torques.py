@@ -14,7 +14,7 @@ from corporeal.quality.evidence.base_order import upward_of
 from corporeal.quality.evidence.force_sensor import ForceSensor, force_sensors, is_trusted
 from corporeal.quality.evidence.mounting import foot_links, has_chain, names_outward, outward
 from corporeal.quality.evidence.rigid_motion import GRAVITY
-from corporeal.quality.subject import Subject
+from corporeal.quality.subject import Subject, once_per_subject
 from corporeal.schema import roles
 from corporeal.signal.track import Array, Track
 
@@ -52,12 +52,37 @@ class StaticTorques:
     lever: Array
 
 
+@once_per_subject
 def static_torques(subject: Subject) -> StaticTorques:
     """The comparison; raises NotAssessed without torques, masses or a vertical."""
-    if "static_torques" not in subject._cache:
-        subject._cache["static_torques"] = _static_torques(subject)
-    found: StaticTorques = subject._cache["static_torques"]
-    return found
+    track, posture = subject.track(roles.JOINT_TORQUE), subject.posture
+    kinematics, robot = subject.kinematics, subject.robot
+    columns = subject.joint_columns(track)
+    if not columns or len(track) < 2:
+        raise NotAssessed(f"{track.label} has no torque of a joint of {robot.name}")
+    if robot.mass <= 0:
+        raise NotAssessed(f"the masses of {robot.name} are not known")
+    frames = _calm_frames(subject)
+    if len(frames) < FEW_FRAMES:
+        raise NotAssessed("the robot is never calm: motion, not weight, makes the torques")
+    poses = kinematics.transforms(posture.q[frames])
+    up = upward_of(subject)[frames]
+    cuts = sensor_cuts(subject, frames, poses)
+    torque = track.at(posture.time_ns[frames])
+    measured = np.full((len(frames), len(kinematics.columns)), np.nan)
+    for number, name in enumerate(kinematics.columns):
+        if name in columns:
+            measured[:, number] = torque[:, columns[name]]
+    known, bare = _loads_known(subject, [cut.link for cut in cuts])
+    return StaticTorques(
+        track.label,
+        frames,
+        measured,
+        expected_torques(kinematics, poses, up, cuts),
+        known & np.array([name in columns for name in kinematics.columns]),
+        bare,
+        _hand_lever(subject, poses, up),
+    )
 
 
 def sensor_cuts(
@@ -96,16 +121,14 @@ def sensor_cuts(
     return cuts
 
 
+@once_per_subject
 def trusted_sensors(subject: Subject) -> list[ForceSensor]:
     """The force sensors that are zeroed and in newtons."""
-    if "trusted_sensors" not in subject._cache:
-        try:
-            every = force_sensors(subject)
-        except NotAssessed:
-            every = []
-        subject._cache["trusted_sensors"] = [one for one in every if is_trusted(subject, one)]
-    found: list[ForceSensor] = subject._cache["trusted_sensors"]
-    return found
+    try:
+        sensors = force_sensors(subject)
+    except NotAssessed:
+        return []
+    return [sensor for sensor in sensors if is_trusted(subject, sensor)]
 
 
 def foot_links_or_none(subject: Subject) -> list[tuple[str, Array]]:
@@ -144,37 +167,6 @@ def _carried(kinematics: Kinematics, poses: Array, force: Array, moment: Array) 
         force[step.parent] += force[step.child]
         moment[step.parent] += moment[step.child] + _cross(arm, force[step.child])
     return kinematics.joints.efforts(efforts, len(kinematics.columns))
-
-
-def _static_torques(subject: Subject) -> StaticTorques:
-    track, posture = subject.track(roles.JOINT_TORQUE), subject.posture
-    kinematics, robot = subject.kinematics, subject.robot
-    columns = subject.joint_columns(track)
-    if not columns or len(track) < 2:
-        raise NotAssessed(f"{track.label} has no torque of a joint of {robot.name}")
-    if robot.mass <= 0:
-        raise NotAssessed(f"the masses of {robot.name} are not known")
-    frames = _calm_frames(subject)
-    if len(frames) < FEW_FRAMES:
-        raise NotAssessed("the robot is never calm: motion, not weight, makes the torques")
-    poses = kinematics.transforms(posture.q[frames])
-    up = upward_of(subject)[frames]
-    cuts = sensor_cuts(subject, frames, poses)
-    torque = track.at(posture.time_ns[frames])
-    measured = np.full((len(frames), len(kinematics.columns)), np.nan)
-    for number, name in enumerate(kinematics.columns):
-        if name in columns:
-            measured[:, number] = torque[:, columns[name]]
-    known, bare = _loads_known(subject, [cut.link for cut in cuts])
-    return StaticTorques(
-        track.label,
-        frames,
-        measured,
-        expected_torques(kinematics, poses, up, cuts),
-        known & np.array([name in columns for name in kinematics.columns]),
-        bare,
-        _hand_lever(subject, poses, up),
-    )
 
 
 def _calm_frames(subject: Subject) -> NDArray[np.int64]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import maximum_filter1d, minimum_filter1d, uniform_filter1d
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.subject import Subject
+from corporeal.quality.subject import Subject, once_per_subject
 from corporeal.schema import roles
 from corporeal.signal.grid import bridge_gaps
 from corporeal.signal.runs import runs
@@ -64,15 +64,9 @@ class Stillness:
         return float(self.still.mean()) if len(self.still) else 0.0
 
 
+@once_per_subject
 def stillness(subject: Subject) -> Stillness:
     """Where state, grippers and action stand still together; computed once for a subject."""
-    if "stillness" not in subject._cache:
-        subject._cache["stillness"] = _stillness(subject)
-    found: Stillness = subject._cache["stillness"]
-    return found
-
-
-def _stillness(subject: Subject) -> Stillness:
     state = subject.track(*roles.MEASURED)
     if len(state) < 3 or not state.values.shape[1] or state.period_s <= 0:
         raise NotAssessed(f"{state.label} has {len(state)} samples")

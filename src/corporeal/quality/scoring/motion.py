@@ -11,7 +11,7 @@ from scipy.interpolate import CubicSpline
 
 from corporeal.embodiment.limbs import is_hand
 from corporeal.errors import CorporealError, NotAssessed
-from corporeal.quality.subject import Subject
+from corporeal.quality.subject import Subject, once_per_subject
 from corporeal.signal.filters import low_pass
 from corporeal.signal.grid import finite_and_rising, interpolate, resample
 from corporeal.signal.runs import keep_lasting, runs
@@ -132,20 +132,6 @@ class Motion:
         return np.asarray(ways / ways.sum())
 
 
-def motion_of(subject: Subject) -> Motion:
-    """The motion in a recording, computed once; raises NotAssessed where nothing moves."""
-    known: Motion | str | None = subject._cache.get("motion")
-    if known is None:
-        try:
-            known = _motion(subject)
-        except NotAssessed as reason:
-            known = str(reason)
-        subject._cache["motion"] = known
-    if isinstance(known, str):
-        raise NotAssessed(known)
-    return known
-
-
 def on_grid(track: Track, time_ns: NDArray[np.int64]) -> Array:
     """A stream's values (T, D) on other stamps, low-passed where it is faster than the grid."""
     seconds, values = finite_and_rising(track.seconds, track.values)
@@ -154,7 +140,9 @@ def on_grid(track: Track, time_ns: NDArray[np.int64]) -> Array:
     return resample(time_ns / 1e9, seconds, values, rate_hz=RATE_HZ)
 
 
-def _motion(subject: Subject) -> Motion:
+@once_per_subject
+def motion_of(subject: Subject) -> Motion:
+    """The motion in a recording, computed once; raises NotAssessed where nothing moves."""
     state = subject.state
     seconds, values = finite_and_rising(state.seconds, state.values)
     if len(seconds) < MIN_SAMPLES:
