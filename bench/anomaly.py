@@ -29,7 +29,7 @@ from rich.table import Table
 from bench.partners import PROJECT, partner_python
 from bench.simulated import recording
 from corporeal.episode.recording import Recording
-from corporeal.quality.anomaly.envelope import Segment, learn
+from corporeal.quality.anomaly.envelope import UnusualSegment, learn
 from corporeal.quality.anomaly.network import train
 from corporeal.simulation.task import tasks
 
@@ -37,7 +37,7 @@ TASKS = ("pick_place", "handover")
 TRAIN_SEED, FAULT_SEED, CLEAN_SEED = 20_000, 30_000, 40_000
 BEFORE_NS, AFTER_NS = 1_000_000_000, 3_000_000_000
 
-Look = Callable[[Recording], list[Segment]]
+Look = Callable[[Recording], list[UnusualSegment]]
 
 
 @dataclass
@@ -50,7 +50,7 @@ class Tally:
     clean: int = 0
     alarmed: int = 0
 
-    def add(self, episode: Recording, flagged: list[Segment]) -> None:
+    def add(self, episode: Recording, flagged: list[UnusualSegment]) -> None:
         at = failed_ns(episode)
         if at is None:
             self.clean += 1

@@ -32,11 +32,11 @@ from bench.partners import PartnerError, partner_python, partner_versions
 from bench.simulated import recording as simulated
 from corporeal.embodiment import open_robot
 from corporeal.episode.recording import ArraySignal, Recording, Signal, VideoFile
+from corporeal.quality import Subject
 from corporeal.quality.assessment import assess
 from corporeal.quality.check import checks
-from corporeal.quality.inspection import Request, inspect_recording
+from corporeal.quality.inspection import InspectionOptions, inspect_recording
 from corporeal.quality.policy import default_policy
-from corporeal.quality.subject import Subject
 from corporeal.testing import INSTRUCTION, Workload
 
 TOPICS = ("signals", "pictures", "set")
@@ -114,7 +114,7 @@ def by_check(recording: Recording, repeats: int, *, pictures: bool) -> dict[str,
 
 def signals_topic(repeats: int) -> dict[str, Any]:
     """All checks without pictures on 20 s, two kinds of episode."""
-    request = Request(policy=default_policy(), pictures=False)
+    request = InspectionOptions(policy=default_policy(), pictures=False)
     found: dict[str, Any] = {}
     for name, made in (("workload", workload()), ("demonstration", demonstration())):
         spans = [float(s.time_ns[-1] - s.time_ns[0]) for s in made.signals.values() if len(s)]

@@ -36,10 +36,10 @@ from corporeal.episode import EpisodeWriter
 from corporeal.exchange.conversion import export
 from corporeal.exchange.opening import open_dataset
 from corporeal.exchange.options import ExportOptions
-from corporeal.quality.inspection import Request, inspect, inspect_episode
+from corporeal.quality import Subject
+from corporeal.quality.inspection import InspectionOptions, inspect, inspect_episode
 from corporeal.quality.policy import default_policy
-from corporeal.quality.scoring.total import measure
-from corporeal.quality.subject import Subject
+from corporeal.quality.scoring import measure
 from corporeal.testing import Workload
 
 TOPICS = ("units", "cores")
@@ -96,11 +96,11 @@ def units_topic(place: Path, repeats: int) -> dict[str, Any]:
         (outcome,) = ingest(workspace, [episode], who="bench", check=False).outcomes
         assert outcome.status == "added", outcome
 
-    request = Request(default_policy())
+    request = InspectionOptions(default_policy())
     stages: dict[str, Callable[[], object]] = {
         "check": lambda: inspect_episode(dataset, 0, request),
         "check_without_pictures": lambda: inspect_episode(
-            dataset, 0, Request(default_policy(), pictures=False)
+            dataset, 0, InspectionOptions(default_policy(), pictures=False)
         ),
         "score": lambda: measure(Subject(dataset.open(0))),
         "ingest": take_in,
@@ -141,7 +141,7 @@ def cores_topic(place: Path, episodes: int, seconds: float) -> dict[str, Any]:
     for number in range(4, episodes):
         shutil.copy(kinds[number % 4], folder / f"e{number:04d}.h5")
     opener = partial(open_dataset, folder)
-    request = Request(default_policy())
+    request = InspectionOptions(default_policy())
     stages: dict[str, Callable[[int], object]] = {
         "check": lambda jobs: inspect(opener, request, jobs=jobs),
         "export": lambda jobs: export(

@@ -24,10 +24,16 @@ from scipy.stats import spearmanr
 
 from bench.simulated import recording
 from corporeal.episode.recording import ArraySignal, Recording, Signal
-from corporeal.quality.score import scores
-from corporeal.quality.scoring.total import EpisodeScore, Measured, measure, score_batch
-from corporeal.quality.scoring.weights import Weighting, open_weighting
-from corporeal.quality.subject import Subject
+from corporeal.quality import Subject
+from corporeal.quality.scoring import (
+    EpisodeScore,
+    Measured,
+    Weighting,
+    measure,
+    open_weighting,
+    score_batch,
+    scores,
+)
 from corporeal.simulation.variation import STYLES
 
 TASKS = ("pick_place", "reach", "handover", "bimanual_lift", "stand")

@@ -36,10 +36,10 @@ from corporeal.exchange.episode_file import write_recording
 from corporeal.exchange.format import formats
 from corporeal.exchange.opening import open_dataset
 from corporeal.exchange.options import ExportOptions
+from corporeal.quality import Subject
 from corporeal.quality.checks.task_failed import CHECK
 from corporeal.quality.evidence.protocol_rules import not_failed
 from corporeal.quality.scores.grasp_success import SCORE
-from corporeal.quality.subject import Subject
 from corporeal.schema import Stream
 from corporeal.studio.context import open_studio
 from corporeal.studio.server import create_application

@@ -34,7 +34,7 @@ from corporeal.errors import (
     MissingExtraError,
     UnknownNameError,
 )
-from corporeal.quality.inspection import Request, inspect
+from corporeal.quality.inspection import InspectionOptions, inspect
 from corporeal.quality.policy import default_policy
 from corporeal.runner import RunnerError, batches, run, runners
 
@@ -239,7 +239,7 @@ class Deadly(SampleOpener):
 
 @pytest.mark.slow
 def test_an_episode_that_no_worker_survives_fails_and_the_rest_goes_on() -> None:
-    request = Request(default_policy(), pictures=False, only=("values_not_finite",))
+    request = InspectionOptions(default_policy(), pictures=False, only=("values_not_finite",))
     report = inspect(Deadly(40), request, jobs=2)
     assert [each.index for each in report.episodes] == list(range(40))
     failed = [each for each in report.episodes if each.verdict == "failed"]

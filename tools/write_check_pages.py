@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from corporeal.quality.check import checks
-from corporeal.quality.check_pages import default_document, index, page
+from corporeal.quality.check import checks, default_document, index, page
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
 def main() -> None:
     """Write docs/checks and the default policy; pages of checks that are gone go, too."""
-    policy = ROOT / "src" / "corporeal" / "quality" / "default_policy.yaml"
+    policy = ROOT / "src" / "corporeal" / "quality" / "policies" / "default.yaml"
     policy.write_text(default_document(), "utf-8")
     pages = ROOT / "docs" / "checks"
     pages.mkdir(exist_ok=True)

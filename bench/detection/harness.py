@@ -24,12 +24,17 @@ from corporeal.embodiment import open_robot
 from corporeal.episode.recording import Recording
 from corporeal.errors import CorporealError
 from corporeal.exchange.opening import open_dataset
+from corporeal.quality import Subject
 from corporeal.quality.assessment import assess
 from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.finding import Finding
-from corporeal.quality.inspection import EpisodeReport, Request, inspect, inspect_recording
+from corporeal.quality.inspection import (
+    EpisodeReport,
+    InspectionOptions,
+    inspect,
+    inspect_recording,
+)
 from corporeal.quality.policy import default_policy
-from corporeal.quality.subject import Subject
 
 Key = tuple[str, str | None]
 
@@ -121,8 +126,8 @@ def off_by(truth: Spans, findings: Sequence[Finding]) -> float | None:
 
 
 @cache
-def _request(pictures: bool) -> Request:
-    return Request(policy=default_policy(), pictures=pictures)
+def _request(pictures: bool) -> InspectionOptions:
+    return InspectionOptions(policy=default_policy(), pictures=pictures)
 
 
 @cache

@@ -21,11 +21,10 @@ from corporeal.exchange import export as export_dataset
 from corporeal.exchange import open_dataset as open_paths
 from corporeal.exchange.format import formats
 from corporeal.protocol import open_protocol
-from corporeal.quality.inspection import Report, Request, inspect
+from corporeal.quality import Subject
+from corporeal.quality.inspection import InspectionOptions, Report, inspect
 from corporeal.quality.policy import open_policy
-from corporeal.quality.scoring.total import EpisodeScore, measure, score_batch
-from corporeal.quality.scoring.weights import open_weighting
-from corporeal.quality.subject import Subject
+from corporeal.quality.scoring import EpisodeScore, measure, open_weighting, score_batch
 
 Source = Path | str | Dataset | Sequence[Path | str]
 """An episode file, a folder of them, a dataset of any known format, a bag, or several of these."""
@@ -90,7 +89,7 @@ def check(
 ) -> Report:
     """Judge every episode of a source; the report has a verdict and findings for each."""
     dataset = open_dataset(source, robot=robot)
-    request = Request(
+    request = InspectionOptions(
         policy=open_policy(Path(policy) if policy is not None else None),
         protocol=open_protocol(protocol) if protocol is not None else None,
         pictures=pictures,

@@ -19,7 +19,7 @@ from corporeal.catalog.store.store import Abilities, open_store
 from corporeal.embodiment import open_robot
 from corporeal.episode import Episode, EpisodeWriter
 from corporeal.episode.recording import recording_of
-from corporeal.quality.inspection import Request, inspect, inspect_recording
+from corporeal.quality.inspection import InspectionOptions, inspect, inspect_recording
 from corporeal.quality.policy import default_policy
 from corporeal.testing import Workload
 
@@ -122,7 +122,7 @@ def test_joints_and_ten_pictures_take_few_requests_and_bytes(store: Store, recor
 
 def test_checks_find_the_same_in_a_store_as_in_a_file(store: Store, recorded: Path) -> None:
     digest = store.put(recorded)
-    request = Request(policy=default_policy(), pictures=False)
+    request = InspectionOptions(policy=default_policy(), pictures=False)
     with Episode.open(recorded) as local:
         expected = inspect_recording(recording_of(local), request)
     opener = partial(remote_dataset, store, [digest])

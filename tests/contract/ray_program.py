@@ -24,7 +24,7 @@ from corporeal.exchange.conversion import export
 from corporeal.exchange.opening import open_dataset
 from corporeal.exchange.options import ExportOptions
 from corporeal.quality import inspection
-from corporeal.quality.inspection import Request, inspect
+from corporeal.quality.inspection import InspectionOptions, inspect
 from corporeal.quality.policy import default_policy
 from corporeal.runner import run
 
@@ -96,7 +96,7 @@ def equal(folder: Path) -> dict[str, Any]:
     ray = import_module("ray")
     ray.init(num_cpus=2, include_dashboard=False, logging_level="ERROR", log_to_driver=False)
     opener = partial(open_dataset, folder / "recorded")
-    request = Request(default_policy())
+    request = InspectionOptions(default_policy())
     setattr(inspection, "_WORTH_A_PROCESS", 1)  # noqa: B010 - so that few episodes do.
     reports, exports = {}, {}
     for on in ON:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from corporeal.embodiment import open_robot
 from corporeal.episode.recording import ArraySignal, Recording
+from corporeal.quality import Subject
 from corporeal.quality.batch import Batch, Synopsis
-from corporeal.quality.subject import Subject
 from corporeal.quality.synopsis import synopsis
 from corporeal.schema import Stream
 

@@ -15,7 +15,7 @@ from corporeal.embodiment import open_robot
 from corporeal.embodiment.dynamics import gravity_torques
 from corporeal.embodiment.kinematics import Kinematics
 from corporeal.episode.recording import ArraySignal, Recording
-from corporeal.quality.subject import Subject
+from corporeal.quality import Subject
 from corporeal.schema import Stream
 
 Array = NDArray[np.float64]

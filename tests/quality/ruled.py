@@ -10,10 +10,10 @@ from tests.quality.demonstrations import RATE_HZ, demonstration, told
 
 from corporeal.episode.recording import Recording
 from corporeal.protocol import Protocol, open_protocol
+from corporeal.quality import Subject
 from corporeal.quality.batch import Batch
 from corporeal.quality.check import checks
 from corporeal.quality.finding import Finding
-from corporeal.quality.subject import Subject
 
 MARKS = [
     {"what": "start", "time_ns": 1_200_000_000},

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from corporeal.episode.recording import ArraySignal, ImageSequence, Recording, Signal, VideoFile
 from corporeal.episode.video import Encoder, write_mp4
-from corporeal.quality.subject import Subject
+from corporeal.quality import Subject
 from corporeal.schema import Stream
 
 Picture = NDArray[np.uint8]

@@ -17,9 +17,8 @@ from corporeal.embodiment.engines import compile_pinocchio
 from corporeal.embodiment.joints import standing_positions
 from corporeal.embodiment.kinematics import Kinematics, Poses
 from corporeal.episode.recording import ArraySignal, Recording
-from corporeal.geometry import quaternion_from_matrix
-from corporeal.quality.evidence.rigid_motion import rotation_vectors
-from corporeal.quality.subject import Subject
+from corporeal.geometry import quaternion_from_matrix, rotation_vectors
+from corporeal.quality import Subject
 from corporeal.schema import Stream
 
 Array = NDArray[np.float64]

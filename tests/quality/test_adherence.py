@@ -6,11 +6,10 @@ from tests.quality.demonstrations import batch_of, demonstration
 from tests.quality.ruled import MARKS, marked
 
 from corporeal.protocol import open_protocol
-from corporeal.quality.adherence import RULES, adherence, share_kept
-from corporeal.quality.assessment import assess
+from corporeal.quality import Subject
+from corporeal.quality.assessment import RULES, adherence, assess, share_kept
 from corporeal.quality.batch import Batch
 from corporeal.quality.check import checks
-from corporeal.quality.subject import Subject
 
 PROTOCOL = open_protocol("pick_place")
 

@@ -9,8 +9,15 @@ import pytest
 
 from corporeal.episode.defect import DefectCheck
 from corporeal.errors import UnknownNameError
-from corporeal.quality.check import checks, explain, find_check, present_name
-from corporeal.quality.check_pages import default_document, index, page
+from corporeal.quality.check import (
+    checks,
+    default_document,
+    explain,
+    find_check,
+    index,
+    page,
+    present_name,
+)
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "corporeal" / "quality"
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "checks"
@@ -75,7 +82,7 @@ def test_what_a_reader_reports_has_a_check(name: str) -> None:
 
 
 def test_the_default_policy_states_every_number() -> None:
-    written = (SOURCE / "default_policy.yaml").read_text("utf-8")
+    written = (SOURCE / "policies" / "default.yaml").read_text("utf-8")
     assert written == default_document(), "write it anew: python tools/write_check_pages.py"
 
 

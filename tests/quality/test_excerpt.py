@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from tests.quality.samples import joints, with_values
 
-from corporeal.quality.assessment import assess
-from corporeal.quality.excerpt import combined, excerpts, span_s
-from corporeal.quality.subject import Subject
+from corporeal.quality import Subject
+from corporeal.quality.assessment import assess, combined, excerpts, span_s
 
 LABEL = "observations/joint_position"
 

@@ -9,10 +9,15 @@ from tests.quality.samples import SampleOpener, joints
 
 from corporeal.quality.assessment import Assessment
 from corporeal.quality.finding import Finding
-from corporeal.quality.inspection import EpisodeReport, Request, inspect, inspect_recording
+from corporeal.quality.inspection import (
+    EpisodeReport,
+    InspectionOptions,
+    inspect,
+    inspect_recording,
+)
 from corporeal.quality.policy import default_policy
 
-REQUEST = Request(
+REQUEST = InspectionOptions(
     default_policy(), pictures=False, only=("values_not_finite", "episode_duplicated")
 )
 

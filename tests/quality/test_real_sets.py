@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from corporeal.exchange.opening import open_dataset
+from corporeal.quality import Subject
 from corporeal.quality.assessment import Assessment, assess
 from corporeal.quality.batch import Batch
 from corporeal.quality.check import checks
-from corporeal.quality.subject import Subject
 from corporeal.quality.synopsis import synopsis
 
 MINE = (

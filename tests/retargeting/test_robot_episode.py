@@ -15,8 +15,8 @@ from corporeal.episode import Episode
 from corporeal.episode.collection_mode import RETARGETED_MOCAP
 from corporeal.episode.overview import verify
 from corporeal.episode.recording import recording_of as read_back
+from corporeal.quality import Subject
 from corporeal.quality.assessment import assess
-from corporeal.quality.subject import Subject
 from corporeal.retargeting.measure.metrics import measure_result
 from corporeal.retargeting.motion import POINTS
 from corporeal.retargeting.result import ENDS

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from corporeal.episode.defect import Defect
 from corporeal.notebook import html_table
+from corporeal.signal.track import Array, Track
 
 Severity = Literal["fail", "quarantine", "note"]
 Verdict = Literal["accepted", "quarantined", "failed"]
@@ -81,3 +83,34 @@ def verdict(findings: tuple[Finding, ...]) -> Verdict:
     if "fail" in severities:
         return "failed"
     return "quarantined" if "quarantine" in severities else "accepted"
+
+
+def thinned(track: Track, first: int, stop: int, columns: Sequence[int]) -> dict[str, Array]:
+    """Evidence to draw: the columns between two samples, with the time, at most 400 values each."""
+    step = max(1, -(-(stop - first) // (MAX_EVIDENCE // 2)))
+    window = slice(first, stop, step)
+    curves = {track.names[column]: track.values[window, column] for column in columns}
+    return {"time_s": track.seconds[window], **curves}
+
+
+def around(track: Track, first: int, stop: int, *, margin: int = 60) -> tuple[int, int]:
+    """The samples from somewhat before to somewhat after, for a drawing."""
+    return max(0, first - margin), min(len(track), stop + margin)
+
+
+def reported(defects: Iterable[Defect], check: str) -> Iterator[Finding]:
+    """The defects that this check reports; `check` may be a module's dotted name."""
+    wanted = check.rpartition(".")[2]
+    return (finding_of(defect) for defect in defects if defect.check == wanted)
+
+
+def finding_of(defect: Defect) -> Finding:
+    """One defect as a finding."""
+    alone = () if defect.episode is None else (defect.episode,)
+    return Finding(
+        defect.message,
+        stream=defect.stream,
+        value=defect.value,
+        limit=defect.limit,
+        episodes=defect.episodes or alone,
+    )

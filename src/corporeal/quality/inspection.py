@@ -2,35 +2,89 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+import io
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from PIL import Image
+
 from corporeal.episode.recording import Dataset, Recording
 from corporeal.errors import CorporealError
 from corporeal.notebook import html_table
-from corporeal.quality.assessment import Assessment, assess
+from corporeal.quality.assessment import LONGEST_S, Assessment, assess, combined, excerpts, span_s
 from corporeal.quality.batch import Batch, Synopsis
-from corporeal.quality.excerpt import LONGEST_S, combined, excerpts, span_s
 from corporeal.quality.finding import Finding, Verdict, findings_html, verdict
 from corporeal.quality.policy import Policy
-from corporeal.quality.report_pictures import Exhibit, exhibits_of
 from corporeal.quality.subject import Subject
 from corporeal.quality.synopsis import synopsis
 from corporeal.runner import RunnerError, run, runner_of
 
+WIDTH = 240
+MOST_MOMENTS = 3
 # A second process costs about two seconds to start; fewer episodes than this do not pay for it.
 _WORTH_A_PROCESS = 16
-
 Opener = Callable[[], Dataset]
 """Opens the dataset anew; picklable, since every process calls it for itself."""
 
 
 @dataclass(frozen=True)
-class Request:
+class Exhibit:
+    """One small picture: which camera, when, and the JPEG itself."""
+
+    camera: str
+    time_s: float
+    jpeg: bytes
+
+
+def exhibits_of(subject: Subject, findings: Sequence[Finding]) -> tuple[Exhibit, ...]:
+    """A picture of every camera at the first findings that have a time, or in the middle."""
+    moments = _moments(subject, findings)
+    found: list[Exhibit] = []
+    for label, footage in subject.footage.items():
+        stamps = footage.time_ns / 1e9
+        if not len(stamps):
+            continue
+        wanted = moments or [float((stamps[0] + stamps[-1]) / 2)]
+        numbers = sorted({int(np.abs(stamps - moment).argmin()) for moment in wanted})
+        try:
+            pictures = footage[numbers]
+        except CorporealError:
+            continue
+        for number, picture in zip(numbers, pictures, strict=True):
+            found.append(Exhibit(label, float(stamps[number]), _jpeg(picture)))
+    return tuple(found)
+
+
+def _moments(subject: Subject, findings: Sequence[Finding]) -> list[float]:
+    """Seconds at which the worst findings lie, a few at most."""
+    moments: list[float] = []
+    for finding in sorted(findings, key=lambda each: each.severity != "fail"):
+        signal = subject.recording.signals.get(finding.stream or "")
+        if signal is None or not finding.frames or not len(signal):
+            continue
+        first, stop = finding.frames[0]
+        middle = min(max(0, (first + stop - 1) // 2), len(signal) - 1)
+        moments.append(float(signal.time_ns[middle]) / 1e9)
+        if len(moments) == MOST_MOMENTS:
+            break
+    return moments
+
+
+def _jpeg(picture: np.ndarray) -> bytes:
+    image = Image.fromarray(picture)
+    image.thumbnail((WIDTH, WIDTH))
+    data = io.BytesIO()
+    image.save(data, "JPEG", quality=80)
+    return data.getvalue()
+
+
+@dataclass(frozen=True)
+class InspectionOptions:
     """How to inspect."""
 
     policy: Policy
@@ -145,7 +199,7 @@ class Report:
 
 def inspect(
     opener: Opener,
-    request: Request,
+    request: InspectionOptions,
     *,
     on: str = "processes",
     jobs: int = 1,
@@ -202,7 +256,7 @@ def _with_batch(episode: EpisodeReport, judged: Assessment, count: int) -> Episo
 
 
 def _results(
-    opener: Opener, dataset: Dataset, request: Request, on: str, jobs: int
+    opener: Opener, dataset: Dataset, request: InspectionOptions, on: str, jobs: int
 ) -> Generator[EpisodeReport, None, None]:
     """Every episode as it is done; one that ends its worker each time is a failed one."""
     numbers = dataset.episodes
@@ -222,7 +276,7 @@ def _results(
                 yield done.value
 
 
-def _in_worker(request: Request, dataset: Dataset, number: int) -> EpisodeReport:
+def _in_worker(request: InspectionOptions, dataset: Dataset, number: int) -> EpisodeReport:
     return inspect_episode(dataset, number, request)
 
 
@@ -231,7 +285,7 @@ def _unreadable(source: Path, number: int, error: CorporealError) -> EpisodeRepo
     return EpisodeReport(number, "", source, Assessment((finding,), {}))
 
 
-def inspect_episode(dataset: Dataset, number: int, request: Request) -> EpisodeReport:
+def inspect_episode(dataset: Dataset, number: int, request: InspectionOptions) -> EpisodeReport:
     """One episode; one that cannot be opened is a failed one, and the others go on."""
     try:
         recording = dataset.open(number)
@@ -240,7 +294,7 @@ def inspect_episode(dataset: Dataset, number: int, request: Request) -> EpisodeR
     return inspect_recording(recording, request)
 
 
-def inspect_recording(recording: Recording, request: Request) -> EpisodeReport:
+def inspect_recording(recording: Recording, request: InspectionOptions) -> EpisodeReport:
     """Run the checks on one recording; a very long one goes in pieces and joins no batch."""
     report = EpisodeReport(recording.index, recording.id, recording.source, Assessment((), {}))
     if span_s(recording) > LONGEST_S:
@@ -259,7 +313,7 @@ def inspect_recording(recording: Recording, request: Request) -> EpisodeReport:
     )
 
 
-def _assess(subject: Subject, request: Request) -> Assessment:
+def _assess(subject: Subject, request: InspectionOptions) -> Assessment:
     robot = subject.recording.embodiment
     name = robot.name if robot is not None else None
     settings = request.policy.settings(task=subject.task, robot=name)

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
 from corporeal.errors import UnknownNameError
-from corporeal.quality.assessment import Setting
+from corporeal.quality.assessment import CheckSetting
 from corporeal.quality.check import Check, find_check, present_name
 from corporeal.quality.finding import Severity
 from corporeal.schema import Document, Part
+from corporeal.schema.document import Library
 
 Limit = bool | int | float | str | None | tuple[bool | int | float | str, ...]
 
 
-class Rule(Part):
+class CheckRule(Part):
     """One check under a policy; what is left out stays as it is elsewhere."""
 
     severity: Severity | None = None
@@ -35,9 +34,11 @@ class Policy(Document):
 
     kind: ClassVar[str] = "policy"
 
-    checks: dict[str, Rule] = Field(default={}, description="by name of the check")
-    tasks: dict[str, dict[str, Rule]] = Field(default={}, description="task: rules of its own")
-    robots: dict[str, dict[str, Rule]] = Field(default={}, description="robot: rules of its own")
+    checks: dict[str, CheckRule] = Field(default={}, description="by name of the check")
+    tasks: dict[str, dict[str, CheckRule]] = Field(default={}, description="task: rules of its own")
+    robots: dict[str, dict[str, CheckRule]] = Field(
+        default={}, description="robot: rules of its own"
+    )
 
     @model_validator(mode="after")
     def _names_what_exists(self) -> Self:
@@ -50,25 +51,27 @@ class Policy(Document):
                     raise ValueError(f"{place}: {str(error).rstrip('.')}") from None
         return self
 
-    def _parts(self) -> Iterator[tuple[str, Mapping[str, Rule]]]:
+    def _parts(self) -> Iterator[tuple[str, Mapping[str, CheckRule]]]:
         yield "checks", self.checks
         for task, rules in self.tasks.items():
             yield f"task {task}", rules
         for robot, rules in self.robots.items():
             yield f"robot {robot}", rules
 
-    def settings(self, *, task: str | None = None, robot: str | None = None) -> dict[str, Setting]:
+    def settings(
+        self, *, task: str | None = None, robot: str | None = None
+    ) -> dict[str, CheckSetting]:
         """How to run every check that the policy speaks of, on this task and robot."""
-        merged: dict[str, Setting] = {}
+        merged: dict[str, CheckSetting] = {}
         layers = (self.checks, self.tasks.get(task or "", {}), self.robots.get(robot or "", {}))
         for layer in layers:
             for name, rule in layer.items():
                 present = present_name(name)
-                merged[present] = _laid_over(merged.get(present, Setting()), rule)
+                merged[present] = _laid_over(merged.get(present, CheckSetting()), rule)
         return merged
 
 
-def _refuse_two_names(place: str, rules: Mapping[str, Rule]) -> None:
+def _refuse_two_names(place: str, rules: Mapping[str, CheckRule]) -> None:
     for name in rules:
         present = present_name(name)
         if present != name and present in rules:
@@ -78,7 +81,7 @@ def _refuse_two_names(place: str, rules: Mapping[str, Rule]) -> None:
             )
 
 
-def _check_rule(name: str, rule: Rule) -> None:
+def _check_rule(name: str, rule: CheckRule) -> None:
     known = find_check(name)[1].limits
     for limit, value in rule.limits.items():
         if limit not in known:
@@ -99,26 +102,27 @@ def _fits(value: Limit, default: Any) -> bool:
     return isinstance(value, type(default))
 
 
-def _laid_over(below: Setting, rule: Rule) -> Setting:
-    return Setting(
+def _laid_over(below: CheckSetting, rule: CheckRule) -> CheckSetting:
+    return CheckSetting(
         severity=rule.severity or below.severity,
         limits={**(below.limits or {}), **rule.limits},
         enabled=below.enabled if rule.enabled is None else rule.enabled,
     )
 
 
-def rule_of(check: Check) -> Rule:
+def rule_of(check: Check) -> CheckRule:
     """The check's own severity and limits as a rule."""
-    return Rule(severity=check.severity, limits=check.limits)
+    return CheckRule(severity=check.severity, limits=check.limits)
 
 
-@cache
+READY = Library(Policy, "corporeal.quality", "policies")
+
+
 def default_policy() -> Policy:
     """The policy that holds when none is named."""
-    resource = files("corporeal.quality") / "default_policy.yaml"
-    return Policy.parse(resource.read_text("utf-8"), source="default policy", suffix=".yaml")
+    return READY.open("default")
 
 
-def open_policy(path: Path | str | None) -> Policy:
-    """The policy in a file; the default one when there is no path."""
-    return default_policy() if path is None else Policy.load(Path(path))
+def open_policy(name_or_path: Path | str | None) -> Policy:
+    """A ready policy by name, or the policy in a file; the default one when there is neither."""
+    return default_policy() if name_or_path is None else READY.open(name_or_path)

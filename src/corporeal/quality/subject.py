@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.embodiment import Embodiment
+from corporeal.embodiment.engines import model_of
 from corporeal.embodiment.kinematics import Kinematics, Poses
 from corporeal.episode.recording import ImageSequence, Recording, VideoFile
 from corporeal.errors import CorporealError, NotAssessed
-from corporeal.quality.evidence.rigid_motion import continuous
+from corporeal.geometry import continuous_quaternions
 from corporeal.schema import roles
 from corporeal.signal.track import Array, Track, track_of
 
@@ -28,12 +29,9 @@ UNDERSTOOD_ENDS = (
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
-# A set has one robot: its constants are worked out once, not for every episode.
-_KINEMATICS: dict[int, Kinematics] = {}
-
 
 @dataclass(frozen=True, eq=False)
-class Posture:
+class JointPosture:
     """The robot's joints on one clock, in the robot's own order.
 
     `present` marks the joints that the data has; the others stand as the robot does at rest.
@@ -133,15 +131,10 @@ class Subject:
     @cached_property
     def kinematics(self) -> Kinematics:
         """Forward kinematics of the robot."""
-        known = _KINEMATICS.get(id(self.robot))
-        if known is None or known.embodiment is not self.robot:
-            if len(_KINEMATICS) >= 8:
-                _KINEMATICS.clear()
-            known = _KINEMATICS[id(self.robot)] = Kinematics(self.robot)
-        return known
+        return model_of(self.robot, Kinematics)
 
     @cached_property
-    def posture(self) -> Posture:
+    def posture(self) -> JointPosture:
         """The joints in the robot's order, and its base where that is known."""
         state = self.track(roles.JOINT_POSITION)
         columns = self.joint_columns(state)
@@ -157,7 +150,7 @@ class Subject:
             q[:, number] = state.values[:, columns[name]] if name in columns else rest.get(name, 0)
         # An infinite angle has no sine; as a hole it stays a hole.
         q[~np.isfinite(q)] = np.nan
-        return Posture(state.label, state.time_ns, q, present, self._base(state))
+        return JointPosture(state.label, state.time_ns, q, present, self._base(state))
 
     def _base(self, state: Track) -> Array | None:
         label = self.recording.named(roles.BASE_POSE)
@@ -169,7 +162,7 @@ class Subject:
         pose = track.values[:, [track.names.index(name) for name in roles.POSE]]
         # Between q and -q, the same rotation, a straight line would pass through another one.
         pose[~np.isfinite(pose)] = np.nan
-        pose[:, 3:] = continuous(pose[:, 3:])
+        pose[:, 3:] = continuous_quaternions(pose[:, 3:])
         base = replace(track, values=pose).at(state.time_ns)
         length = np.linalg.norm(base[:, 3:], axis=1, keepdims=True)
         base[:, 3:] /= np.where(length > 0, length, 1.0)
@@ -196,7 +189,7 @@ def once_per_subject(
     """
 
     @wraps(compute)
-    def remember(subject: Subject, *args: Given.args, **kwargs: Given.kwargs) -> Result:
+    def remember(subject: Subject, /, *args: Given.args, **kwargs: Given.kwargs) -> Result:
         key = (compute, args, tuple(sorted(kwargs.items())))
         if key not in subject.computed:
             try:

@@ -12,9 +12,9 @@ from scipy.ndimage import uniform_filter1d
 
 from corporeal.errors import NotAssessed
 from corporeal.quality.batch import PATH_POINTS, Moments, Synopsis
-from corporeal.quality.evidence.action_lag import action_lag, action_lag_measures
+from corporeal.quality.evidence.lag import action_lag, action_lag_measures
+from corporeal.quality.evidence.motion import stillness
 from corporeal.quality.evidence.pictures import median_view, picture_measures, pictures_of
-from corporeal.quality.evidence.stillness import stillness
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
 from corporeal.signal.grid import bridge_gaps

@@ -25,7 +25,7 @@ INDEX = "verdicts.jsonl"
 
 
 @dataclass(frozen=True)
-class Entry:
+class SortedEpisode:
     """One line of the index: an episode, its verdict and the reasons for it."""
 
     id: str
@@ -42,7 +42,7 @@ class Entry:
         return self.__dict__ | {"reasons": list(self.reasons), "findings": list(self.findings)}
 
 
-def sort_into(report: Report, folder: Path) -> list[Entry]:
+def sort_into(report: Report, folder: Path) -> list[SortedEpisode]:
     """Link every episode file under its verdict and write the index beside them.
 
     A file that cannot be linked is copied. Sorting again moves an episode whose verdict has
@@ -62,7 +62,7 @@ def sort_into(report: Report, folder: Path) -> list[Entry]:
     return entries
 
 
-def _place(episode: EpisodeReport, report: Report, folder: Path) -> Entry:
+def _place(episode: EpisodeReport, report: Report, folder: Path) -> SortedEpisode:
     source = episode.source.resolve()
     room = folder / FOLDERS[episode.verdict]
     room.mkdir(exist_ok=True)
@@ -74,7 +74,7 @@ def _place(episode: EpisodeReport, report: Report, folder: Path) -> Entry:
             shutil.copyfile(source, target)
     counting = [each for each in episode.findings if each.severity != "note"]
     synopsis = episode.synopsis
-    return Entry(
+    return SortedEpisode(
         id=episode.id,
         path=str(target.relative_to(folder)),
         source=os.path.relpath(source, folder.resolve()),
@@ -96,20 +96,20 @@ def _free(path: Path) -> Path:
     return free
 
 
-def _known(folder: Path) -> Iterator[Entry]:
+def _known(folder: Path) -> Iterator[SortedEpisode]:
     return iter(read_entries(folder)) if (folder / INDEX).is_file() else iter(())
 
 
-def _entry(values: dict[str, Any]) -> Entry:
+def _entry(values: dict[str, Any]) -> SortedEpisode:
     """A line of the index; checks that were renamed since go under their present names."""
     findings = tuple(
         finding | {"check": present_name(finding["check"])} for finding in values["findings"]
     )
     reasons = tuple(present_name(reason) for reason in values["reasons"])
-    return Entry(**values | {"reasons": reasons, "findings": findings})
+    return SortedEpisode(**values | {"reasons": reasons, "findings": findings})
 
 
-def read_entries(folder: Path) -> list[Entry]:
+def read_entries(folder: Path) -> list[SortedEpisode]:
     """The index of a sorted folder."""
     path = folder / INDEX
     if not path.is_file():

@@ -12,10 +12,10 @@ from bench.partners import PROJECT, PartnerError, partner_python
 from tests.quality.strokes import episode, strokes
 
 from corporeal.errors import CorporealError, MissingExtraError, NotAssessed
+from corporeal.quality import Subject
 from corporeal.quality.anomaly.channels import channels_of
 from corporeal.quality.anomaly.envelope import Envelope, learn
-from corporeal.quality.anomaly.network import Detector, Shape, train
-from corporeal.quality.subject import Subject
+from corporeal.quality.anomaly.network import NetworkDetector, NetworkShape, train
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def test_an_envelope_is_saved_and_loaded_without_pickles(usual: Envelope, tmp_pa
     bad = episode(202, slip_s=4.0)
     assert again.segments(bad) == usual.segments(bad)
     with pytest.raises(CorporealError, match="not a network"):
-        Detector.load(tmp_path / "usual.npz")
+        NetworkDetector.load(tmp_path / "usual.npz")
 
 
 def test_too_few_good_episodes_are_not_enough() -> None:
@@ -90,7 +90,9 @@ def test_training_without_torch_says_what_to_install() -> None:
 def test_a_network_that_is_saved_says_the_same_when_loaded(tmp_path: Path) -> None:
     found = channels_of(Subject(episode(0)))
     width = (len(found.names) + len(found.asked_names),)
-    shape = Shape(found.names, found.asked_names, ("strokes",), np.zeros(width), np.ones(width))
+    shape = NetworkShape(
+        found.names, found.asked_names, ("strokes",), np.zeros(width), np.ones(width)
+    )
     felt, given = shape.windows(found, "strokes")
     sizes = {
         "encoder": (felt.shape[1] + given.shape[1], 8),
@@ -103,9 +105,9 @@ def test_a_network_that_is_saved_says_the_same_when_loaded(tmp_path: Path) -> No
     for layer, (inputs, outputs) in sizes.items():
         weights[f"{layer}.weight"] = dice.normal(0, 0.1, (outputs, inputs))
         weights[f"{layer}.bias"] = np.zeros(outputs)
-    before = Detector(shape, weights, 1.0)
+    before = NetworkDetector(shape, weights, 1.0)
     before.save(tmp_path / "network.npz")
-    after = Detector.load(tmp_path / "network.npz")
+    after = NetworkDetector.load(tmp_path / "network.npz")
     deviation = before.deviation(found, "strokes")
     assert deviation.shape == (len(found.time_ns),)
     assert np.array_equal(after.deviation(found, "strokes"), deviation)
@@ -135,7 +137,7 @@ def test_a_trained_network_finds_what_it_never_saw(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) > 0
-    network = Detector.load(path)
+    network = NetworkDetector.load(path)
     quiet = [network.segments(episode(seed)) for seed in range(100, 110)]
     assert sum(bool(each) for each in quiet) <= 1
     for bad in (episode(200, knock_s=5.0), episode(201, slip_s=4.5)):

@@ -9,8 +9,8 @@ import pytest
 from tests.quality.reaching import POSITION, TARGET, altered, changed, column, reaching, table
 
 from corporeal.errors import NotAssessed
+from corporeal.quality import Subject
 from corporeal.quality.checks.angles_in_degrees import CHECK
-from corporeal.quality.subject import Subject
 
 ROLES = {"joint_position": POSITION, "joint_position_target": TARGET}
 

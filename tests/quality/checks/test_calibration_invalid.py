@@ -8,8 +8,8 @@ import pytest
 from tests.quality.demonstrations import demonstration, told
 
 from corporeal.errors import NotAssessed
+from corporeal.quality import Subject
 from corporeal.quality.checks.calibration_invalid import find
-from corporeal.quality.subject import Subject
 
 GOOD = {"id": "c1", "position_error_m": 0.001, "rotation_error_rad": 0.003, "passed": True}
 

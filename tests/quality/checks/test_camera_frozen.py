@@ -9,8 +9,8 @@ import pytest
 from tests.quality.scene import CAMERA, blind, filmed, movie, overlap, pictures, subject
 
 from corporeal.errors import NotAssessed
+from corporeal.quality import Subject
 from corporeal.quality.checks.camera_frozen import CHECK
-from corporeal.quality.subject import Subject
 
 
 def frozen(first: int, stop: int):  # type: ignore[no-untyped-def]

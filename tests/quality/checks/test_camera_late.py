@@ -7,8 +7,8 @@ from tests.quality.scene import CAMERA, blind, filmed, subject
 
 from corporeal.episode.recording import Recording
 from corporeal.errors import NotAssessed
+from corporeal.quality import Subject
 from corporeal.quality.checks.camera_late import CHECK
-from corporeal.quality.subject import Subject
 
 
 def test_a_camera_in_time_passes() -> None:

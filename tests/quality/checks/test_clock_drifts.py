@@ -10,8 +10,8 @@ import pytest
 from tests.quality.moving import IMU, moving, restamped, without
 
 from corporeal.errors import NotAssessed
+from corporeal.quality import Subject
 from corporeal.quality.checks.clock_drifts import CHECK
-from corporeal.quality.subject import Subject
 
 GOOD = {"drift_ppm": 20.0, "jumps": 0, "backwards": 0, "samples": 2000}
 

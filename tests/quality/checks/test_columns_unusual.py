@@ -14,9 +14,9 @@ from corporeal.episode.collection_mode import RETARGETED_MOCAP
 from corporeal.episode.facts import EpisodeFacts
 from corporeal.episode.recording import Recording
 from corporeal.errors import NotAssessed
+from corporeal.quality import Subject
 from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.checks.columns_unusual import CHECK
-from corporeal.quality.subject import Subject
 from corporeal.quality.synopsis import synopsis
 
 ODD = 3

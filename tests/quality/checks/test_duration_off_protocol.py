@@ -7,8 +7,8 @@ from tests.quality.demonstrations import STATE, demonstration
 from tests.quality.ruled import MARKS, judge, marked
 
 from corporeal.errors import NotAssessed
+from corporeal.quality import Subject
 from corporeal.quality.checks.duration_off_protocol import find
-from corporeal.quality.subject import Subject
 
 
 def test_passes_within_the_range() -> None:

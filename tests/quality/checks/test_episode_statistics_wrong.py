@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from tests.quality.demonstrations import STATE, demonstration, edited, rows
 
 from corporeal.errors import NotAssessed
+from corporeal.quality import Subject
 from corporeal.quality.checks.episode_statistics_wrong import find
-from corporeal.quality.subject import Subject
 
 Array = NDArray[np.float64]
 Claims = dict[str, Array]

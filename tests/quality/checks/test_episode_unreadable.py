@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from tests.quality.samples import joints
 
+from corporeal.quality import Subject
 from corporeal.quality.checks.episode_unreadable import CHECK
-from corporeal.quality.subject import Subject
 
 
 def test_a_whole_recording_passes() -> None:

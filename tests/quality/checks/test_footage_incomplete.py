@@ -10,8 +10,8 @@ from tests.quality.scene import CAMERA, blind, filmed, movie, pictures
 
 from corporeal.episode.defect import Defect
 from corporeal.errors import NotAssessed
+from corporeal.quality import Subject
 from corporeal.quality.checks.footage_incomplete import CHECK
-from corporeal.quality.subject import Subject
 
 
 def seen(path: Path, *, shown: int, stamps: int) -> Subject:

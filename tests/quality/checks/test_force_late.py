@@ -9,8 +9,8 @@ import pytest
 from tests.quality.moving import WRENCH, moving, rows
 
 from corporeal.errors import NotAssessed
+from corporeal.quality import Subject
 from corporeal.quality.checks.force_late import CHECK
-from corporeal.quality.subject import Subject
 
 
 def test_a_force_in_step_passes() -> None:

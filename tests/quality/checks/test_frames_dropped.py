@@ -12,8 +12,8 @@ from tests.quality.moving import POSITION, moving, rows, with_signal, without
 
 from corporeal.episode.recording import ArraySignal, Recording
 from corporeal.errors import NotAssessed
+from corporeal.quality import Subject
 from corporeal.quality.checks.frames_dropped import CHECK
-from corporeal.quality.subject import Subject
 
 
 def reordered(recording: Recording, order: NDArray[np.int64]) -> Subject:

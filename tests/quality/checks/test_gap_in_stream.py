@@ -9,8 +9,8 @@ import pytest
 from tests.quality.moving import IMU, POSITION, moving, restamped, rows, without
 
 from corporeal.errors import NotAssessed
+from corporeal.quality import Subject
 from corporeal.quality.checks.gap_in_stream import CHECK
-from corporeal.quality.subject import Subject
 
 
 def test_streams_without_gaps_pass() -> None:

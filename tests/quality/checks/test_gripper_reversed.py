@@ -7,8 +7,8 @@ import pytest
 from tests.quality.reaching import GRIPPER, altered, changed, reaching, table, without
 
 from corporeal.errors import NotAssessed
+from corporeal.quality import Subject
 from corporeal.quality.checks.gripper_reversed import CHECK
-from corporeal.quality.subject import Subject
 
 
 def test_grippers_that_obey_pass() -> None:

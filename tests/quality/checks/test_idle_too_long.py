@@ -7,8 +7,8 @@ import pytest
 from tests.quality.demonstrations import STATE, demonstration, rows, with_pause, without
 
 from corporeal.errors import NotAssessed
+from corporeal.quality import Subject
 from corporeal.quality.checks.idle_too_long import find
-from corporeal.quality.subject import Subject
 
 
 @pytest.mark.parametrize("seed", range(5))

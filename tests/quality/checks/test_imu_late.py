@@ -8,8 +8,8 @@ import pytest
 from tests.quality.moving import BASE, IMU, moving, rows
 
 from corporeal.errors import NotAssessed
+from corporeal.quality import Subject
 from corporeal.quality.checks.imu_late import CHECK
-from corporeal.quality.subject import Subject
 
 
 def test_an_imu_in_step_passes() -> None:

@@ -9,8 +9,8 @@ from tests.quality.demonstrations import demonstration
 
 from corporeal.episode.defect import Defect
 from corporeal.errors import NotAssessed
+from corporeal.quality import Subject
 from corporeal.quality.checks.index_wrong import find
-from corporeal.quality.subject import Subject
 
 
 def test_passes_when_the_reader_met_nothing() -> None:

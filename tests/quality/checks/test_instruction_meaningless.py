@@ -11,8 +11,8 @@ from tests.quality.demonstrations import demonstration, told
 
 from corporeal.episode.recording import ArraySignal
 from corporeal.errors import NotAssessed
+from corporeal.quality import Subject
 from corporeal.quality.checks.instruction_meaningless import complaint, find
-from corporeal.quality.subject import Subject
 from corporeal.schema import Stream
 
 REAL = [

@@ -9,8 +9,8 @@ import pytest
 from tests.quality.reaching import G1, POSITION, TARGET, altered, column, reaching
 
 from corporeal.errors import NotAssessed
+from corporeal.quality import Subject
 from corporeal.quality.checks.joint_beyond_limit import CHECK
-from corporeal.quality.subject import Subject
 
 ELBOW = next(joint for joint in G1.joints if joint.name == "left_elbow_joint")
 

@@ -16,8 +16,8 @@ from tests.quality.reaching import (
 )
 
 from corporeal.errors import NotAssessed
+from corporeal.quality import Subject
 from corporeal.quality.checks.joint_jumps import CHECK
-from corporeal.quality.subject import Subject
 
 
 def jump(first: int, number: int, size: float = 0.3) -> object:

@@ -11,8 +11,8 @@ from tests.quality.reaching import G1, NAMES, POSITION, altered, column, reachin
 from corporeal.embodiment import open_robot
 from corporeal.episode.recording import ArraySignal
 from corporeal.errors import NotAssessed
+from corporeal.quality import Subject
 from corporeal.quality.checks.joint_names_wrong import CHECK
-from corporeal.quality.subject import Subject
 
 
 def renamed(*names: str) -> Subject:

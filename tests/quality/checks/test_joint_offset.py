@@ -7,8 +7,8 @@ import pytest
 from tests.quality.reaching import POSITION, altered, changed, column, reaching, table, without
 
 from corporeal.errors import NotAssessed
+from corporeal.quality import Subject
 from corporeal.quality.checks.joint_offset import CHECK
-from corporeal.quality.subject import Subject
 
 
 def shift(number: int, size: float) -> object:

@@ -16,8 +16,8 @@ from tests.quality.reaching import (
 )
 
 from corporeal.errors import NotAssessed
+from corporeal.quality import Subject
 from corporeal.quality.checks.joint_sign_flipped import CHECK
-from corporeal.quality.subject import Subject
 
 JOINTS = ["right_elbow", "left_shoulder_roll", "right_wrist_pitch"]
 

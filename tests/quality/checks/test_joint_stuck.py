@@ -9,8 +9,8 @@ import pytest
 from tests.quality.reaching import POSITION, altered, changed, column, reaching, table, without
 
 from corporeal.errors import NotAssessed
+from corporeal.quality import Subject
 from corporeal.quality.checks.joint_stuck import CHECK
-from corporeal.quality.subject import Subject
 
 
 def freeze(first: int, stop: int, number: int) -> object:

@@ -9,8 +9,8 @@ import pytest
 from tests.quality.reaching import POSITION, VELOCITY, altered, column, reaching
 
 from corporeal.errors import NotAssessed
+from corporeal.quality import Subject
 from corporeal.quality.checks.joint_too_fast import CHECK
-from corporeal.quality.subject import Subject
 
 
 def test_a_robot_of_usual_speed_passes() -> None:

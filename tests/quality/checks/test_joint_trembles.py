@@ -7,8 +7,8 @@ import pytest
 from tests.quality.reaching import POSITION, altered, changed, column, reaching, table, without
 
 from corporeal.errors import NotAssessed
+from corporeal.quality import Subject
 from corporeal.quality.checks.joint_trembles import CHECK
-from corporeal.quality.subject import Subject
 
 
 def tremble(hertz: float, size: float, number: int, rate_hz: float) -> object:

@@ -19,9 +19,9 @@ from tests.quality.reaching import (
 )
 
 from corporeal.errors import NotAssessed
+from corporeal.quality import Subject
 from corporeal.quality.checks.joints_swapped import CHECK
 from corporeal.quality.finding import Finding
-from corporeal.quality.subject import Subject
 
 PAIRS = [
     ("left_elbow", "right_elbow"),

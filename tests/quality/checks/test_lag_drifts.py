@@ -6,8 +6,8 @@ import pytest
 from tests.quality.moving import IMU, VELOCITY, moving, restamped, rows
 
 from corporeal.errors import NotAssessed
+from corporeal.quality import Subject
 from corporeal.quality.checks.lag_drifts import CHECK
-from corporeal.quality.subject import Subject
 
 
 def test_steady_lags_pass() -> None:

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from tests.quality.demonstrations import demonstration, told
 
+from corporeal.quality import Subject
 from corporeal.quality.checks.metadata_missing import CHECK, find
-from corporeal.quality.subject import Subject
 
 
 def test_passes_when_nothing_is_missing() -> None:

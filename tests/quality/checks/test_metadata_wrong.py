@@ -8,8 +8,8 @@ import numpy as np
 from tests.quality.demonstrations import STATE, demonstration, edited, rows, told
 
 from corporeal.episode.defect import Defect
+from corporeal.quality import Subject
 from corporeal.quality.checks.metadata_wrong import find
-from corporeal.quality.subject import Subject
 
 
 def _marked() -> dict[str, object]:

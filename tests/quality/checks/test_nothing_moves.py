@@ -10,8 +10,8 @@ from tests.quality.reaching import POSITION, altered, reaching, without
 
 from corporeal.errors import NotAssessed
 from corporeal.exchange.formats.lerobot import read
+from corporeal.quality import Subject
 from corporeal.quality.checks.nothing_moves import CHECK
-from corporeal.quality.subject import Subject
 
 
 def still(values: np.ndarray) -> None:

@@ -11,9 +11,9 @@ from tests.quality.standing import altered, standing, without
 
 from corporeal.episode.recording import ArraySignal
 from corporeal.errors import NotAssessed
+from corporeal.quality import Subject
 from corporeal.quality.checks.quaternion_order_wrong import CHECK
 from corporeal.quality.finding import Finding
-from corporeal.quality.subject import Subject
 
 
 def found(subject: Subject) -> list[Finding]:

@@ -8,8 +8,8 @@ import pytest
 from tests.quality.moving import IMU, moving, restamped, without
 
 from corporeal.errors import NotAssessed
+from corporeal.quality import Subject
 from corporeal.quality.checks.rate_misstated import CHECK
-from corporeal.quality.subject import Subject
 
 
 def test_stated_rates_pass() -> None:

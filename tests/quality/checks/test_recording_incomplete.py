@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from tests.quality.demonstrations import STATE, demonstration, told
 
+from corporeal.quality import Subject
 from corporeal.quality.checks.recording_incomplete import CHECK, find
-from corporeal.quality.subject import Subject
 
 
 def test_passes_when_nothing_was_cut_off() -> None:

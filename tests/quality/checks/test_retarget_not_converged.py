@@ -9,8 +9,8 @@ from tests.quality.standing import standing
 from tests.retargeting.made_results import result_of, squatting
 
 from corporeal.errors import NotAssessed
+from corporeal.quality import Subject
 from corporeal.quality.checks.retarget_not_converged import CHECK
-from corporeal.quality.subject import Subject
 from corporeal.retargeting.robot_episode import recording_of
 
 

@@ -9,8 +9,8 @@ import pytest
 from tests.quality.moving import IMU, POSITION, moving, restamped, without
 
 from corporeal.errors import NotAssessed
+from corporeal.quality import Subject
 from corporeal.quality.checks.samples_missing import CHECK
-from corporeal.quality.subject import Subject
 
 
 def test_complete_streams_pass() -> None:

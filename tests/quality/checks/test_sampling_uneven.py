@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from tests.quality.moving import IMU, moving, restamped, rows, without
 
 from corporeal.errors import NotAssessed
+from corporeal.quality import Subject
 from corporeal.quality.checks.sampling_uneven import CHECK
-from corporeal.quality.subject import Subject
 
 
 def shaken(share: float, period_ns: float, when: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -10,16 +10,16 @@ from tests.quality.samples import joints
 
 from corporeal.episode.recording import Recording
 from corporeal.errors import NotAssessed
-from corporeal.quality.anomaly.envelope import Segment
+from corporeal.quality import Subject
+from corporeal.quality.anomaly.envelope import UnusualSegment
 from corporeal.quality.checks.segment_unusual import CHECK
-from corporeal.quality.subject import Subject
 
 
 @dataclass(frozen=True)
 class _Says:
-    found: tuple[Segment, ...]
+    found: tuple[UnusualSegment, ...]
 
-    def segments(self, recording: Recording) -> list[Segment]:
+    def segments(self, recording: Recording) -> list[UnusualSegment]:
         assert recording.signals
         return list(self.found)
 
@@ -31,7 +31,7 @@ def test_an_episode_like_the_others_passes() -> None:
 
 
 def test_an_unusual_stretch_is_found_in_its_frames() -> None:
-    detector = _Says((Segment(1_000_000_000, 2_000_000_000, 3.0),))
+    detector = _Says((UnusualSegment(1_000_000_000, 2_000_000_000, 3.0),))
     (finding,) = CHECK.find(Subject(joints(rate_hz=50.0), detector=detector))
     assert finding.frames == ((50, 100),)
     assert finding.value == 3.0

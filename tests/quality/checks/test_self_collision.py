@@ -10,9 +10,9 @@ from tests.quality.standing import G1, altered, column, standing, without
 
 from corporeal.episode.recording import ArraySignal
 from corporeal.errors import NotAssessed
+from corporeal.quality import Subject
 from corporeal.quality.checks.self_collision import CHECK
 from corporeal.quality.finding import Finding
-from corporeal.quality.subject import Subject
 
 
 def found(subject: Subject) -> list[Finding]:

@@ -7,8 +7,8 @@ import pytest
 from tests.quality.reaching import IMU, POSITION, TORQUE, altered, reaching, table, without
 
 from corporeal.errors import NotAssessed
+from corporeal.quality import Subject
 from corporeal.quality.checks.signal_frozen import CHECK
-from corporeal.quality.subject import Subject
 
 
 def freeze(first: int, stop: int, number: int | None = None) -> object:

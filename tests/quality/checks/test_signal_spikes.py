@@ -18,8 +18,8 @@ from tests.quality.reaching import (
 )
 
 from corporeal.errors import NotAssessed
+from corporeal.quality import Subject
 from corporeal.quality.checks.signal_spikes import CHECK
-from corporeal.quality.subject import Subject
 
 
 def leap(first: int, stop: int, number: int, size: float) -> object:

@@ -13,8 +13,8 @@ from tests.quality.moving import IMU, POSITION, moving, restamped, with_signal
 
 from corporeal.episode.recording import ArraySignal
 from corporeal.errors import NotAssessed
+from corporeal.quality import Subject
 from corporeal.quality.checks.stamps_in_bursts import CHECK
-from corporeal.quality.subject import Subject
 
 
 def test_times_of_capture_pass() -> None:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from tests.quality.moving import IMU, moving, restamped
 
 from corporeal.errors import NotAssessed
+from corporeal.quality import Subject
 from corporeal.quality.checks.stamps_not_increasing import CHECK
-from corporeal.quality.subject import Subject
 
 
 def test_a_clock_that_moves_forward_passes() -> None:

@@ -8,8 +8,8 @@ import numpy as np
 from tests.quality.demonstrations import GRIPPER, STATE, demonstration, rows
 
 from corporeal.episode.defect import Defect
+from corporeal.quality import Subject
 from corporeal.quality.checks.stream_missing import find
-from corporeal.quality.subject import Subject
 
 
 def test_passes_when_every_stream_has_samples() -> None:

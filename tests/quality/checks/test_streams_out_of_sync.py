@@ -8,8 +8,8 @@ import pytest
 from tests.quality.moving import IMU, moving, restamped
 
 from corporeal.errors import NotAssessed
+from corporeal.quality import Subject
 from corporeal.quality.checks.streams_out_of_sync import CHECK
-from corporeal.quality.subject import Subject
 
 CLOCKS = {"clocks": {"robot": {"residual_ns": 20_000}}}
 

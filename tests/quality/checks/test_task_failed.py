@@ -15,8 +15,8 @@ from tests.quality.demonstrations import (
 )
 
 from corporeal.errors import NotAssessed
+from corporeal.quality import Subject
 from corporeal.quality.checks.task_failed import find
-from corporeal.quality.subject import Subject
 
 
 def test_passes_on_a_success_that_shows() -> None:

@@ -7,9 +7,9 @@ import pytest
 from tests.quality.standing import altered, column, standing, without
 
 from corporeal.errors import NotAssessed
+from corporeal.quality import Subject
 from corporeal.quality.checks.torque_beyond_limit import CHECK
 from corporeal.quality.finding import Finding
-from corporeal.quality.subject import Subject
 
 
 def found(subject: Subject) -> list[Finding]:

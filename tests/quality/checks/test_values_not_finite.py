@@ -7,8 +7,8 @@ import pytest
 from tests.quality.reaching import IMU, POSITION, altered, column, reaching, without
 
 from corporeal.errors import NotAssessed
+from corporeal.quality import Subject
 from corporeal.quality.checks.values_not_finite import CHECK
-from corporeal.quality.subject import Subject
 
 
 def test_finite_numbers_pass() -> None:

@@ -8,8 +8,8 @@ import pytest
 from tests.quality.moving import POSITION, VELOCITY, moving, rows
 
 from corporeal.errors import NotAssessed
+from corporeal.quality import Subject
 from corporeal.quality.checks.velocity_late import CHECK
-from corporeal.quality.subject import Subject
 
 
 def test_velocities_in_step_pass() -> None:

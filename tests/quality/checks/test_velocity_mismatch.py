@@ -8,8 +8,8 @@ from tests.quality.reaching import VELOCITY, altered, column, exchange, reaching
 from tests.retargeting.made_results import RATE_HZ, result_of, squatting
 
 from corporeal.errors import NotAssessed
+from corporeal.quality import Subject
 from corporeal.quality.checks.velocity_mismatch import CHECK
-from corporeal.quality.subject import Subject
 from corporeal.retargeting.robot_episode import recording_of
 
 

@@ -11,8 +11,8 @@ from tests.quality.scene import CAMERA, blind, filmed, movie, pictures
 from corporeal.episode.recording import VideoFile
 from corporeal.episode.video import index_mp4
 from corporeal.errors import NotAssessed
+from corporeal.quality import Subject
 from corporeal.quality.checks.video_damaged import CHECK
-from corporeal.quality.subject import Subject
 
 
 def seen(footage: VideoFile) -> Subject:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from corporeal.quality.evidence.lag import Array, lag, lag_course
+from corporeal.quality.evidence.lag import lag, lag_course
+from corporeal.signal.track import Array
 
 
 def motion(time_s: Array, columns: int = 3, *, seed: int = 0) -> Array:

@@ -8,18 +8,23 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.ndimage import uniform_filter1d
+from scipy.ndimage import gaussian_filter, uniform_filter1d
 from tests.quality.scene import CAMERA, HEIGHT, WIDTH, filmed, movie, pictures, subject, wall
 
 from corporeal.episode.recording import VideoFile
 from corporeal.episode.video import Encoder, write_mp4
 from corporeal.quality.evidence import pictures as module
 from corporeal.quality.evidence.pictures import (
+    busy_share,
     count_pictures,
+    edges,
+    likeness,
     median_view,
     picture_measures,
     picture_track,
     pictures_of,
+    shift,
+    turned_views,
 )
 
 
@@ -116,3 +121,38 @@ def test_four_hundred_large_pictures_take_less_than_a_second(tmp_path: Path) -> 
     begun = time.process_time()
     count = len(picture_track(footage))
     assert count / (time.process_time() - begun) > 400
+
+
+WIDE = 128 + 60 * gaussian_filter(np.random.default_rng(3).normal(0, 3, (80, 120)), 1.2)
+VIEW = WIDE[10:70, 20:100]
+
+
+def test_a_view_is_like_itself_in_any_light() -> None:
+    assert likeness(VIEW, VIEW) == pytest.approx(1)
+    assert likeness(VIEW, 0.5 * VIEW + 20) == pytest.approx(1)
+    assert likeness(VIEW, np.ones_like(VIEW)) == 0
+
+
+def test_another_view_is_not_like_it() -> None:
+    other = gaussian_filter(np.random.default_rng(4).normal(0, 3, VIEW.shape), 1.2)
+    assert abs(likeness(VIEW, other)) < 0.3
+
+
+@pytest.mark.parametrize(("down", "right"), [(0, 0), (3, -5), (-2, 7)])
+def test_a_shift_is_measured(down: int, right: int) -> None:
+    moved = WIDE[10 - down : 70 - down, 20 - right : 100 - right]
+    got_down, got_right, fit = shift(VIEW, moved)
+    assert got_down == pytest.approx(down, abs=0.3)
+    assert got_right == pytest.approx(right, abs=0.3)
+    assert fit > 0.95
+
+
+def test_a_plain_view_has_no_edges() -> None:
+    assert edges(np.full((60, 80), 7.0)).max() == 0
+    assert busy_share(np.full((60, 80), 7.0)) == 0
+    assert busy_share(VIEW) > 0.5
+
+
+def test_turned_views_turn_back() -> None:
+    for _, turned in turned_views(VIEW):
+        assert any(np.array_equal(VIEW, again) for _, again in turned_views(turned))

@@ -5,15 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from corporeal.geometry import matrix_from_rpy
+from corporeal.geometry import continuous_quaternions, matrix_from_rpy, rotation_vectors
 from corporeal.quality.evidence.rigid_motion import (
     SIGNED_PERMUTATIONS,
-    continuous,
     describe_axes,
     fit_axes,
     mean_accelerations,
     mean_rates,
-    rotation_vectors,
     steps_rad,
     triangle_values,
 )
@@ -88,5 +86,5 @@ def test_rotation_vectors_keep_axis_and_angle() -> None:
 def test_signs_are_made_continuous_and_steps_ignore_them() -> None:
     q = np.tile([1.0, 0, 0, 0], (5, 1))
     q[2:4] *= -1
-    np.testing.assert_array_equal(continuous(q), np.tile([1.0, 0, 0, 0], (5, 1)))
+    np.testing.assert_array_equal(continuous_quaternions(q), np.tile([1.0, 0, 0, 0], (5, 1)))
     np.testing.assert_allclose(steps_rad(q), np.zeros(4))

@@ -11,9 +11,8 @@ import pytest
 
 from corporeal.quality.assessment import Assessment
 from corporeal.quality.finding import Finding
-from corporeal.quality.inspection import EpisodeReport, Report
+from corporeal.quality.inspection import EpisodeReport, Exhibit, Report
 from corporeal.quality.policy import Policy
-from corporeal.quality.report_pictures import Exhibit
 from corporeal.quality.reports import html, junit, sarif
 from corporeal.quality.reports.chart import chart
 

@@ -6,15 +6,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.quality.scoring.test_scores import _still
+from tests.quality.scores.test_scores import _still
 from tests.quality.strokes import strokes
 
 from corporeal.embodiment import open_robot
 from corporeal.errors import DocumentError, UnknownNameError
-from corporeal.quality.score import scores
-from corporeal.quality.scoring.total import EpisodeScore, Measured, learned, measure, score_batch
-from corporeal.quality.scoring.weights import Weighting, mean, open_weighting, weighting_names
-from corporeal.quality.subject import Subject
+from corporeal.quality import Subject
+from corporeal.quality.scoring import (
+    EpisodeScore,
+    Measured,
+    Weighting,
+    learned,
+    measure,
+    open_weighting,
+    score_batch,
+    scores,
+)
+from corporeal.quality.scoring.weights import READY, mean
 
 HEAD = "document: weighting\nname: mine\nversion: 1.0.0\n"
 
@@ -127,7 +135,7 @@ def test_a_weighting_that_makes_no_sense_is_refused(body: str, complaint: str) -
 
 
 def test_weightings_are_found_by_name_and_by_file(tmp_path: Path) -> None:
-    assert "default" in weighting_names()
+    assert "default" in READY.names
     assert set(open_weighting().weights) == set(scores())
     own = tmp_path / "own.yaml"
     own.write_text(HEAD + "weights: {rms_jerk: 1}\n")

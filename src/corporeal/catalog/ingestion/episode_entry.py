@@ -22,7 +22,7 @@ from corporeal.episode.label_track import labels_in
 from corporeal.quality.finding import MAX_EVIDENCE, Finding
 from corporeal.quality.inspection import EpisodeReport
 from corporeal.quality.policy import Policy
-from corporeal.quality.scoring.total import EpisodeScore
+from corporeal.quality.scoring import EpisodeScore
 from corporeal.units import SECOND_NS
 
 MAX_METADATA = 64 << 10

@@ -17,10 +17,10 @@ from corporeal.episode.recording import recording_of
 from corporeal.errors import CorporealError
 from corporeal.exchange import open_dataset
 from corporeal.protocol import Protocol
-from corporeal.quality.inspection import EpisodeReport, Request, inspect
+from corporeal.quality import Subject
+from corporeal.quality.inspection import EpisodeReport, InspectionOptions, inspect
 from corporeal.quality.policy import Policy
-from corporeal.quality.scoring.total import Measured, measure, score_batch
-from corporeal.quality.subject import Subject
+from corporeal.quality.scoring import Measured, measure, score_batch
 from corporeal.runner import run
 
 # A second process costs about two seconds to start; fewer files than this do not pay for it.
@@ -117,7 +117,7 @@ def _judge_together(
 
     report = inspect(
         partial(open_dataset, paths),
-        Request(terms.policy, protocol=protocol, pictures=terms.pictures),
+        InspectionOptions(terms.policy, protocol=protocol, pictures=terms.pictures),
         on=terms.on,
         jobs=terms.jobs,
         on_episode=tell,

@@ -20,9 +20,9 @@ from corporeal.errors import CorporealError
 
 if TYPE_CHECKING:
     from corporeal.protocol import Protocol
-    from corporeal.quality.anomaly.detector import Detector
+    from corporeal.quality.anomaly import AnomalyDetector
     from corporeal.quality.finding import Finding
-    from corporeal.quality.inspection import EpisodeReport, Report, Request
+    from corporeal.quality.inspection import EpisodeReport, InspectionOptions, Report
 
 COLOURS = {"accepted": "green", "quarantined": "yellow", "failed": "red",
            "fail": "red", "quarantine": "yellow", "note": "dim"}  # fmt: skip
@@ -92,13 +92,13 @@ def _request(
     *,
     pictures: bool,
     exhibits: bool,
-) -> Request:
+) -> InspectionOptions:
     from corporeal.quality.check import find_check
-    from corporeal.quality.inspection import Request
+    from corporeal.quality.inspection import InspectionOptions
     from corporeal.quality.policy import open_policy
 
     chosen = tuple(find_check(name)[0] for name in only or ())
-    return Request(
+    return InspectionOptions(
         policy=open_policy(policy),
         protocol=_protocol(protocol),
         detector=_detector(usual),
@@ -116,10 +116,10 @@ def _protocol(name: str | None) -> Protocol | None:
     return open_protocol(name)
 
 
-def _detector(path: Path | None) -> Detector | None:
+def _detector(path: Path | None) -> AnomalyDetector | None:
     if path is None:
         return None
-    from corporeal.quality.anomaly.detector import open_detector
+    from corporeal.quality.anomaly import open_detector
 
     return open_detector(path)
 
@@ -127,7 +127,7 @@ def _detector(path: Path | None) -> Detector | None:
 def _inspect(
     paths: list[Path],
     robot: str | None,
-    request: Request,
+    request: InspectionOptions,
     stack: ExitStack,
     *,
     on: str,
@@ -190,8 +190,7 @@ def _sort(report: Report, folder: Path) -> None:
 
 
 def _explain(name: str, as_json: bool) -> None:
-    from corporeal.quality.check import explain, find_check
-    from corporeal.quality.check_pages import page
+    from corporeal.quality.check import explain, find_check, page
 
     present, check = find_check(name)
     if as_json:

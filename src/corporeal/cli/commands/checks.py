@@ -24,8 +24,7 @@ def checks(
     """
     from corporeal.errors import UnknownNameError
     from corporeal.quality.check import checks as catalogue
-    from corporeal.quality.check import explain
-    from corporeal.quality.check_pages import default_document
+    from corporeal.quality.check import default_document, explain
 
     found = catalogue()
     topics = sorted({check.topic for check in found.values()})

@@ -168,7 +168,7 @@ def _judge(paths: list[Path], out: Path) -> Report:
 
     from corporeal.episode.overview import verify
     from corporeal.exchange import open_dataset
-    from corporeal.quality.inspection import Request, inspect
+    from corporeal.quality.inspection import InspectionOptions, inspect
     from corporeal.quality.policy import default_policy
     from corporeal.quality.reports import html
     from corporeal.quality.verdict_folders import sort_into
@@ -178,7 +178,9 @@ def _judge(paths: list[Path], out: Path) -> Report:
         if damage:
             raise EpisodeError(f"{path}: {damage[0].path} {damage[0].message}.")
     with stderr().status("checking"):
-        report = inspect(partial(open_dataset, paths), Request(default_policy(), exhibits=True))
+        report = inspect(
+            partial(open_dataset, paths), InspectionOptions(default_policy(), exhibits=True)
+        )
     sort_into(report, out / "sorted")
     (out / "report.html").write_text(html.render(report, title="Corporeal demo"), "utf-8")
     return report

@@ -113,7 +113,7 @@ def _models() -> tuple[type[Document], ...]:
     from corporeal.embodiment import Embodiment
     from corporeal.protocol import Protocol
     from corporeal.quality.policy import Policy
-    from corporeal.quality.scoring.weights import Weighting
+    from corporeal.quality.scoring import Weighting
     from corporeal.retargeting.goal import RetargetingMap
     from corporeal.retargeting.person import MarkerSet, SkeletonMap
     from corporeal.schema import Schema

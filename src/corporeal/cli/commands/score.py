@@ -16,7 +16,7 @@ from corporeal.cli.output import AsJson, console, print_json, stderr
 from corporeal.errors import CorporealError
 
 if TYPE_CHECKING:
-    from corporeal.quality.scoring.total import EpisodeScore, Measured
+    from corporeal.quality.scoring import EpisodeScore, Measured
 
 _MOST_EPISODES = 60
 _BAR = 10
@@ -42,8 +42,7 @@ def score(
 
     Example: [bold]corporeal score recordings --explain[/bold]
     """
-    from corporeal.quality.scoring.total import learned, score_batch
-    from corporeal.quality.scoring.weights import open_weighting
+    from corporeal.quality.scoring import learned, open_weighting, score_batch
 
     chosen = open_weighting(weighting)
     with ExitStack() as stack:
@@ -68,8 +67,8 @@ def _measure(
     paths: list[Path], robot: str | None, stack: ExitStack
 ) -> tuple[list[Measured], dict[int, str]]:
     from corporeal.cli.opening import opener_of
-    from corporeal.quality.scoring.total import measure
-    from corporeal.quality.subject import Subject
+    from corporeal.quality import Subject
+    from corporeal.quality.scoring import measure
 
     dataset = opener_of(paths, robot, stack)()
     measured, unreadable = [], {}

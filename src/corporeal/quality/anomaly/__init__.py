@@ -1,1 +1,5 @@
 """Detectors of segments that are unlike those of good episodes."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

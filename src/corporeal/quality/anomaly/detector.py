@@ -11,21 +11,21 @@ import numpy as np
 
 from corporeal.episode.recording import Recording
 from corporeal.errors import CorporealError
-from corporeal.quality.anomaly.envelope import Envelope, Segment
-from corporeal.quality.anomaly.network import Detector as Network
+from corporeal.quality.anomaly.envelope import Envelope, UnusualSegment
+from corporeal.quality.anomaly.network import NetworkDetector as Network
 
 
-class Detector(Protocol):
+class AnomalyDetector(Protocol):
     """Learnt from good episodes, it says which stretches of another are not like them."""
 
-    def segments(self, recording: Recording) -> list[Segment]:
+    def segments(self, recording: Recording) -> list[UnusualSegment]:
         """The stretches that are not as usual."""
 
     def save(self, path: Path) -> None:
         """Write it as a file."""
 
 
-def open_detector(path: Path) -> Detector:
+def open_detector(path: Path) -> AnomalyDetector:
     """Read what a detector's `save` wrote."""
     try:
         with np.load(path, allow_pickle=False) as file:

@@ -31,7 +31,7 @@ TOP = 2
 JOIN_S, SHORTEST_S = 0.6, 0.2
 
 
-class Segment(NamedTuple):
+class UnusualSegment(NamedTuple):
     """A stretch of an episode; `score` is its worst, in units of the limit: above 1."""
 
     start_ns: int
@@ -59,7 +59,7 @@ class Envelope:
         worst = np.sort(apart, axis=1)[:, -TOP:]
         return steadied(np.sqrt(np.square(worst).mean(axis=1)))
 
-    def segments(self, recording: Recording) -> list[Segment]:
+    def segments(self, recording: Recording) -> list[UnusualSegment]:
         """The segments that are not as usual; none in a good episode."""
         channels = channels_of(Subject(recording))
         return segments(channels, self.deviation(channels) / self.limit)
@@ -109,7 +109,7 @@ def envelope(episodes: Sequence[Channels], *, margin: float = 1.15) -> Envelope:
     return Envelope(names, usual.middle, usual.spread, limit)
 
 
-def segments(channels: Channels, score: Array) -> list[Segment]:
+def segments(channels: Channels, score: Array) -> list[UnusualSegment]:
     """The stretches in which a score (T,) is above 1."""
     found = []
     step_ns = round(1e9 / RATE_HZ)
@@ -117,7 +117,7 @@ def segments(channels: Channels, score: Array) -> list[Segment]:
         if stop - first >= SHORTEST_S * RATE_HZ or score[first:stop].max() > 2.0:
             start = int(channels.time_ns[first]) - step_ns
             end = int(channels.time_ns[stop - 1])
-            found.append(Segment(start, end, float(score[first:stop].max())))
+            found.append(UnusualSegment(start, end, float(score[first:stop].max())))
     return found
 
 

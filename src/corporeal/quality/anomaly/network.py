@@ -21,7 +21,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from corporeal.episode.recording import Recording
 from corporeal.errors import CorporealError, MissingExtraError, NotAssessed
 from corporeal.quality.anomaly.channels import PHASES, Channels, channels_of
-from corporeal.quality.anomaly.envelope import Segment, segments, steadied
+from corporeal.quality.anomaly.envelope import UnusualSegment, segments, steadied
 from corporeal.quality.subject import Subject
 from corporeal.signal.track import Array
 
@@ -34,7 +34,7 @@ LAYERS = ("encoder", "code", "decoder", "decoded")
 
 
 @dataclass(frozen=True, eq=False)
-class Shape:
+class NetworkShape:
     """What the network is fed with: channels, tasks, and how channels are scaled."""
 
     names: tuple[str, ...]
@@ -67,10 +67,10 @@ class Shape:
 
 
 @dataclass(frozen=True, eq=False)
-class Detector:
+class NetworkDetector:
     """A trained network: `weights` by layer, and the limit of its score."""
 
-    shape: Shape
+    shape: NetworkShape
     weights: Mapping[str, Array]
     limit: float
 
@@ -98,7 +98,7 @@ class Detector:
         found: Array = values @ self.weights[f"{name}.weight"].T + self.weights[f"{name}.bias"]
         return found
 
-    def segments(self, recording: Recording) -> list[Segment]:
+    def segments(self, recording: Recording) -> list[UnusualSegment]:
         """The segments that are out of distribution; none in a good episode."""
         subject = Subject(recording)
         channels = channels_of(subject)
@@ -114,14 +114,14 @@ class Detector:
         np.savez(path, **arrays)
 
     @classmethod
-    def load(cls, path: Path) -> Detector:
+    def load(cls, path: Path) -> NetworkDetector:
         """Read what `save` wrote."""
         with np.load(path, allow_pickle=False) as file:
             head = json.loads(str(file["head"]))
             if head.get("detector") != "network":
                 raise CorporealError(f"{path} is not a network, got {head.get('detector')!r}.")
             names, asked, tasks = (tuple(head[key]) for key in ("names", "asked_names", "tasks"))
-            shape = Shape(names, asked, tasks, file["middle"], file["spread"])
+            shape = NetworkShape(names, asked, tasks, file["middle"], file["spread"])
             weights = {
                 f"{layer}.{part}": file[f"{layer}.{part}"]
                 for layer in LAYERS
@@ -138,7 +138,7 @@ def train(
     hidden: int = 96,
     seed: int = 0,
     margin: float = 1.3,
-) -> Detector:
+) -> NetworkDetector:
     """Train on good episodes, of one task or several.
 
     A fifth of them is kept back; the limit is `margin` times what all but the worst twentieth of
@@ -159,7 +159,7 @@ def trained(
     hidden: int = 96,
     seed: int = 0,
     margin: float = 1.3,
-) -> Detector:
+) -> NetworkDetector:
     """The same from channels and tasks."""
     if len(episodes) < LEAST:
         raise NotAssessed(f"{len(episodes)} good episodes; {LEAST} are needed to train")
@@ -169,12 +169,12 @@ def trained(
     pairs = [shape.windows(channels, task) for channels, task in taught]
     felt, given = (np.concatenate([pair[side] for pair in pairs]) for side in (0, 1))
     weights = _fit(felt, given, epochs=epochs, latent=latent, hidden=hidden, seed=seed)
-    rough = Detector(shape, weights, 1.0)
+    rough = NetworkDetector(shape, weights, 1.0)
     worst = [float(rough.deviation(*episodes[number]).max()) for number in kept]
-    return Detector(shape, weights, margin * float(np.quantile(worst, 0.95)))
+    return NetworkDetector(shape, weights, margin * float(np.quantile(worst, 0.95)))
 
 
-def _shape(episodes: Sequence[tuple[Channels, str | None]]) -> Shape:
+def _shape(episodes: Sequence[tuple[Channels, str | None]]) -> NetworkShape:
     first = episodes[0][0]
     names, asked = (
         tuple(name for name in own if all(name in getattr(each, key) for each, _ in episodes))
@@ -188,7 +188,7 @@ def _shape(episodes: Sequence[tuple[Channels, str | None]]) -> Shape:
     table = np.concatenate(columns)
     low, middle, high = np.quantile(table, [0.05, 0.5, 0.95], axis=0)
     tasks = tuple(sorted({task for _, task in episodes if task is not None}))
-    return Shape(names, asked, tasks, middle, np.maximum((high - low) / 3.0, 1e-6))
+    return NetworkShape(names, asked, tasks, middle, np.maximum((high - low) / 3.0, 1e-6))
 
 
 def _fit(

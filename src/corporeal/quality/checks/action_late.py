@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.action_lag import response
+from corporeal.quality.evidence.lag import action_lags
 from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 
@@ -24,7 +24,7 @@ def find(
     Why: a policy trained on actions of another moment acts too early or too late.
     Fix: shift the actions back by the lag that is stated; stamp commands when they are sent.
     """
-    found = response(subject)
+    found = action_lags(subject)
     lead = max_lead_s + max_lead * found.period_s
     if found.typical_s < -lead:
         value, limit = found.typical_s, -lead

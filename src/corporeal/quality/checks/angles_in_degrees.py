@@ -9,8 +9,8 @@ import numpy as np
 from corporeal.embodiment.embodiment import Joint
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.joint_evidence import DEGREES
 from corporeal.quality.evidence.joint_identity import accusations
+from corporeal.quality.evidence.joint_response import DEGREES
 from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.pictures import Array, PictureTrack, cameras
-from corporeal.quality.evidence.state_motion import state_steps
+from corporeal.quality.evidence.motion import state_steps
+from corporeal.quality.evidence.pictures import PictureTrack, cameras
 from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.signal.runs import runs
+from corporeal.signal.track import Array
 
 # Pictures before and after a run that tell how fast the scene was moving.
 NEARBY = 8

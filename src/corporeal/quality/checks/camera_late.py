@@ -10,10 +10,11 @@ import numpy as np
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.lag import Lag, lag, lag_course
-from corporeal.quality.evidence.pictures import Array, PictureTrack, cameras
-from corporeal.quality.evidence.state_motion import StateMotion, state_motion
+from corporeal.quality.evidence.motion import StateMotion, state_motion
+from corporeal.quality.evidence.pictures import PictureTrack, cameras
 from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
+from corporeal.signal.track import Array
 
 # Changes of a small pixel below this are noise of the sensor and the codec.
 NOISE = 3

@@ -10,7 +10,7 @@ import numpy as np
 from corporeal.errors import NotAssessed
 from corporeal.quality.batch import Batch
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.views import edges, likeness, shift, turned_views
+from corporeal.quality.evidence.pictures import edges, likeness, shift, turned_views
 from corporeal.quality.finding import Finding
 from corporeal.signal.track import Array
 

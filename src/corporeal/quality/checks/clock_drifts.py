@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.stamps import Stamps, stamped
+from corporeal.quality.evidence.time import StreamStamps, stamped
 from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 
@@ -43,7 +43,7 @@ def find(
         )
 
 
-def _drift_ppm(stream: Stamps) -> float | None:
+def _drift_ppm(stream: StreamStamps) -> float | None:
     """How much longer a period is than stated; None where the stamps do not tell."""
     if stream.bunched or stream.rate_hz is None or stream.typical_s <= 0:
         return None
@@ -58,7 +58,7 @@ def _drift_ppm(stream: Stamps) -> float | None:
     return drift if sure and abs(drift) < 2e4 else None
 
 
-def _evidence(stream: Stamps) -> dict[str, np.ndarray[Any, np.dtype[np.float64]]]:
+def _evidence(stream: StreamStamps) -> dict[str, np.ndarray[Any, np.dtype[np.float64]]]:
     every = max(1, len(stream) // 200)
     due = stream.seconds[0] + np.arange(len(stream)) / (stream.rate_hz or 1.0)
     return {"time_s": stream.seconds[::every], "behind_s": (stream.seconds - due)[::every]}

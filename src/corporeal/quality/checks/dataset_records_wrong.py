@@ -8,8 +8,7 @@ from dataclasses import replace
 from corporeal.episode.defect import INDEX_WRONG, METADATA_WRONG, Defect
 from corporeal.quality.batch import Batch
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.reader_defects import finding_of
-from corporeal.quality.finding import Finding, Severity
+from corporeal.quality.finding import Finding, Severity, finding_of
 
 # What is wrong in the index or in the head of a dataset makes readers read the wrong thing.
 _GRAVE = (INDEX_WRONG, METADATA_WRONG)

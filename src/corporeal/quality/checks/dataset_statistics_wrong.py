@@ -9,7 +9,12 @@ import numpy as np
 from corporeal.errors import NotAssessed
 from corporeal.quality.batch import Batch, Moments
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.stated_statistics import Flags, Tolerance, disagreements, sentence
+from corporeal.quality.evidence.statistics import (
+    Flags,
+    StatisticsTolerance,
+    disagreements,
+    sentence,
+)
 from corporeal.quality.finding import Finding
 from corporeal.signal.track import Array
 
@@ -37,7 +42,7 @@ def find(
     if not claims:
         raise NotAssessed("the source states no statistics for the set")
     _all_here(batch)
-    tolerance = Tolerance(mean_error, std_error, rank_error)
+    tolerance = StatisticsTolerance(mean_error, std_error, rank_error)
     for label, claimed in claims.items():
         parts = [each.moments[label] for each in batch.episodes if label in each.moments]
         widths = {len(part.lowest) for part in parts}

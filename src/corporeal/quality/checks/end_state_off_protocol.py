@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.end_state import judge
-from corporeal.quality.evidence.protocol_rules import not_failed, protocol_of
+from corporeal.quality.evidence.protocol_rules import judge, not_failed, protocol_of
 from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 

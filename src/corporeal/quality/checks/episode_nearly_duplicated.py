@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from corporeal.errors import NotAssessed
 from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.resemblance import path_distance, shared_rows, worth_comparing
+from corporeal.quality.evidence.duplicates import path_distance, shared_rows, worth_comparing
 from corporeal.quality.finding import Finding
 
 

@@ -9,7 +9,12 @@ import numpy as np
 from corporeal.episode.recording import Statistics
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.stated_statistics import Flags, Tolerance, disagreements, sentence
+from corporeal.quality.evidence.statistics import (
+    Flags,
+    StatisticsTolerance,
+    disagreements,
+    sentence,
+)
 from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.quality.synopsis import moments
@@ -38,14 +43,14 @@ def find(
     }
     if not claims:
         raise NotAssessed("the source states no statistics for the episode")
-    tolerance = Tolerance(mean_error, std_error, rank_error)
+    tolerance = StatisticsTolerance(mean_error, std_error, rank_error)
     for label, claimed in claims.items():
         track = subject.tracks[label]
         if len(track):
             yield from _judge(track, claimed, tolerance)
 
 
-def _judge(track: Track, claimed: Statistics, tolerance: Tolerance) -> Iterator[Finding]:
+def _judge(track: Track, claimed: Statistics, tolerance: StatisticsTolerance) -> Iterator[Finding]:
     values = track.values
 
     def fits(share: float, said: Array, slack: Array) -> Flags:

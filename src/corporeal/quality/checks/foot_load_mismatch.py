@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.footing import Footing, footing_of, loads_of
-from corporeal.quality.evidence.load_sides import load_sides
+from corporeal.quality.evidence.base_and_feet import Footing, footing_of, loads_of
+from corporeal.quality.evidence.foot_stance import load_sides
 from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.signal.runs import runs

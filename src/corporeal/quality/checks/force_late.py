@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.motion_pairs import force_pairs, out_of_step, sure
+from corporeal.quality.evidence.lag_pairs import force_pairs, out_of_step, sure
 from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.footing import loads_of
-from corporeal.quality.evidence.force_sensor import (
+from corporeal.quality.evidence.base_and_feet import loads_of
+from corporeal.quality.evidence.forces import (
     MAX_BIAS_N,
     MAX_WEIGHT_ERROR,
     ForceSensor,

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.columns import around, thinned
-from corporeal.quality.evidence.force_sensor import ForceSensor, force_sensors, weight_n
-from corporeal.quality.finding import Finding
+from corporeal.quality.evidence.forces import ForceSensor, force_sensors, weight_n
+from corporeal.quality.finding import Finding, around, thinned
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
 from corporeal.signal.grid import bridge_gaps

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.stamps import Stamps, stamped
+from corporeal.quality.evidence.time import StreamStamps, stamped
 from corporeal.quality.finding import Finding, Severity
 from corporeal.quality.subject import Subject
 
@@ -36,7 +36,7 @@ def find(
             yield _finding(stream, short, max_periods * stream.period_s, "quarantine")
 
 
-def _lasting(stream: Stamps) -> NDArray[np.bool_]:
+def _lasting(stream: StreamStamps) -> NDArray[np.bool_]:
     """Steps that are not made up for by the steps beside them: a late stamp is no lost sample."""
     period = stream.period_s
     around = np.pad(stream.steps, 1, constant_values=period)
@@ -44,7 +44,9 @@ def _lasting(stream: Stamps) -> NDArray[np.bool_]:
     return np.asarray(three > 3.5 * period)
 
 
-def _finding(stream: Stamps, gaps: NDArray[np.bool_], limit: float, what: Severity) -> Finding:
+def _finding(
+    stream: StreamStamps, gaps: NDArray[np.bool_], limit: float, what: Severity
+) -> Finding:
     places = np.flatnonzero(gaps)
     worst = int(places[np.argmax(stream.steps[places])])
     step = float(stream.steps[worst])

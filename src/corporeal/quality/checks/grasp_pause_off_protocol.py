@@ -8,7 +8,8 @@ import numpy as np
 
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.protocol_rules import hand_speeds, protocol_of
+from corporeal.quality.evidence.hands_and_objects import hand_speeds
+from corporeal.quality.evidence.protocol_rules import protocol_of
 from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from corporeal.embodiment.limbs import is_hand
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.joint_evidence import Response, compare, response
 from corporeal.quality.evidence.joint_identity import accusations
+from corporeal.quality.evidence.joint_response import Response, compare, response
 from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles

@@ -8,7 +8,7 @@ import numpy as np
 
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.mounting import has_chain, poses_in_base
+from corporeal.quality.evidence.rigid_motion import has_chain, poses_in_base
 from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.signal.runs import runs

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.stillness import Rest, Stillness, stillness
+from corporeal.quality.evidence.motion import Rest, Stillness, stillness
 from corporeal.quality.finding import MAX_EVIDENCE, Finding
 from corporeal.quality.subject import Subject
 from corporeal.signal.track import Array

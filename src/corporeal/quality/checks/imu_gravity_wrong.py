@@ -8,7 +8,7 @@ import numpy as np
 
 from corporeal.geometry import normalise
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.imu_reference import ImuReference, references
+from corporeal.quality.evidence.imu import ImuReference, references
 from corporeal.quality.evidence.rigid_motion import (
     GRAVITY,
     SIGNED_PERMUTATIONS,

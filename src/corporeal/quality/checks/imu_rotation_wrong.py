@@ -8,7 +8,7 @@ import numpy as np
 
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.imu_reference import ImuReference, references
+from corporeal.quality.evidence.imu import ImuReference, references
 from corporeal.quality.evidence.rigid_motion import Fit, describe_axes, fit_axes
 from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject

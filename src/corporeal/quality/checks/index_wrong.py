@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.reader_defects import reported
-from corporeal.quality.finding import Finding
+from corporeal.quality.finding import Finding, reported
 from corporeal.quality.subject import Subject
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.joint_claims import claims
-from corporeal.quality.evidence.joint_evidence import Response, response
+from corporeal.quality.evidence.joint_response import Response, response
 from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.signal.track import Array

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.columns import around, thinned
-from corporeal.quality.evidence.joint_evidence import Response, response
-from corporeal.quality.finding import Finding
+from corporeal.quality.evidence.joint_response import Response, response
+from corporeal.quality.finding import Finding, around, thinned
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
 from corporeal.signal.grid import bridge_gaps

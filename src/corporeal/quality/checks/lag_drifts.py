@@ -9,7 +9,7 @@ import numpy as np
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.lag import Lag
-from corporeal.quality.evidence.motion_pairs import Pair, imu_pairs, sure, velocity_pairs
+from corporeal.quality.evidence.lag_pairs import Pair, imu_pairs, sure, velocity_pairs
 from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.signal.track import Array

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from corporeal.errors import NotAssessed
 from corporeal.quality.batch import Batch
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.action_lag import PREFIX
+from corporeal.quality.evidence.lag import ACTION_LAG_PREFIX
 from corporeal.quality.finding import Finding
 from corporeal.signal.track import Array
 
@@ -84,9 +84,9 @@ def _changes(
 
 def _lags(measures: Mapping[str, float]) -> dict[str, float]:
     return {
-        name.removeprefix(PREFIX): value
+        name.removeprefix(ACTION_LAG_PREFIX): value
         for name, value in measures.items()
-        if name.startswith(PREFIX) and np.isfinite(value)
+        if name.startswith(ACTION_LAG_PREFIX) and np.isfinite(value)
     }
 
 

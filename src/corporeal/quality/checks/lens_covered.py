@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.pictures import GRID, Array, PictureTrack, cameras
+from corporeal.quality.evidence.pictures import GRID, PictureTrack, cameras
 from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.signal.runs import runs
+from corporeal.signal.track import Array
 
 # A cell with less detail than this shows a plain surface anyway.
 TEXTURED = 2.0

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from corporeal.episode.collection_mode import SYNTHETIC
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.reader_defects import reported
-from corporeal.quality.finding import Finding
+from corporeal.quality.finding import Finding, reported
 from corporeal.quality.subject import Subject
 
 # Without a person at the controls these two have nothing to name.

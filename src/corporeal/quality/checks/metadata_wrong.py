@@ -11,8 +11,7 @@ from corporeal.embodiment import robot_names
 from corporeal.episode.defect import METADATA_WRONG
 from corporeal.episode.recording import Recording
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.reader_defects import reported
-from corporeal.quality.finding import Finding
+from corporeal.quality.finding import Finding, reported
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
 from corporeal.signal.track import Track

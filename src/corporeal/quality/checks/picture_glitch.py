@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.pictures import Array, PictureTrack, cameras
+from corporeal.quality.evidence.pictures import PictureTrack, cameras
 from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.signal.runs import runs
+from corporeal.signal.track import Array
 
 # The longest disturbance that counts as a glitch; what lasts longer has a check of its own.
 LONGEST = 4

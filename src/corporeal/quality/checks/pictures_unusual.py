@@ -9,8 +9,7 @@ import numpy as np
 from corporeal.errors import NotAssessed
 from corporeal.quality.batch import Batch
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.pictures import GRID
-from corporeal.quality.evidence.views import edges
+from corporeal.quality.evidence.pictures import GRID, edges
 from corporeal.quality.finding import Finding
 from corporeal.signal.track import Array
 

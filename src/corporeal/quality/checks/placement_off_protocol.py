@@ -8,7 +8,7 @@ import numpy as np
 
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.object_motion import object_course
+from corporeal.quality.evidence.hands_and_objects import object_course
 from corporeal.quality.evidence.protocol_rules import not_failed, protocol_of
 from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject

@@ -8,8 +8,8 @@ import numpy as np
 
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.base_order import LAST, STATED, base_order
-from corporeal.quality.evidence.mounting import foot_links
+from corporeal.quality.evidence.base_and_feet import LAST, STATED, base_order
+from corporeal.quality.evidence.rigid_motion import foot_links
 from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles

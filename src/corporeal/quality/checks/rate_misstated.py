@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.stamps import stamped
+from corporeal.quality.evidence.time import stamped
 from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.reader_defects import reported
-from corporeal.quality.finding import Finding
+from corporeal.quality.finding import Finding, reported
 from corporeal.quality.subject import Subject
 
 

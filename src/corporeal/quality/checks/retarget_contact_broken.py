@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.footing import Footing, footing_of
+from corporeal.quality.evidence.base_and_feet import Footing, footing_of
 from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles

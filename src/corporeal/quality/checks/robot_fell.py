@@ -9,10 +9,14 @@ from scipy.ndimage import uniform_filter1d
 
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.base_order import base_order
-from corporeal.quality.evidence.footing import footing_of
-from corporeal.quality.evidence.mounting import foot_links, mount_of, poses_in_base
-from corporeal.quality.evidence.rigid_motion import columns_of, world_turns
+from corporeal.quality.evidence.base_and_feet import base_order, footing_of
+from corporeal.quality.evidence.rigid_motion import (
+    columns_of,
+    foot_links,
+    mount_of,
+    poses_in_base,
+    world_turns,
+)
 from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.stamps import Stamps, stamped, window
+from corporeal.quality.evidence.time import StreamStamps, stamped, window
 from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 
@@ -36,7 +36,7 @@ def find(
 
 
 def _missing(
-    stream: Stamps, begin: float, end: float, max_missing: float, max_edge_s: float
+    stream: StreamStamps, begin: float, end: float, max_missing: float, max_edge_s: float
 ) -> Iterator[Finding]:
     period, last = stream.period_s, len(stream) - 1
     first_s, last_s = float(stream.seconds.min()), float(stream.seconds.max())

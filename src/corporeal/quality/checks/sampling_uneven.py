@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.stamps import Stamps, stamped
+from corporeal.quality.evidence.time import StreamStamps, stamped
 from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.signal.runs import runs
@@ -40,7 +40,7 @@ def find(
             yield _finding(stream, away, spread, limit)
 
 
-def _finding(stream: Stamps, away: Array, spread: float, limit: float) -> Finding:
+def _finding(stream: StreamStamps, away: Array, spread: float, limit: float) -> Finding:
     low, high = np.quantile(stream.steps, (0.05, 0.95)) * 1e3
     return Finding(
         f"{stream.label} is sampled unevenly: its steps spread by {spread:.0%} of the period of"

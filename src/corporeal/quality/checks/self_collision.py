@@ -8,19 +8,16 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.embodiment import Embodiment
 from corporeal.embodiment.collision import CollisionModel, LinkPair
+from corporeal.embodiment.engines import model_of
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.mounting import ancestors
+from corporeal.quality.evidence.rigid_motion import ancestors
 from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.signal.runs import runs
 from corporeal.signal.track import Array
 from corporeal.words import some_of
-
-MOST_MODELS = 8
-_MODELS: dict[str, CollisionModel] = {}
 
 
 def find(
@@ -42,7 +39,7 @@ def find(
     posture = subject.posture
     if not len(posture):
         raise NotAssessed(f"{posture.label} has no samples")
-    model = _model_of(subject.robot)
+    model = model_of(subject.robot, CollisionModel)
     tested = _tested(model, frozenset(_present(subject)))
     if not tested:
         raise NotAssessed("no two links with all joints between them in the data")
@@ -64,16 +61,6 @@ def find(
             overlaps.append((pair, inside, limit))
     if overlaps:
         yield _finding(subject, sorted(overlaps, key=lambda overlap: -overlap[1].max()))
-
-
-def _model_of(robot: Embodiment) -> CollisionModel:
-    """The shapes and pairs of one robot, built once however many episodes it has."""
-    key = robot.hash
-    if key not in _MODELS:
-        if len(_MODELS) >= MOST_MODELS:
-            _MODELS.clear()
-        _MODELS[key] = CollisionModel(robot)
-    return _MODELS[key]
 
 
 @lru_cache(maxsize=8)

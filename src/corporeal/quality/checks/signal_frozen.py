@@ -11,8 +11,7 @@ from corporeal.episode.collection_mode import RETARGETED_MOCAP
 from corporeal.episode.recording import Signal
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.columns import around, thinned
-from corporeal.quality.finding import Finding
+from corporeal.quality.finding import Finding, around, thinned
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
 from corporeal.signal.runs import longest_repeats

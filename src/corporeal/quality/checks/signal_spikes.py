@@ -11,9 +11,8 @@ from scipy.ndimage import maximum_filter1d
 from corporeal.embodiment.limbs import is_hand
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.columns import around, thinned
-from corporeal.quality.evidence.excursion import excursions, neighbourhood
-from corporeal.quality.finding import Finding
+from corporeal.quality.evidence.motion import excursions, neighbourhood
+from corporeal.quality.finding import Finding, around, thinned
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
 from corporeal.signal.grid import bridge_gaps

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.stamps import BUNCHED, Stamps, stamped
+from corporeal.quality.evidence.time import BUNCHED, StreamStamps, stamped
 from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.signal.runs import runs
@@ -42,7 +42,7 @@ def find(
             yield _bunches(stream, close, share, max_share)
 
 
-def _whole(stream: Stamps, span: float, rate_hz: float) -> Finding:
+def _whole(stream: StreamStamps, span: float, rate_hz: float) -> Finding:
     return Finding(
         f"the {len(stream)} samples of {stream.label} were all stamped within"
         f" {1e3 * span:.3g} ms: these are times of writing, not of capture",
@@ -53,7 +53,7 @@ def _whole(stream: Stamps, span: float, rate_hz: float) -> Finding:
     )
 
 
-def _bunches(stream: Stamps, close: NDArray[np.bool_], share: float, limit: float) -> Finding:
+def _bunches(stream: StreamStamps, close: NDArray[np.bool_], share: float, limit: float) -> Finding:
     groups = runs(close)
     size = float(np.median([stop - first + 1 for first, stop in groups]))
     return Finding(

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.reader_defects import reported
-from corporeal.quality.finding import Finding
+from corporeal.quality.finding import Finding, reported
 from corporeal.quality.subject import Subject
 
 

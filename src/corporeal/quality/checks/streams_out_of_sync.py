@@ -9,7 +9,7 @@ import numpy as np
 
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.stamps import Stamps, stamped, window
+from corporeal.quality.evidence.time import StreamStamps, stamped, window
 from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 
@@ -45,7 +45,9 @@ def find(
             yield from _shifted(stream, begin, end, max_skew_s)
 
 
-def _beside(stream: Stamps, share: float, limit: float, episode: tuple[float, float]) -> Finding:
+def _beside(
+    stream: StreamStamps, share: float, limit: float, episode: tuple[float, float]
+) -> Finding:
     return Finding(
         f"{stream.label} covers {share:.0%} of the episode: it lasts from"
         f" {stream.seconds.min():.2f} to {stream.seconds.max():.2f} s, the other streams from"
@@ -57,7 +59,9 @@ def _beside(stream: Stamps, share: float, limit: float, episode: tuple[float, fl
     )
 
 
-def _shifted(stream: Stamps, begin: float, end: float, max_skew_s: float) -> Iterator[Finding]:
+def _shifted(
+    stream: StreamStamps, begin: float, end: float, max_skew_s: float
+) -> Iterator[Finding]:
     """A stream whose begin and end are both later, or both earlier, than a cut would leave them."""
     allowed = max(stream.period_s, 0.01) + max_skew_s
     late, past = float(stream.seconds[0]) - begin, float(stream.seconds[-1]) - end

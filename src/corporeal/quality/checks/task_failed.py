@@ -10,7 +10,7 @@ import numpy as np
 from corporeal.episode.outcome import MISHAPS
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.object_motion import (
+from corporeal.quality.evidence.hands_and_objects import (
     HANDLED_M,
     gripper_travel,
     lowest_base,

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.load_sides import load_sides
-from corporeal.quality.evidence.mounting import ancestors
-from corporeal.quality.evidence.static_torques import StaticTorques, static_torques
+from corporeal.quality.evidence.foot_stance import load_sides
+from corporeal.quality.evidence.forces import StaticTorques, static_torques
+from corporeal.quality.evidence.rigid_motion import ancestors
 from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.signal.track import Array

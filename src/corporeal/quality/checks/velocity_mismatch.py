@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.joint_evidence import Response, motion
 from corporeal.quality.evidence.joint_identity import accusations
+from corporeal.quality.evidence.joint_response import Response, motion
 from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.signal.track import Array

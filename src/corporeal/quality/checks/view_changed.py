@@ -8,10 +8,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from corporeal.quality.check import Check
-from corporeal.quality.evidence.pictures import WIDTH, Array, PictureTrack, cameras
-from corporeal.quality.evidence.views import busy_share, likeness, shift, turned_views
+from corporeal.quality.evidence.pictures import (
+    WIDTH,
+    PictureTrack,
+    busy_share,
+    cameras,
+    likeness,
+    shift,
+    turned_views,
+)
 from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
+from corporeal.signal.track import Array
 
 # Pictures on either side of a sudden change that tell what the camera showed.
 NEARBY = 10
@@ -27,7 +35,7 @@ LIVELY = 0.6
 
 
 @dataclass(frozen=True)
-class Step:
+class ViewStep:
     """A sudden change of the whole picture that stays: where, and what explains it."""
 
     place: int
@@ -58,7 +66,7 @@ def find(subject: Subject, *, max_shift: float = 0.01) -> Iterator[Finding]:
             )
 
 
-def _steps(track: PictureTrack, max_shift: float) -> Iterator[Step]:
+def _steps(track: PictureTrack, max_shift: float) -> Iterator[ViewStep]:
     change = _change(track)
     last = -NEARBY
     for place in _sudden(change):
@@ -69,7 +77,7 @@ def _steps(track: PictureTrack, max_shift: float) -> Iterator[Step]:
         found = _explain(before, after, max_shift)
         if found is not None:
             last = place
-            yield Step(place, track, *found)
+            yield ViewStep(place, track, *found)
 
 
 def _change(track: PictureTrack) -> Array:

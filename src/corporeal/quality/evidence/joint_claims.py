@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from corporeal.quality.evidence.joint_evidence import DEGREES, FLOOR, Response
+from corporeal.quality.evidence.joint_response import DEGREES, FLOOR, Response
 from corporeal.signal.track import Array
 
 Kind = Literal["exchanged", "flipped", "degrees", "scaled", "shifted"]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from corporeal.embodiment.limbs import limb_of
 from corporeal.episode.collection_mode import RETARGETED_MOCAP
 from corporeal.quality.batch import Synopsis
-from corporeal.quality.evidence.joint_evidence import DEGREES
+from corporeal.quality.evidence.joint_response import DEGREES
 from corporeal.signal.track import Array
 
 Kind = Literal["exchanged", "flipped", "degrees"]

@@ -1,4 +1,4 @@
-"""One pass over a camera's pictures: everything the picture checks need, at a few 100 us each."""
+"""One pass over a camera's pictures for all picture checks, and how two views compare."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from corporeal.episode.recording import ImageSequence, VideoFile
 from corporeal.errors import EpisodeError, NotAssessed
 from corporeal.quality.finding import MAX_EVIDENCE
 from corporeal.quality.subject import Subject, once_per_subject
+from corporeal.signal.track import Array
 from corporeal.units import SECOND_NS
 
-Array = NDArray[np.float64]
 Levels = NDArray[np.uint8]
 
 # Size of the small pictures, whatever the camera's own: a multiple of a grid of 4 x 5 cells.
@@ -32,6 +32,10 @@ REFERENCE_WIDTH = 640
 # A picture with less than this share of the usual contrast or sharpness is not an ordinary one.
 ORDINARY = 0.5
 _PLANAR = ("yuv420p", "yuvj420p", "yuv422p", "yuvj422p", "yuv444p", "yuvj444p", "nv12", "gray")
+# Movies keep brightness in 16..235 unless they say otherwise.
+_TO_FULL: Levels = np.clip((np.arange(256) - 16) * 255 / 219 + 0.5, 0, 255).astype(np.uint8)
+# Brightness per pixel from which on an edge is seen to move.
+EDGE = 1.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,10 +275,6 @@ class _Gathered:
         )
 
 
-# Movies keep brightness in 16..235 unless they say otherwise.
-_TO_FULL: Levels = np.clip((np.arange(256) - 16) * 255 / 219 + 0.5, 0, 255).astype(np.uint8)
-
-
 def _plane(frame: av.VideoFrame, number: int) -> Levels:
     """One plane without the padding of its rows, as a view of the decoder's memory."""
     plane = frame.planes[number]
@@ -299,3 +299,66 @@ def _cells(values: NDArray[np.float32]) -> NDArray[np.float32]:
         widths = np.diff(np.append(starts, size)).reshape((-1, 1) if axis == 0 else (1, -1))
         squares = np.add.reduceat(squares, starts, axis=axis) / np.maximum(widths, 1)
     return np.asarray(squares, np.float32)
+
+
+def likeness(one: Array, two: Array) -> float:
+    """Correlation of two pictures of the same shape; 0 where one is plain."""
+    first, second = one - one.mean(), two - two.mean()
+    size = float(np.sqrt((first**2).sum() * (second**2).sum()))
+    return float((first * second).sum()) / size if size > 1e-9 else 0.0
+
+
+def edges(view: Array) -> Array:
+    """Strength of the edges: what stays when light and colours change."""
+    down, right = np.gradient(view)
+    return np.asarray(np.hypot(down, right))
+
+
+def busy_share(view: Array) -> float:
+    """Share of the picture in which a move of the camera would show."""
+    return float((edges(view) > EDGE).mean())
+
+
+def turned_views(view: Array) -> tuple[tuple[str, Array], ...]:
+    """The view turned and mirrored, each with the words for it."""
+    return (
+        ("is turned upside down", view[::-1, ::-1]),
+        ("is mirrored left to right", view[:, ::-1]),
+        ("is mirrored top to bottom", view[::-1]),
+    )
+
+
+def shift(before: Array, after: Array) -> tuple[float, float, float]:
+    """How far the view moved down and right in pixels, and how well it then fits (likeness).
+
+    Phase correlation (Kuglin and Hines 1975) between the two, refined by a parabola.
+    """
+    height, width = before.shape
+    window = np.outer(np.hanning(height), np.hanning(width))
+    one = np.fft.rfft2((before - before.mean()) * window)
+    two = np.fft.rfft2((after - after.mean()) * window)
+    cross = np.conj(one) * two
+    surface = np.fft.irfft2(cross / np.maximum(np.abs(cross), 1e-9), s=before.shape)
+    row, column = (int(each) for each in np.unravel_index(int(np.argmax(surface)), surface.shape))
+    rows = (row + height // 2) % height - height // 2
+    columns = (column + width // 2) % width - width // 2
+    down = rows + _vertex(surface[:, column], row)
+    right = columns + _vertex(surface[row], column)
+    return down, right, likeness(*_overlap(before, after, rows, columns))
+
+
+def _vertex(line: Array, at: int) -> float:
+    """Where between the points the peak lies, relative to the highest one."""
+    before, here, after = line[at - 1], line[at], line[(at + 1) % len(line)]
+    bend = before - 2 * here + after
+    return float(0.5 * (before - after) / bend) if bend < 0 else 0.0
+
+
+def _overlap(before: Array, after: Array, down: int, right: int) -> tuple[Array, Array]:
+    """The parts that both show once `after` is moved back."""
+    height, width = before.shape
+    rows, columns = height - abs(down), width - abs(right)
+    top, left = max(0, -down), max(0, -right)
+    one = before[top : top + rows, left : left + columns]
+    top, left = max(0, down), max(0, right)
+    return one, after[top : top + rows, left : left + columns]

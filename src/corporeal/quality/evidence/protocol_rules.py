@@ -1,15 +1,25 @@
-"""The protocol that an episode or a batch was made under, for the checks of its rules."""
+"""The protocol that an episode was made under, and whether its ends are as that says."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 
 from corporeal.errors import NotAssessed
 from corporeal.protocol import Protocol
+from corporeal.protocol.protocol import State
 from corporeal.quality.batch import Batch, Synopsis
-from corporeal.quality.subject import Subject, once_per_subject
+from corporeal.quality.finding import Finding
+from corporeal.quality.subject import Subject
 from corporeal.schema import roles
-from corporeal.signal.track import Array
+
+# What a person who stands still may still do: sway and tremor.
+SWAY_RAD, SWAY_M = 0.08, 0.005
+# Lower than this share of standing is not upright.
+UPRIGHT = 0.8
+# How long is looked at where the protocol asks for no stillness.
+_LOOK_S = 0.25
 
 
 def protocol_of(subject: Subject | Batch) -> Protocol:
@@ -51,22 +61,120 @@ def window(subject: Subject, seconds: float, *, at_end: bool) -> tuple[int, int]
     return 0, max(2, int(np.searchsorted(state.seconds, state.seconds[0] + seconds)))
 
 
-@once_per_subject
-def hand_speeds(subject: Subject) -> dict[str, Array]:
-    """Speed in m/s of every end effector on the state's clock, smoothed over 50 ms."""
-    effectors = subject.robot.end_effectors
-    if not effectors:
-        raise NotAssessed(f"{subject.robot.name} names no end effectors")
-    frames = {frame.name: frame.link for frame in subject.robot.frames}
-    posture = subject.posture
-    step = max(1, round(0.05 / max(1e-6, subject.tracks[posture.label].period_s)))
-    seconds = subject.tracks[posture.label].seconds
-    if len(seconds) <= step:
-        raise NotAssessed(f"{posture.label} has {len(seconds)} samples")
-    poses = subject.link_poses
-    speeds = {}
-    for name, place in effectors.items():
-        where = poses.position(frames.get(place, place))
-        apart = np.linalg.norm(where[step:] - where[:-step], axis=1)
-        speeds[name] = apart / np.maximum(seconds[step:] - seconds[:-step], 1e-9)
-    return speeds
+def judge(subject: Subject, wanted: State, *, at_end: bool) -> Iterator[Finding]:
+    """Every way in which the state differs from the protocol's; NotAssessed if none can be seen."""
+    where = "at the end" if at_end else "at the start"
+    span = window(subject, max(wanted.still_s, _LOOK_S), at_end=at_end)
+    seen = 0
+    for part in (_still, _upright, _posture, _grippers, _object):
+        try:
+            found = list(part(subject, wanted, span, where))
+        except NotAssessed:
+            continue
+        seen += 1
+        yield from found
+    if not seen:
+        raise NotAssessed("no stream shows the state that the protocol asks for")
+
+
+def _still(subject: Subject, wanted: State, span: tuple[int, int], where: str) -> Iterator[Finding]:
+    state = subject.track(*roles.MEASURED)
+    radians = [number for number, unit in enumerate(state.units) if unit == "rad"]
+    if not wanted.still_s or not radians:
+        raise NotAssessed("no stillness is asked for, or no joint is in radians")
+    swing = np.ptp(state.values[slice(*span)][:, radians], axis=0)
+    worst = int(np.nan_to_num(swing).argmax())
+    if swing[worst] > SWAY_RAD:
+        yield Finding(
+            f"the robot moves {where}: {state.names[radians[worst]]} by {swing[worst]:.2f} rad in "
+            f"{wanted.still_s:g} s",
+            stream=state.label,
+            frames=(span,),
+            value=float(swing[worst]),
+            limit=SWAY_RAD,
+        )
+
+
+def _upright(
+    subject: Subject, wanted: State, span: tuple[int, int], where: str
+) -> Iterator[Finding]:
+    base, standing = subject.posture.base, subject.robot.standing
+    if not wanted.upright or base is None or standing is None:
+        raise NotAssessed("the height of the base is not known")
+    height = float(np.median(base[slice(*span), 2])) / standing.height
+    if height < UPRIGHT:
+        yield Finding(
+            f"the robot does not stand {where}: its pelvis is at {100 * height:.0f} % of standing",
+            stream=subject.recording.named(roles.BASE_POSE),
+            value=height,
+            limit=UPRIGHT,
+        )
+
+
+def _posture(
+    subject: Subject, wanted: State, span: tuple[int, int], where: str
+) -> Iterator[Finding]:
+    state = subject.track(*roles.MEASURED)
+    known = {name: number for number, name in enumerate(state.names)}
+    asked = {name: angle for name, angle in wanted.posture.items() if name in known}
+    if not asked:
+        raise NotAssessed("no joint of the posture is in the data")
+    for name, angle in asked.items():
+        is_at = float(np.median(state.values[slice(*span), known[name]]))
+        if abs(is_at - angle) > wanted.posture_tolerance:
+            yield Finding(
+                f"{name} is at {is_at:.2f} {where}; the protocol asks for {angle:.2f}",
+                stream=state.label,
+                frames=(span,),
+                value=is_at,
+                limit=angle,
+            )
+
+
+def _grippers(
+    subject: Subject, wanted: State, span: tuple[int, int], where: str
+) -> Iterator[Finding]:
+    grippers = subject.ending_in(roles.GRIPPER)
+    if wanted.grippers == "any" or not grippers:
+        raise NotAssessed("no gripper is asked for or recorded")
+    state = subject.track(*roles.MEASURED)
+    begin, end = state.time_ns[span[0]], state.time_ns[span[1] - 1]
+    for label, track in grippers.items():
+        inside = track.values[(track.time_ns >= begin) & (track.time_ns <= end)]
+        widest, least = (
+            np.nanmax(track.values, initial=-np.inf),
+            np.nanmin(track.values, initial=np.inf),
+        )
+        if not len(inside) or widest - least < 0.02:
+            continue  # this hand took no part
+        opened = (float(np.median(inside)) - least) / (widest - least)
+        if (opened < 0.4) if wanted.grippers == "open" else (opened > 0.6):
+            yield Finding(
+                f"{label} is {100 * opened:.0f} % open {where}; the protocol asks for "
+                f"{wanted.grippers}",
+                stream=label,
+                value=opened,
+                limit=0.5,
+            )
+
+
+def _object(
+    subject: Subject, wanted: State, span: tuple[int, int], where: str
+) -> Iterator[Finding]:
+    if not wanted.object_resting:
+        raise NotAssessed("no object is asked for")
+    track = subject.track(roles.OBJECT_POSE)
+    state = subject.track(*roles.MEASURED)
+    begin, end = state.time_ns[span[0]], state.time_ns[span[1] - 1]
+    inside = np.flatnonzero((track.time_ns >= begin) & (track.time_ns <= end))
+    if not len(inside):
+        raise NotAssessed(f"{track.label} has no samples there")
+    moved = float(np.ptp(track.values[inside, :3], axis=0).max())
+    if moved > SWAY_M:
+        yield Finding(
+            f"the object moves {1000 * moved:.0f} mm {where}",
+            stream=track.label,
+            frames=((int(inside[0]), int(inside[-1]) + 1),),
+            value=moved,
+            limit=SWAY_M,
+        )

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from corporeal.quality.score import Measure, Score
 from corporeal.quality.scoring.profile import POINTS, Profile
+from corporeal.quality.scoring.score import Measure, Score
 from corporeal.signal.track import Array
 from corporeal.signal.warping import distances
 

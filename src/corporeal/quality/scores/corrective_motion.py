@@ -6,8 +6,8 @@ import numpy as np
 from scipy.signal import find_peaks
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.score import Measure, Score
 from corporeal.quality.scoring.motion import motion_of
+from corporeal.quality.scoring.score import Measure, Score
 from corporeal.quality.subject import Subject
 
 PROMINENCE = 0.1

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from corporeal.quality.score import Measure, Score
 from corporeal.quality.scoring.profile import Floats, Profile
+from corporeal.quality.scoring.score import Measure, Score
 
 LEAST = 8
 WIDTH = 3.0

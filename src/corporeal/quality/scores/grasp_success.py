@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.score import Measure, Score
 from corporeal.quality.scoring.motion import RATE_HZ, Flags, on_grid
+from corporeal.quality.scoring.score import Measure, Score
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
 from corporeal.signal.runs import runs

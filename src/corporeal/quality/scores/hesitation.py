@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.score import Measure, Score
 from corporeal.quality.scoring.motion import (
     RATE_HZ,
     STOP_S,
@@ -15,6 +14,7 @@ from corporeal.quality.scoring.motion import (
     motion_of,
     on_grid,
 )
+from corporeal.quality.scoring.score import Measure, Score
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
 from corporeal.signal.runs import runs

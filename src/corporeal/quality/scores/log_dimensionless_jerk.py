@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.score import Measure, Score
 from corporeal.quality.scoring.motion import RATE_HZ, Trail, motion_of
+from corporeal.quality.scoring.score import Measure, Score
 from corporeal.quality.subject import Subject
 from corporeal.signal.track import Array
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.score import Measure, Score
 from corporeal.quality.scoring.motion import RATE_HZ, motion_of
+from corporeal.quality.scoring.score import Measure, Score
 from corporeal.quality.subject import Subject
 
 LEAST_S = 0.5

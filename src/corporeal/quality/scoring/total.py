@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from corporeal.errors import CorporealError, NotAssessed
-from corporeal.quality.score import Measure, scores, to_unit
 from corporeal.quality.scoring.profile import Profile, profile_of
+from corporeal.quality.scoring.score import Measure, scores, to_unit
 from corporeal.quality.scoring.weights import (
-    Reference,
+    ScoreReference,
     TaskWeighting,
     Weighting,
     mean,
@@ -150,8 +150,8 @@ def learned(weighting: Weighting, measured: Sequence[Measured]) -> Weighting:
     return weighting.model_copy(update={"tasks": tasks})
 
 
-def _references(own: Sequence[Measured]) -> dict[str, Reference]:
-    found: dict[str, Reference] = {}
+def _references(own: Sequence[Measured]) -> dict[str, ScoreReference]:
+    found: dict[str, ScoreReference] = {}
     for name, part in scores().items():
         measures = [one.measures[name] for one in own if name in one.measures]
         units = {each.unit for each in measures}
@@ -160,7 +160,7 @@ def _references(own: Sequence[Measured]) -> dict[str, Reference]:
         low, high = np.quantile([each.value for each in measures], [0.1, 0.9]).tolist()
         if high - low > 1e-9:
             good, bad = (low, high) if part.better == "lower" else (high, low)
-            found[name] = Reference(good=good, bad=bad, unit=units.pop())
+            found[name] = ScoreReference(good=good, bad=bad, unit=units.pop())
     return found
 
 

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
 
 from corporeal.errors import UnknownNameError
-from corporeal.quality.score import scores
+from corporeal.quality.scoring.score import scores
 from corporeal.schema import Document, Part
-from corporeal.schema.markup import SUFFIXES
-
-_READY = Path(str(files("corporeal.quality.scoring") / "weightings"))
+from corporeal.schema.document import Library
 
 Weight = Annotated[float, Field(ge=0)]
 
 
-class Reference(Part):
+class ScoreReference(Part):
     """The values of a part that map to 1 and to 0."""
 
     good: float
@@ -39,7 +35,7 @@ class TaskWeighting(Part):
     """What is different for one task."""
 
     weights: dict[str, Weight] = Field(default={}, description="part: weight")
-    references: dict[str, Reference] = Field(default={}, description="part: good and bad")
+    references: dict[str, ScoreReference] = Field(default={}, description="part: good and bad")
 
 
 class Weighting(Document):
@@ -54,7 +50,7 @@ class Weighting(Document):
 
     exponent: float = Field(default=1.0, gt=0, le=4)
     weights: dict[str, Weight]
-    references: dict[str, Reference] = Field(default={}, description="part: good and bad")
+    references: dict[str, ScoreReference] = Field(default={}, description="part: good and bad")
     tasks: dict[str, TaskWeighting] = Field(default={}, description="task: what differs")
 
     @model_validator(mode="after")
@@ -93,20 +89,9 @@ def mean(weights: list[float], units: list[float], *, exponent: float) -> float:
     return float((powers / total) ** (1.0 / exponent))
 
 
-def weighting_names() -> tuple[str, ...]:
-    """Names of the ready weightings: the files in `quality/scoring/weightings`."""
-    return tuple(sorted(path.stem for path in _READY.glob("*.yaml")))
+READY = Library(Weighting, "corporeal.quality.scoring", "weightings")
 
 
 def open_weighting(name_or_path: str | Path = "default") -> Weighting:
     """A ready weighting by name, or a weighting file by path."""
-    if Path(name_or_path).suffix in SUFFIXES:
-        return Weighting.load(name_or_path)
-    if str(name_or_path) not in weighting_names():
-        raise UnknownNameError("weighting", str(name_or_path), weighting_names())
-    return _ready(str(name_or_path))
-
-
-@cache
-def _ready(name: str) -> Weighting:
-    return Weighting.load(_READY / f"{name}.yaml")
+    return READY.open(name_or_path)

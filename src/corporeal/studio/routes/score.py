@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from sqlalchemy import Connection, Select, func, select
 
 from corporeal.catalog.tables import EPISODE, SCORE
-from corporeal.quality.score import PACKAGE, scores
+from corporeal.quality.scoring import PACKAGE, scores
 from corporeal.studio.authentication import Reader
 from corporeal.studio.context import StudioDep
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.quality.demonstrations import (
@@ -13,10 +15,14 @@ from tests.quality.demonstrations import (
     with_pause,
     without,
 )
+from tests.quality.scene import CAMERA, filmed, subject
+from tests.quality.scene import STATE as FILMED_STATE
 
+from corporeal.episode.recording import ArraySignal
 from corporeal.errors import NotAssessed
-from corporeal.quality.evidence.stillness import stillness
-from corporeal.quality.subject import Subject
+from corporeal.quality import Subject
+from corporeal.quality.evidence.motion import state_motion, state_steps, stillness
+from corporeal.quality.evidence.pictures import pictures_of
 
 
 def test_the_rest_before_and_after_a_motion_is_found() -> None:
@@ -68,3 +74,37 @@ def test_missing_values_are_no_motion() -> None:
     values = np.array(demonstration().signals[STATE][:])
     values[20:24] = np.nan
     assert stillness(Subject(edited(demonstration(), STATE, values))).still[22]
+
+
+def test_the_steps_are_small_where_the_robot_slows_down() -> None:
+    one = subject(150)
+    steps = state_steps(one, pictures_of(one, CAMERA))
+    assert steps is not None
+    assert steps[0] == 0
+    assert steps[1:].max() > 5 * steps[1:].min()
+    assert len(state_motion(one).speed) == len(one.state) - 1
+
+
+def test_steps_of_an_encoder_are_not_motion() -> None:
+    recording = filmed(150)
+    signal = recording.signals[FILMED_STATE]
+    assert isinstance(signal, ArraySignal)
+    values = np.array(signal.values)
+    count = len(values)
+    # The first second stands but for the last digit of its encoder.
+    values[:100] = values[100]
+    values = np.round(values / 4e-4) * 4e-4
+    values[:100] += 4e-4 * (np.random.default_rng(0).random((100, 2)) > 0.5)
+    changed = {**recording.signals, FILMED_STATE: replace(signal, values=values)}
+    motion = state_motion(Subject(replace(recording, signals=changed)))
+    assert len(motion.speed) == count - 1
+    assert motion.speed[10:90].max() < 0.1 * np.median(motion.speed[110:])
+
+
+def test_a_state_that_never_moves_takes_no_steps() -> None:
+    one = subject(30, moving=False)
+    steps = state_steps(one, pictures_of(one, CAMERA))
+    assert steps is not None
+    assert steps.max() == 0
+    with pytest.raises(NotAssessed, match="does not move"):
+        state_motion(one)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.subject import Subject
+from corporeal.quality.subject import Subject, once_per_subject
 from corporeal.schema import roles
 from corporeal.signal.runs import runs
 from corporeal.signal.track import Array, Track
@@ -95,3 +95,24 @@ def gripper_travel(subject: Subject) -> dict[str, float]:
             low, high = np.quantile(track.values, (0.01, 0.99))
             found[label] = float(high - low)
     return found
+
+
+@once_per_subject
+def hand_speeds(subject: Subject) -> dict[str, Array]:
+    """Speed in m/s of every end effector on the state's clock, smoothed over 50 ms."""
+    effectors = subject.robot.end_effectors
+    if not effectors:
+        raise NotAssessed(f"{subject.robot.name} names no end effectors")
+    frames = {frame.name: frame.link for frame in subject.robot.frames}
+    posture = subject.posture
+    step = max(1, round(0.05 / max(1e-6, subject.tracks[posture.label].period_s)))
+    seconds = subject.tracks[posture.label].seconds
+    if len(seconds) <= step:
+        raise NotAssessed(f"{posture.label} has {len(seconds)} samples")
+    poses = subject.link_poses
+    speeds = {}
+    for name, place in effectors.items():
+        where = poses.position(frames.get(place, place))
+        apart = np.linalg.norm(where[step:] - where[:-step], axis=1)
+        speeds[name] = apart / np.maximum(seconds[step:] - seconds[:-step], 1e-9)
+    return speeds

@@ -6,21 +6,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter1d
 
 from corporeal.embodiment.kinematics import Poses
 from corporeal.errors import NotAssessed
 from corporeal.quality.evidence.lag import NOTHING, Lag, lag, lag_course
-from corporeal.quality.evidence.mounting import Mount, has_chain, mount_of
+from corporeal.quality.evidence.rigid_motion import Mount, has_chain, mount_of
 from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject, once_per_subject
 from corporeal.schema import roles
 from corporeal.signal.grid import bridge_gaps
-from corporeal.signal.track import Track
+from corporeal.signal.track import Array, Track
 from corporeal.units import SECOND_NS
-
-Array = NDArray[np.float64]
 
 MAX_LAG_S = 0.2
 # A robot that shivers repeats itself: below its shivering the lag is clear.

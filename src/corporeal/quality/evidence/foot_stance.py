@@ -1,19 +1,31 @@
-"""Which foot carries the weight: by the ankle sensors, by the body's position, by the legs."""
+"""Feet that stand: how far they drift, and which of them carries the weight."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter1d
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.evidence.base_order import base_order, upward_of
-from corporeal.quality.evidence.footing import Footing, footing_of, loads_of
-from corporeal.quality.evidence.static_torques import expected_torques, sensor_cuts, static_torques
+from corporeal.quality.evidence.base_and_feet import (
+    Footing,
+    base_jumps,
+    base_order,
+    drifts,
+    footing_of,
+    loads_of,
+    stances,
+    upward_of,
+)
+from corporeal.quality.evidence.forces import expected_torques, sensor_cuts, static_torques
 from corporeal.quality.subject import Subject, once_per_subject
+from corporeal.schema import roles
 from corporeal.signal.track import Array
 
+# A jump of the base, as the check of it takes them: no foot is blamed for one.
+JUMP_M, JUMP_M_S = 0.04, 2.5
 SMOOTH_S = 0.4
 # A foot this high carries nothing.
 LIFTED_M = 0.02
@@ -22,6 +34,58 @@ LEAST_SHARE = 0.25
 # Agreement that speaks for exchanged sides: of the shares, and of the torques of the legs. With
 # noise on both sides the torques' share tends to 0.5, which speaks for neither.
 AGAINST, ALONE, OTHER_WAY = -0.25, -0.6, 0.45
+
+
+@dataclass(frozen=True, eq=False)
+class Drift:
+    """Motion (T, F, 2) of each sole since its stance began, and where it stands (T, F).
+
+    `common` (T,) is how far all standing feet have moved together, where two or more stand, and
+    `own` (T, F) how far each has moved apart from that.
+    """
+
+    names: tuple[str, ...]
+    label: str
+    time_ns: NDArray[np.int64]
+    standing: NDArray[np.bool_]
+    common: Array
+    own: Array
+
+
+@once_per_subject
+def drift_of(subject: Subject) -> Drift:
+    """The drift of the feet; raises NotAssessed without a base pose or legs."""
+    footing = footing_of(subject)
+    try:
+        loads = loads_of(subject)
+    except NotAssessed:
+        loads = None
+    standing = stances(footing, loads, 9.81 * subject.robot.mass)
+    track = subject.track(roles.BASE_POSE)
+    if len(track) >= 5:
+        _, jump = base_jumps(track, max_step_m=JUMP_M, max_speed_m_s=JUMP_M_S)
+        for when in track.time_ns[1:][jump]:
+            standing[np.abs(footing.time_ns - when) <= 30_000_000] = False
+    moved = np.stack([drifts(footing, standing, k) for k in range(len(footing.names))], axis=1)
+    together = standing.all(axis=1) & (standing.shape[1] > 1)
+    # Both feet may have landed at different times: only motion since both stand is shared.
+    shared = np.where(together[:, None], _smaller(moved), 0.0)
+    own = np.linalg.norm(moved - shared[:, None], axis=2)
+    return Drift(
+        footing.names,
+        footing.label,
+        footing.time_ns,
+        standing,
+        np.linalg.norm(shared, axis=1),
+        own,
+    )
+
+
+def _smaller(moved: Array) -> Array:
+    """The part (T, 2) of the motion that all feet have in common, axis by axis."""
+    same = (np.sign(moved) == np.sign(moved[:, :1])).all(axis=1)
+    least = np.take_along_axis(moved, np.abs(moved).argmin(axis=1)[:, None], axis=1)[:, 0]
+    return np.where(same, least, 0.0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,23 +7,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.evidence.base_order import world_poses
-from corporeal.quality.evidence.mounting import (
-    Mount,
-    has_chain,
-    mount_of,
-    poses_in_base,
-    require_finite,
-)
+from corporeal.quality.evidence.base_and_feet import world_poses
 from corporeal.quality.evidence.rigid_motion import (
     FORCE_WINDOW_S,
     GRAVITY,
     RATE_WINDOW_S,
+    Mount,
     columns_of,
+    has_chain,
     instants,
     mean_accelerations,
     mean_rates,
     mean_values,
+    mount_of,
+    poses_in_base,
+    require_finite,
     triangle_values,
 )
 from corporeal.quality.subject import Subject, once_per_subject

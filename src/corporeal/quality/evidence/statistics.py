@@ -24,7 +24,7 @@ TAIL = 0.6
 
 
 @dataclass(frozen=True)
-class Tolerance:
+class StatisticsTolerance:
     """How far a claim may be off: of the value itself, of the spread, and of a rank."""
 
     mean: float = 2e-4
@@ -53,7 +53,7 @@ class Disagreement:
 def disagreements(
     claimed: Statistics,
     actual: Moments,
-    tolerance: Tolerance,
+    tolerance: StatisticsTolerance,
     quantile_fits: Callable[[float, Array, Array], Flags],
 ) -> Iterator[Disagreement]:
     """Every statistic that is off. Claims of another width than the data are one of them.
@@ -97,7 +97,7 @@ def _truth(actual: Moments) -> dict[str, Array]:
 
 
 def _allowed(
-    name: str, said: Array, expected: Array, actual: Moments, tolerance: Tolerance
+    name: str, said: Array, expected: Array, actual: Moments, tolerance: StatisticsTolerance
 ) -> Array:
     deviation = np.sqrt(actual.squares / max(1, actual.count))
     size = np.abs(actual.mean) + deviation

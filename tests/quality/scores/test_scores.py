@@ -11,12 +11,13 @@ from tests.quality.strokes import Array, spec, strokes
 from corporeal.embodiment import open_robot
 from corporeal.episode.recording import ArraySignal, Recording
 from corporeal.errors import NotAssessed
-from corporeal.quality.score import Measure, scores, to_unit
+from corporeal.quality import Subject
 from corporeal.quality.scores.log_dimensionless_jerk import smoothness
 from corporeal.quality.scores.spectral_arc_length import arc_length
+from corporeal.quality.scoring import scores
 from corporeal.quality.scoring.motion import motion_of
 from corporeal.quality.scoring.profile import profile_of
-from corporeal.quality.subject import Subject
+from corporeal.quality.scoring.score import Measure, to_unit
 
 # What the part may differ by when only the rate or the length does, in units of good to bad.
 TOLERANCE = 0.05

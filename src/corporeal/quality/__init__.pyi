@@ -1,0 +1,10 @@
+from . import anomaly as anomaly
+from . import assessment as assessment
+from . import check as check
+from . import finding as finding
+from . import inspection as inspection
+from . import policy as policy
+from . import reports as reports
+from . import scoring as scoring
+from . import verdict_folders as verdict_folders
+from .subject import Subject as Subject

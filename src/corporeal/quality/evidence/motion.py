@@ -1,0 +1,258 @@
+"""When and how fast the robot moves: rests, the speed of its state, leaps and steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import maximum_filter1d, minimum_filter1d, uniform_filter1d
+
+from corporeal.errors import NotAssessed
+from corporeal.quality.evidence.pictures import PictureTrack
+from corporeal.quality.subject import Subject, once_per_subject
+from corporeal.schema import roles
+from corporeal.signal.grid import bridge_gaps
+from corporeal.signal.runs import runs
+from corporeal.signal.track import Array, Track
+
+# What a column may wander within the window and still count as standing, by unit.
+STANDING = {"rad": 0.01, "m": 0.002}
+# The same for a column whose unit says nothing, as a share of how far it goes in the episode.
+SHARE = 0.02
+WINDOW_S = 0.5
+SMOOTH_S = 0.1
+# A noisy rest: within so many windows the mean of one stays in a band so much wider, and the
+# values in a band so much wider.
+LONG, WIDER, NOISE = 4, 1.5, 5.0
+# The state is averaged over this long before its speed is taken: its noise is not motion.
+SPEED_SMOOTH_S = 0.08
+
+
+@dataclass(frozen=True)
+class Rest:
+    """A stretch without motion: samples of the state's clock, and its length."""
+
+    first: int
+    stop: int
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class Stillness:
+    """Where an episode stands still, on the clock of `label`; `dead` when no value ever changes."""
+
+    label: str
+    time_s: Array
+    still: NDArray[np.bool_]
+    dead: bool
+
+    @property
+    def rests(self) -> tuple[Rest, ...]:
+        """The stretches without motion, in order."""
+        found = []
+        for first, stop in runs(self.still):
+            length = float(self.time_s[min(stop, len(self.time_s) - 1)] - self.time_s[first])
+            found.append(Rest(first, stop, length))
+        return tuple(found)
+
+    @property
+    def span_s(self) -> float:
+        """Length of the episode."""
+        return float(self.time_s[-1] - self.time_s[0])
+
+    @property
+    def share(self) -> float:
+        """Part of the episode that stands still."""
+        return float(self.still.mean()) if len(self.still) else 0.0
+
+
+@once_per_subject
+def stillness(subject: Subject) -> Stillness:
+    """Where state, grippers and action stand still together; computed once for a subject."""
+    state = subject.track(*roles.MEASURED)
+    if len(state) < 3 or not state.values.shape[1] or state.period_s <= 0:
+        raise NotAssessed(f"{state.label} has {len(state)} samples")
+    still = _standing(state)
+    dead = not _varies(state)
+    for track in _others(subject):
+        if len(track) < 3 or track.period_s <= 0:
+            continue
+        quiet = _standing(track)
+        # On the state's clock: the sample of the other stream that is nearest before.
+        place = np.searchsorted(track.time_ns, state.time_ns, side="right") - 1
+        still = still & quiet[np.clip(place, 0, len(track) - 1)]
+        dead = dead and not _varies(track)
+    return Stillness(state.label, state.seconds, still, dead)
+
+
+def _others(subject: Subject) -> list[Track]:
+    found = list(subject.ending_in(roles.GRIPPER).values())
+    try:
+        return [*found, subject.action]
+    except NotAssessed:
+        return found
+
+
+def _varies(track: Track) -> bool:
+    return bool((np.ptp(bridge_gaps(track.values), axis=0) > 0).any())
+
+
+def _standing(track: Track) -> NDArray[np.bool_]:
+    """Samples in the middle of a window in which no column leaves a narrow band."""
+    values = bridge_gaps(track.values)
+    width = max(3, round(WINDOW_S / track.period_s))
+    if len(values) < width:
+        return np.zeros(len(values), bool)
+    smooth = uniform_filter1d(values, max(1, round(SMOOTH_S / track.period_s)), axis=0)
+    spread = maximum_filter1d(smooth, width, axis=0) - minimum_filter1d(smooth, width, axis=0)
+    bands = _bands(track, smooth)
+    quiet = (spread < bands).all(axis=1)
+    # A window is still as a whole: so are the samples at its ends.
+    grown: NDArray[np.bool_] = maximum_filter1d(quiet.astype(np.uint8), width).astype(bool)
+    return grown | _trembling(values, spread, bands, width)
+
+
+def _trembling(values: Array, spread: Array, bands: Array, width: int) -> NDArray[np.bool_]:
+    """Samples of long windows in which noise hides that no column goes anywhere."""
+    long = LONG * width
+    if len(values) < long:
+        return np.zeros(len(values), bool)
+    mean = uniform_filter1d(values, width, axis=0)
+    drift = maximum_filter1d(mean, long, axis=0) - minimum_filter1d(mean, long, axis=0)
+    quiet = ((drift < WIDER * bands) & (spread < NOISE * bands)).all(axis=1)
+    grown: NDArray[np.bool_] = maximum_filter1d(quiet.astype(np.uint8), long).astype(bool)
+    return grown
+
+
+def _bands(track: Track, values: Array) -> Array:
+    reach = np.percentile(values, 99, axis=0) - np.percentile(values, 1, axis=0)
+    scale = np.maximum(reach, 0.3 * reach.max(initial=0.0))
+    relative = np.maximum(SHARE * scale, 1e-9)
+    return np.array(
+        [STANDING.get(unit, float(own)) for unit, own in zip(track.units, relative, strict=True)]
+    )
+
+
+def excursions(values: Array, widest: int) -> Array:
+    """How far each sample (T, D) is out, on a leap of at most `widest` samples; zero elsewhere.
+
+    The samples before and after the leap give the straight line that it is measured from; all
+    samples of it must be out on one side, and the line must be flat against the leap: a step that
+    stays is none.
+    """
+    size = np.zeros_like(values)
+    for width in range(1, min(widest, len(values) - 2) + 1):
+        left, right = values[: -width - 1], values[width + 1 :]
+        rise = right - left
+        shares = [(step + 1) / (width + 1) for step in range(width)]
+        inside = np.stack(
+            [
+                values[1 + step : len(values) - width + step] - left - rise * share
+                for step, share in enumerate(shares)
+            ]
+        )
+        out = np.abs(inside).min(axis=0)
+        same = (inside > 0).all(axis=0) | (inside < 0).all(axis=0)
+        back = np.where(same & (np.abs(rise) < 0.5 * out), out, 0.0)
+        for step in range(width):
+            part = size[1 + step : 1 + step + len(back)]
+            np.maximum(part, np.where(back > 0, np.abs(inside[step]), 0.0), out=part)
+    return size
+
+
+def neighbourhood(size: Array, widest: int, *, reach: int = 20, share: float = 0.1) -> Array:
+    """What is usual near each sample: a high quantile of the sizes within `reach`, and overall.
+
+    A leap must not be measured against itself, so the sizes nearest to it are left out.
+    """
+    usual = np.quantile(size, 1 - share / 2, axis=0) * np.ones_like(size)
+    # Largest of blocks of samples on both sides, beyond the leap itself.
+    for side in (-1, 1):
+        near = np.zeros_like(size)
+        for shift in range(widest + 1, reach + 1):
+            if shift >= len(size):
+                break
+            part = size[:-shift] if side < 0 else size[shift:]
+            target = near[shift:] if side < 0 else near[:-shift]
+            np.maximum(target, part * 0.5, out=target)
+        np.maximum(usual, near, out=usual)
+    return usual
+
+
+def steps(values: Array, *, reach: int = 3) -> tuple[Array, Array]:
+    """Change (T - 1, D) from each sample to the next, and the greatest one of its neighbours."""
+    change = np.diff(values, axis=0)
+    size = np.abs(change)
+    near = np.zeros_like(size)
+    for shift in range(1, min(reach, len(size) - 1) + 1):
+        np.maximum(near[shift:], size[:-shift], out=near[shift:])
+        np.maximum(near[:-shift], size[shift:], out=near[:-shift])
+    return change, near
+
+
+@dataclass(frozen=True, eq=False)
+class StateMotion:
+    """How fast the robot's state moves, on its own clock; no unit."""
+
+    label: str
+    seconds: Array
+    """Middles of the steps."""
+    speed: Array
+    smooth: Array
+    """The state (T, D), every column scaled by how far its motion stands out of its noise."""
+    smooth_s: Array
+
+
+@once_per_subject
+def state_motion(subject: Subject) -> StateMotion:
+    """Speed of the state, made once for all cameras; NotAssessed where nothing moves."""
+    state = subject.state
+    period_s = max(state.period_s, 1e-4)
+    seconds, first = np.unique(state.seconds, return_index=True)
+    known = np.isfinite(state.values[first]).all(axis=1)
+    seconds, values = seconds[known], state.values[first][known]
+    if len(seconds) < 5:
+        raise NotAssessed(f"{state.label} has {len(seconds)} samples")
+    noise, reach = _noise(values), np.ptp(values, axis=0)
+    used = reach > np.maximum(8 * noise, 1e-9)
+    if not used.any():
+        raise NotAssessed(f"{state.label} does not move")
+    width = 2 * int(SPEED_SMOOTH_S / period_s / 2) + 1 if period_s < 0.02 else 1
+    floor = np.maximum(noise[used], 0.003 * reach[used])
+    clear = reach[used] / floor
+    scaled = values[:, used] / floor * (clear / clear.max())
+    smooth = uniform_filter1d(scaled, width, axis=0, mode="nearest") if width > 1 else scaled
+    speed = np.sqrt((np.diff(smooth, axis=0) ** 2).sum(axis=1)) / np.diff(seconds)
+    return StateMotion(state.label, (seconds[1:] + seconds[:-1]) / 2, speed, smooth, seconds)
+
+
+def state_steps(subject: Subject, track: PictureTrack) -> Array | None:
+    """How far the state went since the picture before (T,), no unit.
+
+    Zero where the state never moves; None where there is none, or pictures have no stamps.
+    """
+    if len(track.seconds) < len(track) or len(track) < 3:
+        return None
+    try:
+        if len(subject.state) < 5:
+            return None
+    except NotAssessed:
+        return None
+    try:
+        motion = state_motion(subject)
+    except NotAssessed:
+        return np.zeros(len(track))
+    place = np.interp(track.seconds, motion.smooth_s, np.arange(len(motion.smooth_s)))
+    left = np.minimum(place.astype(int), len(motion.smooth_s) - 2)
+    ahead = motion.smooth[left + 1] - motion.smooth[left]
+    at = motion.smooth[left] + (place - left)[:, None] * ahead
+    return np.concatenate(([0.0], np.sqrt((np.diff(at, axis=0) ** 2).sum(axis=1))))
+
+
+def _noise(values: Array) -> Array:
+    """The noise of every column: what bends its path over four samples, or its smallest step."""
+    steps = np.abs(np.diff(values, axis=0))
+    smallest = np.where(steps > 0, steps, np.inf).min(axis=0)
+    bends = np.median(np.abs(np.diff(values, n=3, axis=0)), axis=0)
+    return np.asarray(np.maximum(bends, np.where(np.isfinite(smallest), smallest, 0.0)))
