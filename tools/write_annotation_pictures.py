@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 import uvicorn
+from corporeal.studio.application import create_application
 from PIL import Image, ImageDraw
 
 from corporeal.catalog.accounts import add_account, new_token
@@ -34,14 +35,16 @@ from corporeal.labelling.annotation import Annotation, Edit, Instruction, Put, S
 from corporeal.labelling.event import detect
 from corporeal.labelling.frames import Frames, reference_stream
 from corporeal.labelling.proposal import ProposalRequest, proposers
-from corporeal.labelling.tasks.assignment import take_next
-from corporeal.labelling.tasks.creation import create_tasks
-from corporeal.labelling.tasks.edits import save_edits
-from corporeal.labelling.tasks.submission import submit
-from corporeal.labelling.tasks.task import frames_of
-from corporeal.labelling.taxonomy.document import open_taxonomy
+from corporeal.labelling.tasks import (
+    TaskOptions,
+    create_tasks,
+    frames_of,
+    save_edits,
+    submit,
+    take_next,
+)
+from corporeal.labelling.taxonomy import open_taxonomy
 from corporeal.studio.context import open_studio
-from corporeal.studio.server import create_application
 from corporeal.studio.settings import StudioSettings
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
@@ -127,8 +130,8 @@ def fill(workspace: Workspace, files: list[Path]) -> dict[str, str]:
         names = list(starts)
         for queue, part in (("pick-place", names[:-1]), ("tuesday", names[-1:])):
             create_tasks(
-                connection, part, TAXONOMY, queue=queue, by=Actor("lee", "lead"),
-                double_share=0.1, blind_share=0.0, starts=starts, frames=frames,
+                connection, part, TAXONOMY, TaskOptions(queue, blind_share=0.0),
+                by=Actor("lee", "lead"), starts=starts, frames=frames,
             )  # fmt: skip
     for name, late in (("ann", 0), ("ben", 5)):
         label(workspace, name, late)

@@ -40,7 +40,7 @@ from bench.annotation.scoring import score, truth
 from bench.episode.report import machine
 from corporeal.labelling.annotation import Annotation
 from corporeal.labelling.proposal import propose
-from corporeal.labelling.taxonomy.document import Taxonomy, open_taxonomy
+from corporeal.labelling.taxonomy import Taxonomy, open_taxonomy
 
 TIMELINE_PX, MISS_PX = 1200, 3.0
 TARGET = 4.0

@@ -31,7 +31,7 @@ from bench.annotation.scoring import Hit, Score, f1, score
 from bench.episode.report import machine
 from corporeal.episode.recording import Recording
 from corporeal.labelling.proposal import propose
-from corporeal.labelling.taxonomy.document import open_taxonomy
+from corporeal.labelling.taxonomy import open_taxonomy
 
 TARGET = 0.90
 _BANDS = ((0.0, 0.5), (0.5, 0.7), (0.7, 0.9), (0.9, 1.01))

@@ -14,7 +14,7 @@ from bench.annotation.scoring import Hit, f1, score, truth
 from corporeal.labelling.annotation import Annotation, Segment
 from corporeal.labelling.frames import end_ns
 from corporeal.labelling.proposal import Example, propose
-from corporeal.labelling.taxonomy.document import open_taxonomy
+from corporeal.labelling.taxonomy import open_taxonomy
 
 READY = open_taxonomy("manipulation")
 

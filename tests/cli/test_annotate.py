@@ -17,10 +17,10 @@ from corporeal.cli.program import program
 from corporeal.embodiment import open_robot
 from corporeal.episode import EpisodeWriter
 from corporeal.errors import CorporealError
-from corporeal.labelling.label_file import read_label_file
-from corporeal.labelling.labels.versions import labels_of
-from corporeal.labelling.tasks.task import frames_of, tasks
-from corporeal.labelling.taxonomy.document import open_taxonomy
+from corporeal.labelling.labels import labels_of
+from corporeal.labelling.labels.label_file import read_label_file
+from corporeal.labelling.tasks import frames_of, tasks
+from corporeal.labelling.taxonomy import open_taxonomy
 from corporeal.testing import Workload
 
 

@@ -22,7 +22,7 @@ from corporeal.labelling.frames import end_ns
 from corporeal.labelling.outcome import ending
 from corporeal.labelling.proposal import Example, ProposalRequest, propose, proposers
 from corporeal.labelling.proposers import program
-from corporeal.labelling.taxonomy.document import open_taxonomy
+from corporeal.labelling.taxonomy import open_taxonomy
 from corporeal.schema import Stream
 
 READY = open_taxonomy("manipulation")

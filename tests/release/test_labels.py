@@ -22,7 +22,8 @@ from corporeal.exchange.conversion import export
 from corporeal.exchange.opening import open_dataset
 from corporeal.exchange.options import ExportOptions
 from corporeal.labelling.annotation import Annotation
-from corporeal.labelling.labels.versions import Labels, accept_labels, labels_of, mark_stale
+from corporeal.labelling.labels import Labels, labels_of
+from corporeal.labelling.labels.versions import accept_labels, mark_stale
 from corporeal.release import POLICIES, LabelPolicy, create_release, diff_releases, verify_release
 from corporeal.release.card import card_facts, render_card
 from corporeal.release.lineage import lineage_of

@@ -24,9 +24,7 @@ from corporeal.labelling.annotation import (
     Step,
 )
 from corporeal.labelling.frames import end_ns
-from corporeal.labelling.tasks.edits import save_edits
-from corporeal.labelling.tasks.submission import submit
-from corporeal.labelling.tasks.task import LabelTask, frames_of
+from corporeal.labelling.tasks import LabelTask, frames_of, save_edits, submit
 
 ADMIN = Actor("root", "admin")
 ROLES: Mapping[str, Role] = {

@@ -7,9 +7,8 @@ from corporeal.catalog.query import every_episode
 from corporeal.catalog.workspace import Workspace
 from corporeal.labelling.annotation import Annotation, Segment
 from corporeal.labelling.frames import Frames, read_frames
-from corporeal.labelling.tasks.assignment import assign
-from corporeal.labelling.tasks.creation import create_tasks
-from corporeal.labelling.taxonomy.document import open_taxonomy
+from corporeal.labelling.tasks import TaskOptions, assign, create_tasks
+from corporeal.labelling.taxonomy import open_taxonomy
 
 LEAD = Actor("lena", "lead")
 ANN = Actor("ann", "annotator")
@@ -67,8 +66,8 @@ def _made(
     episode, line = frames(workspace, number)
     with workspace.database.write() as connection:
         made = create_tasks(
-            connection, [episode], open_taxonomy("manipulation"), queue="test", by=LEAD,
-            double_share=double_share, blind_share=0.0,
+            connection, [episode], open_taxonomy("manipulation"),
+            TaskOptions("test", double_share=double_share, blind_share=0.0), by=LEAD,
             starts={} if start is None else {episode: start}, frames={episode: line},
         )  # fmt: skip
     return [each.id for each in made]

@@ -20,12 +20,10 @@ from tests.studio.label_work import (
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.workspace import Workspace
 from corporeal.labelling.annotation import Annotation, Edit, Segment, apply_edit
-from corporeal.labelling.labels.versions import labels_of
-from corporeal.labelling.tasks.assignment import take_next
-from corporeal.labelling.tasks.task import frames_of, tasks
-from corporeal.labelling.taxonomy.document import open_taxonomy
-from corporeal.studio.labelling.cards import Card, Side, cards_from
-from corporeal.studio.labelling.merging import steps_to_frame, steps_to_label
+from corporeal.labelling.labels import labels_of
+from corporeal.labelling.tasks import Card, CardSide, frames_of, take_next, tasks
+from corporeal.labelling.tasks.cards import cards_from, steps_to_frame, steps_to_label
+from corporeal.labelling.taxonomy import open_taxonomy
 
 STAMPS = np.arange(120, dtype=np.int64) * 33_333_333
 KEY = "0123456789ab"
@@ -181,7 +179,7 @@ def _content() -> Annotation:
 
 
 def _card(kind: Any, rule: str, first: int, second: int) -> Card:
-    sides = [Side("reach", int(STAMPS[each]), each) for each in (first, second)]
+    sides = [CardSide("reach", int(STAMPS[each]), each) for each in (first, second)]
     low, high = sorted((first, second))
     return Card(("d1",), kind, "phase", rule, sides[0], sides[1], int(STAMPS[low]),
                 int(STAMPS[high]), None)  # fmt: skip

@@ -20,9 +20,8 @@ from corporeal.catalog.tables import LABEL_TASK
 from corporeal.catalog.workspace import upgrade
 from corporeal.labelling.annotation import Annotation
 from corporeal.labelling.frames import Frames
-from corporeal.labelling.tasks.assignment import add_seconds, take_next
-from corporeal.labelling.tasks.creation import create_tasks
-from corporeal.labelling.taxonomy.document import open_taxonomy
+from corporeal.labelling.tasks import TaskOptions, add_seconds, create_tasks, take_next
+from corporeal.labelling.taxonomy import open_taxonomy
 from corporeal.operations.scope import read_scope
 from corporeal.studio.chart import (
     BarMarks,
@@ -58,8 +57,9 @@ def labelled(small: Database) -> Database:
     with small.write() as connection:
         add(connection, entries, who="tester")
         create_tasks(
-            connection, names, open_taxonomy("manipulation"), queue="monday", by=LEAD,
-            double_share=1.0, blind_share=0.0, frames=dict.fromkeys(names, FRAMES),
+            connection, names, open_taxonomy("manipulation"),
+            TaskOptions("monday", double_share=1.0, blind_share=0.0), by=LEAD,
+            frames=dict.fromkeys(names, FRAMES),
         )  # fmt: skip
         for who, side in ((ANN, 0), (BEN, 1)):
             _work(
@@ -162,9 +162,9 @@ def test_anchoring_compares_with_the_proposal_whether_seen_or_not(small: Databas
     with small.write() as connection:
         add(connection, entries, who="tester")
         create_tasks(
-            connection, names, open_taxonomy("manipulation"), queue="monday", by=LEAD,
-            double_share=0.0, blind_share=0.5, starts=dict.fromkeys(names, proposed),
-            frames=dict.fromkeys(names, FRAMES),
+            connection, names, open_taxonomy("manipulation"),
+            TaskOptions("monday", double_share=0.0, blind_share=0.5), by=LEAD,
+            starts=dict.fromkeys(names, proposed), frames=dict.fromkeys(names, FRAMES),
         )  # fmt: skip
         while (held := take_next(connection, "monday", by=ANN)) is not None:
             label_all(connection, held, ANN, at=(38, 68) if held.is_blind else (31, 61))

@@ -23,8 +23,7 @@ from corporeal.labelling.annotation import (
     apply_edit,
     invert_edit,
 )
-from corporeal.labelling.tasks.edits import save_edits
-from corporeal.labelling.tasks.submission import give_back
+from corporeal.labelling.tasks import give_back, save_edits
 from corporeal.studio.settings import StudioSettings
 
 _CASES = Path(__file__).parents[2] / "web/src/pages/annotate/edit_cases.json"

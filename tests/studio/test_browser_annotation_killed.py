@@ -20,8 +20,8 @@ from tests.studio.workbench import open_bench
 
 from corporeal.catalog.workspace import Workspace
 from corporeal.labelling.annotation import Annotation, Segment
-from corporeal.labelling.tasks.edits import edits_of
-from corporeal.labelling.tasks.task import task as task_of
+from corporeal.labelling.tasks import edits_of
+from corporeal.labelling.tasks import task as task_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page

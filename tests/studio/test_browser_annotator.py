@@ -14,11 +14,11 @@ from tests.studio.studio_process import StudioProcess
 from corporeal.catalog.audit import verify as verify_audit
 from corporeal.catalog.workspace import Workspace, open_workspace
 from corporeal.labelling.annotation import Annotation, Instruction
-from corporeal.labelling.labels.versions import accept_labels, labels_of
-from corporeal.labelling.tasks.creation import create_tasks
+from corporeal.labelling.labels import labels_of
+from corporeal.labelling.labels.versions import accept_labels
+from corporeal.labelling.tasks import TaskOptions, create_tasks, frames_of, task
 from corporeal.labelling.tasks.qualification import is_qualified
-from corporeal.labelling.tasks.task import frames_of, task
-from corporeal.labelling.taxonomy.document import open_taxonomy
+from corporeal.labelling.taxonomy import open_taxonomy
 from corporeal.release import create_release
 from corporeal.release.reading import release_dataset
 
@@ -47,12 +47,13 @@ def _prepare(workspace: Workspace, people: People) -> None:
     with workspace.database.write() as connection:
         accept_labels(connection, known[0][0], gold, TAXONOMY, task_id=None, by=lead)
         create_tasks(
-            connection, [known[0][0]], TAXONOMY, queue="gold", by=lead, kind="qualify",
+            connection, [known[0][0]], TAXONOMY, TaskOptions("gold", kind="qualify"), by=lead,
             frames={known[0][0]: known[0][1]},
         )  # fmt: skip
         create_tasks(
-            connection, [name for name, _ in known], TAXONOMY, queue="work", by=lead, again=True,
-            double_share=0.1, blind_share=0.0, needs_qualification=True, frames=dict(known),
+            connection, [name for name, _ in known], TAXONOMY,
+            TaskOptions("work", blind_share=0.0, again=True, needs_qualification=True),
+            by=lead, frames=dict(known),
             starts={name: _proposal(workspace, place) for place, (name, _) in enumerate(known)},
         )  # fmt: skip
 

@@ -11,8 +11,8 @@ from tests.studio.real_browser import new_page
 from tests.studio.waiting import fits
 
 from corporeal.catalog.workspace import Workspace
-from corporeal.labelling.labels.versions import labels_of
-from corporeal.labelling.tasks.task import frames_of, task
+from corporeal.labelling.labels import labels_of
+from corporeal.labelling.tasks import frames_of, task
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

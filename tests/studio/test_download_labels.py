@@ -21,9 +21,10 @@ from corporeal.catalog.tables import FINDING
 from corporeal.catalog.workspace import Workspace
 from corporeal.exchange.opening import open_dataset
 from corporeal.labelling.annotation import Annotation, Instruction, Segment
-from corporeal.labelling.labels.versions import accept_labels, labels_of, mark_stale
-from corporeal.labelling.tasks.assignment import assign
-from corporeal.labelling.taxonomy.document import open_taxonomy
+from corporeal.labelling.labels import labels_of
+from corporeal.labelling.labels.versions import accept_labels, mark_stale
+from corporeal.labelling.tasks import assign
+from corporeal.labelling.taxonomy import open_taxonomy
 from corporeal.units import SECOND_NS
 
 SAID = ("Reach for the box.", "Take hold of the box.")

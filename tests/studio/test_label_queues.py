@@ -19,10 +19,8 @@ from tests.studio.people import open_client
 
 from corporeal.catalog.permission import Actor
 from corporeal.catalog.workspace import Workspace
-from corporeal.labelling.tasks.task import task, tasks
-from corporeal.studio.context import open_studio
-from corporeal.studio.labelling.making import maker
-from corporeal.studio.labelling.order import Order, remember
+from corporeal.labelling.queues import QueueRequest, builder_for, record_request
+from corporeal.labelling.tasks import task, tasks
 from corporeal.studio.settings import StudioSettings
 
 
@@ -72,14 +70,12 @@ def test_a_queue_is_made_with_proposals_and_frames(
 def test_a_queue_whose_server_died_is_made_to_its_end_by_the_next(
     workspace: Workspace, people: People, small_workspace: SmallWorkspace
 ) -> None:
-    order = Order("late", "", TAXONOMY, 0.1, 0.1, False, True, "annotate", "lee")
+    request = QueueRequest("late", "", TAXONOMY, 0.1, 0.1, False, True, "annotate", "lee")
     with workspace.database.write() as connection:
-        remember(connection, order, by=Actor("lee", "lead"))
+        record_request(connection, request, by=Actor("lee", "lead"))
     with open_client(workspace) as client:
         client.get("/api/labels/queues", headers=people.head("lee"))
-    with open_studio(workspace, StudioSettings()) as studio:
-        making = maker(studio).progress("late")
-    assert making is not None
+    assert builder_for(workspace.database).progress("late") is not None
     with open_client(workspace) as client:
         queue = wait_until_made(client, people, "late")
     assert queue["episodes"] == len(small_workspace.episodes)

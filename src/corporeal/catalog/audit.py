@@ -117,9 +117,16 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-def events_of(connection: Connection, subject: str) -> Iterable[Mapping[str, Any]]:
-    """What happened to one thing, the oldest first."""
-    query = select(EVENT).where(EVENT.c.subject == subject).order_by(EVENT.c.number)
+def events_of(connection: Connection, *subjects: str) -> Iterable[Mapping[str, Any]]:
+    """What happened to some things, the oldest first."""
+    query = select(EVENT).where(EVENT.c.subject.in_(subjects)).order_by(EVENT.c.number)
+    return [dict(row) for row in connection.execute(query).mappings()]
+
+
+def events_of_kind(connection: Connection, kind: str) -> Iterable[Mapping[str, Any]]:
+    """What happened to all things of a kind (subjects are kind:id), the oldest first."""
+    inside = (EVENT.c.subject >= f"{kind}:") & (EVENT.c.subject < f"{kind};")
+    query = select(EVENT).where(inside).order_by(EVENT.c.number)
     return [dict(row) for row in connection.execute(query).mappings()]
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from corporeal.labelling.annotation import Annotation
     from corporeal.labelling.frames import Frames
     from corporeal.labelling.proposal import Example
-    from corporeal.labelling.taxonomy.document import Taxonomy
+    from corporeal.labelling.taxonomy import Taxonomy
 
 _ID = re.compile(r"[0-9a-f]{4,8}(-[0-9a-f-]*)?")
 _MOST = 100_000
@@ -36,8 +36,7 @@ class Proposed:
 
 def find_taxonomy(connection: Connection | None, name: str) -> Taxonomy:
     """A taxonomy by file, as name@version of one that was used here, or a ready one by name."""
-    from corporeal.labelling.taxonomy.document import open_taxonomy
-    from corporeal.labelling.taxonomy.taxonomy_store import kept_taxonomies
+    from corporeal.labelling.taxonomy import kept_taxonomies, open_taxonomy
 
     if connection is not None and "@" in name:
         kept = kept_taxonomies(connection)
@@ -63,7 +62,7 @@ def find_taxonomy(connection: Connection | None, name: str) -> Taxonomy:
 
 def used_taxonomy(connection: Connection, name: str | None) -> Taxonomy:
     """The taxonomy of this name, or without one the newest that was used here."""
-    from corporeal.labelling.taxonomy.taxonomy_store import kept_taxonomies
+    from corporeal.labelling.taxonomy import kept_taxonomies
 
     if name is not None:
         return find_taxonomy(connection, name)
@@ -97,7 +96,7 @@ def labelled_examples(
 ) -> dict[str, Annotation]:
     """Labels that hold of other episodes of the same tasks, by the hash of their episodes."""
     from corporeal.catalog.episodes import episode
-    from corporeal.labelling.labels.versions import labelled_under, labels_in_force
+    from corporeal.labelling.labels import labelled_under, labels_in_force
 
     if not most:
         return {}
@@ -142,21 +141,19 @@ def _propose(
     place: Workspace, row: Mapping[str, Any], taxonomy: Taxonomy, using: Sequence[str],
     examples: Sequence[Example], made: Proposed,
 ) -> None:  # fmt: skip
-    import numpy as np
-
     from corporeal.catalog.store import open_remote
     from corporeal.episode.recording import recording_of
-    from corporeal.labelling.frames import Frames, reference_stream
+    from corporeal.labelling.frames import frames_in
     from corporeal.labelling.proposal import propose
 
     name = str(row["id"])
     with open_remote(place.store, str(row["hash"])) as episode:
         recording = recording_of(episode)
-        stream = reference_stream(recording)
-        if stream is None:
+        frames = frames_in(recording)
+        if frames is None:
             made.silent[name] = "no stream has frames to count by."
             return
-        made.frames[name] = Frames(stream, np.asarray(recording.signals[stream].time_ns, np.int64))
+        made.frames[name] = frames
         said = propose(recording, taxonomy, task=row["task"], examples=examples, using=using)
     if said is None:
         made.silent[name] = "the signals say nothing."

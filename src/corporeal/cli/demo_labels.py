@@ -15,18 +15,21 @@ QUEUE, TAXONOMY = "demo", "manipulation"
 
 def label(workspace: Workspace, files: dict[str, Path], *, by: Actor) -> int:
     """Propose labels for these episodes (files by id) and confirm them; how many now count."""
-    from corporeal.labelling.tasks.assignment import take_next
-    from corporeal.labelling.tasks.creation import create_tasks
-    from corporeal.labelling.tasks.edits import save_edits
-    from corporeal.labelling.tasks.submission import accept, submit
-    from corporeal.labelling.taxonomy.document import open_taxonomy
+    from corporeal.labelling.tasks import (
+        TaskOptions,
+        accept,
+        create_tasks,
+        save_edits,
+        submit,
+        take_next,
+    )
+    from corporeal.labelling.taxonomy import open_taxonomy
 
     starts, facts = _proposals(files)
     with workspace.database.write() as connection:
-        made = create_tasks(
-            connection, list(starts), open_taxonomy(TAXONOMY), queue=QUEUE, by=by, starts=starts,
-            double_share=0.0, blind_share=0.0,
-        )  # fmt: skip
+        options = TaskOptions(QUEUE, double_share=0.0, blind_share=0.0)
+        taxonomy = open_taxonomy(TAXONOMY)
+        made = create_tasks(connection, list(starts), taxonomy, options, by=by, starts=starts)
     done = 0
     for _ in made:
         with workspace.database.write() as connection:
@@ -46,7 +49,7 @@ def _proposals(files: dict[str, Path]) -> tuple[dict[str, Annotation], dict[str,
     from corporeal.episode import Episode
     from corporeal.episode.recording import recording_of
     from corporeal.labelling.proposal import propose
-    from corporeal.labelling.taxonomy.document import open_taxonomy
+    from corporeal.labelling.taxonomy import open_taxonomy
 
     taxonomy = open_taxonomy(TAXONOMY)
     starts: dict[str, Annotation] = {}
@@ -64,7 +67,7 @@ def _proposals(files: dict[str, Path]) -> tuple[dict[str, Annotation], dict[str,
 def _confirmation(said: Annotation, facts: dict[str, Any]) -> Edit:
     """What an annotator does who finds every proposal right: confirm it, and name the object."""
     from corporeal.labelling.annotation import Edit, Put, Set, Step
-    from corporeal.labelling.taxonomy.document import open_taxonomy
+    from corporeal.labelling.taxonomy import open_taxonomy
 
     things = facts.get("variation", {}).get("things") or [{}]
     known = {

@@ -28,8 +28,8 @@ def accept(
 
     Example: [bold]corporeal annotate accept --all-confident 0.95 --queue monday[/bold]
     """
-    from corporeal.labelling.tasks.auto_accept import Confident, accept_confident
-    from corporeal.labelling.tasks.submission import accept as accept_task
+    from corporeal.labelling.tasks import Confident, accept_confident
+    from corporeal.labelling.tasks import accept as accept_task
 
     if (task is None) == (all_confident is None):
         raise CorporealError("accept, got both or nothing; expected a TASK or --all-confident.")
@@ -62,7 +62,7 @@ def give_back(
 
     Example: [bold]corporeal annotate return 3f2a --why 'the grasp begins two frames later'[/bold]
     """
-    from corporeal.labelling.tasks.submission import give_back as return_task
+    from corporeal.labelling.tasks import give_back as return_task
 
     with entered(workspace, "judge") as (place, actor), place.database.write() as connection:
         held = return_task(connection, task, why, by=actor)
@@ -83,7 +83,7 @@ def history(
     """
     from corporeal.cli.annotating import find_episodes
     from corporeal.cli.label_tables import print_history
-    from corporeal.labelling.tasks.history import history_of
+    from corporeal.labelling.tasks import history_of
 
     with entered(workspace, "judge") as (place, _), place.database.read() as connection:
         (row,) = find_episodes(connection, [episode])
@@ -108,11 +108,11 @@ def requeue(
     Example: [bold]corporeal annotate requeue manipulation@1.0.0 mine.yaml[/bold]
     """
     from corporeal.cli.annotating import find_taxonomy
-    from corporeal.labelling.tasks.requeue import requeue as carry
+    from corporeal.labelling.tasks import requeue_labels
 
     with entered(workspace, "judge") as (place, actor), place.database.write() as connection:
         before, after = find_taxonomy(connection, old), find_taxonomy(connection, new)
-        done = carry(connection, before, after, by=actor, queue=queue)
+        done = requeue_labels(connection, before, after, by=actor, queue=queue)
     if as_json:
         print_json({
             "before": before.reference, "after": after.reference,

@@ -16,8 +16,7 @@ from corporeal.errors import CorporealError
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from corporeal.labelling.label_file import EpisodeLabels, LabelFormat
-    from corporeal.labelling.labels.versions import Labels
+    from corporeal.labelling.labels import EpisodeLabels, LabelFormat, Labels
 
 
 def export(
@@ -42,8 +41,7 @@ def export(
     Example: [bold]corporeal annotate export 'task = reach' --out reach.csv[/bold]
     """
     from corporeal.cli.annotating import find_episodes
-    from corporeal.labelling.label_file import format_of
-    from corporeal.labelling.labels.versions import labels_in_force
+    from corporeal.labelling.labels import format_of, labels_in_force
 
     chosen = format_of(out, format_name)
     with entered(workspace, "export") as (place, _), place.database.read() as connection:
@@ -71,8 +69,8 @@ def export(
 
 
 def _labels(connection: Connection, held: Sequence[Labels]) -> list[EpisodeLabels]:
-    from corporeal.labelling.label_file import EpisodeLabels
-    from corporeal.labelling.tasks.task import frames_about
+    from corporeal.labelling.labels import EpisodeLabels
+    from corporeal.labelling.tasks import frames_about
 
     frames = frames_about(connection, [each.episode for each in held])
     stamps = {name: each.stamps for name, each in frames.items()}
@@ -84,7 +82,7 @@ def _write(
     out: Path, labels: Iterable[EpisodeLabels], chosen: LabelFormat, format_name: str | None
 ) -> list[Path]:
     """One file, or where a format holds one episode only, one for each in a folder."""
-    from corporeal.labelling.label_file import write_label_file
+    from corporeal.labelling.labels import write_label_file
 
     given = list(labels)
     if chosen.many or (len(given) == 1 and out.suffix == chosen.suffix):

@@ -30,7 +30,7 @@ def bring_in(
     Example: [bold]corporeal annotate import labels.csv --taxonomy manipulation[/bold]
     """
     from corporeal.cli.annotating import find_taxonomy
-    from corporeal.labelling.labels.label_import import accept_label_files
+    from corporeal.labelling.labels import accept_label_files
 
     with entered(workspace, "judge") as (place, actor):
         with place.database.read() as connection:

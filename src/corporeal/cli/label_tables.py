@@ -12,13 +12,11 @@ from rich.text import Text
 from corporeal.cli.output import console
 
 if TYPE_CHECKING:
-    from corporeal.labelling.agreement.report import AgreementReport, BoundaryFigures
-    from corporeal.labelling.labels.coverage import LabelCoverage
-    from corporeal.labelling.tasks.history import Happening
-    from corporeal.labelling.tasks.progress import QueueProgress
-    from corporeal.labelling.tasks.task import LabelTask
-    from corporeal.labelling.taxonomy.document import Taxonomy
-    from corporeal.labelling.taxonomy.impact import Impact
+    from corporeal.labelling.agreement import AgreementReport, BoundaryFigures
+    from corporeal.labelling.labels import LabelCoverage
+    from corporeal.labelling.queues import QueueProgress
+    from corporeal.labelling.tasks import Happening, LabelTask
+    from corporeal.labelling.taxonomy import Impact, Taxonomy
 
 _MOST = 50
 

@@ -68,14 +68,18 @@ def frames_from_json(values: dict[str, Any] | None) -> Frames | None:
     return Frames(str(values["stream"]), np.cumsum(steps, dtype=np.int64))
 
 
+def frames_in(recording: Recording) -> Frames | None:
+    """The frames of a recording; None where nothing in it can be counted by."""
+    stream = reference_stream(recording)
+    if stream is None:
+        return None
+    return Frames(stream, np.array(recording.signals[stream].time_ns, np.int64))
+
+
 def read_frames(store: Store, digest: str) -> Frames | None:
     """The frames of a stored episode; None where nothing in it can be counted by."""
     with open_remote(store, digest) as episode:
-        recording = recording_of(episode)
-        stream = reference_stream(recording)
-        if stream is None:
-            return None
-        return Frames(stream, np.asarray(recording.signals[stream].time_ns, np.int64))
+        return frames_in(recording_of(episode))
 
 
 def assumed_stamps(duration_s: float | None) -> NDArray[np.int64]:

@@ -11,7 +11,7 @@ import corporeal
 from corporeal.catalog.audit import now
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.workspace import Workspace
-from corporeal.labelling.taxonomy.document import Taxonomy
+from corporeal.labelling.taxonomy import Taxonomy
 from corporeal.release.label_bundle import (
     POLICIES,
     LabelBundle,

@@ -18,10 +18,8 @@ from corporeal.catalog.database import CatalogError
 from corporeal.catalog.store import Store, StoreError
 from corporeal.episode.label_track import LabelTrack
 from corporeal.labelling.annotation import Annotation
-from corporeal.labelling.labels.coverage import coverage_of
-from corporeal.labelling.labels.versions import canonical, digest, label_track, labels_in_force
-from corporeal.labelling.taxonomy.document import Taxonomy
-from corporeal.labelling.taxonomy.taxonomy_store import kept_taxonomy
+from corporeal.labelling.labels import canonical, coverage_of, digest, label_track, labels_in_force
+from corporeal.labelling.taxonomy import Taxonomy, kept_taxonomy
 from corporeal.release.manifest import Manifest, object_text
 
 LabelPolicy = Literal["required", "included", "none"]

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from corporeal.labelling.agreement.report import agreement_of
+from corporeal.labelling.agreement import agreement_of
 from corporeal.release.label_bundle import LabelBundle, LabelPolicy
 
 

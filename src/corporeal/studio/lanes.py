@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from corporeal.episode import Episode
 from corporeal.labelling.annotation import Annotation, Segment
-from corporeal.labelling.taxonomy.document import LabelLane, Taxonomy
+from corporeal.labelling.taxonomy import LabelLane, Taxonomy
 
 _MOST_MARKS = 10_000
 

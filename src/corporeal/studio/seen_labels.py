@@ -5,8 +5,8 @@ from __future__ import annotations
 from sqlalchemy import Connection
 
 from corporeal.catalog.permission import Actor, may
-from corporeal.labelling.labels.versions import Labels, labels_of
-from corporeal.labelling.tasks.task import EDITABLE, tasks
+from corporeal.labelling.labels import Labels, labels_of
+from corporeal.labelling.tasks import EDITABLE, tasks
 
 
 def seen_labels(connection: Connection, episode: str, actor: Actor) -> Labels | None:

@@ -22,12 +22,17 @@ from tests.labelling.tasks.work import (
 
 from corporeal.catalog.database import CatalogError, Database
 from corporeal.catalog.permission import Actor, PermissionDeniedError
-from corporeal.labelling.agreement.report import agreement_of
-from corporeal.labelling.tasks.assignment import take
-from corporeal.labelling.tasks.comments import add_comment, comments, resolve_comment
-from corporeal.labelling.tasks.history import history_of
-from corporeal.labelling.tasks.progress import queues
-from corporeal.labelling.tasks.submission import accept, give_back
+from corporeal.labelling.agreement import agreement_of
+from corporeal.labelling.queues import queues
+from corporeal.labelling.tasks import (
+    accept,
+    add_comment,
+    comments_about,
+    give_back,
+    history_of,
+    resolve_comment,
+    take,
+)
 
 
 def _pairs(connection: Connection, shifts: Sequence[int]) -> None:
@@ -110,7 +115,7 @@ def test_comments_are_made_listed_and_resolved(database: Database) -> None:
         with pytest.raises(PermissionDeniedError):
             resolve_comment(connection, made.number, by=BEN)
         assert resolve_comment(connection, made.number, by=LEAD).resolved_at is not None
-        assert [each.number for each in comments(connection, name, by=CY)] == [made.number]
+        assert [each.number for each in comments_about(connection, name, by=CY)] == [made.number]
         for wrong in ("", " ", "x" * 4001, "a\0b"):
             with pytest.raises(CatalogError):
                 add_comment(connection, name, wrong, by=ANN)
@@ -126,9 +131,9 @@ def test_a_comment_on_one_of_a_pair_is_not_shown_to_the_other(database: Database
         take(connection, one.id, by=ANN)
         take(connection, two.id, by=BEN)
         add_comment(connection, one.episode, "the grasp is at 3 s", by=ANN, task_id=one.id)
-        assert comments(connection, one.episode, by=BEN) == []
-        assert len(comments(connection, one.episode, by=ANN)) == 1
-        assert len(comments(connection, one.episode, by=LEAD)) == 1
+        assert comments_about(connection, one.episode, by=BEN) == []
+        assert len(comments_about(connection, one.episode, by=ANN)) == 1
+        assert len(comments_about(connection, one.episode, by=LEAD)) == 1
 
 
 def test_a_queue_says_how_far_it_is(database: Database) -> None:

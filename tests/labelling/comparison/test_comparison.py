@@ -12,7 +12,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from corporeal.labelling.annotation import Annotation, Segment
-from corporeal.labelling.comparison.comparison import by_rule, compare, summarise
+from corporeal.labelling.comparison import summarise
+from corporeal.labelling.comparison.comparison import by_rule, compare
 from corporeal.labelling.comparison.matching import FrameSpan, pair_up
 from corporeal.labelling.comparison.measures import (
     cohen_kappa,
@@ -25,7 +26,7 @@ from corporeal.labelling.comparison.measures import (
     share_bounds,
 )
 from corporeal.labelling.frames import frame_of
-from corporeal.labelling.taxonomy.document import Taxonomy
+from corporeal.labelling.taxonomy import Taxonomy
 
 STAMPS = np.arange(300, dtype=np.int64) * 33_333_333
 TAXONOMY = Taxonomy.parse(

@@ -17,9 +17,13 @@ from corporeal.catalog.workspace import Workspace, make_workspace
 from corporeal.embodiment import open_robot
 from corporeal.episode import Episode, EpisodeWriter
 from corporeal.labelling.annotation import AnnotationError
-from corporeal.labelling.label_file import EpisodeLabels, write_label_file
-from corporeal.labelling.labels.label_import import accept_label_files
-from corporeal.labelling.labels.versions import accept_labels, labels_of
+from corporeal.labelling.labels import (
+    EpisodeLabels,
+    accept_label_files,
+    labels_of,
+    write_label_file,
+)
+from corporeal.labelling.labels.versions import accept_labels
 from corporeal.schema import open_schema
 
 

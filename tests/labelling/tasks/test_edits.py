@@ -10,9 +10,15 @@ from tests.labelling.tasks.work import ANN, LEAD, STAMPS, asked, episodes, said,
 
 from corporeal.catalog.database import CatalogError, Database
 from corporeal.labelling.annotation import AnnotationError, Drop, Edit, Put, Segment, Set
-from corporeal.labelling.tasks.edits import StaleEditError, edits_of, replay, save_edits
-from corporeal.labelling.tasks.submission import submit
-from corporeal.labelling.tasks.task import TaskStateError, task
+from corporeal.labelling.tasks import (
+    StaleEditError,
+    TaskStateError,
+    edits_of,
+    save_edits,
+    submit,
+    task,
+)
+from corporeal.labelling.tasks.edits import replay
 
 
 def _put(number: int, *, edit_id: str = "", start: int = 0) -> Edit:

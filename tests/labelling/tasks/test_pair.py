@@ -20,12 +20,23 @@ from corporeal.catalog.database import Database
 from corporeal.catalog.permission import PermissionDeniedError
 from corporeal.errors import UnknownNameError
 from corporeal.labelling.annotation import Annotation
-from corporeal.labelling.labels.versions import label_history, labels_of
-from corporeal.labelling.tasks.adjudication import Side, cards_of, resolve
-from corporeal.labelling.tasks.assignment import drop, take_next
-from corporeal.labelling.tasks.pair import AGREED, adjudication_of, pair_of
-from corporeal.labelling.tasks.submission import IncompleteError, accept, give_back, submit
-from corporeal.labelling.tasks.task import LabelTask, TaskStateError, task
+from corporeal.labelling.labels import labels_of
+from corporeal.labelling.labels.versions import label_history
+from corporeal.labelling.tasks import (
+    CardChoice,
+    IncompleteError,
+    LabelTask,
+    TaskStateError,
+    accept,
+    adjudication_of,
+    give_back,
+    submit,
+    take_next,
+    task,
+)
+from corporeal.labelling.tasks.adjudication import differences_of, resolve
+from corporeal.labelling.tasks.assignment import drop
+from corporeal.labelling.tasks.pair import AGREED, pair_of
 
 
 def _pair(connection: Connection, first: Annotation, second: Annotation) -> LabelTask:
@@ -86,7 +97,7 @@ def test_every_difference_becomes_a_card(database: Database) -> None:
             said(grasp=100, hand="left"),
             said(grasp=110, hand="right", outcome="failure", holds=(120, 180)),
         )
-        cards = cards_of(_adjudication(connection, held)).values()
+        cards = differences_of(_adjudication(connection, held)).values()
         assert {(each["kind"], each["rule"]) for each in cards} >= {
             ("boundary", "grasp.starts"), ("attribute", "hand"), ("outcome", "outcome"),
             ("outcome", "failure_mode"), ("missing", ""),
@@ -95,7 +106,7 @@ def test_every_difference_becomes_a_card(database: Database) -> None:
 
 
 @pytest.mark.parametrize("choice", ["first", "second"])
-def test_a_card_puts_one_side_into_the_content(database: Database, choice: Side) -> None:
+def test_a_card_puts_one_side_into_the_content(database: Database, choice: CardChoice) -> None:
     one = said(grasp=100, retreat=200, hand="left")
     two = said(grasp=110, retreat=190, hand="right", outcome="failure", holds=(120, 180))
     with database.write() as connection:
@@ -105,7 +116,7 @@ def test_a_card_puts_one_side_into_the_content(database: Database, choice: Side)
         assert judge.kind == "adjudicate"
         with pytest.raises(IncompleteError, match="is not decided"):
             submit(connection, judge.id, by=LEAD)
-        for card in cards_of(judge):
+        for card in differences_of(judge):
             resolve(connection, judge.id, card, choice, by=LEAD, note="as the rule says")
         assert submit(connection, judge.id, by=LEAD).state == "done"
         labels = labels_of(connection, held.episode)
@@ -125,13 +136,13 @@ def test_a_lead_may_change_their_mind_about_a_card(database: Database) -> None:
     with database.write() as connection:
         held = _pair(connection, said(grasp=100), said(grasp=110))
         judge = _adjudication(connection, held)
-        boundary = next(name for name, card in cards_of(judge).items()
+        boundary = next(name for name, card in differences_of(judge).items()
                         if card["rule"] == "grasp.starts")  # fmt: skip
         after = resolve(connection, judge.id, boundary, "second", by=LEAD)
         assert _phases(after.annotation)[:2] == [("reach", 0, 110), ("grasp", 110, 200)]
         after = resolve(connection, judge.id, boundary, "first", by=LEAD)
         assert _phases(after.annotation) == _phases(said(grasp=100))
-        assert cards_of(after)[boundary]["resolved"]["choice"] == "first"
+        assert differences_of(after)[boundary]["resolved"]["choice"] == "first"
 
 
 def test_whoever_annotated_an_episode_does_not_adjudicate_it(database: Database) -> None:
@@ -140,7 +151,7 @@ def test_whoever_annotated_an_episode_does_not_adjudicate_it(database: Database)
         finish(connection, one.id, said(), LEAD)
         finish(connection, two.id, said(grasp=150), ANN)
         judge = _adjudication(connection, one)
-        card = next(iter(cards_of(judge)))
+        card = next(iter(differences_of(judge)))
         assert take_next(connection, "work", by=LEAD) is None
         assert take_next(connection, "work", by=BEN) is None
         for who in (LEAD, BEN):

@@ -11,16 +11,17 @@ from corporeal.catalog.database import CatalogError, Database
 from corporeal.catalog.permission import Actor
 from corporeal.labelling.annotation import Annotation
 from corporeal.labelling.labels.versions import label_history
-from corporeal.labelling.tasks.assignment import assign, take_next
-from corporeal.labelling.tasks.creation import create_tasks
-from corporeal.labelling.tasks.qualification import (
-    gold_tasks,
-    is_qualified,
+from corporeal.labelling.tasks import (
+    TaskOptions,
+    accept,
+    assign,
+    create_tasks,
     qualifications,
+    requeue_labels,
+    take_next,
 )
-from corporeal.labelling.tasks.requeue import requeue
-from corporeal.labelling.tasks.submission import accept
-from corporeal.labelling.tasks.task import hidden
+from corporeal.labelling.tasks.label_task import hidden
+from corporeal.labelling.tasks.qualification import gold_tasks, is_qualified
 
 
 def _gold(connection: Connection, count: int) -> list[str]:
@@ -29,7 +30,8 @@ def _gold(connection: Connection, count: int) -> list[str]:
     for made in asked(connection, names[:count], queue="gold-work"):
         finish(connection, made.id, said(), LEAD)
         accept(connection, made.id, by=LEAD)
-    create_tasks(connection, names[:count], taxonomy(), queue="qualify", by=LEAD, kind="qualify")
+    options = TaskOptions("qualify", kind="qualify")
+    create_tasks(connection, names[:count], taxonomy(), options, by=LEAD)
     return names
 
 
@@ -111,12 +113,12 @@ def test_a_change_of_words_asks_nobody_to_qualify_again(database: Database) -> N
     with database.write() as connection:
         _gold(connection, 3)
         _try(connection, ANN, said())
-        requeue(connection, taxonomy(), worded, by=LEAD)
+        requeue_labels(connection, taxonomy(), worded, by=LEAD)
         assert is_qualified(connection, "ann", worded.hash)
         assert not is_qualified(connection, "ben", worded.hash)
         assert {each.taxonomy for each in gold_tasks(connection, "qualify")} == {worded.hash}
         other = taxonomy("2.0.0", rule="Otherwise.")
-        requeue(connection, worded, other, by=LEAD)
+        requeue_labels(connection, worded, other, by=LEAD)
         assert not is_qualified(connection, "ann", other.hash)
 
 
@@ -124,4 +126,4 @@ def test_gold_is_made_of_labels_in_force_only(database: Database) -> None:
     with database.write() as connection:
         names = episodes(connection, 1)
         with pytest.raises(CatalogError, match="has no labels in force"):
-            create_tasks(connection, names, taxonomy(), queue="q", by=LEAD, kind="qualify")
+            create_tasks(connection, names, taxonomy(), TaskOptions("q", kind="qualify"), by=LEAD)

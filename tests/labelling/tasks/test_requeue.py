@@ -7,14 +7,21 @@ from tests.labelling.tasks.work import ANN, LEAD, asked, episodes, finish, said,
 
 from corporeal.catalog.database import Database
 from corporeal.labelling.annotation import Annotation
+from corporeal.labelling.labels import labels_of
 from corporeal.labelling.labels.coverage import coverage
-from corporeal.labelling.labels.versions import label_history, labels_of
-from corporeal.labelling.tasks.assignment import take, take_next
-from corporeal.labelling.tasks.auto_accept import MACHINE, accept_confident
-from corporeal.labelling.tasks.requeue import requeue
-from corporeal.labelling.tasks.submission import accept, submit
-from corporeal.labelling.tasks.task import frames_of, task
-from corporeal.labelling.taxonomy.taxonomy_store import kept_taxonomies
+from corporeal.labelling.labels.versions import label_history
+from corporeal.labelling.tasks import (
+    accept,
+    accept_confident,
+    frames_of,
+    requeue_labels,
+    submit,
+    take,
+    take_next,
+    task,
+)
+from corporeal.labelling.tasks.auto_accept import MACHINE
+from corporeal.labelling.taxonomy import kept_taxonomies
 
 
 def _without_grasp() -> Annotation:
@@ -38,7 +45,7 @@ def test_only_touched_labels_are_asked_again(database: Database) -> None:
     after = taxonomy("1.1.0", rule="First frame in which the fingers bear load.")
     with database.write() as connection:
         names = _labelled(connection)
-        done = requeue(connection, taxonomy(), after, by=LEAD, double_share=0.0)
+        done = requeue_labels(connection, taxonomy(), after, by=LEAD, double_share=0.0)
         assert [name for name, _ in done.touched] == [names[0]]
         assert "grasp has another boundary rule" in done.touched[0][1]
         assert done.carried == (names[1],)
@@ -57,7 +64,7 @@ def test_a_new_task_begins_with_the_old_labels_and_the_touched_to_be_confirmed(
     after = taxonomy("1.1.0", rule="Otherwise.")
     with database.write() as connection:
         _labelled(connection)
-        done = requeue(connection, taxonomy(), after, by=LEAD, double_share=0.0)
+        done = requeue_labels(connection, taxonomy(), after, by=LEAD, double_share=0.0)
         (made,) = done.tasks
         assert made.taxonomy == after.hash
         assert {each.label: each.confirmed for each in made.annotation.segments} == {
@@ -78,7 +85,7 @@ def test_a_change_of_words_touches_nothing(database: Database) -> None:
     after = taxonomy("1.0.1").model_copy(update={"guidelines": "Look twice."})
     with database.write() as connection:
         names = _labelled(connection)
-        done = requeue(connection, taxonomy(), after, by=LEAD)
+        done = requeue_labels(connection, taxonomy(), after, by=LEAD)
         assert done.touched == ()
         assert set(done.carried) == set(names[:2])
         assert done.tasks == ()
@@ -92,7 +99,7 @@ def test_coverage_says_what_each_episode_lacks(database: Database) -> None:
         assert set(before.annotated) == set(names[:2])
         assert before.missing == ((names[2], "nobody has annotated it."),)
         assert before.share == 2 / 3
-        requeue(connection, taxonomy(), after, by=LEAD)
+        requeue_labels(connection, taxonomy(), after, by=LEAD)
         why = dict(coverage(connection, f"id = {names[0]}").missing)
         assert why[names[0]].startswith("its labels do not hold any more: grasping@1.1.0")
         old = dict(coverage(connection, taxonomy=taxonomy()).missing)

@@ -13,11 +13,15 @@ from corporeal.catalog.episodes.writing import add
 from corporeal.catalog.permission import Actor
 from corporeal.labelling.annotation import Annotation, Edit, Instruction, Put, Segment, Set
 from corporeal.labelling.frames import Frames
-from corporeal.labelling.tasks.creation import create_tasks
-from corporeal.labelling.tasks.edits import save_edits
-from corporeal.labelling.tasks.submission import submit
-from corporeal.labelling.tasks.task import LabelTask, task
-from corporeal.labelling.taxonomy.document import Taxonomy
+from corporeal.labelling.tasks import (
+    LabelTask,
+    TaskOptions,
+    create_tasks,
+    save_edits,
+    submit,
+    task,
+)
+from corporeal.labelling.taxonomy import Taxonomy
 
 LEAD, OTHER_LEAD = Actor("lea", "lead"), Actor("lou", "lead")
 ANN, BEN, CY = (Actor(name, "annotator") for name in ("ann", "ben", "cy"))
@@ -92,9 +96,11 @@ def episodes(connection: Connection, count: int) -> list[str]:
 
 def asked(connection: Connection, names: list[str], **options: Any) -> list[LabelTask]:
     """Tasks for these episodes, with frames, and by default one person each."""
-    given: dict[str, Any] = {"queue": "work", "by": LEAD, "double_share": 0.0, "blind_share": 0.0,
-             "frames": dict.fromkeys(names, FRAMES), **options}  # fmt: skip
-    return create_tasks(connection, names, taxonomy(), **given)
+    given: dict[str, Any] = {"queue": "work", "double_share": 0.0, "blind_share": 0.0, **options}
+    by, starts = given.pop("by", LEAD), given.pop("starts", None)
+    frames = given.pop("frames", dict.fromkeys(names, FRAMES))
+    made = TaskOptions(**given)
+    return create_tasks(connection, names, taxonomy(), made, by=by, starts=starts, frames=frames)
 
 
 def write(connection: Connection, task_id: str, wanted: Annotation, by: Actor) -> LabelTask:

@@ -12,8 +12,9 @@ from corporeal.labelling.annotation import Annotation, Instruction, Segment
 from corporeal.labelling.completeness import complaints
 from corporeal.labelling.event import detectors
 from corporeal.labelling.frames import boundary_ns, end_ns
-from corporeal.labelling.taxonomy.document import Taxonomy, open_taxonomy, taxonomy_names
-from corporeal.labelling.taxonomy.impact import impact, reasons
+from corporeal.labelling.taxonomy import Taxonomy, find_impact, open_taxonomy
+from corporeal.labelling.taxonomy.document import taxonomy_names
+from corporeal.labelling.taxonomy.impact import reasons
 
 STAMPS = np.arange(100, dtype=np.int64) * 33_000_000
 READY = open_taxonomy("manipulation")
@@ -136,12 +137,12 @@ def test_a_failure_needs_its_mode_and_a_success_has_none() -> None:
 
 def test_another_example_touches_nothing() -> None:
     after = _relabelled("phase", "grasp", examples=["Another one."])
-    assert impact(READY, after).is_empty
+    assert find_impact(READY, after).is_empty
 
 
 def test_another_rule_touches_the_label_and_only_annotations_that_use_it() -> None:
     after = _relabelled("phase", "grasp", starts={"event": "gripper_stops", "text": "Other."})
-    found = impact(READY, after)
+    found = find_impact(READY, after)
     assert set(found.labels) == {("phase", "grasp")}
     assert reasons(_good(), found, task="pick_place") == ("grasp has another boundary rule",)
     without = _good().model_copy(update={"segments": _good().segments[:2]})
@@ -150,7 +151,7 @@ def test_another_rule_touches_the_label_and_only_annotations_that_use_it() -> No
 
 def test_a_grasp_type_that_is_gone_touches_those_who_use_it() -> None:
     kept = [each for each in READY.model_dump()["grasp_types"] if each["name"] != "power"]
-    found = impact(READY, _changed(grasp_types=kept))
+    found = find_impact(READY, _changed(grasp_types=kept))
     assert reasons(_good(), found, task="pick_place") == (
         "grasp_type power does not exist any more",
     )
@@ -159,9 +160,9 @@ def test_a_grasp_type_that_is_gone_touches_those_who_use_it() -> None:
 def test_a_new_phase_touches_its_lane_and_a_new_need_its_task() -> None:
     lanes = READY.model_dump()["lanes"]
     lanes[0]["labels"] = [*lanes[0]["labels"], {"name": "place", "definition": "It is put down."}]
-    assert ("phase", "transport") in impact(READY, _changed(lanes=lanes)).labels
+    assert ("phase", "transport") in find_impact(READY, _changed(lanes=lanes)).labels
     needs = [{"task": "pick_place", "lanes": ["phase", "quality"]}]
-    found = impact(READY, _changed(requirements=needs))
+    found = find_impact(READY, _changed(requirements=needs))
     assert reasons(_good(), found, task="pick_place") == ("pick_place now needs quality",)
     assert reasons(_good(), found, task="reach") == ()
 

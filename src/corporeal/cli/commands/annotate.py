@@ -42,12 +42,12 @@ def show_taxonomy(
     """
     from corporeal.cli.annotating import find_taxonomy
     from corporeal.cli.label_tables import plain_impact, print_impact, print_taxonomy
-    from corporeal.labelling.taxonomy.impact import impact
+    from corporeal.labelling.taxonomy import find_impact
 
     found = find_taxonomy(None, name)
     if diff is not None:
         other = find_taxonomy(None, diff)
-        touched = impact(found, other)
+        touched = find_impact(found, other)
         if as_json:
             print_json({"before": found.reference, "after": other.reference,
                         **plain_impact(touched)})  # fmt: skip
@@ -92,9 +92,12 @@ def propose(
         labelled_examples,
         propose_all,
     )
-    from corporeal.labelling.tasks.creation import check_plan, create_tasks, wanting
+    from corporeal.labelling.tasks import TaskOptions, create_tasks, wanting
 
-    check_plan(queue, double, blind)
+    options = TaskOptions(
+        queue, double_share=double, blind_share=blind, seed=seed, again=again,
+        needs_qualification=qualified, review=review,
+    )  # fmt: skip
     with entered(workspace, "judge") as (place, actor):
         with place.database.read() as connection:
             document = find_taxonomy(connection, taxonomy)
@@ -108,9 +111,8 @@ def propose(
         )  # fmt: skip
         with place.database.write() as connection:
             tasks = create_tasks(
-                connection, names, document, queue=queue, by=actor,
-                double_share=double, blind_share=blind, starts=made.starts, frames=made.frames,
-                seed=seed, again=again, needs_qualification=qualified, review=review,
+                connection, names, document, options, by=actor, starts=made.starts,
+                frames=made.frames,
             )  # fmt: skip
         root = place.root
     pairs = len({each.pair for each in tasks if each.pair})
@@ -146,12 +148,13 @@ def gold(
     Example: [bold]corporeal annotate gold 'task = reach and state = annotated'[/bold]
     """
     from corporeal.cli.annotating import find_episodes, used_taxonomy
-    from corporeal.labelling.tasks.creation import create_tasks
+    from corporeal.labelling.tasks import TaskOptions, create_tasks
 
     with entered(workspace, "judge") as (place, actor), place.database.write() as connection:
         document = used_taxonomy(connection, taxonomy)
         names = [str(row["id"]) for row in find_episodes(connection, wanted or [])]
-        made = create_tasks(connection, names, document, queue=queue, by=actor, kind="qualify")
+        options = TaskOptions(queue, kind="qualify")
+        made = create_tasks(connection, names, document, options, by=actor)
     if as_json:
         print_json({"queue": queue, "taxonomy": document.reference, "gold": len(made)})
         return
@@ -170,8 +173,8 @@ def show_queue(
     Example: [bold]corporeal annotate queue monday[/bold]
     """
     from corporeal.cli.label_tables import print_queues
-    from corporeal.labelling.tasks.progress import queues
-    from corporeal.labelling.tasks.task import tasks
+    from corporeal.labelling.queues import queues
+    from corporeal.labelling.tasks import tasks
 
     with entered(workspace, "read") as (place, _), place.database.read() as connection:
         found = queues(connection, queue=name)
@@ -204,9 +207,9 @@ def status(
     """
     from corporeal.cli.annotating import find_episodes, find_taxonomy
     from corporeal.cli.label_tables import print_coverage
-    from corporeal.labelling.labels.coverage import coverage_of
-    from corporeal.labelling.tasks.qualification import qualifications
-    from corporeal.labelling.taxonomy.taxonomy_store import kept_taxonomies
+    from corporeal.labelling.labels import coverage_of
+    from corporeal.labelling.tasks import qualifications
+    from corporeal.labelling.taxonomy import kept_taxonomies
 
     with entered(workspace, "read") as (place, _), place.database.read() as connection:
         asked = None if taxonomy is None else find_taxonomy(connection, taxonomy)
@@ -240,7 +243,7 @@ def agreement(
     """
     from corporeal.cli.annotating import used_taxonomy
     from corporeal.cli.label_tables import print_agreement
-    from corporeal.labelling.agreement.report import agreement_of
+    from corporeal.labelling.agreement import agreement_of
 
     with entered(workspace, "judge") as (place, _), place.database.read() as connection:
         document = used_taxonomy(connection, taxonomy)

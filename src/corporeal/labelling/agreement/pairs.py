@@ -1,4 +1,4 @@
-"""Pairs of annotations that both people have submitted, compared: the ground of all figures."""
+"""Pairs of annotations that both people have submitted, compared with each other and a lead's."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from corporeal.labelling.frames import assumed_stamps, frames_from_json
 from corporeal.labelling.taxonomy.taxonomy_store import kept_taxonomy
 
 _OVER = ("submitted", "done")
-_MOST = 5000
-"""The newest pairs that figures rest on."""
+_MOST, _BLOCK = 5000, 500
+"""The newest pairs that figures rest on; episodes that are asked for at once."""
 _KEPT: OrderedDict[tuple[str, int, str, int], Agreement] = OrderedDict()
 _LOCK = threading.Lock()
 
@@ -47,21 +47,33 @@ class ComparedPair:
 
 
 def compared_pairs(
-    connection: Connection, where: ColumnElement[bool] | None = None
+    connection: Connection,
+    where: ColumnElement[bool] | None = None,
+    *,
+    taxonomy: str | None = None,
+    queue: str | None = None,
+    most: int | None = _MOST,
 ) -> list[ComparedPair]:
-    """Every pair that both have submitted, of episodes that `where` holds for, the oldest first."""
-    rows = connection.execute(
+    """Every pair that both have submitted, of episodes that `where` holds for, the oldest first.
+
+    With the hash of a `taxonomy` or a `queue`, only pairs of it; the newest ones, `most` of them.
+    """
+    query = (
         select(LABEL_TASK, EPISODE.c.duration_s)
         .join(EPISODE, EPISODE.c.id == LABEL_TASK.c.episode)
         .where(LABEL_TASK.c.pair.is_not(None), LABEL_TASK.c.kind == "annotate",
                LABEL_TASK.c.state.in_(_OVER), true() if where is None else where)
         .order_by(LABEL_TASK.c.changed_at.desc())
-        .limit(2 * _MOST)
-    ).mappings()  # fmt: skip
-    held: dict[str, list[Mapping[str, Any]]] = {}
-    for row in rows:
-        held.setdefault(str(row["pair"]), []).append(dict(row))
-    whole = [rows for rows in held.values() if len(rows) == 2]
+        .limit(None if most is None else 2 * most)
+    )  # fmt: skip
+    if taxonomy is not None:
+        query = query.where(LABEL_TASK.c.taxonomy == taxonomy)
+    if queue is not None:
+        query = query.where(LABEL_TASK.c.queue == queue)
+    tasks: dict[str, list[Mapping[str, Any]]] = {}
+    for row in connection.execute(query).mappings():
+        tasks.setdefault(str(row["pair"]), []).append(dict(row))
+    whole = [rows for rows in tasks.values() if len(rows) == 2]
     return sorted(_compared(connection, whole), key=lambda each: (each.at, each.pair))
 
 
@@ -129,13 +141,10 @@ def _was_proposed(row: Mapping[str, Any]) -> bool:
     return bool(settings.get("proposed")) and not settings.get("blind")
 
 
-_BLOCK = 500
-
-
 def distances_to_lead(
     connection: Connection, pairs: Sequence[ComparedPair]
 ) -> dict[str, list[int]]:
-    """Frames between what people said and what was decided, by rule, over adjudicated pairs."""
+    """Frames between what people said and what a lead decided, by rule, over adjudicated pairs."""
     wanted = {each.pair for each in pairs}
     episodes = list(dict.fromkeys(each.episode for each in pairs))
     found: dict[str, list[int]] = {}
@@ -150,13 +159,11 @@ def distances_to_lead(
         for row in rows:
             if row["settings"].get("of") not in wanted:
                 continue
-            frames = frames_from_json(row["settings"].get("frames"))
-            stamps = assumed_stamps(row["duration_s"]) if frames is None else frames.stamps
             taxonomy = kept_taxonomy(connection, str(row["taxonomy"]))
             truth = Annotation.model_validate(row["content"])
             sides = (str(row["settings"][side]) for side in ("first", "second"))
             said = [_content(connection, name) for name in sides]
-            made = [compare(truth, each, taxonomy, stamps) for each in said]
+            made = [compare(truth, each, taxonomy, stamps_of_row(dict(row))) for each in said]
             for rule, steps in by_rule(made).items():
                 found.setdefault(rule, []).extend(steps)
     return found

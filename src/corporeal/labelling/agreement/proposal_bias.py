@@ -11,8 +11,8 @@ from sqlalchemy import Connection, select
 from corporeal.catalog.tables import LABEL_TASK
 from corporeal.labelling.annotation import Annotation
 from corporeal.labelling.comparison.comparison import compare
+from corporeal.labelling.tasks.label_task import from_row
 from corporeal.labelling.tasks.pair import stamps_of
-from corporeal.labelling.tasks.task import from_row
 from corporeal.labelling.taxonomy.document import Taxonomy
 
 FEWEST = 10

@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
-from corporeal.catalog.tables import LABEL_TASK
+from corporeal.labelling.agreement.pairs import ComparedPair, compared_pairs
 from corporeal.labelling.agreement.proposal_bias import ProposalBias, measure_proposal_bias
 from corporeal.labelling.comparison.comparison import (
     LEAST_KAPPA,
@@ -18,12 +18,9 @@ from corporeal.labelling.comparison.comparison import (
     Agreement,
     AgreementSummary,
     by_rule,
-    compare,
     summarise,
 )
 from corporeal.labelling.comparison.measures import cohen_kappa, krippendorff_alpha, share_bounds
-from corporeal.labelling.tasks.pair import stamps_of
-from corporeal.labelling.tasks.task import LabelTask, from_row
 from corporeal.labelling.taxonomy.document import Taxonomy
 
 FEWEST = 5
@@ -75,13 +72,6 @@ class AgreementReport:
         return {name: _plain(value) for name, value in values.items()}
 
 
-@dataclass(frozen=True)
-class _Compared:
-    first: LabelTask
-    second: LabelTask
-    agreement: Agreement
-
-
 def agreement_of(
     connection: Connection,
     taxonomy: Taxonomy,
@@ -91,7 +81,11 @@ def agreement_of(
     annotator: str | None = None,
 ) -> AgreementReport:
     """The agreement of all pairs that both have submitted, `since` a time as the tables have it."""
-    pairs = list(_compared(connection, taxonomy, since=since, queue=queue, annotator=annotator))
+    pairs = [
+        each
+        for each in compared_pairs(connection, taxonomy=taxonomy.hash, queue=queue, most=None)
+        if (since is None or each.at >= since) and (annotator is None or annotator in each.people)
+    ]
     found = [each.agreement for each in pairs]
     tolerance = taxonomy.tolerance_frames
     summary = summarise(found, tolerance_frames=tolerance)
@@ -113,41 +107,14 @@ def agreement_of(
     )
 
 
-def _compared(
-    connection: Connection, taxonomy: Taxonomy, *, since: str | None, queue: str | None,
-    annotator: str | None,
-) -> Iterator[_Compared]:  # fmt: skip
-    query = select(LABEL_TASK).where(
-        LABEL_TASK.c.taxonomy == taxonomy.hash,
-        LABEL_TASK.c.kind == "annotate",
-        LABEL_TASK.c.pair.is_not(None),
-        LABEL_TASK.c.state.in_(("submitted", "done")),
-    )
-    if queue is not None:
-        query = query.where(LABEL_TASK.c.queue == queue)
-    held: dict[str, list[LabelTask]] = {}
-    for row in connection.execute(query).mappings():
-        each = from_row(dict(row))
-        held.setdefault(str(each.pair), []).append(each)
-    for both in held.values():
-        both.sort(key=lambda each: int(each.settings.get("place", 1)))
-        if len(both) != 2 or (since and max(each.changed_at for each in both) < since):
-            continue
-        if annotator is not None and all(each.assigned_to != annotator for each in both):
-            continue
-        first, second = both
-        stamps = stamps_of(connection, first)
-        agreement = compare(first.annotation, second.annotation, taxonomy, stamps)
-        yield _Compared(first, second, agreement)
-
-
-def _people(pairs: Iterable[_Compared]) -> dict[str, list[int]]:
+def _people(pairs: Iterable[ComparedPair]) -> dict[str, list[int]]:
     """The boundaries of each person minus those of whoever they were compared with."""
     found: dict[str, list[int]] = {}
     for each in pairs:
         steps = [step for lane in each.agreement.lanes for _, step in lane.differences]
-        found.setdefault(each.second.assigned_to or "", []).extend(steps)
-        found.setdefault(each.first.assigned_to or "", []).extend(-step for step in steps)
+        first, second = each.people
+        found.setdefault(second, []).extend(steps)
+        found.setdefault(first, []).extend(-step for step in steps)
     return found
 
 

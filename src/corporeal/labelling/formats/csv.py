@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from corporeal.labelling.annotation import AnnotationError
-from corporeal.labelling.label_file import (
+from corporeal.labelling.labels.label_file import (
     MAX_ROWS,
     EpisodeLabels,
     LabelFormat,

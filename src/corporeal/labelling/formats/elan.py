@@ -11,7 +11,7 @@ from xml.etree.ElementTree import Element, ElementTree, SubElement, indent
 
 from corporeal.errors import ModelError
 from corporeal.labelling.annotation import AnnotationError
-from corporeal.labelling.label_file import (
+from corporeal.labelling.labels.label_file import (
     MAX_ROWS,
     EpisodeLabels,
     LabelFormat,

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from corporeal.labelling.annotation import Annotation, AnnotationError
-from corporeal.labelling.label_file import EpisodeLabels, LabelFormat, bounded_text, refused
+from corporeal.labelling.labels.label_file import EpisodeLabels, LabelFormat, bounded_text, refused
 
 _FORMAT = "corporeal-annotations"
 

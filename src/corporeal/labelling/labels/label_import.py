@@ -17,7 +17,7 @@ from corporeal.errors import CorporealError
 from corporeal.labelling.annotation import AnnotationError
 from corporeal.labelling.completeness import complaints
 from corporeal.labelling.frames import Frames, read_frames
-from corporeal.labelling.label_file import (
+from corporeal.labelling.labels.label_file import (
     EpisodeLabels,
     on_stamps,
     read_label_file,

@@ -22,6 +22,9 @@ from corporeal.labelling.taxonomy.document import Taxonomy
 from corporeal.labelling.taxonomy.taxonomy_store import keep_taxonomy
 
 _BLOCK = 500
+_NEWEST = select(LABELS.c.episode, func.max(LABELS.c.number).label("number")).group_by(
+    LABELS.c.episode
+)
 
 
 @dataclass(frozen=True)
@@ -59,12 +62,8 @@ def label_history(connection: Connection, episode: str, *, limit: int = 1000) ->
 def labels_in_force(connection: Connection, episodes: Sequence[str]) -> dict[str, Labels]:
     """The labels in force of many episodes; those without any are missing."""
     found: dict[str, Labels] = {}
-    newest = (
-        select(LABELS.c.episode, func.max(LABELS.c.number).label("number"))
-        .group_by(LABELS.c.episode)
-    )  # fmt: skip
     for part in _parts(episodes):
-        last = newest.where(LABELS.c.episode.in_(part)).subquery()
+        last = _NEWEST.where(LABELS.c.episode.in_(part)).subquery()
         query = select(LABELS).join(
             last, (LABELS.c.episode == last.c.episode) & (LABELS.c.number == last.c.number)
         )
@@ -72,13 +71,12 @@ def labels_in_force(connection: Connection, episodes: Sequence[str]) -> dict[str
     return found
 
 
-def labelled_under(connection: Connection, taxonomy: str) -> list[str]:
-    """The episodes whose labels in force were made under the taxonomy with this hash."""
-    newest = (
-        select(LABELS.c.episode, func.max(LABELS.c.number).label("number"))
-        .group_by(LABELS.c.episode)
-        .subquery()
-    )
+def labelled_under(connection: Connection, taxonomy: str, *, holding: bool = False) -> list[str]:
+    """The episodes whose labels in force were made under the taxonomy with this hash.
+
+    With `holding`, not those whose labels are stale.
+    """
+    newest = _NEWEST.subquery()
     query = (
         select(LABELS.c.episode)
         .join(newest, (LABELS.c.episode == newest.c.episode)
@@ -86,6 +84,8 @@ def labelled_under(connection: Connection, taxonomy: str) -> list[str]:
         .where(LABELS.c.taxonomy == taxonomy)
         .order_by(LABELS.c.episode)
     )  # fmt: skip
+    if holding:
+        query = query.where(LABELS.c.stale.is_(None))
     return [str(each) for each in connection.execute(query).scalars()]
 
 

@@ -6,19 +6,19 @@ import uuid
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
 from corporeal.catalog.audit import now
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.permission import Actor, PermissionDeniedError, require
+from corporeal.catalog.tables import EPISODE, LABEL_TASK
 from corporeal.errors import UnknownNameError
 from corporeal.labelling.annotation import Annotation, Edit, Put, Set, Step
 from corporeal.labelling.comparison.comparison import NOTHING
 from corporeal.labelling.labels.versions import Labels, accept_labels
+from corporeal.labelling.tasks.cards import Card, cards_from, steps_to_frame, steps_to_label
 from corporeal.labelling.tasks.edits import save_edits
-from corporeal.labelling.tasks.pair import annotators_of, pair_of, stamps_of
-from corporeal.labelling.tasks.splice import splice
-from corporeal.labelling.tasks.task import (
+from corporeal.labelling.tasks.label_task import (
     EDITABLE,
     LabelTask,
     TaskStateError,
@@ -26,15 +26,23 @@ from corporeal.labelling.tasks.task import (
     change_state,
     task,
 )
+from corporeal.labelling.tasks.pair import annotators_of, pair_of, stamps_of
+from corporeal.labelling.tasks.splice import splice
 from corporeal.labelling.taxonomy.taxonomy_store import kept_taxonomy
 
-Side = Literal["first", "second", "other"]
-SIDES: tuple[Side, ...] = ("first", "second", "other")
+CardChoice = Literal["first", "second", "other"]
+SIDES: tuple[CardChoice, ...] = ("first", "second", "other")
 _LONGEST = 2000
 
 
 def resolve(
-    connection: Connection, task_id: str, card: str, choice: Side, *, by: Actor, note: str = ""
+    connection: Connection,
+    task_id: str,
+    card: str,
+    choice: CardChoice,
+    *,
+    by: Actor,
+    note: str = "",
 ) -> LabelTask:
     """Decide on one card, inside a transaction: `first` and `second` are put into the content.
 
@@ -42,7 +50,7 @@ def resolve(
     """
     held = task(connection, task_id)
     require_adjudicator(connection, held, by)
-    cards = cards_of(held)
+    cards = differences_of(held)
     if card not in cards:
         raise UnknownNameError("card", card[:40], cards)
     if choice not in SIDES:
@@ -63,11 +71,72 @@ def resolve(
     return task(connection, task_id)
 
 
+def decide_card(
+    connection: Connection, held: LabelTask, card: Card, choice: CardChoice, *, by: Actor,
+    key: str, frame: int | None = None, label: str | None = None,
+) -> None:  # fmt: skip
+    """Decide on all the differences of a card, inside a transaction; the same `key` counts once.
+
+    With `other`, `frame` or `label` say what neither of the two has said.
+    """
+    lane = kept_taxonomy(connection, held.taxonomy).lane(card.lane)
+    tiles = lane is not None and lane.tiles
+    steps: tuple[Step, ...] = ()
+    note, prefix = "", "other"
+    if choice == "other" and card.kind == "boundary":
+        stamps = stamps_of(connection, held)
+        if frame is None or frame >= len(stamps):
+            raise CatalogError(f"frame, got {frame}; expected 0 to {len(stamps) - 1}.")
+        steps = steps_to_frame(held.annotation, card, int(stamps[frame]), tiles=tiles)
+        note = f"frame {frame}"
+    elif choice == "other":
+        if not label:
+            raise CatalogError("label, got nothing; expected what neither of the two has said.")
+        steps, note = steps_to_label(held.annotation, card, label), f"label {label}"
+    elif card.kind == "boundary" and (card.resolved or {}).get("choice") == "other":
+        # Another frame may lie outside of the two: what is between goes back first.
+        steps = steps_to_frame(held.annotation, card, card.first.time_ns, tiles=tiles)
+        prefix = "back"
+    if steps:
+        edit = Edit(id=f"{prefix}-{key}", action="resolve", steps=steps)
+        save_edits(connection, held.id, [edit], base_version=held.version, by=by)
+    for name in card.ids:
+        resolve(connection, held.id, name, choice, by=by, note=note)
+
+
+def cards_of(connection: Connection, held: LabelTask) -> list[Card]:
+    """The questions of an adjudication, in the order of time."""
+    taxonomy = kept_taxonomy(connection, held.taxonomy)
+    return cards_from(differences_of(held).values(), taxonomy, stamps_of(connection, held))
+
+
+def list_adjudications(
+    connection: Connection, *, by: Actor, limit: int = 500
+) -> list[tuple[LabelTask, str | None]]:
+    """Adjudications with the task of their episode, those that wait first.
+
+    Those of what somebody has annotated themselves are left out.
+    """
+    rows = connection.execute(
+        select(LABEL_TASK.c.id, EPISODE.c.task)
+        .join(EPISODE, EPISODE.c.id == LABEL_TASK.c.episode)
+        .where(LABEL_TASK.c.kind == "adjudicate", LABEL_TASK.c.state != "dropped")
+        .order_by(LABEL_TASK.c.state == "done", LABEL_TASK.c.changed_at.desc())
+        .limit(limit)
+    ).all()
+    listed = [(task(connection, name), about) for name, about in rows]
+    return [
+        (held, about)
+        for held, about in listed
+        if all(each.assigned_to != by.name for each in pair_of(connection, held.settings["of"]))
+    ]
+
+
 def conclude(connection: Connection, held: LabelTask, *, by: Actor) -> Labels:
     """Let a submitted adjudication count and end the pair, inside a transaction."""
     require_adjudicator(connection, held, by)
     taxonomy = kept_taxonomy(connection, held.taxonomy)
-    why = f"adjudicated: {len(cards_of(held))} differences decided"
+    why = f"adjudicated: {len(differences_of(held))} differences decided"
     labels = accept_labels(
         connection, held.episode, held.annotation, taxonomy, task_id=held.id, by=by, why=why
     )
@@ -82,12 +151,12 @@ def undecided(held: LabelTask) -> tuple[str, ...]:
     return tuple(
         f"{each['lane'] or each['rule']}: {each['kind']} {each['first']} or {each['second']} at "
         f"{each['start_ns'] / 1e9:.3f} s is not decided."
-        for each in cards_of(held).values()
+        for each in differences_of(held).values()
         if not each["resolved"]
     )
 
 
-def cards_of(held: LabelTask) -> dict[str, Mapping[str, Any]]:
+def differences_of(held: LabelTask) -> dict[str, Mapping[str, Any]]:
     """The differences that an adjudication is about, by their ids."""
     return {str(each["id"]): each for each in held.settings.get("disagreements", ())}
 
@@ -105,7 +174,7 @@ def require_adjudicator(connection: Connection, held: LabelTask, by: Actor) -> N
 
 
 def _steps(
-    connection: Connection, held: LabelTask, card: Mapping[str, Any], choice: Side
+    connection: Connection, held: LabelTask, card: Mapping[str, Any], choice: CardChoice
 ) -> tuple[Step, ...]:
     content = held.annotation
     if card["kind"] == "outcome":

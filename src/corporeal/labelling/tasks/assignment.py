@@ -24,8 +24,7 @@ from corporeal.catalog.audit import now
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.permission import Actor, Role, may, require
 from corporeal.catalog.tables import EPISODE, LABEL_TASK
-from corporeal.labelling.tasks.qualification import begin_attempt, is_qualified, qualified_for
-from corporeal.labelling.tasks.task import (
+from corporeal.labelling.tasks.label_task import (
     LabelTask,
     TaskStateError,
     change_state,
@@ -33,6 +32,7 @@ from corporeal.labelling.tasks.task import (
     require_owner,
     task,
 )
+from corporeal.labelling.tasks.qualification import begin_attempt, is_qualified, qualified_for
 
 TAKEN_FOR = timedelta(minutes=30)
 """How long a task is kept for somebody who has taken it and changed nothing."""

@@ -13,7 +13,7 @@ from corporeal.catalog.permission import Actor, require
 from corporeal.labelling.annotation import Annotation
 from corporeal.labelling.completeness import complaints
 from corporeal.labelling.labels.versions import Labels, accept_labels
-from corporeal.labelling.tasks.task import LabelTask, change_state, frames_of, tasks
+from corporeal.labelling.tasks.label_task import LabelTask, change_state, frames_of, tasks
 from corporeal.labelling.taxonomy.taxonomy_store import kept_taxonomy
 
 MACHINE = "(machine)"

@@ -12,7 +12,7 @@ from corporeal.catalog.database import CatalogError, check_text
 from corporeal.catalog.episodes import episode as episode_row
 from corporeal.catalog.permission import Actor, PermissionDeniedError, may, require
 from corporeal.catalog.tables import LABEL_COMMENT
-from corporeal.labelling.tasks.task import may_see, task
+from corporeal.labelling.tasks.label_task import may_see, task
 
 _LONGEST = 4000
 
@@ -58,7 +58,7 @@ def add_comment(
     return _comment({"number": int(number), **made})
 
 
-def comments(connection: Connection, episode: str, *, by: Actor) -> list[LabelComment]:
+def comments_about(connection: Connection, episode: str, *, by: Actor) -> list[LabelComment]:
     """What was said about an episode, the oldest first.
 
     Remarks on one task of a pair are not shown to whoever may not see that task yet.

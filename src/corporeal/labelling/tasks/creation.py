@@ -20,7 +20,7 @@ from corporeal.catalog.tables import EPISODE, LABEL_TASK
 from corporeal.labelling.annotation import Annotation
 from corporeal.labelling.frames import Frames
 from corporeal.labelling.labels.versions import Labels, labels_in_force
-from corporeal.labelling.tasks.task import (
+from corporeal.labelling.tasks.label_task import (
     LabelTask,
     TaskKind,
     TaskState,
@@ -35,14 +35,38 @@ _BLOCK = 500
 
 
 @dataclass(frozen=True)
-class _Plan:
-    """What is the same for all tasks that are made at once."""
+class TaskOptions:
+    """What is the same for all tasks that are made at once; CatalogError for what cannot be.
 
-    taxonomy: str
-    kind: TaskKind
+    At least `double_share` of the episodes are asked of two people, and `blind_share` of the tasks
+    begin empty though there is a proposal; the same `seed` chooses the same ones. Unless `again`,
+    episodes with good labels under the taxonomy are left out. With `needs_qualification` only
+    people who passed get the tasks; without `review` what is submitted counts at once.
+    """
+
     queue: str
-    priority: int
-    settings: Mapping[str, Any]
+    kind: TaskKind = "annotate"
+    double_share: float = 0.1
+    blind_share: float = 0.1
+    seed: int = 0
+    priority: int = 0
+    again: bool = False
+    needs_qualification: bool = False
+    review: bool = True
+
+    def __post_init__(self) -> None:
+        check_queue_name(self.queue)
+        for name, share in (("double", self.double_share), ("blind", self.blind_share)):
+            if not 0 <= share <= 1:
+                raise CatalogError(f"{name} share, got {share}; expected 0 to 1.")
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """Options with what the catalogue adds to them."""
+
+    options: TaskOptions
+    taxonomy: str
     created_by: str
     created_at: str
 
@@ -51,45 +75,29 @@ def create_tasks(
     connection: Connection,
     episodes: Sequence[str],
     taxonomy: Taxonomy,
+    options: TaskOptions,
     *,
-    queue: str,
     by: Actor,
-    double_share: float = 0.1,
-    blind_share: float = 0.1,
     starts: Mapping[str, Annotation] | None = None,
     frames: Mapping[str, Frames] | None = None,
-    kind: TaskKind = "annotate",
-    seed: int = 0,
-    priority: int = 0,
-    again: bool = False,
-    needs_qualification: bool = False,
-    review: bool = True,
 ) -> list[LabelTask]:
-    """Make tasks for episodes, inside a transaction; the same seed chooses the same ones.
+    """Make tasks for episodes, inside a transaction.
 
-    At least `double_share` of the episodes are asked of two people, and `blind_share` of the
-    tasks begin empty though there is a proposal in `starts`. Episodes with a task that is not
-    over, and unless `again` those with good labels under this taxonomy, are left out. With
-    `needs_qualification` only people who passed get them; without `review` what is submitted
-    counts at once. Tasks of kind `qualify` are made of labels in force: the gold.
+    They begin with the proposals in `starts`. Episodes with a task that is not over are left out.
+    Tasks of kind `qualify` are made of labels in force: the gold.
     """
     require(by, "judge")
-    check_plan(queue, double_share, blind_share)
-    digest = keep_taxonomy(connection, taxonomy)
-    settings: dict[str, Any] = {"review": review}
-    if needs_qualification:
-        settings["needs_qualification"] = True
-    plan = _Plan(digest, kind, queue, priority, settings, by.name, now())
+    plan = _Plan(options, keep_taxonomy(connection, taxonomy), by.name, now())
     wanted = list(dict.fromkeys(episodes))
     _check_there(connection, wanted)
     given = dict(frames or {})
     noted = frames_about(connection, [each for each in wanted if each not in given]) | given
-    if kind == "qualify":
-        held = labels_in_force(connection, wanted)
-        rows = [_gold(plan, each, held.get(each), noted.get(each)) for each in wanted]
+    if options.kind == "qualify":
+        labels = labels_in_force(connection, wanted)
+        rows = [_gold(plan, each, labels.get(each), noted.get(each)) for each in wanted]
     else:
-        rest = wanting(connection, wanted, taxonomy, kind=kind, again=again)
-        doubled = _chosen(rest, double_share, f"{seed}/double")
+        rest = wanting(connection, wanted, taxonomy, kind=options.kind, again=options.again)
+        doubled = _chosen(rest, options.double_share, f"{options.seed}/double")
         rows = [
             row
             for each in rest
@@ -97,7 +105,7 @@ def create_tasks(
                 plan, each, (starts or {}).get(each), noted.get(each), doubled=each in doubled
             )
         ]
-        _blind(rows, blind_share, seed)
+        _blind(rows, options.blind_share, options.seed)
     return insert_tasks(connection, rows, by)
 
 
@@ -110,7 +118,7 @@ def wanting(
     again: bool = False,
 ) -> list[str]:
     """Those of some episodes for which a task would be made."""
-    busy = _busy(connection, episodes, taxonomy.hash, kind)
+    busy = busy_episodes(connection, taxonomy.hash, kind)
     held = {} if again else labels_in_force(connection, episodes)
     good = {name for name, labels in held.items() if _is_good(labels, taxonomy.hash)}
     return [each for each in episodes if each not in busy | good]
@@ -158,15 +166,18 @@ def _row(
     plan: _Plan, episode: str, start: Annotation | None, frames: Frames | None, *,
     pair: str | None = None, place: int = 1, state: TaskState = "open",
 ) -> dict[str, Any]:  # fmt: skip
-    said = start or Annotation()
+    options, said = plan.options, start or Annotation()
+    settings: dict[str, Any] = {"review": options.review}
+    if options.needs_qualification:
+        settings["needs_qualification"] = True
     if not said.reference and frames is not None:
         said = said.model_copy(update={"reference": frames.stream})
     noted = {"frames": frames.to_json()} if frames is not None else {}
     return new_row({
-        "episode": episode, "kind": plan.kind, "queue": plan.queue, "taxonomy": plan.taxonomy,
-        "state": state, "pair": pair, "priority": plan.priority,
+        "episode": episode, "kind": options.kind, "queue": options.queue,
+        "taxonomy": plan.taxonomy, "state": state, "pair": pair, "priority": options.priority,
         "start": said.model_dump(mode="json"),
-        "settings": {**plan.settings, "place": place, "proposed": start is not None, **noted},
+        "settings": {**settings, "place": place, "proposed": start is not None, **noted},
         "created_by": plan.created_by, "created_at": plan.created_at,
     })  # fmt: skip
 
@@ -209,32 +220,23 @@ def _is_good(held: Labels, taxonomy: str) -> bool:
     return held.stale is None and held.taxonomy == taxonomy
 
 
-def _busy(
-    connection: Connection, episodes: Sequence[str], taxonomy: str, kind: TaskKind
-) -> set[str]:
-    """Episodes that somebody is asked of already, in the same way."""
-    found: set[str] = set()
-    for first in range(0, len(episodes), _BLOCK):
-        query = select(LABEL_TASK.c.episode).where(
-            LABEL_TASK.c.episode.in_(episodes[first : first + _BLOCK]),
-            LABEL_TASK.c.taxonomy == taxonomy,
-            LABEL_TASK.c.kind == kind,
-            LABEL_TASK.c.state.not_in(("done", "dropped")),
-        )
-        found |= set(connection.execute(query).scalars())
-    return found
+def busy_episodes(connection: Connection, taxonomy: str, kind: TaskKind) -> set[str]:
+    """Episodes of which somebody is asked already, in the same way, under a taxonomy's hash."""
+    query = select(LABEL_TASK.c.episode).where(
+        LABEL_TASK.c.taxonomy == taxonomy,
+        LABEL_TASK.c.kind == kind,
+        LABEL_TASK.c.state.not_in(("done", "dropped")),
+    )
+    return set(connection.execute(query).scalars())
 
 
-def check_plan(queue: str, double_share: float, blind_share: float) -> None:
-    """Raise CatalogError for a name of a queue or shares that cannot be."""
-    if not _QUEUE.fullmatch(queue):
+def check_queue_name(name: str) -> None:
+    """Raise CatalogError for what cannot name a queue."""
+    if not _QUEUE.fullmatch(name):
         raise CatalogError(
-            f"queue, got {queue[:80]!r}; expected up to 64 small letters, digits, points, dashes "
+            f"queue, got {name[:80]!r}; expected up to 64 small letters, digits, points, dashes "
             "and underscores."
         )
-    for name, share in (("double share", double_share), ("blind share", blind_share)):
-        if not 0 <= share <= 1:
-            raise CatalogError(f"{name}, got {share}; expected 0 to 1.")
 
 
 def _check_there(connection: Connection, episodes: Sequence[str]) -> None:

@@ -13,7 +13,7 @@ from corporeal.catalog.database import CatalogError, json_value
 from corporeal.catalog.permission import Actor, require
 from corporeal.catalog.tables import LABEL_EDIT, LABEL_TASK
 from corporeal.labelling.annotation import Annotation, Edit, apply_edit
-from corporeal.labelling.tasks.task import (
+from corporeal.labelling.tasks.label_task import (
     EDITABLE,
     LabelTask,
     TaskStateError,

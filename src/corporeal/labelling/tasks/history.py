@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,7 @@ from sqlalchemy import Connection, func, select
 from corporeal.catalog.audit import events_of
 from corporeal.catalog.tables import LABEL_EDIT
 from corporeal.labelling.labels.versions import label_history
-from corporeal.labelling.tasks.task import tasks
+from corporeal.labelling.tasks.label_task import tasks
 
 _LABELLED = ("labelled", "labels stale", "comment resolved")
 
@@ -85,3 +85,15 @@ def _edits(connection: Connection, task_id: str) -> Iterator[Happening]:
         total = sum(actions.values())
         what = f"{total} edit{'s' * (total > 1)}"
         yield Happening(last[who], who, what, None, task_id, {"actions": actions})
+
+
+def return_reasons(connection: Connection, task_ids: Sequence[str]) -> dict[str, str]:
+    """What a lead said when giving tasks back, of those that were not handed in again since."""
+    reasons: dict[str, str] = {}
+    for event in events_of(connection, *(f"task:{each}" for each in task_ids)):
+        task_id, to = str(event["subject"]).removeprefix("task:"), event["details"].get("to")
+        if to == "returned" and event["why"] is not None:
+            reasons[task_id] = str(event["why"])
+        elif to in ("returned", "submitted"):
+            reasons.pop(task_id, None)
+    return reasons

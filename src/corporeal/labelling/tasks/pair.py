@@ -19,7 +19,7 @@ from corporeal.labelling.comparison.matching import FrameSpan, pair_up
 from corporeal.labelling.frames import assumed_stamps, frame_of
 from corporeal.labelling.labels.versions import Labels, accept_labels
 from corporeal.labelling.tasks.creation import insert_tasks, new_row
-from corporeal.labelling.tasks.task import (
+from corporeal.labelling.tasks.label_task import (
     LabelTask,
     change_state,
     frames_of,

@@ -23,7 +23,7 @@ from corporeal.labelling.comparison.comparison import (
 )
 from corporeal.labelling.frames import assumed_stamps, frames_from_json
 from corporeal.labelling.tasks.creation import insert_tasks, new_row
-from corporeal.labelling.tasks.task import LabelTask, change_state, hidden, tasks
+from corporeal.labelling.tasks.label_task import LabelTask, change_state, hidden, tasks
 from corporeal.labelling.taxonomy.taxonomy_store import kept_taxonomy
 
 PER_ATTEMPT = 3

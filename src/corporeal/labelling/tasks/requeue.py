@@ -18,11 +18,11 @@ from corporeal.labelling.labels.versions import (
     labels_in_force,
     mark_stale,
 )
-from corporeal.labelling.tasks.creation import create_tasks
+from corporeal.labelling.tasks.creation import TaskOptions, create_tasks
+from corporeal.labelling.tasks.label_task import LabelTask
 from corporeal.labelling.tasks.qualification import carry_qualifications
-from corporeal.labelling.tasks.task import LabelTask
 from corporeal.labelling.taxonomy.document import Taxonomy
-from corporeal.labelling.taxonomy.impact import Impact, impact, reasons
+from corporeal.labelling.taxonomy.impact import Impact, find_impact, reasons
 from corporeal.labelling.taxonomy.taxonomy_store import keep_taxonomy
 
 PRIORITY = 5
@@ -45,7 +45,7 @@ class Requeued:
     under_way: int
 
 
-def requeue(
+def requeue_labels(
     connection: Connection,
     before: Taxonomy,
     after: Taxonomy,
@@ -62,7 +62,7 @@ def requeue(
     nothing is touched at all, gold and qualifications stay good, too.
     """
     require(by, "judge")
-    found = impact(before, after)
+    found = find_impact(before, after)
     keep_taxonomy(connection, after)
     held = labels_in_force(connection, labelled_under(connection, before.hash))
     touched: dict[str, str] = {}
@@ -78,11 +78,12 @@ def requeue(
         else:
             _carry(connection, labels, before, after, by)
             carried.append(name)
-    made = create_tasks(
-        connection, list(touched), after, queue=queue or f"{after.name}-{after.version}", by=by,
-        double_share=double_share, blind_share=0.0, seed=seed, priority=PRIORITY,
-        starts={name: _unsure(held[name].annotation, found) for name in touched},
+    options = TaskOptions(
+        queue or f"{after.name}-{after.version}", double_share=double_share, blind_share=0.0,
+        seed=seed, priority=PRIORITY,
     )  # fmt: skip
+    starts = {name: _unsure(held[name].annotation, found) for name in touched}
+    made = create_tasks(connection, list(touched), after, options, by=by, starts=starts)
     moved, under_way = _move_tasks(connection, before, after, by, gold=found.is_empty)
     if found.is_empty:
         carry_qualifications(connection, before.hash, after.hash, by=by)

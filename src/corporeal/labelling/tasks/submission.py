@@ -12,9 +12,7 @@ from corporeal.labelling.annotation import Annotation
 from corporeal.labelling.completeness import complaints
 from corporeal.labelling.labels.versions import Labels, accept_labels, labels_of
 from corporeal.labelling.tasks.adjudication import conclude, require_adjudicator, undecided
-from corporeal.labelling.tasks.pair import adjudication_of, pair_of, settle
-from corporeal.labelling.tasks.qualification import measure
-from corporeal.labelling.tasks.task import (
+from corporeal.labelling.tasks.label_task import (
     LabelTask,
     TaskStateError,
     change_state,
@@ -22,6 +20,8 @@ from corporeal.labelling.tasks.task import (
     require_owner,
     task,
 )
+from corporeal.labelling.tasks.pair import adjudication_of, pair_of, settle
+from corporeal.labelling.tasks.qualification import measure
 from corporeal.labelling.taxonomy.taxonomy_store import kept_taxonomy
 
 _LONGEST = 2000

@@ -1,1 +1,5 @@
 """Taxonomies: the document, the versions that labels refer to, what a new version touches."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -27,7 +27,7 @@ class Impact:
         return not (self.labels or self.attributes or self.requirements)
 
 
-def impact(before: Taxonomy, after: Taxonomy) -> Impact:
+def find_impact(before: Taxonomy, after: Taxonomy) -> Impact:
     """What annotations made under `before` may not mean any more under `after`."""
     labels: dict[tuple[str, str], str] = {}
     new = {(lane.name, label.name): label for lane, label in after.labels()}

@@ -8,7 +8,8 @@ from sqlalchemy import Connection, insert, select
 
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.tables import DOCUMENT
-from corporeal.labelling.taxonomy.document import Taxonomy
+from corporeal.errors import UnknownNameError
+from corporeal.labelling.taxonomy.document import Taxonomy, open_taxonomy, taxonomy_names
 
 
 def keep_taxonomy(connection: Connection, taxonomy: Taxonomy) -> str:
@@ -53,3 +54,20 @@ def _numbers(version: str) -> tuple[int, ...]:
 @lru_cache(maxsize=64)
 def _parsed(text: str) -> Taxonomy:
     return Taxonomy.parse(text, source="catalogue", suffix=".json")
+
+
+def usable_taxonomies(connection: Connection) -> list[Taxonomy]:
+    """Every taxonomy that can be used, the newest version of each name first."""
+    found = {each.reference: each for each in map(open_taxonomy, taxonomy_names())}
+    # What the catalogue keeps counts: labels refer to exactly that text.
+    found |= {each.reference: each for each in kept_taxonomies(connection)}
+    newest = sorted(found.values(), key=lambda each: _numbers(each.version), reverse=True)
+    return sorted(newest, key=lambda each: each.name)
+
+
+def find_taxonomy(connection: Connection, reference: str) -> Taxonomy:
+    """The taxonomy of name@version; raises UnknownNameError with the list of them."""
+    known = {each.reference: each for each in usable_taxonomies(connection)}
+    if reference not in known:
+        raise UnknownNameError("taxonomy", reference[:120], list(known))
+    return known[reference]

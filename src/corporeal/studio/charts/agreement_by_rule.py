@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from sqlalchemy import Connection
 
-from corporeal.labelling.agreement.pairs import ComparedPair, compared_pairs, distances_to_lead
-from corporeal.labelling.comparison.comparison import MOST_FRAMES
+from corporeal.labelling.agreement import ComparedPair, compared_pairs, distances_to_lead
+from corporeal.labelling.comparison import MOST_FRAMES
 from corporeal.operations.scope import Scope
 from corporeal.studio.chart import Chart, Drawing, TableMarks, TableRow
-from corporeal.studio.labelling.wording import ADVICE, NO_PAIRS, rule_words
+from corporeal.studio.charting.agreement_wording import ADVICE, NO_PAIRS, rule_words
 from corporeal.words import counted, percent
 
 FEWEST = 5

@@ -10,8 +10,8 @@ from typing import Literal
 from sqlalchemy import Connection
 
 from corporeal.errors import UnknownNameError
-from corporeal.labelling.agreement.pairs import ComparedPair, compared_pairs
-from corporeal.labelling.comparison.comparison import (
+from corporeal.labelling.agreement import ComparedPair, compared_pairs
+from corporeal.labelling.comparison import (
     LEAST_EDIT_SCORE,
     LEAST_KAPPA,
     MOST_FRAMES,
@@ -20,7 +20,7 @@ from corporeal.labelling.comparison.comparison import (
 )
 from corporeal.operations.scope import Scope
 from corporeal.studio.chart import Chart, ChartChoice, Drawing, LineMarks, LinePoint, Unit
-from corporeal.studio.labelling.wording import ADVICE, NO_PAIRS, only
+from corporeal.studio.charting.agreement_wording import ADVICE, NO_PAIRS, only
 from corporeal.words import counted, listed, percent
 
 _MOST_WEEKS = 104

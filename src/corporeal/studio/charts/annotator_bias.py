@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from sqlalchemy import Connection
 
-from corporeal.labelling.agreement.pairs import ComparedPair, compared_pairs
-from corporeal.labelling.comparison.comparison import MOST_FRAMES
+from corporeal.labelling.agreement import ComparedPair, compared_pairs
+from corporeal.labelling.comparison import MOST_FRAMES
 from corporeal.operations.scope import Scope
 from corporeal.studio.chart import Chart, Drawing, HeatCell, HeatMarks
-from corporeal.studio.labelling.wording import ADVICE, NO_PAIRS, lean, only, rule_words
+from corporeal.studio.charting.agreement_wording import ADVICE, NO_PAIRS, lean, only, rule_words
 from corporeal.words import counted
 
 FEWEST = 5

@@ -7,17 +7,17 @@ import math
 from sqlalchemy import Connection
 
 from corporeal.errors import UnknownNameError
-from corporeal.labelling.agreement.proposal_bias import FEWEST, ProposalBias, measure_proposal_bias
+from corporeal.labelling.agreement import FEWEST, ProposalBias, measure_proposal_bias
+from corporeal.labelling.taxonomy import usable_taxonomies
 from corporeal.operations.scope import Scope
 from corporeal.studio.chart import BarMark, BarMarks, Chart, ChartChoice, Drawing
-from corporeal.studio.labelling.order import taxonomies
 from corporeal.words import counted
 
 
 def draw(connection: Connection, scope: Scope, *, taxonomy: str = "") -> Drawing:
     """Mean distance of boundaries to the proposal, of tasks begun with it and without."""
     del scope  # A proposal sways people whatever episodes are asked for; few are without one.
-    known = {each.reference: each for each in taxonomies(connection)}
+    known = {each.reference: each for each in usable_taxonomies(connection)}
     chosen = taxonomy or next(iter(known), "")
     if chosen not in known:
         raise UnknownNameError("taxonomy", chosen, list(known))

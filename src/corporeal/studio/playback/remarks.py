@@ -15,8 +15,8 @@ from corporeal.catalog.permission import Actor
 from corporeal.catalog.tables import FINDING
 from corporeal.episode.label_track import LabelTrack
 from corporeal.episode.recording import ArraySignal, Recording
-from corporeal.labelling.labels.versions import label_track
-from corporeal.labelling.taxonomy.taxonomy_store import kept_taxonomy
+from corporeal.labelling.labels import label_track
+from corporeal.labelling.taxonomy import kept_taxonomy
 from corporeal.schema import Stream
 from corporeal.studio.seen_labels import seen_labels
 from corporeal.units import SECOND_NS

@@ -6,43 +6,42 @@ from typing import Annotated
 
 from fastapi import APIRouter, HTTPException
 from pydantic import BaseModel, Field
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
-from corporeal.catalog.database import CatalogError
 from corporeal.catalog.episodes import episode as episode_row
 from corporeal.catalog.permission import Actor
-from corporeal.catalog.tables import EPISODE, LABEL_TASK
 from corporeal.errors import UnknownNameError
-from corporeal.labelling.annotation import Edit
-from corporeal.labelling.tasks.adjudication import Side as Choice
-from corporeal.labelling.tasks.adjudication import require_adjudicator, resolve
-from corporeal.labelling.tasks.assignment import take
-from corporeal.labelling.tasks.edits import save_edits
-from corporeal.labelling.tasks.pair import adjudication_of, pair_of, stamps_of
-from corporeal.labelling.tasks.submission import submit
-from corporeal.labelling.tasks.task import LabelTask, task
-from corporeal.labelling.taxonomy.document import Taxonomy
-from corporeal.labelling.taxonomy.taxonomy_store import kept_taxonomy
-from corporeal.studio.authentication import Judge
-from corporeal.studio.context import StudioDep
-from corporeal.studio.labelling.card_facts import (
+from corporeal.labelling.tasks import (
+    CardChoice,
+    LabelTask,
+    adjudication_of,
+    cards_of,
+    decide_card,
+    list_adjudications,
+    require_adjudicator,
+    stamps_of,
+    submit,
+    take,
+    task,
+)
+from corporeal.labelling.taxonomy import kept_taxonomy
+from corporeal.studio.adjudication_facts import (
     AdjudicationFacts,
     PairFacts,
     adjudication_facts,
     pair_facts,
 )
-from corporeal.studio.labelling.cards import Card, cards_from
-from corporeal.studio.labelling.merging import steps_to_frame, steps_to_label
-from corporeal.studio.routes.label_queues import writing
+from corporeal.studio.authentication import Judge
+from corporeal.studio.context import StudioDep
+from corporeal.studio.label_facts import writing
 
 ROUTER = APIRouter(tags=["labels"])
-_MOST = 500
 
 
 class NewCardDecision(BaseModel):
     """What is decided; `frame` or `label` say what neither of the two has said."""
 
-    choice: Choice
+    choice: CardChoice
     frame: Annotated[int | None, Field(ge=0, le=1 << 40)] = None
     label: Annotated[str | None, Field(max_length=200)] = None
     key: Annotated[str, Field(min_length=8, max_length=40, pattern=r"^[A-Za-z0-9_-]+$")]
@@ -52,18 +51,9 @@ class NewCardDecision(BaseModel):
 def list_pairs(studio: StudioDep, actor: Judge) -> list[PairFacts]:
     """Adjudications, those that wait first; not those of what the visitor has annotated."""
     with studio.workspace.database.read() as connection:
-        rows = connection.execute(
-            select(LABEL_TASK.c.id, EPISODE.c.task)
-            .join(EPISODE, EPISODE.c.id == LABEL_TASK.c.episode)
-            .where(LABEL_TASK.c.kind == "adjudicate", LABEL_TASK.c.state != "dropped")
-            .order_by(LABEL_TASK.c.state == "done", LABEL_TASK.c.changed_at.desc())
-            .limit(_MOST)
-        ).all()
-        found = [(task(connection, name), about) for name, about in rows]
         return [
-            pair_facts(held, _cards(connection, held), about)
-            for held, about in found
-            if actor.name not in _annotators(connection, held)
+            pair_facts(held, cards_of(connection, held), about)
+            for held, about in list_adjudications(connection, by=actor)
         ]
 
 
@@ -83,10 +73,13 @@ def decide(
         held = _held(connection, pair, actor)
         if held.state == "open":
             held = take(connection, held.id, by=actor)
-        cards = {each.id: each for each in _cards(connection, held)}
+        cards = {each.id: each for each in cards_of(connection, held)}
         if card_id not in cards:
             raise UnknownNameError("card", card_id[:40], cards)
-        _decide(connection, held, cards[card_id], asked, actor)
+        decide_card(
+            connection, held, cards[card_id], asked.choice, by=actor, key=asked.key,
+            frame=asked.frame, label=asked.label,
+        )  # fmt: skip
         return _facts(connection, task(connection, held.id))
 
 
@@ -111,62 +104,9 @@ def _held(connection: Connection, pair: str, actor: Actor) -> LabelTask:
     return held
 
 
-def _annotators(connection: Connection, held: LabelTask) -> set[str | None]:
-    return {each.assigned_to for each in pair_of(connection, str(held.settings["of"]))}
-
-
-def _taxonomy(connection: Connection, held: LabelTask) -> Taxonomy:
-    return kept_taxonomy(connection, held.taxonomy)
-
-
-def _cards(connection: Connection, held: LabelTask) -> list[Card]:
-    told = held.settings.get("disagreements", ())
-    return cards_from(told, _taxonomy(connection, held), stamps_of(connection, held))
-
-
 def _facts(connection: Connection, held: LabelTask) -> AdjudicationFacts:
     first, second = (task(connection, str(held.settings[side])) for side in ("first", "second"))
     return adjudication_facts(
-        held, first, second, _cards(connection, held), _taxonomy(connection, held),
+        held, first, second, cards_of(connection, held), kept_taxonomy(connection, held.taxonomy),
         stamps_of(connection, held), episode_row(connection, held.episode)["task"],
     )  # fmt: skip
-
-
-def _decide(
-    connection: Connection, held: LabelTask, card: Card, asked: NewCardDecision, actor: Actor
-) -> None:
-    lane = _taxonomy(connection, held).lane(card.lane)
-    tiles = lane is not None and lane.tiles
-    note = ""
-    if asked.choice == "other":
-        note = _another(connection, held, card, asked, actor, tiles=tiles)
-    elif card.kind == "boundary" and (card.resolved or {}).get("choice") == "other":
-        # Another frame may lie outside of the two: what is between goes back first.
-        back = steps_to_frame(held.annotation, card, card.first.time_ns, tiles=tiles)
-        if back:
-            edit = Edit(id=f"back-{asked.key}", action="resolve", steps=back)
-            save_edits(connection, held.id, [edit], base_version=held.version, by=actor)
-    for name in card.ids:
-        resolve(connection, held.id, name, asked.choice, by=actor, note=note)
-
-
-def _another(
-    connection: Connection, held: LabelTask, card: Card, asked: NewCardDecision, actor: Actor,
-    *, tiles: bool,
-) -> str:  # fmt: skip
-    """Put in what neither has said; the note that remembers it."""
-    if card.kind == "boundary":
-        stamps = stamps_of(connection, held)
-        if asked.frame is None or asked.frame >= len(stamps):
-            raise CatalogError(f"frame, got {asked.frame}; expected 0 to {len(stamps) - 1}.")
-        steps = steps_to_frame(held.annotation, card, int(stamps[asked.frame]), tiles=tiles)
-        note = f"frame {asked.frame}"
-    else:
-        if not asked.label:
-            raise CatalogError("label, got nothing; expected what neither of the two has said.")
-        steps = steps_to_label(held.annotation, card, asked.label)
-        note = f"label {asked.label}"
-    if steps:
-        edit = Edit(id=f"other-{asked.key}", action="resolve", steps=steps)
-        save_edits(connection, held.id, [edit], base_version=held.version, by=actor)
-    return note

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Annotated, Any
 
 import numpy as np
@@ -15,26 +13,31 @@ from corporeal.catalog.database import CatalogError
 from corporeal.catalog.permission import Actor, PermissionDeniedError
 from corporeal.episode.recording import recording_of
 from corporeal.labelling.frames import Frames, end_ns, reference_stream
-from corporeal.labelling.tasks.assignment import add_seconds
-from corporeal.labelling.tasks.comments import (
+from corporeal.labelling.tasks import (
+    IncompleteError,
     LabelComment,
-    add_comment,
-    comments,
-    resolve_comment,
-)
-from corporeal.labelling.tasks.edits import StaleEditError, edits_of, save_edits
-from corporeal.labelling.tasks.submission import IncompleteError, submit, unready
-from corporeal.labelling.tasks.task import (
     LabelTask,
-    TaskStateError,
+    StaleEditError,
     UnknownTaskError,
+    add_comment,
+    add_seconds,
+    comments_about,
+    edits_of,
     frames_of,
     may_see,
     require_owner,
+    resolve_comment,
+    return_reasons,
+    save_edits,
+    submit,
     task,
+    unready,
 )
-from corporeal.labelling.taxonomy.taxonomy_store import kept_taxonomy
-from corporeal.studio.annotating.task_facts import (
+from corporeal.labelling.taxonomy import kept_taxonomy
+from corporeal.studio.context import Studio, StudioDep
+from corporeal.studio.label_facts import writing
+from corporeal.studio.routes.events import Annotator
+from corporeal.studio.workbench_facts import (
     MadeEdit,
     MissingParts,
     NewComment,
@@ -46,10 +49,7 @@ from corporeal.studio.annotating.task_facts import (
     TimeSpent,
     WorkbenchTask,
     task_facts,
-    why_returned,
 )
-from corporeal.studio.context import Studio, StudioDep
-from corporeal.studio.routes.events import Annotator
 
 ROUTER = APIRouter(tags=["annotation"])
 TaskId = Annotated[str, Path(max_length=80)]
@@ -70,11 +70,12 @@ def one_task(task_id: TaskId, studio: StudioDep, actor: Annotator) -> WorkbenchT
             for each in edits_of(connection, held.id, limit=_MOST_SHOWN_EDITS)
         ]
         frames = frames_of(connection, held.id)
-        returned = why_returned(connection, held)
+        is_back = held.state in ("returned", "working")
+        reasons = return_reasons(connection, [held.id]) if is_back else {}
     frames = frames or _read_frames(studio, held)
     return task_facts(
         held, by=actor, taxonomy=taxonomy, edits=made, reference=frames.stream,
-        end_ns=end_ns(frames.stamps) if len(frames.stamps) else 0, returned=returned,
+        end_ns=end_ns(frames.stamps) if len(frames.stamps) else 0, returned=reasons.get(held.id),
     )  # fmt: skip
 
 
@@ -83,17 +84,17 @@ def save(
     task_id: TaskId, studio: StudioDep, actor: Annotator, new: NewEdits
 ) -> SavedEdits | Response:
     """Save edits in order, each once; a 409 also has `version`, `since` and `who` came between."""
-    try:
-        with _writing(studio) as connection:
-            _seen(connection, task_id, actor)
+    with writing(studio) as connection:
+        _seen(connection, task_id, actor)
+        try:
             saved = save_edits(
                 connection, task_id, new.edits, base_version=new.base_version, by=actor
             )
-    except StaleEditError as error:
-        stale = StaleEdits(
-            error=str(error), version=error.version, since=error.since, who=error.who
-        )
-        return JSONResponse(stale.model_dump(mode="json"), 409, {"Cache-Control": "no-store"})
+        except StaleEditError as error:
+            stale = StaleEdits(
+                error=str(error), version=error.version, since=error.since, who=error.who
+            )
+            return JSONResponse(stale.model_dump(mode="json"), 409, {"Cache-Control": "no-store"})
     return SavedEdits(version=saved.version, content=saved.content)
 
 
@@ -109,7 +110,7 @@ def missing(task_id: TaskId, studio: StudioDep, actor: Annotator) -> MissingPart
 def hand_in(task_id: TaskId, studio: StudioDep, actor: Annotator) -> SubmittedTask:
     """Hand a task in; one that lacks something stays, with what it lacks."""
     try:
-        with _writing(studio) as connection:
+        with writing(studio) as connection:
             _seen(connection, task_id, actor)
             submit(connection, task_id, by=actor)
     except IncompleteError as error:
@@ -120,7 +121,7 @@ def hand_in(task_id: TaskId, studio: StudioDep, actor: Annotator) -> SubmittedTa
 @ROUTER.post("/label-tasks/{task_id}/seconds")
 def spend(task_id: TaskId, studio: StudioDep, actor: Annotator, spent: TimeSpent) -> TimeSpent:
     """Add time at work, as the page has measured it."""
-    with _writing(studio) as connection:
+    with writing(studio) as connection:
         require_owner(_seen(connection, task_id, actor), actor)
         add_seconds(connection, task_id, spent.seconds, by=actor)
     return spent
@@ -131,7 +132,7 @@ def list_comments(task_id: TaskId, studio: StudioDep, actor: Annotator) -> list[
     """Remarks on a task, the oldest first."""
     with studio.workspace.database.read() as connection:
         held = _seen(connection, task_id, actor)
-        said = comments(connection, held.episode, by=actor)
+        said = comments_about(connection, held.episode, by=actor)
         # Where two people work apart, a remark on the whole would tell one what the other saw.
         alone = held.pair is None
         return [_shown(each) for each in said if each.task == task_id or (alone and not each.task)]
@@ -140,7 +141,7 @@ def list_comments(task_id: TaskId, studio: StudioDep, actor: Annotator) -> list[
 @ROUTER.post("/label-tasks/{task_id}/comments", status_code=201)
 def comment(task_id: TaskId, studio: StudioDep, actor: Annotator, new: NewComment) -> TaskComment:
     """Leave a remark, at a moment or on the whole."""
-    with _writing(studio) as connection:
+    with writing(studio) as connection:
         held = _seen(connection, task_id, actor)
         made = add_comment(
             connection, held.episode, new.text, by=actor, task_id=held.id, time_ns=new.time_ns
@@ -156,9 +157,11 @@ def resolve(
     actor: Annotator,
 ) -> TaskComment:
     """Say that a remark was dealt with."""
-    with _writing(studio) as connection:
+    with writing(studio) as connection:
         held = _seen(connection, task_id, actor)
-        if all(each.number != number for each in comments(connection, held.episode, by=actor)):
+        if all(
+            each.number != number for each in comments_about(connection, held.episode, by=actor)
+        ):
             raise CatalogError(f"comment {number} is not one of task {task_id}.")
         return _shown(resolve_comment(connection, number, by=actor))
 
@@ -192,15 +195,3 @@ def _shown(held: LabelComment) -> TaskComment:
         number=held.number, time_ns=held.time_ns, who=held.who, at=held.at, text=held.text,
         resolved=held.resolved_at is not None,
     )  # fmt: skip
-
-
-@contextmanager
-def _writing(studio: Studio) -> Iterator[Connection]:
-    """A transaction; a Studio that only shows does not begin one."""
-    if studio.settings.read_only:
-        raise HTTPException(403, "This Studio only shows; start it without --read-only to label.")
-    try:
-        with studio.workspace.database.write() as connection:
-            yield connection
-    except TaskStateError as error:
-        raise HTTPException(409, str(error)) from None

@@ -15,7 +15,7 @@ from corporeal.catalog.tables import DOCUMENT, FINDING, GOVERNS, MEMBER, SCORE
 from corporeal.episode import Episode
 from corporeal.episode.file import StreamReader
 from corporeal.labelling.annotation import Annotation
-from corporeal.labelling.taxonomy.taxonomy_store import kept_taxonomy
+from corporeal.labelling.taxonomy import kept_taxonomy
 from corporeal.schema.stream import Group, Kind
 from corporeal.studio.authentication import Reader
 from corporeal.studio.context import StudioDep

@@ -11,10 +11,10 @@ from pydantic import BaseModel
 from corporeal.catalog.permission import Actor
 from corporeal.episode.recording import recording_of
 from corporeal.labelling.event import PhysicalEvent, detect
-from corporeal.studio.annotating.filmstrip import MOST_PICTURES, filmstrip
 from corporeal.studio.authentication import allowed
 from corporeal.studio.context import StudioDep
 from corporeal.studio.open_episodes import stream_of
+from corporeal.studio.playback.filmstrip import MOST_PICTURES, filmstrip
 from corporeal.studio.plotting.byte_cache import ByteCache
 from corporeal.studio.routes.movie import KEPT, StreamPath
 from corporeal.studio.routes.picture import FrameNumber, check_frame

@@ -2,78 +2,118 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Annotated
+from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, HTTPException, Query
-from sqlalchemy import Connection, func, select
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, Field
 
 from corporeal.catalog.audit import now
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.permission import Actor, may
-from corporeal.catalog.tables import LABEL_TASK
-from corporeal.labelling.agreement.pairs import compared_pairs
-from corporeal.labelling.comparison.comparison import summarise
-from corporeal.labelling.tasks.assignment import take_next
-from corporeal.labelling.tasks.edits import StaleEditError
-from corporeal.labelling.tasks.qualification import is_qualified, qualifications
-from corporeal.labelling.tasks.task import TaskStateError, UnknownTaskError
-from corporeal.labelling.taxonomy.taxonomy_store import kept_taxonomy
-from corporeal.studio.authentication import Judge, allowed
-from corporeal.studio.charting.wording import hours
-from corporeal.studio.context import Studio, StudioDep
-from corporeal.studio.labelling.facts import (
-    ListedTask,
-    MyWork,
-    NewQueue,
-    QualificationFacts,
+from corporeal.catalog.permission import Actor
+from corporeal.labelling.agreement import compared_pairs
+from corporeal.labelling.comparison import summarise
+from corporeal.labelling.queues import (
+    LEAST_DOUBLE,
+    PersonalWork,
     QueueFacts,
     QueueOffer,
-    QueuePreview,
-    Share,
-    TaxonomyFacts,
+    QueuePlan,
+    QueueRequest,
+    QueueSource,
+    all_queues,
+    builder_for,
+    list_offers,
+    plan_queue,
+    queue_requests,
+    record_request,
+    work_by_person,
+)
+from corporeal.labelling.tasks import ListedTask, TaskState, list_tasks, listed_task, take_next
+from corporeal.labelling.taxonomy import usable_taxonomies
+from corporeal.studio.authentication import Judge
+from corporeal.studio.charting.wording import hours
+from corporeal.studio.context import Studio, StudioDep
+from corporeal.studio.label_facts import (
+    GateFacts,
+    QualificationFacts,
     figure_words,
     gate_facts,
-    qualified_facts,
+    qualified,
+    writing,
 )
-from corporeal.studio.labelling.lists import one_task, queue_facts, task_facts
-from corporeal.studio.labelling.making import maker
-from corporeal.studio.labelling.order import (
-    LEAST_DOUBLE,
-    Order,
-    Plan,
-    orders,
-    plan,
-    remember,
-    taxonomies,
-)
+from corporeal.studio.routes.events import Annotator
 from corporeal.words import counted
 
 ROUTER = APIRouter(tags=["labels"])
-Annotator = Annotated[Actor, Depends(allowed("annotate"))]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+QueueName = Annotated[str, Field(min_length=1, max_length=64)]
 _MINE = 200
+_UNDECIDED: tuple[TaskState, ...] = ("working", "returned", "submitted", "open")
+
+
+class MyWork(BaseModel):
+    """All that one person has to do and has done."""
+
+    name: str
+    offers: list[QueueOffer]
+    tasks: list[ListedTask]
+    done: int
+    seconds: float
+    qualifications: list[QualificationFacts]
+    figures: GateFacts | None
+    words: list[str]
+
+
+class TaxonomyFacts(BaseModel):
+    """A taxonomy to choose."""
+
+    reference: str
+    description: str | None
+    labels: int
+    tasks: list[str]
+
+
+class QueuePreview(BaseModel):
+    """What a queue would hold."""
+
+    episodes: int
+    labelled: int
+    queued: int
+    doubles: int
+    blind: int
+    tasks: int
+    hours: float | None
+    words: str
+
+
+class NewQueue(BaseModel):
+    """What a lead asks for."""
+
+    name: QueueName
+    query: Annotated[str, Field(max_length=2000)] = ""
+    taxonomy: Annotated[str, Field(max_length=120)]
+    double_share: Annotated[float, Field(ge=LEAST_DOUBLE, le=1)] = LEAST_DOUBLE
+    blind_share: Share = 0.1
+    skip_labelled: bool = True
+    needs_qualification: bool = False
+    kind: Literal["annotate", "qualify"] = "annotate"
 
 
 @ROUTER.get("/labels/mine")
 def my_work(studio: StudioDep, actor: Annotator) -> MyWork:
     """What the visitor has to do, what came back to them, and how they agree with others."""
     with studio.workspace.database.read() as connection:
-        mine = LABEL_TASK.c.assigned_to == actor.name
-        open_states = LABEL_TASK.c.state.in_(("working", "returned", "submitted", "open"))
-        is_labelling = LABEL_TASK.c.kind != "adjudicate"
-        spent = connection.execute(
-            select(func.count().filter(LABEL_TASK.c.state == "done"),
-                   func.sum(LABEL_TASK.c.seconds)).where(mine, is_labelling)
-        ).one()  # fmt: skip
+        work = work_by_person(connection, name=actor.name).get(actor.name, PersonalWork())
         pairs = [each for each in compared_pairs(connection) if actor.name in each.people]
         figures = gate_facts(summarise([each.seen_by(actor.name) for each in pairs]))
         return MyWork(
             name=actor.name,
-            offers=_offers(connection, actor),
-            tasks=task_facts(connection, mine, open_states, is_labelling, by=actor, limit=_MINE),
-            done=int(spent[0]),
-            seconds=float(spent[1] or 0),
+            offers=list_offers(connection, by=actor),
+            tasks=list_tasks(
+                connection, by=actor, assigned_to=actor.name, states=_UNDECIDED, limit=_MINE
+            ),
+            done=work.done,
+            seconds=work.seconds,
             qualifications=qualified(connection, actor.name),
             figures=figures if pairs else None,
             words=figure_words(figures) if pairs else [],
@@ -83,14 +123,15 @@ def my_work(studio: StudioDep, actor: Annotator) -> MyWork:
 @ROUTER.get("/labels/queues")
 def list_queues(studio: StudioDep, actor: Judge) -> list[QueueFacts]:
     """Every queue, the newest first; the making of one that was interrupted goes on."""
-    making = maker(studio)
+    database = studio.workspace.database
+    builder, source = builder_for(database), _source(studio, actor)
     if not studio.settings.read_only:
-        with studio.workspace.database.read() as connection:
-            ordered = orders(connection)
-        for order in ordered.values():
-            making.resume(studio, order, by=actor)
-    with studio.workspace.database.read() as connection:
-        return queue_facts(connection, making)
+        with database.read() as connection:
+            requests = queue_requests(connection)
+        for request in requests.values():
+            builder.resume(request, source)
+    with database.read() as connection:
+        return all_queues(connection, builder)
 
 
 @ROUTER.get("/labels/taxonomies")
@@ -104,7 +145,7 @@ def list_taxonomies(studio: StudioDep, _: Judge) -> list[TaxonomyFacts]:
                 labels=sum(1 for _ in each.labels()),
                 tasks=[need.task for need in each.requirements],
             )
-            for each in taxonomies(connection)
+            for each in usable_taxonomies(connection)
         ]
 
 
@@ -120,26 +161,29 @@ def preview_queue(
     kind: Annotated[str, Query(pattern="^(annotate|qualify)$")] = "annotate",
 ) -> QueuePreview:
     """What a queue would hold, before it is made."""
-    order = Order("", query.strip(), taxonomy, double_share, blind_share, False, skip_labelled,
-                  "qualify" if kind == "qualify" else "annotate", actor.name)  # fmt: skip
+    request = QueueRequest(
+        "", query.strip(), taxonomy, double_share, blind_share, False, skip_labelled,
+        "qualify" if kind == "qualify" else "annotate", actor.name,
+    )  # fmt: skip
     with studio.workspace.database.read() as connection:
-        return _preview(plan(connection, order), order)
+        return _preview(plan_queue(connection, request), request)
 
 
 @ROUTER.post("/labels/queues", status_code=201)
 def make_queue(studio: StudioDep, actor: Judge, asked: NewQueue) -> QueueFacts:
     """Make a queue: tasks come in the background, with a proposal each."""
     given = asked.model_dump() | {"query": asked.query.strip()}
-    order = Order(**given, by=actor.name, at=now())
+    request = QueueRequest(**given, by=actor.name, at=now())
     with writing(studio) as connection:
-        found = plan(connection, order)
-        if not found.episodes:
-            raise CatalogError(_preview(found, order).words)
-        remember(connection, order, by=actor)
-    making = maker(studio)
-    making.start(studio, order, found.episodes, by=actor)
+        plan = plan_queue(connection, request)
+        if not plan.episodes:
+            raise CatalogError(_preview(plan, request).words)
+        record_request(connection, request, by=actor)
+    builder = builder_for(studio.workspace.database)
+    builder.start(request, plan.episodes, _source(studio, actor))
     with studio.workspace.database.read() as connection:
-        return next(each for each in queue_facts(connection, making) if each.name == order.name)
+        queues = all_queues(connection, builder)
+    return next(each for each in queues if each.name == request.name)
 
 
 @ROUTER.post("/labels/queues/{queue}/take")
@@ -150,104 +194,47 @@ def take(queue: str, studio: StudioDep, actor: Annotator) -> ListedTask | None:
         # A lead decides on pairs elsewhere.
         while (held := take_next(connection, queue, by=actor, avoid=avoid)) is not None:
             if held.kind != "adjudicate":
-                return one_task(connection, held.id, by=actor)
+                return listed_task(connection, held.id, by=actor)
             avoid.append(held.id)
         return None
 
 
-def qualified(connection: Connection, name: str) -> list[QualificationFacts]:
-    """The last measurement of somebody for every taxonomy."""
-    newest = {each.taxonomy: each for each in reversed(qualifications(connection, account=name))}
-    return [
-        qualified_facts(each, kept_taxonomy(connection, digest).reference)
-        for digest, each in newest.items()
-    ]
+def _source(studio: Studio, actor: Actor) -> QueueSource:
+    return QueueSource(studio.workspace.database, studio.shelf.episode, actor)
 
 
-@contextmanager
-def writing(studio: Studio) -> Iterator[Connection]:
-    """A transaction; a Studio that only shows does not begin one."""
-    if studio.settings.read_only:
-        raise HTTPException(403, "This Studio only shows; start it without --read-only to label.")
-    try:
-        with studio.workspace.database.write() as connection:
-            yield connection
-    except UnknownTaskError as error:
-        raise HTTPException(404, str(error)) from None
-    except (TaskStateError, StaleEditError) as error:
-        raise HTTPException(409, str(error)) from None
-
-
-def _offers(connection: Connection, actor: Actor) -> list[QueueOffer]:
-    """Queues that have something for somebody, tests first."""
-    free = (LABEL_TASK.c.state == "open") & LABEL_TASK.c.assigned_to.is_(None)
-    begun = (LABEL_TASK.c.assigned_to == actor.name) & LABEL_TASK.c.state.in_(
-        ("open", "working", "returned")
-    )
-    twin = LABEL_TASK.alias("twin")
-    # The other one of a pair is not for whoever has the first, and they are not told of it.
-    is_other = select(twin.c.id).where(
-        twin.c.pair == LABEL_TASK.c.pair, twin.c.assigned_to == actor.name
-    )
-    rows = connection.execute(
-        select(
-            LABEL_TASK.c.queue, LABEL_TASK.c.kind, LABEL_TASK.c.taxonomy,
-            func.count().filter(free & ~is_other.exists()).label("open"),
-            func.count().filter(begun).label("mine"),
-            func.max(LABEL_TASK.c.settings["needs_qualification"].as_boolean()).label("needs"),
-        )
-        .where(LABEL_TASK.c.kind != "adjudicate")
-        .group_by(LABEL_TASK.c.queue, LABEL_TASK.c.kind, LABEL_TASK.c.taxonomy)
-        .order_by(LABEL_TASK.c.kind.desc(), LABEL_TASK.c.queue)
-    ).all()  # fmt: skip
-    found = []
-    for queue, kind, taxonomy, free_tasks, mine, needs in rows:
-        passed = is_qualified(connection, actor.name, taxonomy)
-        is_test = kind == "qualify"
-        left = 0 if is_test and passed else free_tasks + mine
-        if not left and not (is_test and not passed):
-            continue
-        allowed_now = is_test or not needs or passed or may(actor, "judge")
-        found.append(QueueOffer(
-            queue=queue, kind=kind, taxonomy=kept_taxonomy(connection, taxonomy).reference,
-            open=left, mine=mine, may_take=allowed_now,
-            why_not=None if allowed_now else "Take the test for this taxonomy first.",
-        ))  # fmt: skip
-    return found
-
-
-def _preview(found: Plan, order: Order) -> QueuePreview:
+def _preview(plan: QueuePlan, request: QueueRequest) -> QueuePreview:
     return QueuePreview(
-        episodes=len(found.episodes),
-        labelled=found.labelled,
-        queued=found.busy,
-        doubles=found.doubles,
-        blind=found.blind,
-        tasks=found.tasks,
-        hours=found.hours,
-        words=_words(found, order),
+        episodes=len(plan.episodes),
+        labelled=plan.labelled,
+        queued=plan.busy,
+        doubles=plan.doubles,
+        blind=plan.blind,
+        tasks=plan.tasks,
+        hours=plan.hours,
+        words=_words(plan, request),
     )
 
 
-def _words(found: Plan, order: Order) -> str:
-    count = len(found.episodes)
-    if order.kind == "qualify":
+def _words(plan: QueuePlan, request: QueueRequest) -> str:
+    count = len(plan.episodes)
+    if request.kind == "qualify":
         if not count:
             return "No episode here has accepted labels under this taxonomy; a test needs some."
         return f"{counted(count, 'episode')} with accepted labels become the test."
     out = []
-    if found.labelled and order.skip_labelled:
-        out.append(f"{found.labelled:,} are labelled")
-    if found.busy:
-        out.append(f"{found.busy:,} are in work")
+    if plan.labelled and request.skip_labelled:
+        out.append(f"{plan.labelled:,} are labelled")
+    if plan.busy:
+        out.append(f"{plan.busy:,} are in work")
     left = f" ({', '.join(out)} already)" if out else ""
     if not count:
-        return f"No episode is left to label: {found.found:,} found{left}."
-    spent = f" About {hours(found.hours)} of work." if found.hours else ""
+        return f"No episode is left to label: {plan.found:,} found{left}."
+    spent = f" About {hours(plan.hours)} of work." if plan.hours else ""
     makes = "makes" if count == 1 else "make"
-    twice = "is" if found.doubles == 1 else "are"
+    twice = "is" if plan.doubles == 1 else "are"
     return (
-        f"{counted(count, 'episode')}{left} {makes} {counted(found.tasks, 'task')}: "
-        f"{found.doubles:,} {twice} labelled twice, {found.blind:,} begin without a proposal."
+        f"{counted(count, 'episode')}{left} {makes} {counted(plan.tasks, 'task')}: "
+        f"{plan.doubles:,} {twice} labelled twice, {plan.blind:,} begin without a proposal."
         f"{spent}"
     )

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, HTTPException, Path, Query
+from pydantic import BaseModel, Field
 
 from corporeal.catalog.permission import PermissionDeniedError
-from corporeal.catalog.tables import LABEL_TASK
-from corporeal.labelling.tasks.assignment import assign
-from corporeal.labelling.tasks.comments import resolve_comment
-from corporeal.labelling.tasks.submission import accept, give_back, unready
-from corporeal.labelling.tasks.task import UnknownTaskError, may_see, task
-from corporeal.labelling.taxonomy.taxonomy_store import kept_taxonomy
-from corporeal.studio.authentication import Judge
-from corporeal.studio.context import StudioDep
-from corporeal.studio.labelling.facts import (
+from corporeal.labelling.tasks import (
     ListedTask,
     OpenComment,
-    TaskAssignment,
-    TaskPreview,
-    TaskReturn,
+    TaskState,
+    UnknownTaskError,
+    accept,
+    assign,
+    give_back,
+    listed_task,
+    may_see,
+    open_comments,
+    resolve_comment,
+    task,
+    unready,
 )
-from corporeal.studio.labelling.lists import one_task, open_comments, task_facts
-from corporeal.studio.lanes import label_lanes
-from corporeal.studio.routes.label_queues import writing
+from corporeal.labelling.tasks import list_tasks as tasks_in_list
+from corporeal.labelling.taxonomy import kept_taxonomy
+from corporeal.studio.authentication import Judge
+from corporeal.studio.context import StudioDep
+from corporeal.studio.label_facts import writing
+from corporeal.studio.lanes import LaneFacts, label_lanes
 
 ROUTER = APIRouter(tags=["labels"])
 _UNSEEN = (
@@ -33,21 +37,41 @@ _UNSEEN = (
 )
 
 
+class TaskReturn(BaseModel):
+    """Why a task is given back."""
+
+    why: str = Field(min_length=1, max_length=2000)
+
+
+class TaskAssignment(BaseModel):
+    """Whom a task is given to; null: whoever comes next."""
+
+    to: str | None = Field(max_length=64)
+
+
+class TaskPreview(BaseModel):
+    """What was submitted, to be looked at."""
+
+    task: ListedTask
+    lanes: list[LaneFacts]
+    outcome: str | None
+    failure_mode: str | None
+    instructions: list[str]
+    complaints: list[str]
+    reference: str
+
+
 @ROUTER.get("/labels/tasks")
 def list_tasks(
     studio: StudioDep,
     actor: Judge,
-    state: Literal["open", "working", "submitted", "returned", "done", "dropped"] | None = None,
+    state: TaskState | None = None,
     queue: Annotated[str | None, Query(max_length=64)] = None,
 ) -> list[ListedTask]:
     """Tasks that people label in, those that changed last first, a thousand at most."""
-    where = [LABEL_TASK.c.kind != "adjudicate"]
-    if state is not None:
-        where.append(LABEL_TASK.c.state == state)
-    if queue is not None:
-        where.append(LABEL_TASK.c.queue == queue)
     with studio.workspace.database.read() as connection:
-        return task_facts(connection, *where, by=actor)
+        states = () if state is None else (state,)
+        return tasks_in_list(connection, by=actor, queue=queue, states=states)
 
 
 @ROUTER.get("/labels/tasks/{task_id}")
@@ -62,7 +86,7 @@ def preview_task(task_id: str, studio: StudioDep, actor: Judge) -> TaskPreview:
             raise PermissionDeniedError(_UNSEEN)
         said, taxonomy = held.annotation, kept_taxonomy(connection, held.taxonomy)
         return TaskPreview(
-            task=one_task(connection, task_id, by=actor),
+            task=listed_task(connection, task_id, by=actor),
             lanes=label_lanes(said, taxonomy),
             outcome=said.outcome,
             failure_mode=said.failure_mode,
@@ -77,7 +101,7 @@ def accept_task(task_id: str, studio: StudioDep, actor: Judge) -> ListedTask:
     """Let what was submitted count."""
     with writing(studio) as connection:
         accept(connection, task_id, by=actor)
-        return one_task(connection, task_id, by=actor)
+        return listed_task(connection, task_id, by=actor)
 
 
 @ROUTER.post("/labels/tasks/{task_id}/return")
@@ -85,7 +109,7 @@ def return_task(task_id: str, studio: StudioDep, actor: Judge, wish: TaskReturn)
     """Give a task back to whoever made it, with a reason."""
     with writing(studio) as connection:
         give_back(connection, task_id, wish.why, by=actor)
-        return one_task(connection, task_id, by=actor)
+        return listed_task(connection, task_id, by=actor)
 
 
 @ROUTER.post("/labels/tasks/{task_id}/assign")
@@ -93,7 +117,7 @@ def assign_task(task_id: str, studio: StudioDep, actor: Judge, wish: TaskAssignm
     """Give a task to somebody; null gives it to whoever comes next."""
     with writing(studio) as connection:
         assign(connection, task_id, wish.to or None, by=actor)
-        return one_task(connection, task_id, by=actor)
+        return listed_task(connection, task_id, by=actor)
 
 
 @ROUTER.get("/labels/comments")

@@ -20,14 +20,8 @@ from corporeal.labelling.annotation import (
     Instruction,
     Segment,
 )
-from corporeal.labelling.label_file import (
-    EpisodeLabels,
-    format_of,
-    label_formats,
-    on_stamps,
-    read_label_file,
-    write_label_file,
-)
+from corporeal.labelling.labels import EpisodeLabels, format_of, write_label_file
+from corporeal.labelling.labels.label_file import label_formats, on_stamps, read_label_file
 
 STAMPS = np.round(np.arange(90) * (1e9 / 30) + 12_345_678.4).astype(np.int64)
 
@@ -183,7 +177,7 @@ def test_files_that_make_no_sense_are_refused_in_one_sentence(name: str, tmp_pat
 def test_a_file_that_is_too_large_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("corporeal.labelling.label_file.MAX_BYTES", 1 << 20)
+    monkeypatch.setattr("corporeal.labelling.labels.label_file.MAX_BYTES", 1 << 20)
     (tmp_path / "big.csv").write_bytes(b" " * ((1 << 20) + 1))
     with pytest.raises(AnnotationError, match="larger than 1 MiB"):
         read_label_file(tmp_path / "big.csv")

@@ -24,29 +24,25 @@ from corporeal.catalog.audit import events_of, verify
 from corporeal.catalog.database import CatalogError, Database
 from corporeal.catalog.episodes import UnknownEpisodeError, episode
 from corporeal.catalog.permission import Actor, PermissionDeniedError
-from corporeal.labelling.labels.versions import labels_of
-from corporeal.labelling.tasks.assignment import (
-    add_seconds,
-    assign,
-    drop,
-    give_up,
-    set_priority,
-    take,
-    take_next,
-)
-from corporeal.labelling.tasks.submission import IncompleteError, accept, give_back, submit
-from corporeal.labelling.tasks.task import (
-    NEXT,
-    TASK_STATES,
+from corporeal.labelling.labels import labels_of
+from corporeal.labelling.tasks import (
+    IncompleteError,
     TaskStateError,
     UnknownTaskError,
-    change_state,
+    accept,
+    add_seconds,
+    assign,
     frames_of,
-    hidden,
+    give_back,
     may_see,
+    submit,
+    take,
+    take_next,
     task,
     tasks,
 )
+from corporeal.labelling.tasks.assignment import drop, give_up, set_priority
+from corporeal.labelling.tasks.label_task import NEXT, TASK_STATES, change_state, hidden
 
 
 def test_the_same_seed_asks_the_same_twice_and_at_least_the_share(database: Database) -> None:

@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from corporeal.labelling.annotation import Annotation
-from corporeal.labelling.comparison.comparison import NOTHING, DisagreementKind
+from corporeal.labelling.comparison import NOTHING, DisagreementKind
 from corporeal.labelling.frames import end_ns
-from corporeal.labelling.tasks.task import LabelTask
-from corporeal.labelling.taxonomy.document import Taxonomy
-from corporeal.studio.labelling.cards import Card, Side, definition_of, rule_of
+from corporeal.labelling.tasks import Card, CardSide, LabelTask, definition_of, rule_of
+from corporeal.labelling.taxonomy import Taxonomy
 from corporeal.studio.lanes import LaneFacts, label_lanes
 
 
@@ -158,7 +157,7 @@ def _card(card: Card, taxonomy: Taxonomy) -> DisagreementCard:
     )
 
 
-def _side(side: Side, card: Card, taxonomy: Taxonomy) -> DisagreementSide:
+def _side(side: CardSide, card: Card, taxonomy: Taxonomy) -> DisagreementSide:
     definition = definition_of(taxonomy.lane(card.lane), side.label)
     if card.kind in ("attribute", "outcome"):
         named = (*taxonomy.grasp_types, *taxonomy.failure_modes, *taxonomy.discrepancies)

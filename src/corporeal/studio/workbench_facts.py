@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from pydantic import BaseModel, Field
-from sqlalchemy import Connection
 
-from corporeal.catalog.audit import events_of
 from corporeal.catalog.permission import Actor, may
 from corporeal.labelling.annotation import Annotation, Edit
-from corporeal.labelling.tasks.task import EDITABLE, LabelTask, TaskKind, TaskState
-from corporeal.labelling.taxonomy.document import Taxonomy
+from corporeal.labelling.tasks import EDITABLE, LabelTask, TaskKind, TaskState
+from corporeal.labelling.taxonomy import Taxonomy
 from corporeal.studio.errors import ErrorAnswer
 
 MOST_EDITS = 500
@@ -141,15 +139,3 @@ def why_closed(task: LabelTask, by: Actor) -> str | None:
     if task.assigned_to not in (None, by.name) and not may(by, "judge"):
         return f"This task belongs to {task.assigned_to}."
     return None
-
-
-def why_returned(connection: Connection, task: LabelTask) -> str | None:
-    """What a lead said when giving the task back, until it is handed in again."""
-    if task.state not in ("returned", "working"):
-        return None
-    said = None
-    for event in events_of(connection, f"task:{task.id}"):
-        to = (event["details"] or {}).get("to")
-        if to in ("returned", "submitted"):
-            said = event["why"] if to == "returned" else None
-    return None if said is None else str(said)

@@ -1,0 +1,9 @@
+from .pairs import ComparedPair as ComparedPair
+from .pairs import compared_pairs as compared_pairs
+from .pairs import distances_to_lead as distances_to_lead
+from .proposal_bias import FEWEST as FEWEST
+from .proposal_bias import ProposalBias as ProposalBias
+from .proposal_bias import measure_proposal_bias as measure_proposal_bias
+from .report import AgreementReport as AgreementReport
+from .report import BoundaryFigures as BoundaryFigures
+from .report import agreement_of as agreement_of

@@ -1,0 +1,14 @@
+from .coverage import LabelCoverage as LabelCoverage
+from .coverage import coverage_of as coverage_of
+from .label_file import EpisodeLabels as EpisodeLabels
+from .label_file import LabelFormat as LabelFormat
+from .label_file import format_of as format_of
+from .label_file import write_label_file as write_label_file
+from .label_import import accept_label_files as accept_label_files
+from .versions import Labels as Labels
+from .versions import canonical as canonical
+from .versions import digest as digest
+from .versions import label_track as label_track
+from .versions import labelled_under as labelled_under
+from .versions import labels_in_force as labels_in_force
+from .versions import labels_of as labels_of

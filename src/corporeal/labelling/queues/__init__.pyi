@@ -1,0 +1,16 @@
+from .queue_builder import QueueSource as QueueSource
+from .queue_builder import builder_for as builder_for
+from .queue_lists import PersonalWork as PersonalWork
+from .queue_lists import QueueFacts as QueueFacts
+from .queue_lists import QueueOffer as QueueOffer
+from .queue_lists import QueueProgress as QueueProgress
+from .queue_lists import all_queues as all_queues
+from .queue_lists import list_offers as list_offers
+from .queue_lists import queues as queues
+from .queue_lists import work_by_person as work_by_person
+from .queue_request import LEAST_DOUBLE as LEAST_DOUBLE
+from .queue_request import QueuePlan as QueuePlan
+from .queue_request import QueueRequest as QueueRequest
+from .queue_request import plan_queue as plan_queue
+from .queue_request import queue_requests as queue_requests
+from .queue_request import record_request as record_request

@@ -1,1 +1,0 @@
-"""What Studio makes of one annotation at work: its task, its frames, its comments."""

@@ -1,1 +1,0 @@
-"""What Studio makes of queues, pairs and their disagreements."""
