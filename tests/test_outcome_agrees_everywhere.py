@@ -28,7 +28,7 @@ from corporeal.catalog.ingestion import ingest
 from corporeal.catalog.tables import EPISODE
 from corporeal.catalog.workspace import Workspace, make_workspace
 from corporeal.cli.commands.learn import _successes
-from corporeal.episode.outcome import read_outcome
+from corporeal.episode.facts import read_outcome
 from corporeal.episode.recording import ArraySignal, Recording
 from corporeal.errors import NotAssessed
 from corporeal.exchange.conversion import export

@@ -10,8 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from corporeal.episode.defect import Defect
-from corporeal.episode.recording import Recording, Statistics
+from corporeal.episode.recording import Defect, Recording, Statistics
 from corporeal.errors import CorporealError
 
 Scope = Literal["episode", "set", "folder"]

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.embodiment import Embodiment
-from corporeal.episode.collection_mode import SYNTHETIC
+from corporeal.episode.facts import SYNTHETIC
 from corporeal.schema import Schema, Stream, open_schema
 from corporeal.units import SECOND_NS
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from corporeal.embodiment import open_robot, robot_names
-from corporeal.embodiment.limbs import is_arm, is_hand, is_leg, limb_of
+from corporeal.embodiment.joints.limbs import is_arm, is_hand, is_leg, limb_of
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "corporeal"
 HANDS = {
@@ -64,4 +64,4 @@ def test_no_other_module_tells_fingers_by_a_pattern_of_its_own() -> None:
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
         and wordy.search(node.value)
     ]  # fmt: skip
-    assert not found, "ask corporeal.embodiment.limbs"
+    assert not found, "ask corporeal.embodiment.joints.limbs"

@@ -8,10 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from corporeal.episode.collection_mode import COLLECTION_MODES, read_mode
-from corporeal.episode.facts import read_facts
+from corporeal.episode.facts import COLLECTION_MODES, read_facts, read_mode, read_outcome
 from corporeal.episode.label_track import LabelTrack
-from corporeal.episode.outcome import read_outcome
 from corporeal.episode.recording import ArraySignal
 from corporeal.schema import Stream
 
@@ -30,7 +28,7 @@ ALLOWED = {
     "release/property.py",
     "release/selection.py",
     "retargeting/job/clip_job.py",
-    "retargeting/job/clip_outcome.py",
+    "retargeting/job/clip_outputs.py",
 }
 
 

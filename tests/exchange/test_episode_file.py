@@ -13,9 +13,8 @@ from PIL import Image
 from tests.exchange.small_sets import write_episode
 
 from corporeal.episode import Episode
-from corporeal.episode.defect import Defect
 from corporeal.episode.overview import verify
-from corporeal.episode.recording import ArraySignal, ImageSequence, Recording, VideoFile
+from corporeal.episode.recording import ArraySignal, Defect, ImageSequence, Recording, VideoFile
 from corporeal.errors import EpisodeError
 from corporeal.exchange.episode_file import is_uuid, write_recording
 from corporeal.exchange.foreign_stream import array_signal, picture_stream

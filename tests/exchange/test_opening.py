@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from corporeal.episode.defect import Defect
-from corporeal.episode.recording import Dataset, Recording
+from corporeal.episode.recording import Dataset, Defect, Recording
 from corporeal.exchange.opening import join_datasets
 
 

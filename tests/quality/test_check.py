@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from corporeal.episode.defect import DefectCheck
+from corporeal.episode.recording import DefectCheck
 from corporeal.errors import UnknownNameError
 from corporeal.quality.check import (
     checks,

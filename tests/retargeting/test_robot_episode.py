@@ -12,7 +12,7 @@ import pytest
 from tests.retargeting.made_results import result_of, squatting, unsure
 
 from corporeal.episode import Episode
-from corporeal.episode.collection_mode import RETARGETED_MOCAP
+from corporeal.episode.facts import RETARGETED_MOCAP
 from corporeal.episode.overview import verify
 from corporeal.episode.recording import recording_of as read_back
 from corporeal.quality import Subject

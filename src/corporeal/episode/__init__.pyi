@@ -1,4 +1,5 @@
 from . import alignment as alignment
+from . import facts as facts
 from . import file as file
 from . import label_track as label_track
 from . import overview as overview

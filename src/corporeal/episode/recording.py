@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, Literal, Protocol
 
 import av
 import numpy as np
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from corporeal.embodiment import Embodiment
-from corporeal.episode.defect import Defect
 from corporeal.episode.episode import Episode
 from corporeal.episode.facts import EpisodeFacts, read_facts
 from corporeal.episode.file.storage import Storage
@@ -26,6 +25,35 @@ from corporeal.episode.label_track import FIELD, LabelTrack, Lane, labels_in
 from corporeal.errors import EpisodeError
 from corporeal.notebook import html_table
 from corporeal.schema import Stream
+
+DefectCheck = Literal["index_wrong", "metadata_wrong", "footage_incomplete", "stream_missing"]
+
+INDEX_WRONG: Final = "index_wrong"
+"""Rows, numbers and files do not lead to the samples that they should."""
+METADATA_WRONG: Final = "metadata_wrong"
+"""What the dataset states of itself is not so."""
+FOOTAGE_INCOMPLETE: Final = "footage_incomplete"
+"""A movie has not the pictures that its stamps promise."""
+STREAM_MISSING: Final = "stream_missing"
+"""A stream that the dataset lists is not there."""
+
+
+@dataclass(frozen=True)
+class Defect:
+    """Something wrong in a dataset's own bookkeeping, as its reader met it.
+
+    `check` names the check that reports it. `episodes` are the numbers of all episodes that it
+    concerns, where they are more than one.
+    """
+
+    check: DefectCheck
+    message: str
+    episode: int | None = None
+    stream: str | None = None
+    value: float | None = None
+    limit: float | None = None
+    episodes: tuple[int, ...] = ()
+
 
 Statistics = Mapping[str, NDArray[np.float64]]
 

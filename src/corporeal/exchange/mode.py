@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.embodiment.joints import match_joints
-from corporeal.embodiment.limbs import limb_of
+from corporeal.embodiment.joints import limb_of, match_joints
 from corporeal.episode.recording import Recording, Signal
 from corporeal.errors import EpisodeError
 from corporeal.schema import roles

@@ -7,9 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from corporeal.embodiment import Embodiment
-from corporeal.episode.defect import Defect
 from corporeal.episode.label_track import united
-from corporeal.episode.recording import Dataset, Recording
+from corporeal.episode.recording import Dataset, Defect, Recording
 from corporeal.errors import EpisodeError
 from corporeal.exchange.format import formats
 from corporeal.exchange.sidecar import as_rows, restored

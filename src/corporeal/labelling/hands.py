@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from corporeal.embodiment import Embodiment
+from corporeal.embodiment.joints import limb_of
 from corporeal.embodiment.kinematics import Kinematics
-from corporeal.embodiment.limbs import limb_of
 from corporeal.episode.recording import Recording
 from corporeal.labelling.track import SIDES, track
 from corporeal.schema import roles

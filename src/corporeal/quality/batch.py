@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.episode.defect import Defect
 from corporeal.episode.facts import EpisodeFacts
-from corporeal.episode.recording import Statistics
+from corporeal.episode.recording import Defect, Statistics
 from corporeal.signal.track import Array
 
 # Points that a trajectory is reduced to, whatever its length.

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.episode.defect import Defect
+from corporeal.episode.recording import Defect
 from corporeal.notebook import html_table
 from corporeal.signal.track import Array, Track
 

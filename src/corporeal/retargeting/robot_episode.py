@@ -13,7 +13,7 @@ from scipy.interpolate import CubicSpline
 
 from corporeal import __version__
 from corporeal.episode import EpisodeWriter, new_id
-from corporeal.episode.collection_mode import RETARGETED_MOCAP
+from corporeal.episode.facts import RETARGETED_MOCAP
 from corporeal.episode.recording import ArraySignal, Recording
 from corporeal.geometry import Array, continuous_quaternions
 from corporeal.retargeting.goal.contacts import runs

@@ -25,8 +25,7 @@ from tests.exchange.lerobot_sets import (
     write_v3,
 )
 
-from corporeal.episode.defect import Defect
-from corporeal.episode.recording import Dataset
+from corporeal.episode.recording import Dataset, Defect
 from corporeal.exchange.opening import open_dataset
 
 RECIPE = Recipe()

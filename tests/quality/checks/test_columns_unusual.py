@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from tests.quality.reaching import changed, exchange, table, turn
 
-from corporeal.episode.collection_mode import RETARGETED_MOCAP
-from corporeal.episode.facts import EpisodeFacts
+from corporeal.episode.facts import RETARGETED_MOCAP, EpisodeFacts
 from corporeal.episode.recording import Recording
 from corporeal.errors import NotAssessed
 from corporeal.quality import Subject

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.quality.demonstrations import batch_of, demonstration
 
-from corporeal.episode.defect import Defect
+from corporeal.episode.recording import Defect
 from corporeal.quality.assessment import assess
 from corporeal.quality.checks.dataset_records_wrong import find
 

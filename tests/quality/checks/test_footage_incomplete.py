@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.quality.scene import CAMERA, blind, filmed, movie, pictures
 
-from corporeal.episode.defect import Defect
+from corporeal.episode.recording import Defect
 from corporeal.errors import NotAssessed
 from corporeal.quality import Subject
 from corporeal.quality.checks.footage_incomplete import CHECK

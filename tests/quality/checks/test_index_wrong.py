@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from tests.quality.demonstrations import demonstration
 
-from corporeal.episode.defect import Defect
+from corporeal.episode.recording import Defect
 from corporeal.errors import NotAssessed
 from corporeal.quality import Subject
 from corporeal.quality.checks.index_wrong import find

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from tests.quality.demonstrations import STATE, demonstration, edited, rows, told
 
-from corporeal.episode.defect import Defect
+from corporeal.episode.recording import Defect
 from corporeal.quality import Subject
 from corporeal.quality.checks.metadata_wrong import find
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from tests.quality.demonstrations import GRIPPER, STATE, demonstration, rows
 
-from corporeal.episode.defect import Defect
+from corporeal.episode.recording import Defect
 from corporeal.quality import Subject
 from corporeal.quality.checks.stream_missing import find
 

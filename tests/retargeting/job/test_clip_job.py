@@ -15,7 +15,7 @@ from tests.retargeting.clips import walk, write_clip
 
 from corporeal.embodiment import open_robot
 from corporeal.episode import Episode
-from corporeal.episode.collection_mode import RETARGETED_MOCAP
+from corporeal.episode.facts import RETARGETED_MOCAP
 from corporeal.episode.file import HEADER, spool_folder
 from corporeal.episode.file.spool import Sink
 from corporeal.errors import CorporealError, WriteError

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from corporeal.capture.driver import Driver, DriverError, Mark, Rig, Sample
 from corporeal.embodiment import open_robot
-from corporeal.episode.collection_mode import SYNTHETIC
+from corporeal.episode.facts import SYNTHETIC
 from corporeal.errors import UnknownNameError
 from corporeal.schema import Part, Schema, open_schema
 from corporeal.simulation.demonstration import AFTER_S, BEFORE_S, simulate

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from corporeal.capture.driver import Driver, Mark, Rig, Sample
 from corporeal.embodiment import open_robot
-from corporeal.episode.collection_mode import SYNTHETIC
+from corporeal.episode.facts import SYNTHETIC
 from corporeal.schema import Part
 from corporeal.testing import Workload
 from corporeal.units import SECOND_NS

@@ -18,8 +18,7 @@ from corporeal.cli.commands.info import show
 from corporeal.cli.exporting import run, to_json, training_lines
 from corporeal.cli.exporting import show as show_export
 from corporeal.cli.output import AsJson, console, print_json, stderr
-from corporeal.episode.facts import EpisodeFacts
-from corporeal.episode.outcome import EpisodeOutcome
+from corporeal.episode.facts import EpisodeFacts, EpisodeOutcome
 from corporeal.errors import EpisodeError
 
 if TYPE_CHECKING:

@@ -7,3 +7,5 @@ from .joint_names import match_groups as match_groups
 from .joint_names import match_joints as match_joints
 from .joint_names import matched_share as matched_share
 from .joint_names import named_robots as named_robots
+from .limbs import is_hand as is_hand
+from .limbs import limb_of as limb_of

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from corporeal.embodiment.embodiment import Embodiment
+from corporeal.embodiment.joints.limbs import is_hand
 from corporeal.embodiment.library import open_robot, robot_names
-from corporeal.embodiment.limbs import is_hand
 
 # Said of a column in many datasets, and nothing about which joint it is.
 _FILLERS = {

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.episode.episode import Episode
+from corporeal.episode.facts import EpisodeOutcome
 from corporeal.episode.file.streams import StreamReader
-from corporeal.episode.outcome import EpisodeOutcome
 from corporeal.episode.recording import recording_of
 from corporeal.units import SECOND_NS
 

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from corporeal.embodiment import Embodiment
-from corporeal.embodiment.joints import match_joints
-from corporeal.embodiment.limbs import is_hand
+from corporeal.embodiment.joints import is_hand, match_joints
 from corporeal.exchange.format import Consumer, ExportContext, Format, TableWriter, WrittenEpisode
 from corporeal.exchange.layout import ACTION, IMAGES, STATE, ColumnSpec
 from corporeal.exchange.lerobot.assembly import assembly_of, write_json

@@ -26,8 +26,7 @@ from numpy.typing import NDArray
 
 from corporeal.embodiment import Embodiment
 from corporeal.embodiment.joints import guess_robot
-from corporeal.episode.defect import INDEX_WRONG
-from corporeal.episode.recording import Dataset, Recording
+from corporeal.episode.recording import INDEX_WRONG, Dataset, Recording
 from corporeal.errors import EpisodeError
 from corporeal.exchange.format import Format
 from corporeal.exchange.json_text import read_json

@@ -25,8 +25,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.embodiment import Embodiment
-from corporeal.episode.defect import FOOTAGE_INCOMPLETE, METADATA_WRONG, Defect
-from corporeal.episode.recording import ArraySignal, Dataset, Recording, Signal, VideoFile
+from corporeal.episode.recording import (
+    FOOTAGE_INCOMPLETE,
+    METADATA_WRONG,
+    ArraySignal,
+    Dataset,
+    Defect,
+    Recording,
+    Signal,
+    VideoFile,
+)
 from corporeal.errors import CorporealError, EpisodeError
 from corporeal.exchange.foreign_stream import array_signal, picture_stream
 from corporeal.exchange.format import Format

@@ -13,8 +13,7 @@ import h5py
 import numpy as np
 
 from corporeal.embodiment import Embodiment
-from corporeal.episode.defect import INDEX_WRONG, Defect
-from corporeal.episode.recording import Dataset, Recording
+from corporeal.episode.recording import INDEX_WRONG, Dataset, Defect, Recording
 from corporeal.errors import CorporealError, EpisodeError
 from corporeal.exchange.description import (
     MODE,

@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 
 from corporeal.embodiment import Embodiment
-from corporeal.episode.defect import METADATA_WRONG
-from corporeal.episode.recording import ArraySignal, Dataset, Recording
+from corporeal.episode.recording import METADATA_WRONG, ArraySignal, Dataset, Recording
 from corporeal.errors import EpisodeError
 from corporeal.exchange.foreign_stream import stream_name
 from corporeal.exchange.format import Format

@@ -10,8 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.embodiment import Embodiment
-from corporeal.episode.defect import INDEX_WRONG, Defect
-from corporeal.episode.recording import ArraySignal, ImageSequence, Recording, Signal
+from corporeal.episode.recording import (
+    INDEX_WRONG,
+    ArraySignal,
+    Defect,
+    ImageSequence,
+    Recording,
+    Signal,
+)
 from corporeal.errors import EpisodeError
 from corporeal.exchange.description import TIMES, DatasetDescription, EpisodeDescription
 from corporeal.exchange.foreign_stream import array_signal, picture_stream, storable

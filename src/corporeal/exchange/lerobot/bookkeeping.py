@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.episode.defect import (
+from corporeal.episode.recording import (
     FOOTAGE_INCOMPLETE,
     INDEX_WRONG,
     METADATA_WRONG,

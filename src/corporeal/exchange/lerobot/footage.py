@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.episode.defect import (
+from corporeal.episode.recording import (
     FOOTAGE_INCOMPLETE,
     INDEX_WRONG,
     METADATA_WRONG,
     Defect,
     DefectCheck,
+    VideoFile,
 )
-from corporeal.episode.recording import VideoFile
 from corporeal.errors import EpisodeError
 from corporeal.exchange.foreign_stream import picture_stream
 from corporeal.exchange.lerobot.files import Files

@@ -11,8 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.embodiment import Embodiment
-from corporeal.episode.defect import METADATA_WRONG, Defect
-from corporeal.episode.recording import ArraySignal, ImageSequence, Recording, Signal
+from corporeal.episode.recording import (
+    METADATA_WRONG,
+    ArraySignal,
+    Defect,
+    ImageSequence,
+    Recording,
+    Signal,
+)
 from corporeal.errors import EpisodeError, UnknownNameError
 from corporeal.exchange.foreign_stream import array_stream, picture_stream, storable
 from corporeal.exchange.lerobot.files import BOOKKEEPING, Columns, Files

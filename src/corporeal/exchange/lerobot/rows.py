@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.episode.defect import INDEX_WRONG, METADATA_WRONG, Defect
+from corporeal.episode.recording import INDEX_WRONG, METADATA_WRONG, Defect
 from corporeal.exchange.lerobot.files import Columns, Files
 from corporeal.exchange.lerobot.listing import LerobotEntry
 from corporeal.units import SECOND_NS

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from corporeal.episode.defect import INDEX_WRONG, METADATA_WRONG, Defect
+from corporeal.episode.recording import INDEX_WRONG, METADATA_WRONG, Defect
 from corporeal.errors import EpisodeError
 from corporeal.exchange.description import NAME, DatasetDescription, read_description
 from corporeal.exchange.json_text import read_json

@@ -12,8 +12,16 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from corporeal.embodiment import Embodiment
-from corporeal.episode.defect import INDEX_WRONG, METADATA_WRONG, Defect
-from corporeal.episode.recording import MAX_PIXELS, ArraySignal, ImageSequence, Recording, Signal
+from corporeal.episode.recording import (
+    INDEX_WRONG,
+    MAX_PIXELS,
+    METADATA_WRONG,
+    ArraySignal,
+    Defect,
+    ImageSequence,
+    Recording,
+    Signal,
+)
 from corporeal.errors import EpisodeError
 from corporeal.exchange.description import DatasetDescription
 from corporeal.exchange.foreign_stream import array_stream, picture_stream, storable, stream_name

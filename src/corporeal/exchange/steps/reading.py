@@ -11,8 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.embodiment import Embodiment
-from corporeal.episode.defect import FOOTAGE_INCOMPLETE, INDEX_WRONG, Defect, DefectCheck
-from corporeal.episode.recording import ArraySignal, Signal
+from corporeal.episode.recording import (
+    FOOTAGE_INCOMPLETE,
+    INDEX_WRONG,
+    ArraySignal,
+    Defect,
+    DefectCheck,
+    Signal,
+)
 from corporeal.exchange.foreign_stream import array_signal
 from corporeal.exchange.steps.steps import StepColumn, files_at, inside
 from corporeal.schema import Stream

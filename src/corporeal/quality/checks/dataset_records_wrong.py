@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from corporeal.episode.defect import INDEX_WRONG, METADATA_WRONG, Defect
+from corporeal.episode.recording import INDEX_WRONG, METADATA_WRONG, Defect
 from corporeal.quality.batch import Batch
 from corporeal.quality.check import Check
 from corporeal.quality.finding import Finding, Severity, finding_of

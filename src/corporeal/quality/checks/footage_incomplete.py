@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from corporeal.episode.defect import FOOTAGE_INCOMPLETE
+from corporeal.episode.recording import FOOTAGE_INCOMPLETE
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.pictures import count_pictures

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.embodiment.limbs import is_hand
+from corporeal.embodiment.joints import is_hand
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.joint_identity import accusations

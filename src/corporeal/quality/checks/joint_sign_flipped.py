@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from corporeal.embodiment.limbs import is_hand
+from corporeal.embodiment.joints import is_hand
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.joint_identity import accusations
 from corporeal.quality.finding import Finding

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from corporeal.episode.collection_mode import SYNTHETIC
+from corporeal.episode.facts import SYNTHETIC
 from corporeal.quality.check import Check
 from corporeal.quality.finding import Finding, reported
 from corporeal.quality.subject import Subject

@@ -8,8 +8,7 @@ from math import prod
 import numpy as np
 
 from corporeal.embodiment import robot_names
-from corporeal.episode.defect import METADATA_WRONG
-from corporeal.episode.recording import Recording
+from corporeal.episode.recording import METADATA_WRONG, Recording
 from corporeal.quality.check import Check
 from corporeal.quality.finding import Finding, reported
 from corporeal.quality.subject import Subject

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from corporeal.episode.collection_mode import RETARGETED_MOCAP
+from corporeal.episode.facts import RETARGETED_MOCAP
 from corporeal.episode.recording import Signal
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import maximum_filter1d
 
-from corporeal.embodiment.limbs import is_hand
+from corporeal.embodiment.joints import is_hand
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.motion import excursions, neighbourhood

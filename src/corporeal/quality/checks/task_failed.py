@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from corporeal.episode.outcome import MISHAPS
+from corporeal.episode.facts import MISHAPS
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
 from corporeal.quality.evidence.hands_and_objects import (

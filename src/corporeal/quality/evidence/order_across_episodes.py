@@ -10,8 +10,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.embodiment.limbs import limb_of
-from corporeal.episode.collection_mode import RETARGETED_MOCAP
+from corporeal.embodiment.joints import limb_of
+from corporeal.episode.facts import RETARGETED_MOCAP
 from corporeal.quality.batch import Synopsis
 from corporeal.quality.evidence.joint_response import DEGREES
 from corporeal.signal.track import Array

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
-from corporeal.embodiment.limbs import is_hand
+from corporeal.embodiment.joints import is_hand
 from corporeal.errors import CorporealError, NotAssessed
 from corporeal.quality.subject import Subject, once_per_subject
 from corporeal.signal.filters import low_pass

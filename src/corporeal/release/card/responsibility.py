@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from corporeal.episode.collection_mode import SYNTHETIC
+from corporeal.episode.facts import SYNTHETIC
 from corporeal.release.card.facts import CardFacts
 from corporeal.release.card.parts import UNKNOWN, Share
 from corporeal.release.card.remarks import biases, limitations

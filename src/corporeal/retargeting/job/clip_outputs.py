@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from corporeal.episode import Episode
-from corporeal.episode.collection_mode import RETARGETED_MOCAP
+from corporeal.episode.facts import RETARGETED_MOCAP
 from corporeal.episode.file import HEADER, Lock, read_header, spool_folder
 from corporeal.errors import EpisodeError, WriteError
 from corporeal.files import atomic_file
