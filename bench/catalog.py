@@ -25,12 +25,11 @@ from rich.table import Table
 
 from bench.episode.report import machine
 from corporeal.catalog.audit import verify
-from corporeal.catalog.episodes import State
-from corporeal.catalog.episodes.writing import Entry, add
+from corporeal.catalog.episodes import EpisodeEntry, EpisodeRow, State, add_episodes
 from corporeal.catalog.query import count_episodes, episode_page
 from corporeal.catalog.workspace import Workspace, make_workspace
 from corporeal.catalog.workspace.workspace import CATALOG
-from corporeal.release import create_release
+from corporeal.release import ReleaseOptions, create_release
 
 TASKS = ("pick_place", "reach", "handover", "bimanual_lift", "walk", "walk_carry", "stand")
 CHECKS = ("joints_swapped", "camera_late", "gap_in_stream", "force_spikes", "self_collision")
@@ -47,7 +46,7 @@ _GROUP = 2000
 _BEGIN, _STEP_S = datetime(2026, 1, 1, tzinfo=UTC), 25
 
 
-def entries(count: int, *, seed: int = 0) -> Iterator[list[Entry]]:
+def entries(count: int, *, seed: int = 0) -> Iterator[list[EpisodeEntry]]:
     """Episodes as a lab would have them, some with findings, in groups."""
     rng = random.Random(seed)
     begin = int(_BEGIN.timestamp() * 1e9)
@@ -55,7 +54,7 @@ def entries(count: int, *, seed: int = 0) -> Iterator[list[Entry]]:
         yield [_entry(rng, begin, number) for number in range(first, min(first + _GROUP, count))]
 
 
-def _entry(rng: random.Random, begin: int, number: int) -> Entry:
+def _entry(rng: random.Random, begin: int, number: int) -> EpisodeEntry:
     good = rng.random() < 0.85
     state: State = "accepted" if good else rng.choice(("quarantined", "failed"))
     findings = [] if good else [
@@ -72,7 +71,7 @@ def _entry(rng: random.Random, begin: int, number: int) -> Entry:
         "success": good, "verdict": state, "score": rng.betavariate(5, 2),
         "instruction": "put the box on the shelf", "metadata": {"object": f"box{number % 20}"},
     }  # fmt: skip
-    return Entry(f"episode-{number:08d}", facts, state, findings)
+    return EpisodeEntry(EpisodeRow(f"episode-{number:08d}", state=state, **facts), findings)
 
 
 def _fill(workspace: Workspace, episodes: int) -> float:
@@ -80,7 +79,7 @@ def _fill(workspace: Workspace, episodes: int) -> float:
     begin = time.perf_counter()
     for group in entries(episodes):
         with workspace.database.write() as connection:
-            add(connection, group, who="bench")
+            add_episodes(connection, group, who="bench")
     return episodes / (time.perf_counter() - begin)
 
 
@@ -113,7 +112,10 @@ def measure(
         until = (_BEGIN + timedelta(days=days)).date().isoformat()
         begin = time.perf_counter()
         release = create_release(
-            workspace, "bench", who="bench", where=f"recorded < {until}", objects=False
+            workspace,
+            "bench",
+            ReleaseOptions(where=f"recorded < {until}", objects=False),
+            who="bench",
         )
         release_s = time.perf_counter() - begin
         begin = time.perf_counter()

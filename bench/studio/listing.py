@@ -22,7 +22,7 @@ from rich.table import Table
 from bench.catalog import entries
 from bench.episode.report import machine
 from bench.studio.serving import served
-from corporeal.catalog.episodes.writing import add
+from corporeal.catalog.episodes import add_episodes
 from corporeal.catalog.workspace import make_workspace
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def fill(root: Path, episodes: int) -> None:
     with make_workspace(root) as workspace:
         for group in entries(episodes):
             with workspace.database.write() as connection:
-                add(connection, group, who="bench")
+                add_episodes(connection, group, who="bench")
 
 
 def opened(page: Page, address: str) -> float:

@@ -120,7 +120,7 @@ def _make(folder: Path, streams: list[Stream], samples: int) -> str:
         with workspace.database.read() as connection:
             (row,) = every_episode(connection)
     path.unlink()
-    return str(row["id"])
+    return row.id
 
 
 def _values(numbers: NDArray[np.int64], width: int) -> NDArray[np.float32]:

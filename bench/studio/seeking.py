@@ -134,7 +134,7 @@ def _make(folder: Path, seconds: float) -> tuple[str, dict[str, Any]]:
         ingest(workspace, [path], who="bench", check=False, on="serial")
         with workspace.database.read() as connection:
             (row,) = every_episode(connection)
-    return str(row["id"]), stamps
+    return row.id, stamps
 
 
 def measure(page: str, stamps: dict[str, Any], asked: argparse.Namespace) -> dict[str, Any]:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import uuid
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from corporeal.catalog.episodes.writing import Entry
+from corporeal.catalog.episodes import EpisodeEntry, EpisodeRow, State
 
 
-def entry(number: int, **facts: Any) -> Entry:
+def entry(number: int, **facts: Any) -> EpisodeEntry:
     """One episode with a little of everything, always the same for the same number."""
     digest = hashlib.sha256(f"episode {number}".encode()).hexdigest()
-    return Entry(
+    return made_entry(
         str(uuid.UUID(digest[:32])),
         {
             "hash": f"sha256:{digest}",
@@ -40,3 +42,15 @@ def entry(number: int, **facts: Any) -> Entry:
                               "text": "streams: {}"}},
         parents={f"session:s{number // 20}": "recorded_in"},
     )  # fmt: skip
+
+
+def made_entry(
+    name: str, facts: Mapping[str, Any], state: State = "recorded", **beside: Any
+) -> EpisodeEntry:
+    """An episode by the columns of its row, with what is kept beside it."""
+    return EpisodeEntry(EpisodeRow(id=name, state=state, **facts), **beside)
+
+
+def changed(entry: EpisodeEntry, **facts: Any) -> EpisodeEntry:
+    """The entry with other values in some columns of its row."""
+    return replace(entry, row=replace(entry.row, **facts))

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import select
+from tests.catalog.entries import made_entry
 
 from corporeal.catalog.audit import verify
 from corporeal.catalog.database import CatalogError, Database
-from corporeal.catalog.episodes import episode
-from corporeal.catalog.episodes.writing import Entry, add
+from corporeal.catalog.episodes import EpisodeEntry, add_episodes, find_episode
 from corporeal.catalog.ingestion.episode_entry import (
     LEFT_OUT,
     MAX_CURVES,
@@ -51,7 +51,7 @@ SCHEMA = Schema(
 )
 
 
-def _entry(path: Path, metadata: dict[str, Any], **options: Any) -> Entry:
+def _entry(path: Path, metadata: dict[str, Any], **options: Any) -> EpisodeEntry:
     documents = options.pop("documents", [])
     batch = options.pop("batch", None)
     with EpisodeWriter(path, schema=SCHEMA, metadata=metadata, documents=documents,
@@ -70,7 +70,7 @@ def test_facts_are_those_of_the_file(tmp_path: Path) -> None:
          "failure": "spilt"}, "calibration": {"start": {"id": "cal-9"}, "end": {"id": "cal-9"}}},
         epoch_ns=1_700_000_000_000_000_000,
     )  # fmt: skip
-    facts = entry.facts
+    facts = vars(entry.row)
     assert (facts["task"], facts["operator"], facts["calibration"]) == ("pour", "op07", "cal-9")
     assert (facts["success"], facts["failure"]) == (False, "spilt")
     assert facts["instruction"] == "take the cup"
@@ -86,7 +86,7 @@ def test_facts_are_those_of_the_file(tmp_path: Path) -> None:
 
 
 def test_a_clock_that_counts_from_nowhere_gives_no_date(tmp_path: Path) -> None:
-    assert _entry(tmp_path / "e.h5", {}).facts["recorded_ns"] is None
+    assert _entry(tmp_path / "e.h5", {}).row.recorded_ns is None
 
 
 def test_what_it_came_from_is_named(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_what_it_came_from_is_named(tmp_path: Path) -> None:
 def test_an_embedded_protocol_is_named_by_its_version(tmp_path: Path) -> None:
     protocol = open_protocol("reach")
     entry = _entry(tmp_path / "e.h5", {"protocol": "reach"}, documents=[protocol])
-    assert entry.facts["protocol"] == protocol.reference
+    assert entry.row.protocol == protocol.reference
     assert entry.documents["protocol"]["hash"] == protocol.hash
     assert not [parent for parent in entry.parents if parent.startswith("protocol")]
 
@@ -157,14 +157,15 @@ def test_hostile_metadata_goes_through_both_databases(tmp_path: Path, database: 
          "source_id": "s" * 5000, "nul": "a\0b", "deep": [[[[["x"]]]]]},
     )  # fmt: skip
     with database.write() as connection:
-        assert add(connection, [entry], who="anna") == 1
+        assert add_episodes(connection, [entry], who="anna") == 1
     with database.read() as connection:
-        row = episode(connection, entry.id)
+        row = find_episode(connection, entry.id)
         assert list(verify(connection)) == []
-    assert row["task"].startswith("x'; DROP TABLE")
-    assert len(row["task"]) <= MAX_NAME
-    assert (row["operator"], row["station"]) == (None, "3")
-    assert row["metadata"]["nul"] == "a\ufffdb"
+    assert row.task is not None
+    assert row.task.startswith("x'; DROP TABLE")
+    assert len(row.task) <= MAX_NAME
+    assert (row.operator, row.station) == (None, "3")
+    assert row.metadata["nul"] == "a\ufffdb"
 
 
 def test_the_reason_is_the_finding_that_weighs_most() -> None:
@@ -198,10 +199,10 @@ def test_evidence_reaches_the_catalogue_with_the_finding(database: Database) -> 
         Finding("late", check="sync", severity="note"),
     )  # fmt: skip
     report = EpisodeReport(0, "x", Path("x"), Assessment(findings, {}))
-    bare = Entry("e1", {"hash": f"sha256:{1:064x}", "bytes": 1, "file": "x.h5"})
+    bare = made_entry("e1", {"hash": f"sha256:{1:064x}", "bytes": 1, "file": "x.h5"})
     entry = judged(bare, report, None, default_policy())
     with database.write() as connection:
-        add(connection, [entry], who="anna")
+        add_episodes(connection, [entry], who="anna")
     with database.read() as connection:
         kept = connection.execute(select(FINDING.c.evidence).order_by(FINDING.c.number)).scalars()
         assert list(kept) == [{"time_s": [0.0, 1.0, 2.0], "tilt_deg": [0.0, 45.0, 90.0]}, None]

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from typing import Any
 
 import pytest
 from tests.catalog.entries import entry
 
 from corporeal.catalog.database import Database
-from corporeal.catalog.episodes.writing import add
+from corporeal.catalog.episodes import EpisodeRow, add_episodes
 from corporeal.catalog.query import (
     complete,
     count_facets,
@@ -46,11 +44,11 @@ def filled(database: Database) -> Database:
         for number in range(230)
     ]
     with database.write() as connection:
-        add(connection, entries, who="tester")
+        add_episodes(connection, entries, who="tester")
     return database
 
 
-def _all(database: Database, query: str) -> list[Mapping[str, Any]]:
+def _all(database: Database, query: str) -> list[EpisodeRow]:
     with database.read() as connection:
         return list(every_episode(connection, query))
 
@@ -62,10 +60,10 @@ def test_facets_count_what_the_query_finds(filled: Database, query: str) -> None
         found = count_facets(connection, read_query(query))
     counts = {facet.name: {v.value: v.count for v in facet.values} for facet in found.facets}
     for name in ("operator", "verdict", "failure", "robot"):
-        assert counts[name] == dict(Counter(row[name] for row in rows)), name
-    checks = sum(1 for row in rows if int(row["file"][8:14]) % 4 == 0)
+        assert counts[name] == dict(Counter(getattr(row, name) for row in rows)), name
+    checks = sum(1 for row in rows if int(row.file[8:14]) % 4 == 0)
     assert counts["finding"] == {"joints_within_limits": checks}
-    scored = [row["score"] for row in rows if row["score"] is not None]
+    scored = [row.score for row in rows if row.score is not None]
     if "score" not in query:
         assert sum(bar.count for bar in found.scores) == len(scored)
         assert found.scores[3].count == sum(0.3 <= score < 0.4 for score in scored)
@@ -77,7 +75,7 @@ def test_a_facet_leaves_its_own_choice_out_of_its_counts(filled: Database) -> No
     with filled.read() as connection:
         found = count_facets(connection, read_query("task = task_3 and verdict = failed"))
     tasks = next(facet for facet in found.facets if facet.name == "task")
-    failed = Counter(row["task"] for row in _all(filled, "verdict = failed"))
+    failed = Counter(row.task for row in _all(filled, "verdict = failed"))
     assert {each.value: each.count for each in tasks.values} == dict(failed)
     assert [each.value for each in tasks.values if each.chosen] == ["task_3"]
 
@@ -135,13 +133,13 @@ def test_every_part_of_a_query_can_be_left_out() -> None:
 @pytest.mark.parametrize("query", ["", "verdict = failed", "operator = nobody"])
 def test_landmarks_lead_to_every_page(filled: Database, query: str, order: str) -> None:
     with filled.read() as connection:
-        whole = [row["id"] for row in every_episode(connection, query, order=order)]
+        whole = [row.id for row in every_episode(connection, query, order=order)]
         marks = find_page_keys(connection, read_query(query), order=order, step=20)
         assert marks.total == len(whole)
         assert len(marks.ids) == len(whole) // 20
         for number, after in enumerate(marks.ids, 1):
             rows = episode_page(connection, query, order=order, limit=20, after=after).rows
-            assert [row["id"] for row in rows] == whole[number * 20 : number * 20 + 20]
+            assert [row.id for row in rows] == whole[number * 20 : number * 20 + 20]
 
 
 @pytest.mark.parametrize(

@@ -23,12 +23,12 @@ from tests.exchange.small_sets import write_episode, write_episodes
 
 from corporeal.catalog.audit import events_of, verify
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.episodes import NEXT, episode, move
+from corporeal.catalog.episodes import NEXT, find_episode, move_episodes
 from corporeal.catalog.episodes.state import STATES
 from corporeal.catalog.ingestion import ingest
 from corporeal.catalog.ingestion import ingestion as ingest_module
-from corporeal.catalog.ingestion.examination import judge
 from corporeal.catalog.ingestion.ingestion import files_of
+from corporeal.catalog.ingestion.inspection import judge_files
 from corporeal.catalog.store.store import digest_of
 from corporeal.catalog.tables import DOCUMENT, EPISODE, EVENT, FINDING, GOVERNS, SCORE, STREAM
 from corporeal.catalog.workspace import Workspace, make_workspace, open_workspace
@@ -86,20 +86,21 @@ def test_an_episode_lands_with_all_that_is_known_of_it(
     assert [each.status for each in told.outcomes] == ["added"] * 3
     first = told.outcomes[0]
     with workspace.database.read() as connection:
-        row = episode(connection, str(first.id))
+        row = find_episode(connection, str(first.id))
         streams = connection.execute(select(STREAM).where(STREAM.c.episode == first.id)).all()
         kinds = set(connection.scalars(select(GOVERNS.c.kind).where(GOVERNS.c.episode == first.id)))
     with Episode.open(first.path) as opened:
-        assert row["metadata"]["content_hash"] == opened.content_hash
+        assert row.metadata["content_hash"] == opened.content_hash
         assert {each.path for each in streams} == set(opened)
-    assert row["hash"] == digest_of(first.path) == first.hash
-    assert row["bytes"] == first.path.stat().st_size
-    assert (row["task"], row["operator"], row["robot"]) == ("synthetic_reach", "op00", "g1")
-    assert (row["batch"], row["success"]) == ("monday", True)
-    assert row["verdict"] == row["state"] == first.state
-    assert 0 <= row["score"] <= 1
-    assert row["score"] == first.score
-    assert row["policy"] == "default@1.0.0"
+    assert row.hash == digest_of(first.path) == first.hash
+    assert row.bytes == first.path.stat().st_size
+    assert (row.task, row.operator, row.robot) == ("synthetic_reach", "op00", "g1")
+    assert (row.batch, row.success) == ("monday", True)
+    assert row.verdict == row.state == first.state
+    assert row.score is not None
+    assert 0 <= row.score <= 1
+    assert row.score == first.score
+    assert row.policy == "default@1.0.0"
     assert kinds == {"schema", "embodiment", "policy"}
     assert _count(workspace, DOCUMENT) == 3
     assert _count(workspace, SCORE) > 3
@@ -212,7 +213,7 @@ def test_what_was_erased_does_not_come_back(recordings: Path, workspace: Workspa
     told = enter(workspace, [recordings])
     gone = told.outcomes[0]
     with workspace.database.write() as connection:
-        move(connection, [str(gone.id)], "erased", who="anna", why="consent withdrawn")
+        move_episodes(connection, [str(gone.id)], "erased", who="anna", why="consent withdrawn")
     workspace.store.erase(str(gone.hash))
     again = enter(workspace, [recordings])
     assert [each.status for each in again.outcomes] == ["refused", "known", "known"]
@@ -227,11 +228,13 @@ def test_what_is_erased_while_it_is_looked_at_does_not_come_back(
 
     def erased_meanwhile(*given: Any, **named: Any) -> Any:
         with workspace.database.write() as connection:
-            move(connection, [str(first.id)], "erased", who="anna", why="consent withdrawn")
+            move_episodes(
+                connection, [str(first.id)], "erased", who="anna", why="consent withdrawn"
+            )
         workspace.store.erase(str(first.hash))
-        return judge(*given, **named)
+        return judge_files(*given, **named)
 
-    monkeypatch.setattr(ingest_module, "judge", erased_meanwhile)
+    monkeypatch.setattr(ingest_module, "judge_files", erased_meanwhile)
     told = take(workspace, [one])
     assert told.outcomes[0].status == "refused"
     assert list(workspace.store.digests()) == []
@@ -338,7 +341,7 @@ _PROGRAM = """\
 import os, signal, sys
 from pathlib import Path
 from corporeal.catalog.ingestion import ingestion as module
-from corporeal.catalog.workspace.workspace import open_workspace
+from corporeal.catalog.workspace import open_workspace
 
 def dies_after(real, calls):
     left = [calls]
@@ -357,7 +360,7 @@ if __name__ == "__main__":
     with open_workspace(Path(sys.argv[1])) as workspace:
         module.ingest(workspace, [Path(sys.argv[2])], who="anna", pictures=False)
 """
-DEATHS = {"look_at:1": (0, 0), "_store:2": (2, 0), "admit:1": (3, 0), "_outcome:1": (3, 3)}
+DEATHS = {"inspect_files:1": (0, 0), "_store:2": (2, 0), "admit:1": (3, 0), "_outcome:1": (3, 3)}
 """After which call the program kills itself, and how many objects and rows there are then."""
 
 

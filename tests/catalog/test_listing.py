@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 from sqlalchemy import insert
+from tests.catalog.entries import made_entry
 
 from corporeal.catalog.database import CatalogError, Database
-from corporeal.catalog.episodes.writing import Entry, add
+from corporeal.catalog.episodes import EpisodeEntry, add_episodes
 from corporeal.catalog.query import (
     And,
     Comparison,
@@ -50,7 +51,7 @@ NAMES = (
 DAY_NS = 86_400 * 10**9
 
 
-def _entries(chance: random.Random, total: int) -> list[Entry]:
+def _entries(chance: random.Random, total: int) -> list[EpisodeEntry]:
     made = []
     for number in range(total):
         facts = {
@@ -75,7 +76,7 @@ def _entries(chance: random.Random, total: int) -> list[Entry]:
         document = {"hash": f"h{number % 3}", "name": "ego", "version": f"1.{number % 3}.0",
                     "text": "t"}  # fmt: skip
         made.append(
-            Entry(f"e{chance.randrange(10**6):06d}{number:04d}", facts, findings=findings,
+            made_entry(f"e{chance.randrange(10**6):06d}{number:04d}", facts, findings=findings,
                   scores=scores if chance.random() < 0.7 else (),
                   streams=streams if chance.random() < 0.7 else (),
                   documents={"schema": document} if chance.random() < 0.7 else {})
@@ -83,22 +84,22 @@ def _entries(chance: random.Random, total: int) -> list[Entry]:
     return made
 
 
-def _fill(database: Database, entries: list[Entry]) -> set[str]:
+def _fill(database: Database, entries: list[EpisodeEntry]) -> set[str]:
     released = {entry.id for entry in entries[::3]}
     with database.write() as connection:
-        add(connection, entries, who="test")
+        add_episodes(connection, entries, who="test")
         rows = [{"name": "walks", "version": "1.0.0", "episode": name, "split": "train"}
                 for name in released]  # fmt: skip
         connection.execute(insert(MEMBER), rows)
     return released
 
 
-def _value(entry: Entry, field: str) -> Any:
+def _value(entry: EpisodeEntry, field: str) -> Any:
     group, _, part = field.partition(".")
     if not part:
-        return entry.facts.get({"recorded": "recorded_ns"}.get(group, group))
+        return getattr(entry.row, {"recorded": "recorded_ns"}.get(group, group), None)
     if group == "metadata":
-        found: Any = entry.facts["metadata"]
+        found: Any = entry.row.metadata
         for key in part.split("."):
             found = found.get(key) if isinstance(found, Mapping) else None
         return found
@@ -141,7 +142,7 @@ def _compare(field: str, held: Any, operator: str, value: Any) -> bool:
     return bool(held < high if is_date else held <= high)
 
 
-def _holds(condition: Condition, entry: Entry, released: set[str]) -> bool:
+def _holds(condition: Condition, entry: EpisodeEntry, released: set[str]) -> bool:
     match condition:
         case And(parts):
             return all(_holds(part, entry, released) for part in parts)
@@ -218,7 +219,7 @@ def test_sql_finds_what_the_words_say(database: Database, monkeypatch: pytest.Mo
             condition = parse(text)
             expected = {entry.id for entry in entries if _holds(condition, entry, released)}
             order = chance.choice(("id", "-id", "score", "-score", "-recorded", "task", "bytes"))
-            got = [row["id"] for row in every_episode(connection, text, order=order, block=37)]
+            got = [row.id for row in every_episode(connection, text, order=order, block=37)]
             plain = [row.id for row in connection.execute(select_episodes(text, order=order))]
             assert set(got) == expected, text
             assert got == plain, f"{text} by {order}"
@@ -228,13 +229,13 @@ def test_sql_finds_what_the_words_say(database: Database, monkeypatch: pytest.Mo
 def test_an_operator_that_is_unknown_is_not_op07(database: Database) -> None:
     facts = {"bytes": 1, "file": "x.h5"}
     with database.write() as connection:
-        add(connection, [Entry("a", {**facts, "hash": "1", "operator": "op07"}),
-                         Entry("b", {**facts, "hash": "2"})], who="test")  # fmt: skip
+        add_episodes(connection, [made_entry("a", {**facts, "hash": "1", "operator": "op07"}),
+                         made_entry("b", {**facts, "hash": "2"})], who="test")  # fmt: skip
     with database.read() as connection:
-        assert [row["id"] for row in every_episode(connection, "operator != op07")] == ["b"]
-        assert [row["id"] for row in every_episode(connection, "not operator = op07")] == ["b"]
+        assert [row.id for row in every_episode(connection, "operator != op07")] == ["b"]
+        assert [row.id for row in every_episode(connection, "not operator = op07")] == ["b"]
         known = every_episode(connection, "operator != op07 and operator is known")
-        assert [row["id"] for row in known] == []
+        assert [row.id for row in known] == []
 
 
 @pytest.mark.parametrize(
@@ -250,8 +251,8 @@ def test_pages_in_any_order_hold_every_episode_once(database: Database, order: s
         while True:
             part = episode_page(connection, order=order, limit=7, after=after)
             one = connection.execute(select_episodes(order=order, limit=7, after=after))
-            assert [row.id for row in one] == [row["id"] for row in part.rows]
-            paged += [row["id"] for row in part.rows]
+            assert [row.id for row in one] == [row.id for row in part.rows]
+            paged += [row.id for row in part.rows]
             if part.after is None:
                 break
             after = part.after
@@ -262,7 +263,7 @@ def test_the_unknown_comes_last_in_both_directions(database: Database) -> None:
     _fill(database, _entries(random.Random(2), 40))
     with database.read() as connection:
         for order in ("score", "-score"):
-            scores = [row["score"] for row in every_episode(connection, order=order)]
+            scores = [row.score for row in every_episode(connection, order=order)]
             known = [score for score in scores if score is not None]
             assert scores == known + [None] * (len(scores) - len(known))
             assert known == sorted(known, reverse=order == "-score")
@@ -287,7 +288,9 @@ def test_hostile_names_find_nothing_and_harm_nothing(database: Database) -> None
 
 def test_within_counts_back_from_now(database: Database) -> None:
     with database.write() as connection:
-        add(connection, [Entry("a", {"hash": "1", "bytes": 1, "file": "x"})], who="test")
+        add_episodes(
+            connection, [made_entry("a", {"hash": "1", "bytes": 1, "file": "x"})], who="test"
+        )
     with database.read() as connection:
         assert count_episodes(connection, "ingested within 1 hour") == 1
         assert count_episodes(connection, f'ingested > "{iso(4 * 10**18)}"') == 0

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import delete, insert, select, update
-from tests.catalog.entries import entry
+from tests.catalog.entries import changed, entry
 from tests.catalog.s3_server import S3Server
 
 from corporeal.catalog.audit import Change, head, record, verify
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.episodes import move
-from corporeal.catalog.episodes.writing import Entry, add
+from corporeal.catalog.episodes import EpisodeEntry, add_episodes, move_episodes
 from corporeal.catalog.tables import EPISODE, EVENT, FINDING, METADATA, METRIC
 from corporeal.catalog.workspace import Workspace, make_workspace, relocate
 
@@ -27,7 +25,7 @@ def lab(tmp_path: Path) -> Iterator[Workspace]:
     with make_workspace(tmp_path / "lab") as made:
         _ingest(made, range(30))
         with made.database.write() as connection:
-            move(connection, [_held(7).id], "erased", who="anna", why="consent withdrawn")
+            move_episodes(connection, [_held(7).id], "erased", who="anna", why="consent withdrawn")
             metric = {"scope": "batch", "subject": "b1", "name": "mean score", "at": "now"}
             connection.execute(insert(METRIC).values(value=0.5, **metric))
         made.store.erase(_digest(7))
@@ -53,9 +51,9 @@ def _digest(number: int) -> str:
     return f"sha256:{hashlib.sha256(_bytes(number)).hexdigest()}"
 
 
-def _held(number: int) -> Entry:
+def _held(number: int) -> EpisodeEntry:
     made = entry(number)
-    return replace(made, facts={**made.facts, "hash": _digest(number)})
+    return changed(made, hash=_digest(number))
 
 
 def _ingest(workspace: Workspace, numbers: range) -> None:
@@ -64,7 +62,7 @@ def _ingest(workspace: Workspace, numbers: range) -> None:
         source.write_bytes(_bytes(number))
         assert workspace.store.put(source) == _digest(number)
     with workspace.database.write() as connection:
-        add(connection, [_held(number) for number in numbers], who="anna")
+        add_episodes(connection, [_held(number) for number in numbers], who="anna")
 
 
 def _everything(workspace: Workspace) -> dict[str, list[dict[str, Any]]]:
@@ -131,8 +129,8 @@ def test_a_second_journey_follows_what_happened_meanwhile(lab: Workspace, team: 
     relocate(lab, team)
     _ingest(lab, range(30, 35))
     with lab.database.write() as connection:
-        move(connection, [_held(3).id], "erased", who="anna", why="consent withdrawn")
-        move(connection, [_held(4).id], "failed", who="anna", why=None)
+        move_episodes(connection, [_held(3).id], "erased", who="anna", why="consent withdrawn")
+        move_episodes(connection, [_held(4).id], "failed", who="anna", why=None)
     lab.store.erase(_digest(3))
     assert relocate(lab, team).copied == 5
     assert team.store.has(_digest(3)) is None

@@ -9,10 +9,11 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 from sqlalchemy import func, select
+from tests.catalog.entries import made_entry
 
 from corporeal.catalog.accounts import add_account, new_token
 from corporeal.catalog.database import CatalogError, Database
-from corporeal.catalog.episodes.writing import Entry, add
+from corporeal.catalog.episodes import add_episodes
 from corporeal.catalog.permission import Actor
 from corporeal.catalog.tables import EPISODE, METADATA
 from corporeal.catalog.workspace import snapshot, write_snapshot
@@ -23,7 +24,7 @@ ROOT = Actor("root", "admin")
 @pytest.fixture
 def filled(database: Database) -> Database:
     entries = [
-        Entry(
+        made_entry(
             f"e{number:03d}",
             {"hash": f"sha256:{number:064x}", "bytes": number, "file": "x.h5", "task": "wälzen",
              "success": number % 2 == 0, "score": number / 100 if number % 3 else None,
@@ -32,7 +33,7 @@ def filled(database: Database) -> Database:
         ) for number in range(50)
     ]  # fmt: skip
     with database.write() as connection:
-        add(connection, entries, who="test")
+        add_episodes(connection, entries, who="test")
     return database
 
 
@@ -96,7 +97,7 @@ def test_others_may_write_while_a_snapshot_is_made(
     def write_and_interfere(connection: Any, table: Any, folder: Path) -> int:
         with filled.write() as other:
             facts = {"hash": f"new{table.name}", "bytes": 1, "file": "x"}
-            add(other, [Entry(f"new_{table.name}", facts)], who="test")
+            add_episodes(other, [made_entry(f"new_{table.name}", facts)], who="test")
         return write(connection, table, folder)
 
     monkeypatch.setattr(snapshot, "_write", write_and_interfere)

@@ -14,7 +14,7 @@ from tests.catalog.entries import entry
 
 from corporeal.catalog.audit import GENESIS
 from corporeal.catalog.database import CatalogError, Database
-from corporeal.catalog.episodes.writing import add
+from corporeal.catalog.episodes import add_episodes
 from corporeal.catalog.tables import FINDING, HEAD, METADATA, METRIC
 from corporeal.catalog.versions import r0004_check_names
 from corporeal.catalog.workspace import upgrade
@@ -111,7 +111,7 @@ def test_findings_and_figures_of_revision_3_get_the_present_names_of_their_check
     metric = {"number": 1, "scope": "batch", "subject": "b1", "name": "findings.stays_upright",
               "at": "2026-01-01T00:00:00Z", "value": 0.5}  # fmt: skip
     with database.write() as connection:
-        add(connection, [episode], who="ann")
+        add_episodes(connection, [episode], who="ann")
         connection.execute(insert(FINDING), rows)
         connection.execute(insert(METRIC), [metric])
         connection.execute(text("UPDATE alembic_version SET version_num = '0003'"))

@@ -71,7 +71,7 @@ def _rows(lab: Path) -> list[dict[str, Any]]:
     from corporeal.catalog.query import every_episode
 
     with open_workspace(lab) as workspace, workspace.database.read() as connection:
-        return [dict(row) for row in every_episode(connection)]
+        return [vars(row) for row in every_episode(connection)]
 
 
 def _file(folder: Path, version: str, rule: str) -> Path:

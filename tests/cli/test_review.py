@@ -10,8 +10,7 @@ import pytest
 from tests.catalog.entries import entry
 from typer.testing import CliRunner, Result
 
-from corporeal.catalog.episodes import move
-from corporeal.catalog.episodes.writing import add
+from corporeal.catalog.episodes import add_episodes, move_episodes
 from corporeal.catalog.workspace import make_workspace
 from corporeal.cli.program import program
 from corporeal.errors import CorporealError
@@ -47,8 +46,8 @@ def lab(tmp_path: Path) -> Path:
         for number in range(40)
     ]  # fmt: skip
     with make_workspace(tmp_path / "lab") as workspace, workspace.database.write() as connection:
-        add(connection, made, who="tester")
-        move(connection, [each.id for each in made], "accepted", who="tester", why=None)
+        add_episodes(connection, made, who="tester")
+        move_episodes(connection, [each.id for each in made], "accepted", who="tester", why=None)
     return tmp_path / "lab"
 
 

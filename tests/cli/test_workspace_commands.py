@@ -51,13 +51,13 @@ def lab(recorded: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _accept_all(root: Path) -> None:
-    from corporeal.catalog.episodes import move
+    from corporeal.catalog.episodes import move_episodes
     from corporeal.catalog.query import every_episode
     from corporeal.catalog.workspace import open_workspace
 
     with open_workspace(root) as workspace, workspace.database.write() as connection:
-        ids = [str(row["id"]) for row in every_episode(connection)]
-        move(connection, ids, "accepted", who="lead", why="looked at by hand")
+        ids = [row.id for row in every_episode(connection)]
+        move_episodes(connection, ids, "accepted", who="lead", why="looked at by hand")
 
 
 def test_a_workspace_is_made_once(tmp_path: Path) -> None:

@@ -63,8 +63,8 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     export(lambda: open_dataset(source), folder, "lerobot", ExportOptions())
     made = entries(40)
     facts = facts_of(work, made)
-    listed = [{"id": each.id, "hash": each.facts["hash"], "split": "train", "score": None,
-               **{name: each.facts[name] for name in ("task", "robot", "success", "verdict",
+    listed = [{"id": each.id, "hash": each.row.hash, "split": "train", "score": None,
+               **{name: getattr(each.row, name) for name in ("task", "robot", "success", "verdict",
                                                       "duration_s")}} for each in made]  # fmt: skip
     (folder / "episodes.json").write_text(json.dumps({"episodes": listed}))
     (folder / "plots").mkdir()

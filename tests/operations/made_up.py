@@ -8,9 +8,10 @@ import time
 import uuid
 from typing import Any
 
+from tests.catalog.entries import made_entry
+
 from corporeal.catalog.database import Database
-from corporeal.catalog.episodes import State
-from corporeal.catalog.episodes.writing import Entry, add
+from corporeal.catalog.episodes import EpisodeEntry, State, add_episodes
 
 DAY_NS = 86_400 * 10**9
 _STATES: tuple[State, ...] = (
@@ -19,14 +20,14 @@ _STATES: tuple[State, ...] = (
 )  # fmt: skip
 
 
-def laboratory(count: int = 200, *, days: int = 30, seed: int = 1) -> list[Entry]:
+def laboratory(count: int = 200, *, days: int = 30, seed: int = 1) -> list[EpisodeEntry]:
     """Episodes in every state, the oldest first; always the same for the same arguments."""
     draw = random.Random(seed)
     begin = time.time_ns() // DAY_NS * DAY_NS - days * DAY_NS
     return [_entry(number, count, days, begin, draw) for number in range(count)]
 
 
-def _entry(number: int, count: int, days: int, begin_ns: int, draw: random.Random) -> Entry:
+def _entry(number: int, count: int, days: int, begin_ns: int, draw: random.Random) -> EpisodeEntry:
     day = number * days // count
     state = draw.choice(_STATES)
     station = f"st{number % 4 + 1}"
@@ -56,7 +57,7 @@ def _entry(number: int, count: int, days: int, begin_ns: int, draw: random.Rando
         "score": None if number % 17 == 0 else draw.choice([0.0, 0.15, 0.3, 0.7, 0.95, 1.0]),
         "metadata": _metadata(number, draw),
     }
-    return Entry(
+    return made_entry(
         str(uuid.UUID(digest[:32])), facts, state=state,
         findings=[
             {"check": check, "severity": draw.choice(["fail", "quarantine", "note"]),
@@ -86,8 +87,8 @@ def _metadata(number: int, draw: random.Random) -> dict[str, Any]:
     return made
 
 
-def fill(database: Database, entries: list[Entry]) -> list[Entry]:
+def fill(database: Database, entries: list[EpisodeEntry]) -> list[EpisodeEntry]:
     """Put entries into a catalogue; those that are not erased, which figures are about."""
     with database.write() as connection:
-        add(connection, entries, who="tester")
-    return [each for each in entries if each.state != "erased"]
+        add_episodes(connection, entries, who="tester")
+    return [each for each in entries if each.row.state != "erased"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import replace
 
 from sqlalchemy import insert
+from tests.catalog.entries import changed
 from tests.operations.made_up import fill, laboratory
 from tests.operations.test_figures import outcome
 
@@ -32,15 +32,15 @@ def _cross(database: Database, rows: str, columns: str) -> tuple[Scope, Table]:
 def test_tasks_and_objects_are_counted_as_the_metadata_states_them(database: Database) -> None:
     kept = fill(database, laboratory())
     _, table = _cross(database, "task", "object")
-    expected: Counter[tuple[str, str]] = Counter()
+    expected: Counter[tuple[str | None, str]] = Counter()
     for each in kept:
-        things = each.facts["metadata"]["variation"].get("things")
+        things = each.row.metadata["variation"].get("things")
         if things and outcome(each) == "accepted":
-            expected[each.facts["task"], f"{things[0]['colour']} {things[0]['shape']}"] += 1
+            expected[each.row.task, f"{things[0]['colour']} {things[0]['shape']}"] += 1
     for r, row in enumerate(table.rows):
         for c, column in enumerate(table.columns):
             assert table.accepted[r][c] == expected[row.words, column.words]
-    assert table.unplaced == sum("things" not in e.facts["metadata"]["variation"] for e in kept)
+    assert table.unplaced == sum("things" not in e.row.metadata["variation"] for e in kept)
 
 
 def test_the_query_of_every_cell_finds_its_episodes(database: Database) -> None:
@@ -60,12 +60,12 @@ def test_the_query_of_every_cell_finds_its_episodes(database: Database) -> None:
 
 def test_an_object_named_outside_a_list_can_be_asked_for(database: Database) -> None:
     entries = [
-        replace(each, facts={**each.facts, "metadata": {"object": f"cup {place % 3}"}})
+        changed(each, metadata={"object": f"cup {place % 3}"})
         for place, each in enumerate(laboratory(60))
     ]
     kept = fill(database, entries)
     scope, table = _cross(database, "station", "object")
-    objects = Counter(each.facts["metadata"]["object"] for each in kept)
+    objects = Counter(each.row.metadata["object"] for each in kept)
     with database.read() as connection:
         for column in table.columns:
             assert column.condition is not None
@@ -106,7 +106,7 @@ def test_levels_that_a_protocol_plans_are_there_before_anybody_records_them(
         scope = read_scope(connection)
         found = {each.name: each for each in labels(connection, scope, axes(connection, scope))}
     assert found["hand"].is_planned
-    hands = Counter(each.facts["metadata"]["variation"]["hand"] for each in kept)
+    hands = Counter(each.row.metadata["variation"]["hand"] for each in kept)
     farthest = max(0.5, *(abs(hands[each] / len(kept) - 0.25) for each in ("left", "right")))
     assert abs(found["hand"].error - farthest) < 1e-12
 
@@ -120,7 +120,7 @@ def test_notes_of_new_episodes_are_read_when_they_come(database: Database) -> No
     fill(database, entries[50:])
     with database.read() as connection:
         found = notes.of(connection, [each.id for each in entries], [hand, Wanted("lighting")])
-    assert found[0] == [each.facts["metadata"]["variation"]["hand"] for each in entries]
+    assert found[0] == [each.row.metadata["variation"]["hand"] for each in entries]
     assert found[1] == [None] * len(entries)
 
 

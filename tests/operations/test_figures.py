@@ -11,7 +11,7 @@ import pytest
 from tests.operations.made_up import DAY_NS, fill, laboratory
 
 from corporeal.catalog.database import CatalogError, Database
-from corporeal.catalog.episodes.writing import Entry
+from corporeal.catalog.episodes import EpisodeEntry
 from corporeal.catalog.query import count_episodes
 from corporeal.operations.figures.batch_series import (
     FIGURES,
@@ -32,10 +32,10 @@ from corporeal.operations.monitoring.batch_metrics import batch_metrics
 from corporeal.operations.scope import read_scope
 
 
-def outcome(entry: Entry) -> Outcome:
+def outcome(entry: EpisodeEntry) -> Outcome:
     """The same rule as in SQL, written once more by hand."""
     names: tuple[Outcome, ...] = ("accepted", "quarantined", "failed")
-    for said in (entry.state, entry.facts["verdict"]):
+    for said in (entry.row.state, entry.row.verdict):
         for name in names:
             if said == name:
                 return name
@@ -67,7 +67,7 @@ def test_calibration_growth_is_that_of_the_batch(database: Database) -> None:
 
 def test_outcomes_by_station_are_counted(database: Database) -> None:
     kept = fill(database, laboratory())
-    expected = Counter((each.facts["operator"], outcome(each)) for each in kept)
+    expected = Counter((each.row.operator, outcome(each)) for each in kept)
     with database.read() as connection:
         found = groups(connection, read_scope(connection), "operator")
     assert {
@@ -98,10 +98,11 @@ def test_differences_that_chance_makes_do_not_stand_out() -> None:
 
 def test_days_add_up_and_columns_keep_everything(database: Database) -> None:
     kept = fill(database, laboratory(days=100))
-    dated = [each for each in kept if each.facts["recorded_ns"] is not None]
+    dated = [each for each in kept if each.row.recorded_ns is not None]
     hours: dict[tuple[int, str], float] = defaultdict(float)
     for each in dated:
-        hours[each.facts["recorded_ns"] // DAY_NS, outcome(each)] += each.facts["duration_s"] / 3600
+        day = (each.row.recorded_ns or 0) // DAY_NS
+        hours[day, outcome(each)] += (each.row.duration_s or 0) / 3600
     with database.read() as connection:
         scope = read_scope(connection)
         days = daily(connection, scope)
@@ -118,14 +119,14 @@ def test_days_add_up_and_columns_keep_everything(database: Database) -> None:
 def test_cost_is_time_at_work_over_what_was_kept(database: Database) -> None:
     kept = fill(database, laboratory())
     good = [each for each in kept if outcome(each) == "accepted"]
-    recorded_s = sum(each.facts["duration_s"] for each in kept)
+    recorded_s = sum(each.row.duration_s or 0 for each in kept)
     with database.read() as connection:
         spent = cost(connection, read_scope(connection), Assumptions(30, 12, 45))
     total = (recorded_s + 45 * len(kept)) / 3600 * 42
     assert math.isclose(spent.total, total)
     assert spent.per_accepted_episode is not None
     assert math.isclose(spent.per_accepted_episode, total / len(good))
-    good_hours = sum(each.facts["duration_s"] for each in good) / 3600
+    good_hours = sum(each.row.duration_s or 0 for each in good) / 3600
     assert spent.per_accepted_hour is not None
     assert math.isclose(spent.per_accepted_hour, total / good_hours)
 
@@ -146,8 +147,8 @@ def test_reasons_of_failures_are_counted_once_per_episode(
     kept = fill(database, laboratory())
     expected: Counter[str | None] = Counter()
     for each in kept:
-        if source == "outcomes" and each.facts["success"] is False:
-            expected[each.facts["failure"]] += 1
+        if source == "outcomes" and each.row.success is False:
+            expected[each.row.failure] += 1
         if source == "checks" and outcome(each) == "failed":
             expected.update({f["check"] for f in each.findings if f["severity"] == "fail"})
     with database.read() as connection:
@@ -167,7 +168,7 @@ def test_gaps_are_those_that_their_queries_find(database: Database) -> None:
         assert total == len(kept)
         for gap in found:
             assert count_episodes(connection, scope.query(gap.condition)) == gap.episodes, gap.name
-    consent = [each.facts["metadata"].get("consent") for each in kept]
+    consent = [each.row.metadata.get("consent") for each in kept]
     named = {gap.name: gap.episodes for gap in found}
     assert named["consent"] == sum(each in (None, "none") for each in consent)
     assert named["protocol"] == total
@@ -175,7 +176,7 @@ def test_gaps_are_those_that_their_queries_find(database: Database) -> None:
 
 def test_scores_fall_into_the_step_that_their_query_finds(database: Database) -> None:
     kept = fill(database, laboratory())
-    scores = [each.facts["score"] for each in kept if each.facts["score"] is not None]
+    scores = [each.row.score for each in kept if each.row.score is not None]
     with database.read() as connection:
         spread = score_spread(connection, read_scope(connection))
     expected = np.histogram(scores, bins=[k / BINS for k in range(BINS + 1)])[0]
@@ -191,7 +192,7 @@ def test_refused_shares_by_week_add_up(database: Database) -> None:
         history = refusal_history(connection, read_scope(connection), "station")
     judged = [
         each for each in kept
-        if outcome(each) != "not judged" and each.facts["recorded_ns"] is not None
+        if outcome(each) != "not judged" and each.row.recorded_ns is not None
     ]  # fmt: skip
     assert history.days == 7
     assert sum(each.judged for each in history.moments) == len(judged)

@@ -13,9 +13,7 @@ from tests.catalog.entries import entry
 
 from corporeal.catalog.audit import events_of, verify
 from corporeal.catalog.database import CatalogError, Database
-from corporeal.catalog.episodes import episode as episode_row
-from corporeal.catalog.episodes import move
-from corporeal.catalog.episodes.writing import add
+from corporeal.catalog.episodes import add_episodes, find_episode, move_episodes
 from corporeal.catalog.permission import Actor, PermissionDeniedError
 from corporeal.catalog.tables import MEMBER, RELEASE, REVIEW_ITEM
 from corporeal.errors import CorporealError, UnknownNameError
@@ -64,10 +62,10 @@ def ids(database: Database) -> list[str]:
         for number in range(40)
     ]  # fmt: skip
     with database.write() as connection:
-        add(connection, made, who="tester")
+        add_episodes(connection, made, who="tester")
         names = [each.id for each in made]
-        move(connection, names, "accepted", who="tester", why=None)
-        move(connection, names[18:20], "quarantined", who="tester", why=None)
+        move_episodes(connection, names, "accepted", who="tester", why=None)
+        move_episodes(connection, names[18:20], "quarantined", who="tester", why=None)
     return names
 
 
@@ -90,7 +88,7 @@ def _decide(
 
 def _state(database: Database, episode: str) -> str:
     with database.read() as connection:
-        return str(episode_row(connection, episode)["state"])
+        return str(find_episode(connection, episode).state)
 
 
 def _drawn(connection: Connection, review: Review) -> Sequence[str]:
@@ -166,11 +164,11 @@ def test_neighbours_end_with_the_session_and_the_day(database: Database, ids: li
     with database.write() as connection:
         late = entry(90, station="st1", session="s1", recorded_ns=NOON_NS + 86_400 * 10**9)
         lone = entry(91, station=None, session=None, recorded_ns=NOON_NS)
-        add(connection, [late, lone], who="tester")
-        assert neighbours(connection, episode_row(connection, ids[19])) == [ids[17], ids[18]]
-        assert neighbours(connection, episode_row(connection, ids[20])) == [ids[21], ids[22]]
-        assert neighbours(connection, episode_row(connection, late.id)) == []
-        assert neighbours(connection, episode_row(connection, lone.id)) == []
+        add_episodes(connection, [late, lone], who="tester")
+        assert neighbours(connection, find_episode(connection, ids[19])) == [ids[17], ids[18]]
+        assert neighbours(connection, find_episode(connection, ids[20])) == [ids[21], ids[22]]
+        assert neighbours(connection, find_episode(connection, late.id)) == []
+        assert neighbours(connection, find_episode(connection, lone.id)) == []
 
 
 def test_a_neighbour_that_was_drawn_anyway_comes_sooner_and_counts(
@@ -192,7 +190,7 @@ def test_a_decision_is_in_the_state_the_queue_and_the_log(
     with database.read() as connection:
         found = items_about(connection, ids[18])[0]
         assert (found.decision, found.decided_by, found.seconds) == ("accept", "ada", 12.5)
-        assert episode_row(connection, ids[18])["state"] == "accepted"
+        assert find_episode(connection, ids[18]).state == "accepted"
         said = [each["what"] for each in events_of(connection, f"episode:{ids[18]}")]
         assert said[-2:] == ["review", "state"]
         assert not list(verify(connection))
@@ -313,7 +311,7 @@ def test_undo_leaves_a_state_that_somebody_has_changed_since(
     review = _create(database, share=1.0)
     _decide(database, review, ids[10], CAMERA)
     with database.write() as connection:
-        move(connection, [ids[10]], "failed", who="bo", why="worse than that")
+        move_episodes(connection, [ids[10]], "failed", who="bo", why="worse than that")
         outcome = undo(connection, review, ids[10], by=ADA)
     assert outcome.state == "failed"
     assert "changed after" in str(outcome.note)
@@ -330,7 +328,7 @@ def test_a_released_episode_keeps_its_state_and_its_releases_are_named(
         ))  # fmt: skip
         connection.execute(insert(MEMBER).values(name="walks", version="1.0.0", episode=ids[3],
                                                  split="train"))  # fmt: skip
-        move(connection, [ids[3]], "released", who="ada", why=None)
+        move_episodes(connection, [ids[3]], "released", who="ada", why=None)
     outcome = _decide(database, review, ids[3], CAMERA)
     assert (outcome.state, outcome.releases) == ("released", ("walks@1.0.0",))
     assert "never changes" in str(outcome.note)
@@ -395,7 +393,7 @@ def test_an_erased_episode_leaves_the_queue_and_the_sample(
     review = _create(database)
     with database.write() as connection:
         gone = items_of(connection, review)[0].episode
-        move(connection, [gone], "erased", who="ada", why="asked for")
+        move_episodes(connection, [gone], "erased", who="ada", why="asked for")
     with pytest.raises(ReviewConflictError, match="erased"):
         _decide(database, review, gone, ACCEPT)
     while (item := _next(database, review)) is not None:

@@ -36,9 +36,7 @@ def test_an_alternative_in_a_query_stays_together_when_it_is_narrowed(database: 
     with database.read() as connection:
         scope = read_scope(connection, 'task = reach or task = "or"')
     narrowed = scope.query(equals("station", "st1"))
-    expected = sum(
-        each.facts["task"] in ("reach", "or") and each.facts["station"] == "st1" for each in kept
-    )
+    expected = sum(each.row.task in ("reach", "or") and each.row.station == "st1" for each in kept)
     with database.read() as connection:
         assert count_episodes(connection, narrowed) == expected
 
@@ -53,7 +51,7 @@ def test_every_episode_has_exactly_one_outcome(database: Database) -> None:
 
 
 def test_without_erased_episodes_a_query_stays_short(database: Database) -> None:
-    fill(database, [each for each in laboratory(40) if each.state != "erased"])
+    fill(database, [each for each in laboratory(40) if each.row.state != "erased"])
     with database.read() as connection:
         scope = read_scope(connection)
         assert scope.query() == ""

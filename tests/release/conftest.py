@@ -5,14 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import numpy as np
 import pytest
+from tests.catalog.entries import made_entry
 
-from corporeal.catalog.episodes.writing import Entry, add
+from corporeal.catalog.episodes import EpisodeEntry, add_episodes
 from corporeal.catalog.ingestion.episode_entry import entry_of
 from corporeal.catalog.store.store import digest_of
 from corporeal.catalog.workspace import Workspace, make_workspace
@@ -70,9 +72,9 @@ def fill(tmp_path: Path) -> Fill:
                     "score": (number % 10) / 10, "duration_s": 5.0 + number % 7,
                     "recorded_ns": 10**18 + number, "policy": "default@1.0.0"}  # fmt: skip
             state = said.pop("state", "accepted")
-            entries.append(Entry(name, base | said, state=state, documents=documents))
+            entries.append(made_entry(name, base | said, state=state, documents=documents))
         with workspace.database.write() as connection:
-            add(connection, entries, who="tester")
+            add_episodes(connection, entries, who="tester")
         return [entry.id for entry in entries]
 
     return put
@@ -91,11 +93,10 @@ def recorded(tmp_path: Path) -> Callable[[Workspace, int], list[str]]:
                 size = path.stat().st_size
                 entry = entry_of(episode, digest=digest_of(path), size=size)
             workspace.store.put(path)
-            facts = {**entry.facts, "verdict": "accepted", "score": 0.9}
-            entries.append(Entry(entry.id, facts, "accepted", streams=entry.streams,
-                                 documents=entry.documents))  # fmt: skip
+            judged = replace(entry.row, state="accepted", verdict="accepted", score=0.9)
+            entries.append(EpisodeEntry(judged, streams=entry.streams, documents=entry.documents))
         with workspace.database.write() as connection:
-            add(connection, entries, who="tester")
+            add_episodes(connection, entries, who="tester")
         return [entry.id for entry in entries]
 
     return put

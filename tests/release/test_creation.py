@@ -15,10 +15,10 @@ from tests.release.conftest import SCHEMA, Fill, robot_document
 
 from corporeal.catalog import audit
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.episodes import move
+from corporeal.catalog.episodes import move_episodes
 from corporeal.catalog.tables import EPISODE, EVENT, MEMBER, RELEASE
 from corporeal.catalog.workspace import Workspace
-from corporeal.release import create_release, publication
+from corporeal.release import ReleaseOptions, create_release, publication
 from corporeal.release.creation import Draft
 from corporeal.release.manifest import load_manifest
 from corporeal.release.reading import find_release, list_releases, load_release
@@ -43,7 +43,9 @@ def _chain_is_whole(workspace: Workspace) -> bool:
 
 def test_a_release_has_rows_a_manifest_and_an_event(workspace: Workspace, fill: Fill) -> None:
     ids = fill(workspace, TASKS)
-    release = create_release(workspace, "walks", who="lead", licence="CC-BY-4.0", notes="first")
+    release = create_release(
+        workspace, "walks", ReleaseOptions(licence="CC-BY-4.0", notes="first"), who="lead"
+    )
     assert (release.reference, release.episodes) == ("walks@1.0.0", 30)
     manifest = load_manifest(workspace.store, release.manifest)
     assert [each.id for each in manifest.episodes] == sorted(ids)
@@ -75,18 +77,22 @@ def test_the_manifest_is_one_canonical_text(plain: Workspace, fill: Fill) -> Non
 
 def test_a_condition_chooses_and_is_kept_in_one_spelling(workspace: Workspace, fill: Fill) -> None:
     fill(workspace, TASKS)
-    release = create_release(workspace, "some", who="lead", where="task=t1   AND score > 0.4")
+    release = create_release(
+        workspace, "some", ReleaseOptions(where="task=t1   AND score > 0.4"), who="lead"
+    )
     assert release.condition == "task = t1 and score > 0.4"
     assert 0 < release.episodes < 10
-    by_expression = create_release(workspace, "sql", who="lead", where=EPISODE.c.task == "t1")
+    by_expression = create_release(
+        workspace, "sql", ReleaseOptions(where=EPISODE.c.task == "t1"), who="lead"
+    )
     assert by_expression.episodes == 10
 
 
 def test_ids_choose_and_an_unknown_one_is_named(plain: Workspace, fill: Fill) -> None:
     ids = fill(plain, TASKS)
-    assert create_release(plain, "few", who="lead", where=ids[:5]).episodes == 5
+    assert create_release(plain, "few", ReleaseOptions(where=ids[:5]), who="lead").episodes == 5
     with pytest.raises(CatalogError, match="'nobody' is not in the catalogue"):
-        create_release(plain, "few", who="lead", where=[*ids[:5], "nobody"])
+        create_release(plain, "few", ReleaseOptions(where=[*ids[:5], "nobody"]), who="lead")
 
 
 def test_only_good_episodes_are_taken_and_the_others_counted(
@@ -104,21 +110,21 @@ def test_failures_come_only_when_asked_for_and_in_a_split_of_their_own(
 ) -> None:
     failed = fill(workspace, [{"state": "failed", "verdict": "failed"}] * 3, seed="bad")
     fill(workspace, TASKS[:20])
-    both = create_release(workspace, "both", who="lead", negatives=True)
+    both = create_release(workspace, "both", ReleaseOptions(negatives=True), who="lead")
     manifest = load_release(workspace, both.reference)
     assert {each.id for each in manifest.episodes if each.negative} == set(failed)
     assert {each.id for each in manifest.episodes if each.split == "negatives"} == set(failed)
     # Released or annotated since, a failure is still one.
     with workspace.database.write() as connection:
-        move(connection, failed[:1], "annotated", who="annotator", why=None)
+        move_episodes(connection, failed[:1], "annotated", who="annotator", why=None)
     assert create_release(workspace, "good", who="lead").episodes == 20
 
 
 def test_a_failure_that_a_person_overruled_is_a_good_episode(plain: Workspace, fill: Fill) -> None:
     ids = fill(plain, [{"state": "failed", "verdict": "failed"}] * 2)
     with plain.database.write() as connection:
-        move(connection, ids[:1], "accepted", who="lead", why="the check is wrong")
-        move(connection, ids[:1], "annotated", who="annotator", why=None)
+        move_episodes(connection, ids[:1], "accepted", who="lead", why="the check is wrong")
+        move_episodes(connection, ids[:1], "annotated", who="annotator", why=None)
     manifest = load_release(plain, create_release(plain, "good", who="lead").reference)
     assert [(each.id, each.negative) for each in manifest.episodes] == [(ids[0], False)]
 
@@ -131,7 +137,7 @@ def test_nothing_to_release_says_why(plain: Workspace, fill: Fill) -> None:
 
 
 def _next(workspace: Workspace, **options: Any) -> str:
-    return create_release(workspace, "walks", who="lead", **options).version
+    return create_release(workspace, "walks", ReleaseOptions(**options), who="lead").version
 
 
 def test_the_version_says_what_changed(workspace: Workspace, fill: Fill) -> None:
@@ -195,7 +201,7 @@ def test_an_episode_that_changes_meanwhile_stops_the_release(
 
     def quarantine(_: Draft) -> None:
         with workspace.database.write() as connection:
-            move(connection, ids[:1], "quarantined", who="reviewer", why="blurred")
+            move_episodes(connection, ids[:1], "quarantined", who="reviewer", why="blurred")
 
     with pytest.raises(CatalogError, match="1 episode changed while the release was made"):
         create_release(workspace, "walks", who="lead", on_draft=quarantine)
@@ -231,7 +237,7 @@ def test_interrupted_anywhere_it_leaves_no_half_release(
 
 def test_grouped_splits_part_no_session(plain: Workspace, fill: Fill) -> None:
     fill(plain, [{**each, "session": f"s{number // 5}"} for number, each in enumerate(TASKS)])
-    release = create_release(plain, "walks", who="lead", group_by="session")
+    release = create_release(plain, "walks", ReleaseOptions(group_by="session"), who="lead")
     with plain.database.read() as connection:
         query = select(EPISODE.c.session, MEMBER.c.split).join(MEMBER)
         places = {(row.session, row.split) for row in connection.execute(query)}
@@ -244,7 +250,7 @@ def test_episodes_are_stratified_by_a_field_of_their_metadata(
 ) -> None:
     facts = [{"metadata": {"object": f"o{number % 2}"}} for number in range(40)]
     fill(workspace, facts)
-    create_release(workspace, "walks", who="lead", stratify=["object"])
+    create_release(workspace, "walks", ReleaseOptions(stratify=["object"]), who="lead")
     with workspace.database.read() as connection:
         query = select(EPISODE.c.metadata).join(MEMBER).where(MEMBER.c.split == "validation")
         objects = Counter(each["object"] for each in connection.execute(query).scalars())
@@ -261,16 +267,21 @@ def test_a_property_that_is_none_is_refused(
 ) -> None:
     fill(plain, TASKS[:4])
     with pytest.raises(CatalogError, match=message):
-        create_release(plain, "walks", who="lead", stratify=stratify)
+        create_release(plain, "walks", ReleaseOptions(stratify=stratify), who="lead")
 
 
 def test_a_date_to_keep_it_is_recorded_where_the_store_cannot(plain: Workspace, fill: Fill) -> None:
     fill(plain, TASKS[:4])
     until = datetime.now(UTC) + timedelta(days=3650)
-    release = create_release(plain, "walks", who="lead", retain_until=until)
+    release = create_release(plain, "walks", ReleaseOptions(retain_until=until), who="lead")
     assert release.facts["retention"]["write_once"] is False
     with pytest.raises(CatalogError, match="a date to come"):
-        create_release(plain, "walks", who="lead", retain_until=datetime(2020, 1, 1, tzinfo=UTC))
+        create_release(
+            plain,
+            "walks",
+            ReleaseOptions(retain_until=datetime(2020, 1, 1, tzinfo=UTC)),
+            who="lead",
+        )
 
 
 def test_an_episode_without_its_file_is_not_released(plain: Workspace, fill: Fill) -> None:
@@ -281,8 +292,8 @@ def test_an_episode_without_its_file_is_not_released(plain: Workspace, fill: Fil
     with pytest.raises(CatalogError, match=f"1 episode cannot be released; {ids[2]}: its object"):
         create_release(plain, "walks", who="lead")
     with pytest.raises(CatalogError, match="4 episodes cannot be released"):
-        create_release(plain, "walks", who="lead", deep=True)
-    assert create_release(plain, "walks", who="lead", objects=False).episodes == 4
+        create_release(plain, "walks", ReleaseOptions(deep=True), who="lead")
+    assert create_release(plain, "walks", ReleaseOptions(objects=False), who="lead").episodes == 4
 
 
 def test_a_manifest_that_was_changed_is_not_believed(plain: Workspace, fill: Fill) -> None:

@@ -8,7 +8,7 @@ from tests.release.conftest import SCHEMA, Fill, document, robot_document
 
 from corporeal.catalog.tables import EPISODE, GOVERNS
 from corporeal.catalog.workspace import Workspace
-from corporeal.release import create_release, diff_releases
+from corporeal.release import ReleaseOptions, create_release, diff_releases
 from corporeal.release.reading import find_release
 
 
@@ -23,9 +23,11 @@ def test_the_same_release_differs_in_nothing(plain: Workspace, fill: Fill) -> No
 
 def test_added_removed_and_moved_episodes_are_named(workspace: Workspace, fill: Fill) -> None:
     ids = fill(workspace, [{"score": 0.2}] * 40)
-    create_release(workspace, "walks", who="lead", where=ids[:30])
+    create_release(workspace, "walks", ReleaseOptions(where=ids[:30]), who="lead")
     more = fill(workspace, [{"score": 0.9}] * 40, seed="more")
-    create_release(workspace, "walks", who="lead", where=[*ids[1:30], *more], seed=3)
+    create_release(
+        workspace, "walks", ReleaseOptions(where=[*ids[1:30], *more], seed=3), who="lead"
+    )
     found = diff_releases(workspace, "walks@1.0.0", "walks@1.1.0")
     assert set(found.added) == set(more)
     assert found.removed == (ids[0],)
@@ -54,7 +56,7 @@ def test_a_new_verdict_score_and_document_are_named(plain: Workspace, fill: Fill
             .where(GOVERNS.c.episode == ids[1], GOVERNS.c.kind == "schema")
             .values(document=newer["hash"])
         )
-    create_release(plain, "walks", who="lead", where=ids)
+    create_release(plain, "walks", ReleaseOptions(where=ids), who="lead")
     found = diff_releases(plain, "walks@1.0.0", "walks")
     told = " ".join(found.changed)
     assert f"{ids[0]}: verdict accepted is now quarantined, score 0.5 is now 0.8" in told
@@ -77,8 +79,8 @@ def test_another_layout_is_a_major_step_in_words(
 ) -> None:
     old = fill(plain, [{}] * 3)
     new = fill(plain, [{"documents": documents}] * 3, seed="new")
-    create_release(plain, "walks", who="lead", where=old)
-    create_release(plain, "walks", who="lead", where=new)
+    create_release(plain, "walks", ReleaseOptions(where=old), who="lead")
+    create_release(plain, "walks", ReleaseOptions(where=new), who="lead")
     assert find_release(plain, "walks").version == "2.0.0"
     found = diff_releases(plain, "walks@1.0.0", "walks@2.0.0")
     assert words in " ".join(found.layout)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -24,14 +23,25 @@ from corporeal.exchange.options import ExportOptions
 from corporeal.labelling.annotation import Annotation
 from corporeal.labelling.labels import Labels, labels_of
 from corporeal.labelling.labels.versions import accept_labels, mark_stale
-from corporeal.release import POLICIES, LabelPolicy, create_release, diff_releases, verify_release
+from corporeal.release import (
+    POLICIES,
+    LabelPolicy,
+    ReleaseOptions,
+    create_release,
+    diff_releases,
+    verify_release,
+)
 from corporeal.release.card import card_facts, render_card
 from corporeal.release.lineage import lineage_of
 from corporeal.release.manifest import parse_manifest
-from corporeal.release.reading import load_release, release_dataset, release_opener
+from corporeal.release.reading import Release, load_release, release_dataset, release_opener
 
 Recorded = Callable[[Workspace, int], list[str]]
-make = partial(create_release, who="lea", splits={"train": 1.0}, stratify=())
+
+
+def make(workspace: Workspace, name: str, *, labels: LabelPolicy = "included") -> Release:
+    options = ReleaseOptions(splits={"train": 1.0}, stratify=(), labels=labels)
+    return create_release(workspace, name, options, who="lea")
 
 
 def label(workspace: Workspace, episode: str, annotation: Annotation | None = None) -> Labels:

@@ -16,11 +16,11 @@ import numpy as np
 import pytest
 from PIL import Image
 from sqlalchemy import Connection, insert
+from tests.catalog.entries import made_entry
 from tests.exchange.small_sets import write_episodes
 
 from corporeal.catalog.database import CatalogError, Database
-from corporeal.catalog.episodes import move
-from corporeal.catalog.episodes.writing import Entry, add
+from corporeal.catalog.episodes import EpisodeEntry, add_episodes, move_episodes
 from corporeal.catalog.ingestion import ingest
 from corporeal.catalog.tables import EDGE, MEMBER, RELEASE
 from corporeal.catalog.workspace import Workspace, make_workspace
@@ -30,7 +30,7 @@ from corporeal.exchange.conversion import export
 from corporeal.exchange.opening import open_dataset
 from corporeal.exchange.options import ExportOptions
 from corporeal.release.lineage import (
-    Graph,
+    LineageGraph,
     as_mermaid,
     as_text,
     history_of,
@@ -39,15 +39,15 @@ from corporeal.release.lineage import (
     write_picture,
 )
 from corporeal.release.lineage.frame_trace import FrameTrace, sensor_of
-from corporeal.release.lineage.graph import Edge, Node
+from corporeal.release.lineage.graph import LineageEdge, LineageNode
 from corporeal.release.lineage.picture import draw
 
 SCHEMA = "sha256:" + "5" * 64
 
 
-def _entry(number: int) -> Entry:
-    return Entry(
-        id=f"e{number:03d}",
+def _entry(number: int) -> EpisodeEntry:
+    return made_entry(
+        name=f"e{number:03d}",
         facts={"hash": f"sha256:{number:064d}", "bytes": 1, "file": "e.h5", "task": "pour"},
         documents={"schema": {"hash": SCHEMA, "name": "rig", "version": "1.0.0", "text": "{}"}},
         parents={"operator:op07": "made_by", f"session:s{number % 2}": "recorded_in"},
@@ -66,7 +66,7 @@ def _release(connection: Connection, ids: list[str], name: str = "cups") -> None
 @pytest.fixture
 def filled(database: Database) -> Database:
     with database.write() as connection:
-        add(connection, [_entry(number) for number in range(30)], who="anna")
+        add_episodes(connection, [_entry(number) for number in range(30)], who="anna")
         _release(connection, [f"e{number:03d}" for number in range(20)])
         connection.execute(insert(EDGE).values(
             child="model:act-1", parent="release:cups@1.0.0", relation="trained_on"
@@ -74,7 +74,7 @@ def filled(database: Database) -> Database:
     return database
 
 
-def _edges(graph: Graph) -> set[tuple[str, str, str]]:
+def _edges(graph: LineageGraph) -> set[tuple[str, str, str]]:
     return {(each.child, each.parent, each.relation) for each in graph.edges}
 
 
@@ -135,13 +135,13 @@ def test_a_circle_ends(filled: Database) -> None:
     assert len(draw(graph).axes) == 1
 
 
-HOSTILE = Graph(
+HOSTILE = LineageGraph(
     "episode:a",
     (
-        Node("episode:a", '"]; click n0 "javascript:alert(1)" \x1b[2J'),
-        Node("operator:b", "<script>alert(1)</script> $x^{2}$ \u202e& 手"),
+        LineageNode("episode:a", '"]; click n0 "javascript:alert(1)" \x1b[2J'),
+        LineageNode("operator:b", "<script>alert(1)</script> $x^{2}$ \u202e& 手"),
     ),
-    (Edge("episode:a", "operator:b", "made_by"),),
+    (LineageEdge("episode:a", "operator:b", "made_by"),),
 )
 
 
@@ -175,12 +175,13 @@ def test_a_picture_has_a_known_ending(tmp_path: Path) -> None:
 
 
 def test_a_tree_reads_from_the_subject() -> None:
-    graph = Graph(
+    graph = LineageGraph(
         "episode:a",
-        (Node("episode:a", "episode a"), Node("operator:b", "operator b"),
-         Node("release:c", "release c"), Node("session:d", "session d")),
-        (Edge("episode:a", "operator:b", "made_by"), Edge("episode:a", "session:d", "recorded_in"),
-         Edge("release:c", "episode:a", "train")),
+        (LineageNode("episode:a", "episode a"), LineageNode("operator:b", "operator b"),
+         LineageNode("release:c", "release c"), LineageNode("session:d", "session d")),
+        (LineageEdge("episode:a", "operator:b", "made_by"),
+         LineageEdge("episode:a", "session:d", "recorded_in"),
+         LineageEdge("release:c", "episode:a", "train")),
     )  # fmt: skip
     assert as_text(graph).splitlines() == [
         "episode a",
@@ -330,7 +331,7 @@ def test_an_erased_episode_has_no_trace_left(tmp_path: Path) -> None:
         name = str(told.outcomes[0].id)
         with workspace.database.write() as connection:
             _release(connection, [name])
-            move(connection, [name], "erased", who="anna", why="consent withdrawn")
+            move_episodes(connection, [name], "erased", who="anna", why="consent withdrawn")
         with pytest.raises(CatalogError, match="was erased"):
             trace_frame(workspace, "cups@1.0.0", name, 0)
 

@@ -17,7 +17,7 @@ from corporeal.errors import EpisodeError
 from corporeal.exchange.conversion import export
 from corporeal.exchange.opening import open_dataset
 from corporeal.exchange.options import ExportOptions
-from corporeal.release import create_release
+from corporeal.release import ReleaseOptions, create_release
 from corporeal.release.local_copy import LocalCopies
 from corporeal.release.reading import (
     load_release,
@@ -50,7 +50,7 @@ class Distant:
 
 def test_recordings_say_their_release_and_their_split(plain: Workspace, recorded: Recorded) -> None:
     ids = recorded(plain, 4)
-    create_release(plain, "waves", who="lead", splits={"train": 0.5, "test": 0.5})
+    create_release(plain, "waves", ReleaseOptions(splits={"train": 0.5, "test": 0.5}), who="lead")
     dataset = release_dataset(plain, "waves")
     manifest = load_release(plain, "waves")
     opened = [dataset.open(number) for number in dataset.episodes]
@@ -73,7 +73,7 @@ def test_the_opener_travels_and_keeps_its_version(plain: Workspace, recorded: Re
     recorded(plain, 2)
     create_release(plain, "waves", who="lead")
     opener = pickle.loads(pickle.dumps(release_opener(plain, "waves")))
-    create_release(plain, "waves", who="lead", seed=5, version="7.0.0")
+    create_release(plain, "waves", ReleaseOptions(seed=5, version="7.0.0"), who="lead")
     assert opener().open(0).metadata["release"] == "waves@1.0.0"
 
 

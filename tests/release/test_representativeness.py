@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from corporeal.release.likeness import cramers_v, holm
+from corporeal.release.distribution_tests import cramers_v, holm
 from corporeal.release.representativeness import Representativeness, compare_splits
 
 RNG = np.random.default_rng(0)

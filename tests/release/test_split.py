@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corporeal.catalog.database import CatalogError
-from corporeal.release.split import Item, allot, assign_splits
+from corporeal.release.split import SplitItem, allot, assign_splits
 
 SHARES = {"train": 0.9, "validation": 0.1}
 
 
-def _items(sizes: dict[str, int], start: int = 0) -> list[Item]:
+def _items(sizes: dict[str, int], start: int = 0) -> list[SplitItem]:
     return [
-        Item(f"{name}-{number}", name) for name, size in sizes.items()
+        SplitItem(f"{name}-{number}", name) for name, size in sizes.items()
         for number in range(start, start + size)
     ]  # fmt: skip
 
@@ -63,7 +63,7 @@ def test_an_added_episode_moves_few_others() -> None:
     items = _items({f"s{number}": 3 + number for number in range(40)})
     before = assign_splits(items, shares)
     for number in range(20):
-        after = assign_splits([*items, Item(f"new-{number}", f"s{number}")], shares)
+        after = assign_splits([*items, SplitItem(f"new-{number}", f"s{number}")], shares)
         assert sum(before[name] != after[name] for name in before) <= 6
 
 
@@ -74,9 +74,9 @@ def test_growing_by_a_tenth_moves_less_than_a_tenth() -> None:
     assert sum(before[name] != after[name] for name in before) < 0.1 * len(before)
 
 
-def _grouped(count: int, size: int) -> list[Item]:
+def _grouped(count: int, size: int) -> list[SplitItem]:
     return [
-        Item(f"{group}-{number}", f"task{number % 3}", f"session{group}")
+        SplitItem(f"{group}-{number}", f"task{number % 3}", f"session{group}")
         for group in range(count) for number in range(size)
     ]  # fmt: skip
 
@@ -92,7 +92,7 @@ def test_no_group_is_in_two_splits_and_the_shares_are_near() -> None:
 def test_groups_of_very_different_size_come_as_near_as_they_can() -> None:
     sizes = [1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 40, 41, 42, 43, 44]
     items = [
-        Item(f"{group}-{number}", (), f"g{group}")
+        SplitItem(f"{group}-{number}", (), f"g{group}")
         for group, size in enumerate(sizes)
         for number in range(size)
     ]
@@ -111,7 +111,7 @@ def test_an_added_group_moves_few_others() -> None:
     before = assign_splits(items, SHARES)
     moved = []
     for number in range(10):
-        more = [Item(f"new{number}-{at}", f"task{at % 3}", f"new{number}") for at in range(10)]
+        more = [SplitItem(f"new{number}-{at}", f"task{at % 3}", f"new{number}") for at in range(10)]
         after = assign_splits([*items, *more], SHARES)
         moved.append(len({name.split("-")[0] for name in before if before[name] != after[name]}))
     assert sum(moved) / len(moved) <= 4
@@ -124,4 +124,4 @@ def test_an_added_group_moves_few_others() -> None:
 )  # fmt: skip
 def test_shares_that_are_no_parts_of_a_whole_are_refused(shares: dict[str, float]) -> None:
     with pytest.raises(CatalogError):
-        assign_splits([Item("a")], shares)
+        assign_splits([SplitItem("a")], shares)

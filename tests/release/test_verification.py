@@ -18,7 +18,7 @@ from corporeal.catalog.database import CatalogError
 from corporeal.catalog.store import Store
 from corporeal.catalog.tables import DOCUMENT, EPISODE, EVENT, MEMBER, RELEASE
 from corporeal.catalog.workspace import Workspace, open_workspace
-from corporeal.release import create_release, verify_release
+from corporeal.release import ReleaseOptions, create_release, verify_release
 from corporeal.release.reading import load_release
 from corporeal.release.verification import Verification
 
@@ -54,10 +54,14 @@ def test_a_release_of_before_a_check_was_renamed_is_good(
     fill(plain, [{}] * 12)
     with monkeypatch.context() as earlier:
         earlier.setattr("corporeal.catalog.query.grammar.present_name", lambda name: name)
-        create_release(plain, "walks", who="lead", where="not has finding stays_upright")
+        create_release(
+            plain, "walks", ReleaseOptions(where="not has finding stays_upright"), who="lead"
+        )
     assert load_release(plain, "walks").condition == "not has finding stays_upright"
     assert verify_release(plain, "walks").good
-    again = create_release(plain, "walks", who="lead", where="not has finding stays_upright")
+    again = create_release(
+        plain, "walks", ReleaseOptions(where="not has finding stays_upright"), who="lead"
+    )
     assert again.condition == "not has finding robot_fell"
 
 
@@ -184,7 +188,7 @@ def test_a_store_with_object_lock_holds_a_release(
     held = Workspace(plain.root, plain.name, plain.database, s3_store)
     fill(held, [{}] * 2)
     until = datetime.now(UTC) + timedelta(days=1)
-    release = create_release(held, "kept", who="lead", retain_until=until)
+    release = create_release(held, "kept", ReleaseOptions(retain_until=until), who="lead")
     assert release.facts["retention"]["write_once"] is True
     for digest in (release.manifest, load_release(held, "kept").episodes[0].hash):
         with pytest.raises(CatalogError):

@@ -22,9 +22,9 @@ def frames(workspace: Workspace, number: int = 0) -> tuple[str, Frames]:
     """An episode of the workspace and the frames that boundaries lie on."""
     with workspace.database.read() as connection:
         row = list(every_episode(connection, order="recorded"))[number]
-    found = read_frames(workspace.store, str(row["hash"]))
+    found = read_frames(workspace.store, row.hash)
     assert found is not None
-    return str(row["id"]), found
+    return row.id, found
 
 
 def proposal(workspace: Workspace, number: int = 0, *, confirmed: bool = False) -> Annotation:

@@ -98,4 +98,4 @@ def make_small_workspace(root: Path, *, episodes: int = 3) -> list[str]:
     with make_workspace(root / "workspace") as workspace:
         ingest(workspace, files, who="tester", on="serial")
         with workspace.database.read() as connection:
-            return [str(row["id"]) for row in every_episode(connection, order="recorded")]
+            return [row.id for row in every_episode(connection, order="recorded")]

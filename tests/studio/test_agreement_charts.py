@@ -14,7 +14,7 @@ from tests.catalog.entries import entry
 from tests.studio.label_work import label_all, phases
 
 from corporeal.catalog.database import Database
-from corporeal.catalog.episodes.writing import add
+from corporeal.catalog.episodes import add_episodes
 from corporeal.catalog.permission import Actor
 from corporeal.catalog.tables import LABEL_TASK
 from corporeal.catalog.workspace import upgrade
@@ -55,7 +55,7 @@ def labelled(small: Database) -> Database:
     entries = [entry(number) for number in range(1, len(SAID) + 1)]
     names = [each.id for each in entries]
     with small.write() as connection:
-        add(connection, entries, who="tester")
+        add_episodes(connection, entries, who="tester")
         create_tasks(
             connection, names, open_taxonomy("manipulation"),
             TaskOptions("monday", double_share=1.0, blind_share=0.0), by=LEAD,
@@ -160,7 +160,7 @@ def test_anchoring_compares_with_the_proposal_whether_seen_or_not(small: Databas
         segments=tuple(phases([stamps[0], stamps[30], stamps[60], stamps[-1] + 33_333_333])),
     )
     with small.write() as connection:
-        add(connection, entries, who="tester")
+        add_episodes(connection, entries, who="tester")
         create_tasks(
             connection, names, open_taxonomy("manipulation"),
             TaskOptions("monday", double_share=0.0, blind_share=0.5), by=LEAD,

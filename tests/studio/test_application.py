@@ -130,11 +130,11 @@ def test_every_error_is_declared(client: TestClient) -> None:
 def test_an_episode_that_was_erased_is_told_as_such(
     client: TestClient, workspace: Workspace, small_workspace: SmallWorkspace
 ) -> None:
-    from corporeal.catalog.episodes import move
+    from corporeal.catalog.episodes import move_episodes
 
     mine = small_workspace.episodes[0]
     with workspace.database.write() as connection:
-        move(connection, [mine], "erased", who="tester", why="asked for")
+        move_episodes(connection, [mine], "erased", who="tester", why="asked for")
     answer = client.get(f"/api/episodes/{mine}")
     assert answer.status_code == 410
     assert "was erased" in answer.json()["error"]

@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 from tests.catalog.entries import entry
 from tests.studio.conftest import SmallWorkspace
 
-from corporeal.catalog.episodes.writing import add
+from corporeal.catalog.episodes import add_episodes
 from corporeal.catalog.workspace import Workspace
 
 
@@ -36,7 +36,7 @@ def test_pages_follow_each_other_and_landmarks_lead_into_the_middle(
     client: TestClient, workspace: Workspace
 ) -> None:
     with workspace.database.write() as connection:
-        add(connection, [entry(number) for number in range(450)], who="tester")
+        add_episodes(connection, [entry(number) for number in range(450)], who="tester")
     marks = _get(client, "/listing/landmarks", query="robot = g1", order="score")
     assert marks["step"] == 100
     assert len(marks["ids"]) == marks["total"] // 100
@@ -137,7 +137,9 @@ def test_numbers_and_names_out_of_bounds_are_refused(
 
 def test_numbers_that_json_has_not_become_unknown(client: TestClient, workspace: Workspace) -> None:
     with workspace.database.write() as connection:
-        add(connection, [entry(1, score=float("inf"), duration_s=float("nan"))], who="tester")
+        add_episodes(
+            connection, [entry(1, score=float("inf"), duration_s=float("nan"))], who="tester"
+        )
     answer = client.get("/api/episodes", params={"query": "task = task_1"})
     row = json.loads(answer.text)["rows"][0]
     assert row["score"] is None

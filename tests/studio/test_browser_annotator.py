@@ -19,7 +19,7 @@ from corporeal.labelling.labels.versions import accept_labels
 from corporeal.labelling.tasks import TaskOptions, create_tasks, frames_of, task
 from corporeal.labelling.tasks.qualification import is_qualified
 from corporeal.labelling.taxonomy import open_taxonomy
-from corporeal.release import create_release
+from corporeal.release import ReleaseOptions, create_release
 from corporeal.release.reading import release_dataset
 
 if TYPE_CHECKING:
@@ -192,8 +192,11 @@ def _check_release(workspace: Workspace, done: dict[str, list[str]]) -> None:
     assert len(expected) == 3
     assert begins == {**expected, twin.episode: FRAMES[1] + LATER}
     release = create_release(
-        workspace, "taught", who="lee", licence="CC0-1.0", labels="required", negatives=True,
-    )  # fmt: skip
+        workspace,
+        "taught",
+        ReleaseOptions(licence="CC0-1.0", labels="required", negatives=True),
+        who="lee",
+    )
     dataset = release_dataset(workspace, release.reference)
     assert dataset.episodes
     for number in dataset.episodes:

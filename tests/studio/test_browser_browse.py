@@ -10,7 +10,7 @@ from tests.catalog.entries import entry
 from tests.studio.conftest import SmallWorkspace
 from tests.studio.waiting import comes_to
 
-from corporeal.catalog.episodes.writing import add
+from corporeal.catalog.episodes import add_episodes
 from corporeal.catalog.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def test_the_keyboard_alone_walks_selects_compares_and_returns_to_the_same_row(
     page: Page, address: str, workspace: Workspace
 ) -> None:
     with workspace.database.write() as connection:
-        add(connection, [entry(number) for number in range(400)], who="tester")
+        add_episodes(connection, [entry(number) for number in range(400)], who="tester")
     page.goto(f"{address}/?query=robot+%3D+g1&order=file")
     page.locator("#row-0 time").wait_for()
     page.locator(".list-bar-count", has_text=re.compile(r"^40\d episodes")).wait_for()

@@ -34,7 +34,7 @@ def fallen(tmp_path_factory: pytest.TempPathFactory) -> SmallWorkspace:
     with make_workspace(folder / "workspace") as workspace:
         ingest(workspace, files, who="tester", on="serial")
         with workspace.database.read() as connection:
-            names = [str(row["id"]) for row in every_episode(connection, order="recorded")]
+            names = [row.id for row in every_episode(connection, order="recorded")]
     return SmallWorkspace(folder / "workspace", names)
 
 

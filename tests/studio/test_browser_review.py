@@ -12,8 +12,7 @@ from tests.studio.studio_process import StudioProcess
 from tests.studio.waiting import at_rest, fits
 
 from corporeal.catalog.audit import verify
-from corporeal.catalog.episodes import episode as episode_row
-from corporeal.catalog.episodes import move
+from corporeal.catalog.episodes import find_episode, move_episodes
 from corporeal.catalog.ingestion import ingest
 from corporeal.catalog.permission import Actor
 from corporeal.catalog.query import every_episode
@@ -41,8 +40,8 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with make_workspace(folder / "lab") as workspace:
         ingest(workspace, files, who="tester", on="serial", check=False)
         with workspace.database.write() as connection:
-            ids = [str(row["id"]) for row in every_episode(connection, order="recorded")]
-            move(connection, ids, "accepted", who="tester", why="looked at by hand")
+            ids = [row.id for row in every_episode(connection, order="recorded")]
+            move_episodes(connection, ids, "accepted", who="tester", why="looked at by hand")
             wanted = Wanted(share=DRAWN / EPISODES)
             create_review(connection, "ten", None, wanted, by=Actor("tester", "lead"))
     return folder / "lab"
@@ -149,7 +148,7 @@ def _check_catalogue(root: Path, rejected: str, seen: list[str]) -> None:
         review = review_of(connection, "ten")
         found = {each.episode: each for each in items_of(connection, review)}
         progress = progress_of(connection, review)
-        near = neighbours(connection, episode_row(connection, rejected))
+        near = neighbours(connection, find_episode(connection, rejected))
         assert not list(verify(connection))
     decided = {name for name, each in found.items() if each.decision}
     assert set(seen[:-1]) <= decided

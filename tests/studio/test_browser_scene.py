@@ -13,7 +13,7 @@ from tests.studio.test_person import streams_of
 from tests.studio.test_robot import take_in
 from tests.studio.waiting import comes_to
 
-from corporeal.catalog.episodes import episode as episode_row
+from corporeal.catalog.episodes import find_episode
 from corporeal.catalog.stores.folder import FolderStore
 from corporeal.catalog.workspace import Workspace
 from corporeal.embodiment import open_robot
@@ -45,7 +45,7 @@ _WATCH = """() => new Promise((done) => {
 def _file(workspace: Workspace, name: str) -> Path:
     assert isinstance(workspace.store, FolderStore)
     with workspace.database.read() as connection:
-        return workspace.store.path(str(episode_row(connection, name)["hash"]))
+        return workspace.store.path(find_episode(connection, name).hash)
 
 
 def _row(episode: Episode, path: str, time_ns: int) -> tuple[int, Array]:

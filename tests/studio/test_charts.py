@@ -12,7 +12,7 @@ from tests.operations.made_up import DAY_NS, fill, laboratory
 
 from corporeal.catalog.audit import Change, record
 from corporeal.catalog.database import CatalogError, Database
-from corporeal.catalog.episodes.writing import add
+from corporeal.catalog.episodes import add_episodes
 from corporeal.catalog.query import count_episodes
 from corporeal.catalog.workspace import upgrade
 from corporeal.errors import UnknownNameError
@@ -114,7 +114,7 @@ def _batches(database: Database, shares: list[float], *, size: int = 40) -> None
                      "recorded_ns": 1_700_000_000 * 10**9 + batch * DAY_NS}  # fmt: skip
             made.append(entry(number, **facts))
     with database.write() as connection:
-        add(connection, made, who="tester")
+        add_episodes(connection, made, who="tester")
 
 
 def test_a_fall_of_quality_is_named_with_the_batch_where_it_began(small: Database) -> None:
@@ -149,8 +149,8 @@ def test_an_improvement_is_no_reason_for_worry(small: Database) -> None:
 
 def test_the_dominant_operator_is_named(small: Database) -> None:
     with small.write() as connection:
-        add(connection, [entry(n, operator="anna" if n < 6 else f"op{n}") for n in range(10)],
-            who="tester")  # fmt: skip
+        made = [entry(n, operator="anna" if n < 6 else f"op{n}") for n in range(10)]
+        add_episodes(connection, made, who="tester")
     answer = _draw(small, "operator_share").answer
     assert answer == "anna recorded 60 % of the episodes, above the limit of 30 %."
 

@@ -23,10 +23,10 @@ from corporeal.studio.playback.download_cache import FOLDER, DownloadCache
 
 
 def _digest(workspace: Workspace, name: str) -> str:
-    from corporeal.catalog.episodes import episode
+    from corporeal.catalog.episodes import find_episode
 
     with workspace.database.read() as connection:
-        return str(episode(connection, name)["hash"])
+        return find_episode(connection, name).hash
 
 
 def test_the_recorded_file_comes_whole_and_in_pieces(

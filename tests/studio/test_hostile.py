@@ -186,9 +186,9 @@ def test_a_damaged_file_is_told_and_is_read_again_once_it_is_mended(
 ) -> None:
     mine = small_workspace.episodes[0]
     with workspace.database.read() as connection:
-        from corporeal.catalog.episodes import episode
+        from corporeal.catalog.episodes import find_episode
 
-        digest = episode(connection, mine)["hash"].removeprefix("sha256:")
+        digest = find_episode(connection, mine).hash.removeprefix("sha256:")
     file = small_workspace.root / "objects" / digest[:2] / digest[2:4] / digest
     whole = file.read_bytes()
     file.chmod(0o644)

@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from tests.studio.conftest import SmallWorkspace
 
 from corporeal.catalog.accounts import add_account, new_token
-from corporeal.catalog.episodes import move
+from corporeal.catalog.episodes import move_episodes
 from corporeal.catalog.permission import Actor
 from corporeal.catalog.workspace import Workspace
 
@@ -22,7 +22,7 @@ def review(client: TestClient, small_workspace: SmallWorkspace, workspace: Works
     with workspace.database.write() as connection:
         for name in small_workspace.episodes:
             for state in ("checked", "accepted"):
-                move(connection, [name], state, who="tester", why=None)
+                move_episodes(connection, [name], state, who="tester", why=None)
     made = client.post("/api/reviews", json={"name": "all", "share": 1})
     assert made.status_code == 201, made.text
     return "all"

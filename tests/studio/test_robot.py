@@ -121,12 +121,12 @@ def test_motion_is_exact_and_begins_with_the_sample_that_is_shown(
 
 
 def _digest(workspace: Workspace, episode: str) -> Path:
-    from corporeal.catalog.episodes import episode as row
+    from corporeal.catalog.episodes import find_episode
     from corporeal.catalog.stores.folder import FolderStore
 
     assert isinstance(workspace.store, FolderStore)
     with workspace.database.read() as connection:
-        return workspace.store.path(str(row(connection, episode)["hash"]))
+        return workspace.store.path(find_episode(connection, episode).hash)
 
 
 def test_a_window_that_is_too_large_comes_in_parts_that_leave_nothing_out(

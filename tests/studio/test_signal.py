@@ -47,9 +47,9 @@ def ask(client: TestClient, episode: str, **params: Any) -> tuple[dict[str, Any]
 
 def file_of(workspace: Workspace, episode: str) -> Path:
     with workspace.database.read() as connection:
-        row = next(row for row in every_episode(connection) if row["id"] == episode)
+        row = next(row for row in every_episode(connection) if row.id == episode)
     assert isinstance(workspace.store, FolderStore)
-    return workspace.store.path(str(row["hash"]))
+    return workspace.store.path(row.hash)
 
 
 def add_episode(workspace: Workspace, folder: Path, streams: dict[Stream, tuple[Any, Any]]) -> str:

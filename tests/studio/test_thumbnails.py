@@ -14,7 +14,7 @@ from tests.catalog.entries import entry
 from tests.studio.conftest import SmallWorkspace
 from tests.studio.small_workspace import burnt_number
 
-from corporeal.catalog.episodes.writing import add
+from corporeal.catalog.episodes import add_episodes
 from corporeal.catalog.workspace import Workspace
 from corporeal.episode import Episode
 from corporeal.studio.playback.thumbnail import (
@@ -82,7 +82,7 @@ def test_what_has_no_picture_is_told_in_a_sentence(
     client: TestClient, workspace: Workspace
 ) -> None:
     with workspace.database.write() as connection:
-        add(connection, [made := entry(1)], who="tester")
+        add_episodes(connection, [made := entry(1)], who="tester")
     for name in ("nobody", "..%2f..%2fetc%2fpasswd", made.id):
         answer = client.get(f"/api/episodes/{name}/thumbnail")
         assert 400 <= answer.status_code < 500, name

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from corporeal.cli.output import stderr
 from corporeal.errors import CorporealError, UnknownNameError
@@ -15,6 +15,7 @@ from corporeal.errors import CorporealError, UnknownNameError
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from corporeal.catalog.episodes import EpisodeRow
     from corporeal.catalog.workspace import Workspace
     from corporeal.labelling.annotation import Annotation
     from corporeal.labelling.frames import Frames
@@ -74,7 +75,7 @@ def used_taxonomy(connection: Connection, name: str | None) -> Taxonomy:
     return held[-1]
 
 
-def find_episodes(connection: Connection, wanted: Sequence[str]) -> list[Mapping[str, Any]]:
+def find_episodes(connection: Connection, wanted: Sequence[str]) -> list[EpisodeRow]:
     """Rows of episodes: by how their ids begin, or all that one query finds."""
     from corporeal.catalog.query import every_episode
 
@@ -88,25 +89,25 @@ def find_episodes(connection: Connection, wanted: Sequence[str]) -> list[Mapping
     found = list(every_episode(connection, wanted[0] if wanted else None))
     if len(found) > _MOST:
         raise CorporealError(f"episodes, got {len(found)}; expected {_MOST} at most at once.")
-    return [row for row in found if row["state"] != "erased"]
+    return [row for row in found if row.state != "erased"]
 
 
 def labelled_examples(
-    connection: Connection, taxonomy: Taxonomy, rows: Sequence[Mapping[str, Any]], *, most: int
+    connection: Connection, taxonomy: Taxonomy, rows: Sequence[EpisodeRow], *, most: int
 ) -> dict[str, Annotation]:
     """Labels that hold of other episodes of the same tasks, by the hash of their episodes."""
-    from corporeal.catalog.episodes import episode
+    from corporeal.catalog.episodes import find_episode
     from corporeal.labelling.labels import labelled_under, labels_in_force
 
     if not most:
         return {}
-    asked, tasks = {str(row["id"]) for row in rows}, {row["task"] for row in rows}
+    asked, tasks = {row.id for row in rows}, {row.task for row in rows}
     names = [name for name in labelled_under(connection, taxonomy.hash) if name not in asked]
     found: dict[str, Annotation] = {}
     for name, labels in labels_in_force(connection, names).items():
-        row = episode(connection, name)
-        if labels.stale is None and not labels.is_machine and row["task"] in tasks:
-            found[str(row["hash"])] = labels.annotation
+        row = find_episode(connection, name)
+        if labels.stale is None and not labels.is_machine and row.task in tasks:
+            found[row.hash] = labels.annotation
         if len(found) == most:
             break
     return found
@@ -114,7 +115,7 @@ def labelled_examples(
 
 def propose_all(
     place: Workspace,
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[EpisodeRow],
     taxonomy: Taxonomy,
     *,
     using: Sequence[str] = ("events",),
@@ -129,16 +130,16 @@ def propose_all(
     with ExitStack() as stack:
         shown = list(_examples(place, stack, examples or {}))
         for number, row in enumerate(rows, 1):
-            stderr().print(f"{number} of {len(rows)}: {row['id']}")
+            stderr().print(f"{number} of {len(rows)}: {row.id}")
             try:
                 _propose(place, row, taxonomy, using, shown, made)
             except CorporealError as error:
-                made.silent[str(row["id"])] = str(error)
+                made.silent[row.id] = str(error)
     return made
 
 
 def _propose(
-    place: Workspace, row: Mapping[str, Any], taxonomy: Taxonomy, using: Sequence[str],
+    place: Workspace, row: EpisodeRow, taxonomy: Taxonomy, using: Sequence[str],
     examples: Sequence[Example], made: Proposed,
 ) -> None:  # fmt: skip
     from corporeal.catalog.store import open_remote
@@ -146,15 +147,15 @@ def _propose(
     from corporeal.labelling.frames import frames_in
     from corporeal.labelling.proposal import propose
 
-    name = str(row["id"])
-    with open_remote(place.store, str(row["hash"])) as episode:
+    name = row.id
+    with open_remote(place.store, row.hash) as episode:
         recording = recording_of(episode)
         frames = frames_in(recording)
         if frames is None:
             made.silent[name] = "no stream has frames to count by."
             return
         made.frames[name] = frames
-        said = propose(recording, taxonomy, task=row["task"], examples=examples, using=using)
+        said = propose(recording, taxonomy, task=row.task, examples=examples, using=using)
     if said is None:
         made.silent[name] = "the signals say nothing."
     else:
@@ -173,15 +174,10 @@ def _examples(
         yield Example(recording_of(episode), annotation)
 
 
-def _begins_with(connection: Connection, begin: str) -> Mapping[str, Any]:
-    from sqlalchemy import select
+def _begins_with(connection: Connection, begin: str) -> EpisodeRow:
+    from corporeal.catalog.episodes import find_by_prefix
 
-    from corporeal.catalog.tables import EPISODE
-
-    query = select(EPISODE).where(
-        EPISODE.c.id.startswith(begin, autoescape=True), EPISODE.c.state != "erased"
-    )
-    found = [dict(row) for row in connection.execute(query.limit(2)).mappings()]
+    found = find_by_prefix(connection, begin, most=2)
     if len(found) != 1:
         number = "several episodes" if found else "no episode"
         raise CorporealError(

@@ -87,7 +87,7 @@ def history(
 
     with entered(workspace, "judge") as (place, _), place.database.read() as connection:
         (row,) = find_episodes(connection, [episode])
-        lines = history_of(connection, str(row["id"]))
+        lines = history_of(connection, row.id)
     if as_json:
         print_json([asdict(each) for each in lines])
     else:

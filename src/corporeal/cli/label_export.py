@@ -45,7 +45,7 @@ def export(
 
     chosen = format_of(out, format_name)
     with entered(workspace, "export") as (place, _), place.database.read() as connection:
-        names = [str(row["id"]) for row in find_episodes(connection, wanted or [])]
+        names = [row.id for row in find_episodes(connection, wanted or [])]
         held = labels_in_force(connection, names)
         kept = [held[name] for name in names if name in held
                 and (stale or held[name].stale is None)]  # fmt: skip

@@ -40,16 +40,14 @@ def track_batch(place: Workspace, batch: str | None, uri: str | None) -> None:
     """A run of the batch with its figures."""
     if batch is None or (uri is None and not os.environ.get(VARIABLE)):
         return
-    from sqlalchemy import select
-
-    from corporeal.catalog.tables import EPISODE
+    from corporeal.catalog.query import Comparison, every_episode
     from corporeal.operations.monitoring.batch_metrics import batch_metrics
     from corporeal.operations.tracking.tracking import track_batch as track
 
     with place.database.read() as connection:
         metrics = batch_metrics(connection, batch)
-        query = select(EPISODE.c.hash).where(EPISODE.c.batch == batch)
-        hashes = [str(row.hash) for row in connection.execute(query)]
+        rows = every_episode(connection, Comparison("batch", "=", batch))
+        hashes = [row.hash for row in rows]
     _tell(track(batch, metrics, episodes=hashes, uri=uri))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,17 +17,17 @@ from corporeal.release.label_bundle import (
     LabelBundle,
     LabelPolicy,
     collect_labels,
+    summarise_labels,
 )
-from corporeal.release.label_summary import summarise_labels
 from corporeal.release.layout import change_between, layout_of
 from corporeal.release.manifest import (
     DocumentHead,
     LabelsHead,
     Manifest,
-    Member,
+    ReleaseMember,
     Retention,
 )
-from corporeal.release.publication import publish
+from corporeal.release.publication import hold_release, publish
 from corporeal.release.reading import Release, find_release, list_releases, load_release
 from corporeal.release.representativeness import (
     CATEGORIES,
@@ -35,9 +35,8 @@ from corporeal.release.representativeness import (
     Representativeness,
     compare_splits,
 )
-from corporeal.release.retention import hold_release
-from corporeal.release.selection import Candidate, Selection, Where, select_episodes
-from corporeal.release.split import NEGATIVES, Item, assign_splits, check_shares
+from corporeal.release.selection import ReleaseCandidate, Selection, Where, select_episodes
+from corporeal.release.split import NEGATIVES, SplitItem, assign_splits, check_shares
 from corporeal.release.validation import require_readable
 from corporeal.release.version import Version, check_name, decide_version
 
@@ -48,20 +47,29 @@ _LONGEST_NOTES = 100_000
 
 
 @dataclass(frozen=True)
-class Wish:
-    """What a release is to be, as it was asked for."""
+class ReleaseOptions:
+    """What a release is to be.
 
-    name: str
-    version: str | None
-    shares: Mapping[str, float]
-    stratify: tuple[str, ...]
-    group_by: str | None
-    seed: int
-    who: str
-    licence: str
-    notes: str | None
-    negatives: bool
-    retain_until: datetime | None
+    Accepted and annotated episodes that meet `where` are taken, and those released before; failed
+    ones only with `negatives`, into a split of that name. Without a `version` the smallest one is
+    given that says what changed since the last release. With `objects` the store must have every
+    file, with `deep` every episode must open and be like the others of its robot. Labels in force
+    are `included`, or `required` of every episode, or `none` of them is taken. `retain_until` is
+    kept by stores with object lock; others are only told of it in the manifest.
+    """
+
+    version: str | None = None
+    where: Where = None
+    splits: Mapping[str, float] = field(default_factory=lambda: dict(SHARES))
+    stratify: Sequence[str] = STRATIFY
+    group_by: str | None = None
+    seed: int = 0
+    licence: str = LICENCE
+    notes: str | None = None
+    negatives: bool = False
+    retain_until: datetime | None = None
+    objects: bool = True
+    deep: bool = False
     labels: LabelPolicy = "included"
 
     @property
@@ -85,52 +93,21 @@ class Draft:
 def create_release(
     workspace: Workspace,
     name: str,
+    options: ReleaseOptions | None = None,
     *,
     who: str,
-    version: str | None = None,
-    where: Where = None,
-    splits: Mapping[str, float] = SHARES,
-    stratify: Sequence[str] = STRATIFY,
-    group_by: str | None = None,
-    seed: int = 0,
-    licence: str = LICENCE,
-    notes: str | None = None,
-    negatives: bool = False,
-    retain_until: datetime | None = None,
-    objects: bool = True,
-    deep: bool = False,
-    labels: LabelPolicy = "included",
     on_draft: Callable[[Draft], None] = lambda _: None,
 ) -> Release:
     """Make an immutable release of the episodes that meet a condition.
 
-    Accepted and annotated episodes are taken, and those released before; failed ones only with
-    `negatives`, into a split of that name. Without a `version` the smallest one is given that
-    says what changed since the last release. With `objects` the store must have every file, with
-    `deep` every episode must open and be like the others of its robot. Labels in force are
-    `included`, or `required` of every episode, or `none` of them is taken. `on_draft` hears of the
-    release before anything is written, and can still stop it by raising. Killed at any moment
-    there is the whole release, or none; when two make the same version, one of them is told so
-    with a CatalogError. `retain_until` is kept by stores with object lock; others are only told
-    of it in the manifest.
+    `on_draft` hears of the release before anything is written, and can still stop it by raising.
+    Killed at any moment there is the whole release, or none; when two make the same version, one
+    of them is told so with a CatalogError.
     """
-    wish = Wish(
-        check_name(name),
-        version,
-        check_shares(splits),
-        tuple(stratify),
-        group_by,
-        seed,
-        who,
-        licence,
-        notes,
-        negatives,
-        retain_until,
-        labels,
-    )
-    draft = draft_release(workspace, wish, where)
-    if objects or deep:
-        require_readable(workspace, draft.manifest, deep=deep)
+    options = options or ReleaseOptions()
+    draft = draft_release(workspace, name, options, who=who)
+    if options.objects or options.deep:
+        require_readable(workspace, draft.manifest, deep=options.deep)
     on_draft(draft)
     publish(
         workspace,
@@ -146,27 +123,41 @@ def create_release(
     return find_release(workspace, reference)
 
 
-def draft_release(workspace: Workspace, wish: Wish, where: Where) -> Draft:
+def draft_release(workspace: Workspace, name: str, options: ReleaseOptions, *, who: str) -> Draft:
     """What the release would be; nothing is changed."""
-    _check(wish)
-    last = _last(workspace, wish.name)
+    check_name(name)
+    shares = check_shares(options.splits)
+    _check(options, who)
+    last = _last(workspace, name)
     with workspace.database.read() as connection:
         chosen = select_episodes(
-            connection, where, properties=wish.properties, negatives=wish.negatives
+            connection, options.where, properties=options.properties, negatives=options.negatives
         )
         if not chosen.candidates:
             raise CatalogError(_nothing_chosen(chosen))
         rows = [each.row for each in chosen.candidates]
-        bundle = collect_labels(connection, rows, wish.labels)
-        told = summarise_labels(connection, bundle, wish.labels)
-    _check_properties(wish, chosen.candidates)
-    splits = _splits(wish, chosen.candidates)
-    alike = _compared(wish, chosen.candidates, splits)
-    manifest = _labelled(_manifest(wish, chosen, splits, alike, last), bundle, wish.labels)
+        bundle = collect_labels(connection, rows, options.labels)
+        told = summarise_labels(connection, bundle, options.labels)
+    _check_properties(options, chosen.candidates)
+    splits = _splits(options, shares, chosen.candidates)
+    alike = _compared(options, chosen.candidates, splits)
+    manifest = Manifest(
+        name=name,
+        version="0.0.0",
+        change="first",
+        previous=last.reference if last is not None else None,
+        created_at=now(),
+        created_by=who,
+        shares=dict(shares),
+        representativeness=alike.figures(),
+        episodes=tuple(_member(each, splits[each.id]) for each in chosen.candidates),
+        **_described(options, chosen),
+    )
+    manifest = _labelled(manifest, bundle, options.labels)
     change = change_between(last, manifest)
     latest = Version.parse(last.version) if last is not None else None
-    given = decide_version(wish.version, latest, change)
-    retention = _retention(workspace, wish)
+    given = decide_version(options.version, latest, change)
+    retention = _retention(workspace, options)
     manifest = manifest.model_copy(
         update={"version": str(given), "change": change, "retention": retention}
     )
@@ -199,20 +190,22 @@ def _labelled(manifest: Manifest, bundle: LabelBundle | None, policy: LabelPolic
     )
 
 
-def _check(wish: Wish) -> None:
-    if not wish.who.strip() or not wish.licence.strip():
+def _check(options: ReleaseOptions, who: str) -> None:
+    if not who.strip() or not options.licence.strip():
         raise CatalogError("release, got no name of who makes it or no licence; expected both.")
-    if wish.notes is not None and len(wish.notes) > _LONGEST_NOTES:
+    if options.notes is not None and len(options.notes) > _LONGEST_NOTES:
         raise CatalogError(
-            f"notes, got {len(wish.notes)} characters; expected at most {_LONGEST_NOTES}."
+            f"notes, got {len(options.notes)} characters; expected at most {_LONGEST_NOTES}."
         )
-    until = wish.retain_until
+    until = options.retain_until
     if until is not None and (until.tzinfo is None or until <= datetime.now(UTC)):
         raise CatalogError(
             f"retention, got {until.isoformat()}; expected a date to come, with a time zone."
         )
-    if wish.labels not in POLICIES:
-        raise CatalogError(f"labels, got {wish.labels!r}; expected one of: {', '.join(POLICIES)}.")
+    if options.labels not in POLICIES:
+        raise CatalogError(
+            f"labels, got {options.labels!r}; expected one of: {', '.join(POLICIES)}."
+        )
 
 
 def _last(workspace: Workspace, name: str) -> Manifest | None:
@@ -230,9 +223,9 @@ def _nothing_chosen(chosen: Selection) -> str:
     )
 
 
-def _check_properties(wish: Wish, candidates: Sequence[Candidate]) -> None:
+def _check_properties(options: ReleaseOptions, candidates: Sequence[ReleaseCandidate]) -> None:
     """A property that nobody states is a slip of the pen, not a way to split."""
-    asked = (*wish.stratify, *((wish.group_by,) if wish.group_by is not None else ()))
+    asked = (*options.stratify, *((options.group_by,) if options.group_by is not None else ()))
     for name in asked:
         if name in STRATIFY:
             continue
@@ -243,74 +236,73 @@ def _check_properties(wish: Wish, candidates: Sequence[Candidate]) -> None:
             )
 
 
-def _splits(wish: Wish, candidates: Sequence[Candidate]) -> dict[str, str]:
+def _splits(
+    options: ReleaseOptions, shares: Mapping[str, float], candidates: Sequence[ReleaseCandidate]
+) -> dict[str, str]:
     items = [
-        Item(
+        SplitItem(
             each.id,
-            tuple(each.properties[name] for name in wish.stratify),
-            each.properties[wish.group_by] if wish.group_by is not None else None,
+            tuple(each.properties[name] for name in options.stratify),
+            each.properties[options.group_by] if options.group_by is not None else None,
         )
         for each in candidates
         if not each.negative
     ]
-    placed = assign_splits(items, wish.shares, seed=wish.seed)
+    placed = assign_splits(items, shares, seed=options.seed)
     return placed | {each.id: NEGATIVES for each in candidates if each.negative}
 
 
 def _compared(
-    wish: Wish, candidates: Sequence[Candidate], splits: Mapping[str, str]
+    options: ReleaseOptions, candidates: Sequence[ReleaseCandidate], splits: Mapping[str, str]
 ) -> Representativeness:
     """Failures are meant to be unlike the others: only the splits that were drawn are compared."""
     drawn = [each for each in candidates if not each.negative]
-    names = dict.fromkeys((*CATEGORIES, *wish.stratify))
+    names = dict.fromkeys((*CATEGORIES, *options.stratify))
     return compare_splits(
         [splits[each.id] for each in drawn],
         {name: [each.properties[name] for each in drawn] for name in names},
-        {name: [each.row[name] for each in drawn] for name in NUMBERS},
-        by_design=() if wish.group_by is None else (wish.group_by,),
-        seed=wish.seed,
+        {name: [getattr(each.row, name) for each in drawn] for name in NUMBERS},
+        by_design=() if options.group_by is None else (options.group_by,),
+        seed=options.seed,
     )
 
 
-def _manifest(
-    wish: Wish,
-    chosen: Selection,
-    splits: Mapping[str, str],
-    alike: Representativeness,
-    last: Manifest | None,
-) -> Manifest:
+def _described(options: ReleaseOptions, chosen: Selection) -> dict[str, Any]:
+    """What the manifest says of how the episodes were chosen, and of the documents behind them."""
     documents = chosen.documents
-    return Manifest(
-        name=wish.name,
-        version="0.0.0",
-        change="first",
-        previous=last.reference if last is not None else None,
-        created_at=now(),
-        created_by=wish.who,
-        software=f"corporeal {corporeal.__version__}",
-        licence=wish.licence,
-        notes=wish.notes,
-        condition=chosen.condition,
-        seed=wish.seed,
-        shares=dict(wish.shares),
-        stratify=wish.stratify,
-        group_by=wish.group_by,
-        negatives=wish.negatives,
-        layout=layout_of(documents.values(), {each.row["robot"] for each in chosen.candidates}),
-        documents={
+    return {
+        "software": f"corporeal {corporeal.__version__}",
+        "licence": options.licence,
+        "notes": options.notes,
+        "condition": chosen.condition,
+        "seed": options.seed,
+        "stratify": tuple(options.stratify),
+        "group_by": options.group_by,
+        "negatives": options.negatives,
+        "layout": layout_of(documents.values(), {each.row.robot for each in chosen.candidates}),
+        "documents": {
             digest: DocumentHead(kind=each["kind"], name=each["name"], version=each["version"])
             for digest, each in documents.items()
         },
-        retention=None,
-        representativeness=alike.figures(),
-        episodes=tuple(_member(each, splits[each.id]) for each in chosen.candidates),
-    )
+        "retention": None,
+    }
 
 
-def _member(candidate: Candidate, split: str) -> Member:
-    row = {name: value for name, value in candidate.row.items() if name != "recorded_ns"}
-    return Member(
-        **row,
+def _member(candidate: ReleaseCandidate, split: str) -> ReleaseMember:
+    row = candidate.row
+    return ReleaseMember(
+        id=row.id,
+        hash=row.hash,
+        bytes=row.bytes,
+        file=row.file,
+        state=row.state,
+        verdict=row.verdict,
+        score=row.score,
+        policy=row.policy,
+        task=row.task,
+        robot=row.robot,
+        success=row.success,
+        duration_s=row.duration_s,
         split=split,
         negative=candidate.negative,
         content_hash=candidate.content_hash,
@@ -318,9 +310,9 @@ def _member(candidate: Candidate, split: str) -> Member:
     )
 
 
-def _retention(workspace: Workspace, wish: Wish) -> Retention | None:
+def _retention(workspace: Workspace, options: ReleaseOptions) -> Retention | None:
     """Until when to keep it, and whether the store can see to that, which is tried now."""
-    if wish.retain_until is None:
+    if options.retain_until is None:
         return None
-    until = wish.retain_until.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    until = options.retain_until.astimezone(UTC).isoformat().replace("+00:00", "Z")
     return Retention(until=until, write_once=workspace.store.abilities().write_once)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -10,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from corporeal.catalog.workspace import Workspace
+from corporeal.labelling.annotation import Annotation, Segment
+from corporeal.release.distribution_tests import compare_categories, compare_numbers
 from corporeal.release.label_bundle import LabelBundle, load_labels
-from corporeal.release.label_change import label_changes
 from corporeal.release.layout import layout_changes
-from corporeal.release.likeness import compare_categories, compare_numbers
-from corporeal.release.manifest import Manifest, Member
+from corporeal.release.manifest import Manifest, ReleaseMember
 from corporeal.release.reading import load_release
 from corporeal.release.representativeness import LEVEL
 from corporeal.release.version import MEANING, Change, Version, step_between
@@ -25,7 +26,7 @@ _SETTINGS = ("licence", "notes", "condition", "seed", "shares", "stratify", "gro
 
 
 @dataclass(frozen=True)
-class Moved:
+class MovedEpisode:
     """An episode that is in another split."""
 
     id: str
@@ -54,7 +55,7 @@ class Difference:
     layout: tuple[str, ...]
     added: tuple[str, ...]
     removed: tuple[str, ...]
-    moved: tuple[Moved, ...]
+    moved: tuple[MovedEpisode, ...]
     changed: tuple[str, ...]
     """Episodes of which another file, verdict, score, document or label is listed, with what."""
     settings: tuple[str, ...]
@@ -97,7 +98,7 @@ def difference(
         layout=tuple(layout_changes(old.layout, new.layout)),
         added=tuple(sorted(after.keys() - before.keys())),
         removed=tuple(sorted(before.keys() - after.keys())),
-        moved=tuple(Moved(name, before[name].split, after[name].split) for name in both
+        moved=tuple(MovedEpisode(name, before[name].split, after[name].split) for name in both
                     if before[name].split != after[name].split),
         changed=tuple(f"{name}: {', '.join(told)}" for name in both
                       if (told := [*_changes(before[name], after[name], old, new),
@@ -107,7 +108,9 @@ def difference(
     )  # fmt: skip
 
 
-def _changes(old: Member, new: Member, before: Manifest, after: Manifest) -> list[str]:
+def _changes(
+    old: ReleaseMember, new: ReleaseMember, before: Manifest, after: Manifest
+) -> list[str]:
     told = [
         f"{name} {_shown(getattr(old, name))} is now {_shown(getattr(new, name))}"
         for name in ("verdict", "score", "negative", "success", "task", "robot")
@@ -123,7 +126,7 @@ def _changes(old: Member, new: Member, before: Manifest, after: Manifest) -> lis
 
 
 def _label_words(
-    old: Member, new: Member, labels: tuple[LabelBundle | None, LabelBundle | None]
+    old: ReleaseMember, new: ReleaseMember, labels: tuple[LabelBundle | None, LabelBundle | None]
 ) -> tuple[str, ...]:
     if old.labels == new.labels:
         return ()
@@ -157,11 +160,11 @@ def _shown(value: Any) -> str:
     return said if len(said) <= 80 else f"{said[:77]}..."
 
 
-def _shifts(old: Sequence[Member], new: Sequence[Member]) -> Iterator[Shift]:
+def _shifts(old: Sequence[ReleaseMember], new: Sequence[ReleaseMember]) -> Iterator[Shift]:
     """Scores, verdicts and tasks of the one beside those of the other."""
     sides = ["the old one"] * len(old) + ["the new one"] * len(new)
     both = [*old, *new]
-    numbers: dict[str, Callable[[Member], float | None]] = {
+    numbers: dict[str, Callable[[ReleaseMember], float | None]] = {
         "score": lambda each: each.score,
         "duration_s": lambda each: each.duration_s,
     }
@@ -177,7 +180,7 @@ def _shifts(old: Sequence[Member], new: Sequence[Member]) -> Iterator[Shift]:
             yield Shift(name, _share_words(name, *shares), compared.p, compared.effect)
 
 
-def _medians(members: Sequence[Member], of: Callable[[Member], float | None]) -> str:
+def _medians(members: Sequence[ReleaseMember], of: Callable[[ReleaseMember], float | None]) -> str:
     known = [value for each in members if (value := of(each)) is not None]
     return f"{np.median(known):.4g}" if known else "unknown"
 
@@ -215,3 +218,43 @@ def _lines(found: Difference) -> Iterator[str]:
     if not (found.layout or found.added or found.removed or found.moved or found.changed
             or found.settings):  # fmt: skip
         yield "The same episodes in the same splits, and the same said of them."
+
+
+def label_changes(
+    episode: str, old: LabelBundle | None, new: LabelBundle | None
+) -> tuple[str, ...]:
+    """A few words for each lane and field that differs; nothing when the labels are the same."""
+    was = old.episodes.get(episode) if old is not None else None
+    now = new.episodes.get(episode) if new is not None else None
+    if was is None and now is None:
+        return ()
+    if was is None or now is None:
+        return ("labelled" if was is None else "no longer labelled",)
+    return tuple(_differences(was.annotation, now.annotation))
+
+
+def _differences(was: Annotation, now: Annotation) -> Iterator[str]:
+    lanes = dict.fromkeys(each.lane for each in (*was.segments, *now.segments))
+    for lane in lanes:
+        before, after = (Counter(map(_key, each.in_lane(lane))) for each in (was, now))
+        changed = max((before - after).total(), (after - before).total())
+        if changed:
+            yield f"{changed} segment{'s' * (changed > 1)} of {lane} changed"
+    if sorted(each.text for each in was.instructions) != sorted(
+        each.text for each in now.instructions
+    ):
+        yield "other instructions"
+    for name in ("outcome", "failure_mode", "variant"):
+        before_said, after_said = getattr(was, name), getattr(now, name)
+        if before_said != after_said:
+            words = name.replace("_", " ")
+            yield f"{words} {before_said or 'nothing'} is now {after_said or 'nothing'}"
+    if set(was.flags) != set(now.flags):
+        yield "other flags"
+    if was.corrections != now.corrections:
+        yield "other corrections"
+
+
+def _key(segment: Segment) -> tuple[str, int, int, str]:
+    said = json.dumps(segment.attributes, sort_keys=True)
+    return segment.label, segment.start_ns, segment.end_ns, said

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -15,8 +16,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from sqlalchemy import Connection
 
 from corporeal.catalog.database import CatalogError
+from corporeal.catalog.episodes import EpisodeRow
 from corporeal.catalog.store import Store, StoreError
 from corporeal.episode.label_track import LabelTrack
+from corporeal.labelling.agreement import agreement_of
 from corporeal.labelling.annotation import Annotation
 from corporeal.labelling.labels import canonical, coverage_of, digest, label_track, labels_in_force
 from corporeal.labelling.taxonomy import Taxonomy, kept_taxonomy
@@ -85,7 +88,7 @@ class LabelBundle(BaseModel):
 
 
 def collect_labels(
-    connection: Connection, rows: Sequence[Mapping[str, Any]], policy: LabelPolicy
+    connection: Connection, rows: Sequence[EpisodeRow], policy: LabelPolicy
 ) -> LabelBundle | None:
     """The labels in force of the episodes in these rows; None when there are none, or none asked.
 
@@ -98,7 +101,7 @@ def collect_labels(
         _require_covered(connection, rows)
     held = {
         name: each
-        for name, each in labels_in_force(connection, [str(row["id"]) for row in rows]).items()
+        for name, each in labels_in_force(connection, [row.id for row in rows]).items()
         if each.stale is None
     }
     if not held:
@@ -114,7 +117,7 @@ def collect_labels(
     )  # fmt: skip
 
 
-def _require_covered(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
+def _require_covered(connection: Connection, rows: Sequence[EpisodeRow]) -> None:
     missing = coverage_of(connection, rows).missing
     if not missing:
         return
@@ -173,3 +176,31 @@ def label_problems(manifest: Manifest, bundle: LabelBundle) -> Iterator[str]:
             yield f"those of episode {name} do not match the manifest"
         if labelled.taxonomy not in bundle.taxonomies:
             yield f"those of episode {name} have a taxonomy that is not there"
+
+
+def summarise_labels(
+    connection: Connection, bundle: LabelBundle | None, policy: LabelPolicy
+) -> dict[str, Any] | None:
+    """Counts by lane and label, and the agreement of those who annotated twice; None: no labels."""
+    if bundle is None:
+        return None
+    lanes: dict[str, Counter[str]] = {}
+    unseen = 0
+    for labelled in bundle.episodes.values():
+        unseen += any(not each.confirmed for each in labelled.annotation.segments)
+        for segment in labelled.annotation.segments:
+            lanes.setdefault(segment.lane, Counter())[segment.label] += 1
+    summaries = {
+        taxonomy.reference: agreement_of(connection, taxonomy).summary
+        for taxonomy in bundle.taxonomies.values()
+    }
+    return {
+        "policy": policy,
+        "episodes": len(bundle.episodes),
+        "unseen": unseen,
+        "taxonomies": sorted(summaries),
+        "lanes": {lane: dict(counts.most_common()) for lane, counts in sorted(lanes.items())},
+        "agreement": {
+            name: summary.to_json() for name, summary in summaries.items() if summary.episodes
+        },
+    }

@@ -6,19 +6,19 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from corporeal.release.manifest import Layout, Manifest, Rig, Robot
+from corporeal.release.manifest import Layout, Manifest, ReleaseRig, Robot
 from corporeal.release.version import Change
 
 
 def layout_of(documents: Iterable[Mapping[str, str]], robots: Iterable[str | None]) -> Layout:
     """The layout that schemas and embodiments describe; a robot without a document by its name."""
-    rigs: dict[tuple[tuple[str, str], ...], Rig] = {}
+    rigs: dict[tuple[tuple[str, str], ...], ReleaseRig] = {}
     known: dict[tuple[str, tuple[str, ...]], Robot] = {}
     for document in documents:
         if document["kind"] == "schema":
             streams = dict(_streams(document["text"]))
             rigs.setdefault(
-                tuple(sorted(streams.items())), Rig(name=document["name"], streams=streams)
+                tuple(sorted(streams.items())), ReleaseRig(name=document["name"], streams=streams)
             )
         elif document["kind"] == "embodiment":
             joints = tuple(_joints(document["text"]))
@@ -76,7 +76,7 @@ def _joint_change(old: Sequence[str], new: Sequence[str]) -> str:
     return f"joints {' and '.join(part for part in parts if part)}"
 
 
-def _stream_changes(old: Sequence[Rig], new: Sequence[Rig]) -> list[str]:
+def _stream_changes(old: Sequence[ReleaseRig], new: Sequence[ReleaseRig]) -> list[str]:
     before = {frozenset(rig.streams.items()) for rig in old}
     after = {frozenset(rig.streams.items()) for rig in new}
     if before == after:
@@ -93,7 +93,7 @@ def _stream_changes(old: Sequence[Rig], new: Sequence[Rig]) -> list[str]:
     return told or ["the streams come in other combinations"]
 
 
-def _united(rigs: Sequence[Rig]) -> dict[str, set[str]]:
+def _united(rigs: Sequence[ReleaseRig]) -> dict[str, set[str]]:
     """What the streams of all rigs are, by path."""
     found: dict[str, set[str]] = {}
     for rig in rigs:

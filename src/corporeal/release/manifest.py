@@ -24,7 +24,7 @@ class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
-class Member(_Part):
+class ReleaseMember(_Part):
     """One episode of a release, as it was when the release was made."""
 
     id: str
@@ -63,7 +63,7 @@ class Robot(_Part):
     joints: tuple[str, ...]
 
 
-class Rig(_Part):
+class ReleaseRig(_Part):
     """A schema of the release: what each stream is, by its path."""
 
     name: str
@@ -73,7 +73,7 @@ class Rig(_Part):
 class Layout(_Part):
     """What a program that reads the release relies on."""
 
-    rigs: tuple[Rig, ...] = ()
+    rigs: tuple[ReleaseRig, ...] = ()
     robots: tuple[Robot, ...] = ()
 
 
@@ -118,7 +118,7 @@ class Manifest(_Part):
     documents: dict[str, DocumentHead]
     retention: Retention | None
     representativeness: dict[str, Any]
-    episodes: tuple[Member, ...]
+    episodes: tuple[ReleaseMember, ...]
     labels: LabelsHead | None = None
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, cast
 
@@ -16,7 +16,9 @@ from corporeal.catalog.episodes import State, check_change
 from corporeal.catalog.tables import EPISODE, EVENT, MEMBER, RELEASE
 from corporeal.catalog.workspace import Workspace
 from corporeal.release.label_bundle import LabelBundle, store_labels
+from corporeal.release.local_copy import LocalCopies
 from corporeal.release.manifest import Manifest, store_manifest
+from corporeal.release.reading import load_release
 from corporeal.release.representativeness import Representativeness
 
 _BLOCK = 5000
@@ -185,3 +187,35 @@ def _held_until(manifest: Manifest) -> datetime | None:
 
 def _is(name: ColumnElement[str], version: ColumnElement[str], manifest: Manifest) -> Any:
     return and_(name == manifest.name, version == manifest.version)
+
+
+def hold_release(
+    workspace: Workspace,
+    reference: str,
+    *,
+    who: str,
+    on_episode: Callable[[str], None] = lambda _: None,
+) -> int:
+    """Hold every episode until the date that the release was made with; how many are held.
+
+    Its manifest has been held since it was stored. Repeated, after a kill for example, it does
+    nothing twice that matters; the log tells of it when all are held.
+    """
+    manifest = load_release(workspace, reference)
+    retention = manifest.retention
+    if retention is None or not retention.write_once:
+        why = "no date" if retention is None else "a store without object lock"
+        raise CatalogError(
+            f"release {manifest.reference}, got {why}; expected one made with a date in a store "
+            "with object lock. Make a new version in such a store."
+        )
+    until = datetime.fromisoformat(retention.until)
+    copies = LocalCopies(workspace.store, workspace.root / "cache" / "episodes")
+    for each in manifest.episodes:
+        # The store compares the file with what it has, and sends nothing again.
+        workspace.store.put(copies.path(each.hash, each.bytes), retain_until=until)
+        on_episode(each.id)
+    details = {"until": retention.until, "episodes": len(manifest.episodes)}
+    with workspace.database.write() as connection:
+        record(connection, [Change(who, "retain", f"release:{manifest.reference}", None, details)])
+    return len(manifest.episodes)

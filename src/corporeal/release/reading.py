@@ -20,7 +20,7 @@ from corporeal.episode.recording import Dataset, OpenFiles, Recording, recording
 from corporeal.errors import EpisodeError
 from corporeal.release.label_bundle import LabelBundle, load_labels
 from corporeal.release.local_copy import LocalCopies
-from corporeal.release.manifest import Manifest, Member, load_manifest
+from corporeal.release.manifest import Manifest, ReleaseMember, load_manifest
 from corporeal.release.version import Version, split_reference
 
 
@@ -146,14 +146,14 @@ class _Source:
     """What it takes to open the episodes of a release."""
 
     reference: str
-    members: tuple[Member, ...]
+    members: tuple[ReleaseMember, ...]
     copies: LocalCopies
     robot: Embodiment | None
     labels: LabelBundle | None = None
     open_files: OpenFiles = field(default_factory=OpenFiles)
 
 
-def _of_splits(manifest: Manifest, splits: Iterable[str] | None) -> tuple[Member, ...]:
+def _of_splits(manifest: Manifest, splits: Iterable[str] | None) -> tuple[ReleaseMember, ...]:
     there = {each.split for each in manifest.episodes}
     wanted = there if splits is None else set(splits)
     if strange := sorted(wanted - there):
@@ -164,7 +164,7 @@ def _of_splits(manifest: Manifest, splits: Iterable[str] | None) -> tuple[Member
     return tuple(each for each in manifest.episodes if each.split in wanted)
 
 
-def _numbers(members: Iterable[Member]) -> dict[str, list[int]]:
+def _numbers(members: Iterable[ReleaseMember]) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
     for number, each in enumerate(members):
         found.setdefault(each.split, []).append(number)
@@ -194,7 +194,7 @@ def _open(source: _Source, number: int) -> Recording:
     )
 
 
-def _lanes(members: tuple[Member, ...], labels: LabelBundle | None) -> tuple[Lane, ...]:
+def _lanes(members: tuple[ReleaseMember, ...], labels: LabelBundle | None) -> tuple[Lane, ...]:
     """The lanes in which something is said of any of these episodes."""
     tracks = (labels.track(each.id) for each in members) if labels is not None else ()
     return united(track.used_lanes for track in tracks if track is not None)

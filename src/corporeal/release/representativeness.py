@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from corporeal.release.likeness import (
-    Comparison,
+from corporeal.release.distribution_tests import (
+    DistributionComparison,
     compare_categories,
     compare_numbers,
     detectable_effect,
@@ -88,7 +88,7 @@ def compare_splits(
 
     `by_design` are properties that the splits were parted by: they differ and should.
     """
-    found: dict[str, Comparison | None] = {
+    found: dict[str, DistributionComparison | None] = {
         name: compare_categories(splits, values, seed=seed)
         for name, values in categories.items()
         if name not in by_design
@@ -117,7 +117,9 @@ def title(name: str) -> str:
     return TITLES.get(name, name)
 
 
-def _judged(name: str, found: Comparison, p: float, splits: int, tests: int) -> Likeness:
+def _judged(
+    name: str, found: DistributionComparison, p: float, splits: int, tests: int
+) -> Likeness:
     detectable = detectable_effect(found, splits, LEVEL / tests)
     figures = f"{found.test}, p = {p:.3g} after correction, effect {found.effect:.2f}"
     sure = p < LEVEL

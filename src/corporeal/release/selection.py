@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,10 +12,30 @@ from sqlalchemy import ColumnElement, Connection, String, and_, func, literal, s
 from sqlalchemy.exc import CompileError
 
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.episodes import State
+from corporeal.catalog.episodes import EpisodeRow, State
 from corporeal.catalog.query import condition_sql, parse, pinned, query_text
 from corporeal.catalog.tables import DOCUMENT, EPISODE, EVENT, GOVERNS
-from corporeal.release.property import property_column
+
+COLUMNS = (
+    "task", "instruction", "robot", "operator", "station", "session", "batch", "protocol",
+    "calibration", "environment", "mode", "software", "failure", "verdict", "policy",
+)  # fmt: skip
+_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+
+
+def property_column(name: str) -> ColumnElement[str]:
+    """The SQL of a property: `operator` is a column, `object` or `metadata.object` a field."""
+    if name in COLUMNS:
+        return EPISODE.c[name]
+    key = name.removeprefix("metadata.")
+    if not _KEY.fullmatch(key) or key in EPISODE.c:
+        raise CatalogError(
+            f"property to split by, got {name[:80]!r}; expected one of {', '.join(COLUMNS)}, or a "
+            "field of the metadata such as object."
+        )
+    column: ColumnElement[str] = EPISODE.c.metadata[key].as_string()
+    return column
+
 
 Where = str | ColumnElement[bool] | Sequence[str] | None
 """A condition in the query language, an SQLAlchemy expression over EPISODE, or ids; None: all."""
@@ -30,10 +51,10 @@ _COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class ReleaseCandidate:
     """An episode that will be released; `properties` are what splits look at."""
 
-    row: Mapping[str, Any]
+    row: EpisodeRow
     negative: bool
     content_hash: str | None
     properties: Mapping[str, str | None]
@@ -42,7 +63,7 @@ class Candidate:
     @property
     def id(self) -> str:
         """The episode's id."""
-        return str(self.row["id"])
+        return self.row.id
 
 
 @dataclass(frozen=True)
@@ -53,7 +74,7 @@ class Selection:
     """
 
     condition: str
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[ReleaseCandidate, ...]
     documents: Mapping[str, Mapping[str, str]]
     left_out: Mapping[str, int]
 
@@ -181,9 +202,9 @@ def _require_all(connection: Connection, ids: Sequence[str]) -> None:
 
 def _candidate(
     row: Mapping[str, Any], negative: bool, documents: Mapping[str, str], properties: Sequence[str]
-) -> Candidate:
-    return Candidate(
-        row={name: row[name] for name in _COLUMNS},
+) -> ReleaseCandidate:
+    return ReleaseCandidate(
+        row=EpisodeRow(**{name: row[name] for name in _COLUMNS}),
         negative=negative,
         content_hash=row["stated_content"],
         properties={name: row[f"property_{at}"] for at, name in enumerate(properties)},

@@ -12,7 +12,7 @@ from corporeal.catalog.workspace import Workspace
 from corporeal.episode import Episode
 from corporeal.errors import CorporealError
 from corporeal.release.local_copy import LocalCopies
-from corporeal.release.manifest import Manifest, Member
+from corporeal.release.manifest import Manifest, ReleaseMember
 
 _ASKING, _BLOCK = 16, 1000
 
@@ -20,7 +20,7 @@ Shapes = dict[tuple[str | None, str], tuple[tuple[int, ...], str]]
 """The shape of every stream of a robot, and the episode that had it first."""
 
 
-def missing_objects(store: Store, members: Sequence[Member]) -> Iterator[tuple[str, str]]:
+def missing_objects(store: Store, members: Sequence[ReleaseMember]) -> Iterator[tuple[str, str]]:
     """Episodes whose object is not there or has another size: their id, and what is wrong."""
     for each, size in zip(members, _sizes(store, members), strict=True):
         if size is None:
@@ -29,7 +29,7 @@ def missing_objects(store: Store, members: Sequence[Member]) -> Iterator[tuple[s
             yield each.id, f"its object has {size} bytes; expected {each.bytes}"
 
 
-def _sizes(store: Store, members: Sequence[Member]) -> Iterator[int | None]:
+def _sizes(store: Store, members: Sequence[ReleaseMember]) -> Iterator[int | None]:
     """What the store says of every object. A distant one is asked by several at once."""
     digests = [each.hash for each in members]
     if store.is_local:
@@ -71,7 +71,7 @@ def unreadable_episodes(
         on_episode(member.id)
 
 
-def _differences(episode: Episode, member: Member, shapes: Shapes) -> Iterator[str]:
+def _differences(episode: Episode, member: ReleaseMember, shapes: Shapes) -> Iterator[str]:
     if episode.id != member.id:
         yield f"its file is of episode {episode.id}"
     if member.content_hash is not None and episode.content_hash != member.content_hash:

@@ -16,7 +16,7 @@ from corporeal.catalog.tables import DOCUMENT, EPISODE, LABELS, MEMBER
 from corporeal.catalog.workspace import Workspace
 from corporeal.release.label_bundle import load_labels
 from corporeal.release.local_copy import LocalCopies
-from corporeal.release.manifest import Manifest, Member, load_manifest
+from corporeal.release.manifest import Manifest, ReleaseMember, load_manifest
 from corporeal.release.reading import Release, find_release
 from corporeal.release.validation import (
     joint_orders,
@@ -29,7 +29,7 @@ _FETCH = 5000
 
 
 @dataclass(frozen=True)
-class Problem:
+class ReleaseProblem:
     """Something that is not as the release says; `subject` is kind:id."""
 
     subject: str
@@ -42,7 +42,7 @@ class Verification:
 
     reference: str
     episodes: int
-    problems: tuple[Problem, ...]
+    problems: tuple[ReleaseProblem, ...]
     erased: tuple[str, ...]
     notes: tuple[str, ...] = ()
 
@@ -94,7 +94,7 @@ def verify_release(
     try:
         manifest = load_manifest(workspace.store, release.manifest)
     except CatalogError as error:
-        lost = Problem(f"release:{release.reference}", str(error).rstrip("."))
+        lost = ReleaseProblem(f"release:{release.reference}", str(error).rstrip("."))
         return Verification(release.reference, release.episodes, (lost,), ())
     on_start(len(manifest.episodes))
     with workspace.database.read() as connection:
@@ -108,12 +108,12 @@ def verify_release(
         ]
     gone = {name for name, row in rows.items() if row["state"] == "erased"}
     there = tuple(each for each in manifest.episodes if each.id not in gone)
-    problems += [Problem(f"episode:{name}", told) for name, told in
+    problems += [ReleaseProblem(f"episode:{name}", told) for name, told in
                  _object_problems(workspace, there, objects, on_episode)]  # fmt: skip
     if deep:
         copies = LocalCopies(workspace.store, workspace.root / "cache" / "episodes")
         left = manifest.model_copy(update={"episodes": there})
-        problems += [Problem(f"episode:{name}", told)
+        problems += [ReleaseProblem(f"episode:{name}", told)
                      for name, told in unreadable_episodes(copies, left)]  # fmt: skip
     notes = [f"robot {name} has more than one order of joints" for name in joint_orders(manifest)]
     erased = tuple(sorted(gone))
@@ -131,7 +131,7 @@ def _rows(connection: Connection, release: Release) -> dict[str, Mapping[str, An
     return {row["id"]: dict(row) for row in connection.execute(query).mappings()}
 
 
-def _head_problems(release: Release, manifest: Manifest) -> Iterator[Problem]:
+def _head_problems(release: Release, manifest: Manifest) -> Iterator[ReleaseProblem]:
     pairs = {
         "name": (release.reference, manifest.reference),
         "number of episodes": (release.episodes, len(manifest.episodes)),
@@ -143,47 +143,53 @@ def _head_problems(release: Release, manifest: Manifest) -> Iterator[Problem]:
     for what, (row, listed) in pairs.items():
         if row != listed:
             told = f"the catalogue says {row!r} for its {what}, its manifest {listed!r}"
-            yield Problem(f"release:{release.reference}", told)
+            yield ReleaseProblem(f"release:{release.reference}", told)
 
 
-def _row_problems(rows: Mapping[str, Mapping[str, Any]], manifest: Manifest) -> Iterator[Problem]:
+def _row_problems(
+    rows: Mapping[str, Mapping[str, Any]], manifest: Manifest
+) -> Iterator[ReleaseProblem]:
     listed = {each.id: each for each in manifest.episodes}
     for name in sorted(listed.keys() - rows.keys()):
-        yield Problem(f"episode:{name}", "is in the manifest, but not in the catalogue's release")
+        yield ReleaseProblem(
+            f"episode:{name}", "is in the manifest, but not in the catalogue's release"
+        )
     for name in sorted(rows.keys() - listed.keys()):
-        yield Problem(f"episode:{name}", "is in the catalogue's release, but not in the manifest")
+        yield ReleaseProblem(
+            f"episode:{name}", "is in the catalogue's release, but not in the manifest"
+        )
     for name in sorted(rows.keys() & listed.keys()):
         for what in ("hash", "bytes", "split"):
             row, told = rows[name][what], getattr(listed[name], what)
             if row != told:
                 message = f"the catalogue says {row} for its {what}, the manifest {told}"
-                yield Problem(f"episode:{name}", message)
+                yield ReleaseProblem(f"episode:{name}", message)
 
 
-def _document_problems(connection: Connection, manifest: Manifest) -> Iterator[Problem]:
+def _document_problems(connection: Connection, manifest: Manifest) -> Iterator[ReleaseProblem]:
     hashes = sorted(manifest.documents)
     named = {each for member in manifest.episodes for each in member.documents.values()}
     for digest in sorted(named - set(hashes)):
-        yield Problem(f"document:{digest}", "stands behind an episode, but is not listed")
+        yield ReleaseProblem(f"document:{digest}", "stands behind an episode, but is not listed")
     for first in range(0, len(hashes), _BLOCK):
         part = hashes[first : first + _BLOCK]
         query = select(DOCUMENT.c.hash, DOCUMENT.c.text).where(DOCUMENT.c.hash.in_(part))
         texts = {row.hash: row.text for row in connection.execute(query)}
         for digest in part:
             if digest not in texts:
-                yield Problem(f"document:{digest}", "is not in the catalogue")
+                yield ReleaseProblem(f"document:{digest}", "is not in the catalogue")
             elif "sha256:" + hashlib.sha256(texts[digest].encode()).hexdigest() != digest:
-                yield Problem(f"document:{digest}", "its text does not match its hash")
+                yield ReleaseProblem(f"document:{digest}", "its text does not match its hash")
 
 
 def _label_problems(
     connection: Connection, workspace: Workspace, manifest: Manifest
-) -> Iterator[Problem]:
+) -> Iterator[ReleaseProblem]:
     """The labels are whole, and every one of them is a version that the catalogue still has."""
     try:
         bundle = load_labels(workspace.store, manifest)
     except CatalogError as error:
-        yield Problem(f"release:{manifest.reference}", str(error).rstrip("."))
+        yield ReleaseProblem(f"release:{manifest.reference}", str(error).rstrip("."))
         return
     listed = sorted(bundle.episodes.items()) if bundle is not None else []
     for first in range(0, len(listed), _BLOCK):
@@ -196,25 +202,27 @@ def _label_problems(
             if (there := known.get((name, labelled.number))) != labelled.hash:
                 told = "other ones" if there is not None else "none"
                 message = f"the catalogue has {told} for version {labelled.number} of its labels"
-                yield Problem(f"episode:{name}", message)
+                yield ReleaseProblem(f"episode:{name}", message)
 
 
-def _event_problems(connection: Connection, release: Release) -> Iterator[Problem]:
+def _event_problems(connection: Connection, release: Release) -> Iterator[ReleaseProblem]:
     subject = f"release:{release.reference}"
     events = [each for each in events_of(connection, subject) if each["what"] == "release"]
     if len(events) != 1:
-        yield Problem(subject, f"the audit log tells of it {len(events)} times; expected once")
+        yield ReleaseProblem(
+            subject, f"the audit log tells of it {len(events)} times; expected once"
+        )
         return
     event = events[0]
     if chain_hash(event) != event["hash"]:
-        yield Problem(subject, "its event in the audit log was changed")
+        yield ReleaseProblem(subject, "its event in the audit log was changed")
     if event["details"].get("manifest") != release.manifest:
-        yield Problem(subject, "the audit log names another manifest")
+        yield ReleaseProblem(subject, "the audit log names another manifest")
 
 
 def _object_problems(
     workspace: Workspace,
-    members: tuple[Member, ...],
+    members: tuple[ReleaseMember, ...],
     objects: bool,
     on_episode: Callable[[str], None],
 ) -> Iterator[tuple[str, str]]:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import BaseModel
-from sqlalchemy import Connection, case, func, select
+from sqlalchemy import Connection
 
-from corporeal.catalog.episodes import State
-from corporeal.catalog.tables import EPISODE, FINDING
-from corporeal.quality.finding import SEVERITIES, Verdict
+from corporeal.catalog.episodes import EpisodeRow, GravestFinding, State, gravest_findings
+from corporeal.quality.finding import Verdict
 
 
 class TopFinding(BaseModel):
@@ -78,49 +77,28 @@ class ListedEpisode(BaseModel):
     finding: TopFinding | None
 
 
-_FALL = "robot_fell"
-_PLAIN = tuple(name for name in ListedEpisode.model_fields if name in EPISODE.c)
+_COLUMNS = tuple(set(ListedEpisode.model_fields) - {"finding"})
 
 
-def shown_rows(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> list[ListedEpisode]:
+def shown_rows(connection: Connection, rows: Sequence[EpisodeRow]) -> list[ListedEpisode]:
     """Rows of the catalogue as the page shows them; one search finds what all of them have."""
-    top = _top_findings(connection, [str(row["id"]) for row in rows])
+    gravest = gravest_findings(connection, [row.id for row in rows])
     return [
-        ListedEpisode(**{name: _plain(row[name]) for name in _PLAIN}, finding=top.get(row["id"]))
+        ListedEpisode(
+            **{name: _finite(getattr(row, name)) for name in _COLUMNS},
+            finding=_top_finding(gravest.get(row.id)),
+        )
         for row in rows
     ]
 
 
-def _plain(value: Any) -> Any:
+def _finite(value: Any) -> Any:
     """What JSON can say: a number that is none is unknown."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _top_findings(connection: Connection, ids: Sequence[str]) -> dict[str, TopFinding]:
-    if not ids:
-        return {}
-    rank = case({name: place for place, name in enumerate(SEVERITIES)}, value=FINDING.c.severity,
-                else_=len(SEVERITIES))  # fmt: skip
-    # A fall explains much of what else is found. Then: a finding in a stream tells the cause, one
-    # without only that something went wrong.
-    way = (rank, FINDING.c.check != _FALL, FINDING.c.stream.is_(None), FINDING.c.number)
-    ranked = (
-        select(
-            FINDING.c.episode,
-            FINDING.c.check,
-            FINDING.c.severity,
-            FINDING.c.message,
-            func.row_number().over(partition_by=FINDING.c.episode, order_by=way).label("place"),
-            func.count().over(partition_by=FINDING.c.episode).label("of"),
-        )
-        .where(FINDING.c.episode.in_(ids))
-        .subquery()
-    )
-    rows = connection.execute(select(ranked).where(ranked.c.place == 1)).mappings()
-    return {
-        str(row["episode"]): TopFinding(
-            check=row["check"], severity=row["severity"], message=row["message"][:400],
-            of=row["of"],
-        )
-        for row in rows
-    }  # fmt: skip
+def _top_finding(gravest: GravestFinding | None) -> TopFinding | None:
+    if gravest is None:
+        return None
+    return TopFinding(check=gravest.check, severity=gravest.severity,
+                      message=gravest.message[:400], of=gravest.number)  # fmt: skip

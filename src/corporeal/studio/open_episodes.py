@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
-from corporeal.catalog.episodes import episode as episode_row
+from corporeal.catalog.episodes import EpisodeRow, find_episode
 from corporeal.catalog.store import not_there, open_remote
 from corporeal.catalog.workspace import Workspace
 from corporeal.episode import Episode
@@ -43,10 +43,10 @@ class OpenEpisodes:
         self._open: OrderedDict[str, CachedEpisode] = OrderedDict()
         self._lock = threading.Lock()
 
-    def row(self, name: str) -> dict[str, Any]:
+    def row(self, name: str) -> EpisodeRow:
         """What the catalogue has of an episode."""
         with self._workspace.database.read() as connection:
-            return episode_row(connection, name)
+            return find_episode(connection, name)
 
     @contextmanager
     def episode(self, name: str) -> Iterator[Episode]:
@@ -99,9 +99,9 @@ class OpenEpisodes:
         if held is not None:
             return self._still_there(name, held)
         row = self.row(name)
-        if row["state"] == "erased":
+        if row.state == "erased":
             raise GoneError(f"episode {name!r} was erased; nothing of it is left to see.")
-        digest = str(row["hash"])
+        digest = row.hash
         fresh = CachedEpisode(self._opened(digest), digest)
         with self._lock:
             # Somebody else may have been quicker.

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.labelling.tasks.work import ANN, LEAD, STAMPS, said, taxonomy
 
-from corporeal.catalog.episodes.writing import Entry, add
+from corporeal.catalog.episodes import EpisodeEntry, add_episodes
 from corporeal.catalog.ingestion.episode_entry import entry_of
 from corporeal.catalog.permission import PermissionDeniedError
 from corporeal.catalog.store.store import digest_of
@@ -41,9 +42,9 @@ def lab(tmp_path: Path) -> Iterator[tuple[Workspace, str]]:
             made = entry_of(opened, digest=digest_of(path), size=path.stat().st_size)
         workspace.store.put(path)
         with workspace.database.write() as connection:
-            facts = {**made.facts, "verdict": "accepted"}
-            add(connection, [Entry(made.id, facts, "accepted", streams=made.streams,
-                                   documents=made.documents)], who="tester")  # fmt: skip
+            judged = replace(made.row, state="accepted", verdict="accepted")
+            entry = EpisodeEntry(judged, streams=made.streams, documents=made.documents)
+            add_episodes(connection, [entry], who="tester")
             accept_labels(connection, made.id, said(), taxonomy(), task_id=None, by=LEAD)
         yield workspace, made.id
 

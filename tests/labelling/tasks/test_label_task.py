@@ -22,7 +22,7 @@ from tests.labelling.tasks.work import (
 from corporeal.catalog.accounts import add_account
 from corporeal.catalog.audit import events_of, verify
 from corporeal.catalog.database import CatalogError, Database
-from corporeal.catalog.episodes import UnknownEpisodeError, episode
+from corporeal.catalog.episodes import UnknownEpisodeError, find_episode
 from corporeal.catalog.permission import Actor, PermissionDeniedError
 from corporeal.labelling.labels import labels_of
 from corporeal.labelling.tasks import (
@@ -226,7 +226,7 @@ def test_accepted_labels_are_in_force_and_the_episode_is_annotated(database: Dat
         finish(connection, made.id, said(), ANN)
         labels = accept(connection, made.id, by=LEAD)
         assert (labels.number, labels.who, labels.stale) == (1, "ann", None)
-        assert episode(connection, name)["state"] == "annotated"
+        assert find_episode(connection, name).state == "annotated"
         held = labels_of(connection, name)
         assert held is not None
         assert held.annotation.in_lane("phase") == said().in_lane("phase")

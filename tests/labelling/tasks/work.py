@@ -8,8 +8,7 @@ import numpy as np
 from sqlalchemy import Connection
 from tests.catalog.entries import entry
 
-from corporeal.catalog.episodes import move
-from corporeal.catalog.episodes.writing import add
+from corporeal.catalog.episodes import add_episodes, move_episodes
 from corporeal.catalog.permission import Actor
 from corporeal.labelling.annotation import Annotation, Edit, Instruction, Put, Segment, Set
 from corporeal.labelling.frames import Frames
@@ -88,9 +87,9 @@ def said(grasp: int = 100, retreat: int = 200, *, hand: str = "left", outcome: s
 def episodes(connection: Connection, count: int) -> list[str]:
     """Accepted episodes."""
     made = [entry(number) for number in range(count)]
-    add(connection, made, who="tester")
+    add_episodes(connection, made, who="tester")
     names = [each.id for each in made]
-    move(connection, names, "accepted", who="tester", why=None)
+    move_episodes(connection, names, "accepted", who="tester", why=None)
     return names
 
 

@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 from sqlalchemy import Connection
+from tests.catalog.entries import made_entry
 
-from corporeal.catalog.episodes.writing import Entry, add
+from corporeal.catalog.episodes import EpisodeEntry, add_episodes
 from corporeal.operations.monitoring.metric_series import Series, record_metrics
 
 DAY_NS = 86_400_000_000_000
 FIRST_NS = 1_760_000_000 * 1_000_000_000
 
 
-def entry(name: str, **facts: Any) -> Entry:
+def entry(name: str, **facts: Any) -> EpisodeEntry:
     """An episode as ingest puts it in; findings and scores may be given."""
     findings, scores = facts.pop("findings", ()), facts.pop("scores", ())
     base = {"hash": "sha256:" + hashlib.sha256(name.encode()).hexdigest(), "bytes": 1,
@@ -26,11 +27,11 @@ def entry(name: str, **facts: Any) -> Entry:
         for check, severity in findings
     ]
     parts = [{"part": part, "value": value, "weight": 1.0} for part, value in scores]
-    return Entry(name, base | facts, state="checked", findings=found, scores=parts)
+    return made_entry(name, base | facts, state="checked", findings=found, scores=parts)
 
 
-def put(connection: Connection, entries: Sequence[Entry]) -> None:
-    add(connection, entries, who="tester")
+def put(connection: Connection, entries: Sequence[EpisodeEntry]) -> None:
+    add_episodes(connection, entries, who="tester")
 
 
 def made_series(name: str, values: Sequence[float] | Any, size: float = 40) -> Series:

@@ -8,7 +8,7 @@ from tests.operations.monitoring.figures import DAY_NS, FIRST_NS, entry, put
 
 from corporeal.catalog.audit import events_of, verify
 from corporeal.catalog.database import CatalogError, Database
-from corporeal.catalog.episodes import move
+from corporeal.catalog.episodes import move_episodes
 from corporeal.catalog.tables import EVENT, MEMBER, METRIC, RELEASE
 from corporeal.operations.monitoring.batch_metrics import batch_metrics, release_metrics
 from corporeal.operations.monitoring.metric_series import (
@@ -85,7 +85,7 @@ def test_a_session_is_measured_like_a_batch(database: Database) -> None:
 def test_erased_episodes_are_no_longer_counted(database: Database) -> None:
     _filled(database)
     with database.write() as connection:
-        move(connection, ["e1"], "erased", who="lead", why="asked for")
+        move_episodes(connection, ["e1"], "erased", who="lead", why="asked for")
         assert batch_metrics(connection, "b1")["episodes"] == 3
 
 

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 from sqlalchemy import Connection, insert
+from tests.catalog.entries import made_entry
 
 from corporeal.catalog.database import Database
-from corporeal.catalog.episodes.writing import Entry, add
+from corporeal.catalog.episodes import EpisodeEntry, add_episodes
 from corporeal.catalog.tables import MEMBER, RELEASE
 from corporeal.catalog.workspace import upgrade
 from corporeal.release.card import CardFacts, card_facts
@@ -48,13 +49,13 @@ FACTS: Mapping[str, Any] = {
 }  # fmt: skip
 
 
-def entries(count: int = 240, *, seed: int = 6) -> list[Entry]:
+def entries(count: int = 240, *, seed: int = 6) -> list[EpisodeEntry]:
     """Episodes of four tasks by five people over six weeks."""
     draw = np.random.default_rng(seed)
     return [_entry(number, draw) for number in range(count)]
 
 
-def _entry(number: int, draw: np.random.Generator) -> Entry:
+def _entry(number: int, draw: np.random.Generator) -> EpisodeEntry:
     task = str(draw.choice(list(TASKS), p=[0.45, 0.25, 0.2, 0.1]))
     told, score, duration = TASKS[task]
     success = bool(draw.random() < score + 0.15)
@@ -88,8 +89,8 @@ def _entry(number: int, draw: np.random.Generator) -> Entry:
         "score": score,
         "metadata": {},
     }
-    return Entry(
-        id=f"e{number:05d}",
+    return made_entry(
+        name=f"e{number:05d}",
         facts=facts,
         state="accepted",
         findings=rows,
@@ -110,7 +111,7 @@ def _finding(check: str, severity: str) -> dict[str, Any]:
 
 def release(
     connection: Connection,
-    made: list[Entry],
+    made: list[EpisodeEntry],
     *,
     condition: str = "task != reach and operator != jane.doe and score > 0.2",
     facts: Mapping[str, Any] = FACTS,
@@ -129,18 +130,20 @@ def release(
 
 
 @contextmanager
-def catalogue(folder: Path, made: list[Entry] | None = None, **options: Any) -> Iterator[Database]:
+def catalogue(
+    folder: Path, made: list[EpisodeEntry] | None = None, **options: Any
+) -> Iterator[Database]:
     """A SQLite catalogue in a folder that has the release."""
     with Database("sqlite:///catalog.db", root=folder) as database:
         upgrade(database)
         listed = entries() if made is None else made
         with database.write() as connection:
-            add(connection, listed, who="tests")
+            add_episodes(connection, listed, who="tests")
             release(connection, listed, **options)
         yield database
 
 
-def facts_of(folder: Path, made: list[Entry] | None = None, **options: Any) -> CardFacts:
+def facts_of(folder: Path, made: list[EpisodeEntry] | None = None, **options: Any) -> CardFacts:
     """The facts of such a release."""
     with catalogue(folder, made, **options) as database, database.read() as connection:
         return card_facts(connection, NAME, VERSION)

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.catalog.entries import made_entry
 from tests.release.card.small_release import PEOPLE, entries, facts_of
 
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.episodes.writing import Entry
 from corporeal.release.card import CardFacts
 from corporeal.release.card.croissant import croissant
 from corporeal.release.card.parts import ReleaseFile
@@ -85,7 +85,7 @@ def test_records_without_a_file_behind_them_are_not_promised(facts: CardFacts) -
 
 
 def test_what_the_catalogue_does_not_know_is_left_out(tmp_path: Path) -> None:
-    bare = Entry(id="e1", facts={"hash": "sha256:1", "bytes": 1, "file": "a.h5"})
+    bare = made_entry(name="e1", facts={"hash": "sha256:1", "bytes": 1, "file": "a.h5"})
     told = croissant(facts_of(tmp_path, [bare], facts={}))
     asked = {name for name in told if name.startswith("rai:")}
     assert asked == {"rai:dataCollection", "rai:dataCollectionMissingData", "rai:dataLimitations"}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from sqlalchemy import insert, update
+from tests.catalog.entries import changed, made_entry
 from tests.release.card.small_release import (
     MANIFEST,
     NAME,
@@ -20,7 +20,7 @@ from tests.release.card.small_release import (
 )
 
 from corporeal.catalog.database import CatalogError, Database
-from corporeal.catalog.episodes.writing import Entry, add
+from corporeal.catalog.episodes import add_episodes
 from corporeal.catalog.tables import DOCUMENT, EPISODE, MEMBER, RELEASE
 from corporeal.release.card import card_facts
 
@@ -28,12 +28,12 @@ from corporeal.release.card import card_facts
 def test_counts_are_those_of_the_members(database: Database) -> None:
     made = entries(60)
     with database.write() as connection:
-        add(connection, made, who="tests")
+        add_episodes(connection, made, who="tests")
         # The last ten are in the catalogue and not in the release.
         release(connection, made[:50])
     with database.read() as connection:
         facts = card_facts(connection, NAME, VERSION)
-    rows = [entry.facts for entry in made[:50]]
+    rows = [vars(entry.row) for entry in made[:50]]
     assert facts.reference == "kitchen@1.2.0"
     assert facts.manifest == MANIFEST
     assert facts.episodes == 50
@@ -111,7 +111,7 @@ def test_a_condition_names_nobody(tmp_path: Path, condition: str, told: str) -> 
 
 
 def test_erased_episodes_are_counted_as_such(tmp_path: Path) -> None:
-    made = [replace(entry, state="released") for entry in entries(4)]
+    made = [changed(entry, state="released") for entry in entries(4)]
     with Database("sqlite:///catalog.db", root=tmp_path) as database:
         facts_of(tmp_path, made)
         with database.write() as connection:
@@ -129,7 +129,7 @@ def test_a_release_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 def test_a_release_of_episodes_that_say_nothing_has_facts_all_the_same(tmp_path: Path) -> None:
-    bare = Entry(id="e1", facts={"hash": "sha256:1", "bytes": 1, "file": "a.h5"})
+    bare = made_entry(name="e1", facts={"hash": "sha256:1", "bytes": 1, "file": "a.h5"})
     facts = facts_of(tmp_path, [bare], facts={})
     assert facts.episodes == 1
     assert facts.hours == 0

@@ -10,9 +10,9 @@ import pytest
 import yaml
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+from tests.catalog.entries import changed, made_entry
 from tests.release.card.small_release import FACTS, PEOPLE, entries, facts_of
 
-from corporeal.catalog.episodes.writing import Entry
 from corporeal.release.card import CardFacts, render_card
 from corporeal.release.card.escaping import code, one_line, plain
 
@@ -142,7 +142,7 @@ def test_a_command_that_people_paste_runs_nothing_else(facts: CardFacts) -> None
 
 
 def test_a_release_that_says_nothing_has_a_card(tmp_path: Path) -> None:
-    bare = Entry(id="e1", facts={"hash": "sha256:1", "bytes": 1, "file": "a.h5"})
+    bare = made_entry(name="e1", facts={"hash": "sha256:1", "bytes": 1, "file": "a.h5"})
     card = render_card(facts_of(tmp_path, [bare], facts={}))
     assert "1 episodes" not in card
     assert "at times that are not stated" in card
@@ -155,7 +155,7 @@ def test_a_report_on_the_splits_may_be_anything(facts: CardFacts) -> None:
 
 
 def test_many_tasks_are_cut_short_and_told(tmp_path: Path) -> None:
-    made = [replace(entry, facts={**entry.facts, "task": f"task_{number}"})
+    made = [changed(entry, task=f"task_{number}")
             for number, entry in enumerate(entries(60))]  # fmt: skip
     card = render_card(facts_of(tmp_path, made))
     assert "and 20 more." in card

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +11,17 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from PIL import Image
+from tests.catalog.entries import changed, made_entry
 from tests.release.card.small_release import entries, facts_of
 
-from corporeal.catalog.episodes.writing import Entry
+from corporeal.catalog.episodes import EpisodeEntry
 from corporeal.release.card import CardFacts, card_plots
-from corporeal.release.card.drawing import label
-from corporeal.release.card.plots import episodes_over_time, outcomes_of_tasks, shares_of_operators
+from corporeal.release.card.plots import (
+    episodes_over_time,
+    label,
+    outcomes_of_tasks,
+    shares_of_operators,
+)
 
 
 @pytest.fixture(scope="module")
@@ -25,10 +29,9 @@ def facts(tmp_path_factory: pytest.TempPathFactory) -> CardFacts:
     return facts_of(tmp_path_factory.mktemp("plots"))
 
 
-def _with(made: Sequence[Entry], **facts: Sequence[Any]) -> list[Entry]:
+def _with(made: Sequence[EpisodeEntry], **facts: Sequence[Any]) -> list[EpisodeEntry]:
     return [
-        replace(entry, facts={**entry.facts, **{name: values[number % len(values)]
-                                                for name, values in facts.items()}})
+        changed(entry, **{name: values[number % len(values)] for name, values in facts.items()})
         for number, entry in enumerate(made)
     ]  # fmt: skip
 
@@ -52,7 +55,7 @@ def test_there_is_a_picture_of_everything_and_the_same_facts_give_the_same_file(
 
 
 def test_a_picture_that_would_show_nothing_is_left_out(tmp_path: Path) -> None:
-    bare = Entry(id="e1", facts={"hash": "sha256:1", "bytes": 1, "file": "a.h5"})
+    bare = made_entry(name="e1", facts={"hash": "sha256:1", "bytes": 1, "file": "a.h5"})
     assert card_plots(facts_of(tmp_path, [bare], facts={})) == {}
 
 

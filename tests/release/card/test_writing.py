@@ -11,9 +11,9 @@ import pytest
 from tests.release.card.small_release import PEOPLE, entries
 
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.episodes.writing import add
+from corporeal.catalog.episodes import add_episodes
 from corporeal.catalog.workspace import Workspace, make_workspace
-from corporeal.release import create_release
+from corporeal.release import ReleaseOptions, create_release
 from corporeal.release.card import write_card
 
 
@@ -23,9 +23,13 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
     folder = tmp_path_factory.mktemp("writing")
     with make_workspace(folder / "workspace") as made:
         with made.database.write() as connection:
-            add(connection, entries(40), who="jane.doe")
-        create_release(made, "kitchen", who="jane.doe", where="operator != jane.doe",
-                       licence="CC-BY-4.0", objects=False)  # fmt: skip
+            add_episodes(connection, entries(40), who="jane.doe")
+        create_release(
+            made,
+            "kitchen",
+            ReleaseOptions(where="operator != jane.doe", licence="CC-BY-4.0", objects=False),
+            who="jane.doe",
+        )
         yield made
 
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from sqlalchemy import Connection, Table, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from corporeal.catalog.audit import Change, now, record
 from corporeal.catalog.database import CatalogError, check_text, json_value
+from corporeal.catalog.episodes.reading import parts_of, states_of, unknown_episode
+from corporeal.catalog.episodes.rows import EpisodeEntry
 from corporeal.catalog.episodes.state import State, check_change
 from corporeal.catalog.tables import DOCUMENT, EDGE, EPISODE, FINDING, GOVERNS, SCORE, STREAM
 from corporeal.errors import UnknownNameError
 
-_BLOCK = 2000
 _NAMES = {
     table.name: frozenset(table.primary_key.columns.keys())
     | {column.name for index in table.indexes for column in index.columns}
@@ -26,51 +26,18 @@ _NAMES = {
 LONGEST_NAME = 500
 """Letters of a name that is searched for; PostgreSQL has no index for longer ones."""
 _LARGEST = (1 << 63) - 1
-_Row = TypeVar("_Row")
 
 
-class UnknownEpisodeError(CatalogError):
-    """No episode has this id."""
-
-
-@dataclass(frozen=True)
-class Entry:
-    """Everything the catalogue keeps of one episode.
-
-    `facts` are columns of the table of episodes (id, hash, bytes, file, task, operator, score ...);
-    `findings`, `scores` and `streams` are rows of theirs; `documents` is the text of each by kind;
-    `parents` are what it came from, such as {"session:s01": "recorded_in"}.
-    """
-
-    id: str
-    facts: Mapping[str, Any]
-    state: State = "recorded"
-    findings: Sequence[Mapping[str, Any]] = ()
-    scores: Sequence[Mapping[str, Any]] = ()
-    streams: Sequence[Mapping[str, Any]] = ()
-    documents: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    parents: Mapping[str, str] = field(default_factory=dict)
-
-
-def known(connection: Connection, hashes: Iterable[str]) -> dict[str, str]:
-    """The ids of episodes that are there, by the hash of their file."""
-    found: dict[str, str] = {}
-    for part in _parts(list(hashes)):
-        query = select(EPISODE.c.hash, EPISODE.c.id).where(EPISODE.c.hash.in_(part))
-        found |= {row.hash: row.id for row in connection.execute(query)}
-    return found
-
-
-def add(connection: Connection, entries: Sequence[Entry], *, who: str) -> int:
+def add_episodes(connection: Connection, entries: Sequence[EpisodeEntry], *, who: str) -> int:
     """Put episodes in, inside a transaction; how many are new.
 
     An episode that is there already (by its id or its file's hash) is left as it is.
     """
     there = _present(connection, entries)
-    fresh: dict[str, Entry] = {}
+    fresh: dict[str, EpisodeEntry] = {}
     hashes: set[str] = set()
     for entry in entries:
-        digest = str(entry.facts["hash"])
+        digest = entry.hash
         if there.isdisjoint((entry.id, digest)) and entry.id not in fresh and digest not in hashes:
             fresh[entry.id] = entry
             hashes.add(digest)
@@ -79,8 +46,8 @@ def add(connection: Connection, entries: Sequence[Entry], *, who: str) -> int:
     stamp = now()
     new = list(fresh.values())
     _insert(connection, EPISODE, [
-        fitting({"metadata": {}, **entry.facts, "id": entry.id, "state": entry.state,
-                 "ingested_at": stamp}, _NAMES["episode"], of=f"episode {entry.id}")
+        fitting({**vars(entry.row), "ingested_at": stamp}, _NAMES["episode"],
+                of=f"episode {entry.id}")
         for entry in new
     ])  # fmt: skip
     _insert_rows(connection, STREAM, ((entry.id, entry.streams) for entry in new))
@@ -94,31 +61,23 @@ def add(connection: Connection, entries: Sequence[Entry], *, who: str) -> int:
     ])  # fmt: skip
     record(connection, [
         Change(who, "ingest", f"episode:{entry.id}",
-               details={"state": entry.state, "hash": str(entry.facts["hash"])})
+               details={"state": entry.row.state, "hash": entry.hash})
         for entry in new
     ], at=stamp)  # fmt: skip
     return len(new)
 
 
-def episode(connection: Connection, name: str) -> dict[str, Any]:
-    """The row of the episode with this id."""
-    row = connection.execute(select(EPISODE).where(EPISODE.c.id == name)).mappings().first()
-    if row is None:
-        raise _unknown(name)
-    return dict(row)
-
-
-def move(
+def move_episodes(
     connection: Connection, ids: Sequence[str], state: State, *, who: str, why: str | None
 ) -> int:
     """Change the state of episodes, inside a transaction; how many were in another one."""
     wanted = list(dict.fromkeys(ids))
-    before = _states(connection, wanted)
+    before = states_of(connection, wanted)
     moving: dict[State, list[str]] = {}
     changes = []
     for name in wanted:
         if name not in before:
-            raise _unknown(name)
+            raise unknown_episode(name)
         old = before[name]
         if old == state:
             continue
@@ -127,33 +86,19 @@ def move(
         details = {"from": old, "to": state}
         changes.append(Change(who, "state", f"episode:{name}", why, details))
     for names in moving.values():
-        for part in _parts(names):
+        for part in parts_of(names):
             query = update(EPISODE).where(EPISODE.c.id.in_(part))
             connection.execute(query.values(state=state))
     record(connection, changes)
     return len(changes)
 
 
-def _states(connection: Connection, ids: Sequence[str]) -> dict[str, State]:
-    found: dict[str, State] = {}
-    for part in _parts(ids):
-        query = select(EPISODE.c.id, EPISODE.c.state).where(EPISODE.c.id.in_(part))
-        found |= {row.id: row.state for row in connection.execute(query)}
-    return found
-
-
-def _unknown(name: str) -> UnknownEpisodeError:
-    return UnknownEpisodeError(
-        f"episode {name[:120]!r} is not in the catalogue. List them with: corporeal ls."
-    )
-
-
-def _present(connection: Connection, entries: Sequence[Entry]) -> set[str]:
+def _present(connection: Connection, entries: Sequence[EpisodeEntry]) -> set[str]:
     """Ids and hashes of these episodes that are there."""
     found: set[str] = set()
-    for part in _parts(entries):
+    for part in parts_of(entries):
         ids = [entry.id for entry in part]
-        hashes = [str(entry.facts["hash"]) for entry in part]
+        hashes = [entry.hash for entry in part]
         for column, wanted in ((EPISODE.c.id, ids), (EPISODE.c.hash, hashes)):
             query = select(EPISODE.c.id, EPISODE.c.hash).where(column.in_(wanted))
             for row in connection.execute(query):
@@ -161,7 +106,7 @@ def _present(connection: Connection, entries: Sequence[Entry]) -> set[str]:
     return found
 
 
-def _add_documents(connection: Connection, entries: Sequence[Entry]) -> None:
+def _add_documents(connection: Connection, entries: Sequence[EpisodeEntry]) -> None:
     texts: dict[str, dict[str, Any]] = {}
     links = []
     for entry in entries:
@@ -177,7 +122,7 @@ def _add_documents(connection: Connection, entries: Sequence[Entry]) -> None:
 
 def _insert(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
     """Rows that may name different columns, in as few statements as that allows."""
-    for part in _parts(rows):
+    for part in parts_of(rows):
         blank = dict.fromkeys(name for row in part for name in row)
         for name in blank:
             if name not in table.c:  # It would be left out without a word.
@@ -200,15 +145,9 @@ def _insert_missing(
 ) -> None:
     """Rows that are not there yet; the same row twice is no conflict."""
     dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
-    for part in _parts(rows):
+    for part in parts_of(rows):
         made: Any = dialect.insert(table)
         connection.execute(made.on_conflict_do_nothing(), list(part))
-
-
-def _parts(rows: Sequence[_Row]) -> Iterator[Sequence[_Row]]:
-    """The rows in lots of a size that a statement can take."""
-    for first in range(0, len(rows), _BLOCK):
-        yield rows[first : first + _BLOCK]
 
 
 def fitting(row: Mapping[str, Any], names: frozenset[str], *, of: str) -> dict[str, Any]:

@@ -2,42 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from sqlalchemy import Connection, delete, insert, select, update
 
 from corporeal.catalog.database import CatalogError
+from corporeal.catalog.episodes.reading import find_by_hash, hashes_of
+from corporeal.catalog.episodes.rows import EpisodeEntry
 from corporeal.catalog.episodes.state import State
-from corporeal.catalog.episodes.writing import Entry, add, move
+from corporeal.catalog.episodes.writing import add_episodes, move_episodes
 from corporeal.catalog.tables import DOCUMENT, EPISODE, FINDING, GOVERNS, HEAD, SCORE
 from corporeal.quality.finding import Verdict
 
 Status = Literal["added", "judged", "known", "refused", "damaged"]
-_BLOCK = 500
 
 
 @dataclass(frozen=True)
-class Candidate:
+class JudgedFile:
     """An episode whose object is stored; no `verdict` means that nobody has judged it."""
 
-    entry: Entry
+    entry: EpisodeEntry
     verdict: Verdict | None = None
     reason: str | None = None
 
     @property
     def digest(self) -> str:
         """The hash of its file."""
-        return str(self.entry.facts["hash"])
-
-
-@dataclass(frozen=True)
-class Standing:
-    """What the catalogue has of a file: the episode and the state it is in."""
-
-    id: str
-    state: State
+        return self.entry.hash
 
 
 @dataclass(frozen=True)
@@ -49,20 +42,8 @@ class Admitted:
     reason: str | None = None
 
 
-def standing(connection: Connection, digests: Iterable[str]) -> dict[str, Standing]:
-    """What the catalogue has of these files, by their hashes."""
-    wanted = list(digests)
-    found: dict[str, Standing] = {}
-    for first in range(0, len(wanted), _BLOCK):
-        query = select(EPISODE.c.hash, EPISODE.c.id, EPISODE.c.state).where(
-            EPISODE.c.hash.in_(wanted[first : first + _BLOCK])
-        )
-        found |= {row.hash: Standing(row.id, row.state) for row in connection.execute(query)}
-    return found
-
-
 def admit(
-    connection: Connection, candidates: Sequence[Candidate], *, who: str
+    connection: Connection, candidates: Sequence[JudgedFile], *, who: str
 ) -> dict[str, Admitted]:
     """Enter candidates inside a transaction; what became of each, by the hash of its file.
 
@@ -71,9 +52,9 @@ def admit(
     if not candidates:
         return {}
     _take_turn(connection)
-    there = standing(connection, [each.digest for each in candidates])
-    taken = taken_ids(connection, [each.entry.id for each in candidates])
-    fresh: list[Candidate] = []
+    there = find_by_hash(connection, [each.digest for each in candidates])
+    taken = hashes_of(connection, [each.entry.id for each in candidates])
+    fresh: list[JudgedFile] = []
     admitted: dict[str, Admitted] = {}
     for each in candidates:
         row, other = there.get(each.digest), taken.get(each.entry.id)
@@ -90,7 +71,7 @@ def admit(
         else:
             taken[each.entry.id] = each.digest
             fresh.append(each)
-    add(connection, [each.entry for each in fresh], who=who)
+    add_episodes(connection, [each.entry for each in fresh], who=who)
     for each in fresh:
         _move(connection, each.entry.id, each, who=who)
         admitted[each.digest] = Admitted("added", each.verdict or "recorded", each.reason)
@@ -106,17 +87,6 @@ def _take_turn(connection: Connection) -> None:
         )
 
 
-def taken_ids(connection: Connection, ids: Sequence[str]) -> dict[str, str]:
-    """The hashes of the files that the catalogue has under these ids."""
-    found: dict[str, str] = {}
-    for first in range(0, len(ids), _BLOCK):
-        query = select(EPISODE.c.id, EPISODE.c.hash).where(
-            EPISODE.c.id.in_(ids[first : first + _BLOCK])
-        )
-        found |= {row.id: row.hash for row in connection.execute(query)}
-    return found
-
-
 def other_content(name: str, digest: str) -> str:
     """Why an episode is refused whose id is there, on a file with this hash."""
     return (
@@ -130,11 +100,12 @@ def erased(name: str) -> str:
     return f"episode {name} was erased and may not come back"
 
 
-def _complete(connection: Connection, name: str, candidate: Candidate) -> None:
+def _complete(connection: Connection, name: str, candidate: JudgedFile) -> None:
     """Add what was found to an episode that was only recorded."""
     entry = candidate.entry
-    found = {field: entry.facts[field] for field in ("verdict", "score", "policy")}
-    connection.execute(update(EPISODE).where(EPISODE.c.id == name).values(**found))
+    row = entry.row
+    judged = {"verdict": row.verdict, "score": row.score, "policy": row.policy}
+    connection.execute(update(EPISODE).where(EPISODE.c.id == name).values(**judged))
     for table, rows in ((FINDING, entry.findings), (SCORE, entry.scores)):
         connection.execute(delete(table).where(table.c.episode == name))
         listed: list[dict[str, Any]] = [{**row, "episode": name} for row in rows]
@@ -152,10 +123,10 @@ def _govern(connection: Connection, name: str, kind: str, document: Mapping[str,
     connection.execute(insert(GOVERNS).values(**link))
 
 
-def _move(connection: Connection, name: str, candidate: Candidate, *, who: str) -> None:
+def _move(connection: Connection, name: str, candidate: JudgedFile, *, who: str) -> None:
     """From recorded through checked to the verdict, each an event of its own."""
     if candidate.verdict is None:
         return
-    policy = candidate.entry.facts["policy"]
-    move(connection, [name], "checked", who=who, why=f"checked under {policy}")
-    move(connection, [name], candidate.verdict, who=who, why=candidate.reason)
+    policy = candidate.entry.row.policy
+    move_episodes(connection, [name], "checked", who=who, why=f"checked under {policy}")
+    move_episodes(connection, [name], candidate.verdict, who=who, why=candidate.reason)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.episodes.writing import Entry
+from corporeal.catalog.episodes.rows import EpisodeEntry, EpisodeRow
 from corporeal.episode import Episode
 from corporeal.episode.facts import EpisodeFacts, read_facts
 from corporeal.episode.label_track import labels_in
@@ -44,50 +44,45 @@ _RELATIONS = {
     "station": "recorded_at",
     "calibration": "calibrated_with",
     "batch": "part_of",
+    "protocol": "follows",
 }
 
 
-def entry_of(episode: Episode, *, digest: str, size: int, batch: str | None = None) -> Entry:
+def entry_of(episode: Episode, *, digest: str, size: int, batch: str | None = None) -> EpisodeEntry:
     """What the file of an open episode says; nothing of it has been judged.
 
     Raises CatalogError for an episode without an id that others cannot have.
     """
-    name = _checked_id(episode)
+    _check_id(episode)
     metadata = episode.metadata
     documents = dict(_documents(episode))
     # Not by way of a recording: a schema that cannot be read any more keeps no episode out.
     labels = labels_in(metadata, where=str(episode.path))
     stated = read_facts(metadata, episode.values(), labels)
-    facts = _facts(episode, stated, documents) | {
-        "hash": digest,
-        "bytes": size,
-        "file": text(episode.path.name, MAX_TEXT),
-        "batch": text(batch or stated.batch or stated.session, MAX_NAME),
-        "metadata": bounded(metadata) | {CONTENT: episode.content_hash},
-    }
+    row = _row(episode, stated, documents, digest=digest, size=size, batch=batch)
     streams = [
         {"path": path, "kind": reader.spec.kind, "rate_hz": reader.spec.rate_hz,
          "samples": len(reader)} for path, reader in episode.items()
     ]  # fmt: skip
-    parents = dict(_parents(name, facts, metadata, documents))
-    return Entry(name, facts, streams=streams, documents=documents, parents=parents)
+    parents = dict(_parents(row, metadata, documents))
+    return EpisodeEntry(row, streams=streams, documents=documents, parents=parents)
 
 
 def judged(
-    entry: Entry, report: EpisodeReport, score: EpisodeScore | None, policy: Policy
-) -> Entry:
+    entry: EpisodeEntry, report: EpisodeReport, score: EpisodeScore | None, policy: Policy
+) -> EpisodeEntry:
     """The entry with findings, verdict and score, and the policy that they follow from."""
     parts = score.parts if score is not None else ()
     rule = {"hash": policy.hash, "name": policy.name, "version": policy.version,
             "text": policy.canonical()}  # fmt: skip
-    found = {
-        "verdict": report.verdict,
-        "score": number(score.total) if score is not None else None,
-        "policy": policy.reference,
-    }
     return replace(
         entry,
-        facts={**entry.facts, **found},
+        row=replace(
+            entry.row,
+            verdict=report.verdict,
+            score=number(score.total) if score is not None else None,
+            policy=policy.reference,
+        ),
         findings=[_finding(each) for each in report.findings],
         scores=[
             {"part": part.name, "value": number(part.score), "weight": number(part.weight)}
@@ -106,10 +101,10 @@ def reason_for(report: EpisodeReport) -> str | None:
     return None
 
 
-def _checked_id(episode: Episode) -> str:
+def _check_id(episode: Episode) -> None:
     try:
         if str(UUID(episode.id)) == episode.id:
-            return episode.id
+            return
     except ValueError:
         pass
     raise CatalogError(
@@ -118,25 +113,42 @@ def _checked_id(episode: Episode) -> str:
     )
 
 
-def _facts(
-    episode: Episode, stated: EpisodeFacts, documents: Mapping[str, Mapping[str, str]]
-) -> dict[str, Any]:
+def _row(
+    episode: Episode,
+    stated: EpisodeFacts,
+    documents: Mapping[str, Mapping[str, str]],
+    *,
+    digest: str,
+    size: int,
+    batch: str | None,
+) -> EpisodeRow:
     begin, end = episode.span_ns
     recorded = episode.epoch_ns + begin
-    names = ("task", "operator", "station", "session", "environment", "mode", "software")
-    return {name: text(getattr(stated, name), MAX_NAME) for name in names} | {
-        "instruction": text(stated.instruction, MAX_TEXT),
-        "robot": text(episode.robot, 64),
-        "protocol": _reference(documents, "protocol")
-        or text(stated.other.get("protocol"), MAX_NAME),
-        "calibration": _reference(documents, "calibration")
+    return EpisodeRow(
+        id=episode.id,
+        hash=digest,
+        bytes=size,
+        file=text(episode.path.name, MAX_TEXT) or "",
+        task=text(stated.task, MAX_NAME),
+        instruction=text(stated.instruction, MAX_TEXT),
+        robot=text(episode.robot, 64),
+        operator=text(stated.operator, MAX_NAME),
+        station=text(stated.station, MAX_NAME),
+        session=text(stated.session, MAX_NAME),
+        batch=text(batch or stated.batch or stated.session, MAX_NAME),
+        protocol=_reference(documents, "protocol") or text(stated.other.get("protocol"), MAX_NAME),
+        calibration=_reference(documents, "calibration")
         or _calibration(stated.other.get("calibration")),
+        environment=text(stated.environment, MAX_NAME),
+        mode=text(stated.mode, MAX_NAME),
+        software=text(stated.software, MAX_NAME),
         # Stamps that count from nothing known are no time of day.
-        "recorded_ns": recorded if episode.epoch_ns and 0 < recorded <= _BIGGEST else None,
-        "duration_s": (end - begin) / SECOND_NS,
-        "success": stated.outcome.success,
-        "failure": text(stated.outcome.failure, MAX_TEXT),
-    }
+        recorded_ns=recorded if episode.epoch_ns and 0 < recorded <= _BIGGEST else None,
+        duration_s=(end - begin) / SECOND_NS,
+        success=stated.outcome.success,
+        failure=text(stated.outcome.failure, MAX_TEXT),
+        metadata=bounded(episode.metadata) | {CONTENT: episode.content_hash},
+    )
 
 
 def _calibration(said: Any) -> str | None:
@@ -178,22 +190,25 @@ def _reference(documents: Mapping[str, Mapping[str, str]], kind: str) -> str | N
 
 
 def _parents(
-    name: str,
-    facts: Mapping[str, Any],
-    metadata: Mapping[str, Any],
-    documents: Mapping[str, Any],
+    row: EpisodeRow, metadata: Mapping[str, Any], documents: Mapping[str, Any]
 ) -> Iterator[tuple[str, str]]:
     """What the episode came from. A document that is embedded needs no second name here."""
-    for kind, relation in _RELATIONS.items():
-        is_session = kind == "batch" and facts["batch"] == facts["session"]
-        if (facts[kind] or "").lower() not in NOTHING and kind not in documents and not is_session:
-            yield f"{kind}:{facts[kind]}", relation
-    if "protocol" not in documents and (facts["protocol"] or "").lower() not in NOTHING:
-        yield f"protocol:{facts['protocol']}", "follows"
+    names = {
+        "session": row.session,
+        "operator": row.operator,
+        "station": row.station,
+        "calibration": row.calibration,
+        # An episode without a batch of its own is in that of its session.
+        "batch": None if row.batch == row.session else row.batch,
+        "protocol": row.protocol,
+    }
+    for kind, name in names.items():
+        if (name or "").lower() not in NOTHING and kind not in documents:
+            yield f"{kind}:{name}", _RELATIONS[kind]
     for serial in sensor_serials(metadata).values():
         yield f"sensor:{serial}", "sensed_by"
     source = metadata.get("source_id")
-    if isinstance(source, str) and source and source != name:
+    if isinstance(source, str) and source and source != row.id:
         kind = "episode" if _is_uuid(source) else "source"
         yield f"{kind}:{text(source, MAX_NAME)}", "derived_from"
 

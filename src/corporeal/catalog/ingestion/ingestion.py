@@ -7,19 +7,23 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from corporeal.catalog.database import CatalogError
+from corporeal.catalog.episodes.reading import StoredEpisode, find_by_hash, hashes_of
 from corporeal.catalog.episodes.state import State
 from corporeal.catalog.ingestion.admission import (
     Admitted,
-    Candidate,
-    Standing,
+    JudgedFile,
     Status,
     admit,
     erased,
     other_content,
-    standing,
-    taken_ids,
 )
-from corporeal.catalog.ingestion.examination import Look, Terms, judge, left_unjudged, look_at
+from corporeal.catalog.ingestion.inspection import (
+    IngestOptions,
+    Inspected,
+    inspect_files,
+    judge_files,
+    leave_unjudged,
+)
 from corporeal.catalog.store.store import digest_of
 from corporeal.catalog.workspace.workspace import Workspace
 from corporeal.exchange.format import formats
@@ -30,7 +34,7 @@ GROUP = 64
 
 
 @dataclass(frozen=True)
-class Outcome:
+class IngestOutcome:
     """What became of one file.
 
     `added` is new, `judged` was recorded before and has its verdict now, `known` was there;
@@ -50,9 +54,9 @@ class Outcome:
 class Ingested:
     """What became of all files, in their order."""
 
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[IngestOutcome, ...]
 
-    def having(self, *statuses: Status) -> tuple[Outcome, ...]:
+    def having(self, *statuses: Status) -> tuple[IngestOutcome, ...]:
         """Those of which one of these is true."""
         return tuple(each for each in self.outcomes if each.status in statuses)
 
@@ -84,10 +88,10 @@ def ingest(
     runner with so many jobs. The callbacks hear how many files there are, and of each
     when it was looked at.
     """
-    terms = Terms(policy or default_policy(), pictures, batch, check, on, jobs)
+    terms = IngestOptions(policy or default_policy(), pictures, batch, check, on, jobs)
     files = files_of(paths)
     on_start(len(files))
-    outcomes: list[Outcome] = []
+    outcomes: list[IngestOutcome] = []
     # Groups of the files as named, not of those that are new: so they are the same every time.
     for first in range(0, len(files), GROUP):
         group = files[first : first + GROUP]
@@ -119,26 +123,26 @@ def files_of(paths: Sequence[Path]) -> list[Path]:
 def _take_in(
     workspace: Workspace,
     group: Sequence[Path],
-    terms: Terms,
+    terms: IngestOptions,
     *,
     who: str,
     on_episode: Callable[[Path], None],
-) -> list[Outcome]:
+) -> list[IngestOutcome]:
     """One group: what is known is passed over, the rest is judged, stored and recorded."""
-    done: dict[Path, Outcome] = {}
+    done: dict[Path, IngestOutcome] = {}
     digests = dict(_digests(group, done))
     fresh = _fresh(workspace, digests, terms, done)
     for path in group:
         if path in done or fresh[digests[path]] != path:
             on_episode(path)
-    whole = _whole(workspace, look_at(fresh, terms), done)
+    whole = _whole(workspace, inspect_files(fresh, terms), done)
     for path in fresh.values():
         if path in done:
             on_episode(path)
     candidates = (
-        judge(whole, terms, on_episode=on_episode)
+        judge_files(whole, terms, on_episode=on_episode)
         if terms.check
-        else left_unjudged(whole, on_episode=on_episode)
+        else leave_unjudged(whole, on_episode=on_episode)
     )
     stored = [each for each in candidates if _store(workspace, fresh[each.digest], each, done)]
     with workspace.database.write() as connection:
@@ -152,20 +156,23 @@ def _take_in(
     return [_told(path, digests, done, fresh) for path in group]
 
 
-def _digests(group: Sequence[Path], done: dict[Path, Outcome]) -> Iterator[tuple[Path, str]]:
+def _digests(group: Sequence[Path], done: dict[Path, IngestOutcome]) -> Iterator[tuple[Path, str]]:
     for path in group:
         try:
             yield path, digest_of(path)
         except OSError as error:
-            done[path] = Outcome(path, "damaged", reason=f"cannot be read ({error.strerror})")
+            done[path] = IngestOutcome(path, "damaged", reason=f"cannot be read ({error.strerror})")
 
 
 def _fresh(
-    workspace: Workspace, digests: dict[Path, str], terms: Terms, done: dict[Path, Outcome]
+    workspace: Workspace,
+    digests: dict[Path, str],
+    terms: IngestOptions,
+    done: dict[Path, IngestOutcome],
 ) -> dict[str, Path]:
     """The files that there is something to do for, by their hashes; the others are done."""
     with workspace.database.read() as connection:
-        rows = standing(connection, digests.values())
+        rows = find_by_hash(connection, digests.values())
     fresh: dict[str, Path] = {}
     for path, digest in digests.items():
         row = rows.get(digest)
@@ -176,14 +183,18 @@ def _fresh(
     return fresh
 
 
-def _whole(workspace: Workspace, looks: Sequence[Look], done: dict[Path, Outcome]) -> list[Look]:
+def _whole(
+    workspace: Workspace, looks: Sequence[Inspected], done: dict[Path, IngestOutcome]
+) -> list[Inspected]:
     """What can be judged: not the damaged, and nothing that would replace another episode."""
     with workspace.database.read() as connection:
-        taken = taken_ids(connection, [look.entry.id for look in looks if look.entry is not None])
-    whole: list[Look] = []
+        taken = hashes_of(connection, [look.entry.id for look in looks if look.entry is not None])
+    whole: list[Inspected] = []
     for look in looks:
         if look.entry is None:
-            done[look.path] = Outcome(look.path, "damaged", hash=look.digest, reason=look.reason)
+            done[look.path] = IngestOutcome(
+                look.path, "damaged", hash=look.digest, reason=look.reason
+            )
             continue
         name = look.entry.id
         # The first of two files with one id is the one that counts.
@@ -191,46 +202,45 @@ def _whole(workspace: Workspace, looks: Sequence[Look], done: dict[Path, Outcome
             whole.append(look)
         else:
             reason = other_content(name, taken[name])
-            done[look.path] = Outcome(look.path, "refused", name, look.digest, reason=reason)
+            done[look.path] = IngestOutcome(look.path, "refused", name, look.digest, reason=reason)
     return whole
 
 
-def _known(workspace: Workspace, path: Path, digest: str, row: Standing) -> Outcome:
+def _known(workspace: Workspace, path: Path, digest: str, row: StoredEpisode) -> IngestOutcome:
     """A file that the catalogue has. Its object is put back if the store has lost it."""
     if row.state == "erased":
-        return Outcome(path, "refused", row.id, digest, row.state, reason=erased(row.id))
+        return IngestOutcome(path, "refused", row.id, digest, row.state, reason=erased(row.id))
     if workspace.store.has(digest) is None:
         workspace.store.put(path)
-    return Outcome(path, "known", row.id, digest, row.state)
+    return IngestOutcome(path, "known", row.id, digest, row.state)
 
 
 def _store(
-    workspace: Workspace, path: Path, candidate: Candidate, done: dict[Path, Outcome]
+    workspace: Workspace, path: Path, candidate: JudgedFile, done: dict[Path, IngestOutcome]
 ) -> bool:
     """Store the file; one that was changed since it was looked at is not recorded."""
     if workspace.store.put(path) == candidate.digest:
         return True
     reason = "the file was changed while it was read. Ingest it again when it is at rest"
-    done[path] = Outcome(path, "damaged", hash=candidate.digest, reason=reason)
+    done[path] = IngestOutcome(path, "damaged", hash=candidate.digest, reason=reason)
     return False
 
 
-def _outcome(path: Path, candidate: Candidate, admitted: Admitted) -> Outcome:
-    facts = candidate.entry.facts
-    return Outcome(
+def _outcome(path: Path, candidate: JudgedFile, admitted: Admitted) -> IngestOutcome:
+    return IngestOutcome(
         path=path,
         status=admitted.status,
         id=candidate.entry.id,
         hash=candidate.digest,
         state=admitted.state,
-        score=facts.get("score"),
+        score=candidate.entry.row.score,
         reason=admitted.reason,
     )
 
 
 def _told(
-    path: Path, digests: dict[Path, str], done: dict[Path, Outcome], fresh: dict[str, Path]
-) -> Outcome:
+    path: Path, digests: dict[Path, str], done: dict[Path, IngestOutcome], fresh: dict[str, Path]
+) -> IngestOutcome:
     """What became of the file; a second one with the same content shares the first one's fate."""
     if path in done:
         return done[path]

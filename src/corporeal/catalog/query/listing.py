@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Select, func, select, true, union_all
 
 from corporeal.catalog.database import CatalogError
+from corporeal.catalog.episodes.rows import EpisodeRow
 from corporeal.catalog.query.condition import Few, condition_sql, pinned
 from corporeal.catalog.query.grammar import parse
 from corporeal.catalog.query.ordering import Ordering, read_ordering
@@ -28,7 +29,7 @@ _FEW = 100_000
 class EpisodePage:
     """Some rows of a listing; `after` asks for those that follow, None at the end."""
 
-    rows: tuple[Mapping[str, Any], ...]
+    rows: tuple[EpisodeRow, ...]
     after: str | None
 
 
@@ -74,7 +75,7 @@ def episode_page(
         _check_there(connection, after)
     rows = _rows(connection, query, read_ordering(order), limit + 1, after)
     more = len(rows) > limit
-    return EpisodePage(tuple(rows[:limit]), rows[limit - 1]["id"] if more else None)
+    return EpisodePage(tuple(rows[:limit]), rows[limit - 1].id if more else None)
 
 
 def every_episode(
@@ -83,7 +84,7 @@ def every_episode(
     *,
     order: str = "id",
     block: int = 2000,
-) -> Iterator[Mapping[str, Any]]:
+) -> Iterator[EpisodeRow]:
     """All rows of a listing, a block in memory at a time."""
     condition = (parse(query) if query.strip() else None) if isinstance(query, str) else query
     # Seven days ago is the same moment on every page.
@@ -112,7 +113,7 @@ def _rows(
     order: Ordering,
     limit: int,
     after: str | None,
-) -> list[dict[str, Any]]:
+) -> list[EpisodeRow]:
     if connection.dialect.name == "sqlite":
         now_ns = time.time_ns()
         found = partial(_found, query, now_ns)
@@ -120,7 +121,7 @@ def _rows(
         chosen = order.sorted(select(EPISODE).where(EPISODE.c.id.in_(ids)))
     else:
         chosen = select_episodes(query, order=order.name, limit=limit, after=after)
-    return [dict(row) for row in connection.execute(chosen).mappings()]
+    return [EpisodeRow(*row) for row in connection.execute(chosen)]
 
 
 def _found(

@@ -102,8 +102,8 @@ def propose(
         with place.database.read() as connection:
             document = find_taxonomy(connection, taxonomy)
             asked = find_episodes(connection, wanted or [])
-            names = wanting(connection, [str(row["id"]) for row in asked], document, again=again)
-            rows = [row for row in asked if str(row["id"]) in set(names)]
+            names = wanting(connection, [row.id for row in asked], document, again=again)
+            rows = [row for row in asked if row.id in set(names)]
             shown = labelled_examples(connection, document, rows, most=learn_from)
         words = tuple(each.strip() for each in using.split(",") if each.strip() != "none")
         made = propose_all(place, rows, document, using=words, examples=shown) if words else (
@@ -152,7 +152,7 @@ def gold(
 
     with entered(workspace, "judge") as (place, actor), place.database.write() as connection:
         document = used_taxonomy(connection, taxonomy)
-        names = [str(row["id"]) for row in find_episodes(connection, wanted or [])]
+        names = [row.id for row in find_episodes(connection, wanted or [])]
         options = TaskOptions(queue, kind="qualify")
         made = create_tasks(connection, names, document, options, by=actor)
     if as_json:

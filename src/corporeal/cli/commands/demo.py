@@ -106,7 +106,7 @@ def _catalogue(paths: list[Path], out: Path) -> str | None:
     """Take the episodes into the workspace and release the accepted ones; NAME@VERSION."""
     from corporeal.catalog.ingestion import ingest
     from corporeal.catalog.workspace import FILE, make_workspace, open_workspace
-    from corporeal.release import create_release
+    from corporeal.release import ReleaseOptions, create_release
 
     opened = open_workspace if (out / FILE).is_file() else make_workspace
     with stderr().status("ingesting"), opened(out) as workspace:
@@ -115,9 +115,13 @@ def _catalogue(paths: list[Path], out: Path) -> str | None:
             return None
         _label(workspace)
         release = create_release(
-            workspace, "demo", who="demo", licence="CC0-1.0",
-            where="batch = demo", notes="Simulated; made by corporeal demo.",
-        )  # fmt: skip
+            workspace,
+            "demo",
+            ReleaseOptions(
+                licence="CC0-1.0", where="batch = demo", notes="Simulated; made by corporeal demo."
+            ),
+            who="demo",
+        )
         return release.reference
 
 
@@ -129,7 +133,7 @@ def _label(workspace: Workspace) -> None:
 
     with workspace.database.read() as connection:
         rows = list(every_episode(connection, "batch = demo and state = accepted"))
-    files = {str(row["id"]): workspace.root / str(row["file"]) for row in rows}
+    files = {row.id: workspace.root / row.file for row in rows}
     label(workspace, files, by=Actor("demo", "lead"))
 
 

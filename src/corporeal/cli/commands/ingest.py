@@ -19,7 +19,7 @@ from corporeal.cli.tracking import Track, track_batch
 from corporeal.cli.workspaces import WorkspaceOption, entered
 
 if TYPE_CHECKING:
-    from corporeal.catalog.ingestion import Ingested, Outcome
+    from corporeal.catalog.ingestion import Ingested, IngestOutcome
     from corporeal.catalog.workspace import Workspace
 
 _MOST = 60
@@ -100,7 +100,7 @@ def show(done: Ingested) -> None:
     )
 
 
-def _plain(each: Outcome) -> dict[str, Any]:
+def _plain(each: IngestOutcome) -> dict[str, Any]:
     return {**asdict(each), "path": str(each.path)}
 
 

@@ -14,7 +14,7 @@ from corporeal.errors import CorporealError
 
 if TYPE_CHECKING:
     from corporeal.catalog.workspace import Workspace
-    from corporeal.release.lineage import Graph
+    from corporeal.release.lineage import LineageGraph
 
 
 def lineage(
@@ -57,7 +57,7 @@ def lineage(
 
 def _graph(
     place: Workspace, subject: str, episode: str | None, row: int | None, depth: int
-) -> Graph:
+) -> LineageGraph:
     from corporeal.release.lineage import history_of, lineage_of, trace_frame
 
     if row is None and episode is None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
@@ -14,6 +14,9 @@ from corporeal.cli.command import Command
 from corporeal.cli.commands.check import COLOURS
 from corporeal.cli.output import AsJson, console, print_json
 from corporeal.cli.workspaces import WorkspaceOption, entered
+
+if TYPE_CHECKING:
+    from corporeal.catalog.episodes import EpisodeRow
 
 COLUMNS = ("id", "state", "task", "operator", "success", "score", "duration_s", "recorded")
 
@@ -43,7 +46,7 @@ def ls(
         total = count_episodes(connection, query)
     if as_json:
         print_json({"total": total, "after": found.after,
-                    "episodes": [dict(row) for row in found.rows]})  # fmt: skip
+                    "episodes": [asdict(row) for row in found.rows]})  # fmt: skip
         return
     screen = console()
     screen.print(_table(found.rows))
@@ -52,7 +55,7 @@ def ls(
         screen.print(f"more: --after {found.after}")
 
 
-def _table(rows: tuple[Mapping[str, Any], ...]) -> Table:
+def _table(rows: tuple[EpisodeRow, ...]) -> Table:
     table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
     for name in COLUMNS:
         is_number = name in ("score", "duration_s")
@@ -63,8 +66,8 @@ def _table(rows: tuple[Mapping[str, Any], ...]) -> Table:
     return table
 
 
-def _cell(name: str, row: Mapping[str, Any]) -> str | Text:
-    value = row["recorded_ns" if name == "recorded" else name]
+def _cell(name: str, row: EpisodeRow) -> str | Text:
+    value = getattr(row, "recorded_ns" if name == "recorded" else name)
     if value is None:
         return Text("-", style="dim")
     if name == "recorded":
@@ -72,7 +75,7 @@ def _cell(name: str, row: Mapping[str, Any]) -> str | Text:
     if name == "state":
         return Text(value, style=COLOURS.get(value, ""))
     if name == "success":
-        return Text("success", style="green") if value else Text(row["failure"] or "failure", "red")
+        return Text("success", style="green") if value else Text(row.failure or "failure", "red")
     if name == "duration_s":
         return f"{value:.1f} s"
     return f"{value:.2f}" if name == "score" else str(value)

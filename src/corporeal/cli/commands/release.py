@@ -64,25 +64,27 @@ def create(
 
     Example: [bold]corporeal release create walks --where 'task = walk and score > 0.7'[/bold]
     """
-    from corporeal.release import create_release
+    from corporeal.release import ReleaseOptions, create_release
 
     with entered(workspace, "release") as (place, actor):
         with stderr().status("releasing"):
             made = create_release(
                 place,
                 name,
+                ReleaseOptions(
+                    version=version,
+                    where=where,
+                    splits=shares_of(split),
+                    stratify=tuple(each for each in stratify.split(",") if each),
+                    group_by=group_by,
+                    seed=seed,
+                    licence=licence,
+                    notes=notes,
+                    negatives=negatives,
+                    retain_until=_until(retain_days),
+                    labels=policy_of(labels),
+                ),
                 who=actor.name,
-                version=version,
-                where=where,
-                splits=shares_of(split),
-                stratify=tuple(each for each in stratify.split(",") if each),
-                group_by=group_by,
-                seed=seed,
-                licence=licence,
-                notes=notes,
-                negatives=negatives,
-                retain_until=_until(retain_days),
-                labels=policy_of(labels),
             )
         root = place.root
         track_release(place, made, track)

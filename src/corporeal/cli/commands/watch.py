@@ -55,14 +55,11 @@ def watch(
 
 def _reckon(connection: Connection, who: str) -> int:
     """Put the figures of all batches into the catalogue; how many batches there are."""
-    from sqlalchemy import select
-
-    from corporeal.catalog.tables import EPISODE
+    from corporeal.catalog.episodes import batch_names
     from corporeal.operations.monitoring.batch_metrics import batch_metrics
     from corporeal.operations.monitoring.metric_series import record_metrics
 
-    query = select(EPISODE.c.batch).where(EPISODE.c.batch.is_not(None)).distinct()
-    names = sorted(str(row.batch) for row in connection.execute(query))
+    names = batch_names(connection)
     for name in names:
         record_metrics(connection, name, batch_metrics(connection, name), who=who)
     return len(names)

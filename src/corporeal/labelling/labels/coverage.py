@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sqlalchemy import Connection
 
+from corporeal.catalog.episodes import EpisodeRow
 from corporeal.catalog.query import Condition, every_episode
 from corporeal.labelling.completeness import complaints
 from corporeal.labelling.labels.versions import Labels, labels_in_force
@@ -64,7 +65,7 @@ def coverage(
 
 def coverage_of(
     connection: Connection,
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[EpisodeRow],
     *,
     taxonomy: Taxonomy | None = None,
     people_only: bool = False,
@@ -74,16 +75,16 @@ def coverage_of(
 
 
 def _covered(
-    connection: Connection, rows: Iterator[Mapping[str, Any]], taxonomy: Taxonomy | None, *,
+    connection: Connection, rows: Iterator[EpisodeRow], taxonomy: Taxonomy | None, *,
     people_only: bool,
 ) -> LabelCoverage:  # fmt: skip
     annotated: list[str] = []
     machine: list[str] = []
     missing: list[tuple[str, str]] = []
     for block in _blocks(rows):
-        held = labels_in_force(connection, [str(row["id"]) for row in block])
+        held = labels_in_force(connection, [row.id for row in block])
         for row in block:
-            name = str(row["id"])
+            name = row.id
             labels = held.get(name)
             why = lacking(connection, row, labels, taxonomy, people_only=people_only)
             if why is not None:
@@ -96,7 +97,7 @@ def _covered(
 
 
 def lacking(
-    connection: Connection, row: Mapping[str, Any], held: Labels | None, taxonomy: Taxonomy | None,
+    connection: Connection, row: EpisodeRow, held: Labels | None, taxonomy: Taxonomy | None,
     *, people_only: bool = False,
 ) -> str | None:  # fmt: skip
     """Why an episode does not count as annotated, in one sentence; None when it does."""
@@ -111,14 +112,14 @@ def lacking(
     if not people_only:
         seen = tuple(each.model_copy(update={"confirmed": True}) for each in said.segments)
         said = said.model_copy(update={"segments": seen})
-    told = complaints(said, made_under, task=row["task"], stamps=_NO_STAMPS)
+    told = complaints(said, made_under, task=row.task, stamps=_NO_STAMPS)
     if not told:
         return None
     return told[0] if len(told) == 1 else f"{told[0]} ({len(told) - 1} more)"
 
 
-def _blocks(rows: Iterator[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
-    block: list[Mapping[str, Any]] = []
+def _blocks(rows: Iterator[EpisodeRow]) -> Iterator[list[EpisodeRow]]:
+    block: list[EpisodeRow] = []
     for row in rows:
         block.append(row)
         if len(block) == _BLOCK:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from sqlalchemy import Connection
 
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.episodes import episode as episode_row
+from corporeal.catalog.episodes import EpisodeRow, find_episode
 from corporeal.catalog.permission import Actor, require
 from corporeal.catalog.store import Store
 from corporeal.catalog.workspace import Workspace
@@ -26,10 +25,10 @@ from corporeal.labelling.labels.versions import Labels, accept_labels
 from corporeal.labelling.taxonomy.document import Taxonomy
 
 
-def _frames(store: Store, row: Mapping[str, Any]) -> Frames | None:
+def _frames(store: Store, row: EpisodeRow) -> Frames | None:
     """The frames of an episode; None where its file is not here."""
     try:
-        return read_frames(store, str(row["hash"]))
+        return read_frames(store, row.hash)
     except CorporealError:
         return None
 
@@ -67,7 +66,7 @@ def _checked(
     taxonomy: Taxonomy,
 ) -> Iterator[tuple[Path, EpisodeLabels]]:
     for path, each in read:
-        row = episode_row(connection, each.episode)
+        row = find_episode(connection, each.episode)
         frames = _frames(store, row)
         if frames is None:
             raise CatalogError(
@@ -76,6 +75,6 @@ def _checked(
             )
         labels = on_stamps(each, frames.stamps)
         said = labels.annotation.model_copy(update={"reference": frames.stream})
-        for told in complaints(said, taxonomy, task=row["task"], stamps=frames.stamps):
+        for told in complaints(said, taxonomy, task=row.task, stamps=frames.stamps):
             raise AnnotationError(f"{path}: episode {each.episode}: {told}")
         yield path, EpisodeLabels(each.episode, said, frames.stamps)

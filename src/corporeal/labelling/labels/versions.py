@@ -12,8 +12,7 @@ from sqlalchemy import Connection, Row, func, insert, select, update
 
 from corporeal.catalog.audit import Change, now, record
 from corporeal.catalog.database import json_value
-from corporeal.catalog.episodes import NEXT, State, move
-from corporeal.catalog.episodes import episode as episode_row
+from corporeal.catalog.episodes import NEXT, State, find_episode, move_episodes
 from corporeal.catalog.permission import Actor, require
 from corporeal.catalog.tables import LABELS
 from corporeal.episode.label_track import LabelSpan, LabelTrack, Lane
@@ -106,7 +105,7 @@ def accept_labels(
     become annotated becomes it.
     """
     require(by, "annotate")
-    row = episode_row(connection, episode)
+    row = find_episode(connection, episode)
     content = json_value(canonical(annotation), f"labels of episode {episode}")
     last = select(func.max(LABELS.c.number)).where(LABELS.c.episode == episode)
     made = {
@@ -123,8 +122,8 @@ def accept_labels(
     connection.execute(insert(LABELS).values(**made))
     details = {name: made[name] for name in ("number", "taxonomy", "task", "hash", "who")}
     record(connection, [Change(by.name, "labelled", f"episode:{episode}", why, details)])
-    if "annotated" in NEXT[_state(row["state"])]:
-        move(connection, [episode], "annotated", who=by.name, why=why)
+    if "annotated" in NEXT[_state(row.state)]:
+        move_episodes(connection, [episode], "annotated", who=by.name, why=why)
     return Labels(**{name: made[name] for name in made if name != "content"}, annotation=annotation)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from corporeal.catalog.database import Database
-from corporeal.catalog.episodes import episode as episode_row
+from corporeal.catalog.episodes import find_episode
 from corporeal.catalog.permission import Actor
 from corporeal.episode import Episode
 from corporeal.episode.recording import recording_of
@@ -146,7 +146,7 @@ def _propose(
 ) -> tuple[Annotation | None, Frames | None]:
     """What the signals of an episode propose, and the frames that its boundaries lie on."""
     with source.database.read() as connection:
-        task = episode_row(connection, name)["task"]
+        task = find_episode(connection, name).task
     with source.open_episode(name) as episode:
         recording = recording_of(episode)
         frames = frames_in(recording)

@@ -71,8 +71,8 @@ def plan_queue(connection: Connection, request: QueueRequest) -> QueuePlan:
         raise CatalogError(
             f"query, got {found:,} episodes; expected up to {MOST_EPISODES:,}. Ask for fewer."
         )
-    rows = {str(row["id"]): row for row in every_episode(connection, request.query or None)
-            if row["state"] != "erased"}  # fmt: skip
+    rows = {row.id: row for row in every_episode(connection, request.query or None)
+            if row.state != "erased"}  # fmt: skip
     digest = find_taxonomy(connection, request.taxonomy).hash
     labelled = set(labelled_under(connection, digest, holding=True)) & set(rows)
     busy = busy_episodes(connection, digest, request.kind) & set(rows)

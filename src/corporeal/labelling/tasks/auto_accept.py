@@ -8,7 +8,7 @@ import numpy as np
 from sqlalchemy import Connection
 
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.episodes import episode as episode_row
+from corporeal.catalog.episodes import find_episode
 from corporeal.catalog.permission import Actor, require
 from corporeal.labelling.annotation import Annotation
 from corporeal.labelling.completeness import complaints
@@ -69,7 +69,7 @@ def _unfit(connection: Connection, held: LabelTask, least: float) -> str | None:
     frames = frames_of(connection, held.id)
     told = complaints(
         _as_confirmed(said), kept_taxonomy(connection, held.taxonomy),
-        task=episode_row(connection, held.episode)["task"],
+        task=find_episode(connection, held.episode).task,
         stamps=frames.stamps if frames is not None else np.zeros(0, np.int64),
     )  # fmt: skip
     return told[0] if told else None

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, insert, select, update
 
 from corporeal.catalog.audit import Change, now, record
 from corporeal.catalog.database import CatalogError, check_text
-from corporeal.catalog.episodes import episode as episode_row
+from corporeal.catalog.episodes import find_episode
 from corporeal.catalog.permission import Actor, PermissionDeniedError, may, require
 from corporeal.catalog.tables import LABEL_COMMENT
 from corporeal.labelling.tasks.label_task import may_see, task
@@ -42,7 +42,7 @@ def add_comment(
 ) -> LabelComment:
     """Say something about an episode, inside a transaction."""
     require(by, "annotate")
-    episode_row(connection, episode)
+    find_episode(connection, episode)
     said = check_text(text.strip(), "comment")
     if not 0 < len(said) <= _LONGEST:
         raise CatalogError(f"comment, got {len(said)} letters; expected 1 to {_LONGEST}.")

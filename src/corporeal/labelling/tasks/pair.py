@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, select
 
-from corporeal.catalog.episodes import episode as episode_row
+from corporeal.catalog.episodes import find_episode
 from corporeal.catalog.permission import Actor
 from corporeal.catalog.tables import LABEL_TASK
 from corporeal.labelling.annotation import Annotation, Segment
@@ -90,7 +90,7 @@ def stamps_of(connection: Connection, held: LabelTask) -> NDArray[np.int64]:
     frames = frames_of(connection, held.id)
     if frames is not None and len(frames.stamps):
         return frames.stamps
-    return assumed_stamps(episode_row(connection, held.episode)["duration_s"])
+    return assumed_stamps(find_episode(connection, held.episode).duration_s)
 
 
 def differences(

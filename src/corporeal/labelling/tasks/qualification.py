@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, insert, select
 
 from corporeal.catalog.audit import Change, now, record
-from corporeal.catalog.episodes import episode as episode_row
+from corporeal.catalog.episodes import find_episode
 from corporeal.catalog.permission import Actor, require
 from corporeal.catalog.tables import LABEL_TASK, QUALIFICATION
 from corporeal.labelling.annotation import Annotation
@@ -137,7 +137,7 @@ def measure(connection: Connection, held: LabelTask, *, by: Actor) -> Qualificat
 def _against_gold(connection: Connection, held: LabelTask) -> Agreement:
     kept = hidden(connection, held.id)
     frames = frames_from_json(kept.get("frames"))
-    duration_s = episode_row(connection, held.episode)["duration_s"]
+    duration_s = find_episode(connection, held.episode).duration_s
     stamps = frames.stamps if frames is not None else assumed_stamps(duration_s)
     gold = Annotation.model_validate(kept["gold"]["content"])
     return compare(gold, held.annotation, kept_taxonomy(connection, held.taxonomy), stamps)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, select, update
 
 from corporeal.catalog.audit import Change, record
-from corporeal.catalog.episodes import episode as episode_row
+from corporeal.catalog.episodes import find_episode
 from corporeal.catalog.permission import Actor, require
 from corporeal.catalog.tables import LABEL_TASK
 from corporeal.labelling.annotation import Annotation, Segment
@@ -70,7 +70,7 @@ def requeue_labels(
     for name, labels in held.items():
         if labels.stale is not None:
             continue
-        task = episode_row(connection, name)["task"]
+        task = find_episode(connection, name).task
         told = reasons(labels.annotation, found, task=task)
         if told:
             touched[name] = f"{after.reference}: {'; '.join(told)}"

@@ -6,7 +6,7 @@ import numpy as np
 from sqlalchemy import Connection
 
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.episodes import episode as episode_row
+from corporeal.catalog.episodes import find_episode
 from corporeal.catalog.permission import Actor, require
 from corporeal.labelling.annotation import Annotation
 from corporeal.labelling.completeness import complaints
@@ -44,7 +44,7 @@ def unready(connection: Connection, held: LabelTask) -> tuple[str, ...]:
     told = complaints(
         held.annotation,
         kept_taxonomy(connection, held.taxonomy),
-        task=episode_row(connection, held.episode)["task"],
+        task=find_episode(connection, held.episode).task,
         stamps=frames.stamps if frames is not None else np.zeros(0, np.int64),
     )
     return (*undecided(held), *told) if held.kind == "adjudicate" else told

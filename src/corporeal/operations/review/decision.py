@@ -10,8 +10,7 @@ from sqlalchemy import Connection, delete, select, update
 
 from corporeal.catalog.audit import Change, events_of, now, record
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.episodes import NEXT, State, move
-from corporeal.catalog.episodes import episode as episode_row
+from corporeal.catalog.episodes import NEXT, EpisodeRow, State, find_episode, move_episodes
 from corporeal.catalog.permission import Actor, may, require
 from corporeal.catalog.tables import MEMBER, REVIEW_ITEM
 from corporeal.errors import UnknownNameError
@@ -94,13 +93,13 @@ def decide(
     someone who may judge closes the review.
     """
     require(by, "annotate")
-    item, row = item_of(connection, review.name, episode), episode_row(connection, episode)
+    item, row = item_of(connection, review.name, episode), find_episode(connection, episode)
     if _was_sent(connection, review, episode, choice.key) or _is_same(item, choice, by):
-        return Outcome(item, row["state"], again=True)
+        return Outcome(item, row.state, again=True)
     if review.closed_at is not None:
         raise ReviewConflictError(f"review {review.name} is closed; what was decided stays.")
     _refuse_stale(item, choice.version)
-    if row["state"] == "erased":
+    if row.state == "erased":
         raise ReviewConflictError(f"episode {episode} was erased; it can no longer be judged.")
     new, note, releases = _effect(connection, row, choice, by)
     _write(connection, item, {
@@ -110,10 +109,12 @@ def decide(
     pulled = tuple(pull_neighbours(connection, review, row)) if choice.decision == "reject" else ()
     record(connection, [Change(by.name, "review", f"episode:{episode}", choice.why, {
         "review": review.name, "decision": choice.decision, "reason": choice.reason,
-        "key": choice.key, "from": row["state"], "to": new, "pulled": list(pulled),
+        "key": choice.key, "from": row.state, "to": new, "pulled": list(pulled),
         "waits": note == _WAITS,
     })])  # fmt: skip
-    move(connection, [episode], new, who=by.name, why=_said(review, choice.decision, choice.why))
+    move_episodes(
+        connection, [episode], new, who=by.name, why=_said(review, choice.decision, choice.why)
+    )
     return Outcome(item_of(connection, review.name, episode), new, pulled, releases, note)
 
 
@@ -121,14 +122,14 @@ def undo(
     connection: Connection, review: Review, episode: str, *, by: Actor, key: str | None = None
 ) -> Outcome:
     """Take a decision back, inside a transaction: the state returns, the pulled in leave again."""
-    item, row = item_of(connection, review.name, episode), episode_row(connection, episode)
+    item, row = item_of(connection, review.name, episode), find_episode(connection, episode)
     require(by, "annotate" if item.decided_by in (None, by.name) else "judge")
     if item.decision is None or _was_sent(connection, review, episode, key):
-        return Outcome(item, row["state"], again=True)
+        return Outcome(item, row.state, again=True)
     if review.closed_at is not None:
         raise ReviewConflictError(f"review {review.name} is closed; what was decided stays.")
     before = _last_event(connection, review, episode) or {}
-    state, note = _returned(row["state"], before)
+    state, note = _returned(row.state, before)
     _write(connection, item, dict.fromkeys(
         ("decision", "why", "decided_by", "decided_at", "seconds")
     ))  # fmt: skip
@@ -141,10 +142,10 @@ def undo(
     record(connection, [Change(by.name, "review undone", f"episode:{episode}", None, {
         "review": review.name, "key": key, "decision": item.decision, "of": item.decided_by,
     })])  # fmt: skip
-    if state != row["state"]:
+    if state != row.state:
         require(by, "judge")
         why = f"review {review.name}: decision taken back"
-        move(connection, [episode], state, who=by.name, why=why)
+        move_episodes(connection, [episode], state, who=by.name, why=why)
     return Outcome(item_of(connection, review.name, episode), state, note=note)
 
 
@@ -158,11 +159,11 @@ def close_review(connection: Connection, review: Review, *, by: Actor) -> tuple[
         if item.decision is None:
             continue
         event = _last_event(connection, review, item.episode) or {}
-        state = episode_row(connection, item.episode)["state"]
+        state = find_episode(connection, item.episode).state
         if event.get("waits") and state == event["from"]:
             wanted = _wanted(state, item.decision, event["reason"])
             said = _said(review, item.decision, item.why)
-            applied += move(connection, [item.episode], wanted, who=by.name,
+            applied += move_episodes(connection, [item.episode], wanted, who=by.name,
                             why=f"{said} ({item.decided_by})")  # fmt: skip
     progress = progress_of(connection, review)
     details = {"lot": progress.lot.state, "words": progress.lot.words, "decided": progress.decided,
@@ -174,15 +175,15 @@ _WAITS = "the state changes when a lead closes the review"
 
 
 def _effect(
-    connection: Connection, row: Mapping[str, Any], choice: Choice, by: Actor
+    connection: Connection, row: EpisodeRow, choice: Choice, by: Actor
 ) -> tuple[State, str | None, tuple[str, ...]]:
     """The state after a decision, what to know about it, and the releases that it concerns."""
-    old: State = row["state"]
+    old: State = row.state
     new = _wanted(old, choice.decision, choice.reason)
     if choice.decision == "accept":
         releases: tuple[str, ...] = ()
     else:
-        query = select(MEMBER.c.name, MEMBER.c.version).where(MEMBER.c.episode == row["id"])
+        query = select(MEMBER.c.name, MEMBER.c.version).where(MEMBER.c.episode == row.id)
         releases = tuple(f"{name}@{version}" for name, version in connection.execute(query))
     if new != old and new not in NEXT[old]:
         listed = ", ".join(releases) or "a release"

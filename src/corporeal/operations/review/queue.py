@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, func, insert, or
 
 from corporeal.catalog.audit import now
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.episodes import UnknownEpisodeError
+from corporeal.catalog.episodes import EpisodeRow, UnknownEpisodeError
 from corporeal.catalog.permission import Actor, require
 from corporeal.catalog.tables import EPISODE, REVIEW_ITEM
 from corporeal.operations.review.review import NEIGHBOUR, Review
@@ -98,7 +98,7 @@ def put_first(connection: Connection, review: Review, item: ReviewItem, *, by: A
     connection.execute(_row(item).values(taken_by=by.name, taken_at=now(), place=first - 1))
 
 
-def pull_neighbours(connection: Connection, review: Review, row: dict[str, Any]) -> list[str]:
+def pull_neighbours(connection: Connection, review: Review, row: EpisodeRow) -> list[str]:
     """Put the episodes before and after a rejected one next in the queue, inside a transaction.
 
     They were made in the same session, at the same station, on the same day. Those that somebody
@@ -122,27 +122,27 @@ def pull_neighbours(connection: Connection, review: Review, row: dict[str, Any])
             continue
         connection.execute(insert(REVIEW_ITEM).values(
             review=review.name, episode=each, place=place, stratum="",
-            because=f"{NEIGHBOUR}{row['id']}", version=0,
+            because=f"{NEIGHBOUR}{row.id}", version=0,
         ))  # fmt: skip
     return [each for each in near if each not in there]
 
 
-def neighbours(connection: Connection, row: dict[str, Any], *, near: int = NEAR) -> list[str]:
+def neighbours(connection: Connection, row: EpisodeRow, *, near: int = NEAR) -> list[str]:
     """The episodes made just before and after one, in the order of recording."""
-    when = row["recorded_ns"]
-    if when is None or (row["session"] is None and row["station"] is None):
+    when = row.recorded_ns
+    if when is None or (row.session is None and row.station is None):
         return []
     begin = when - when % _DAY_NS
     same = and_(
-        EPISODE.c.session.is_not_distinct_from(row["session"]),
-        EPISODE.c.station.is_not_distinct_from(row["station"]),
+        EPISODE.c.session.is_not_distinct_from(row.session),
+        EPISODE.c.station.is_not_distinct_from(row.station),
         EPISODE.c.recorded_ns >= begin,
         EPISODE.c.recorded_ns < begin + _DAY_NS,
         EPISODE.c.state != "erased",
     )
     moment, name = EPISODE.c.recorded_ns, EPISODE.c.id
-    before = or_(moment < when, and_(moment == when, name < row["id"]))
-    after = or_(moment > when, and_(moment == when, name > row["id"]))
+    before = or_(moment < when, and_(moment == when, name < row.id))
+    after = or_(moment > when, and_(moment == when, name > row.id))
     ids = select(name).where(same).limit(near)
     earlier = ids.where(before).order_by(moment.desc(), name.desc())
     later = ids.where(after).order_by(moment, name)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, func, select
 from sqlalchemy.sql import FromClause
 
-from corporeal.catalog.tables import DOCUMENT, FINDING, GOVERNS, MEMBER, STREAM
+from corporeal.catalog.tables import DOCUMENT, EPISODE, FINDING, GOVERNS, MEMBER, STREAM
 from corporeal.errors import DocumentError
 from corporeal.release.card.parts import DocumentFacts, FindingFacts, StreamFacts
 from corporeal.schema import Schema
@@ -116,3 +118,33 @@ def findings_of(connection: Connection, here: ColumnElement[bool]) -> tuple[Find
         .order_by(episodes.desc(), FINDING.c.check)
     )
     return tuple(FindingFacts(**row) for row in connection.execute(query).mappings())
+
+
+_SOMEBODY = "..."
+_AFTER_OPERATOR = re.compile(
+    r"""(\boperator\s*(?:!=|<>|==?|!?~|\bnot\s+in\b|\bin\b|\b(?:i?like|contains)\b)\s*)
+        (\([^)]*\)|'(?:[^']|'')*'|"(?:[^"\\]|\\.)*"|[^\s()]+)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+def pseudonyms(names: Iterable[str | None]) -> dict[str, int]:
+    """A number for each operator: the one with the most episodes is 1."""
+    counted = Counter(name for name in names if name)
+    ranked = sorted(counted, key=lambda name: (-counted[name], name))
+    return {name: number for number, name in enumerate(ranked, start=1)}
+
+
+def called(number: int | None) -> str | None:
+    """What a card calls the operator with this number."""
+    return None if number is None else f"operator {number}"
+
+
+def without_people(connection: Connection, condition: str) -> str:
+    """The condition with the names of people left out: a card goes where the catalogue does not."""
+    text = _AFTER_OPERATOR.sub(lambda found: found[1] + _SOMEBODY, condition)
+    query = select(EPISODE.c.operator).distinct().where(EPISODE.c.operator.is_not(None))
+    for name in sorted(connection.execute(query).scalars(), key=len, reverse=True):
+        if len(name) > 2 and name in text:
+            text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", _SOMEBODY, text)
+    return text

@@ -11,18 +11,24 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, and_, select
 
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.tables import EPISODE, MEMBER, RELEASE
-from corporeal.release.card.contents import documents_of, findings_of, streams_of
+from corporeal.release.card.contents import (
+    called,
+    documents_of,
+    findings_of,
+    pseudonyms,
+    streams_of,
+    without_people,
+)
 from corporeal.release.card.parts import (
     UNKNOWN,
-    Columns,
+    CardColumns,
+    CardShare,
     DocumentFacts,
     FindingFacts,
     Hole,
-    Share,
     StreamFacts,
     TaskFacts,
 )
-from corporeal.release.card.people import called, pseudonyms, without_people
 
 _EXPECTED = (
     "task", "robot", "operator", "station", "session", "batch", "protocol", "calibration",
@@ -56,22 +62,22 @@ class CardFacts:
     sessions: int
     batches: int
     tasks: tuple[TaskFacts, ...]
-    robots: tuple[Share, ...]
-    operators: tuple[Share, ...]
-    stations: tuple[Share, ...]
-    environments: tuple[Share, ...]
-    modes: tuple[Share, ...]
-    software: tuple[Share, ...]
-    policies: tuple[Share, ...]
-    outcomes: tuple[Share, ...]
-    failures: tuple[Share, ...]
-    verdicts: tuple[Share, ...]
-    splits: tuple[Share, ...]
+    robots: tuple[CardShare, ...]
+    operators: tuple[CardShare, ...]
+    stations: tuple[CardShare, ...]
+    environments: tuple[CardShare, ...]
+    modes: tuple[CardShare, ...]
+    software: tuple[CardShare, ...]
+    policies: tuple[CardShare, ...]
+    outcomes: tuple[CardShare, ...]
+    failures: tuple[CardShare, ...]
+    verdicts: tuple[CardShare, ...]
+    splits: tuple[CardShare, ...]
     streams: tuple[StreamFacts, ...]
     documents: tuple[DocumentFacts, ...]
     findings: tuple[FindingFacts, ...]
     holes: tuple[Hole, ...]
-    columns: Columns = field(repr=False, compare=False)
+    columns: CardColumns = field(repr=False, compare=False)
 
     @property
     def reference(self) -> str:
@@ -108,7 +114,7 @@ def card_facts(connection: Connection, name: str, version: str) -> CardFacts:
     people = pseudonyms(row["operator"] for row in rows)
     recorded = [int(row["recorded_ns"]) for row in rows if row["recorded_ns"]]
 
-    def shares(value: Callable[[RowMapping], Any]) -> tuple[Share, ...]:
+    def shares(value: Callable[[RowMapping], Any]) -> tuple[CardShare, ...]:
         return _shares(rows, value)
 
     return CardFacts(
@@ -171,13 +177,15 @@ def _hours(rows: Iterable[RowMapping]) -> float:
     return sum(float(row["duration_s"] or 0.0) for row in rows) / _HOUR_S
 
 
-def _shares(rows: Sequence[RowMapping], value: Callable[[RowMapping], Any]) -> tuple[Share, ...]:
+def _shares(
+    rows: Sequence[RowMapping], value: Callable[[RowMapping], Any]
+) -> tuple[CardShare, ...]:
     """How many episodes have each value, the most frequent first."""
     groups: dict[str, list[RowMapping]] = {}
     for row in rows:
         said = value(row)
         groups.setdefault(UNKNOWN if said in (None, "") else str(said), []).append(row)
-    made = [Share(name, len(members), _hours(members)) for name, members in groups.items()]
+    made = [CardShare(name, len(members), _hours(members)) for name, members in groups.items()]
     return tuple(sorted(made, key=lambda share: (-share.episodes, share.name)))
 
 
@@ -208,11 +216,11 @@ def _holes(rows: Sequence[RowMapping]) -> tuple[Hole, ...]:
     return tuple(sorted(found, key=lambda hole: (-hole.episodes, hole.field)))
 
 
-def _columns(rows: Sequence[RowMapping], people: Mapping[str, int]) -> Columns:
+def _columns(rows: Sequence[RowMapping], people: Mapping[str, int]) -> CardColumns:
     def numbers(name: str) -> Any:
         return np.array([np.nan if row[name] is None else row[name] for row in rows], np.float64)
 
-    return Columns(
+    return CardColumns(
         task=np.array([row["task"] or UNKNOWN for row in rows], np.str_),
         split=np.array([row["split"] for row in rows], np.str_),
         operator=np.array([people.get(row["operator"], 0) for row in rows], np.int64),

@@ -11,7 +11,7 @@ UNKNOWN = "not stated"
 
 
 @dataclass(frozen=True)
-class Share:
+class CardShare:
     """One value of something that episodes state, and how much of the release has it."""
 
     name: str
@@ -77,7 +77,7 @@ class Hole:
 
 
 @dataclass(frozen=True)
-class Columns:
+class CardColumns:
     """One value for each episode, in the order of their ids; for pictures.
 
     Times and scores are NaN, `recorded_ns` 0 and `success` -1 where nothing is known. `operator`

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from corporeal.release.card.facts import CardFacts
-from corporeal.release.card.parts import UNKNOWN, Share, TaskFacts
+from corporeal.release.card.parts import UNKNOWN, CardShare, TaskFacts
 from corporeal.words import counted
 
 # Nobody should have made more than the first share; a task or place above the second dominates.
@@ -41,7 +41,7 @@ def biases(facts: CardFacts) -> Iterator[str]:
     for share in facts.operators:
         if share.name != UNKNOWN and share.episodes > _MOST_OF_ONE * facts.episodes:
             yield f"One person ({share.name}) made {share.episodes / facts.episodes:.0%} of it."
-    kinds: Mapping[str, Sequence[Share | TaskFacts]] = {
+    kinds: Mapping[str, Sequence[CardShare | TaskFacts]] = {
         "task": facts.tasks,
         "station": facts.stations,
         "environment": facts.environments,

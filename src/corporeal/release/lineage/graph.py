@@ -8,7 +8,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Node:
+class LineageNode:
     """One thing in the history: `id` is kind:name, `label` its line for people."""
 
     id: str
@@ -22,7 +22,7 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Edge:
+class LineageEdge:
     """`child` came from `parent`."""
 
     child: str
@@ -31,22 +31,22 @@ class Edge:
 
 
 @dataclass(frozen=True)
-class Graph:
+class LineageGraph:
     """The history of `subject`: its ancestors, its descendants, and how they hang together."""
 
     subject: str
-    nodes: tuple[Node, ...]
-    edges: tuple[Edge, ...]
+    nodes: tuple[LineageNode, ...]
+    edges: tuple[LineageEdge, ...]
 
-    def node(self, name: str) -> Node:
+    def node(self, name: str) -> LineageNode:
         """The node with this id."""
         return next(each for each in self.nodes if each.id == name)
 
-    def parents(self, name: str) -> list[Edge]:
+    def parents(self, name: str) -> list[LineageEdge]:
         """What a node came from."""
         return [edge for edge in self.edges if edge.child == name]
 
-    def children(self, name: str) -> list[Edge]:
+    def children(self, name: str) -> list[LineageEdge]:
         """What came of a node."""
         return [edge for edge in self.edges if edge.parent == name]
 

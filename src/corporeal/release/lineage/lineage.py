@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, Select, func, select
 
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.tables import DOCUMENT, EDGE, EPISODE, GOVERNS, MEMBER, RELEASE
-from corporeal.release.lineage.graph import Edge, Graph, Node
-from corporeal.release.lineage.labels import (
-    LABEL_KINDS,
-    label_nodes,
-    label_parents,
-    label_task_nodes,
-    labels_behind,
+from corporeal.catalog.tables import (
+    DOCUMENT,
+    EDGE,
+    EPISODE,
+    GOVERNS,
+    LABEL_EDIT,
+    LABEL_TASK,
+    LABELS,
+    MEMBER,
+    RELEASE,
 )
+from corporeal.release.lineage.graph import LineageEdge, LineageGraph, LineageNode
 
 MOST = 12
 """Neighbours of one kind that are shown of a node; the rest is one node that counts them."""
@@ -28,18 +31,20 @@ MORE = "more"
 class _Step:
     """Neighbours of a node, and how many more there are."""
 
-    edges: tuple[Edge, ...]
+    edges: tuple[LineageEdge, ...]
     others: int = 0
 
 
-def lineage_of(connection: Connection, subject: str, *, depth: int = 4, most: int = MOST) -> Graph:
+def lineage_of(
+    connection: Connection, subject: str, *, depth: int = 4, most: int = MOST
+) -> LineageGraph:
     """The history of `kind:id`, such as episode:ID, release:NAME@VERSION or document:sha256:...
 
     Upwards and downwards `depth` steps. Of a node with many neighbours of one kind `most` are
     there, and one node that counts the others. Raises CatalogError for what is not known.
     """
-    edges: dict[Edge, None] = {}
-    counts: dict[str, Node] = {}
+    edges: dict[LineageEdge, None] = {}
+    counts: dict[str, LineageNode] = {}
     for neighbours in (_parents, _children):
         seen = {subject}
         front = [subject]
@@ -60,7 +65,7 @@ def lineage_of(connection: Connection, subject: str, *, depth: int = 4, most: in
     if not edges and subject not in labelled:
         raise _unknown(subject)
     nodes = tuple(counts.get(name) or labelled.get(name) or _plain(name) for name in names)
-    return Graph(subject, nodes, tuple(edges))
+    return LineageGraph(subject, nodes, tuple(edges))
 
 
 def _unknown(subject: str) -> CatalogError:
@@ -71,21 +76,21 @@ def _unknown(subject: str) -> CatalogError:
     )
 
 
-def _far_end(edge: Edge, name: str) -> str:
+def _far_end(edge: LineageEdge, name: str) -> str:
     return edge.parent if edge.child == name else edge.child
 
 
-def _more(name: str, step: _Step) -> tuple[Node, Edge]:
+def _more(name: str, step: _Step) -> tuple[LineageNode, LineageEdge]:
     """The node that stands for all neighbours which are not shown."""
     first = step.edges[0]
     upwards = first.child == name
     kind = _far_end(first, name).partition(":")[0]
     way = "above" if upwards else "below"
     plural = "s" if step.others > 1 else ""
-    node = Node(f"{MORE}:{kind} {way} {name}", f"and {step.others:,} more {kind}{plural}",
+    node = LineageNode(f"{MORE}:{kind} {way} {name}", f"and {step.others:,} more {kind}{plural}",
                 {"count": step.others})  # fmt: skip
     ends = (name, node.id) if upwards else (node.id, name)
-    return node, Edge(*ends, first.relation)
+    return node, LineageEdge(*ends, first.relation)
 
 
 def _parents(connection: Connection, name: str, most: int) -> list[_Step]:
@@ -94,7 +99,7 @@ def _parents(connection: Connection, name: str, most: int) -> list[_Step]:
     if kind == "episode":
         query = select(GOVERNS.c.kind, GOVERNS.c.document).where(GOVERNS.c.episode == own)
         rows = connection.execute(query.order_by(GOVERNS.c.kind)).all()
-        governs = (Edge(name, f"document:{row.document}", row.kind) for row in rows)
+        governs = (LineageEdge(name, f"document:{row.document}", row.kind) for row in rows)
         steps.append(_Step(tuple(governs)))
         steps.append(_Step(tuple(labels_behind(connection, own))))
     elif kind in LABEL_KINDS:
@@ -109,7 +114,7 @@ def _members(connection: Connection, name: str, most: int) -> _Step:
     mine = (MEMBER.c.name == release) & (MEMBER.c.version == version)
     query = select(MEMBER.c.episode, MEMBER.c.split).where(mine).order_by(MEMBER.c.episode)
     return _limited(
-        connection, query, most, lambda row: Edge(name, f"episode:{row.episode}", row.split)
+        connection, query, most, lambda row: LineageEdge(name, f"episode:{row.episode}", row.split)
     )
 
 
@@ -123,7 +128,8 @@ def _children(connection: Connection, name: str, most: int) -> list[_Step]:
             .order_by(GOVERNS.c.episode)
         )
         steps.append(_limited(
-            connection, query, most, lambda row: Edge(f"episode:{row.episode}", name, row.kind)
+            connection, query, most,
+            lambda row: LineageEdge(f"episode:{row.episode}", name, row.kind),
         ))  # fmt: skip
     elif kind == "episode":
         query = (
@@ -133,7 +139,7 @@ def _children(connection: Connection, name: str, most: int) -> list[_Step]:
         )
         steps.append(_limited(
             connection, query, most,
-            lambda row: Edge(f"release:{row.name}@{row.version}", name, row.split),
+            lambda row: LineageEdge(f"release:{row.name}@{row.version}", name, row.split),
         ))  # fmt: skip
     return [step for step in steps if step.edges]
 
@@ -143,11 +149,16 @@ def _by_edge(connection: Connection, name: str, most: int, *, upwards: bool) -> 
     query = select(EDGE).where(near == name).order_by(EDGE.c.relation, far)
     # What an episode came from is all shown: it is a handful, and each is of another kind.
     limit = most if not upwards or name.startswith("release:") else 8 * most
-    return _limited(connection, query, limit, lambda row: Edge(row.child, row.parent, row.relation))
+    return _limited(
+        connection, query, limit, lambda row: LineageEdge(row.child, row.parent, row.relation)
+    )
 
 
 def _limited(
-    connection: Connection, query: Select[*tuple[Any, ...]], most: int, edge: Callable[[Any], Edge]
+    connection: Connection,
+    query: Select[*tuple[Any, ...]],
+    most: int,
+    edge: Callable[[Any], LineageEdge],
 ) -> _Step:
     rows = connection.execute(query.limit(most + 1)).all()
     if len(rows) <= most:
@@ -158,13 +169,13 @@ def _limited(
     return _Step(tuple(edge(row) for row in rows[:most]), int(whole) - most)
 
 
-def _nodes(connection: Connection, names: Sequence[str]) -> dict[str, Node]:
+def _nodes(connection: Connection, names: Sequence[str]) -> dict[str, LineageNode]:
     """Nodes of things that have a table of their own, with what that says of them."""
     by_kind: dict[str, list[str]] = {}
     for name in names:
         kind, _, own = name.partition(":")
         by_kind.setdefault(kind, []).append(own)
-    found: dict[str, Node] = {}
+    found: dict[str, LineageNode] = {}
     readers = (("episode", _episodes), ("release", _releases), ("document", _documents),
                ("labels", label_nodes), ("label_task", label_task_nodes))  # fmt: skip
     for kind, read in readers:
@@ -172,21 +183,21 @@ def _nodes(connection: Connection, names: Sequence[str]) -> dict[str, Node]:
     return found
 
 
-def _plain(name: str) -> Node:
+def _plain(name: str) -> LineageNode:
     """A thing that is known by its name alone."""
     kind, _, own = name.partition(":")
-    return Node(name, f"{kind} {own}")
+    return LineageNode(name, f"{kind} {own}")
 
 
-def _episodes(connection: Connection, ids: Sequence[str]) -> Iterable[Node]:
+def _episodes(connection: Connection, ids: Sequence[str]) -> Iterable[LineageNode]:
     columns = ("id", "task", "state", "operator", "robot", "score", "hash", "duration_s", "file")
     query = select(*(EPISODE.c[name] for name in columns)).where(EPISODE.c.id.in_(ids))
     for row in connection.execute(query).mappings() if ids else ():
         words = [f"episode {row['id'][-12:]}", row["task"], row["state"]]
-        yield Node(f"episode:{row['id']}", ", ".join(filter(None, words)), dict(row))
+        yield LineageNode(f"episode:{row['id']}", ", ".join(filter(None, words)), dict(row))
 
 
-def _releases(connection: Connection, names: Sequence[str]) -> Iterable[Node]:
+def _releases(connection: Connection, names: Sequence[str]) -> Iterable[LineageNode]:
     for name in names:
         release, version = _named_release(f"release:{name}")
         query = select(RELEASE).where(RELEASE.c.name == release, RELEASE.c.version == version)
@@ -194,17 +205,83 @@ def _releases(connection: Connection, names: Sequence[str]) -> Iterable[Node]:
         if row is not None:
             shown = ("manifest", "condition", "episodes", "created_at", "created_by")
             label = f"release {name}, {row['episodes']:,} episodes"
-            yield Node(f"release:{name}", label, {each: row[each] for each in shown})
+            yield LineageNode(f"release:{name}", label, {each: row[each] for each in shown})
 
 
-def _documents(connection: Connection, hashes: Sequence[str]) -> Iterable[Node]:
+def _documents(connection: Connection, hashes: Sequence[str]) -> Iterable[LineageNode]:
     columns = (DOCUMENT.c.hash, DOCUMENT.c.kind, DOCUMENT.c.name, DOCUMENT.c.version)
     query = select(*columns).where(DOCUMENT.c.hash.in_(hashes))
     for row in connection.execute(query).mappings() if hashes else ():
         reference = f"{row['name']}@{row['version']}" if row["version"] else row["name"]
-        yield Node(f"document:{row['hash']}", f"{row['kind']} {reference}", dict(row))
+        yield LineageNode(f"document:{row['hash']}", f"{row['kind']} {reference}", dict(row))
 
 
 def _named_release(name: str) -> tuple[str, str]:
     release, _, version = name.removeprefix("release:").partition("@")
     return release, version
+
+
+LABEL_KINDS = ("labels", "label_task")
+_MOST_PEOPLE = 12
+
+
+def labels_behind(connection: Connection, episode: str) -> Iterator[LineageEdge]:
+    """The labels of an episode that are in force."""
+    query = select(LABELS.c.number).where(LABELS.c.episode == episode)
+    number = connection.execute(query.order_by(LABELS.c.number.desc()).limit(1)).scalar()
+    if number is not None:
+        yield LineageEdge(f"episode:{episode}", f"labels:{episode}/{number}", "labelled")
+
+
+def label_parents(connection: Connection, kind: str, own: str) -> Iterator[LineageEdge]:
+    """What labels, or a task that made some, came from."""
+    if kind == "labels":
+        yield from _of_labels(connection, own)
+        return
+    query = select(LABEL_EDIT.c.who).where(LABEL_EDIT.c.task == own).distinct()
+    people = connection.execute(query.order_by(LABEL_EDIT.c.who).limit(_MOST_PEOPLE)).scalars()
+    for who in people:
+        yield LineageEdge(f"label_task:{own}", f"annotator:{who}", "edited_by")
+
+
+def _of_labels(connection: Connection, own: str) -> Iterator[LineageEdge]:
+    episode, number = _parts(own)
+    columns = (LABELS.c.task, LABELS.c.taxonomy, LABELS.c.who)
+    query = select(*columns).where(LABELS.c.episode == episode, LABELS.c.number == number)
+    row = connection.execute(query).first()
+    if row is None:
+        return
+    name = f"labels:{own}"
+    yield LineageEdge(name, f"document:{row.taxonomy}", "taxonomy")
+    yield LineageEdge(name, f"annotator:{row.who}", "annotated_by")
+    if row.task is not None:
+        yield LineageEdge(name, f"label_task:{row.task}", "made_in")
+
+
+def label_nodes(connection: Connection, names: Sequence[str]) -> Iterable[LineageNode]:
+    """Labels with what the catalogue says of each version."""
+    columns = [LABELS.c[name] for name in ("number", "hash", "taxonomy", "task", "who", "at",
+                                           "stale")]  # fmt: skip
+    for own in names:
+        episode, number = _parts(own)
+        query = select(*columns).where(LABELS.c.episode == episode, LABELS.c.number == number)
+        row = connection.execute(query).mappings().first()
+        if row is not None:
+            stale = ", no longer in force" if row["stale"] is not None else ""
+            yield LineageNode(f"labels:{own}", f"labels, version {number}{stale}", dict(row))
+
+
+def label_task_nodes(connection: Connection, names: Sequence[str]) -> Iterable[LineageNode]:
+    """Tasks with their kind, queue and state."""
+    columns = [LABEL_TASK.c[name] for name in ("id", "kind", "queue", "state", "version",
+                                               "seconds", "created_by", "created_at")]  # fmt: skip
+    query = select(*columns).where(LABEL_TASK.c.id.in_(names))
+    for row in connection.execute(query).mappings() if names else ():
+        label = f"task to {row['kind']}, queue {row['queue']}"
+        yield LineageNode(f"label_task:{row['id']}", label, dict(row))
+
+
+def _parts(own: str) -> tuple[str, int]:
+    """The episode and the version in `EPISODE/NUMBER`; a version of -1 is never there."""
+    episode, _, number = own.rpartition("/")
+    return episode, int(number) if number.isdecimal() and len(number) < 10 else -1

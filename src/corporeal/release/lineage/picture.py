@@ -2,17 +2,94 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corporeal.catalog.database import CatalogError
-from corporeal.release.lineage.graph import Edge, Graph
-from corporeal.release.lineage.layout import Place, places_of
+from corporeal.release.lineage.graph import LineageEdge, LineageGraph
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+
+_SWEEPS = 4
+
+
+@dataclass(frozen=True)
+class NodePlace:
+    """A column from the left, 0 the oldest, and a row from the top, which may be a half one.
+
+    `is_later` marks what became of the subject.
+    """
+
+    column: int
+    row: float
+    is_later: bool
+
+
+def places_of(graph: LineageGraph) -> dict[str, NodePlace]:
+    """A place for every node; parents stand left of their children."""
+    above = _distances(graph, graph.parents, lambda edge: edge.parent)
+    below = _distances(graph, graph.children, lambda edge: edge.child)
+    levels = {name: -far for name, far in above.items()}
+    levels |= {name: far for name, far in below.items() if name not in above}
+    for node in graph.nodes:
+        levels.setdefault(node.id, 0)
+    oldest = min(levels.values())
+    columns: dict[int, list[str]] = defaultdict(list)
+    for node in graph.nodes:
+        columns[levels[node.id] - oldest].append(node.id)
+    rows = _rows(graph, columns)
+    tallest = max(len(names) for names in columns.values())
+    return {
+        name: NodePlace(column, rows[name] + (tallest - len(names)) / 2,
+                    name in below and name not in above)
+        for column, names in columns.items()
+        for name in names
+    }  # fmt: skip
+
+
+def _distances(
+    graph: LineageGraph,
+    next_edges: Callable[[str], list[LineageEdge]],
+    far: Callable[[LineageEdge], str],
+) -> dict[str, int]:
+    """The longest way from the subject to each node; a circle is walked once."""
+    found = {graph.subject: 0}
+    front = [graph.subject]
+    for step in range(1, len(graph.nodes)):
+        front = list(dict.fromkeys(far(edge) for name in front for edge in next_edges(name)))
+        front = [name for name in front if name != graph.subject]
+        if not front:
+            break
+        found |= dict.fromkeys(front, step)
+    return found
+
+
+def _rows(graph: LineageGraph, columns: dict[int, list[str]]) -> dict[str, float]:
+    """Neighbours at about the same height: every node moves to the middle of its own."""
+    near: dict[str, list[str]] = defaultdict(list)
+    for edge in graph.edges:
+        near[edge.child].append(edge.parent)
+        near[edge.parent].append(edge.child)
+    rows = {name: float(row) for names in columns.values() for row, name in enumerate(names)}
+    for _ in range(_SWEEPS):
+        for names in columns.values():
+            middle = (len(names) - 1) / 2
+            wanted = {
+                name: sum(rows[each] for each in near[name]) / len(near[name])
+                if near[name]
+                else middle
+                for name in names
+            }
+            names.sort(key=lambda name: wanted[name])
+            rows |= {name: float(row) for row, name in enumerate(names)}
+    return rows
+
 
 SUFFIXES = (".svg", ".png", ".pdf")
 _INK, _QUIET, _LINE, _PAPER = "#1d2733", "#6b7885", "#b8c2cc", "#ffffff"
@@ -38,7 +115,7 @@ _BOX, _GAP, _TALL, _PITCH = 3.4, 0.9, 0.56, 0.76
 _LONGEST, _LONGEST_LINE = 46, 200
 
 
-def as_text(graph: Graph) -> str:
+def as_text(graph: LineageGraph) -> str:
     """Two trees: where the subject comes from, and what became of it."""
     lines = [_visible(graph.node(graph.subject).label)]
     for title, next_edges, far in (
@@ -51,19 +128,19 @@ def as_text(graph: Graph) -> str:
     return "\n".join(lines)
 
 
-def _parent(edge: Edge) -> str:
+def _parent(edge: LineageEdge) -> str:
     return edge.parent
 
 
-def _child(edge: Edge) -> str:
+def _child(edge: LineageEdge) -> str:
     return edge.child
 
 
 def _branch(
-    graph: Graph,
+    graph: LineageGraph,
     name: str,
-    next_edges: Callable[[str], list[Edge]],
-    far: Callable[[Edge], str],
+    next_edges: Callable[[str], list[LineageEdge]],
+    far: Callable[[LineageEdge], str],
     indent: str,
     seen: set[str],
 ) -> Iterator[str]:
@@ -92,7 +169,7 @@ def _phrase(relation: str) -> str:
     return _visible(relation if "." in relation else relation.replace("_", " "))
 
 
-def as_mermaid(graph: Graph) -> str:
+def as_mermaid(graph: LineageGraph) -> str:
     """A flow chart, the oldest on the left, for pages that render Mermaid."""
     numbers = {node.id: f"n{number}" for number, node in enumerate(graph.nodes)}
     lines = ["flowchart LR"]
@@ -114,7 +191,7 @@ def _escaped(text: str) -> str:
     return "".join(letter if letter in _SAFE else f"#{ord(letter)};" for letter in short)
 
 
-def draw(graph: Graph, *, title: str | None = None) -> Figure:
+def draw(graph: LineageGraph, *, title: str | None = None) -> Figure:
     """A matplotlib figure: boxes in columns, the oldest on the left, the subject framed."""
     from matplotlib.figure import Figure
 
@@ -137,7 +214,7 @@ def draw(graph: Graph, *, title: str | None = None) -> Figure:
     return figure
 
 
-def write_picture(graph: Graph, path: Path, *, title: str | None = None) -> None:
+def write_picture(graph: LineageGraph, path: Path, *, title: str | None = None) -> None:
     """The picture as a file: SVG, PNG or PDF, as the name ends."""
     if path.suffix.lower() not in SUFFIXES:
         raise CatalogError(f"picture, got {path.name!r}; expected a name in {', '.join(SUFFIXES)}.")
@@ -145,12 +222,12 @@ def write_picture(graph: Graph, path: Path, *, title: str | None = None) -> None
     draw(graph, title=title).savefig(path, facecolor=_PAPER)
 
 
-def _corner(place: Place) -> tuple[float, float]:
+def _corner(place: NodePlace) -> tuple[float, float]:
     """Left end and middle of a box, in inches."""
     return _GAP / 2 + place.column * (_BOX + _GAP), 0.75 + (place.row + 0.5) * _PITCH
 
 
-def _draw_edge(axes: Axes, parent: Place, child: Place) -> None:
+def _draw_edge(axes: Axes, parent: NodePlace, child: NodePlace) -> None:
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path as Curve
 
@@ -164,7 +241,7 @@ def _draw_edge(axes: Axes, parent: Place, child: Place) -> None:
     )
 
 
-def _draw_node(axes: Axes, graph: Graph, name: str, place: Place) -> None:
+def _draw_node(axes: Axes, graph: LineageGraph, name: str, place: NodePlace) -> None:
     from matplotlib.patches import FancyBboxPatch, Rectangle
 
     node = graph.node(name)

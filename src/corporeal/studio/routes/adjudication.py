@@ -8,7 +8,7 @@ from fastapi import APIRouter, HTTPException
 from pydantic import BaseModel, Field
 from sqlalchemy import Connection
 
-from corporeal.catalog.episodes import episode as episode_row
+from corporeal.catalog.episodes import find_episode
 from corporeal.catalog.permission import Actor
 from corporeal.errors import UnknownNameError
 from corporeal.labelling.tasks import (
@@ -108,5 +108,5 @@ def _facts(connection: Connection, held: LabelTask) -> AdjudicationFacts:
     first, second = (task(connection, str(held.settings[side])) for side in ("first", "second"))
     return adjudication_facts(
         held, first, second, cards_of(connection, held), kept_taxonomy(connection, held.taxonomy),
-        stamps_of(connection, held), episode_row(connection, held.episode)["task"],
+        stamps_of(connection, held), find_episode(connection, held.episode).task,
     )  # fmt: skip

@@ -146,9 +146,9 @@ def peers(
         named = (EPISODE.c[name].ilike(like, escape="\\") for name in ("id", "file", "operator"))
         query = query.where(or_(*named))
     else:
-        query = query.where(EPISODE.c.task == row["task"])
+        query = query.where(EPISODE.c.task == row.task)
     with studio.workspace.database.read() as connection:
-        return _nearest(connection, query, row["recorded_ns"] or 0)
+        return _nearest(connection, query, row.recorded_ns or 0)
 
 
 def _nearest(connection: Connection, query: Select[Any], moment: int) -> list[PeerEpisode]:
@@ -247,7 +247,8 @@ def _differences(studio: Studio, a: str, b: str) -> dict[str, Any]:
         for episode, check, severity, count in connection.execute(grouped):
             _count(counts, check, severity, count, is_a=episode == a, is_b=episode == b)
     return {
-        "facts": [_difference(name, rows[a][name], rows[b][name]) for name in _FACTS],
+        "facts": [_difference(name, *(getattr(rows[each], name) for each in (a, b)))
+                  for name in _FACTS],
         "scores": [_difference(name, both.get(a), both.get(b)) for name, both in
                    sorted(parts.items())],
         "findings": sorted(counts.values(), key=lambda each: (_GRAVEST.index(each.severity),

@@ -48,11 +48,11 @@ def recorded_file(
 ) -> Response:
     """The episode file as it was recorded, or the bytes of it that the Range header names."""
     row = studio.shelf.row(episode_id)
-    digest, store = str(row["hash"]), studio.workspace.store
+    digest, store = row.hash, studio.workspace.store
     size = store.has(digest)
     if size is None:
         raise not_there(digest)
-    name = _name(str(row["file"]), "h5")
+    name = _name(row.file, "h5")
     headers = {"ETag": f'"{digest}"', "Accept-Ranges": "bytes"}
     if (local := store.path(digest)) is not None:
         return FileResponse(local, headers=headers, media_type=_MEDIA["h5"],
@@ -97,9 +97,9 @@ def foxglove_file(episode_id: str, studio: StudioDep, actor: Exporter) -> FileRe
 def _converted(studio: Studio, episode_id: str, format_name: Format, actor: Actor) -> FileResponse:
     row = studio.shelf.row(episode_id)
     remarks = _remarks(studio, episode_id, actor)
-    path = cache_of(studio).file(str(row["hash"]), format_name, remarks)
+    path = cache_of(studio).file(row.hash, format_name, remarks)
     return FileResponse(path, headers={"ETag": f'"{path.name}"'}, media_type=_MEDIA[format_name],
-                        filename=_name(str(row["file"]), format_name))  # fmt: skip
+                        filename=_name(row.file, format_name))  # fmt: skip
 
 
 @ROUTER.get("/episodes/{episode_id}/conversion")
@@ -110,7 +110,7 @@ def conversion(
     format_name: Annotated[Format, Query(alias="to")],
 ) -> Conversion:
     """How far a conversion is."""
-    digest = str(studio.shelf.row(episode_id)["hash"])
+    digest = studio.shelf.row(episode_id).hash
     remarks = _remarks(studio, episode_id, actor)
     found = cache_of(studio).standing(digest, format_name, remarks)
     return Conversion(format=format_name, **found.__dict__)
@@ -124,7 +124,7 @@ def start_conversion(
     format_name: Annotated[Format, Query(alias="to")],
 ) -> Conversion:
     """Begin to convert, unless that is done or under way."""
-    digest = str(studio.shelf.row(episode_id)["hash"])
+    digest = studio.shelf.row(episode_id).hash
     remarks = _remarks(studio, episode_id, actor)
     found = cache_of(studio).start(digest, format_name, remarks)
     return Conversion(format=format_name, **found.__dict__)

@@ -8,10 +8,10 @@ import numpy as np
 from fastapi import APIRouter
 from numpy.typing import NDArray
 from pydantic import BaseModel
-from sqlalchemy import select
 
 from corporeal.catalog.audit import events_of
-from corporeal.catalog.tables import DOCUMENT, FINDING, GOVERNS, MEMBER, SCORE
+from corporeal.catalog.episodes import FindingRow, documents_of, findings_of, scores_of
+from corporeal.catalog.releases import releases_of
 from corporeal.episode import Episode
 from corporeal.episode.file import StreamReader
 from corporeal.labelling.annotation import Annotation
@@ -129,15 +129,9 @@ def episode_facts(episode_id: str, studio: StudioDep, actor: Reader) -> EpisodeD
     """Everything about one episode but its samples."""
     row = studio.shelf.row(episode_id)
     with studio.workspace.database.read() as connection:
-        found = connection.execute(
-            select(FINDING).where(FINDING.c.episode == episode_id).order_by(FINDING.c.number)
-        ).mappings().all()  # fmt: skip
-        scores = connection.execute(
-            select(SCORE).where(SCORE.c.episode == episode_id).order_by(SCORE.c.part)
-        ).mappings().all()  # fmt: skip
-        members = connection.execute(
-            select(MEMBER.c.name, MEMBER.c.version).where(MEMBER.c.episode == episode_id)
-        ).all()
+        findings = findings_of(connection, episode_id)
+        scores = scores_of(connection, episode_id)
+        releases = releases_of(connection, episode_id)
         held = seen_labels(connection, episode_id, actor)
         said = held.annotation if held is not None else Annotation()
         taxonomy = kept_taxonomy(connection, held.taxonomy) if held is not None else None
@@ -148,15 +142,15 @@ def episode_facts(episode_id: str, studio: StudioDep, actor: Reader) -> EpisodeD
             epoch_ns=str(episode.epoch_ns),
             start_ns=start_ns,
             end_ns=end_ns,
-            row=EpisodeRowFacts.model_validate(row),
+            row=EpisodeRowFacts.model_validate(vars(row)),
             metadata=episode.metadata,
             streams=[_stream(episode[path]) for path in episode],
-            findings=[_finding(dict(each), episode) for each in found],
+            findings=[_finding(each, episode) for each in findings],
             scores=[
-                ScorePart(**{k: each[k] for k in ("part", "value", "weight")}) for each in scores
+                ScorePart(part=each.part, value=each.value, weight=each.weight) for each in scores
             ],
             lanes=[*label_lanes(said, taxonomy), *lanes_of(episode)],
-            releases=[f"{name}@{version}" for name, version in members],
+            releases=releases,
         )
 
 
@@ -164,15 +158,11 @@ def episode_facts(episode_id: str, studio: StudioDep, actor: Reader) -> EpisodeD
 def history(episode_id: str, studio: StudioDep, _: Reader) -> EpisodeHistory:
     """The documents of an episode and its way from state to state."""
     studio.shelf.row(episode_id)
-    columns = (DOCUMENT.c.hash, DOCUMENT.c.name, DOCUMENT.c.version, GOVERNS.c.kind)
-    query = select(*columns).join(GOVERNS, GOVERNS.c.document == DOCUMENT.c.hash)
     with studio.workspace.database.read() as connection:
-        found = connection.execute(
-            query.where(GOVERNS.c.episode == episode_id).order_by(GOVERNS.c.kind)
-        ).mappings().all()  # fmt: skip
+        documents = documents_of(connection, episode_id)
         events = list(events_of(connection, f"episode:{episode_id}"))[-_MOST_EVENTS:]
     return EpisodeHistory(
-        documents=[EpisodeDocument(**each) for each in found],
+        documents=[EpisodeDocument(**vars(each)) for each in documents],
         changes=[
             StateChange(at=each["at"], who=each["who"], what=each["what"], why=each["why"],
                         state=each["details"].get("to") or each["details"].get("state"))
@@ -217,17 +207,23 @@ def _rhythm(stamps: NDArray[np.int64], rate_hz: float | None) -> dict[str, Any]:
     }
 
 
-def _finding(row: dict[str, Any], episode: Episode) -> EpisodeFinding:
+def _finding(row: FindingRow, episode: Episode) -> EpisodeFinding:
     spans = []
-    path = row["stream"]
-    if path in episode and len(episode[path]):
+    path = row.stream
+    if path is not None and path in episode and len(episode[path]):
         stamps = episode[path].time_ns
-        for first, stop in row["frames"] or []:
+        for first, stop in row.frames or []:
             low, high = (min(max(int(each), 0), len(stamps) - 1) for each in (first, stop - 1))
             spans.append(FindingSpan(first=low, stop=high + 1, start_ns=int(stamps[low]),
                               end_ns=int(stamps[high])))  # fmt: skip
     return EpisodeFinding(
-        **{name: row[name] for name in ("number", "check", "severity", "stream", "value",
-                                        "limit", "message", "evidence")},
+        number=row.number,
+        check=row.check,
+        severity=row.severity,
+        stream=row.stream,
+        value=row.value,
+        limit=row.limit,
+        message=row.message,
+        evidence=row.evidence,
         spans=spans,
-    )  # fmt: skip
+    )

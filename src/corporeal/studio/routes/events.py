@@ -59,7 +59,7 @@ def events(episode_id: str, studio: StudioDep, _: Annotator) -> list[EventFacts]
         with studio.shelf.episode(episode_id) as episode:
             return _Found(detect(recording_of(episode))[:_MOST_EVENTS])
 
-    digest = str(studio.shelf.row(episode_id)["hash"])
+    digest = studio.shelf.row(episode_id).hash
     return [
         EventFacts(
             time_ns=each.time_ns, name=each.name, side=each.side, stream=each.stream,

@@ -71,7 +71,7 @@ def movie(
     """The complete MP4 of a camera, or the bytes of it that the Range header names."""
     opened = _Movie(studio, episode_id, stream)
     length = opened.length()
-    tag = f'"{studio.shelf.row(episode_id)["hash"]}"'
+    tag = f'"{studio.shelf.row(episode_id).hash}"'
     headers = {"Accept-Ranges": "bytes", "Cache-Control": KEPT, "ETag": tag}
     if held is not None and tag in held:
         return Response(status_code=304, headers=headers)

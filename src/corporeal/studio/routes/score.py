@@ -59,7 +59,7 @@ def score(episode_id: str, studio: StudioDep, _: Reader) -> ScoreFacts:
     """The score opened into its parts, with the distribution of the task behind each."""
     row = studio.shelf.row(episode_id)
     with studio.workspace.database.read() as connection:
-        chosen = _chosen(connection, row["task"])
+        chosen = _chosen(connection, row.task)
         totals = [float(each.score) for each in connection.execute(chosen)]
         own = connection.execute(
             select(SCORE).where(SCORE.c.episode == episode_id).order_by(SCORE.c.part)
@@ -67,10 +67,10 @@ def score(episode_id: str, studio: StudioDep, _: Reader) -> ScoreFacts:
         values = _parts(connection, chosen)
     weights = sum(each["weight"] or 0.0 for each in own if each["value"] is not None)
     return ScoreFacts(
-        task=row["task"],
-        score=row["score"],
+        task=row.task,
+        score=row.score,
         sampled=len(totals) >= MOST,
-        total=distribution(totals, row["score"]),
+        total=distribution(totals, row.score),
         parts=[
             PartDistribution(
                 part=each["part"],

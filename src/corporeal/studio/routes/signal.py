@@ -157,7 +157,7 @@ def sample(
 
 
 def _open(studio: Studio, episode_id: str, path: str) -> PlottedSignal:
-    digest = str(studio.shelf.row(episode_id)["hash"])
+    digest = studio.shelf.row(episode_id).hash
     with studio.shelf.episode(episode_id) as episode:
         reader = stream_of(episode, path, "array")
         spec = reader.spec

@@ -38,7 +38,7 @@ def thumbnail(
 
     404 where no camera looked.
     """
-    digest = str(studio.shelf.row(episode_id)["hash"])
+    digest = studio.shelf.row(episode_id).hash
     moment, wide = moment_of(at), fitting_width(width)
     key = f"{digest} {moment} {wide}"
     tag = f'"{digest[-24:]}-{moment}-{wide}"'

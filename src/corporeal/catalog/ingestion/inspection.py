@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from corporeal.catalog.episodes.writing import Entry
-from corporeal.catalog.ingestion.admission import Candidate
+from corporeal.catalog.episodes.rows import EpisodeEntry
+from corporeal.catalog.ingestion.admission import JudgedFile
 from corporeal.catalog.ingestion.episode_entry import entry_of, judged, reason_for
 from corporeal.episode import Episode
 from corporeal.episode.overview import verify
@@ -28,7 +28,7 @@ _WORTH_A_PROCESS = 8
 
 
 @dataclass(frozen=True)
-class Terms:
+class IngestOptions:
     """How to look at files, `on` which runner; `check` False means that nothing is judged."""
 
     policy: Policy
@@ -40,48 +40,48 @@ class Terms:
 
 
 @dataclass(frozen=True, eq=False)
-class Look:
+class Inspected:
     """A file that was read: its entry and measures, or the reason why it has none."""
 
     path: Path
     digest: str
-    entry: Entry | None = None
+    entry: EpisodeEntry | None = None
     measured: Measured | None = None
     protocol: Protocol | None = None
     reason: str | None = None
 
 
-def look_at(files: Mapping[str, Path], terms: Terms) -> list[Look]:
+def inspect_files(files: Mapping[str, Path], terms: IngestOptions) -> list[Inspected]:
     """Read files, given by their hashes; what is wrong with one is said of that one alone."""
     items = list(files.items())
     jobs = terms.jobs
     if terms.on == "processes":
         jobs = max(1, min(jobs, len(items) // _WORTH_A_PROCESS))
-    found: dict[int, Look] = {}
+    found: dict[int, Inspected] = {}
     with closing(run(partial(_look, terms), items, on=terms.on, jobs=jobs)) as results:
         for done in results:
             digest, path = items[done.place]
             # A file that ends every worker which opens it has no value, only an error.
-            found[done.place] = done.value or Look(path, digest, reason=str(done.error))
+            found[done.place] = done.value or Inspected(path, digest, reason=str(done.error))
     return [found[place] for place in range(len(items))]
 
 
-def _look(terms: Terms, _: None, item: tuple[str, Path]) -> Look:
+def _look(terms: IngestOptions, _: None, item: tuple[str, Path]) -> Inspected:
     digest, path = item
     try:
         damage = verify(path)
         if damage:
             where = f"{damage[0].path}: " if damage[0].path else ""
             more = f", and {len(damage) - 1} more" if len(damage) > 1 else ""
-            return Look(path, digest, reason=f"{where}{damage[0].message}{more}")
+            return Inspected(path, digest, reason=f"{where}{damage[0].message}{more}")
         with Episode.open(path) as episode:
             entry = entry_of(episode, digest=digest, size=path.stat().st_size, batch=terms.batch)
             if not terms.check:
-                return Look(path, digest, entry)
+                return Inspected(path, digest, entry)
             measured = measure(Subject(recording_of(episode)))
-            return Look(path, digest, entry, measured, _protocol(episode))
+            return Inspected(path, digest, entry, measured, _protocol(episode))
     except (CorporealError, OSError) as error:
-        return Look(path, digest, reason=str(error))
+        return Inspected(path, digest, reason=str(error))
 
 
 def _protocol(episode: Episode) -> Protocol | None:
@@ -91,11 +91,11 @@ def _protocol(episode: Episode) -> Protocol | None:
     return Protocol.parse(text, source=f"{episode.path}:protocol", suffix=".json")
 
 
-def judge(
-    looks: Sequence[Look], terms: Terms, *, on_episode: Callable[[Path], None]
-) -> list[Candidate]:
+def judge_files(
+    looks: Sequence[Inspected], terms: IngestOptions, *, on_episode: Callable[[Path], None]
+) -> list[JudgedFile]:
     """Checks and scores. Episodes of one protocol are held to it, and compared with each other."""
-    found: dict[str, Candidate] = {}
+    found: dict[str, JudgedFile] = {}
     rules = {look.protocol.hash if look.protocol else "": look.protocol for look in looks}
     for rule, protocol in rules.items():
         own = [look for look in looks if (look.protocol.hash if look.protocol else "") == rule]
@@ -105,11 +105,11 @@ def judge(
 
 
 def _judge_together(
-    looks: Sequence[Look],
+    looks: Sequence[Inspected],
     protocol: Protocol | None,
-    terms: Terms,
+    terms: IngestOptions,
     on_episode: Callable[[Path], None],
-) -> list[Candidate]:
+) -> list[JudgedFile]:
     paths = [look.path for look in looks]
 
     def tell(report: EpisodeReport) -> None:
@@ -132,15 +132,17 @@ def _judge_together(
     for number, (look, about) in enumerate(zip(looks, report.episodes, strict=True)):
         assert look.entry is not None
         entry = judged(look.entry, about, scores.get(number), terms.policy)
-        candidates.append(Candidate(entry, about.verdict, reason_for(about)))
+        candidates.append(JudgedFile(entry, about.verdict, reason_for(about)))
     return candidates
 
 
-def left_unjudged(looks: Sequence[Look], *, on_episode: Callable[[Path], None]) -> list[Candidate]:
+def leave_unjudged(
+    looks: Sequence[Inspected], *, on_episode: Callable[[Path], None]
+) -> list[JudgedFile]:
     """The same files with nothing said about them."""
     candidates = []
     for look in looks:
         assert look.entry is not None
         on_episode(look.path)
-        candidates.append(Candidate(look.entry))
+        candidates.append(JudgedFile(look.entry))
     return candidates

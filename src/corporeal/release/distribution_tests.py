@@ -18,7 +18,7 @@ _FEWEST_EXPECTED = 5.0
 
 
 @dataclass(frozen=True)
-class Comparison:
+class DistributionComparison:
     """What a test says: `effect` is Cramér's V or the KS distance D, both 0 to 1.
 
     `detectable` is the smallest effect that so many episodes would show four times out of five.
@@ -37,7 +37,7 @@ class Comparison:
 
 def compare_categories(
     splits: Sequence[str], values: Sequence[str | None], *, seed: int = 0
-) -> Comparison | None:
+) -> DistributionComparison | None:
     """Chi-square over splits and values; exact or by permutation where counts are small.
 
     None when there is nothing to compare: one split, or one value everywhere.
@@ -51,7 +51,7 @@ def compare_categories(
     table = np.zeros((len(names), len(kinds)), np.int64)
     np.add.at(table, ([row[each] for each in splits], [column[each] for each in levels]), 1)
     test, p = _category_test(table, seed)
-    return Comparison(
+    return DistributionComparison(
         test=test,
         p=p,
         effect=cramers_v(table),
@@ -62,7 +62,9 @@ def compare_categories(
     )
 
 
-def compare_numbers(splits: Sequence[str], values: Sequence[float | None]) -> Comparison | None:
+def compare_numbers(
+    splits: Sequence[str], values: Sequence[float | None]
+) -> DistributionComparison | None:
     """Kolmogorov-Smirnov, each split against the others; of several the one that differs most."""
     known = [(name, float(value)) for name, value in zip(splits, values, strict=True)
              if value is not None and math.isfinite(value)]  # fmt: skip
@@ -78,7 +80,7 @@ def compare_numbers(splits: Sequence[str], values: Sequence[float | None]) -> Co
         words = f"{name} has a median of {np.median(mine):.4g}, the others {np.median(others):.4g}"
         results.append((float(found.pvalue), float(found.statistic), words))
     p, distance, words = min(results)
-    return Comparison(
+    return DistributionComparison(
         test="Kolmogorov-Smirnov",
         # The least of several chances is taken, so it counts as often as it was tried.
         p=min(1.0, p * len(results)),
@@ -106,7 +108,7 @@ def cramers_v(table: NDArray[np.int64]) -> float:
     return min(1.0, math.sqrt(phi2 / (width - 1))) if width > 1 else 0.0
 
 
-def detectable_effect(comparison: Comparison, splits: int, level: float) -> float:
+def detectable_effect(comparison: DistributionComparison, splits: int, level: float) -> float:
     """The smallest effect that a test at this level finds with a power of 0.8; 1 at most."""
     if comparison.degrees == 0:
         mine, others = comparison.smallest, comparison.episodes - comparison.smallest

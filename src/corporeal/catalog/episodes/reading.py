@@ -1,0 +1,172 @@
+"""Looks up what the catalogue holds of episodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields
+from typing import Any, NamedTuple, TypeVar
+
+from sqlalchemy import Column, Connection, Table, case, func, select
+
+from corporeal.catalog.database import CatalogError
+from corporeal.catalog.episodes.rows import (
+    DocumentReference,
+    DocumentRow,
+    EpisodeRow,
+    FindingRow,
+    ScoreRow,
+)
+from corporeal.catalog.episodes.state import State
+from corporeal.catalog.tables import DOCUMENT, EPISODE, FINDING, GOVERNS, SCORE
+from corporeal.quality.finding import SEVERITIES
+
+BLOCK = 2000
+_FALL = "robot_fell"
+_Row = TypeVar("_Row")
+
+
+class UnknownEpisodeError(CatalogError):
+    """No episode has this id."""
+
+
+class StoredEpisode(NamedTuple):
+    """The episode that a file is, and the state it is in."""
+
+    id: str
+    state: State
+
+
+class GravestFinding(NamedTuple):
+    """The finding of an episode that weighs most, and how many it has."""
+
+    episode: str
+    check: str
+    severity: str
+    message: str
+    number: int
+
+
+def find_episode(connection: Connection, name: str) -> EpisodeRow:
+    """The row of the episode with this id; raises UnknownEpisodeError."""
+    row = connection.execute(select(EPISODE).where(EPISODE.c.id == name)).first()
+    if row is None:
+        raise unknown_episode(name)
+    return EpisodeRow(*row)
+
+
+def find_by_prefix(connection: Connection, begin: str, *, most: int) -> list[EpisodeRow]:
+    """Episodes whose ids begin so, without those that were erased; `most` of them."""
+    query = select(EPISODE).where(
+        EPISODE.c.id.startswith(begin, autoescape=True), EPISODE.c.state != "erased"
+    )
+    return [EpisodeRow(*row) for row in connection.execute(query.limit(most))]
+
+
+def batch_names(connection: Connection) -> list[str]:
+    """Every batch that has an episode, in their order."""
+    query = select(EPISODE.c.batch).where(EPISODE.c.batch.is_not(None)).distinct()
+    return sorted(connection.execute(query).scalars())
+
+
+def find_by_hash(connection: Connection, digests: Iterable[str]) -> dict[str, StoredEpisode]:
+    """The episodes that are there, by the hash of their file."""
+    stored: dict[str, StoredEpisode] = {}
+    for part in parts_of(list(digests)):
+        query = select(EPISODE.c.hash, EPISODE.c.id, EPISODE.c.state).where(
+            EPISODE.c.hash.in_(part)
+        )
+        stored |= {row.hash: StoredEpisode(row.id, row.state) for row in connection.execute(query)}
+    return stored
+
+
+def hashes_of(connection: Connection, ids: Sequence[str]) -> dict[str, str]:
+    """The hashes of the files of these episodes, by id; those that are not there are left out."""
+    hashes: dict[str, str] = {}
+    for part in parts_of(ids):
+        query = select(EPISODE.c.id, EPISODE.c.hash).where(EPISODE.c.id.in_(part))
+        hashes |= {row.id: row.hash for row in connection.execute(query)}
+    return hashes
+
+
+def states_of(connection: Connection, ids: Sequence[str]) -> dict[str, State]:
+    """The states of these episodes, by id; those that are not there are left out."""
+    states: dict[str, State] = {}
+    for part in parts_of(ids):
+        query = select(EPISODE.c.id, EPISODE.c.state).where(EPISODE.c.id.in_(part))
+        states |= {row.id: row.state for row in connection.execute(query)}
+    return states
+
+
+def findings_of(connection: Connection, name: str) -> list[FindingRow]:
+    """The findings of an episode, in the order they were made."""
+    query = select(*_columns(FINDING, FindingRow)).where(FINDING.c.episode == name)
+    return [FindingRow(*row) for row in connection.execute(query.order_by(FINDING.c.number))]
+
+
+def gravest_findings(connection: Connection, ids: Sequence[str]) -> dict[str, GravestFinding]:
+    """The gravest finding of each of these episodes that has any."""
+    if not ids:
+        return {}
+    rank = case({name: place for place, name in enumerate(SEVERITIES)}, value=FINDING.c.severity,
+                else_=len(SEVERITIES))  # fmt: skip
+    # A fall explains much of what else is found. Then: a finding in a stream tells the cause, one
+    # without only that something went wrong.
+    order = (rank, FINDING.c.check != _FALL, FINDING.c.stream.is_(None), FINDING.c.number)
+    ranked = (
+        select(
+            FINDING.c.episode,
+            FINDING.c.check,
+            FINDING.c.severity,
+            FINDING.c.message,
+            func.count().over(partition_by=FINDING.c.episode).label("number"),
+            func.row_number().over(partition_by=FINDING.c.episode, order_by=order).label("place"),
+        )
+        .where(FINDING.c.episode.in_(ids))
+        .subquery()
+    )
+    rows = connection.execute(select(ranked).where(ranked.c.place == 1))
+    return {row.episode: GravestFinding(*row[:-1]) for row in rows}
+
+
+def scores_of(connection: Connection, name: str) -> list[ScoreRow]:
+    """The parts of an episode's score, in the order of their names."""
+    query = select(*_columns(SCORE, ScoreRow)).where(SCORE.c.episode == name)
+    return [ScoreRow(*row) for row in connection.execute(query.order_by(SCORE.c.part))]
+
+
+def documents_of(connection: Connection, name: str) -> list[DocumentReference]:
+    """The documents behind an episode, in the order of their kinds."""
+    query = (
+        select(GOVERNS.c.kind, DOCUMENT.c.name, DOCUMENT.c.version, DOCUMENT.c.hash)
+        .join(GOVERNS, GOVERNS.c.document == DOCUMENT.c.hash)
+        .where(GOVERNS.c.episode == name)
+        .order_by(GOVERNS.c.kind)
+    )
+    return [DocumentReference(*row) for row in connection.execute(query)]
+
+
+def find_document(connection: Connection, digest: str) -> DocumentRow | None:
+    """The document whose text has this hash."""
+    query = select(*_columns(DOCUMENT, DocumentRow)).where(DOCUMENT.c.hash == digest)
+    row = connection.execute(query).first()
+    return None if row is None else DocumentRow(*row)
+
+
+def unknown_episode(name: str) -> UnknownEpisodeError:
+    """The error that names an id which is not there."""
+    return UnknownEpisodeError(
+        f"episode {name[:120]!r} is not in the catalogue. List them with: corporeal ls."
+    )
+
+
+def parts_of(rows: Sequence[_Row]) -> Iterator[Sequence[_Row]]:
+    """The rows in lots of a size that a statement can take."""
+    for first in range(0, len(rows), BLOCK):
+        yield rows[first : first + BLOCK]
+
+
+def _columns(
+    table: Table, row: type[FindingRow] | type[ScoreRow] | type[DocumentRow]
+) -> list[Column[Any]]:
+    """The columns of a table that a row has as fields, in the order of the fields."""
+    return [table.c[each.name] for each in fields(row)]

@@ -1,0 +1,119 @@
+"""Rows of the catalogue as types: an episode and what is kept beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from corporeal.catalog.episodes.state import State
+from corporeal.quality.finding import Verdict
+
+
+@dataclass(frozen=True)
+class EpisodeRow:
+    """An episode: one field for each column of its table, in their order.
+
+    `hash` is that of the file, and names its object in the store; `recorded_ns` is Unix time,
+    `ingested_at` is ISO 8601 in UTC.
+    """
+
+    id: str
+    hash: str
+    bytes: int
+    file: str
+    state: State = "recorded"
+    task: str | None = None
+    instruction: str | None = None
+    robot: str | None = None
+    operator: str | None = None
+    station: str | None = None
+    session: str | None = None
+    batch: str | None = None
+    protocol: str | None = None
+    calibration: str | None = None
+    environment: str | None = None
+    mode: str | None = None
+    software: str | None = None
+    recorded_ns: int | None = None
+    duration_s: float | None = None
+    success: bool | None = None
+    failure: str | None = None
+    verdict: Verdict | None = None
+    score: float | None = None
+    policy: str | None = None
+    ingested_at: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class FindingRow:
+    """What a check found in an episode: ranges of frames, and the evidence it is drawn from."""
+
+    number: int
+    episode: str
+    check: str
+    severity: str
+    stream: str | None
+    value: float | None
+    limit: float | None
+    message: str
+    frames: Sequence[Sequence[int]]
+    evidence: dict[str, list[float | None]] | None
+
+
+@dataclass(frozen=True)
+class ScoreRow:
+    """A part of an episode's score; a part without a value was not assessed."""
+
+    episode: str
+    part: str
+    value: float | None
+    weight: float | None
+
+
+@dataclass(frozen=True)
+class DocumentRow:
+    """A document by the hash of its text."""
+
+    hash: str
+    kind: str
+    name: str
+    version: str
+    text: str
+
+
+@dataclass(frozen=True)
+class DocumentReference:
+    """A document behind an episode, without its text."""
+
+    kind: str
+    name: str
+    version: str
+    hash: str
+
+
+@dataclass(frozen=True)
+class EpisodeEntry:
+    """Everything the catalogue is to keep of one episode.
+
+    `findings`, `scores` and `streams` are columns of their tables by name; `documents` is the text
+    of each by kind; `parents` are what it came from, such as {"session:s01": "recorded_in"}.
+    """
+
+    row: EpisodeRow
+    findings: Sequence[Mapping[str, Any]] = ()
+    scores: Sequence[Mapping[str, Any]] = ()
+    streams: Sequence[Mapping[str, Any]] = ()
+    documents: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    parents: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        """The id of the episode."""
+        return self.row.id
+
+    @property
+    def hash(self) -> str:
+        """The hash of its file."""
+        return self.row.hash

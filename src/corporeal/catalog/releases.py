@@ -1,0 +1,13 @@
+"""Which releases there are, and which episodes are in them."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, select
+
+from corporeal.catalog.tables import MEMBER
+
+
+def releases_of(connection: Connection, episode: str) -> list[str]:
+    """The releases that an episode is in, as name@version."""
+    query = select(MEMBER.c.name, MEMBER.c.version).where(MEMBER.c.episode == episode)
+    return [f"{name}@{version}" for name, version in connection.execute(query)]
