@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
 from corporeal import __version__
@@ -16,14 +15,13 @@ from corporeal.episode import EpisodeWriter, new_id
 from corporeal.episode.facts import RETARGETED_MOCAP
 from corporeal.episode.recording import ArraySignal, Recording
 from corporeal.geometry import Array, continuous_quaternions
-from corporeal.retargeting.goal.contacts import runs
 from corporeal.retargeting.measure.metrics import Metrics
 from corporeal.retargeting.result import ENDS, Retargeted
 from corporeal.schema import Schema, open_schema
-from corporeal.units import SECOND_NS
+from corporeal.signal.grid import even_stamps
+from corporeal.signal.runs import runs
 
 RIG = "retargeted"
-_BLOCK = 1 << 20
 
 
 def recording_of(
@@ -44,7 +42,7 @@ def recording_of(
     schema = schema_at(result.rate_hz)
     metadata = metadata_of(result, metrics, facts or {}, settings or {}, source_sha256)
     streams = {stream.path: stream for stream in result.robot.resolve(schema).streams}
-    stamps = stamps_of(len(result), result.rate_hz)
+    stamps = even_stamps(len(result), result.rate_hz)
     signals: dict[str, ArraySignal] = {
         path: ArraySignal(streams[path], stamps, values) for path, values in _arrays(result).items()
     }
@@ -111,7 +109,7 @@ def metadata_of(
 ) -> dict[str, Any]:
     """What an episode says of itself: task, mode by segment, source, and how it was retargeted."""
     origin = result.human.origin
-    stamps = stamps_of(len(result), result.rate_hz)
+    stamps = even_stamps(len(result), result.rate_hz)
     segment = {
         "start_ns": 0,
         "end_ns": int(stamps[-1]) if len(stamps) else 0,
@@ -153,18 +151,10 @@ def schema_at(rate_hz: float) -> Schema:
     return schema.model_copy(update={"streams": streams})
 
 
-def stamps_of(frames: int, rate_hz: float) -> NDArray[np.int64]:
-    """Stamps (T,) of frames at an even rate, from zero."""
-    return np.round(np.arange(frames) * (SECOND_NS / rate_hz)).astype(np.int64)
-
-
 def file_sha256(path: Path) -> str:
     """The sha256 of a file in hex, read a piece at a time."""
-    digest = hashlib.sha256()
     with path.open("rb") as file:
-        while block := file.read(_BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _arrays(result: Retargeted) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from corporeal.embodiment.engines import model_of
 from corporeal.geometry import Array, continuous_quaternions, normalise, quaternion_from_matrix
 from corporeal.retargeting.cleaning.cleaning import clean
 from corporeal.retargeting.cleaning.gaps import resample
-from corporeal.retargeting.goal.contacts import ground_of, remove_floor_drift, runs
+from corporeal.retargeting.goal.contacts import ground_of, remove_floor_drift
 from corporeal.retargeting.goal.footholds import footholds_of, level_floor
 from corporeal.retargeting.goal.goals import UP, confidence_of, goals_of, on_the_floor
 from corporeal.retargeting.goal.robot_map import RobotMap, robot_map
@@ -37,6 +37,8 @@ from corporeal.retargeting.solver.clip_solver import (
 )
 from corporeal.retargeting.solver.easing import ease_motors
 from corporeal.retargeting.solver.tasks import ClipTasks, Task, pick_frames
+from corporeal.signal.grid import interpolate
+from corporeal.signal.runs import runs
 
 # Square roots of weights, per radian: of the resting posture, and of a smooth motion.
 REST, KEPT = 0.15, 6.0
@@ -248,8 +250,7 @@ def _filled(state: MotionState, known: Numbers, frames: int) -> MotionState:
     rows = np.concatenate(
         [state.base[:, :3], continuous_quaternions(state.base[:, 3:]), state.q], axis=1
     )
-    where = np.arange(frames)
-    full = np.stack([np.interp(where, known, column) for column in rows.T], axis=1)
+    full = interpolate(np.arange(frames, dtype=np.float64), known.astype(np.float64), rows)
     return MotionState(np.concatenate([full[:, :3], normalise(full[:, 3:7])], axis=1), full[:, 7:])
 
 
@@ -320,7 +321,7 @@ def split_infeasible(result: Retargeted, policy: InfeasiblePolicy) -> list[Retar
     if policy == "reject":
         return []
     least = max(2, round(SHORTEST_S * result.rate_hz))
-    pieces = [(a, b) for a, b in runs(~result.infeasible) if b - a >= least]
+    pieces = runs(~result.infeasible, least=least)
     lost = int(result.infeasible.sum())
     note = f"cut out of {len(result)} frames, of which {lost} were out of reach"
     return [

@@ -16,10 +16,10 @@ from corporeal.retargeting.goal.contacts import (
     SHORTEST_S,
     ground_of,
     remove_floor_drift,
-    runs,
 )
 from corporeal.retargeting.motion import POINTS, SIDES, HumanMotion
 from corporeal.retargeting.reader import read_motion
+from corporeal.signal.runs import runs
 
 
 def silent(motion: HumanMotion, *parts: str) -> HumanMotion:
@@ -136,10 +136,10 @@ def test_a_clip_of_a_few_frames_stands_where_it_is_low(frames: int) -> None:
 
 
 def test_runs_are_first_and_stop_of_what_is_true() -> None:
-    assert runs(np.array([True, True, False, True])) == [(0, 2), (3, 4)]
-    assert runs(np.zeros(3, bool)) == []
-    assert runs(np.ones(3, bool)) == [(0, 3)]
-    assert runs(np.zeros(0, bool)) == []
+    assert runs(np.array([True, True, False, True])) == ((0, 2), (3, 4))
+    assert runs(np.zeros(3, bool)) == ()
+    assert runs(np.ones(3, bool)) == ((0, 3),)
+    assert runs(np.zeros(0, bool)) == ()
 
 
 def test_a_real_walk_stands_on_one_foot_or_two_and_never_for_a_moment_only(

@@ -11,11 +11,11 @@ from tests.retargeting.people import walking_person
 
 from corporeal.embodiment import open_robot
 from corporeal.geometry import Array, matrix_from_rpy
-from corporeal.retargeting.goal.contacts import runs
 from corporeal.retargeting.goal.footholds import Footholds, footholds_of, level_floor
 from corporeal.retargeting.goal.goals import goals_of
 from corporeal.retargeting.goal.robot_map import robot_map
 from corporeal.retargeting.result import Goals
+from corporeal.signal.runs import runs
 
 G1 = robot_map(open_robot("g1"))
 RATE_HZ = 60.0

@@ -16,7 +16,6 @@ from tests.retargeting.solver.test_chain import chain_of
 from corporeal.embodiment import open_robot
 from corporeal.embodiment.collision import CollisionModel
 from corporeal.embodiment.engines import model_of
-from corporeal.retargeting.goal.contacts import runs
 from corporeal.retargeting.measure.metrics import Metrics, measure, measure_result
 from corporeal.retargeting.reader import read_motion
 from corporeal.retargeting.settings import RetargetSettings
@@ -29,6 +28,7 @@ from corporeal.retargeting.solver.clip_solver import ClipProblem, SolveError, wi
 from corporeal.retargeting.solver.easing import AROUND_S, HARM, SLID_M, STAYING, ease_motors
 from corporeal.retargeting.solver.effort import Motors, demand_of
 from corporeal.retargeting.solver.tasks import ClipTasks
+from corporeal.signal.runs import runs
 
 G1 = open_robot("g1")
 TWICE = ((100, 200), (350, 450))
@@ -125,7 +125,7 @@ def test_one_pass_changes_no_more_than_the_time_around(monkeypatch: pytest.Monke
     state = leaning(300, (100, 200), far=0.3)
     after = eased_of(state)
     bad = np.flatnonzero(shares(state) > 1)
-    assert runs(changed(state, after)) == [(bad[0] - 10, bad[-1] + 11)]
+    assert runs(changed(state, after)) == ((bad[0] - 10, bad[-1] + 11),)
     assert shares(after).max() < shares(state).max()
 
 
@@ -189,7 +189,7 @@ def test_only_the_stretch_that_became_rougher_is_taken_back() -> None:
     kept = easing._without_harm(stage, before, worse)
     first, second = runs(changed(before, after))
     assert second[0] < 390 < 400 < second[1]
-    assert runs(changed(before, kept)) == [first]
+    assert runs(changed(before, kept)) == (first,)
     assert not changed(kept, after)[: second[0]].any()
     np.testing.assert_array_equal(easing._without_harm(stage, before, after).q, after.q)
     # What was as rough before is no reason.

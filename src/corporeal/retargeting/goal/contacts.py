@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.ndimage import binary_erosion, gaussian_filter1d
 
 from corporeal.geometry import Array
 from corporeal.retargeting.motion import SIDES, HumanMotion
-
-Flags = NDArray[np.bool_]
+from corporeal.signal.runs import Flags, runs
 
 # Slower than the first a point comes to stand, faster than the second it has left, m/s.
 STAND_M_S, LEAVE_M_S = 0.3, 0.5
@@ -53,12 +51,6 @@ def ground_of(motion: HumanMotion) -> Ground:
         heels = _heels(motion, ankles, toes, ankle_stands & toe_stands, ankle_height - toe_height)
         heel_stands = _standing(heels, motion.rate_hz)[1]
     return Ground(np.stack([heel_stands, toe_stands], axis=2), ankle_height, toe_height, rise)
-
-
-def runs(flags: Flags) -> list[tuple[int, int]]:
-    """First frame and stop of every run of True."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], flags.astype(np.int8), [0]])))
-    return [(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
 
 
 def _heels(

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter1d
 
 from corporeal.geometry import Array
-from corporeal.retargeting.goal.contacts import runs
 from corporeal.retargeting.goal.soles import Soles
 from corporeal.retargeting.motion import SIDES
 from corporeal.retargeting.result import Goals
+from corporeal.signal.runs import runs
 
 # A person who moves a standing foot farther than this has put it down anew, m and rad.
 MOVED_M, TURNED_RAD = 0.05, 0.35
@@ -107,7 +107,7 @@ def _stances(
 ) -> list[tuple[int, int]]:
     """Frames over which a foot keeps its place; a stance in which it is moved becomes several."""
     pause = max(2, round(SHUFFLE_S * rate_hz))
-    waiting, found = runs(stands[:, 0] | stands[:, 1]), list[tuple[int, int]]()
+    waiting, found = list(runs(stands[:, 0] | stands[:, 1])), list[tuple[int, int]]()
     while waiting:
         first, stop = waiting.pop()
         middle = np.median(at[first:stop, :2], axis=0)

@@ -25,6 +25,7 @@ from corporeal.retargeting.measure.metrics import measure_result
 from corporeal.retargeting.motion import POINTS, HumanMotion, MotionError, Origin
 from corporeal.retargeting.result import ENDS, FAR_M, Retargeted
 from corporeal.retargeting.robot_episode import write_episode
+from corporeal.signal.grid import interpolate
 
 _KEPT_EVERY_S = 0.2
 _HEAD, _ROWS = "head.json", "frames.f64"
@@ -202,7 +203,7 @@ def live_result(frames: LiveFrames, robot: Embodiment, source: Path) -> Retarget
     base = np.concatenate(
         [frames.base[kept, :3], continuous_quaternions(frames.base[kept, 3:])], axis=1
     )
-    base = _at(base, times, even)
+    base = interpolate(even, times, base)
     nearest = np.clip(np.searchsorted(times, even), 0, len(times) - 1)
     origin = Origin(source, "live", notes=("followed live, frame by frame",))
     points = frames.positions[kept]
@@ -212,12 +213,12 @@ def live_result(frames: LiveFrames, robot: Embodiment, source: Path) -> Retarget
     motion = clean(motion)
     person = on_the_floor(motion, ground_of(motion))
     goals = goals_of(person, robot_map(robot))
-    error = _at(frames.error_m[kept], times, even)
+    error = interpolate(even, times, frames.error_m[kept])
     base = np.concatenate([base[:, :3], normalise(base[:, 3:])], axis=1)
     return Retargeted(
         robot=robot,
         rate_hz=rate,
-        q=_at(frames.q[kept], times, even),
+        q=interpolate(even, times, frames.q[kept]),
         base=base,
         human=replace(person, positions=person.positions + _start(person, base)),
         goals=goals,
@@ -231,8 +232,3 @@ def live_result(frames: LiveFrames, robot: Embodiment, source: Path) -> Retarget
 def _start(person: HumanMotion, base: Array) -> Array:
     """What brings the person's first place over the ground to the robot's."""
     return np.array([*(base[0, :2] - person.point("pelvis")[0, :2]), 0.0])
-
-
-def _at(values: Array, times: Array, wanted: Array) -> Array:
-    """Columns (T, n) at other times, straight between the samples."""
-    return np.stack([np.interp(wanted, times, column) for column in values.T], axis=1)

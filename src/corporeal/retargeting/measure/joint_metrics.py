@@ -10,7 +10,7 @@ from scipy.ndimage import median_filter
 
 from corporeal.embodiment import Embodiment
 from corporeal.geometry import Array
-from corporeal.retargeting.goal.contacts import runs
+from corporeal.signal.runs import runs
 
 # Rounding of a file with six digits is no broken limit.
 POSITION_SLACK_RAD = 1e-4
@@ -77,7 +77,7 @@ def count_violations(
         worst=float(beyond[frame, joint]),
         joint=robot.joint_names[int(joint)],
         stated=known,
-        where=tuple(runs(np.any(bad, axis=1))),
+        where=runs(np.any(bad, axis=1)),
     )
 
 

@@ -14,7 +14,6 @@ from corporeal.embodiment.engines import model_of
 from corporeal.embodiment.kinematics import Kinematics, checked_base
 from corporeal.errors import ModelError
 from corporeal.geometry import Array
-from corporeal.retargeting.goal.contacts import runs
 from corporeal.retargeting.goal.soles import Soles, corner_heights, sole_points, soles_of
 from corporeal.retargeting.measure.joint_metrics import (
     Smoothness,
@@ -26,6 +25,7 @@ from corporeal.retargeting.measure.joint_metrics import (
 )
 from corporeal.retargeting.result import ENDS, FAR_M, KNOWN, Goals, Retargeted
 from corporeal.retargeting.solver.effort import efforts_of
+from corporeal.signal.runs import runs
 
 # Less than this below the ground is rounding, not a foot in the floor.
 SUNK_M = 0.001

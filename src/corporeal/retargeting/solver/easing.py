@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from scipy.ndimage import binary_dilation
 
 from corporeal.geometry import Array
-from corporeal.retargeting.goal.contacts import runs
 from corporeal.retargeting.goal.soles import sole_corners, sole_points
 from corporeal.retargeting.solver.avoidance import Avoidance
 from corporeal.retargeting.solver.bounded_solver import (
@@ -30,6 +29,7 @@ from corporeal.retargeting.solver.clip_solver import (
 )
 from corporeal.retargeting.solver.effort import SHORTEST, Motors, has_masses
 from corporeal.retargeting.solver.tasks import ClipTasks, Task, pick_frames
+from corporeal.signal.runs import runs
 
 # How long before and after a frame that is not good the motion may change, s, in every pass.
 AROUND_S = (0.4, 0.6, 1.0, 1.0)
@@ -96,7 +96,7 @@ class _Pass:
     firmness: float
     care: Care
 
-    def stretches(self, state: MotionState) -> list[tuple[int, int]]:
+    def stretches(self, state: MotionState) -> tuple[tuple[int, int], ...]:
         """First frame and stop of every stretch around frames that are not good."""
         bad = (self.excess(state) > 0) | self.rough(state)
         around = STAYING + max(1, round(self.around_s * self.tasks.person.rate_hz))
