@@ -116,7 +116,7 @@ def metadata_of(
         "mode": RETARGETED_MOCAP,
         "motion_source": origin.path.name,
     }
-    said: dict[str, Any] = {
+    metadata: dict[str, Any] = {
         "task": result.human.name,
         "environment": "motion capture",
         "software": f"corporeal {__version__}",
@@ -138,7 +138,7 @@ def metadata_of(
         },
         **facts,
     }
-    return {name: value for name, value in said.items() if value not in (None, "", [])}
+    return {name: value for name, value in metadata.items() if value not in (None, "", [])}
 
 
 def schema_at(rate_hz: float) -> Schema:
@@ -186,5 +186,5 @@ def _speeds(q: Array, rate_hz: float) -> Array:
 
 
 def _instruction(metadata: Mapping[str, Any]) -> str:
-    said = metadata.get("instruction")
-    return said.strip() if isinstance(said, str) else ""
+    text = metadata.get("instruction")
+    return text.strip() if isinstance(text, str) else ""

@@ -1,4 +1,4 @@
-"""Human motion to robot motion: goals, one solve over the clip, a low-pass, the contacts again."""
+"""Human motion to robot motion: goals, a solve, a low-pass, contacts again; frames out of reach."""
 
 from __future__ import annotations
 
@@ -73,10 +73,10 @@ def retarget_motion(
     settings = settings or RetargetSettings()
     mapped = robot if isinstance(robot, RobotMap) else robot_map(robot)
     with one_thread():
-        return _retargeted(motion, mapped, settings, report or (lambda *_: None))
+        return _follow_person(motion, mapped, settings, report or (lambda *_: None))
 
 
-def _retargeted(
+def _follow_person(
     motion: HumanMotion, mapped: RobotMap, settings: RetargetSettings, report: Report
 ) -> Retargeted:
     if not len(motion):
@@ -140,7 +140,7 @@ class _Work:
 
     def result(self, start: MotionState) -> Retargeted:
         """The robot's motion, found from a start, and how far it is from its goals."""
-        state, followed, settled = self._solved(start)
+        state, followed, settled = self._solve_clip(start)
         chain, goals, person = self.tasks.chain, self.tasks.goals, self.tasks.person
         error = error_of(chain, state, goals)
         far = (error > FAR_M) & (goals.confidence > KNOWN)
@@ -158,15 +158,15 @@ class _Work:
             notes=person.origin.notes,
         )
 
-    def _solved(self, start: MotionState) -> tuple[MotionState, bool, bool]:
+    def _solve_clip(self, start: MotionState) -> tuple[MotionState, bool, bool]:
         """The motion, and whether following the person and settling came to an end."""
-        state, followed = self._in_pieces(
-            "following the person", self._followed, self.tasks.following(), start
+        state, followed = self._solve_windows(
+            "following the person", self._follow_window, self.tasks.following(), start
         )
         if self.settings.cutoff_hz is not None:
             state = low_pass(state, self.tasks.person.rate_hz, self.settings.cutoff_hz)
-        state, settled = self._in_pieces(
-            "settling the feet", self._settled, self.tasks.keeping(state), state
+        state, settled = self._solve_windows(
+            "settling the feet", self._settle_window, self.tasks.keeping(state), state
         )
         if self.settings.ease:
             avoidance = self._avoidance(EASED, NARROW_M)
@@ -175,7 +175,7 @@ class _Work:
             )
         return state, followed, settled
 
-    def _in_pieces(
+    def _solve_windows(
         self,
         stage: str,
         solver: Callable[[Sequence[Task], MotionState], tuple[MotionState, bool]],
@@ -183,15 +183,15 @@ class _Work:
         start: MotionState,
     ) -> tuple[MotionState, bool]:
         """A stage of the whole clip, window by window, and whether all of them came to an end."""
-        found, all_ended = list[tuple[ClipWindow, MotionState]](), True
+        parts, all_ended = list[tuple[ClipWindow, MotionState]](), True
         cut = windows(len(start))
         for number, window in enumerate(cut):
             inside = np.arange(window.first, window.stop)
             part, ended = solver([pick_frames(task, inside) for task in tasks], start.part(inside))
-            found.append((window, part))
+            parts.append((window, part))
             all_ended &= ended
             self.report(stage, (number + 1) / len(cut))
-        return join_windows(found, len(start)), all_ended
+        return join_windows(parts, len(start)), all_ended
 
     def start(self) -> MotionState:
         """The robot standing with the person's heading: where every frame begins."""
@@ -201,26 +201,30 @@ class _Work:
         base = np.concatenate([place, quaternion_from_matrix(rotation)], axis=1)
         return MotionState(base, np.tile(self.tasks.chain.standing, (len(base), 1)))
 
-    def _followed(self, tasks: Sequence[Task], start: MotionState) -> tuple[MotionState, bool]:
+    def _follow_window(self, tasks: Sequence[Task], start: MotionState) -> tuple[MotionState, bool]:
         """First with few frames, then with all."""
         rate, frames = self.tasks.person.rate_hz, len(start)
         stride = max(1, round(rate / COARSE_HZ))
         some = np.unique(np.append(np.arange(0, frames, stride), frames - 1))
-        few = self._following([pick_frames(task, some) for task in tasks], rate / stride, len(some))
+        few = self._follow_problem(
+            [pick_frames(task, some) for task in tasks], rate / stride, len(some)
+        )
         state, _ = solve(few, start.part(some), steps=COARSE_STEPS, tolerance=3e-3)
         every = replace(
-            self._following(tasks, rate, frames), avoidance=self._avoidance(SOFT, WIDE_M)
+            self._follow_problem(tasks, rate, frames), avoidance=self._avoidance(SOFT, WIDE_M)
         )
-        state, progress = solve(every, _filled(state, some, frames), steps=FINE_STEPS)
+        state, progress = solve(every, _fill_frames(state, some, frames), steps=FINE_STEPS)
         return state, progress.converged
 
-    def _following(self, tasks: Sequence[Task], rate_hz: float, frames: int) -> ClipProblem:
+    def _follow_problem(self, tasks: Sequence[Task], rate_hz: float, frames: int) -> ClipProblem:
         chain = self.tasks.chain
         smooth = chain.weights(SMOOTH_BASE, SMOOTH_JOINT)
         rest = np.tile(chain.standing[chain.columns], (frames, 1))
         return ClipProblem(chain, rate_hz, tasks, rest, np.full(len(chain.columns), REST), smooth)
 
-    def _settled(self, tasks: Sequence[Task], wanted: MotionState) -> tuple[MotionState, bool]:
+    def _settle_window(
+        self, tasks: Sequence[Task], wanted: MotionState
+    ) -> tuple[MotionState, bool]:
         """Close to a smooth motion, but with feet that hold, links apart, and no floor crossed."""
         chain = self.tasks.chain
         problem = ClipProblem(
@@ -243,7 +247,7 @@ class _Work:
         return state, progress.converged
 
 
-def _filled(state: MotionState, known: Numbers, frames: int) -> MotionState:
+def _fill_frames(state: MotionState, known: Numbers, frames: int) -> MotionState:
     """A state of all frames from that of some, straight between them."""
     if len(known) == frames:
         return state
@@ -284,8 +288,8 @@ def filter_low(values: Array, rate_hz: float, cutoff_hz: float) -> Array:
 
 def one_thread() -> AbstractContextManager[Any]:
     """While the block runs, BLAS works in the thread that calls it; other cores stay free."""
-    found: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
-    return found
+    limited: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
+    return limited
 
 
 @cache

@@ -57,13 +57,13 @@ def clean(motion: HumanMotion, *, noisy_m: float = NOISY_M) -> HumanMotion:
     seen = confidence > 0
     _check_needed(motion, raw, seen)
     sigma = noise(raw, seen)
-    found = find_outliers(raw, seen, motion.rate_hz, sigma)
-    positions, sure = _without(raw, confidence, found)
+    outliers = find_outliers(raw, seen, motion.rate_hz, sigma)
+    positions, sure = _without(raw, confidence, outliers)
     _check_needed(motion, positions, sure > 0)
     noise_m = float(np.median(sigma[np.any(seen, axis=0)]))
     noisy = noise_m > noisy_m
     filled = fill_gaps(positions, sure, motion.rate_hz, straight=noisy)
-    wrong = found.wrong
+    wrong = outliers.wrong
     result = filled.positions
     if noisy:
         sigma = np.maximum(sigma, noise_m)
@@ -72,7 +72,7 @@ def clean(motion: HumanMotion, *, noisy_m: float = NOISY_M) -> HumanMotion:
         result = _smoothed(filled, motion.rate_hz, sigma)
     _make_again(result, made)
     final = np.where(wrong, 0.0, filled.confidence)
-    notes = [*_say_gaps(seen, filled), *_say_outliers(seen, wrong, found.swapped)]
+    notes = [*_say_gaps(seen, filled), *_say_outliers(seen, wrong, outliers.swapped)]
     if made:
         notes.append(f"{', '.join(made)} made from the points around")
     if noisy:

@@ -1,4 +1,4 @@
-"""Gaps closed: short ones by a cubic in time, long ones carried along by the body."""
+"""Gaps closed, short ones by a cubic and long ones by the body; motion at another rate."""
 
 from __future__ import annotations
 

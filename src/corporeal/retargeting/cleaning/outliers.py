@@ -1,4 +1,4 @@
-"""Samples that a body cannot have had: spikes, impossible bones, sides mistaken for each other."""
+"""Samples that a body cannot have had: spikes, bones of impossible length, sides exchanged."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def usual_lengths(lengths: Array) -> Array:
 
 def hold_lengths(positions: Array, lengths: Array) -> Array:
     """Positions (T, P, 3) with bones at their lengths (B,), moved little; loose ones are left."""
-    held = [np.ascontiguousarray(positions[:, point]) for point in range(positions.shape[1])]
+    points = [np.ascontiguousarray(positions[:, point]) for point in range(positions.shape[1])]
     known = np.all(np.isfinite(positions), axis=(0, 2))
     bones = [
         (upper, lower, float(length))
@@ -74,13 +74,13 @@ def hold_lengths(positions: Array, lengths: Array) -> Array:
         # Both ends share the correction, then the last round makes it exact, trunk first.
         share = 0.5 if number < _ROUNDS else 0.0
         for upper, lower, length in bones:
-            across = held[lower] - held[upper]
-            found = np.sqrt(np.einsum("ti,ti->t", across, across))
-            excess = across * (1.0 - length / np.maximum(found, 1e-6))[:, None]
+            across = points[lower] - points[upper]
+            present = np.sqrt(np.einsum("ti,ti->t", across, across))
+            excess = across * (1.0 - length / np.maximum(present, 1e-6))[:, None]
             if share:
-                held[upper] = held[upper] + share * excess
-            held[lower] = held[lower] - (1.0 - share) * excess
-    return np.stack(held, axis=1)
+                points[upper] = points[upper] + share * excess
+            points[lower] = points[lower] - (1.0 - share) * excess
+    return np.stack(points, axis=1)
 
 
 Mask = NDArray[np.bool_]
@@ -115,13 +115,13 @@ def noise(positions: Array, known: Mask) -> Array:
     with too few samples in a row.
     """
     third = np.diff(np.where(known[..., None], positions, np.nan), n=3, axis=0)
-    found = np.zeros(positions.shape[1])
+    deviation = np.zeros(positions.shape[1])
     for point in range(positions.shape[1]):
         steps = third[:, point]
         steps = np.abs(steps[np.isfinite(steps[:, 0])])
         if len(steps) >= 8:
-            found[point] = 1.4826 * np.median(steps) / np.sqrt(20.0)
-    return found
+            deviation[point] = 1.4826 * np.median(steps) / np.sqrt(20.0)
+    return deviation
 
 
 def find_outliers(positions: Array, known: Mask, rate_hz: float, sigma: Array) -> Outliers:
@@ -221,9 +221,9 @@ def _on_rigid_bones(positions: Array, known: Mask) -> Mask:
     lengths = bone_lengths(np.where(known[..., None], positions, np.nan))
     off = np.abs(lengths - usual_lengths(lengths))
     steady = 1.4826 * usual_lengths(off) < 0.5 * _RIGID_M
-    held = np.zeros(known.shape, dtype=bool)
-    held[:, BONES[:, 1]] = (off < _RIGID_M) & steady
-    return held
+    rigid = np.zeros(known.shape, dtype=bool)
+    rigid[:, BONES[:, 1]] = (off < _RIGID_M) & steady
+    return rigid
 
 
 def _impossible_bones(positions: Array, known: Mask, away: Array, sigma: Array) -> Mask:

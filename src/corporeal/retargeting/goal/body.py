@@ -50,27 +50,27 @@ class Body:
 
 def body_of(motion: HumanMotion) -> Body:
     """The person in a clip; raises MotionError where a limb is too short or long for one."""
-    found = {}
+    lengths = {}
     for name, (near, far) in _SEGMENTS.items():
         pairs = [(f"{side}_{near}", f"{side}_{far}") for side in SIDES]
-        found[name] = float(np.mean([_length(motion, a, b) for a, b in pairs]))
-    lower = found.pop("lower_arm")
+        lengths[name] = float(np.mean([_length(motion, a, b) for a, b in pairs]))
+    lower = lengths.pop("lower_arm")
     if all(motion.has(f"{side}_hand") for side in SIDES):
         hand = np.mean([_length(motion, f"{s}_wrist", f"{s}_hand") for s in SIDES])
-        found["forearm"] = lower + float(hand)
+        lengths["forearm"] = lower + float(hand)
     else:
-        found["forearm"] = lower * (1 + HAND_SHARE)
+        lengths["forearm"] = lower * (1 + HAND_SHARE)
     for name, part in (("hip_width", "hip"), ("shoulder_width", "shoulder")):
-        found[name] = _length(motion, f"left_{part}", f"right_{part}")
+        lengths[name] = _length(motion, f"left_{part}", f"right_{part}")
     trunk = np.linalg.norm(middle(motion, "shoulder") - middle(motion, "hip"), axis=1)
-    found["trunk"] = float(np.nanmedian(trunk))
-    for name, length in found.items():
+    lengths["trunk"] = float(np.nanmedian(trunk))
+    for name, length in lengths.items():
         if not _LEAST_M < length < _MOST_M:
             raise MotionError(
                 f"{motion.origin.path}: the {name.replace('_', ' ')} is {length:.3g} m long; "
                 f"expected {_LEAST_M} to {_MOST_M} m. Check --unit and --skeleton."
             )
-    return Body(found)
+    return Body(lengths)
 
 
 def middle(motion: HumanMotion, part: str) -> Array:

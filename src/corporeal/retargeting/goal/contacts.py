@@ -1,4 +1,4 @@
-"""When a heel or a toe stands on the ground: slow, and about as low as it ever stands."""
+"""When a heel or a toe stands on the ground; a floor that drifts under both feet is taken back."""
 
 from __future__ import annotations
 
@@ -73,10 +73,10 @@ def _heels(
     up = np.array([0.0, 0.0, 1.0])
     cosine, sine = np.cos(slope)[..., None], np.sin(slope)[..., None]
     back, below = HEEL_SHARE * np.median(level), max(ankle_above, 0.0)
-    found: Array = (
+    heels: Array = (
         ankles - back * (cosine * ahead + sine * up) - below * (cosine * up - sine * ahead)
     )
-    return found
+    return heels
 
 
 def _standing(points: Array, rate_hz: float) -> tuple[float, Flags]:

@@ -107,7 +107,7 @@ def _stances(
 ) -> list[tuple[int, int]]:
     """Frames over which a foot keeps its place; a stance in which it is moved becomes several."""
     pause = max(2, round(SHUFFLE_S * rate_hz))
-    waiting, found = list(runs(stands[:, 0] | stands[:, 1])), list[tuple[int, int]]()
+    waiting, stances = list(runs(stands[:, 0] | stands[:, 1])), list[tuple[int, int]]()
     while waiting:
         first, stop = waiting.pop()
         middle = np.median(at[first:stop, :2], axis=0)
@@ -116,7 +116,7 @@ def _stances(
         # Rolling over the toes moves the sole's middle too, but only at the end of a stance.
         flat = stands[first:stop].all(axis=1)
         if stop - first < 4 * pause or not np.any(away[flat] > 1):
-            found.append((first, stop))
+            stances.append((first, stop))
             continue
         # The way itself, not `away`: the median may lie in the middle of it.
         way = np.column_stack([at[first:stop, :2] / MOVED_M, yaw[first:stop] / TURNED_RAD])
@@ -127,7 +127,7 @@ def _stances(
         pieces = [(first, cut - pause // 2), (cut + pause // 2, stop)]
         # Half a moment in the middle of a slow slide is no place to stand.
         waiting += [(first, stop) for first, stop in pieces if stop - first >= pause]
-    return sorted(found)
+    return sorted(stances)
 
 
 def _place(

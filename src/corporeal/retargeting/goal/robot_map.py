@@ -42,7 +42,7 @@ def followed_points() -> list[str]:
 def drafted_places(robot: Embodiment, given: Iterable[str]) -> dict[str, str]:
     """Places by the names of the joints, for those that are not given."""
     known = set(given)
-    found: dict[str, str] = {}
+    places: dict[str, str] = {}
     for point in (each for each in followed_points() if each not in known):
         side, part = point.split("_", 1)
         ends = (
@@ -59,10 +59,10 @@ def drafted_places(robot: Embodiment, given: Iterable[str]) -> dict[str, str]:
                 "retargeting map."
             )
         if part in ("hip", "shoulder"):
-            found[point] = _where_axes_meet(robot, joints)
+            places[point] = _where_axes_meet(robot, joints)
         else:
-            found[point] = joints[-1 if part == "ankle" else 0].child
-    return found
+            places[point] = joints[-1 if part == "ankle" else 0].child
+    return places
 
 
 def chain_to(robot: Embodiment, place: str) -> list[Joint]:
@@ -180,15 +180,15 @@ class RobotMap:
             "upper_arm": ("shoulder", "elbow"),
             "forearm": ("elbow", "hand"),
         }
-        found = {
+        lengths = {
             name: float(np.mean([np.linalg.norm(at[f"{s}_{b}"] - at[f"{s}_{a}"]) for s in SIDES]))
             for name, (a, b) in both.items()
         }
-        found["sole"] = float(np.mean([at[f"{s}_ankle"][2] - at[f"{s}_foot"][2] for s in SIDES]))
+        lengths["sole"] = float(np.mean([at[f"{s}_ankle"][2] - at[f"{s}_foot"][2] for s in SIDES]))
         for name, part in (("hip_width", "hip"), ("shoulder_width", "shoulder")):
-            found[name] = float(np.linalg.norm(at[f"left_{part}"] - at[f"right_{part}"]))
-        found["trunk"] = float(np.linalg.norm(self.trunk))
-        return found
+            lengths[name] = float(np.linalg.norm(at[f"left_{part}"] - at[f"right_{part}"]))
+        lengths["trunk"] = float(np.linalg.norm(self.trunk))
+        return lengths
 
     @cached_property
     def trunk(self) -> Array:
@@ -268,7 +268,7 @@ def robot_map(robot: Embodiment, document: RetargetingMap | None = None) -> Robo
     stated = {} if document is None else document.places
     places = {**drafted_places(robot, stated), **stated}
     chest = document.chest if document is not None else None
-    found = RobotMap(
+    mapped = RobotMap(
         robot,
         places,
         chest or carrier_of_arm(robot, places["left_shoulder"]),
@@ -279,8 +279,8 @@ def robot_map(robot: Embodiment, document: RetargetingMap | None = None) -> Robo
     ends = [f"{side}_{end}" for side in SIDES for end in ("hand", "foot")]
     for what, given, known in (
         ("places", places, followed_points()),
-        ("weighs", found.weights, [*followed_points(), *ends]),
-        ("turns hand", found.hands, SIDES),
+        ("weighs", mapped.weights, [*followed_points(), *ends]),
+        ("turns hand", mapped.hands, SIDES),
     ):
         wrong = [name for name in given if name not in known]
         if wrong:
@@ -288,9 +288,9 @@ def robot_map(robot: Embodiment, document: RetargetingMap | None = None) -> Robo
                 f"retargeting map of {robot.name!r} {what} {wrong[0]!r}; expected one of "
                 f"{', '.join(known)}."
             )
-    for place in (*places.values(), found.chest, *([] if found.head is None else [found.head])):
-        found.kinematics.place(place)
-    return found
+    for place in (*places.values(), mapped.chest, *([] if mapped.head is None else [mapped.head])):
+        mapped.kinematics.place(place)
+    return mapped
 
 
 def open_map(path: Path) -> RetargetingMap:
@@ -300,17 +300,17 @@ def open_map(path: Path) -> RetargetingMap:
 
 def draft_map(robot: Embodiment) -> RetargetingMap:
     """A map with everything that the joint names tell, to be looked over by a person."""
-    found = robot_map(robot)
+    mapped = robot_map(robot)
     return RetargetingMap(
         document="retargeting_map",
         name=robot.name,
         version="1.0.0",
         robot=robot.name,
-        places=dict(found.places),
-        chest=found.chest,
-        head=found.head,
-        hands=dict(found.hands),
-        weights=dict(found.weights),
+        places=dict(mapped.places),
+        chest=mapped.chest,
+        head=mapped.head,
+        hands=dict(mapped.hands),
+        weights=dict(mapped.weights),
     )
 
 

@@ -56,13 +56,13 @@ def soles_of(robot: Embodiment) -> Soles:
         links.append(link)
         places.append(place)
         corners.append(_corners(robot.links[link].collision, place))
-    found = np.array(corners)
+    rectangles = np.array(corners)
     placed = np.array(places)
     return Soles(
         np.array(links, np.int64),
-        found[:, :2].mean(axis=1),
-        found[:, 2:].mean(axis=1),
-        found,
+        rectangles[:, :2].mean(axis=1),
+        rectangles[:, 2:].mean(axis=1),
+        rectangles,
         placed[:, :, 3],
         placed[:, :, :3],
     )
@@ -83,8 +83,8 @@ def corner_heights(soles: Soles, poses: Array) -> Array:
     """Heights (T, 2, 4) of the corners of both soles."""
     rows = poses[soles.link, 2]
     turned = np.einsum("fkt,fpk->tfp", rows[:, :3], soles.corners, optimize=True)
-    found: Array = turned + rows[:, 3].T[:, :, None]
-    return found
+    heights: Array = turned + rows[:, 3].T[:, :, None]
+    return heights
 
 
 def _corners(shapes: tuple[Shape, ...], place: Array) -> Array:
@@ -111,5 +111,5 @@ def _bounds(shape: Shape, place: Array) -> Array:
 def _carried(points: Array, links: Array) -> Array:
     """Points (2, P, 3) on two links at (2, 3, 4, T), in the world as (T, 2, P, 3)."""
     turned = np.einsum("fikt,fpk->tfpi", links[:, :, :3], points, optimize=True)
-    found: Array = turned + np.moveaxis(links[:, :, 3], -1, 0)[:, :, None]
-    return found
+    carried: Array = turned + np.moveaxis(links[:, :, 3], -1, 0)[:, :, None]
+    return carried

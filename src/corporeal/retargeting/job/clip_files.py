@@ -29,22 +29,22 @@ def find_clips(paths: Sequence[Path], *, kind: str | None = None) -> list[ClipFi
     """
     if not paths:
         raise MotionError("no clip; name a file of human motion, or a folder of them.")
-    found: dict[Path, Path] = {}
+    names: dict[Path, Path] = {}
     for path in paths:
         if not path.exists():
             raise MotionError(f"{path}: does not exist; expected a file of human motion.")
         if not path.is_dir():
-            found.setdefault(path, Path(path.name))
+            names.setdefault(path, Path(path.name))
             continue
         inside = [each for each in sorted(path.rglob("*")) if each.is_file() and _known(each, kind)]
         if not inside:
             raise MotionError(f"{path}: holds no file of human motion that is known here.")
         for each in inside:
-            found.setdefault(each, each.relative_to(path))
-    shared = Counter(name.with_suffix("") for name in found.values())
+            names.setdefault(each, each.relative_to(path))
+    shared = Counter(name.with_suffix("") for name in names.values())
     clips = [
         ClipFile(path, _stem(name, alone=shared[name.with_suffix("")] == 1))
-        for path, name in found.items()
+        for path, name in names.items()
     ]
     _check_names(clips)
     return clips

@@ -73,7 +73,7 @@ class ClipJob:
 
     def fingerprint(self, source_sha256: str) -> str:
         """One word that stands for the clip, the robot, the settings and this version."""
-        told = {
+        parts = {
             "clip": source_sha256,
             "robot": self.robot.hash,
             "map": None if self.mapping is None else self.mapping.hash,
@@ -82,7 +82,7 @@ class ClipJob:
             "facts": dict(self.facts),
             "version": __version__,
         }
-        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:16]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
     def check(self) -> None:
         """Raise an error where the job could not be finished, before any of it is done."""
@@ -228,10 +228,10 @@ def _run(job: ClipJob, say: StageReport) -> ClipOutcome:
     spent = time.process_time() - started
     say("measuring", 0.0)
     metrics = measure_result(result)
-    tracked = _tracked(job, result, say) if job.tracked else None
+    tracked = _try_in_physics(job, result, say) if job.tracked else None
     facts = {**job.facts, **({} if tracked is None else {"trackability": tracked})}
     written = finished.episodes if finished else _write(job, result, metrics, facts, digest, say)
-    _beside(job, result, metrics, say)
+    _write_beside(job, result, metrics, say)
     return ClipOutcome(
         job.clip,
         written,
@@ -290,7 +290,7 @@ def _write(
     return tuple(written)
 
 
-def _beside(job: ClipJob, result: Retargeted, metrics: Metrics, say: StageReport) -> None:
+def _write_beside(job: ClipJob, result: Retargeted, metrics: Metrics, say: StageReport) -> None:
     """The page of figures and the preview, as asked for."""
     if job.report is not None:
         say("drawing the report", 0.0)
@@ -304,9 +304,9 @@ def _beside(job: ClipJob, result: Retargeted, metrics: Metrics, say: StageReport
         )
 
 
-def _tracked(job: ClipJob, result: Retargeted, say: StageReport) -> dict[str, Any]:
+def _try_in_physics(job: ClipJob, result: Retargeted, say: StageReport) -> dict[str, Any]:
     """The trial in physics."""
-    found = track(
+    trial = track(
         result.robot,
         result.rate_hz,
         result.q,
@@ -315,4 +315,4 @@ def _tracked(job: ClipJob, result: Retargeted, say: StageReport) -> dict[str, An
         contacts=result.goals.contacts,
         progress=lambda share: say("tracking in physics", share),
     )
-    return found.to_json()
+    return trial.to_json()

@@ -1,4 +1,4 @@
-"""The episodes of one clip on disk: found again, and written whole or not at all."""
+"""The episodes of one clip on disk: found again, written whole, and what became of the clip."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ def find_finished(episode: Path, mark: str) -> Finished | None:
     Raises WriteError where another file has its place.
     """
     if os.path.lexists(episode):
-        return Finished((episode,), (_marked(episode, mark),))
+        return Finished((episode,), (_read_marked(episode, mark),))
     first = piece_path(episode, 1, 2)
     if not os.path.lexists(first):
         return None
-    count = int(_marked(first, mark)["retargeting"]["settings"].get("pieces", 1))
+    count = int(_read_marked(first, mark)["retargeting"]["settings"].get("pieces", 1))
     paths = tuple(piece_path(episode, number + 1, count) for number in range(count))
     if count < 2 or not all(path.exists() for path in paths):
         return None
-    return Finished(paths, tuple(_marked(path, mark) for path in paths))
+    return Finished(paths, tuple(_read_marked(path, mark) for path in paths))
 
 
 def write_piece(
@@ -63,7 +63,7 @@ def write_piece(
 ) -> Path:
     """Write one episode, or nothing; one with the same fingerprint that is there already stays."""
     if os.path.lexists(path):
-        _marked(path, str(settings["fingerprint"]))
+        _read_marked(path, str(settings["fingerprint"]))
         return path
     _clear_leftover(path)
     try:
@@ -103,15 +103,15 @@ def make_folder(path: Path) -> None:
         raise WriteError(f"{path}: cannot be written: {error.strerror}.") from None
 
 
-def _marked(path: Path, mark: str) -> Mapping[str, Any]:
+def _read_marked(path: Path, mark: str) -> Mapping[str, Any]:
     """The metadata of an episode that bears this fingerprint; raises WriteError for others."""
     try:
         with Episode.open(path) as episode:
             metadata = episode.metadata
     except EpisodeError:
         metadata = {}
-    told = metadata.get("retargeting")
-    settings = told.get("settings") if isinstance(told, Mapping) else None
+    section = metadata.get("retargeting")
+    settings = section.get("settings") if isinstance(section, Mapping) else None
     if not isinstance(settings, Mapping) or settings.get("fingerprint") != mark:
         raise WriteError(
             f"{path}: is there already, and is not this clip with these settings. Name another "
@@ -159,27 +159,27 @@ class ClipOutcome:
 
     def to_json(self) -> dict[str, Any]:
         """As plain values."""
-        told = asdict(self)
-        told.pop("table")
-        told["good"] = self.good
-        told["clip"] = str(self.clip)
-        told["episodes"] = [str(path) for path in self.episodes]
-        return told
+        fields = asdict(self)
+        fields.pop("table")
+        fields["good"] = self.good
+        fields["clip"] = str(self.clip)
+        fields["episodes"] = [str(path) for path in self.episodes]
+        return fields
 
 
 def read_outcome(clip: Path, policy: InfeasiblePolicy, finished: Finished) -> ClipOutcome:
     """The outcome of an earlier run, as its episodes tell it."""
-    told = [metadata["retargeting"] for metadata in finished.metadata]
-    measured = [each.get("metrics") or {} for each in told]
+    sections = [metadata["retargeting"] for metadata in finished.metadata]
+    measured = [each.get("metrics") or {} for each in sections]
     return ClipOutcome(
         clip,
         finished.episodes,
         policy,
         was_there=True,
         frames=sum(int(each.get("frames", 0)) for each in measured),
-        infeasible=sum(stop - first for each in told for first, stop in each["infeasible"]),
-        converged=all(each["converged"] for each in told),
+        infeasible=sum(stop - first for each in sections for first, stop in each["infeasible"]),
+        converged=all(each["converged"] for each in sections),
         metrics=measured[0] if len(measured) == 1 else None,
         tracked=finished.metadata[0].get("trackability"),
-        notes=tuple(told[0].get("notes", ())) if len(told) == 1 else (),
+        notes=tuple(sections[0].get("notes", ())) if len(sections) == 1 else (),
     )

@@ -1,4 +1,4 @@
-"""The newest pose and a tally of everything that arrived: what lies between inlet and solver."""
+"""What lies between inlet and outlet: the newest pose, a tally of arrivals, the latency."""
 
 from __future__ import annotations
 
@@ -185,5 +185,5 @@ def percentiles(values_ms: Array | Iterable[float]) -> Percentiles:
     values = np.asarray(values_ms, np.float64)
     if not values.size:
         return Percentiles(0.0, 0.0, 0.0, 0.0)
-    found = np.quantile(values, [0.5, 0.95, 0.99, 1.0])
-    return Percentiles(*(round(float(each), 3) for each in found))
+    quantiles = np.quantile(values, [0.5, 0.95, 0.99, 1.0])
+    return Percentiles(*(round(float(each), 3) for each in quantiles))

@@ -1,4 +1,4 @@
-"""One live pose of a person brought to the size of a robot: what its places are to reach."""
+"""One live pose brought to the size of a robot: what places are to reach, where feet stand."""
 
 from __future__ import annotations
 
@@ -268,12 +268,12 @@ def _trust(confidence: Array) -> dict[str, float]:
     def least(*names: str) -> float:
         return float(min(confidence[_INDEX[name]] for name in names))
 
-    found = {"hips": least("left_hip", "right_hip")}
+    trust = {"hips": least("left_hip", "right_hip")}
     for side in SIDES:
         arm = (f"{side}_shoulder", f"{side}_elbow")
-        found[f"{side}_foot"] = least(f"{side}_ankle")
-        found[f"{side}_knee"] = least(f"{side}_hip", f"{side}_knee")
-        found[f"{side}_shoulder"] = least(f"{side}_shoulder", "neck")
-        found[f"{side}_elbow"] = least(*arm)
-        found[f"{side}_hand"] = least(*arm, f"{side}_wrist")
-    return found
+        trust[f"{side}_foot"] = least(f"{side}_ankle")
+        trust[f"{side}_knee"] = least(f"{side}_hip", f"{side}_knee")
+        trust[f"{side}_shoulder"] = least(f"{side}_shoulder", "neck")
+        trust[f"{side}_elbow"] = least(*arm)
+        trust[f"{side}_hand"] = least(*arm, f"{side}_wrist")
+    return trust

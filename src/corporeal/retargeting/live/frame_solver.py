@@ -1,4 +1,4 @@
-"""Follows a person frame by frame: a few Gauss-Newton steps from the last pose, within limits."""
+"""Follows a person frame by frame: Gauss-Newton steps within limits, links kept apart, smoothed."""
 
 from __future__ import annotations
 

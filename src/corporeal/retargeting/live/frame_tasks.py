@@ -1,4 +1,4 @@
-"""What the robot's places are from their goals, and how its joints move them, by Pinocchio."""
+"""The tasks of one live frame: how far places are from their goals, and how joints move them."""
 
 from __future__ import annotations
 
@@ -131,12 +131,12 @@ class FrameTasks:
             self._model, self._data, index, self._pin.LOCAL_WORLD_ALIGNED
         )
         place = self._data.oMf[index]
-        found = np.empty((6, 6 + self._drive.shape[1]))
-        found[:, :6] = 0.0
-        found[:3, :3] = found[3:, 3:6] = np.eye(3)
-        found[:3, 3:6] = -cross_matrix(place.translation - origin)
-        found[:, 6:] = whole[:, self._compiled.rates] @ self._drive
-        return found, place
+        jacobian = np.empty((6, 6 + self._drive.shape[1]))
+        jacobian[:, :6] = 0.0
+        jacobian[:3, :3] = jacobian[3:, 3:6] = np.eye(3)
+        jacobian[:3, 3:6] = -cross_matrix(place.translation - origin)
+        jacobian[:, 6:] = whole[:, self._compiled.rates] @ self._drive
+        return jacobian, place
 
     def _wanted_rotation(self, name: str, goals: FrameGoals) -> Array | None:
         rotation = goals.rotations.get(name)

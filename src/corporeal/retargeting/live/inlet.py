@@ -53,8 +53,8 @@ class Inlet:
 @cache
 def inlets() -> dict[str, Inlet]:
     """All inlets by scheme: a file `inlets/<name>.py` that ends in INLET is all one needs."""
-    found = plugins("corporeal.retargeting.live.inlets", "INLET", Inlet)
-    return {inlet.scheme: inlet for inlet in found.values()}
+    known = plugins("corporeal.retargeting.live.inlets", "INLET", Inlet)
+    return {inlet.scheme: inlet for inlet in known.values()}
 
 
 def parse_address(text: str) -> Address:

@@ -1,4 +1,4 @@
-"""Cleans the points of a live person without waiting: outliers, gaps, and jitter."""
+"""A live person: points without outliers, gaps and jitter, and the size of the body."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A live session as an ordinary episode: what the robot was told, at an even rate."""
+"""A live session on disk as it comes, and as an ordinary episode once it is over."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One pose of a person as it arrives: read from JSON, hostile until checked."""
+"""Poses as JSON: read from a sender, hostile until checked; a clip sent as if it were live."""
 
 from __future__ import annotations
 
@@ -120,15 +120,15 @@ def _rotations(given: Any, up: Array) -> dict[str, Array]:
     """Rotations by segment from quaternions [w, x, y, z]; what is none is left out."""
     if not isinstance(given, dict):
         return {}
-    found = {}
+    rotations = {}
     for name in SEGMENTS:
         value = given.get(name)
         if isinstance(value, list) and len(value) == 4 and all(_is_number(each) for each in value):
             w, x, y, z = value
             length = float(np.sqrt(w * w + x * x + y * y + z * z))
             if abs(length - 1.0) < 0.1:
-                found[name] = up @ _matrix(w / length, x / length, y / length, z / length)
-    return found
+                rotations[name] = up @ _matrix(w / length, x / length, y / length, z / length)
+    return rotations
 
 
 def _matrix(w: float, x: float, y: float, z: float) -> Array:

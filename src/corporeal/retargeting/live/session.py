@@ -1,4 +1,4 @@
-"""One live session: poses in, targets out, until it is told to stop."""
+"""One live session: poses in, targets out as datagrams, until it is to stop."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ class Outlet:
         if where.scheme != "udp":
             raise MotionError(f"cannot send to {address!r}; expected udp://host:port.")
         try:
-            found = socket.getaddrinfo(where.host, where.port, type=socket.SOCK_DGRAM)
+            addresses = socket.getaddrinfo(where.host, where.port, type=socket.SOCK_DGRAM)
         except OSError as error:
             raise MotionError(
                 f"cannot send to {address!r}: {error.strerror or error}. Give another address."
             ) from None
-        family, kind, protocol, _, target = found[0]
+        family, kind, protocol, _, target = addresses[0]
         self._target: Any = target
         self._socket = socket.socket(family, kind, protocol)
         self._socket.setblocking(False)
@@ -215,13 +215,13 @@ def run_live(
         address = open_things.enter_context(open_inlet(settings.listen, arrivals))
         session = _Session(follower, arrivals, course, outlet, viewer, recording)
         begun = time.monotonic()
-        told = 0.0
+        reported = 0.0
         while not stop.is_set():
             now = time.monotonic()
             if settings.seconds is not None and now - begun >= settings.seconds:
                 break
-            if now - told >= _REPORT_S:
-                told = now
+            if now - reported >= _REPORT_S:
+                reported = now
                 page = None if viewer is None else viewer.address
                 report(session.status(str(address), page))
             session.follow_next()

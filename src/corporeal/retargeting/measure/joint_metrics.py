@@ -1,4 +1,4 @@
-"""Limits of position, speed and effort that a motion breaks: how often, how far, which worst."""
+"""Joints of a motion: limits of position, speed and effort that it breaks, and how smooth it is."""
 
 from __future__ import annotations
 

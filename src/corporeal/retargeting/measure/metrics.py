@@ -261,12 +261,12 @@ def _spread(errors: Array) -> ErrorSpread | None:
 
 
 def _overlaps(robot: Embodiment, q: Array) -> Overlaps:
-    found = model_of(robot, CollisionModel).collisions(q, tolerance_m=OVERLAP_M)
-    if not len(found):
+    overlaps = model_of(robot, CollisionModel).collisions(q, tolerance_m=OVERLAP_M)
+    if not len(overlaps):
         return Overlaps()
-    worst = int(found.depths_m.argmax())
+    worst = int(overlaps.depths_m.argmax())
     return Overlaps(
-        frames=len(np.unique(found.frames)),
-        worst_m=float(found.depths_m[worst]),
-        pair=found.links[worst],
+        frames=len(np.unique(overlaps.frames)),
+        worst_m=float(overlaps.depths_m[worst]),
+        pair=overlaps.links[worst],
     )

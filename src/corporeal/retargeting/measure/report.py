@@ -1,4 +1,4 @@
-"""A result on one page: errors, feet, motors, self-distance, joints, and the metrics."""
+"""The metrics of a result in words, and a page: errors, feet, motors, self-distance, joints."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def metric_rows(metrics: Metrics) -> list[tuple[str, str]]:
     """What was measured as (name, value) pairs, for a table."""
     ground = metrics.grounding
-    found = [
+    pairs = [
         ("frames", f"{metrics.frames} at {metrics.rate_hz:g} Hz"),
         ("hands off", _spread(metrics.hand_error)),
         ("feet off", _spread(metrics.foot_error)),
@@ -52,9 +52,9 @@ def metric_rows(metrics: Metrics) -> list[tuple[str, str]]:
     ]  # fmt: skip
     if metrics.far_frames is not None:
         share = 100 * metrics.far_frames / max(1, metrics.frames)
-        told = f"{metrics.far_frames} frames ({share:.1f} %)"
-        found.insert(3, (f"over {100 * FAR_M:g} cm off", told))
-    return found
+        text = f"{metrics.far_frames} frames ({share:.1f} %)"
+        pairs.insert(3, (f"over {100 * FAR_M:g} cm off", text))
+    return pairs
 
 
 def metric_lines(metrics: Metrics) -> list[str]:
@@ -86,11 +86,11 @@ def _broken(found: Violations | None, unit: str) -> str:
 
 
 def _overlap(metrics: Metrics) -> str:
-    found = metrics.overlaps
-    if found.pair is None:
+    overlaps = metrics.overlaps
+    if overlaps.pair is None:
         return f"none over {1000 * OVERLAP_M:g} mm"
-    one, other = (name.replace("_", " ") for name in found.pair)
-    return f"{found.frames} frames, worst {_cm(found.worst_m)}: {one}, {other}"
+    one, other = (name.replace("_", " ") for name in overlaps.pair)
+    return f"{overlaps.frames} frames, worst {_cm(overlaps.worst_m)}: {one}, {other}"
 
 
 _INK, _QUIET, _GRID, _ALARM = "#1d2733", "#7a8794", "#e6eaee", "#e4572e"

@@ -26,17 +26,17 @@ def read_npy(path: Path) -> NDArray[Any]:
 
 def read_npz(path: Path, names: tuple[str, ...]) -> dict[str, NDArray[Any]]:
     """Those of the named arrays that an .npz file has."""
-    found = {}
+    arrays = {}
     try:
         with zipfile.ZipFile(path) as archive:
-            held = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+            members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
             for name in names:
-                if name in held:
-                    with archive.open(held[name]) as member:
-                        found[name] = _read(member, held[name].file_size, f"{path}: {name}")
+                if name in members:
+                    with archive.open(members[name]) as member:
+                        arrays[name] = _read(member, members[name].file_size, f"{path}: {name}")
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError) as error:
         raise MotionError(f"{path}: not a whole npz file ({error}). Copy it again.") from None
-    return found
+    return arrays
 
 
 def names_in_npz(path: Path) -> tuple[str, ...]:

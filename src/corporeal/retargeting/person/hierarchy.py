@@ -56,11 +56,11 @@ class Hierarchy:
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
         """The joints that hang on each joint."""
-        found: list[list[int]] = [[] for _ in self.joints]
+        below: list[list[int]] = [[] for _ in self.joints]
         for index, joint in enumerate(self.joints):
             if joint.parent >= 0:
-                found[joint.parent].append(index)
-        return tuple(map(tuple, found))
+                below[joint.parent].append(index)
+        return tuple(map(tuple, below))
 
     @cached_property
     def rest(self) -> Array:

@@ -93,10 +93,10 @@ def body_points(names: Sequence[str], keypoints: Array, confidence: Array) -> tu
     for point, name in enumerate(POINTS):
         for parts, trust in _ways(name):
             if all(part in places for part in parts):
-                held = [places[part] for part in parts]
+                columns = [places[part] for part in parts]
                 weights = np.array(list(parts.values()))
-                positions[:, point] = np.einsum("k,tki->ti", weights, keypoints[:, held])
-                sure[:, point] = trust * confidence[:, held].min(axis=1)
+                positions[:, point] = np.einsum("k,tki->ti", weights, keypoints[:, columns])
+                sure[:, point] = trust * confidence[:, columns].min(axis=1)
                 break
     known = np.all(np.isfinite(positions), axis=2) & (sure > 0)
     positions[~known] = np.nan

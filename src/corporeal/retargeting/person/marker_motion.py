@@ -1,4 +1,4 @@
-"""From labelled markers to a person: choose the subject and the set, find the joints, stand up."""
+"""From labelled markers to a person: subject and set, lost markers, joints, upright."""
 
 from __future__ import annotations
 
@@ -152,9 +152,9 @@ def _unit(markers: Markers, asked: str | None) -> tuple[str, tuple[str, ...]]:
     fitting = [
         unit for unit in ("m", "cm", "mm") if _EXTENT_M[0] <= extent * METRES[unit] < _EXTENT_M[1]
     ]
-    said = markers.unit if markers.unit in METRES else None
-    if said is not None and (said in fitting or not fitting):
-        return said, ()
+    stated = markers.unit if markers.unit in METRES else None
+    if stated is not None and (stated in fitting or not fitting):
+        return stated, ()
     if not fitting:
         raise MotionError(
             f"{markers.path}: its markers spread over {extent:.3g} units, which is no body in "

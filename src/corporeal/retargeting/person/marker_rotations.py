@@ -1,4 +1,4 @@
-"""How segments are turned, where enough markers sit on them to tell."""
+"""Rotations of segments, and heels and toes on the sole, where markers tell them."""
 
 from __future__ import annotations
 

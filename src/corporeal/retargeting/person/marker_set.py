@@ -52,13 +52,13 @@ class MarkerSet(Document):
         given: dict[str, str] = {}
         for label in labels:
             given.setdefault(plain(label), label)
-        found = {}
+        marked = {}
         for place, names in self.markers.items():
             for name in map(plain, names):
                 if name in given:
-                    found[place] = given[name]
+                    marked[place] = given[name]
                     break
-        return found
+        return marked
 
     def missing(self, labels: Iterable[str]) -> tuple[str, ...]:
         """The points a body needs that these labels do not give."""

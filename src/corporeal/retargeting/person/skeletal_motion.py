@@ -64,8 +64,10 @@ def person_from_skeleton(clip: SkeletalClip, hints: ClipHints) -> HumanMotion:
         name: tuple(needed.index(each) for each in indices)
         for name, indices in anatomy.points.items()
     }
-    turning = {name: anatomy.segments[name] for name in anatomy.segments if _may_turn(name, axes)}
-    posed = tree.pose(table, needed, list(turning.values()))
+    rotating = {
+        name: anatomy.segments[name] for name in anatomy.segments if _may_rotate(name, axes)
+    }
+    posed = tree.pose(table, needed, list(rotating.values()))
     standard = standardise(
         placed(slots, posed.positions),
         unit=hints.unit or clip.unit or (document.unit if document else None),
@@ -75,7 +77,7 @@ def person_from_skeleton(clip: SkeletalClip, hints: ClipHints) -> HumanMotion:
     seen = np.all(np.isfinite(standard.positions), axis=-1)
     positions = np.where(seen[..., None], standard.positions, np.nan)
     joints = {
-        name: standard.rotation @ posed.rotations[:, slot] for slot, name in enumerate(turning)
+        name: standard.rotation @ posed.rotations[:, slot] for slot, name in enumerate(rotating)
     }
     axes, learnt = _with_feet(joints, axes, positions)
     rotations, doubts = believed({name: joints[name] @ axes[name] for name in axes}, positions)
@@ -94,7 +96,7 @@ def person_from_skeleton(clip: SkeletalClip, hints: ClipHints) -> HumanMotion:
     )
 
 
-def _may_turn(name: str, axes: Mapping[str, Array]) -> bool:
+def _may_rotate(name: str, axes: Mapping[str, Array]) -> bool:
     return name in axes or name.endswith("_foot")
 
 
@@ -102,7 +104,7 @@ def _with_feet(
     joints: Mapping[str, Array], axes: Mapping[str, Array], positions: Array
 ) -> tuple[dict[str, Array], list[str]]:
     """The axes with those of feet levelled, or learnt where the rest pose says nothing of them."""
-    found, notes = dict(axes), []
+    feet, notes = dict(axes), []
     for side in SIDES:
         name = f"{side}_foot"
         if name not in joints:
@@ -113,15 +115,15 @@ def _with_feet(
         if learnt is None:
             continue
         if name not in axes:
-            found[name] = learnt
+            feet[name] = learnt
             notes.append(f"how the {side} foot lies was learnt from the frames it stands in")
             continue
-        level = levelling(learnt)
-        found[name] = at_rest @ level
+        level = level_foot(learnt)
+        feet[name] = at_rest @ level
         degrees = np.degrees(rotation_angle(level, np.eye(3)))
         if degrees > _WORTH_A_NOTE_DEG:
             notes.append(f"the {side} foot stands askew by {degrees:.0f} degrees: levelled")
-    return found, notes
+    return feet, notes
 
 
 def _root(clip: SkeletalClip, person: str | None) -> int:
@@ -153,14 +155,14 @@ def _anatomy(
     segments: dict[str, int] = {}
     notes: tuple[str, ...] = ()
     if document is not None:
-        found = document.found_in(names)
-        if found is None:
+        joints = document.found_in(names)
+        if joints is None:
             raise MotionError(
                 f"{clip.path}: skeleton {document.reference} names "
                 f"{', '.join(document.absent_from(names))}, got only {_joints(names)}. "
                 "Name the joints as the file does."
             )
-        at = {joint: inside[index] for joint, index in found.items()}
+        at = {joint: inside[index] for joint, index in joints.items()}
         tree, notes = _mended(tree, document, at)
         points = {
             name: tuple(at[joint] for joint in document.points[name]) for name in document.points
@@ -233,7 +235,7 @@ def standing_axes(rotations: Array, ankle: Array, toe: Array) -> Array | None:
     return _mean(local[apart <= max(float(np.median(apart)), 1e-6) * 2])
 
 
-def levelling(learnt: Array) -> Array:
+def level_foot(learnt: Array) -> Array:
     """The rotation (3, 3) about its own length that levels a standing foot, none where that is far.
 
     `learnt` are the foot's axes from standing, in those that were taken for it before. Markers that

@@ -83,8 +83,8 @@ class SkeletonMap(Document):
         """The index of every joint the document names, or None if one of them is not there."""
         places = _places(names)
         indices = {joint: _place(places, joint) for joint in self.joints}
-        found = {joint: index for joint, index in indices.items() if index is not None}
-        return found if len(found) == len(indices) else None
+        known = {joint: index for joint, index in indices.items() if index is not None}
+        return known if len(known) == len(indices) else None
 
     def absent_from(self, names: Sequence[str]) -> tuple[str, ...]:
         """The joints that the document names and the skeleton has not."""

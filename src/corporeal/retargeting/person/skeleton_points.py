@@ -39,12 +39,12 @@ def take_apart(names: Sequence[str]) -> list[JointName]:
     lowered = [[word.lower() for word in words[shared:]] for words in split]
     sided = [_with_side(words) for words in lowered]
     present = {(side, tuple(words)) for side, words in sided}
-    found = []
+    parts = []
     for words, (side, rest) in zip(lowered, sided, strict=True):
         # A letter is a side only if the same joint is there on the other side: L5 is none.
         twin = bool(side) and (_OPPOSITE[side], tuple(rest)) in present
-        found.append(JointName(side, _word(rest)) if twin else JointName("", _word(words)))
-    return found
+        parts.append(JointName(side, _word(rest)) if twin else JointName("", _word(words)))
+    return parts
 
 
 def _with_side(words: list[str]) -> tuple[str, list[str]]:
@@ -113,21 +113,21 @@ def find_points(
 
 def _carriers(hierarchy: Hierarchy, points: dict[str, tuple[int, ...]]) -> dict[str, int]:
     """The joint that turns each segment: what both hips hang on, what both shoulders hang on."""
-    found: dict[str, int] = {}
+    carriers: dict[str, int] = {}
     for segment, part in (("pelvis", "hip"), ("chest", "shoulder")):
         ends = [points.get(f"{side}_{part}", ()) for side in SIDES]
         if all(len(each) == 1 for each in ends):
             meeting = hierarchy.meeting(ends[0][0], ends[1][0])
             if meeting >= 0:
-                found[segment] = meeting
+                carriers[segment] = meeting
     if points.get("head"):
-        found["head"] = points["head"][0]
+        carriers["head"] = points["head"][0]
     for side in SIDES:
         for segment, start, end in (("foot", "ankle", "toe"), ("hand", "wrist", "hand")):
             first, last = points.get(f"{side}_{start}", ()), points.get(f"{side}_{end}", ())
             if len(first) == 1 and last:
-                found[f"{side}_{segment}"] = _turner(hierarchy, first[0], last[-1])
-    return found
+                carriers[f"{side}_{segment}"] = _turner(hierarchy, first[0], last[-1])
+    return carriers
 
 
 def _turner(hierarchy: Hierarchy, first: int, last: int) -> int:

@@ -102,15 +102,15 @@ def _scale(positions: Array, unit: str | None, source: Path) -> tuple[float, tup
         if STATURE_M[0] <= height * metres <= STATURE_M[1]
     }
     if len(fitting) != 1:
-        found = "cannot be measured" if not np.isfinite(height) else f"is {height:.3g} units tall"
+        size = "cannot be measured" if not np.isfinite(height) else f"is {height:.3g} units tall"
         reason = "fits no unit of length" if not fitting else f"fits {' and '.join(fitting)}"
         raise MotionError(
-            f"{source}: the person {found}, which {reason}; expected {STATURE_M[0]} to "
+            f"{source}: the person {size}, which {reason}; expected {STATURE_M[0]} to "
             f"{STATURE_M[1]} m. Give --unit m, cm, mm or in."
         )
     name, tall = next(iter(fitting.items()))
-    said = "1/0.45 inch, as CMU's are" if name == "cmu" else name
-    return METRES[name], (f"unit {said}: the person is about {tall:.2f} m tall",)
+    unit_name = "1/0.45 inch, as CMU's are" if name == "cmu" else name
+    return METRES[name], (f"unit {unit_name}: the person is about {tall:.2f} m tall",)
 
 
 def _up(positions: Array, up: str | None, source: Path) -> tuple[str, tuple[str, ...]]:

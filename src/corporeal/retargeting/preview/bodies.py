@@ -31,7 +31,7 @@ class FigureBone:
 
 def bones() -> tuple[FigureBone, ...]:
     """Those of a whole person."""
-    found = [
+    capsules = [
         FigureBone("pelvis", "spine", 0.105),
         FigureBone("spine", "chest", 0.105),
         FigureBone("chest", "neck", 0.085),
@@ -40,7 +40,7 @@ def bones() -> tuple[FigureBone, ...]:
     ]
     for side in SIDES:
         arm, leg = ENDS.index(f"{side}_hand"), ENDS.index(f"{side}_foot")
-        found += [
+        capsules += [
             FigureBone(f"{side}_shoulder", "chest", 0.07),
             FigureBone(f"{side}_shoulder", "spine", 0.06),
             FigureBone(f"{side}_shoulder", f"{side}_elbow", 0.05, arm),
@@ -52,7 +52,7 @@ def bones() -> tuple[FigureBone, ...]:
             FigureBone(f"{side}_ankle", f"{side}_heel", 0.045, leg),
             FigureBone(f"{side}_heel", f"{side}_toe", 0.038, leg),
         ]
-    return tuple(found)
+    return tuple(capsules)
 
 
 HEAD_RADIUS = 0.105
@@ -135,12 +135,12 @@ def limbs(robot: Embodiment) -> dict[str, int]:
     for number, chain in chains.items():
         others = [other for key, other in chains.items() if key != number]
         own[number] = chain.difference({robot.base}, *others)
-    found: dict[str, int] = {}
+    ends: dict[str, int] = {}
     for link in robot.links:
         for number, chain in own.items():
             if _up(link.name, above) & chain:
-                found[link.name] = number
-    return found
+                ends[link.name] = number
+    return ends
 
 
 def _up(link: str, above: dict[str, str]) -> set[str]:

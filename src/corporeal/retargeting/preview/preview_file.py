@@ -1,4 +1,4 @@
-"""Writes a preview of a retargeted motion; the suffix of its name decides what it becomes."""
+"""Writes a preview of a retargeted motion, by the suffix: a movie, one picture, a Rerun scene."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Draws moments of a preview with MuJoCo, without a display."""
+"""Draws moments of a preview with MuJoCo, without a display, by a camera that sees both whole."""
 
 from __future__ import annotations
 
@@ -57,26 +57,26 @@ class Rod:
 def solids_of(robot: Embodiment) -> tuple[Solid, ...]:
     """All shapes, with MuJoCo's sizes."""
     ends = limbs(robot)
-    found = [
+    solids = [
         Solid(number, ends.get(link.name), shape.type, _halves(shape), placement_of(shape))
         for number, link in enumerate(robot.links)
         for shape in link.collision
     ]
-    return tuple(found[:MOST_SHAPES])
+    return tuple(solids[:MOST_SHAPES])
 
 
 def rods_of(robot: Embodiment) -> tuple[Rod, ...]:
     """From joint to joint and on to the end effectors, which shapes alone leave unconnected."""
     kinematics, ends = Kinematics(robot), limbs(robot)
     at = {name: number for number, name in enumerate(kinematics.names)}
-    found = [
+    rods = [
         Rod(at[joint.parent], at[joint.child], np.zeros(3), ends.get(joint.child))
         for joint in robot.joints
     ]
     for place in robot.end_effectors.values():
         link, pose = kinematics.place(place)
-        found.append(Rod(link, link, pose[:, 3], ends.get(kinematics.names[link])))
-    return tuple(found[:MOST_RODS])
+        rods.append(Rod(link, link, pose[:, 3], ends.get(kinematics.names[link])))
+    return tuple(rods[:MOST_RODS])
 
 
 def _halves(shape: Shape) -> tuple[float, ...]:

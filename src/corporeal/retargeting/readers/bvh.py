@@ -53,11 +53,11 @@ def parse_skeleton(path: Path, head: str) -> tuple[Hierarchy, int]:
 
 def _statements(head: str) -> list[tuple[int, str]]:
     """Line numbers and what stands there, braces apart from the rest."""
-    found = []
+    statements = []
     for line, text in enumerate(head.splitlines(), start=1):
         pieces = (piece.strip() for piece in re.split(r"([{}])", text))
-        found += [(line, piece) for piece in pieces if piece]
-    return found
+        statements += [(line, piece) for piece in pieces if piece]
+    return statements
 
 
 def _joint(
@@ -185,14 +185,14 @@ def _table(
             numbers = None
     if numbers is None or numbers.size % columns:
         numbers = _whole_lines(path, text, columns, first_line)
-    found = numbers.size // columns
-    if not found:
+    count = numbers.size // columns
+    if not count:
         raise MotionError(f"{path}: holds no whole frame of {columns} numbers. Export it again.")
-    if found < declared:
-        notes: tuple[str, ...] = (f"cut off: {found} of {declared} declared frames are there",)
+    if count < declared:
+        notes: tuple[str, ...] = (f"cut off: {count} of {declared} declared frames are there",)
     else:
-        notes = (f"{found} frames, {declared} declared",) if found > declared else ()
-    return numbers.reshape(found, columns), notes
+        notes = (f"{count} frames, {declared} declared",) if count > declared else ()
+    return numbers.reshape(count, columns), notes
 
 
 def _whole_lines(path: Path, text: bytes, columns: int, first_line: int) -> Array:

@@ -71,16 +71,16 @@ def read_parameters(file: BinaryIO, path: Path, block: int) -> tuple[Machine, di
     # ends itself, and the count of blocks is often wrong.
     section = file.read(255 * BLOCK)
     groups: dict[int, str] = {}
-    found: list[tuple[int, str, Value]] = []
+    records: list[tuple[int, str, Value]] = []
     for number, name, body in _records(section, machine):
         if number < 0:
             groups.setdefault(-number, name)
         else:
             value = _value(body, machine)
             if value is not None:
-                found.append((number, name, value))
+                records.append((number, name, value))
     parameters: dict[str, Value] = {}
-    for number, name, value in found:
+    for number, name, value in records:
         parameters.setdefault(f"{groups.get(number, str(number))}:{name}", value)
     if not any(key.startswith("POINT:") for key in parameters):
         raise MotionError(f"{path}: has no parameters of its markers. Export the clip again.")
@@ -240,12 +240,14 @@ def _layout(
     """The layout by header and parameters; where they differ the parameters win, with a note."""
     notes: list[str] = []
 
-    def chosen(what: str, name: str, said: float) -> float:
+    def chosen(what: str, name: str, claim: float) -> float:
         known = number_of(parameters, name)
         if known is None:
-            return said
-        if said not in (known, 0.0) and not math.isclose(said, known, rel_tol=1e-4):
-            notes.append(f"{what}: the header says {said:g}, {name} says {known:g}; took {known:g}")
+            return claim
+        if claim not in (known, 0.0) and not math.isclose(claim, known, rel_tol=1e-4):
+            notes.append(
+                f"{what}: the header says {claim:g}, {name} says {known:g}; took {known:g}"
+            )
         return known
 
     words = machine.integer_array(header[2:20]).view(np.uint16).astype(int)

@@ -139,13 +139,13 @@ def _json_frame(path: Path, number: int, frame: object, count: int) -> list[list
 
 def _columns(header: list[str]) -> dict[str, dict[str, int]]:
     """Columns by keypoint and by x, y, z, c; only of those that have all three axes."""
-    found: dict[str, dict[str, int]] = {}
+    columns_of_point: dict[str, dict[str, int]] = {}
     for index, title in enumerate(header):
         match = _COLUMN.fullmatch(title.strip().strip('"'))
         if match:
             axis = match[2].lower()
-            found.setdefault(match[1], {})[axis if axis in "xyz" else "c"] = index
-    return {name: columns for name, columns in found.items() if {*"xyz"} <= {*columns}}
+            columns_of_point.setdefault(match[1], {})[axis if axis in "xyz" else "c"] = index
+    return {name: columns for name, columns in columns_of_point.items() if {*"xyz"} <= {*columns}}
 
 
 def _from_csv(path: Path) -> Keypoints:
@@ -259,9 +259,9 @@ def _mapped(keypoints: Keypoints, skeleton: str, path: Path) -> tuple[Array, Arr
             f"{path}: has no keypoint {absent[0]!r}, which {skeleton} names; it has "
             f"{', '.join(keypoints.names[:12])}. Name another --skeleton."
         )
-    held = [[places[joint] for joint in joints] for joints in document.points.values()]
-    positions = [keypoints.positions[:, each].mean(axis=1) for each in held]
-    confidence = [keypoints.confidence[:, each].min(axis=1) for each in held]
+    columns = [[places[joint] for joint in joints] for joints in document.points.values()]
+    positions = [keypoints.positions[:, each].mean(axis=1) for each in columns]
+    confidence = [keypoints.confidence[:, each].min(axis=1) for each in columns]
     return body_points(
         tuple(document.points), np.stack(positions, axis=1), np.stack(confidence, axis=1)
     )

@@ -68,20 +68,20 @@ def read(path: Path, hints: ClipHints) -> HumanMotion:
         head = _head(path, rows)
         kind = _kind(path, head, hints)
         chosen = [thing for thing in head.positions if thing[0] == kind]
-        turning = [thing for thing in chosen if thing in head.rotations]
+        rotating = [thing for thing in chosen if thing in head.rotations]
         columns = [column for thing in chosen for column in head.positions[thing]]
-        columns += [column for thing in turning for column in head.rotations[thing]]
+        columns += [column for thing in rotating for column in head.rotations[thing]]
         table = numbers(rows, columns, head.width, path)
     positions = table[:, : 3 * len(chosen)].reshape(len(table), len(chosen), 3)
-    quaternions = table[:, 3 * len(chosen) :].reshape(len(table), len(turning), 4)
+    quaternions = table[:, 3 * len(chosen) :].reshape(len(table), len(rotating), 4)
     labels = tuple(_label(*thing) for thing in chosen)
     rotations = _rotations(
-        {_label(*thing): quaternions[:, index] for index, thing in enumerate(turning)}
+        {_label(*thing): quaternions[:, index] for index, thing in enumerate(rotating)}
     )
     honest = {
-        subject: found
-        for subject, found in rotations.items()
-        if _agrees(found, labels, positions, subject)
+        subject: own
+        for subject, own in rotations.items()
+        if _agrees(own, labels, positions, subject)
     }
     doubted = tuple(
         f"the bones of {name} are turned unlike Motive's"
@@ -120,21 +120,21 @@ def _head(path: Path, rows: Iterator[tuple[int, list[str]]]) -> _Head:
     width = len(row)
     if min(len(types), len(names), len(what)) < width:
         raise MotionError(f"{path}: the rows of its head differ in length. Export the clip again.")
-    found: dict[str, dict[tuple[str, str], dict[str, int]]] = {"Position": {}, "Rotation": {}}
+    columns: dict[str, dict[tuple[str, str], dict[str, int]]] = {"Position": {}, "Rotation": {}}
     for column in range(2, width):
-        if what[column] in found:
-            thing = found[what[column]].setdefault((types[column], names[column]), {})
+        if what[column] in columns:
+            thing = columns[what[column]].setdefault((types[column], names[column]), {})
             thing[row[column].upper()] = column
     return _Head(
         settings,
         {
             name: [at[axis] for axis in "XYZ"]
-            for name, at in found["Position"].items()
+            for name, at in columns["Position"].items()
             if {*"XYZ"} <= {*at}
         },
         {
             name: [at[axis] for axis in "WXYZ"]
-            for name, at in found["Rotation"].items()
+            for name, at in columns["Rotation"].items()
             if {*"WXYZ"} <= {*at}
         },
         width,

@@ -77,14 +77,14 @@ def _markers(path: Path, rows: _Rows) -> Markers:
     positions = table.reshape(len(table), len(labels), 3)
     # Nexus writes a lost marker as blank cells, older programs as three zeros.
     positions[(positions == 0).all(axis=2)] = np.nan
-    said = {unit.lower() for unit in (units[column] for column in columns if column < len(units))}
+    stated = {unit.lower() for unit in (units[column] for column in columns if column < len(units))}
     return Markers(
         path=path,
         format="vicon_csv",
         labels=tuple(labels),
         positions=positions,
         rate_hz=_rate(rate),
-        unit=said.pop() if len(said) == 1 else None,
+        unit=stated.pop() if len(stated) == 1 else None,
     )
 
 

@@ -118,8 +118,8 @@ def _cost(shares: Array) -> float:
 def _change(shares: Shares, step: Array) -> Array:
     """How much (n,) a step (T, n) changes the shares."""
     beside = np.stack([step[shares.frames + number] for number in (-1, 0, 1)], axis=1)
-    found: Array = np.einsum("ni,ni->n", shares.rows, beside.reshape(shares.rows.shape))
-    return found
+    change: Array = np.einsum("ni,ni->n", shares.rows, beside.reshape(shares.rows.shape))
+    return change
 
 
 def _tie(

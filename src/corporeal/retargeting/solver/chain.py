@@ -173,20 +173,20 @@ class Chain:
     @cached_property
     def _above(self) -> list[list[int]]:
         """The steps that move each link, from the base outwards."""
-        found: list[list[int]] = [[] for _ in self.kinematics.names]
+        above: list[list[int]] = [[] for _ in self.kinematics.names]
         for number, step in enumerate(self.kinematics.steps):
             own = [number] if self._moves[number][1] >= 0 else []
-            found[step.child] = [*found[step.parent], *own]
-        return found
+            above[step.child] = [*above[step.parent], *own]
+        return above
 
     @cached_property
     def _columns_above(self) -> list[tuple[Numbers, list[int], Array, NDArray[np.bool_]]]:
         """For each link: steps, their places among the unknowns, gains, and which slide."""
         place = {int(column): BASE + number for number, column in enumerate(self.columns)}
-        found = []
+        columns_above = []
         for steps in self._above:
             known = [step for step in steps if self._moves[step][1] in place]
-            found.append(
+            columns_above.append(
                 (
                     np.array(known, np.int64),
                     [place[self._moves[step][1]] for step in known],
@@ -194,4 +194,4 @@ class Chain:
                     np.array([self.kinematics.steps[step].prismatic for step in known], bool),
                 )
             )
-        return found
+        return columns_above

@@ -1,4 +1,4 @@
-"""One least-squares solve over all frames of a clip: Gauss-Newton on a matrix banded in time."""
+"""One least-squares solve over all frames, banded in time; long clips in windows that overlap."""
 
 from __future__ import annotations
 
@@ -209,10 +209,10 @@ def solve_step(problem: ClipProblem, state: MotionState, band: Array, pull: Arra
         raise SolveError(
             f"the clip cannot be solved: no step at unknown {failed}. Report this clip."
         )
-    found: Array = step.reshape(frames, size)
+    moves: Array = step.reshape(frames, size)
     if problem.stays is not None:
-        found[problem.stays] = 0.0
-    return found
+        moves[problem.stays] = 0.0
+    return moves
 
 
 def shorten_step(step: Array) -> Array:

@@ -109,7 +109,7 @@ class _Pass:
         """
         stays = _ends(first, stop, len(state))
         wanted = self.tasks.keeping(state, self.firmness) + self.tasks.ends()
-        found = list[tuple[ClipWindow, MotionState]]()
+        parts = list[tuple[ClipWindow, MotionState]]()
         cut = windows(stop - first)
         for number, window in enumerate(cut):
             inside = np.arange(first + window.first, first + window.stop)
@@ -120,9 +120,9 @@ class _Pass:
                 ease_motors = solve_bounded(problem, motors, state.part(inside), self.care)
             except SolveError:
                 return  # As it was it is a motion too, and its efforts are measured.
-            found.append((window, ease_motors))
+            parts.append((window, ease_motors))
             yield (number + 1) / len(cut)
-        whole, moves = join_windows(found, stop - first), ~stays
+        whole, moves = join_windows(parts, stop - first), ~stays
         state.base[first:stop][moves] = whole.base[moves]
         state.q[first:stop][moves] = whole.q[moves]
 

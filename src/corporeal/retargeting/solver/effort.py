@@ -1,4 +1,4 @@
-"""What a motion asks of the motors, the feet that stand held by the ground as if glued to it."""
+"""What a motion asks of the motors, how near each is to its limit, and what would change it."""
 
 from __future__ import annotations
 
@@ -125,8 +125,8 @@ def grip_of(arms: Array, touching: NDArray[np.bool_]) -> Array:
     flat = np.any(np.all(touching, axis=2), axis=1)
     least = np.where(flat, _FLAT, _EDGES)[:, None, None] * np.eye(6)
     square = np.matmul(rows.swapaxes(1, 2), rows) + least
-    found: Array = np.matmul(rows, np.linalg.inv(square)).reshape(grasp.shape)
-    return found
+    grip: Array = np.matmul(rows, np.linalg.inv(square)).reshape(grasp.shape)
+    return grip
 
 
 def carried_by(robot: Embodiment, poses: Array, corners: Array, forces: Array) -> Array:

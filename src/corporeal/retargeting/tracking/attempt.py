@@ -1,4 +1,4 @@
-"""What a simulated robot did while it followed a motion, and when that counts as a fall."""
+"""What the ground must do for a motion, what a simulated robot did, and when it fell."""
 
 from __future__ import annotations
 

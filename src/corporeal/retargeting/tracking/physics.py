@@ -109,12 +109,12 @@ class PhysicsScene:
 
     def on_floor(self) -> list[Any]:
         """MuJoCo's contacts between the robot and the floor."""
-        found = []
+        contacts = []
         for index in range(self.data.ncon):
             contact = self.data.contact[index]
             if self._floor in (contact.geom1, contact.geom2):
-                found.append(contact)
-        return found
+                contacts.append(contact)
+        return contacts
 
     def body_of(self, contact: Any) -> int:
         """The number of the body that a contact with the floor is on."""

@@ -132,10 +132,10 @@ def _bearing(robot: Embodiment) -> set[str]:
     """The joints between the base and the feet."""
     kinematics = Kinematics(robot)
     above = {joint.child: joint for joint in robot.joints}
-    found: set[str] = set()
+    bearing: set[str] = set()
     for place in robot.feet.values():
         link = kinematics.names[kinematics.place(place)[0]]
         while link in above:
-            found.add(above[link].name)
+            bearing.add(above[link].name)
             link = above[link].parent
-    return found
+    return bearing

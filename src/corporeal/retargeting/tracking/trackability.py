@@ -199,16 +199,16 @@ class TrackingSpread:
 
 def key_points(robot: Embodiment) -> dict[str, str]:
     """{name: link or frame}: base, hands, head, feet, knees, elbows, shoulders, as far as known."""
-    found = {BASE: robot.base, **robot.end_effectors}
-    found.update({f"{name}_foot": place for name, place in robot.feet.items()})
+    places = {BASE: robot.base, **robot.end_effectors}
+    places.update({f"{name}_foot": place for name, place in robot.feet.items()})
     for side in SIDES:
         for part in PARTS:
             joint = next(
                 (one for one in robot.joints if re.search(rf"(?i){side}.*{part}", one.name)), None
             )
             if joint is not None:
-                found[f"{side}_{part}"] = joint.child
-    return found
+                places[f"{side}_{part}"] = joint.child
+    return places
 
 
 def point_errors(

@@ -156,15 +156,15 @@ def parse_frame(payload: bytes, version: Version) -> NatNetFrame:
 def bone_names(payload: bytes, version: Version) -> dict[tuple[int, int], str]:
     """Names of bones by the numbers of their skeleton and their own, from model descriptions."""
     data = _Bytes(payload)
-    found: dict[tuple[int, int], str] = {}
+    names: dict[tuple[int, int], str] = {}
     for _ in range(data.count(1024)):
         kind = data.integer()
         if version >= (4, 1):
             part = data.part(data.count(1 << 20))
             if kind == _SKELETON_MODEL:
-                found |= _described_skeleton(part, version)
+                names |= _described_skeleton(part, version)
         elif kind == _SKELETON_MODEL:
-            found |= _skeleton_names(data, version, turned=False)
+            names |= _skeleton_names(data, version, turned=False)
         elif kind == _MARKER_MODEL:
             data.name()
             for _ in range(data.count()):
@@ -174,7 +174,7 @@ def bone_names(payload: bytes, version: Version) -> dict[tuple[int, int], str]:
         else:
             # Older protocols do not say how long cameras and plates are; skeletons come before.
             break
-    return found
+    return names
 
 
 def _described_skeleton(part: bytes, version: Version) -> dict[tuple[int, int], str]:
@@ -182,22 +182,22 @@ def _described_skeleton(part: bytes, version: Version) -> dict[tuple[int, int], 
     for turned in (version >= (4, 2), version < (4, 2)):
         data = _Bytes(part)
         try:
-            found = _skeleton_names(data, version, turned=turned)
+            names = _skeleton_names(data, version, turned=turned)
         except MotionError:
             continue
         if data.is_over:
-            return found
+            return names
     raise MotionError("a NatNet skeleton whose description has another size than it says.")
 
 
 def _skeleton_names(data: _Bytes, version: Version, *, turned: bool) -> dict[tuple[int, int], str]:
     data.name()
     skeleton = data.integer()
-    found = {}
+    names = {}
     for _ in range(data.count(_MOST_BONES)):
         name, number = _described_body(data, version, turned=turned)
-        found[skeleton, number & 0xFFFF] = name
-    return found
+        names[skeleton, number & 0xFFFF] = name
+    return names
 
 
 def _described_body(data: _Bytes, version: Version, *, turned: bool) -> tuple[str, int]:
@@ -322,12 +322,12 @@ def listen(address: Address, arrivals: Arrivals) -> Iterator[Address]:
                 if not arrivals.admits(sender[0]):
                     continue
                 try:
-                    found = stream.take(data)
+                    pose = stream.take(data)
                 except MotionError as error:
                     arrivals.reject(str(error))
                     continue
-                if found is not None:
-                    arrivals.put(found[0], received_ns, number=found[1])
+                if pose is not None:
+                    arrivals.put(pose[0], received_ns, number=pose[1])
 
         with in_thread(receive, "natnet inlet"):
             yield replace(address, port=opened.getsockname()[1])
