@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from corporeal.embodiment.collision import CollisionModel, Shapes, shapes_of
 from corporeal.geometry import Array
-from corporeal.retargeting.solver.chain import Chain, LinkPoses, MotionState
+from corporeal.retargeting.solver.chain import Chain, ChainPose, MotionState
 
 Numbers = NDArray[np.int64]
 
@@ -42,7 +42,7 @@ class Avoidance:
         return float(np.vdot(rest, rest))
 
     def _apart(
-        self, chain: Chain, state: MotionState, posed: LinkPoses
+        self, chain: Chain, state: MotionState, posed: ChainPose
     ) -> tuple[Numbers, Array, Array]:
         """Frames (n,), derivatives (n, size) and residuals (n,) of links that are too near."""
         near = self.model.near(state.q, self.margin_m)
@@ -55,7 +55,7 @@ class Avoidance:
             rows += sign * _along(chain, posed, near.links[:, side], near.frame, at, normal)
         return near.frame, rows, near.distance - self.margin_m
 
-    def _lifted(self, chain: Chain, posed: LinkPoses) -> tuple[Numbers, Array, Array]:
+    def _lifted(self, chain: Chain, posed: ChainPose) -> tuple[Numbers, Array, Array]:
         """The same of the ends of shapes, other than the soles', that are below the ground."""
         shapes = self._shapes
         frames, links, places = list[Numbers](), list[Numbers](), list[Array]()
@@ -85,14 +85,14 @@ class Avoidance:
 
 
 def _along(
-    chain: Chain, posed: LinkPoses, links: Numbers, frames: Numbers, at: Array, direction: Array
+    chain: Chain, posed: ChainPose, links: Numbers, frames: Numbers, at: Array, direction: Array
 ) -> Array:
     """Derivatives (n, size) along a direction of points of links, each in a frame of its own."""
     out = np.zeros((len(frames), chain.size))
     for link in np.unique(links):
         own = np.flatnonzero(links == link)
         whole = np.zeros((len(own), 3, chain.size))
-        part = LinkPoses(
+        part = ChainPose(
             posed.links[:, :, :, :0],
             posed.axes[frames[own]],
             posed.origins[frames[own]],

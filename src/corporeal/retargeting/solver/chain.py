@@ -49,7 +49,7 @@ class MotionState:
 
 
 @dataclass(frozen=True, eq=False)
-class LinkPoses:
+class ChainPose:
     """A state with all links in the world: what rows of derivatives are made from.
 
     `links` is (L, 3, 4, T); `axes` and `origins` (T, N, 3) are those of the unknowns' joints.
@@ -118,7 +118,7 @@ class Chain:
         joints = [self.robot.robot.actuated[column] for column in self.columns]
         return np.array([np.inf if joint.velocity is None else joint.velocity for joint in joints])
 
-    def posed(self, state: MotionState) -> LinkPoses:
+    def posed(self, state: MotionState) -> ChainPose:
         """All links and joint axes of a state."""
         links = self.kinematics.transforms(state.q, state.base)
         child = [step.child for step in self.kinematics.steps]
@@ -126,9 +126,9 @@ class Chain:
         for number, step in enumerate(self.kinematics.steps):
             axes[:, number] = np.einsum("ikt,k->ti", links[step.child][:, :3], step.axis)
         origins = np.ascontiguousarray(links[child, :, 3].transpose(2, 0, 1))
-        return LinkPoses(links, axes, origins, state.base)
+        return ChainPose(links, axes, origins, state.base)
 
-    def point_rows(self, posed: LinkPoses, link: int, at: Array, out: Array) -> None:
+    def point_rows(self, posed: ChainPose, link: int, at: Array, out: Array) -> None:
         """Derivatives (T, 3, size) of a point `at` (T, 3) of a link, added into `out` (zeros)."""
         out[:, [0, 1, 2], [0, 1, 2]] = 1.0
         away = at - posed.base[:, :3]
@@ -153,7 +153,7 @@ class Chain:
         for number, place in enumerate(places):
             out[:, :, place] += gains[number] * moved[:, number]
 
-    def rotation_rows(self, posed: LinkPoses, link: int, out: Array) -> None:
+    def rotation_rows(self, posed: ChainPose, link: int, out: Array) -> None:
         """Derivatives (T, 3, size) of the rotation of a link about the world's axes, into `out`."""
         out[:, [0, 1, 2], [3, 4, 5]] = 1.0
         steps, places, gains, sliding = self._columns_above[link]

@@ -10,7 +10,7 @@ from corporeal.geometry import Array, matrix_from_quaternion, rotation_vectors
 from corporeal.retargeting.goal.footholds import Footholds
 from corporeal.retargeting.motion import SIDES, HumanMotion
 from corporeal.retargeting.result import Goals
-from corporeal.retargeting.solver.chain import Chain, LinkPoses, MotionState, Numbers
+from corporeal.retargeting.solver.chain import Chain, ChainPose, MotionState, Numbers
 
 UP = np.array([0.0, 0.0, 1.0])
 
@@ -27,7 +27,7 @@ class PointTask:
     rows = 3
 
     def fill(
-        self, chain: Chain, posed: LinkPoses, frames: slice, jacobian: Array, rest: Array
+        self, chain: Chain, posed: ChainPose, frames: slice, jacobian: Array, rest: Array
     ) -> None:
         """Write weighted derivatives (T, 3, size) and residuals (T, 3)."""
         at = posed.point(self.link, self.offset)
@@ -49,7 +49,7 @@ class RotationTask:
     rows = 3
 
     def fill(
-        self, chain: Chain, posed: LinkPoses, frames: slice, jacobian: Array, rest: Array
+        self, chain: Chain, posed: ChainPose, frames: slice, jacobian: Array, rest: Array
     ) -> None:
         """Write weighted derivatives (T, 3, size) and residuals (T, 3)."""
         chain.rotation_rows(posed, self.link, jacobian)
@@ -71,7 +71,7 @@ class LevelTask:
     rows = 1
 
     def fill(
-        self, chain: Chain, posed: LinkPoses, frames: slice, jacobian: Array, rest: Array
+        self, chain: Chain, posed: ChainPose, frames: slice, jacobian: Array, rest: Array
     ) -> None:
         """Write weighted derivatives (T, 1, size) and residuals (T, 1)."""
         turned = posed.rotation(self.link) @ self.axis
@@ -97,7 +97,7 @@ class FloorTask:
         """One row for each point."""
         return len(self.offsets)
 
-    def fill(self, chain: Chain, posed: LinkPoses, _: slice, jacobian: Array, rest: Array) -> None:
+    def fill(self, chain: Chain, posed: ChainPose, _: slice, jacobian: Array, rest: Array) -> None:
         """Write weighted derivatives (T, K, size) and residuals (T, K); zero above the ground."""
         whole = np.zeros((jacobian.shape[0], 3, jacobian.shape[2]))
         for row, offset in enumerate(self.offsets):
