@@ -28,7 +28,6 @@ from corporeal.retargeting.person.skeleton_map import (
 from corporeal.retargeting.person.skeleton_points import SkeletonPoints, find_points
 from corporeal.retargeting.person.standard_axes import standardise
 from corporeal.retargeting.reader import ClipHints
-from corporeal.words import some_of
 
 # Angles and positions beyond this are the rubbish of a broken export, and unknown.
 _ABSURD = 1e7
@@ -199,7 +198,10 @@ def _mended(
 
 
 def _joints(names: list[str]) -> str:
-    return some_of((name for name in names if not name.startswith("end of ")), most=60)
+    """Names as a person would paste them into a document: with commas alone."""
+    joints = [name for name in names if not name.startswith("end of ")]
+    more = f" and {len(joints) - 60} more" if len(joints) > 60 else ""
+    return ", ".join(joints[:60]) + more
 
 
 _ABOVE_M = 0.02
