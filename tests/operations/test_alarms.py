@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from corporeal.catalog.audit import Change, record
 from corporeal.catalog.database import Database
-from corporeal.operations.figures.alarms import told_alarms
+from corporeal.operations.questions.alarms import told_alarms
 
 
 def _event(what: str, subject: str, why: str | None = None, since: str = "b1") -> Change:

@@ -8,16 +8,16 @@ from collections import Counter
 from sqlalchemy import insert
 from tests.catalog.entries import changed
 from tests.operations.made_up import fill, laboratory
-from tests.operations.test_figures import outcome
+from tests.operations.test_question_figures import outcome
 
 from corporeal.catalog.database import Database
 from corporeal.catalog.query import count_episodes
 from corporeal.catalog.tables import DOCUMENT, GOVERNS
 from corporeal.operations.coverage.axis import axes
 from corporeal.operations.coverage.coverage import Table, cross
-from corporeal.operations.coverage.noted import Notes, Wanted
-from corporeal.operations.figures.label_balance import labels
-from corporeal.operations.figures.outcome import CONDITIONS
+from corporeal.operations.coverage.metadata_cache import Notes, Wanted
+from corporeal.operations.outcome import CONDITIONS
+from corporeal.operations.questions.label_balance import labels
 from corporeal.operations.scope import Scope, read_scope
 from corporeal.protocol import open_protocol
 

@@ -10,7 +10,7 @@ from corporeal.catalog.database import CatalogError, Database
 from corporeal.catalog.query import count_episodes
 from corporeal.catalog.query.lexer import QueryError
 from corporeal.catalog.tables import EPISODE
-from corporeal.operations.figures.outcome import CONDITIONS, OUTCOMES
+from corporeal.operations.outcome import CONDITIONS, OUTCOMES
 from corporeal.operations.scope import equals, on_days, read_scope
 
 

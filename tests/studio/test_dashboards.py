@@ -10,7 +10,7 @@ from tests.studio.conftest import SmallWorkspace
 
 from corporeal.catalog.audit import Change, record
 from corporeal.catalog.workspace import Workspace
-from corporeal.studio.chart import Chart, Drawing, charts
+from corporeal.operations.question import Chart, Drawing, charts
 
 
 def test_every_chart_is_listed_and_answers(client: TestClient) -> None:

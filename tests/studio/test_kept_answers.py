@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 
 from corporeal.catalog.audit import Change, record
 from corporeal.catalog.workspace import Workspace
-from corporeal.operations.coverage.noted import USUAL, notes_of
+from corporeal.operations.coverage.metadata_cache import USUAL, notes_of
 from corporeal.studio.response_cache import ResponseCache, warm, warming
 
 

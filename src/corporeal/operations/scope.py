@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
-from sqlalchemy import ColumnElement, Connection, and_, select
+from sqlalchemy import BigInteger, ColumnElement, Connection, and_, literal_column, select
 
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.query import (
@@ -23,6 +23,9 @@ from corporeal.catalog.query import (
 from corporeal.catalog.tables import EPISODE
 
 MOST_DAYS = 36_500
+# Written out, since PostgreSQL takes two parameters of the same value for two expressions.
+DAY = EPISODE.c.recorded_ns // literal_column(str(DAY_NS), BigInteger)
+"""The day (UTC) of an episode, counted from 1970."""
 _ERASED = Comparison("state", "!=", "erased")
 
 

@@ -18,8 +18,8 @@ from corporeal.catalog.database import Database
 from corporeal.catalog.tables import EPISODE
 from corporeal.catalog.workspace import Workspace
 from corporeal.errors import CorporealError
-from corporeal.operations.coverage.noted import USUAL, notes_of
-from corporeal.studio.chart import charts
+from corporeal.operations.coverage.metadata_cache import USUAL, notes_of
+from corporeal.operations.question import charts
 
 _KEEP_S = 30.0
 _MOST_KEPT = 200

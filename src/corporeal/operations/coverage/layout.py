@@ -11,8 +11,8 @@ from sqlalchemy import Connection, select
 
 from corporeal.catalog.tables import EPISODE
 from corporeal.operations.coverage.axis import NOTED, Axis
-from corporeal.operations.coverage.noted import Wanted, notes_of
-from corporeal.operations.figures.outcome import is_outcome
+from corporeal.operations.coverage.metadata_cache import Wanted, notes_of
+from corporeal.operations.outcome import is_outcome
 from corporeal.operations.scope import Scope
 
 Place = tuple[Any, ...]

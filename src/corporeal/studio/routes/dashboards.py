@@ -12,9 +12,9 @@ from sqlalchemy import Connection
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.workspace import read_settings
 from corporeal.errors import UnknownNameError
+from corporeal.operations.question import ChartChoice, Payload, Section, charts
 from corporeal.operations.scope import MOST_DAYS, Scope, read_scope
 from corporeal.studio.authentication import Reader
-from corporeal.studio.chart import ChartChoice, Payload, Section, charts
 from corporeal.studio.context import Studio, StudioDep
 from corporeal.studio.response_cache import ResponseCache
 

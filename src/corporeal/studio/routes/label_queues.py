@@ -31,7 +31,6 @@ from corporeal.labelling.queues import (
 from corporeal.labelling.tasks import ListedTask, TaskState, list_tasks, listed_task, take_next
 from corporeal.labelling.taxonomy import usable_taxonomies
 from corporeal.studio.authentication import Judge
-from corporeal.studio.charting.wording import hours
 from corporeal.studio.context import Studio, StudioDep
 from corporeal.studio.label_facts import (
     GateFacts,
@@ -42,7 +41,7 @@ from corporeal.studio.label_facts import (
     writing,
 )
 from corporeal.studio.routes.events import Annotator
-from corporeal.words import counted
+from corporeal.words import counted, hours
 
 ROUTER = APIRouter(tags=["labels"])
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]

@@ -1,0 +1,1 @@
+"""Figures and marks that several questions share."""

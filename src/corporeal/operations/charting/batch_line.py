@@ -1,0 +1,191 @@
+"""A figure of batches on a control chart, in marks and in a sentence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, get_args
+
+import numpy as np
+from sqlalchemy import ColumnElement, Connection, func, select
+
+from corporeal.catalog.query import iso
+from corporeal.catalog.tables import EPISODE, FINDING
+from corporeal.operations.coverage.metadata_cache import Wanted, notes_of
+from corporeal.operations.monitoring.control_chart import ControlChart as ControlChart
+from corporeal.operations.monitoring.control_chart import Unknown
+from corporeal.operations.monitoring.metric_series import Series
+from corporeal.operations.monitoring.watch import (
+    Alarm,
+    chart_series,
+    check_series,
+    metric_figure,
+    metric_words,
+)
+from corporeal.operations.outcome import number_of
+from corporeal.operations.question import LineMarks, LinePoint, Unit
+from corporeal.operations.scope import Scope, equals
+from corporeal.words import counted
+
+Figure = Literal["acceptance_rate", "failure_rate", "score_mean", "findings_per_episode"]
+FIGURES: tuple[Figure, ...] = get_args(Figure)
+Grouping = Literal["batch", "session"]
+
+
+def grouping(connection: Connection, scope: Scope) -> Grouping | None:
+    """What episodes come in: batches, else sessions; None where they name neither."""
+    names: tuple[Grouping, ...] = ("batch", "session")
+    for name in names:
+        known = select(EPISODE.c.id).where(scope.where, EPISODE.c[name].is_not(None)).limit(1)
+        if connection.execute(known).first() is not None:
+            return name
+    return None
+
+
+def batch_series(connection: Connection, scope: Scope, figure: Figure, by: Grouping) -> Series:
+    """One figure of every batch, the oldest first; the same numbers that `watch` keeps."""
+    if figure == "findings_per_episode":
+        return _findings(connection, scope, by)
+    value, size = {
+        "acceptance_rate": (number_of(EPISODE.c.verdict == "accepted"), EPISODE.c.verdict),
+        "failure_rate": (number_of(EPISODE.c.success.is_(False)), EPISODE.c.success),
+        "score_mean": (func.sum(EPISODE.c.score), EPISODE.c.score),
+    }[figure]
+    rows = _rows(connection, scope, by, value, func.count(size))
+    return _made(figure, by, [
+        (name, last_ns, total / count, count) for name, last_ns, total, count in rows if count
+    ])  # fmt: skip
+
+
+def calibration_series(connection: Connection, scope: Scope, name: str, by: Grouping) -> Series:
+    """How much an error (`position_error_m` ...) grew between start and end, mean of each batch."""
+    rows = connection.execute(
+        select(EPISODE.c.id, EPISODE.c[by], EPISODE.c.recorded_ns)
+        .where(scope.where, EPISODE.c[by].is_not(None))
+    ).all()  # fmt: skip
+    wanted = [Wanted(f"calibration.{end}.{name}", "number") for end in ("start", "end")]
+    starts, ends = notes_of(connection).of(connection, [row[0] for row in rows], wanted)
+    sums: dict[str, tuple[int, float, int]] = {}
+    for (_, subject, stamp_ns), start, end in zip(rows, starts, ends, strict=True):
+        if start is not None and end is not None:
+            last_ns, total, count = sums.get(subject, (0, 0.0, 0))
+            sums[subject] = (max(last_ns, stamp_ns or 0), total + end - start, count + 1)
+    return _made(f"calibration_{name.replace('error', 'growth')}", by, [
+        (subject, last_ns, total / count, count)
+        for subject, (last_ns, total, count) in sums.items()
+    ])  # fmt: skip
+
+
+def _findings(connection: Connection, scope: Scope, by: Grouping) -> Series:
+    judged = _rows(connection, scope, by, func.count(), func.count(EPISODE.c.verdict))
+    found = connection.execute(
+        select(EPISODE.c[by], func.count())
+        .select_from(FINDING.join(EPISODE, FINDING.c.episode == EPISODE.c.id))
+        .where(scope.where, FINDING.c.severity != "note", EPISODE.c[by].is_not(None))
+        .group_by(EPISODE.c[by])
+    )
+    counts = {name: int(number) for name, number in found}
+    return _made("findings_per_episode", by, [
+        (name, last_ns, counts.get(name, 0) / size, size) for name, last_ns, _, size in judged
+        if size
+    ])  # fmt: skip
+
+
+def _rows(
+    connection: Connection, scope: Scope, by: Grouping,
+    value: ColumnElement[Any], size: ColumnElement[int],
+) -> list[tuple[str, int, float, int]]:  # fmt: skip
+    rows = connection.execute(
+        select(EPISODE.c[by], func.max(EPISODE.c.recorded_ns), value, size)
+        .where(scope.where, EPISODE.c[by].is_not(None))
+        .group_by(EPISODE.c[by])
+    )
+    return [
+        (str(name), int(last_ns or 0), float(total or 0.0), int(count))
+        for name, last_ns, total, count in rows
+    ]
+
+
+def _made(name: str, by: Grouping, rows: Sequence[tuple[str, int, float, int]]) -> Series:
+    order = sorted((row for row in rows if math.isfinite(row[2])), key=lambda row: (row[1], row[0]))
+    return Series(
+        name=name,
+        scope=by,
+        subjects=tuple(row[0] for row in order),
+        times=tuple(iso(row[1]) for row in order),
+        values=np.array([row[2] for row in order], np.float64),
+        sizes=np.array([row[3] for row in order], np.float64),
+    )
+
+
+MOST_POINTS = 240
+_CALLED = {"shewhart": "Shewhart", "ewma": "EWMA", "cusum": "CUSUM"}
+_PLURAL: Mapping[str, str] = {"batch": "batches", "session": "sessions"}
+
+
+def batch_line(series: Series, scope: Scope, unit: Unit) -> LineMarks:
+    """The last batches with their limits; those that a chart calls are `out`."""
+    made = chart_series(series)
+    begin = max(0, len(series) - MOST_POINTS)
+    points = [_point(series, made, place, scope) for place in range(begin, len(series))]
+    target = made.reference.target if isinstance(made, ControlChart) else None
+    return LineMarks(unit=unit, name=metric_words(series.name), points=points, target=target)
+
+
+def _point(series: Series, made: ControlChart | Unknown, place: int, scope: Scope) -> LinePoint:
+    value, size = float(series.values[place]), int(series.sizes[place])
+    name = series.subjects[place]
+    shown = metric_figure(series.name, value)
+    detail = f"{series.scope} {name}: {shown} of {counted(size, 'episode')}"
+    lower = upper = None
+    state: Literal["reference", "within", "out", "unknown"] = "unknown"
+    if isinstance(made, ControlChart):
+        lower, upper = float(made.lower[place]), float(made.upper[place])
+        state = "reference" if place < made.begin else "out" if made.signal[place] else "within"
+        limits = (metric_figure(series.name, each) for each in (lower, upper))
+        detail += f"; expected {' to '.join(limits)}"
+        called = [name for name, marks in made.out.items() if marks[place]]
+        if called:
+            # A batch may be within the band while the sums of several are not.
+            detail += f"; called by {', '.join(_CALLED[each] for each in called)}"
+    return LinePoint(
+        label=name,
+        at=series.times[place],
+        value=value,
+        size=size,
+        lower=lower,
+        upper=upper,
+        state=state,
+        detail=detail,
+        query=scope.query(equals(series.scope, name)),
+    )
+
+
+def batch_sentence(series: Series, *, good: Literal["up", "down"] | None) -> str:
+    """Whether the figure is getting worse: yes, no, or why that cannot be told."""
+    made, words = chart_series(series), metric_words(series.name)
+    count = f"{len(series)} {_PLURAL[series.scope] if len(series) != 1 else series.scope}"
+    overall = metric_figure(series.name, float(np.average(series.values, weights=series.sizes)))
+    if isinstance(made, Unknown):
+        reason = made.reason.removeprefix("cannot tell: ")
+        return f"Too early to tell: {words} is {overall} over {count} ({reason})."
+    if made.begin >= len(series):
+        return (
+            f"Too early to tell: {words} is {overall} over {count}, which set the limits; "
+            f"{_PLURAL[series.scope]} after the first {made.rules.first} are judged by them."
+        )
+    standing = [alarm for alarm in check_series(series) if not alarm.is_over]
+    if standing:
+        return _called(standing[-1], good)
+    judged = len(series) - made.begin
+    return (
+        f"No: {words} is {metric_figure(series.name, float(series.values[-1]))} in the last "
+        f"{series.scope}, and the last of {judged} judged are within their limits."
+    )
+
+
+def _called(alarm: Alarm, good: Literal["up", "down"] | None) -> str:
+    rose = alarm.value > alarm.expected
+    better = good is not None and rose == (good == "up")
+    said = alarm.sentence[0].upper() + alarm.sentence[1:]
+    return f"{'No, it got better' if better else 'Yes'}. {said}"

@@ -1,1 +1,0 @@
-"""Figures of collection: how good, how much, at what cost."""

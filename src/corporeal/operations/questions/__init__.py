@@ -1,0 +1,1 @@
+"""Questions of the dashboards, one file each: its figures and its chart."""

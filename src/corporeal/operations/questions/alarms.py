@@ -1,0 +1,118 @@
+"""What raised an alarm, and is it over? The alarms of `corporeal watch`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from sqlalchemy import Connection, select
+
+from corporeal.catalog.tables import EVENT
+from corporeal.operations.charting.batch_line import Grouping
+from corporeal.operations.monitoring.watch import metric_words
+from corporeal.operations.question import Chart, Drawing, TableMarks, TableRow
+from corporeal.operations.scope import Scope, equals
+from corporeal.words import counted
+
+_MOST_READ = 500
+
+
+@dataclass(frozen=True)
+class ToldAlarm:
+    """One alarm of the log; `over_at` is None while it stands."""
+
+    at: str
+    metric: str
+    grouping: str
+    subject: str | None
+    sentence: str
+    over_at: str | None
+
+
+def told_alarms(connection: Connection) -> list[ToldAlarm]:
+    """The last alarms, the newest first; a figure has one that stands at most."""
+    rows = connection.execute(
+        select(EVENT.c.at, EVENT.c.what, EVENT.c.subject, EVENT.c.why, EVENT.c.details)
+        # Written as a range, for which both databases use the index of subjects.
+        .where(EVENT.c.subject >= "metric:", EVENT.c.subject < "metric;")
+        .where(EVENT.c.what.in_(("alarm", "recovered")))
+        .order_by(EVENT.c.number.desc())
+        .limit(2 * _MOST_READ)
+    ).all()
+    over: dict[str, str] = {}
+    last: dict[str, str] = {}
+    found = []
+    for at, what, subject, why, details in rows:
+        if what == "recovered":
+            over[subject] = at
+            continue
+        # A later alarm of the same figure means that this one had ended before it.
+        found.append(_told(at, subject, why, details, over.pop(subject, last.get(subject))))
+        last[subject] = at
+    return found[:_MOST_READ]
+
+
+def _told(at: str, subject: str, why: str | None, details: Any, over_at: str | None) -> ToldAlarm:
+    facts = details if isinstance(details, Mapping) else {}
+    grouping, _, metric = subject.removeprefix("metric:").partition("/")
+    since = facts.get("since")
+    return ToldAlarm(
+        at=at,
+        metric=metric,
+        grouping=grouping,
+        subject=since if isinstance(since, str) else None,
+        sentence=why or f"{metric} left its limits.",
+        over_at=over_at,
+    )
+
+
+_MOST = 50
+
+
+def draw(connection: Connection, scope: Scope) -> Drawing:
+    """The last alarms of the log, the newest first."""
+    found = told_alarms(connection)
+    if not found:
+        return Drawing(
+            "No alarm has been called.",
+            advice="Alarms come from corporeal watch: run it after every batch.",
+        )
+    standing = [each for each in found if each.over_at is None]
+    if standing:
+        newest = standing[0]
+        answer = f"{counted(len(standing), 'alarm')} not over yet. {_capital(newest.sentence)}"
+    else:
+        answer = (
+            f"All {counted(len(found), 'alarm')} are over; the last was called {found[0].at[:10]}."
+        )
+    return Drawing(
+        answer,
+        TableMarks(
+            columns=["Called", "Figure", "What happened", "Over since"],
+            rows=[_row(each, scope) for each in found[:_MOST]],
+        ),
+        notes=("Alarms concern whole batches, whatever is asked for above.",),
+    )
+
+
+def _row(alarm: ToldAlarm, scope: Scope) -> TableRow:
+    known = alarm.subject is not None and alarm.grouping in get_args(Grouping)
+    everything = Scope(has_erased=scope.has_erased)
+    return TableRow(
+        cells=[
+            alarm.at[:10],
+            metric_words(alarm.metric),
+            _capital(alarm.sentence),
+            "stands" if alarm.over_at is None else alarm.over_at[:10],
+        ],
+        tone="bad" if alarm.over_at is None else "quiet",
+        query=everything.query(equals(alarm.grouping, alarm.subject)) if known else None,
+    )
+
+
+def _capital(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]
+
+
+CHART = Chart(draw, "What raised an alarm, and is it over?", "Alerts", place=10, wide=True)

@@ -1,0 +1,115 @@
+"""How far is the labelling, and what does an episode cost? Tasks by state, and time spent."""
+
+from __future__ import annotations
+
+import math
+
+from sqlalchemy import Connection, func, select
+
+from corporeal.catalog.database import CatalogError
+from corporeal.catalog.tables import EPISODE, LABEL_TASK
+from corporeal.operations.question import (
+    Chart,
+    ChartChoice,
+    Drawing,
+    Stack,
+    StackMarks,
+    StackSegment,
+    Tone,
+)
+from corporeal.operations.scope import Scope
+from corporeal.words import counted, hours, money, percent
+
+_STATES: dict[str, tuple[str, Tone]] = {
+    "done": ("accepted", "good"),
+    "submitted": ("with a lead", "plain"),
+    "working": ("begun", "warn"),
+    "returned": ("given back", "bad"),
+    "open": ("not begun", "quiet"),
+}
+
+
+def draw(
+    connection: Connection,
+    scope: Scope,
+    *,
+    annotator_per_hour: float = 25.0,
+    currency: str = "EUR",
+) -> Drawing:
+    """Every queue by the state of its tasks, with the price of a task that is over."""
+    if not 0 <= annotator_per_hour <= 1e6:
+        raise CatalogError(f"annotator_per_hour, got {annotator_per_hour}; expected 0 to 1000000.")
+    unit = currency[:8]
+    choices = (ChartChoice(name="annotator_per_hour", label="Annotator",
+                      value=f"{annotator_per_hour:g}", unit=f"{unit} per hour"),)  # fmt: skip
+    counts, seconds = _counts(connection, scope)
+    if not counts:
+        return Drawing(
+            "Nothing is being labelled here.",
+            advice="Make a queue under Labels, or with corporeal annotate queue.",
+            choices=choices,
+        )
+    return Drawing(
+        _sentence(counts, seconds, annotator_per_hour, unit),
+        StackMarks(
+            unit="count",
+            name="tasks",
+            legend=dict(_STATES.values()),
+            stacks=[_stack(queue, held) for queue, held in counts.items()],
+        ),
+        notes=(f"Assumed: {annotator_per_hour:g} {unit} for an hour of an annotator. Time is "
+               "counted while somebody works at the page, not while it lies open.",),
+        choices=choices,
+    )  # fmt: skip
+
+
+def _counts(connection: Connection, scope: Scope) -> tuple[dict[str, dict[str, int]], float]:
+    """Tasks of each queue by state, and the seconds that were spent on all of them."""
+    held = LABEL_TASK.c
+    rows = connection.execute(
+        select(held.queue, held.state, func.count(), func.sum(held.seconds))
+        .join(EPISODE, EPISODE.c.id == held.episode)
+        .where(scope.where, held.kind == "annotate", held.state != "dropped")
+        .group_by(held.queue, held.state)
+        .order_by(held.queue)
+    ).all()
+    found: dict[str, dict[str, int]] = {}
+    for queue, state, number, _ in rows:
+        found.setdefault(queue, {})[state] = int(number)
+    return found, math.fsum(float(spent or 0.0) for *_, spent in rows)
+
+
+def _stack(queue: str, held: dict[str, int]) -> Stack:
+    total = sum(held.values())
+    return Stack(
+        label=queue,
+        detail=f"{queue}: {counted(total, 'task')}, {held.get('done', 0):,} accepted",
+        segments=[
+            StackSegment(
+                name=words,
+                value=held[state],
+                detail=f"{queue}: {held[state]:,} {words} ({percent(held[state] / total)})",
+                tone=tone,
+            )
+            for state, (words, tone) in _STATES.items()
+            if held.get(state)
+        ],
+    )
+
+
+def _sentence(counts: dict[str, dict[str, int]], seconds: float, per_hour: float, unit: str) -> str:
+    total = sum(sum(held.values()) for held in counts.values())
+    over = sum(held.get("done", 0) + held.get("submitted", 0) for held in counts.values())
+    said = f"{over:,} of {counted(total, 'task')} are labelled ({percent(over / total)})"
+    if not over or not seconds:
+        return f"{said}; no time was noted yet."
+    each = seconds / over / 3600
+    left = each * (total - over)
+    more = f" About {hours(left)} are left." if total > over else ""
+    return f"{said}; one takes {hours(each)}, or {money(each * per_hour, unit)}.{more}"
+
+
+CHART = Chart(
+    draw, "How far is the labelling, and what does an episode cost?", "Annotation", place=50,
+    wide=True,
+)  # fmt: skip

@@ -1,0 +1,121 @@
+"""Why do episodes fail? Reasons, the commonest first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, cast, get_args
+
+from sqlalchemy import Connection, func, select
+
+from corporeal.catalog.query import Comparison, Condition, HasFinding, Known
+from corporeal.catalog.tables import EPISODE, FINDING
+from corporeal.errors import UnknownNameError
+from corporeal.operations.outcome import CONDITIONS, is_outcome
+from corporeal.operations.question import BarMark, BarMarks, Chart, ChartChoice, Drawing
+from corporeal.operations.scope import Scope
+from corporeal.words import counted, percent
+
+Source = Literal["checks", "outcomes"]
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A reason, the episodes that have it, and the conditions that find them."""
+
+    name: str | None
+    episodes: int
+    conditions: tuple[Condition, ...]
+
+
+def failed(connection: Connection, scope: Scope, source: Source) -> int:
+    """How many episodes failed: by the gates and people, or by their own outcome."""
+    test = is_outcome("failed") if source == "checks" else EPISODE.c.success.is_(False)
+    query = select(func.count()).select_from(EPISODE).where(scope.where, test)
+    return int(connection.execute(query).scalar_one())
+
+
+def reasons(connection: Connection, scope: Scope, source: Source) -> list[Reason]:
+    """Every reason of the failed episodes, the commonest first; one episode may have several."""
+    found = _found(connection, scope) if source == "checks" else _said(connection, scope)
+    return sorted(found, key=lambda each: (-each.episodes, each.name or ""))
+
+
+def _found(connection: Connection, scope: Scope) -> list[Reason]:
+    inside = select(EPISODE.c.id).where(scope.where, is_outcome("failed"))
+    rows = connection.execute(
+        select(FINDING.c.check, func.count(FINDING.c.episode.distinct()))
+        .where(FINDING.c.severity == "fail", FINDING.c.episode.in_(inside))
+        .group_by(FINDING.c.check)
+    )
+    return [
+        Reason(check, int(count), (CONDITIONS["failed"], HasFinding(check, "fail")))
+        for check, count in rows
+    ]
+
+
+def _said(connection: Connection, scope: Scope) -> list[Reason]:
+    rows = connection.execute(
+        select(EPISODE.c.failure, func.count())
+        .where(scope.where, EPISODE.c.success.is_(False))
+        .group_by(EPISODE.c.failure)
+    )
+    lost = Comparison("success", "=", False)
+    return [
+        Reason(name, int(count), (
+            lost, Known("failure", False) if name is None else Comparison("failure", "=", name)
+        ))
+        for name, count in rows
+    ]  # fmt: skip
+
+
+_MOST = 20
+
+
+def draw(connection: Connection, scope: Scope, *, source: str = "checks") -> Drawing:
+    """What checks found in failed episodes, or what the outcomes of failed attempts say."""
+    if source not in get_args(Source):
+        raise UnknownNameError("source of reasons", source, get_args(Source))
+    chosen = cast(Source, source)
+    choices = (
+        ChartChoice(name="source", label="Said by", value=chosen, options=list(get_args(Source))),
+    )
+    total, found = failed(connection, scope, chosen), reasons(connection, scope, chosen)
+    if not total:
+        said = "No episode here has failed." if chosen == "checks" else "No attempt here failed."
+        return Drawing(said, advice="Nothing to do.", choices=choices)
+    if not found:
+        return Drawing(
+            f"{counted(total, 'episode')} failed without a finding: a person must have decided so.",
+            advice="Open one and read its history.",
+            choices=choices,
+        )
+    first = found[0]
+    bars = [
+        BarMark(
+            label=_words(each.name),
+            value=float(each.episodes),
+            detail=f"{_words(each.name)}: {counted(each.episodes, 'episode')} "
+            f"({percent(each.episodes / total)} of the failed)",
+            tone="bad",
+            query=scope.query(*each.conditions),
+        )
+        for each in found[:_MOST]
+    ]
+    many = chosen == "checks"
+    notes = ["One episode may fail for several reasons."] if many else []
+    if len(found) > _MOST:
+        notes.append(f"The first {_MOST} of {len(found)} reasons.")
+    return Drawing(
+        f"{_words(first.name).capitalize()} is in {percent(first.episodes / total)} of "
+        f"{counted(total, 'failed episode' if many else 'failed attempt')}.",
+        BarMarks(unit="count", name="episodes", bars=bars),
+        notes=tuple(notes),
+        choices=choices,
+    )
+
+
+def _words(name: str | None) -> str:
+    return "not stated" if name is None else name.replace("_", " ")
+
+
+CHART = Chart(draw, "Why do episodes fail?", "Failures", place=10)

@@ -1,0 +1,163 @@
+"""Where and since when are episodes refused? Refused shares by week."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from sqlalchemy import Connection, func, select
+
+from corporeal.catalog.tables import EPISODE
+from corporeal.errors import UnknownNameError
+from corporeal.operations.charting.outcome_stacks import Column
+from corporeal.operations.outcome import is_outcome, number_of
+from corporeal.operations.question import Chart, ChartChoice, Drawing, HeatCell, HeatMarks
+from corporeal.operations.scope import DAY, Scope, equals, on_days
+from corporeal.words import counted, day, percent
+
+_MOST_NAMES = 20
+_MOST_DAYS = 14
+
+
+@dataclass(frozen=True)
+class Moment:
+    """One group in some days from `first` on."""
+
+    name: str | None
+    first: int
+    judged: int
+    refused: int
+
+    @property
+    def share(self) -> float:
+        """Refused of those judged."""
+        return self.refused / self.judged
+
+
+@dataclass(frozen=True)
+class History:
+    """All moments; `days` is how many each covers, `firsts` when each column begins."""
+
+    names: list[str | None]
+    firsts: list[int]
+    days: int
+    moments: list[Moment]
+
+
+def refusal_history(connection: Connection, scope: Scope, column: Column) -> History:
+    """The refused shares of the groups with most episodes, by day, week or four weeks."""
+    day = DAY.label("day")
+    rows = connection.execute(
+        select(
+            EPISODE.c[column], day,
+            func.count() - number_of(is_outcome("not judged")),
+            number_of(is_outcome("accepted")),
+        )
+        .where(scope.where, EPISODE.c.recorded_ns.is_not(None))
+        .group_by(EPISODE.c[column], day)
+    ).all()  # fmt: skip
+    judged = [(name, int(at), int(n), int(n) - int(good)) for name, at, n, good in rows if n]
+    if not judged:
+        return History([], [], 1, [])
+    first, last = min(row[1] for row in judged), max(row[1] for row in judged)
+    days = _width(last - first + 1)
+    start = first if days == 1 else (first - 4) // 7 * 7 + 4
+    sums: dict[tuple[str | None, int], list[int]] = {}
+    totals: dict[str | None, int] = {}
+    for name, at, count, refused in judged:
+        cell = sums.setdefault((name, start + (at - start) // days * days), [0, 0])
+        cell[0] += count
+        cell[1] += refused
+        totals[name] = totals.get(name, 0) + count
+    kept = sorted(totals, key=lambda name: -totals[name])[:_MOST_NAMES]
+    names = sorted(kept, key=lambda name: (name is None, name or ""))
+    return History(
+        names=names,
+        firsts=list(range(start, last + 1, days)),
+        days=days,
+        moments=[
+            Moment(name, at, count, refused)
+            for (name, at), (count, refused) in sums.items()
+            if name in totals and name in kept
+        ],
+    )
+
+
+def _width(span: int) -> int:
+    if span <= _MOST_DAYS:
+        return 1
+    return 7 if span <= 7 * 18 else 28 * -(-span // (28 * 18))
+
+
+_COLUMNS = ("station", "operator", "task", "robot", "environment")
+_LEAST = 10
+
+
+def draw(connection: Connection, scope: Scope, *, by: str = "station") -> Drawing:
+    """The share of refused episodes of every station (or other) in every week."""
+    if by not in _COLUMNS:
+        raise UnknownNameError("column", by, _COLUMNS)
+    column = cast(Column, by)
+    choices = (ChartChoice(name="by", label="By", value=by, options=list(_COLUMNS)),)
+    history = refusal_history(connection, scope, column)
+    if not history.moments:
+        return Drawing(
+            f"Cannot tell: no judged episode here states its {by} and when it was recorded.",
+            advice="Choose a longer span of days above, or take in episodes: corporeal ingest.",
+            choices=choices,
+        )
+    grid = {(each.name, each.first): each for each in history.moments}
+    cells = [
+        [_cell(grid.get((name, first)), name, first, history.days, scope, column)
+         for first in history.firsts]
+        for name in history.names
+    ]  # fmt: skip
+    return Drawing(
+        _sentence(history.moments, history.firsts),
+        HeatMarks(
+            row_name=by,
+            column_name="day" if history.days == 1 else "from day",
+            rows=[name or "not stated" for name in history.names],
+            columns=[day(first)[5:] for first in history.firsts],
+            cells=cells,
+            most=max(0.25, *(each.share for each in history.moments)),
+            tone="bad",
+        ),
+        notes=(f"Refused episodes of those judged; a column is {counted(history.days, 'day')}.",),
+        choices=choices,
+    )
+
+
+def _cell(
+    moment: Moment | None, name: str | None, first: int, days: int, scope: Scope, column: Column
+) -> HeatCell:
+    where = f"{name or 'not stated'} from {day(first)}"
+    if moment is None:
+        return HeatCell(value=None, text="", detail=f"{where}: nothing judged")
+    return HeatCell(
+        value=moment.share,
+        text=f"{100 * moment.share:.0f}",
+        detail=f"{where}: {percent(moment.share)} of {counted(moment.judged, 'episode')} refused",
+        query=scope.query(equals(column, name), *on_days(first, days)),
+    )
+
+
+def _sentence(moments: list[Moment], firsts: list[int]) -> str:
+    large = [each for each in moments if each.judged >= _LEAST]
+    if not large:
+        return f"Too early to tell: no cell has {_LEAST} judged episodes."
+    worst = max(large, key=lambda each: each.share)
+    if not worst.refused:
+        return "Nowhere: nothing was refused."
+    latest = [each for each in large if each.first == firsts[-1]]
+    now = max(latest, key=lambda each: each.share, default=None)
+    said = (
+        f"The worst was {worst.name or 'not stated'} from {day(worst.first)}: "
+        f"{percent(worst.share)} refused"
+    )
+    if now is None or now == worst:
+        return f"{said}."
+    return f"{said}; lately it is {now.name or 'not stated'} with {percent(now.share)}."
+
+
+CHART = Chart(draw, "Where, and since when, are episodes refused?", "Failures", place=20)

@@ -1,0 +1,172 @@
+"""How many good hours do we make in a day? Recorded hours along time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, func, select
+
+from corporeal.catalog.tables import EPISODE
+from corporeal.operations.charting.outcome_stacks import TONES
+from corporeal.operations.outcome import (
+    CONDITIONS,
+    OUTCOMES,
+    Outcome,
+    is_outcome,
+    number_of,
+    total_where,
+)
+from corporeal.operations.question import Chart, Drawing, Stack, StackMarks, StackSegment
+from corporeal.operations.scope import DAY, Scope, on_days
+from corporeal.words import counted, day, hours, percent
+
+_MOST_COLUMNS = 45
+_MONTH = 28
+
+
+@dataclass(frozen=True)
+class Span:
+    """Some days in a row: `first` is counted from 1970."""
+
+    first: int
+    days: int
+    hours: dict[Outcome, float]
+    episodes: dict[Outcome, int]
+    working_days: int
+
+    @property
+    def total_hours(self) -> float:
+        """Everything that was recorded."""
+        return sum(self.hours.values())
+
+
+def daily(connection: Connection, scope: Scope) -> list[Span]:
+    """Every day on which something was recorded, the oldest first."""
+    sums = [total_where(is_outcome(each), EPISODE.c.duration_s) for each in OUTCOMES]
+    counts = [number_of(is_outcome(each)) for each in OUTCOMES]
+    day = DAY.label("day")
+    rows = connection.execute(
+        select(day, *sums, *counts)
+        .where(scope.where, EPISODE.c.recorded_ns.is_not(None))
+        .group_by(day)
+        .order_by(day)
+    )
+    kinds = len(OUTCOMES)
+    return [
+        Span(
+            int(row[0]), 1,
+            {each: float(row[1 + place]) / 3600 for place, each in enumerate(OUTCOMES)},
+            {each: int(row[1 + kinds + place]) for place, each in enumerate(OUTCOMES)},
+            1,
+        )
+        for row in rows
+    ]  # fmt: skip
+
+
+def bucket_days(first: int, last: int) -> int:
+    """How many days share a column so that a chart stays legible: 1, 7 or a multiple of 28."""
+    span = last - first + 1
+    if span <= _MOST_COLUMNS:
+        return 1
+    if span <= 7 * _MOST_COLUMNS:
+        return 7
+    return _MONTH * -(-span // (_MONTH * _MOST_COLUMNS))
+
+
+def bucketed(days: list[Span]) -> list[Span]:
+    """Days put together into columns of equal width without a gap; empty ones are nought."""
+    if not days:
+        return []
+    width = bucket_days(days[0].first, days[-1].first)
+    # Weeks begin on Monday: day 4 of 1970 was one.
+    start = days[0].first if width == 1 else (days[0].first - 4) // 7 * 7 + 4
+    count = (days[-1].first - start) // width + 1
+    made = []
+    for place in range(count):
+        begin = start + place * width
+        inside = [each for each in days if begin <= each.first < begin + width]
+        made.append(Span(
+            begin, width,
+            {name: sum(each.hours[name] for each in inside) for name in OUTCOMES},
+            {name: sum(each.episodes[name] for each in inside) for name in OUTCOMES},
+            len(inside),
+        ))  # fmt: skip
+    return made
+
+
+def undated(connection: Connection, scope: Scope) -> int:
+    """How many episodes do not say when they were recorded."""
+    query = select(func.count()).where(scope.where, EPISODE.c.recorded_ns.is_(None))
+    return int(connection.execute(query).scalar_one())
+
+
+_RECENT = 7
+
+
+def draw(connection: Connection, scope: Scope) -> Drawing:
+    """Recorded hours of every day (or week), by what became of them."""
+    days = daily(connection, scope)
+    missing = undated(connection, scope)
+    notes = [f"{counted(missing, 'episode')} without a time of recording."] if missing else []
+    if not days:
+        return Drawing(
+            "Cannot tell: no episode here says when it was recorded.",
+            advice="Choose a longer span of days above, or take in episodes: corporeal ingest.",
+            notes=tuple(notes),
+        )
+    columns = bucketed(days)
+    width = columns[0].days
+    wide = "a week from Monday" if width == 7 else f"{width} days"
+    notes.append("Days are those of UTC." if width == 1 else f"Each column is {wide}, in UTC.")
+    return Drawing(
+        _sentence(days),
+        StackMarks(
+            unit="hours",
+            name="hours",
+            standing=True,
+            legend={str(name): tone for name, tone in TONES.items()},
+            stacks=[_stack(each, scope) for each in columns],
+        ),
+        notes=tuple(notes),
+    )
+
+
+def _sentence(days: list[Span]) -> str:
+    good = [each.hours["accepted"] for each in days]
+    total = sum(each.total_hours for each in days)
+    mean = sum(good) / len(days)
+    said = (
+        f"{hours(mean)} of accepted recordings on a working day ({counted(len(days), 'day')} with "
+        f"recordings); {percent(sum(good) / total) if total else 'none'} of the recorded time is "
+        "accepted"
+    )
+    if len(days) < 2 * _RECENT:
+        return f"{said}."
+    late, before = sum(good[-_RECENT:]) / _RECENT, sum(good[:-_RECENT]) / (len(good) - _RECENT)
+    return f"{said}. In the last {_RECENT} days it was {hours(late)} a day, before {hours(before)}."
+
+
+def _stack(span: Span, scope: Scope) -> Stack:
+    when = on_days(span.first, span.days)
+    label = day(span.first)
+    segments = [
+        StackSegment(
+            name=outcome,
+            value=span.hours[outcome],
+            detail=f"{label}: {hours(span.hours[outcome])} {outcome} in "
+            f"{counted(span.episodes[outcome], 'episode')}",
+            tone=TONES[outcome],
+            query=scope.query(*when, CONDITIONS[outcome]),
+        )
+        for outcome in OUTCOMES
+        if span.episodes[outcome]
+    ]
+    return Stack(
+        label=label,
+        detail=f"{hours(span.total_hours)} recorded",
+        segments=segments,
+        query=scope.query(*when),
+    )
+
+
+CHART = Chart(draw, "How many good hours do we make in a day?", "Throughput and cost", place=10)

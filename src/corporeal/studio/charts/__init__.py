@@ -1,1 +1,0 @@
-"""Charts of the dashboards, one file per question."""
