@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal
 
 from corporeal.embodiment import Embodiment
 from corporeal.episode.recording import Dataset, Recording
-from corporeal.errors import UnknownNameError
+from corporeal.errors import EpisodeError, UnknownNameError
+from corporeal.exchange.label_columns import lanes_among
 from corporeal.exchange.layout import TableLayout
 from corporeal.exchange.options import ExportOptions
 from corporeal.exchange.table import EpisodeTable
@@ -163,3 +164,30 @@ def writer_of(name: str) -> Writer:
     if name not in writers:
         raise UnknownNameError("format", name, writers)
     return writers[name]
+
+
+def dataset_of_files(
+    source: Path,
+    name: str,
+    files: Sequence[Path],
+    open_file: Callable[[Path, int], Recording],
+    *,
+    labelled: bool = False,
+    noun: str = "episode",
+) -> Dataset:
+    """A dataset with one file or folder for each episode, which `open_file` is called with.
+
+    `labelled` when the episodes may have labels, of which only they themselves know.
+    """
+    opener = partial(_open_numbered, tuple(files), open_file, noun)
+    numbers = tuple(range(len(files)))
+    dataset = Dataset(source=source, format=name, episodes=numbers, open=opener)
+    return replace(dataset, lanes=partial(lanes_among, opener, numbers)) if labelled else dataset
+
+
+def _open_numbered(
+    files: tuple[Path, ...], open_file: Callable[[Path, int], Recording], noun: str, index: int
+) -> Recording:
+    if not 0 <= index < len(files):
+        raise EpisodeError(f"{noun} {index} is not here; expected 0 to {len(files) - 1}.")
+    return open_file(files[index], index)

@@ -1,4 +1,4 @@
-"""JSON from outside: bounded in size before it is read, and one sentence when it is broken."""
+"""JSON files: those from outside are bounded in size, and one sentence when they are broken."""
 
 from __future__ import annotations
 
@@ -27,6 +27,13 @@ def read_json_lines(path: Path) -> Iterator[dict[str, Any]]:
                     f"{path}:{number}: got {type(value).__name__}; expected {{...}}."
                 )
             yield value
+
+
+def write_json(path: Path, values: Any, *, indent: int = 1) -> None:
+    """Write a JSON file, with its folder where that is missing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(values, ensure_ascii=False, indent=indent)
+    path.write_text(text + "\n", "utf-8")
 
 
 def whole(value: Any, default: int = -1) -> int:

@@ -14,7 +14,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +33,7 @@ from corporeal.errors import EpisodeError
 from corporeal.exchange.description import DatasetDescription, describe_dataset, read_description
 from corporeal.exchange.episode_file import write_recording
 from corporeal.exchange.format import ExportContext, TableWriter, WrittenEpisode
-from corporeal.exchange.json_text import read_json
+from corporeal.exchange.json_text import read_json, write_json
 from corporeal.exchange.layout import TableLayout
 from corporeal.exchange.table import EpisodeTable
 from corporeal.exchange.training.joint_order import joint_order
@@ -307,18 +306,18 @@ def write_sidecar(
     (folder / "README.md").write_text(_README, "utf-8")
     precise = "precision" not in writer.loses
     description = describe_dataset(context, writer.label, precise=precise)
-    _write_json(folder / _DESCRIPTION, description.to_json())
+    write_json(folder / _DESCRIPTION, description.to_json())
     lines = [json.dumps(episode.to_json(), ensure_ascii=False) for episode in episodes]
     (folder / EPISODES).write_text("\n".join(lines) + "\n", "utf-8")
     if context.robot is not None:
         (folder / ROBOT).write_text(context.robot.canonical() + "\n", "utf-8")
-        _write_json(folder / _JOINT_ORDER, joint_order(context.layout, context.robot))
+        write_json(folder / _JOINT_ORDER, joint_order(context.layout, context.robot))
     if normalisation is not None:
         (folder / _NORMALISATION).write_text(normalisation.canonical() + "\n", "utf-8")
     if weights := context.options.weights:
         ours = {episode.id: _weight(episode, weights) for episode in episodes}
         listed = [ours[episode.id] for episode in episodes]
-        _write_json(folder / _WEIGHTS, {"episodes": listed, "by_id": ours})
+        write_json(folder / _WEIGHTS, {"episodes": listed, "by_id": ours})
     for episode in episodes:
         if episode.side:
             target = folder / side_name(episode.number)
@@ -330,7 +329,3 @@ def _weight(episode: WrittenEpisode, weights: Mapping[str, float]) -> float:
     """What the scores give; nothing for a failed demonstration, and 1 for one without a score."""
     failed = episode.success is False
     return 0.0 if failed else weights.get(episode.id, 1.0)
-
-
-def _write_json(path: Path, values: Any) -> None:
-    path.write_text(json.dumps(values, ensure_ascii=False, indent=1) + "\n", "utf-8")

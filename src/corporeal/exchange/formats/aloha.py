@@ -13,7 +13,7 @@ import numpy as np
 
 from corporeal.embodiment import Embodiment, open_robot
 from corporeal.episode.recording import ArraySignal, Dataset, Recording
-from corporeal.errors import CorporealError, EpisodeError, WriteError
+from corporeal.errors import CorporealError, WriteError
 from corporeal.exchange.description import (
     MODE,
     NAME,
@@ -29,6 +29,7 @@ from corporeal.exchange.format import (
     Format,
     TableWriter,
     WrittenEpisode,
+    dataset_of_files,
 )
 from corporeal.exchange.hdf5.file import (
     datasets,
@@ -46,7 +47,6 @@ from corporeal.exchange.hdf5.signals import (
     signals_of,
 )
 from corporeal.exchange.hdf5.writing import MAX_LANGUAGE, write_description, write_table
-from corporeal.exchange.label_columns import lanes_among
 from corporeal.exchange.layout import ACTION, IMAGES, LABELS, STATE
 from corporeal.exchange.table import EpisodeTable
 from corporeal.files import link_or_copy
@@ -73,23 +73,10 @@ def recognises(path: Path) -> bool:
 def read(path: Path, *, robot: Embodiment | None = None, rate_hz: float | None = None) -> Dataset:
     """The episodes in order of the numbers in their names; files of others state no rate."""
     files = _files(path) if path.is_dir() else [path]
-    opener = partial(_open, files, robot, rate_hz)
-    numbers = tuple(range(len(files)))
-    return Dataset(
-        source=path,
-        format="aloha",
-        episodes=numbers,
-        open=opener,
-        lanes=partial(lanes_among, opener, numbers),
-    )
+    return dataset_of_files(path, "aloha", files, partial(_open, robot, rate_hz), labelled=True)
 
 
-def _open(
-    files: list[Path], robot: Embodiment | None, rate_hz: float | None, index: int
-) -> Recording:
-    if not 0 <= index < len(files):
-        raise EpisodeError(f"episode {index} is not here; expected 0 to {len(files) - 1}.")
-    path = files[index]
+def _open(robot: Embodiment | None, rate_hz: float | None, path: Path, index: int) -> Recording:
     with open_hdf5(path) as file:
         description = read_description(json_dataset(file, NAME), str(path), part="the note")
         metadata = _metadata(file)

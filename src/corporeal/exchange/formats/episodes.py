@@ -11,16 +11,16 @@ from corporeal.embodiment import Embodiment
 from corporeal.episode import Episode
 from corporeal.episode.file import layout
 from corporeal.episode.recording import Dataset, OpenFiles, Recording, recording_of
-from corporeal.errors import EpisodeError, WriteError
+from corporeal.errors import WriteError
 from corporeal.exchange.episode_file import write_recording
 from corporeal.exchange.format import (
     Format,
     RecordingWriter,
     WrittenEpisode,
+    dataset_of_files,
     formats,
 )
 from corporeal.exchange.hdf5.file import is_hdf5, root_attribute
-from corporeal.exchange.label_columns import lanes_among
 from corporeal.exchange.options import ExportOptions
 from corporeal.files import link_or_copy
 
@@ -38,23 +38,13 @@ def recognises(path: Path) -> bool:
 def read(path: Path, *, robot: Embodiment | None = None) -> Dataset:
     """The episodes in order of their names; a damaged one is listed, and opening it raises."""
     files = _files(path) if path.is_dir() else [path]
-    opener = partial(_open, files, OpenFiles(), robot)
-    numbers = tuple(range(len(files)))
-    return Dataset(
-        source=path,
-        format="episodes",
-        episodes=numbers,
-        open=opener,
-        lanes=partial(lanes_among, opener, numbers),
+    return dataset_of_files(
+        path, "episodes", files, partial(_open, OpenFiles(), robot), labelled=True
     )
 
 
-def _open(
-    files: list[Path], open_files: OpenFiles, robot: Embodiment | None, index: int
-) -> Recording:
-    if not 0 <= index < len(files):
-        raise EpisodeError(f"episode {index} is not here; expected 0 to {len(files) - 1}.")
-    episode = Episode.open(files[index])
+def _open(open_files: OpenFiles, robot: Embodiment | None, path: Path, index: int) -> Recording:
+    episode = Episode.open(path)
     try:
         recording = recording_of(episode, index=index, robot=robot)
     except BaseException:  # Nobody else can free the file when there is no recording.

@@ -28,7 +28,7 @@ from corporeal.embodiment import Embodiment
 from corporeal.embodiment.joints import guess_robot
 from corporeal.episode.recording import INDEX_WRONG, Dataset, Recording
 from corporeal.errors import EpisodeError
-from corporeal.exchange.format import Format
+from corporeal.exchange.format import Format, dataset_of_files
 from corporeal.exchange.json_text import read_json
 from corporeal.exchange.steps.reading import StepReading
 from corporeal.exchange.steps.steps import (
@@ -147,18 +147,10 @@ def recognises(path: Path) -> bool:
 def read(path: Path, *, robot: Embodiment | None = None) -> Dataset:
     """The episodes in order of their numbers."""
     folders = episode_folders(path)
-    return Dataset(
-        source=path,
-        format="humanoid_everyday",
-        episodes=tuple(range(len(folders))),
-        open=partial(_open, folders, robot),
-    )
+    return dataset_of_files(path, "humanoid_everyday", folders, partial(_open, robot))
 
 
-def _open(folders: Sequence[Path], robot: Embodiment | None, index: int) -> Recording:
-    if not 0 <= index < len(folders):
-        raise EpisodeError(f"episode {index} is not here; expected 0 to {len(folders) - 1}.")
-    folder = folders[index]
+def _open(robot: Embodiment | None, folder: Path, index: int) -> Recording:
     steps = read_json(folder / DATA)
     if not isinstance(steps, list) or not steps:
         raise EpisodeError(f"{folder / DATA}: no step in it; expected a list of steps.")

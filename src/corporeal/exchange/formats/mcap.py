@@ -15,8 +15,8 @@ from corporeal.exchange.format import (
     Format,
     RecordingWriter,
     WrittenEpisode,
+    dataset_of_files,
 )
-from corporeal.exchange.label_columns import lanes_among
 from corporeal.exchange.mcap_messages.description import RECORD, LogDescription
 from corporeal.exchange.mcap_messages.episode_log import write_log
 from corporeal.exchange.mcap_messages.log_reader import open_log
@@ -49,15 +49,7 @@ def recognises(path: Path) -> bool:
 def read(path: Path, *, robot: Embodiment | None = None) -> Dataset:
     """The episodes in order of their names; a damaged one is listed, and opening it raises."""
     files = _files(path)
-    opener = partial(_open, files, robot)
-    numbers = tuple(range(len(files)))
-    return Dataset(
-        source=path,
-        format="mcap",
-        episodes=numbers,
-        open=opener,
-        lanes=partial(lanes_among, opener, numbers),
-    )
+    return dataset_of_files(path, "mcap", files, partial(_open, robot), labelled=True)
 
 
 def _files(path: Path) -> list[Path]:
@@ -73,10 +65,7 @@ def _is_ours(path: Path) -> bool:
         return False
 
 
-def _open(files: list[Path], robot: Embodiment | None, index: int) -> Recording:
-    if not 0 <= index < len(files):
-        raise EpisodeError(f"episode {index} is not here; expected 0 to {len(files) - 1}.")
-    path = files[index]
+def _open(robot: Embodiment | None, path: Path, index: int) -> Recording:
     log = open_log(path)
     record = log.named_metadata(RECORD)
     if record is None:

@@ -12,7 +12,7 @@ from corporeal.embodiment import Embodiment, open_robot
 from corporeal.embodiment.kinematics import Kinematics
 from corporeal.episode.recording import ArraySignal, Dataset, Recording
 from corporeal.errors import EpisodeError
-from corporeal.exchange.format import Format
+from corporeal.exchange.format import Format, dataset_of_files
 from corporeal.schema import Stream, roles
 from corporeal.signal.grid import even_stamps
 
@@ -76,18 +76,12 @@ def recognises(path: Path) -> bool:
 def read(path: Path, *, robot: Embodiment | None = None, rate_hz: float = RATE_HZ) -> Dataset:
     """The motions in order of their names; the rate is not in the files."""
     files = [each for each in _files(path) if _is_motion(each)] if path.is_dir() else [path]
-    return Dataset(
-        source=path,
-        format="motion_csv",
-        episodes=tuple(range(len(files))),
-        open=partial(_open, files, robot, rate_hz),
+    return dataset_of_files(
+        path, "motion_csv", files, partial(_open, robot, rate_hz), noun="motion"
     )
 
 
-def _open(files: list[Path], robot: Embodiment | None, rate_hz: float, index: int) -> Recording:
-    if not 0 <= index < len(files):
-        raise EpisodeError(f"motion {index} is not here; expected 0 to {len(files) - 1}.")
-    path = files[index]
+def _open(robot: Embodiment | None, rate_hz: float, path: Path, index: int) -> Recording:
     table = _table(path)
     model = robot or open_robot(_ROBOTS[table.shape[1]])
     names = model.joint_names

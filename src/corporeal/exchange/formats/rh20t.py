@@ -37,7 +37,7 @@ from corporeal.episode.recording import (
 )
 from corporeal.errors import CorporealError, EpisodeError
 from corporeal.exchange.foreign_stream import array_signal, picture_stream
-from corporeal.exchange.format import Format
+from corporeal.exchange.format import Format, dataset_of_files
 from corporeal.exchange.hdf5.file import in_order
 from corporeal.exchange.json_text import read_json
 from corporeal.exchange.movie.foreign_movie import read_header
@@ -137,12 +137,7 @@ def recognises(path: Path) -> bool:
 def read(path: Path, *, robot: Embodiment | None = None) -> Dataset:
     """The scenes in order of their names."""
     scenes = _scenes(path)
-    return Dataset(
-        source=path,
-        format="rh20t",
-        episodes=tuple(range(len(scenes))),
-        open=partial(_open, scenes, robot),
-    )
+    return dataset_of_files(path, "rh20t", scenes, partial(_open, robot), noun="scene")
 
 
 def _scenes(path: Path) -> list[Path]:
@@ -203,10 +198,7 @@ class _Reading:
         self.signals[label] = ArraySignal(spec, stamps, values)
 
 
-def _open(scenes: Sequence[Path], robot: Embodiment | None, index: int) -> Recording:
-    if not 0 <= index < len(scenes):
-        raise EpisodeError(f"scene {index} is not here; expected 0 to {len(scenes) - 1}.")
-    scene = scenes[index]
+def _open(robot: Embodiment | None, scene: Path, index: int) -> Recording:
     reading = _Reading(scene, index)
     metadata = _metadata(scene)
     tables = {file: reading.table(file) for file in dict.fromkeys(row[0] for row in _TABLES)}

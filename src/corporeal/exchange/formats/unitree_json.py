@@ -24,7 +24,7 @@ from corporeal.embodiment import Embodiment
 from corporeal.episode.recording import METADATA_WRONG, ArraySignal, Dataset, Recording
 from corporeal.errors import EpisodeError
 from corporeal.exchange.foreign_stream import stream_name
-from corporeal.exchange.format import Format
+from corporeal.exchange.format import Format, dataset_of_files
 from corporeal.exchange.steps.reading import StepReading
 from corporeal.exchange.steps.steps import (
     DATA,
@@ -57,20 +57,10 @@ def recognises(path: Path) -> bool:
 def read(path: Path, *, robot: Embodiment | None = None, rate_hz: float | None = None) -> Dataset:
     """The episodes in order of their numbers; `rate_hz` takes the place of the one in the files."""
     folders = episode_folders(path)
-    return Dataset(
-        source=path,
-        format="unitree_json",
-        episodes=tuple(range(len(folders))),
-        open=partial(_open, folders, robot, rate_hz),
-    )
+    return dataset_of_files(path, "unitree_json", folders, partial(_open, robot, rate_hz))
 
 
-def _open(
-    folders: Sequence[Path], robot: Embodiment | None, rate_hz: float | None, index: int
-) -> Recording:
-    if not 0 <= index < len(folders):
-        raise EpisodeError(f"episode {index} is not here; expected 0 to {len(folders) - 1}.")
-    folder = folders[index]
+def _open(robot: Embodiment | None, rate_hz: float | None, folder: Path, index: int) -> Recording:
     document, torn = read_torn_json(folder / DATA, growing="data")
     steps = document.get("data")
     if not isinstance(steps, list) or not steps:

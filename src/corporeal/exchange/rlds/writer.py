@@ -10,7 +10,7 @@ import io
 import json
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from corporeal.episode.recording import ImageSequence
 from corporeal.errors import WriteError
 from corporeal.exchange.description import NAME, DatasetDescription, describe_dataset
 from corporeal.exchange.format import ExportContext, WrittenEpisode
+from corporeal.exchange.json_text import write_json
 from corporeal.exchange.label_columns import lane_key, words
 from corporeal.exchange.mode import MODES
 from corporeal.exchange.movie.pictures import pictures_of
@@ -210,9 +211,9 @@ def assemble(episodes: Sequence[WrittenEpisode], out: Path, context: ExportConte
                 with (episodes[place].folder / _RECORD).open("rb") as record:
                     shutil.copyfileobj(record, shard, _COPY)
     total = sum(int(episode.details["record_bytes"]) for episode in episodes)
-    _write_json(out / INFO, _info(name, [len(group) for group in groups], total, context))
-    _write_json(out / FILE, features_json(step_leaves(context), _episode_leaves(context)))
-    _write_json(out / METADATA, {NAME: _describe(context).to_json()})
+    write_json(out / INFO, _info(name, [len(group) for group in groups], total, context))
+    write_json(out / FILE, features_json(step_leaves(context), _episode_leaves(context)))
+    write_json(out / METADATA, {NAME: _describe(context).to_json()})
 
 
 def _groups(sizes: Sequence[int]) -> list[list[int]]:
@@ -250,7 +251,3 @@ def dataset_name(name: str) -> str:
     """A name that TensorFlow Datasets takes: lower case, digits and underscores."""
     plain = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
     return plain if re.match(r"[a-z]", plain) else f"dataset_{plain}".rstrip("_")
-
-
-def _write_json(path: Path, values: Mapping[str, Any]) -> None:
-    path.write_text(json.dumps(values, ensure_ascii=False, indent=1) + "\n", "utf-8")

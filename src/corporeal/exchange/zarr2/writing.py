@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from corporeal.exchange.description import (
     describe_episode,
 )
 from corporeal.exchange.format import ExportContext, WrittenEpisode
+from corporeal.exchange.json_text import write_json
 from corporeal.exchange.label_columns import lane_key
 from corporeal.exchange.layout import IMAGES
 from corporeal.exchange.movie.pictures import pictures_of
@@ -81,7 +81,7 @@ def assemble(episodes: Sequence[WrittenEpisode], out: Path, context: ExportConte
     ends = np.cumsum(lengths).astype(np.int64)
     for group in (root, root / "data", root / "meta"):
         group.mkdir()
-        _write_json(group / ".zgroup", {"zarr_format": 2})
+        write_json(group / ".zgroup", {"zarr_format": 2})
     write_array(root / "meta" / "episode_ends", [ends], (len(ends),), ends.dtype)
     for path in sorted((episodes[0].folder / _COLUMNS).glob("*.npy")):
         parts = [episode.folder / _COLUMNS / path.name for episode in episodes]
@@ -99,7 +99,7 @@ def assemble(episodes: Sequence[WrittenEpisode], out: Path, context: ExportConte
                 link_or_copy(packed, target / f"{end - length + row}.0.0.0")
     description = describe_dataset(context, label, episodes, mode_label=label(MODE))
     robot = context.robot.name if context.robot is not None else None
-    _write_json(
+    write_json(
         root / ".zattrs",
         {"fps": context.layout.rate_hz, "robot_type": robot, NAME: description.to_json()},
     )
@@ -143,7 +143,7 @@ def _write_head(
     folder: Path, shape: tuple[int, ...], chunks: tuple[int, ...], dtype: np.dtype[Any], pack: Any
 ) -> None:
     folder.mkdir()
-    _write_json(folder / ".zarray", {
+    write_json(folder / ".zarray", {
         "zarr_format": 2,
         "shape": list(shape),
         "chunks": list(chunks),
@@ -153,7 +153,3 @@ def _write_head(
         "filters": None,
         "order": "C",
     })  # fmt: skip
-
-
-def _write_json(path: Path, content: Mapping[str, Any]) -> None:
-    path.write_text(json.dumps(content, indent=1), "utf-8")
