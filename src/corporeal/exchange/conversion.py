@@ -195,7 +195,7 @@ def write_episode(job: ExportJob, dataset: Dataset, number: int) -> WrittenEpiso
         else:
             facts = _write_table(writer, _table(job, recording, number), draft, job)
     except (OSError, WriteError) as error:
-        raise _explained(error, folder) from error
+        raise _explain(error, folder) from error
     episode = WrittenEpisode(
         folder=folder / "data",
         id=recording.id,
@@ -247,7 +247,7 @@ def _table(job: ExportJob, recording: Recording, number: int) -> EpisodeTable:
     return table_of(recording, job.context.layout, number=number, normaliser=job.normalisation)
 
 
-def _explained(error: OSError | WriteError, folder: Path) -> WriteError:
+def _explain(error: OSError | WriteError, folder: Path) -> WriteError:
     """A full disk in one sentence, whoever met it; what does not fit stays as it was said."""
     cause = error.__cause__ if isinstance(error, WriteError) else error
     if not isinstance(cause, OSError):

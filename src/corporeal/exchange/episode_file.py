@@ -19,8 +19,8 @@ from corporeal.episode.file import DepthReader
 from corporeal.episode.recording import ArraySignal, ImageSequence, Recording, Signal, VideoFile
 from corporeal.errors import EpisodeError
 from corporeal.exchange.foreign_stream import stream_name
-from corporeal.exchange.label_columns import labelled_metadata
-from corporeal.exchange.movie.foreign_movie import MovieSurvey, copied_packets, survey
+from corporeal.exchange.label_columns import metadata_with_labels
+from corporeal.exchange.movie.foreign_movie import MovieSurvey, copy_packets, survey
 from corporeal.schema import Document, Schema, Stream
 
 BLOCK_BYTES = 8 << 20
@@ -84,7 +84,7 @@ def write_recording(
             f"{recording.source}: episode {recording.index} has no sample, so there is nothing to "
             "write. Leave it out."
         )
-    metadata = dict(json_values(labelled_metadata(recording)))
+    metadata = dict(json_values(metadata_with_labels(recording)))
     if not own:
         metadata |= _origin(recording, lanes, problems, source_format)
     with EpisodeWriter(
@@ -216,7 +216,7 @@ def _write(writer: EpisodeWriter, lane: _Lane) -> None:
     stamps = signal.time_ns[: lane.samples].tolist()
     written = 0
     if isinstance(signal, VideoFile) and lane.movie is not None and lane.movie.obstacle is None:
-        for stamp, packet in zip(stamps, copied_packets(signal), strict=False):
+        for stamp, packet in zip(stamps, copy_packets(signal), strict=False):
             writer.append_packed(path, stamp, packet)
             written += 1
     else:

@@ -104,7 +104,7 @@ def array_signal(
     robot: Embodiment | None = None,
 ) -> ArraySignal:
     """Numbers (T, ...) as a signal in the role that its label and columns give it."""
-    values = storable(values)
+    values = to_storable(values)
     spec = array_stream(label, values, rate_hz=rate_hz, names=names, robot=robot)
     return ArraySignal(spec, time_ns, values)
 
@@ -128,7 +128,7 @@ def _group(label: str) -> Group:
     return "actions" if re.match(r"^actions?\b", label) else "observations"
 
 
-def storable(values: NDArray[Any]) -> NDArray[Any]:
+def to_storable(values: NDArray[Any]) -> NDArray[Any]:
     """The values in a type that streams have, with at least one axis beside time."""
     if values.dtype == np.float16 or (values.dtype.kind == "f" and values.dtype.itemsize > 8):
         values = values.astype(np.float64)

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from corporeal.embodiment import Embodiment
 from corporeal.episode.recording import Dataset, Recording
 from corporeal.errors import EpisodeError, UnknownNameError
-from corporeal.exchange.label_columns import lanes_among
+from corporeal.exchange.label_columns import collect_lanes
 from corporeal.exchange.layout import TableLayout
 from corporeal.exchange.options import ExportOptions
 from corporeal.exchange.table import EpisodeTable
@@ -182,7 +182,7 @@ def dataset_of_files(
     opener = partial(_open_numbered, tuple(files), open_file, noun)
     numbers = tuple(range(len(files)))
     dataset = Dataset(source=source, format=name, episodes=numbers, open=opener)
-    return replace(dataset, lanes=partial(lanes_among, opener, numbers)) if labelled else dataset
+    return replace(dataset, lanes=partial(collect_lanes, opener, numbers)) if labelled else dataset
 
 
 def _open_numbered(

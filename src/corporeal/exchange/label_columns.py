@@ -27,19 +27,19 @@ def main_lane(lanes: Sequence[Lane]) -> Lane | None:
     return next((lane for lane in lanes if lane.tiles), lanes[0] if lanes else None)
 
 
-def words(lane: Lane, numbers: Numbers) -> list[str]:
+def label_words(lane: Lane, numbers: Numbers) -> list[str]:
     """The label of every row as text; empty where the lane says nothing."""
     return [lane.labels[number] if number != NOTHING else "" for number in numbers.tolist()]
 
 
-def labelled_metadata(recording: Recording) -> Mapping[str, Any]:
+def metadata_with_labels(recording: Recording) -> Mapping[str, Any]:
     """What a recording says of itself, its labels among it."""
     if recording.labels is None:
         return recording.metadata
     return {**recording.metadata, FIELD: recording.labels.to_json()}
 
 
-def lanes_among(
+def collect_lanes(
     open_recording: Callable[[int], Recording], numbers: Sequence[int]
 ) -> tuple[Lane, ...]:
     """The lanes of all recordings, for formats that say it only in each of them."""

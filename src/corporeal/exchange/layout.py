@@ -141,7 +141,7 @@ def natural_rate_hz(columns: Mapping[str, ColumnSpec], cameras: Mapping[str, Cam
     raise EpisodeError("no stream has a rate, so the table has none. Give --rate.")
 
 
-def fitted(
+def match_signals(
     layout: TableLayout, recording: Recording
 ) -> dict[str, tuple[Signal, tuple[int, ...] | None]]:
     """The signals of an episode by stream path, with the order that their entries must take.

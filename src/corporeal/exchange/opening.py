@@ -11,7 +11,7 @@ from corporeal.episode.label_track import united
 from corporeal.episode.recording import Dataset, Defect, Recording
 from corporeal.errors import EpisodeError
 from corporeal.exchange.format import formats
-from corporeal.exchange.sidecar import as_rows, restored
+from corporeal.exchange.sidecar import describe_rows, restore_episodes
 
 
 def open_dataset(
@@ -37,7 +37,7 @@ def _open_path(path: Path, robot: Embodiment | None, restore: bool) -> Dataset:
     for format_ in readers.values():
         if format_.read is not None and format_.recognises(path):
             dataset = format_.read(path, robot=robot)
-            return restored(dataset, path, robot=robot) if restore else dataset
+            return restore_episodes(dataset, path, robot=robot) if restore else dataset
     known = ", ".join(f"{name} ({format_.title})" for name, format_ in readers.items())
     raise EpisodeError(f"{path}: not a dataset of a known format; expected one of: {known}.")
 
@@ -47,7 +47,7 @@ def open_rows(
 ) -> Dataset:
     """The same row by row as it stands: what merge, split, delete and select work on."""
     paths = [source] if isinstance(source, Path | str) else source
-    parts = [as_rows(_open_path(Path(path), robot, False), Path(path), robot=robot)
+    parts = [describe_rows(_open_path(Path(path), robot, False), Path(path), robot=robot)
              for path in paths]  # fmt: skip
     return parts[0] if len(parts) == 1 else join_datasets(parts)
 

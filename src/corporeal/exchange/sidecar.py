@@ -116,13 +116,13 @@ def read_sidecar(dataset: Path, robot: Embodiment | None = None) -> Sidecar | No
     )
 
 
-def restored(dataset: Dataset, path: Path, *, robot: Embodiment | None = None) -> Dataset:
+def restore_episodes(dataset: Dataset, path: Path, *, robot: Embodiment | None = None) -> Dataset:
     """The dataset with its episodes as they were recorded; itself when nothing lies beside it."""
     sidecar = read_sidecar(path, robot)
     return dataset if sidecar is None else replace(dataset, open=partial(_open, dataset, sidecar))
 
 
-def as_rows(dataset: Dataset, path: Path, *, robot: Embodiment | None = None) -> Dataset:
+def describe_rows(dataset: Dataset, path: Path, *, robot: Embodiment | None = None) -> Dataset:
     """The dataset row by row as it stands, nothing put together: what editing works on.
 
     Columns get the descriptions that lie beside them, and episodes know their side files.

@@ -20,8 +20,8 @@ from corporeal.exchange.layout import (
     CameraSpec,
     ColumnSpec,
     TableLayout,
-    fitted,
     layout_of,
+    match_signals,
 )
 from corporeal.exchange.mode import modes
 from corporeal.exchange.options import ExportOptions
@@ -253,7 +253,7 @@ def table_of(
     recording: Recording, layout: TableLayout, *, number: int, normaliser: Normaliser | None = None
 ) -> EpisodeTable:
     """The episode in this layout; raises EpisodeError when it does not fit."""
-    signals = fitted(layout, recording)
+    signals = match_signals(layout, recording)
     grid = _grid(recording, layout, {path: signal for path, (signal, _) in signals.items()})
     cameras = {
         key: _camera(spec, signals[spec.stream.path][0], grid, layout.rate_hz)
@@ -282,7 +282,7 @@ def lay_out(recording: Recording, options: ExportOptions | None = None) -> Episo
 
 def row_times(recording: Recording, layout: TableLayout) -> Times:
     """The time of every row that the episode has in this layout."""
-    signals = fitted(layout, recording)
+    signals = match_signals(layout, recording)
     return _grid(recording, layout, {path: signal for path, (signal, _) in signals.items()})
 
 

@@ -12,9 +12,9 @@ from corporeal.episode.recording import ArraySignal
 from corporeal.errors import MissingExtraError
 from corporeal.exchange.format import formats
 from corporeal.exchange.formats import rrd
+from corporeal.exchange.link_poses import link_poses_of
 from corporeal.exchange.opening import open_dataset
 from corporeal.exchange.options import ExportOptions
-from corporeal.exchange.posture import posture_of
 from corporeal.exchange.rerun_scene.images import depth_png
 from corporeal.exchange.rerun_scene.panels import MAIN, plots_of
 from corporeal.exchange.rerun_scene.timeline import rerun
@@ -59,7 +59,7 @@ def test_joints_are_drawn_by_limb(tmp_path: Path) -> None:
 
 def test_the_robot_stands_where_its_base_is(tmp_path: Path) -> None:
     recording = open_dataset(write_episode(tmp_path / "one.h5", seconds=0.4)).open(0)
-    posture = posture_of(recording)
+    posture = link_poses_of(recording)
     assert posture is not None
     base = np.asarray(recording.signals["debug/base_pose"][:])
     pelvis = posture.positions[:, posture.links.index("pelvis")]

@@ -10,7 +10,7 @@ import pytest
 from corporeal.errors import EpisodeError
 from corporeal.exchange.episode_file import json_values
 from corporeal.exchange.steps.steps import column, files_at, inside, side_by_side
-from corporeal.exchange.steps.truncated_json import read_torn_json
+from corporeal.exchange.steps.truncated_json import read_truncated_json
 
 
 def test_a_quantity_is_taken_from_the_steps_that_have_it() -> None:
@@ -55,19 +55,19 @@ def test_a_torn_file_gives_what_is_whole_of_it(tmp_path: Path, cut: int) -> None
     text = '{"info": {"fps": 30},\n "data": [ {"idx": 0}, {"idx": 1} , {"idx": 2}\n], "end": 1}'
     path = tmp_path / "data.json"
     path.write_text(text)
-    assert read_torn_json(path, growing="data") == (
+    assert read_truncated_json(path, growing="data") == (
         {"info": {"fps": 30}, "data": [{"idx": 0}, {"idx": 1}, {"idx": 2}], "end": 1}, False,
     )  # fmt: skip
     path.write_text(text[:cut])
     whole = sum(text[:cut].count(f'{{"idx": {number}}}') for number in range(3))
     if whole:
-        document, torn = read_torn_json(path, growing="data")
+        document, torn = read_truncated_json(path, growing="data")
         assert torn
         assert [each["idx"] for each in document["data"]] == list(range(whole))
         assert document["info"] == {"fps": 30}
     else:
         with pytest.raises(EpisodeError, match="not JSON"):
-            read_torn_json(path, growing="data")
+            read_truncated_json(path, growing="data")
 
 
 def test_values_of_any_origin_become_json() -> None:

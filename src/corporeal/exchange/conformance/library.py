@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.errors import CorporealError
-from corporeal.exchange.conformance.process import ANSWER, answered, find_python
+from corporeal.exchange.conformance.process import ANSWER, find_python, run_script
 from corporeal.exchange.format import Consumer
 from corporeal.exchange.json_text import read_json, whole
 
@@ -73,7 +73,7 @@ def ask(
         "keys": list(keys),
         "cameras": list(cameras),
     }
-    with answered(
+    with run_script(
         consumer, request, python=python, timeout_s=timeout_s, what=f"read {path}"
     ) as folder:
         answer = _object(read_json(folder / ANSWER), "an answer")

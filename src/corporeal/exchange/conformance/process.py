@@ -56,7 +56,7 @@ def find_python(consumer: Consumer, *, python: str | None = None) -> str | None:
 
 
 @contextmanager
-def answered(
+def run_script(
     consumer: Consumer, request: Mapping[str, Any], *, python: str, timeout_s: float, what: str
 ) -> Iterator[Path]:
     """Run the script and give the folder with its answer, which is gone afterwards.

@@ -51,7 +51,7 @@ _MS_NS = 1_000_000
 _MAX_MS = 9_000_000_000_000
 
 
-def listed(table: Mapping[Any, Any], key: str) -> Iterator[tuple[Any, Any]]:
+def stamped_pairs(table: Mapping[Any, Any], key: str) -> Iterator[tuple[Any, Any]]:
     """Stamps and values of the entries {timestamp, key, ...} of all cameras."""
     for entries in table.values():
         for entry in entries if isinstance(entries, list) else ():
@@ -66,7 +66,7 @@ def stamped(table: Mapping[Any, Any]) -> Iterator[tuple[Any, Any]]:
             yield from entries.items()
 
 
-def merged(pairs: Iterable[tuple[Any, Any]]) -> Samples:
+def merge_samples(pairs: Iterable[tuple[Any, Any]]) -> Samples:
     """Samples in order of time, each stamp once; those that most are not like are left out."""
     found: dict[int, NDArray[np.float64]] = {}
     for stamp, value in pairs:
@@ -203,7 +203,7 @@ def _open(robot: Embodiment | None, scene: Path, index: int) -> Recording:
     metadata = _metadata(scene)
     tables = {file: reading.table(file) for file in dict.fromkeys(row[0] for row in _TABLES)}
     for file, key, name, (entries, units) in _TABLES:
-        samples = merged(listed(tables[file], key))
+        samples = merge_samples(stamped_pairs(tables[file], key))
         reading.add(f"transformed/{file}.{key}", name, "observations", samples, entries, units)
     _gripper(reading)
     _joints(reading, metadata["cfg"], robot)
@@ -236,7 +236,7 @@ def _gripper(reading: _Reading) -> None:
     for key, group in (("gripper_command", "actions"), ("gripper_info", "observations")):
         pairs = ((stamp, entry[key]) for stamp, entry in stamped(table)
                  if isinstance(entry, Mapping) and key in entry)  # fmt: skip
-        samples = merged(pairs)
+        samples = merge_samples(pairs)
         width = samples[1].shape[1]
         entries = ("opening", *(f"given_{number}" for number in range(1, width)))
         units = ("mm", *["1"] * (width - 1))
@@ -244,7 +244,7 @@ def _gripper(reading: _Reading) -> None:
 
 
 def _joints(reading: _Reading, cfg: int, robot: Embodiment | None) -> None:
-    stamps, values = merged(stamped(reading.table("joint")))
+    stamps, values = merge_samples(stamped(reading.table("joint")))
     if not len(stamps):
         return
     _, names, has_speeds = _ROBOTS.get(cfg, ("", (), False))

@@ -36,7 +36,7 @@ from corporeal.exchange.steps.steps import (
     stills,
     value_at,
 )
-from corporeal.exchange.steps.truncated_json import read_torn_json
+from corporeal.exchange.steps.truncated_json import read_truncated_json
 from corporeal.schema import Stream, roles
 from corporeal.signal.grid import even_stamps
 
@@ -61,7 +61,7 @@ def read(path: Path, *, robot: Embodiment | None = None, rate_hz: float | None =
 
 
 def _open(robot: Embodiment | None, rate_hz: float | None, folder: Path, index: int) -> Recording:
-    document, torn = read_torn_json(folder / DATA, growing="data")
+    document, torn = read_truncated_json(folder / DATA, growing="data")
     steps = document.get("data")
     if not isinstance(steps, list) or not steps:
         raise EpisodeError(f"{folder / DATA}: no step in it; expected a list under 'data'.")

@@ -23,7 +23,7 @@ from corporeal.episode.recording import (
 )
 from corporeal.errors import EpisodeError
 from corporeal.exchange.description import NAME, TIMES, DatasetDescription, read_description
-from corporeal.exchange.foreign_stream import array_signal, picture_stream, storable
+from corporeal.exchange.foreign_stream import array_signal, picture_stream, to_storable
 from corporeal.exchange.format import Consumer, Format, TableWriter
 from corporeal.exchange.label_columns import lane_key
 from corporeal.exchange.zarr2.store import (
@@ -133,7 +133,7 @@ def _signal(
         return ImageSequence(spec, times, ZarrPictures(array, first, len(times)))
     if len(array.shape) > 3 and (description is None or name not in description.streams):
         return None
-    values = storable(array.rows(first, first + len(times)))
+    values = to_storable(array.rows(first, first + len(times)))
     stream = (
         description.column(name, values.shape[1:], values.dtype)
         if description is not None

@@ -20,7 +20,7 @@ from corporeal.episode.recording import (
 )
 from corporeal.errors import EpisodeError
 from corporeal.exchange.description import TIMES, DatasetDescription, EpisodeDescription
-from corporeal.exchange.foreign_stream import array_signal, picture_stream, storable
+from corporeal.exchange.foreign_stream import array_signal, picture_stream, to_storable
 from corporeal.exchange.hdf5.file import Hdf5Pictures, holds_pictures, read_numbers
 from corporeal.signal.grid import even_stamps
 
@@ -77,7 +77,7 @@ def described_signals(
             values = read_numbers(dataset)
             if values is None:
                 continue
-            values = storable(values)
+            values = to_storable(values)
             stream = description.column(label, values.shape[1:], values.dtype)
             if stream is not None:
                 times = _stamped(stamps, even_stamps(len(values), description.rate_hz))

@@ -27,7 +27,7 @@ from corporeal.exchange.lerobot.features import (
 )
 from corporeal.exchange.lerobot.files import BOOKKEEPING
 from corporeal.exchange.lerobot.labels import subtasks
-from corporeal.exchange.lerobot.row_file import batches, placed
+from corporeal.exchange.lerobot.row_file import number_batch, read_batches
 
 CHUNK_FILES = 1000
 _FEW_VALUES = (MODE, SUBTASK, "episode_index", "task_index")
@@ -85,8 +85,8 @@ class LerobotAssembly:
     def blocks(self, number: int) -> Iterator[Any]:
         """The rows of an episode with their final numbers, a block at a time."""
         tasks = self.own_tasks(number)
-        for batch in batches(self.episodes[number].folder):
-            yield placed(batch, start=self.starts[number], tasks=tasks)
+        for batch in read_batches(self.episodes[number].folder):
+            yield number_batch(batch, start=self.starts[number], tasks=tasks)
 
     @cached_property
     def schema(self) -> Any:

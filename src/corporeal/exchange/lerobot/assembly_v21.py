@@ -17,7 +17,7 @@ from corporeal.exchange.lerobot.assembly import (
     write_json_lines,
 )
 from corporeal.exchange.lerobot.features import SUBTASK
-from corporeal.exchange.lerobot.summaries import as_lists, episode_statistics, total_statistics
+from corporeal.exchange.lerobot.summaries import episode_statistics, to_lists, total_statistics
 from corporeal.files import link_or_copy
 
 _DATA = "data/chunk-{episode_chunk:03d}/episode_{episode_index:06d}.parquet"
@@ -48,7 +48,7 @@ def write_v21(assembly: LerobotAssembly, out: Path, *, total_cameras: bool = Tru
         listed = enumerate(assembly.subtasks)
         lines = ({SUBTASK: number, "subtask": text} for number, text in listed)
         write_json_lines(meta / "subtasks.jsonl", lines)
-    total = as_lists(total_statistics(assembly, cameras=total_cameras))
+    total = to_lists(total_statistics(assembly, cameras=total_cameras))
     write_json(meta / "stats.json", total)
     count = len(assembly.episodes)
     info = assembly.head_entries("v2.1")
@@ -78,5 +78,5 @@ def _episodes(assembly: LerobotAssembly) -> Iterator[dict[str, Any]]:
 
 def _statistics(assembly: LerobotAssembly) -> Iterator[dict[str, Any]]:
     for number in range(len(assembly.episodes)):
-        stated = as_lists(episode_statistics(assembly, number))
+        stated = to_lists(episode_statistics(assembly, number))
         yield {"episode_index": number, "stats": stated}

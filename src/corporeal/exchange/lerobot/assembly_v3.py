@@ -22,9 +22,9 @@ from corporeal.exchange.lerobot.assembly import (
     write_batch,
     write_json,
 )
-from corporeal.exchange.lerobot.features import nested
+from corporeal.exchange.lerobot.features import nest_lists
 from corporeal.exchange.lerobot.labels import write_subtasks
-from corporeal.exchange.lerobot.summaries import as_lists, episode_statistics, total_statistics
+from corporeal.exchange.lerobot.summaries import episode_statistics, to_lists, total_statistics
 from corporeal.exchange.movie.writing import can_join, join_movies
 from corporeal.files import link_or_copy
 
@@ -98,7 +98,7 @@ def _columns(rows: Sequence[EpisodeRow], file: int) -> Iterator[tuple[str, Any]]
     for key, stated in rows[0].statistics.items():
         for name in stated:
             values = np.stack([row.statistics[key][name] for row in rows])
-            yield f"stats/{key}/{name}", nested(values)
+            yield f"stats/{key}/{name}", nest_lists(values)
     yield from _places("meta/episodes", [file] * len(rows))
 
 
@@ -148,7 +148,7 @@ def assemble_v3(
     clips = {key: _write_movies(assembly, out, key, limits) for key in context.layout.cameras}
     rows = _rows(assembly, files, clips)
     write_episode_table(out / "meta", rows, outcomes=assembly.knows_outcomes)
-    write_json(out / "meta" / "stats.json", as_lists(total_statistics(assembly)))
+    write_json(out / "meta" / "stats.json", to_lists(total_statistics(assembly)))
     _write_tasks(out / "meta" / "tasks.parquet", assembly.tasks)
     if assembly.subtasks:
         write_subtasks(out / "meta" / "subtasks.parquet", assembly.subtasks)

@@ -59,7 +59,7 @@ class FeatureColumn:
             return pa.array(flat)
         if len(self.shape) == 1:
             return pa.FixedSizeListArray.from_arrays(pa.array(flat), self.shape[0])
-        return nested(flat.reshape(-1, *self.shape))
+        return nest_lists(flat.reshape(-1, *self.shape))
 
     def hugging_face(self, list_name: ListName) -> dict[str, Any]:
         """What the library datasets calls such a column."""
@@ -83,7 +83,7 @@ class FeatureColumn:
         return {**stated, **self.facts}
 
 
-def nested(values: NDArray[Any]) -> Any:
+def nest_lists(values: NDArray[Any]) -> Any:
     """Values (rows, ...) as lists of lists, one level for every axis after the first."""
     array: Any = pa.array(np.ascontiguousarray(values).reshape(-1))
     for size in reversed(values.shape[1:]):

@@ -20,7 +20,7 @@ from corporeal.episode.recording import (
     Signal,
 )
 from corporeal.errors import EpisodeError, UnknownNameError
-from corporeal.exchange.foreign_stream import array_stream, picture_stream, storable
+from corporeal.exchange.foreign_stream import array_stream, picture_stream, to_storable
 from corporeal.exchange.lerobot.files import BOOKKEEPING, Columns, Files
 from corporeal.exchange.lerobot.footage import RATE_TOLERANCE, CameraFiles, picture_size
 from corporeal.exchange.lerobot.info import Feature, Joints, Parts, joints_of
@@ -105,7 +105,7 @@ class LerobotReader:
             shape = feature.given_shape
             if shape is not None and values.shape[1:] == feature.shape:
                 values = values.reshape(len(values), *shape)
-            values = storable(values)
+            values = to_storable(values)
             spec = self._spec(feature, values)
             yield feature.key, ArraySignal(spec, time_ns, values)
 

@@ -54,14 +54,14 @@ def open_rows(folder: Path) -> Iterator[Any]:
         yield pa.ipc.open_file(source)
 
 
-def batches(folder: Path) -> Iterator[Any]:
+def read_batches(folder: Path) -> Iterator[Any]:
     """The blocks of rows, in order."""
     with open_rows(folder) as file:
         for number in range(file.num_record_batches):
             yield file.get_batch(number)
 
 
-def placed(batch: Any, *, start: int, tasks: Sequence[int]) -> Any:
+def number_batch(batch: Any, *, start: int, tasks: Sequence[int]) -> Any:
     """A block with its place in the dataset: the number of its first row, those of its tasks."""
     index = pc.add(batch.column("index"), start)
     numbers = np.asarray(tasks, np.int64)[batch.column("task_index").to_numpy()]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from corporeal.exchange.lerobot.assembly import LerobotAssembly
 from corporeal.exchange.lerobot.features import FeatureColumn
-from corporeal.exchange.lerobot.row_file import batches, values_of
+from corporeal.exchange.lerobot.row_file import read_batches, values_of
 from corporeal.exchange.statistics import (
     ColumnSummary,
     summarise,
@@ -86,7 +86,7 @@ def total_statistics(assembly: LerobotAssembly, *, cameras: bool = True) -> Stat
     return found | {key: _of_pictures(total, rows) for key, total in counts.items()}
 
 
-def as_lists(statistics: Mapping[str, Mapping[str, NDArray[Any]]]) -> dict[str, Any]:
+def to_lists(statistics: Mapping[str, Mapping[str, NDArray[Any]]]) -> dict[str, Any]:
     """The same for JSON."""
     return {
         key: {name: values.tolist() for name, values in stated.items()}
@@ -95,7 +95,7 @@ def as_lists(statistics: Mapping[str, Mapping[str, NDArray[Any]]]) -> dict[str, 
 
 
 def _values(folder: Path, column: FeatureColumn) -> Blocks:
-    for batch in batches(folder):
+    for batch in read_batches(folder):
         yield values_of(batch, column)
 
 

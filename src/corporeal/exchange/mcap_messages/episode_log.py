@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from corporeal.episode.label_track import LabelTrack
 from corporeal.episode.recording import Recording, Signal
 from corporeal.exchange.label_columns import LabelChange, label_changes
+from corporeal.exchange.link_poses import link_poses_of
 from corporeal.exchange.mcap_messages.description import RECORD, LogDescription, LoggedTopic
 from corporeal.exchange.mcap_messages.log_writer import LogWriter, MessageBatch
 from corporeal.exchange.mcap_messages.media import DEPTH, MediaForm, media_form
@@ -32,7 +33,6 @@ from corporeal.exchange.mcap_messages.robot_scene import (
     moving_transforms,
     shapes,
 )
-from corporeal.exchange.posture import posture_of
 from corporeal.schema import roles
 from corporeal.units import SECOND_NS
 
@@ -158,7 +158,7 @@ def _scene(
 ) -> list[Iterator[MessageBatch]]:
     """Topics that are made from the others, so that a 3D panel has something to show."""
     joints = any(track.signal.spec.name in roles.MEASURED for track in tracks)
-    posture = posture_of(recording) if joints else None
+    posture = link_poses_of(recording) if joints else None
     if posture is None or recording.embodiment is None or not len(posture.time_ns):
         return []
     stamps = posture.time_ns.astype(np.uint64) + np.uint64(offset_ns)

@@ -49,7 +49,7 @@ _KINDS: dict[int, Any] = {
 
 
 @contextmanager
-def explained(path: Path) -> Iterator[None]:
+def mcap_errors_explained(path: Path) -> Iterator[None]:
     """Whatever a damaged file makes the libraries raise becomes one sentence about that file."""
     try:
         yield
@@ -86,7 +86,7 @@ class McapLog:
         """The metadata record with this name."""
         for index in self.metadata:
             if index.name == name:
-                with explained(self.path):
+                with mcap_errors_explained(self.path):
                     data = self.bytes_at(index.offset, _bounded(index.length, MAX_INDEX_BYTES))
                     record = Metadata.read(_content(data, Opcode.METADATA))
                     return dict(record.metadata)
@@ -94,7 +94,7 @@ class McapLog:
 
     def attachment(self, index: AttachmentIndex) -> bytes:
         """The data of an attachment, checked against its checksum."""
-        with explained(self.path):
+        with mcap_errors_explained(self.path):
             data = self.bytes_at(index.offset, _bounded(index.length, MAX_ATTACHMENT_BYTES))
             if data[-4:] != struct.pack("<I", zlib.crc32(data[9:-4])):
                 raise ValueError(f"the attachment {index.name!r} is damaged")
@@ -120,7 +120,7 @@ class McapLog:
 
     def chunk(self, index: ChunkIndex) -> bytes:
         """The records of a chunk, checked against its checksum."""
-        with explained(self.path):
+        with mcap_errors_explained(self.path):
             head = self.bytes_at(index.chunk_start_offset, 41)
             opcode, _, _, _, size, crc, name_size = struct.unpack("<BQQQQII", head)
             if opcode != Opcode.CHUNK or name_size > 16:
@@ -177,7 +177,7 @@ def _content(data: bytes, opcode: Opcode) -> ReadDataStream:
 
 def open_log(path: Path) -> McapLog:
     """Read the index of an MCAP file; EpisodeError when it has none."""
-    with explained(path):
+    with mcap_errors_explained(path):
         size = path.stat().st_size
         log = McapLog(path, size)
         if size < _FOOTER.size + 2 * len(MAGIC) or log.bytes_at(0, 8) != MAGIC:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from corporeal.embodiment import Embodiment
 from corporeal.embodiment.embodiment import Placed, Shape
 from corporeal.embodiment.kinematics import placement_of
+from corporeal.exchange.link_poses import LinkPoses
 from corporeal.exchange.mcap_messages.message_type import (
     Bytes,
     Stencil,
@@ -20,7 +21,6 @@ from corporeal.exchange.mcap_messages.message_type import (
     time,
 )
 from corporeal.exchange.mcap_messages.numeric import WORLD
-from corporeal.exchange.posture import LinkPoses
 from corporeal.geometry import quaternion_from_matrix
 
 TRANSFORMS, SHAPES = "tf2_msgs/msg/TFMessage", "visualization_msgs/msg/MarkerArray"

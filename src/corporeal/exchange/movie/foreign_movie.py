@@ -66,7 +66,7 @@ def survey(footage: VideoFile) -> MovieSurvey:
     return MovieSurvey(_plain(codec), count, obstacle)
 
 
-def copied_packets(footage: VideoFile) -> Iterator[bytes]:
+def copy_packets(footage: VideoFile) -> Iterator[bytes]:
     """One H.264 packet (Annex B) for every picture; only for footage that `survey` let through."""
     with _movie(footage) as (container, stream):
         annex_b = _filter(stream)

@@ -81,7 +81,7 @@ class Packets:
 
 
 @contextmanager
-def explained(name: object) -> Iterator[None]:
+def movie_errors_explained(name: object) -> Iterator[None]:
     """Turn what FFmpeg says of a movie into an error that names it."""
     try:
         yield
@@ -93,7 +93,7 @@ def explained(name: object) -> Iterator[None]:
 
 def coding_at(path: Path) -> Coding:
     """How the pictures of a movie are coded."""
-    with explained(path), av.open(str(path)) as container:
+    with movie_errors_explained(path), av.open(str(path)) as container:
         return _coding(container.streams.video[0])
 
 
@@ -113,7 +113,7 @@ def packets_of(source: Any, name: object) -> Packets | None:
 
     That is so where a packet has no time, shares it with another, or is hidden by the container.
     """
-    with explained(name):
+    with movie_errors_explained(name):
         if isinstance(source, str | Path):
             state = Path(source).stat()
             return _packets_at(str(source), state.st_mtime_ns, state.st_size)
@@ -152,7 +152,7 @@ class PacketReader:
 
     def __init__(self, source: Any, packets: Packets, name: object) -> None:
         self._packets, self._name = packets, name
-        with explained(name):
+        with movie_errors_explained(name):
             self._container = av.open(source)
             self.stream = self._container.streams.video[0]
         self._queue: Iterator[Any] | None = None
@@ -166,7 +166,7 @@ class PacketReader:
 
     def data(self, place: int) -> bytes:
         """The packet with this place in decoding order."""
-        with explained(self._name):
+        with movie_errors_explained(self._name):
             if self._queue is None:
                 self._queue = self._from(place)
             while self._place < place:

@@ -16,8 +16,8 @@ from corporeal.episode.recording import Recording, Signal
 from corporeal.errors import EpisodeError, WriteError
 from corporeal.exchange.label_columns import label_changes
 from corporeal.exchange.layout import layout_of
+from corporeal.exchange.link_poses import LinkPoses, link_poses_of
 from corporeal.exchange.options import ExportOptions
-from corporeal.exchange.posture import LinkPoses, posture_of
 from corporeal.exchange.rerun_scene.images import add_camera, add_depth, add_map, map_span
 from corporeal.exchange.rerun_scene.panels import (
     ABOUT,
@@ -100,7 +100,7 @@ def _fill(
     robot = recording.embodiment
     places = {signal.spec.path: _place(signal.spec, robot) for signal in signals}
     has_joints = any(signal.spec.name in roles.MEASURED for signal in signals)
-    posture = posture_of(recording) if has_joints else None
+    posture = link_poses_of(recording) if has_joints else None
     plots = plots_of([each for each in signals if places[each.spec.path][0] == "number"], robot)
     blueprint = panels(
         _contents((*places.values(), *label_places(recording.labels)), plots, posture)

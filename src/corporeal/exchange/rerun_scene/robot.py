@@ -12,7 +12,7 @@ from corporeal.embodiment import Embodiment
 from corporeal.embodiment.embodiment import Shape
 from corporeal.embodiment.kinematics import placement_of
 from corporeal.episode.recording import Signal
-from corporeal.exchange.posture import LinkPoses
+from corporeal.exchange.link_poses import LinkPoses
 from corporeal.exchange.rerun_scene.timeline import RerunScene, rerun
 from corporeal.geometry import quaternion_from_matrix
 

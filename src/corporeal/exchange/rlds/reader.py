@@ -24,7 +24,7 @@ from corporeal.episode.recording import (
 )
 from corporeal.errors import EpisodeError
 from corporeal.exchange.description import DatasetDescription
-from corporeal.exchange.foreign_stream import array_stream, picture_stream, storable, stream_name
+from corporeal.exchange.foreign_stream import array_stream, picture_stream, stream_name, to_storable
 from corporeal.exchange.rlds.episode_facts import (
     TRACK,
     KnownSet,
@@ -125,7 +125,7 @@ class RldsReader:
         is_picture = leaf.dtype == "uint8" and len(leaf.shape) == 3 and leaf.shape[2] == 3
         if is_picture and not self._is_ours(label):
             return picture_signal(label, leaf, array, times, self.rate_hz, self.description)
-        array = storable(array)
+        array = to_storable(array)
         return ArraySignal(self._stream(label, array), times, array)
 
     def _stream(self, label: str, array: NDArray[Any]) -> Stream:

@@ -22,7 +22,7 @@ from corporeal.errors import WriteError
 from corporeal.exchange.description import NAME, DatasetDescription, describe_dataset
 from corporeal.exchange.format import ExportContext, WrittenEpisode
 from corporeal.exchange.json_text import write_json
-from corporeal.exchange.label_columns import lane_key, words
+from corporeal.exchange.label_columns import label_words, lane_key
 from corporeal.exchange.mode import MODES
 from corporeal.exchange.movie.pictures import pictures_of
 from corporeal.exchange.rlds.episode_facts import (
@@ -113,7 +113,7 @@ def _write_marks(example: ExampleWriter, table: EpisodeTable) -> None:
     if table.mode is not None:
         example.numbers(f"{STEPS}{MODE}", table.mode)
     for lane in table.layout.lanes:
-        texts = [text.encode() for text in words(lane, table.labels[lane.name])]
+        texts = [text.encode() for text in label_words(lane, table.labels[lane.name])]
         example.blobs(f"{STEPS}{label(lane_key(lane))}", texts)
 
 

@@ -10,7 +10,7 @@ from corporeal.errors import EpisodeError
 from corporeal.exchange.json_text import MAX_BYTES
 
 
-def read_torn_json(path: Path, *, growing: str) -> tuple[dict[str, Any], bool]:
+def read_truncated_json(path: Path, *, growing: str) -> tuple[dict[str, Any], bool]:
     """The object in a file, and whether the file breaks off.
 
     Then the object has what is whole: of the list under the key `growing`, every whole item.

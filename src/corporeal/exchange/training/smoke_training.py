@@ -15,7 +15,7 @@ from statistics import median
 from typing import Any
 
 from corporeal.errors import CorporealError, UnknownNameError
-from corporeal.exchange.conformance.process import ANSWER, answered, find_python, variable_of
+from corporeal.exchange.conformance.process import ANSWER, find_python, run_script, variable_of
 from corporeal.exchange.format import Consumer
 from corporeal.exchange.json_text import read_json, whole
 from corporeal.exchange.layout import ACTION, STATE
@@ -106,7 +106,7 @@ def smoke_train(
         "episodes": None if episodes is None else [int(episode) for episode in episodes],
         "seed": seed,
     }
-    with answered(
+    with run_script(
         TRAINER, request, python=_python(python), timeout_s=timeout_s, what=f"train on {path}"
     ) as folder:
         answer = read_json(folder / ANSWER)

@@ -26,7 +26,7 @@ class LinkPoses:
     quaternions: NDArray[np.float64]
 
 
-def posture_of(recording: Recording) -> LinkPoses | None:
+def link_poses_of(recording: Recording) -> LinkPoses | None:
     """The robot's links over time; None when the joints or the robot are not known."""
     robot, joints = recording.embodiment, _joints(recording)
     if robot is None or joints is None:
