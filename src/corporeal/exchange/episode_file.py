@@ -74,9 +74,9 @@ def write_recording(
     source_problems.
     """
     own = "schema" in recording.documents
-    found = list(_lanes(recording, exclude))
-    problems = tuple(_problems(recording, found))
-    lanes = [lane for lane in found if lane.samples]
+    all_lanes = list(_lanes(recording, exclude))
+    problems = tuple(_problems(recording, all_lanes))
+    lanes = [lane for lane in all_lanes if lane.samples]
     if not own and lanes and (spoken := _instruction(recording, lanes)) is not None:
         lanes.append(spoken)
     if not lanes:

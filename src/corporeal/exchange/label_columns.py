@@ -43,15 +43,15 @@ def collect_lanes(
     open_recording: Callable[[int], Recording], numbers: Sequence[int]
 ) -> tuple[Lane, ...]:
     """The lanes of all recordings, for formats that say it only in each of them."""
-    found = []
+    lanes = []
     for number in numbers:
         try:
             labels = open_recording(number).labels
         except CorporealError:
             continue
         if labels is not None:
-            found.append(labels.used_lanes)
-    return united(found)
+            lanes.append(labels.used_lanes)
+    return united(lanes)
 
 
 MOMENT_NS = 100_000_000

@@ -149,7 +149,7 @@ def match_signals(
     None for an order that is right already. Raises EpisodeError when the episode lacks a stream
     or has other entries in it.
     """
-    found: dict[str, tuple[Signal, tuple[int, ...] | None]] = {}
+    signals: dict[str, tuple[Signal, tuple[int, ...] | None]] = {}
     by_path = {signal.spec.path: signal for signal in recording.signals.values()}
     streams = [stream for column in layout.columns.values() for stream in column.streams]
     streams += [camera.stream for camera in layout.cameras.values()]
@@ -160,8 +160,8 @@ def match_signals(
                 f"{recording.source}: episode {recording.index} has no {stream.path}, which the "
                 "first episode has. Leave the stream out with --exclude, or leave out the episode."
             )
-        found[stream.path] = signal, _order(stream, signal.spec, recording)
-    return found
+        signals[stream.path] = signal, _order(stream, signal.spec, recording)
+    return signals
 
 
 def _order(wanted: Stream, got: Stream, recording: Recording) -> tuple[int, ...] | None:

@@ -54,11 +54,11 @@ def open_rows(
 
 def join_datasets(parts: Sequence[Dataset]) -> Dataset:
     """Datasets one after the other. Their own statistics no longer hold and are left out."""
-    places = [(part, number) for part in parts for number in part.episodes]
-    renumbered = {(id(part), number): new for new, (part, number) in enumerate(places)}
+    numbered = [(part, number) for part in parts for number in part.episodes]
+    renumbered = {(id(part), number): new for new, (part, number) in enumerate(numbered)}
 
     def open_numbered(number: int) -> Recording:
-        part, own = places[number]
+        part, own = numbered[number]
         return replace(part.open(own), index=number)
 
     def moved(part: Dataset, defect: Defect) -> Defect:
@@ -71,7 +71,7 @@ def join_datasets(parts: Sequence[Dataset]) -> Dataset:
     return Dataset(
         source=parts[0].source.parent,
         format=names.pop() if len(names) == 1 else "mixed",
-        episodes=tuple(range(len(places))),
+        episodes=tuple(range(len(numbered))),
         open=open_numbered,
         defects=tuple(moved(part, defect) for part in parts for defect in part.defects),
         lanes=lambda: united(part.lanes() for part in parts),

@@ -117,12 +117,12 @@ def _ask_library(
     values, pictures = DifferenceTally(), DifferenceTally()
     for number in dict.fromkeys(number for number, _ in rows):
         table = table_at(exported, source, number)
-        places = {row: place for place, (episode, row) in enumerate(rows) if episode == number}
-        _compare_samples(table, places, answer, keys, values)
+        asked = {row: n for n, (episode, row) in enumerate(rows) if episode == number}
+        _compare_samples(table, asked, answer, keys, values)
         for key, label in cameras.items():
-            shown = {row: answer.samples[place, label] for row, place in places.items()
-                     if (place, label) in answer.samples}  # fmt: skip
-            if len(shown) < len(places):
+            shown = {row: answer.samples[n, label] for row, n in asked.items()
+                     if (n, label) in answer.samples}  # fmt: skip
+            if len(shown) < len(asked):
                 pictures.wrong.append(f"episode {number} lacks pictures of {label}")
             compare_shown(table, key, shown, pictures)
     yield values.evidence("values", by, "number")
@@ -144,15 +144,15 @@ def _labels_by_key(exported: ExportResult, writer: Writer) -> tuple[dict[str, st
 
 def _compare_samples(
     table: EpisodeTable,
-    places: Mapping[int, int],
+    asked: Mapping[int, int],
     answer: LibraryAnswer,
     keys: Mapping[str, str],
     values: DifferenceTally,
 ) -> None:
-    for row, place in places.items():
+    for row, n in asked.items():
         block = table.block(row, row + 1)
         for key, label in keys.items():
-            got = answer.samples.get((place, label))
+            got = answer.samples.get((n, label))
             _compare_value(values, f"episode {table.number}, row {row}", label, block[key][0], got)
 
 
@@ -248,12 +248,12 @@ def _compare_rows(
         label = writer.label(key)
         if label is not None and label not in got.signals:
             values.wrong.append(f"{where} has no {label}")
-    held = {key: label for key in table.layout.columns
+    labels = {key: label for key in table.layout.columns
             if (label := writer.label(key)) is not None and label in got.signals}  # fmt: skip
     first = 0
     for block in table.blocks():
         stop = first + len(next(iter(block.values()))) if block else len(table)
-        for key, label in held.items():
+        for key, label in labels.items():
             wanted, there = block[key], np.asarray(got.signals[label][first:stop])
             values.compared += wanted.size
             error = difference(wanted, there.reshape(wanted.shape))

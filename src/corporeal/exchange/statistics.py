@@ -63,10 +63,10 @@ class ColumnMoments:
         numbers = np.asarray(values, np.float64)
         known = ~np.isnan(numbers)
         count = known.sum(axis=0, dtype=np.int64)
-        held = np.where(known, numbers, 0.0)
+        filled = np.where(known, numbers, 0.0)
         # Infinite values have an infinite mean, and no spread.
         with np.errstate(invalid="ignore"):
-            mean = held.sum(axis=0) / np.maximum(count, 1)
+            mean = filled.sum(axis=0) / np.maximum(count, 1)
             apart = np.where(known, numbers - mean, 0.0)
             # What rounding left in the mean is taken out again.
             slip = apart.sum(axis=0) / np.maximum(count, 1)
@@ -163,12 +163,12 @@ def _quantiles(values: Floats) -> Sequence[Floats]:
         if not np.isnan(values).any():
             return list(np.quantile(values, QUANTILES, axis=0))
         flat = values.reshape(len(values), -1)
-        found = np.full((len(QUANTILES), flat.shape[1]), np.nan)
-        for place, column in enumerate(flat.T):
+        quantiles = np.full((len(QUANTILES), flat.shape[1]), np.nan)
+        for number, column in enumerate(flat.T):
             numbers = column[~np.isnan(column)]
             if len(numbers):
-                found[:, place] = np.quantile(numbers, QUANTILES)
-    return list(found.reshape(len(QUANTILES), *values.shape[1:]))
+                quantiles[:, number] = np.quantile(numbers, QUANTILES)
+    return list(quantiles.reshape(len(QUANTILES), *values.shape[1:]))
 
 
 def summarise_histogram(counts: NDArray[np.int64], *, pictures: int) -> ColumnSummary:
@@ -197,9 +197,9 @@ def _channel(counts: list[int]) -> list[float]:
     ends = np.cumsum(counts)
     quantiles = []
     for share in QUANTILES:
-        place = share * (total - 1)
+        position = share * (total - 1)
         before, after = np.searchsorted(
-            ends, [int(place), min(int(place) + 1, total - 1)], side="right"
+            ends, [int(position), min(int(position) + 1, total - 1)], side="right"
         ).tolist()
-        quantiles.append(before + (after - before) * (place - int(place)))
+        quantiles.append(before + (after - before) * (position - int(position)))
     return [present[0], present[-1], first / total, spread**0.5, *quantiles]

@@ -215,12 +215,12 @@ class EpisodeTable:
         for key, column in self.layout.columns.items():
             for stream in column.streams:
                 signal, _ = self._signals[stream.path]
-                held = sum(
+                filled_rows = sum(
                     on_grid(signal, self.time_ns[first : first + BLOCK_ROWS])[1]
                     for first in range(0, len(self), BLOCK_ROWS)
                 )
-                if held:
-                    counts[key] = max(held, counts.get(key, 0))
+                if filled_rows:
+                    counts[key] = max(filled_rows, counts.get(key, 0))
         return counts
 
 
@@ -328,9 +328,9 @@ def _recorded_instructions(
     if signal is not None and signal.spec.kind == "text" and len(signal):
         given = [str(text) for text in signal[:]]
         in_force = np.clip(np.searchsorted(signal.time_ns, grid, side="right") - 1, 0, None)
-        texts = tuple(dict.fromkeys(given[place] for place in np.unique(in_force)))
-        places = np.array([texts.index(text) if text in texts else 0 for text in given])
-        return texts, places[in_force].astype(np.int64)
+        texts = tuple(dict.fromkeys(given[number] for number in np.unique(in_force)))
+        numbers = np.array([texts.index(text) if text in texts else 0 for text in given])
+        return texts, numbers[in_force].astype(np.int64)
     return (recording.facts.instruction or "",), np.zeros(len(grid), np.int64)
 
 

@@ -131,9 +131,9 @@ def require_robot(dataset: Dataset, robot_given: bool) -> RobotMapping:
         fault = f"found {what}, but the dataset does not name a robot that is known"
     else:
         fault = f"found {what}, but none of them is a joint of {mapping.robot}"
-    found = candidates(names)
-    shares = ", ".join(f"{name} ({share:.0%})" for name, share in found)
-    listed = f"Robots that have such joints: {shares}" if found else "No built-in robot has them"
+    robots = candidates(names)
+    shares = ", ".join(f"{name} ({share:.0%})" for name, share in robots)
+    listed = f"Robots that have such joints: {shares}" if robots else "No built-in robot has them"
     raise EpisodeError(
         f"{dataset.source}: {fault}. {listed}. Name the robot with --robot NAME (or the path of "
         "its URDF or MJCF), or keep the columns as they are named with --robot none."

@@ -46,14 +46,14 @@ def limits_of(column: ColumnSpec, robot: Embodiment | None) -> list[tuple[float,
 
     A gripper in parts of its opening or a source in degrees has no use for radians.
     """
-    found: list[tuple[float, float] | None] = []
+    limits: list[tuple[float, float] | None] = []
     for stream in column.streams:
         width = _width(stream)
         units = (stream.unit,) * width if isinstance(stream.unit, str) else stream.unit
         for joint, unit in zip_longest(_joints(stream, robot), units[:width]):
             known = stream.name in POSITIONS and _is_measured_in(joint, unit)
-            found.append(_limits(joint) if known else None)
-    return found
+            limits.append(_limits(joint) if known else None)
+    return limits
 
 
 def check_order(expected: Mapping[str, Any], got: Mapping[str, Any]) -> None:
@@ -75,13 +75,13 @@ def check_order(expected: Mapping[str, Any], got: Mapping[str, Any]) -> None:
 
 def _described(column: ColumnSpec, robot: Embodiment | None) -> dict[str, Any]:
     joints, limits = joints_of(column, robot), limits_of(column, robot)
-    places = {name: place for place, name in enumerate(robot.joint_names if robot else ())}
+    numbers = {name: number for number, name in enumerate(robot.joint_names if robot else ())}
     names = column.names or tuple(map(str, range(len(joints))))
     return {
         "key": column.key,
         "names": list(names),
         "joints": [joint.name if joint is not None else None for joint in joints],
-        "index": [places.get(joint.name) if joint is not None else None for joint in joints],
+        "index": [numbers.get(joint.name) if joint is not None else None for joint in joints],
         "units": list(column.units),
         "lower": [ends[0] if ends is not None else None for ends in limits],
         "upper": [ends[1] if ends is not None else None for ends in limits],
@@ -125,12 +125,12 @@ def _names(order: Mapping[str, Any], part: str) -> list[str]:
 
 def _difference(wanted: Sequence[str], given: Sequence[str]) -> str:
     if sorted(wanted) == sorted(given):
-        moved = [(place, ours, theirs)
-                 for place, (ours, theirs) in enumerate(zip(wanted, given, strict=True))
+        moved = [(number, ours, theirs)
+                 for number, (ours, theirs) in enumerate(zip(wanted, given, strict=True))
                  if ours != theirs]  # fmt: skip
         listed = "; ".join(
-            f"at {place} got {theirs}, expected {ours}"
-            for place, ours, theirs in moved[:_MOST_NAMED]
+            f"at {number} got {theirs}, expected {ours}"
+            for number, ours, theirs in moved[:_MOST_NAMED]
         )
         more = f"; {len(moved) - _MOST_NAMED} more" if len(moved) > _MOST_NAMED else ""
         return f"{len(moved)} joints changed places: {listed}{more}. Reorder them by name."

@@ -115,14 +115,14 @@ def fit(
         raise UnknownNameError("method of normalisation", method, METHODS)
     scaled = {key: spec for key, spec in layout.columns.items() if spec.dtype.startswith("float")}
     ends = _percentiles if method == "quantiles" else _ranges
-    found = ends(recordings, layout, scaled)
+    ranges = ends(recordings, layout, scaled)
     columns = {}
     for key, spec in scaled.items():
-        low, high = _spread(*found[key])
+        low, high = _spread(*ranges[key])
         source: list[Source] = ["quantiles" if method == "quantiles" else "range"] * len(low)
         if method == "limits":
-            for place, (lower, upper) in _limits(spec, robot).items():
-                low[place], high[place], source[place] = lower, upper, "limits"
+            for entry, (lower, upper) in _limits(spec, robot).items():
+                low[entry], high[entry], source[entry] = lower, upper, "limits"
         columns[key] = Scale(
             shape=spec.shape, names=spec.names, low=tuple(low), high=tuple(high),
             source=tuple(source),
@@ -141,14 +141,14 @@ def _spread(low: Values, high: Values) -> tuple[list[float], list[float]]:
 
 def _limits(spec: ColumnSpec, robot: Embodiment | None) -> dict[int, tuple[float, float]]:
     """Lower and upper limit by place in the row, where one is known."""
-    found = {place: ends for place, ends in enumerate(limits_of(spec, robot)) if ends is not None}
+    limits = {entry: ends for entry, ends in enumerate(limits_of(spec, robot)) if ends is not None}
     first = 0
     for stream in spec.streams:
         quaternion = stream.quaternion_columns
         if quaternion is not None and len(stream.shape) == 1:
-            found |= {first + place: (-1.0, 1.0) for place in quaternion}
+            limits |= {first + entry: (-1.0, 1.0) for entry in quaternion}
         first += int(np.prod([int(size) for size in stream.shape], dtype=np.int64))
-    return found
+    return limits
 
 
 Ends = dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]
@@ -168,16 +168,16 @@ def _rows(recordings: Iterable[Recording], layout: TableLayout) -> Iterable[dict
 def _ranges(
     recordings: Iterable[Recording], layout: TableLayout, scaled: Mapping[str, ColumnSpec]
 ) -> Ends:
-    found: Ends = {}
+    ranges: Ends = {}
     for block in _rows(recordings, layout):
         for key in scaled:
             flat = block[key].reshape(len(block[key]), -1).astype(np.float64)
             flat = np.where(np.isfinite(flat), flat, np.nan)
             low, high = np.fmin.reduce(flat, initial=np.inf), np.fmax.reduce(flat, initial=-np.inf)
-            if key in found:
-                low, high = np.fmin(low, found[key][0]), np.fmax(high, found[key][1])
-            found[key] = low, high
-    return found
+            if key in ranges:
+                low, high = np.fmin(low, ranges[key][0]), np.fmax(high, ranges[key][1])
+            ranges[key] = low, high
+    return ranges
 
 
 def _percentiles(
@@ -208,7 +208,7 @@ def _of_spool(
     step = max(1, _IN_MEMORY_BYTES // (8 * len(stored)))
     for first in range(0, width, step):
         part = np.array(stored[:, first : first + step], np.float64)
-        for place, entry in enumerate(part.T, first):
+        for number, entry in enumerate(part.T, first):
             entry = entry[np.isfinite(entry)]
-            ends[:, place] = np.percentile(entry, PERCENTILES) if len(entry) else 0.0
+            ends[:, number] = np.percentile(entry, PERCENTILES) if len(entry) else 0.0
     return ends[0], ends[1]

@@ -121,11 +121,11 @@ class Projector:
         movie = rows.movies[key]
         decoder = self._decoder(rows.path, key, movie)
         last = -1
-        for place, number in enumerate(numbers):
+        for row, number in enumerate(numbers):
             if number == last:
-                out[place] = out[place - 1]
+                out[row] = out[row - 1]
             else:
-                decoder.planes(number, out=out[place])
+                decoder.planes(number, out=out[row])
             last = number
 
     def _decoder(self, path: Path, key: str, movie: MovieRows) -> Decoder:

@@ -122,14 +122,14 @@ def smoke_train(
 
 
 def _python(python: str | None) -> str:
-    found = find_python(TRAINER, python=python)
-    if found is None:
+    interpreter = find_python(TRAINER, python=python)
+    if interpreter is None:
         raise CorporealError(
             "smoke training needs lerobot, which this Python does not have. Install it in an "
             f"environment of its own ({TRAINER.install}) and name that environment's Python in "
             f"{variable_of(TRAINER)}."
         )
-    return found
+    return interpreter
 
 
 def _trainable(path: Path) -> Info:

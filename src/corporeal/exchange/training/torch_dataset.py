@@ -245,7 +245,7 @@ class EpisodeDataset:
     @property
     def weights(self) -> dict[str, float]:
         """The weight of each episode by its id: 0 for one that failed, where weights were given."""
-        return {entry.id: self._weights[place] for place, entry in enumerate(self.episodes)}
+        return {entry.id: self._weights[number] for number, entry in enumerate(self.episodes)}
 
     @property
     def joint_order(self) -> dict[str, Any]:
@@ -296,14 +296,14 @@ class EpisodeDataset:
         if weights is None:
             return (1.0,) * len(self.episodes)
         known = weights if isinstance(weights, Mapping) else read_weights(weights)
-        found = tuple(0.0 if entry.success is False else float(known.get(entry.id, 1.0))
+        drawn = tuple(0.0 if entry.success is False else float(known.get(entry.id, 1.0))
                       for entry in self.episodes)  # fmt: skip
-        if not any(found):
+        if not any(drawn):
             raise CorporealError(
-                f"no episode of {len(found)} has a weight above 0, so none would be drawn. "
+                f"no episode of {len(drawn)} has a weight above 0, so none would be drawn. "
                 "Give the weights of these episodes."
             )
-        return found
+        return drawn
 
     def _rows(self, number: int) -> EpisodeRows:
         rows = self._held.get(number)

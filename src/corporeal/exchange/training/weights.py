@@ -39,8 +39,8 @@ def read_weights(path: Path | str, *, temperature: float = TEMPERATURE) -> dict[
         )
     scores: dict[str, float | None] = {}
     failed: list[str] = []
-    for place, entry in enumerate(episodes):
-        name, score = _scored(entry, f"{path}: entry {place}")
+    for number, entry in enumerate(episodes):
+        name, score = _scored(entry, f"{path}: entry {number}")
         if name in scores:
             raise EpisodeError(
                 f"{path}: episode {name!r} has two scores; expected one. Score anew."
