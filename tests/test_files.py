@@ -16,6 +16,7 @@ from corporeal.files import (
     atomic_write,
     fsync_folder,
     fsync_tree,
+    link_or_copy,
     publish_file,
     publish_folder,
 )
@@ -184,3 +185,19 @@ def test_a_name_is_given_once(
     with pytest.raises(FileExistsError):
         publish_file(tmp_path / "second", tmp_path / "name")
     assert (tmp_path / "name").read_text() == "first"
+
+
+@pytest.mark.parametrize("has_links", [True, False])
+def test_a_second_name_is_a_link_or_a_copy(
+    tmp_path: Path, has_links: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Path) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    if not has_links:
+        monkeypatch.setattr(Path, "hardlink_to", refuse)
+    source, target = tmp_path / "source", tmp_path / "target"
+    source.write_text("content")
+    link_or_copy(source, target)
+    assert target.read_text() == "content"
+    assert target.samefile(source) is has_links

@@ -17,7 +17,7 @@ EYE_HZ = 30.0
 
 
 @dataclass(frozen=True, eq=False)
-class LinkPoses:
+class RobotPoses:
     """Poses of all links in the world: positions (T, L, 3) and quaternions wxyz (T, L, 4)."""
 
     links: tuple[str, ...]
@@ -26,7 +26,7 @@ class LinkPoses:
     quaternions: NDArray[np.float64]
 
 
-def link_poses_of(recording: Recording) -> LinkPoses | None:
+def link_poses_of(recording: Recording) -> RobotPoses | None:
     """The robot's links over time; None when the joints or the robot are not known."""
     robot, joints = recording.embodiment, _joints(recording)
     if robot is None or joints is None:
@@ -37,7 +37,7 @@ def link_poses_of(recording: Recording) -> LinkPoses | None:
     angles = np.asarray(joints[numbers], np.float64)[:, order]
     poses = Kinematics(robot).link_poses(np.nan_to_num(angles), _base(recording, grid))
     turned = quaternion_from_matrix(poses.rotations)
-    return LinkPoses(poses.names, grid, np.ascontiguousarray(poses.positions), turned)
+    return RobotPoses(poses.names, grid, np.ascontiguousarray(poses.positions), turned)
 
 
 def _joints(recording: Recording) -> Signal | None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from corporeal.embodiment import Embodiment
 from corporeal.embodiment.embodiment import Placed, Shape
 from corporeal.embodiment.kinematics import placement_of
-from corporeal.exchange.link_poses import LinkPoses
+from corporeal.exchange.link_poses import RobotPoses
 from corporeal.exchange.mcap_messages.message_type import (
     Bytes,
     Stencil,
@@ -28,7 +28,7 @@ _CUBE, _SPHERE, _CYLINDER = 1, 2, 3
 _COLOUR = (0.62, 0.66, 0.72, 1.0)
 
 
-def moving_transforms(posture: LinkPoses, stamp_ns: NDArray[np.uint64]) -> Bytes:
+def moving_transforms(posture: RobotPoses, stamp_ns: NDArray[np.uint64]) -> Bytes:
     """One message (T, size) for each posture: where all links are in the world."""
     names = posture.links
     numbers = np.concatenate([posture.positions, posture.quaternions[..., [1, 2, 3, 0]]], axis=2)

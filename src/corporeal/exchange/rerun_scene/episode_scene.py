@@ -16,7 +16,7 @@ from corporeal.episode.recording import Recording, Signal
 from corporeal.errors import EpisodeError, WriteError
 from corporeal.exchange.label_columns import label_changes
 from corporeal.exchange.layout import layout_of
-from corporeal.exchange.link_poses import LinkPoses, link_poses_of
+from corporeal.exchange.link_poses import RobotPoses, link_poses_of
 from corporeal.exchange.options import ExportOptions
 from corporeal.exchange.rerun_scene.images import add_camera, add_depth, add_map, map_span
 from corporeal.exchange.rerun_scene.panels import (
@@ -128,7 +128,7 @@ def _add_maps(scene: RerunScene, maps: Sequence[Signal]) -> None:
 
 
 def _contents(
-    places: Collection[tuple[str, str]], plots: tuple[Plot, ...], posture: LinkPoses | None
+    places: Collection[tuple[str, str]], plots: tuple[Plot, ...], posture: RobotPoses | None
 ) -> Contents:
     def of(kind: str) -> tuple[str, ...]:
         return tuple(entity for each, entity in places if each == kind)
@@ -145,7 +145,7 @@ def _contents(
     )
 
 
-def _eye(posture: LinkPoses | None) -> tuple[float, float, float]:
+def _eye(posture: RobotPoses | None) -> tuple[float, float, float]:
     """The middle of the robot at the start."""
     if posture is None:
         return 0.0, 0.0, 0.0

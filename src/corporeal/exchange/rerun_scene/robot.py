@@ -12,7 +12,7 @@ from corporeal.embodiment import Embodiment
 from corporeal.embodiment.embodiment import Shape
 from corporeal.embodiment.kinematics import placement_of
 from corporeal.episode.recording import Signal
-from corporeal.exchange.link_poses import LinkPoses
+from corporeal.exchange.link_poses import RobotPoses
 from corporeal.exchange.rerun_scene.timeline import RerunScene, rerun
 from corporeal.geometry import quaternion_from_matrix
 
@@ -21,7 +21,7 @@ BODY, LEFT, RIGHT = (188, 196, 208), (86, 156, 224), (240, 150, 80)
 _BLOCK = 64
 
 
-def add_robot(scene: RerunScene, robot: Embodiment, posture: LinkPoses) -> None:
+def add_robot(scene: RerunScene, robot: Embodiment, posture: RobotPoses) -> None:
     """Every link with its shapes, at its place at every time; the paths of the end effectors."""
     rr = rerun()
     scene.fix(WORLD, rr.ViewCoordinates.RIGHT_HAND_Z_UP)
@@ -71,7 +71,7 @@ def _add_shapes(
         scene.fix(f"{entity}/{kind}", value)
 
 
-def _path(robot: Embodiment, posture: LinkPoses, place: str) -> NDArray[np.float64] | None:
+def _path(robot: Embodiment, posture: RobotPoses, place: str) -> NDArray[np.float64] | None:
     """Where a link, or a named place on it, was over the whole episode."""
     frame = next((each for each in robot.frames if each.name == place), None)
     link = frame.link if frame is not None else place
