@@ -75,7 +75,7 @@ def test_every_command_and_option_is_in_the_reference(site: Path) -> None:
     context = typer.Context(group)
     for name in group.list_commands(context):
         page = (site / "reference" / "commands" / f"{name}.html").read_text()
-        for command in _leaves(group.get_command(context, name)):
+        for command in _leaves(group.get_command(context, name).load()):
             for parameter in command.params:
                 words = parameter.opts if parameter.param_type_name == "option" else []
                 missing = [word for word in words if f"<code>{word}</code>" not in page]

@@ -115,7 +115,7 @@ def _commands() -> dict[str, Any]:
     group: Any = typer.main.get_command(program())
     context = typer.Context(group)
     names = sorted(group.list_commands(context))
-    return {name: group.get_command(context, name) for name in names}
+    return {name: group.get_command(context, name).load() for name in names}
 
 
 def _command_index() -> str:

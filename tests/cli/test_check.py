@@ -127,10 +127,9 @@ def test_a_set_without_episodes_is_not_accepted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from corporeal.episode.recording import Dataset
-    from corporeal.exchange import opening
 
     empty = Dataset(tmp_path, "lerobot", (), lambda _: joints())
-    monkeypatch.setattr(opening, "open_dataset", lambda *_, **__: empty)
+    monkeypatch.setattr("corporeal.interface.open_paths", lambda *_, **__: empty)
     result = _run("check", tmp_path, *ONLY)
     assert isinstance(result.exception, CorporealError)
     assert "got no episode" in str(result.exception)

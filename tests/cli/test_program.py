@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from corporeal import __version__
-from corporeal.cli.command import Command
+from corporeal.cli.command import Command, LazyCommand
 from corporeal.cli.program import program
 from corporeal.embodiment import open_robot
 from corporeal.episode import EpisodeWriter
@@ -79,6 +79,44 @@ def test_every_command_explains_itself(command: str) -> None:
         page = _run(*path, "--help").stdout
         assert "Example" in page
         assert "--json" in page
+
+
+def test_the_list_says_of_every_command_what_the_command_says_of_itself() -> None:
+    for listed in [LazyCommand(name) for name in COMMANDS]:
+        listed.describe()
+        loaded = listed.load()
+        assert listed.help == loaded.help
+        assert listed.rich_help_panel == loaded.rich_help_panel
+        assert listed.name == loaded.name
+        assert listed.is_group == hasattr(loaded, "commands")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [(["--help"], []), (["--version"], []), (["ls", "--help"], ["ls"]),
+     (["release", "list", "--help"], ["release"])],
+)  # fmt: skip
+def test_only_the_command_that_is_called_is_imported(
+    arguments: list[str], expected: list[str]
+) -> None:
+    script = (
+        "import sys\nfrom corporeal.cli.program import program\n"
+        f"program()({arguments!r}, standalone_mode=False)\n"
+        "names = [name.split('.')[3] for name in sys.modules\n"
+        "         if name.startswith('corporeal.cli.commands.')]\n"
+        "sys.stderr.write(' '.join(names))\n"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60
+    )
+    assert result.returncode == 0, result.stderr
+    assert result.stderr.split() == expected
+
+
+def test_a_mistyped_command_is_answered_with_the_nearest_ones() -> None:
+    result = _run("chekc")
+    assert result.exit_code == 2
+    assert "Did you mean 'check', 'checks'?" in result.stderr
 
 
 def test_the_version_is_printed() -> None:

@@ -7,20 +7,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from sqlalchemy import Connection
+
+from corporeal.catalog.episodes import EpisodeRow, find_by_prefix, find_episode
+from corporeal.catalog.query import every_episode
+from corporeal.catalog.store import open_remote
+from corporeal.catalog.workspace import Workspace
 from corporeal.cli.output import stderr
+from corporeal.episode.recording import recording_of
 from corporeal.errors import CorporealError, UnknownNameError
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-    from corporeal.catalog.episodes import EpisodeRow
-    from corporeal.catalog.workspace import Workspace
-    from corporeal.labelling.annotation import Annotation
-    from corporeal.labelling.frames import Frames
-    from corporeal.labelling.proposal import Example
-    from corporeal.labelling.taxonomy import Taxonomy
+from corporeal.labelling.annotation import Annotation
+from corporeal.labelling.frames import Frames, frames_in
+from corporeal.labelling.labels import labelled_under, labels_in_force
+from corporeal.labelling.proposal import Example, propose
+from corporeal.labelling.taxonomy import Taxonomy, kept_taxonomies, open_taxonomy
 
 _ID = re.compile(r"[0-9a-f]{4,8}(-[0-9a-f-]*)?")
 _MOST = 100_000
@@ -37,8 +38,6 @@ class Proposed:
 
 def find_taxonomy(connection: Connection | None, name: str) -> Taxonomy:
     """A taxonomy by file, as name@version of one that was used here, or a ready one by name."""
-    from corporeal.labelling.taxonomy import kept_taxonomies, open_taxonomy
-
     if connection is not None and "@" in name:
         kept = kept_taxonomies(connection)
         held = {each.reference: each for each in kept}
@@ -63,8 +62,6 @@ def find_taxonomy(connection: Connection | None, name: str) -> Taxonomy:
 
 def used_taxonomy(connection: Connection, name: str | None) -> Taxonomy:
     """The taxonomy of this name, or without one the newest that was used here."""
-    from corporeal.labelling.taxonomy import kept_taxonomies
-
     if name is not None:
         return find_taxonomy(connection, name)
     held = kept_taxonomies(connection)
@@ -77,8 +74,6 @@ def used_taxonomy(connection: Connection, name: str | None) -> Taxonomy:
 
 def find_episodes(connection: Connection, wanted: Sequence[str]) -> list[EpisodeRow]:
     """Rows of episodes: by how their ids begin, or all that one query finds."""
-    from corporeal.catalog.query import every_episode
-
     if wanted and all(_ID.fullmatch(each) for each in wanted):
         return [_begins_with(connection, each) for each in wanted]
     if len(wanted) > 1:
@@ -96,9 +91,6 @@ def labelled_examples(
     connection: Connection, taxonomy: Taxonomy, rows: Sequence[EpisodeRow], *, most: int
 ) -> dict[str, Annotation]:
     """Labels that hold of other episodes of the same tasks, by the hash of their episodes."""
-    from corporeal.catalog.episodes import find_episode
-    from corporeal.labelling.labels import labelled_under, labels_in_force
-
     if not most:
         return {}
     asked, tasks = {row.id for row in rows}, {row.task for row in rows}
@@ -114,7 +106,7 @@ def labelled_examples(
 
 
 def propose_all(
-    place: Workspace,
+    workspace: Workspace,
     rows: Sequence[EpisodeRow],
     taxonomy: Taxonomy,
     *,
@@ -128,27 +120,23 @@ def propose_all(
     """
     made = Proposed()
     with ExitStack() as stack:
-        shown = list(_examples(place, stack, examples or {}))
+        shown = list(_examples(workspace, stack, examples or {}))
         for number, row in enumerate(rows, 1):
             stderr().print(f"{number} of {len(rows)}: {row.id}")
             try:
-                _propose(place, row, taxonomy, using, shown, made)
+                _propose(workspace, row, taxonomy, using, shown, made)
             except CorporealError as error:
                 made.silent[row.id] = str(error)
     return made
 
 
 def _propose(
-    place: Workspace, row: EpisodeRow, taxonomy: Taxonomy, using: Sequence[str],
+    workspace: Workspace, row: EpisodeRow, taxonomy: Taxonomy, using: Sequence[str],
     examples: Sequence[Example], made: Proposed,
 ) -> None:  # fmt: skip
-    from corporeal.catalog.store import open_remote
-    from corporeal.episode.recording import recording_of
-    from corporeal.labelling.frames import frames_in
-    from corporeal.labelling.proposal import propose
 
     name = row.id
-    with open_remote(place.store, row.hash) as episode:
+    with open_remote(workspace.store, row.hash) as episode:
         recording = recording_of(episode)
         frames = frames_in(recording)
         if frames is None:
@@ -163,20 +151,14 @@ def _propose(
 
 
 def _examples(
-    place: Workspace, stack: ExitStack, given: Mapping[str, Annotation]
+    workspace: Workspace, stack: ExitStack, given: Mapping[str, Annotation]
 ) -> Iterator[Example]:
-    from corporeal.catalog.store import open_remote
-    from corporeal.episode.recording import recording_of
-    from corporeal.labelling.proposal import Example
-
     for digest, annotation in given.items():
-        episode = stack.enter_context(open_remote(place.store, digest))
+        episode = stack.enter_context(open_remote(workspace.store, digest))
         yield Example(recording_of(episode), annotation)
 
 
 def _begins_with(connection: Connection, begin: str) -> EpisodeRow:
-    from corporeal.catalog.episodes import find_by_prefix
-
     found = find_by_prefix(connection, begin, most=2)
     if len(found) != 1:
         number = "several episodes" if found else "no episode"

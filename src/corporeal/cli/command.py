@@ -1,12 +1,22 @@
-"""What a command file ends with."""
+"""What a command file ends with, and how the program knows of it before it imports the file."""
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
+
+from corporeal.errors import CorporealError
+from corporeal.registry import plugin_names
+
+PACKAGE = "corporeal.cli.commands"
 
 
 @dataclass(frozen=True)
@@ -19,4 +29,81 @@ class Command:
 
 def group(help_text: str) -> typer.Typer:
     """An empty group of subcommands."""
-    return typer.Typer(help=help_text, no_args_is_help=True, rich_markup_mode="rich")
+    return typer.Typer(
+        help=help_text, no_args_is_help=True, add_completion=False, rich_markup_mode="rich"
+    )
+
+
+class LazyCommand(TyperCommand):
+    """Stands for a command in the list of all; its file is imported when it is called."""
+
+    def __init__(self, file_name: str) -> None:
+        # A word that Python keeps for itself, such as import, has an underscore behind it.
+        super().__init__(name=file_name.rstrip("_").replace("_", "-"), rich_markup_mode="rich")
+        self.module = f"{PACKAGE}.{file_name}"
+        self.is_group = False
+
+    def describe(self) -> None:
+        """Read help, panel and kind from the file, without importing it."""
+        self.help, self.rich_help_panel, self.is_group = _read_outline(self.module)
+
+    def load(self) -> Any:
+        """Import the file, and return the command or group that it ends with."""
+        command = getattr(import_module(self.module), "COMMAND", None)
+        if not isinstance(command, Command):
+            raise _missing(self.module)
+        app = command.run
+        if not isinstance(app, typer.Typer):
+            app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+            app.command()(command.run)
+        loaded: Any = typer.main.get_command(app)
+        loaded.name, loaded.rich_help_panel = self.name, command.panel
+        return loaded
+
+    def make_context(self, *arguments: Any, **settings: Any) -> Any:
+        """Hand the call over to the loaded command."""
+        return self.load().make_context(*arguments, **settings)
+
+
+class LazyGroup(TyperGroup):
+    """All commands of the program, of which only the called one is imported."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.lazy_commands = [LazyCommand(name) for name in plugin_names(PACKAGE)]
+        for command in self.lazy_commands:
+            self.add_command(command)
+
+    def format_help(self, *arguments: Any) -> None:
+        """Write the help with the title of every command, the groups last in their panel."""
+        for command in self.lazy_commands:
+            command.describe()
+        ordered = sorted(self.lazy_commands, key=lambda command: command.is_group)
+        self.commands = {str(command.name): command for command in ordered}
+        super().format_help(*arguments)
+
+
+def _read_outline(module: str) -> tuple[str, str, bool]:
+    """Help and panel of a command, and whether it is a group, as its source says."""
+    spec = find_spec(module)
+    if spec is None or spec.origin is None:
+        raise CorporealError(f"plugin {module}, got no file; expected one in {PACKAGE}.")
+    tree = ast.parse(Path(spec.origin).read_bytes())
+    values = {target.id: node.value for node in tree.body if isinstance(node, ast.Assign)
+              for target in node.targets if isinstance(target, ast.Name)}  # fmt: skip
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    match values.get("COMMAND"):
+        case ast.Call(args=[ast.Name(id=run)], keywords=keywords):
+            named = {keyword.arg: ast.literal_eval(keyword.value) for keyword in keywords}
+            panel = str(named.get("panel", Command.panel))
+            match values.get(run):
+                case ast.Call(args=[ast.Constant(value=str(title))]):
+                    return title, panel, True
+            return ast.get_docstring(functions[run]) or "", panel, False
+    raise _missing(module)
+
+
+def _missing(module: str) -> CorporealError:
+    return CorporealError(
+        f"plugin {module}, got no COMMAND; expected the file to end with COMMAND = Command(...)."
+    )

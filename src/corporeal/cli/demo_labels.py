@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from corporeal.catalog.permission import Actor
-    from corporeal.catalog.workspace import Workspace
-    from corporeal.labelling.annotation import Annotation, Edit
+from corporeal.catalog.permission import Actor
+from corporeal.catalog.workspace import Workspace
+from corporeal.episode import Episode
+from corporeal.episode.recording import recording_of
+from corporeal.labelling.annotation import Annotation, Edit, Put, Set, Step
+from corporeal.labelling.proposal import propose
+from corporeal.labelling.tasks import (
+    TaskOptions,
+    accept,
+    create_tasks,
+    save_edits,
+    submit,
+    take_next,
+)
+from corporeal.labelling.taxonomy import open_taxonomy
 
 QUEUE, TAXONOMY = "demo", "manipulation"
 
 
 def label(workspace: Workspace, files: dict[str, Path], *, by: Actor) -> int:
     """Propose labels for these episodes (files by id) and confirm them; how many now count."""
-    from corporeal.labelling.tasks import (
-        TaskOptions,
-        accept,
-        create_tasks,
-        save_edits,
-        submit,
-        take_next,
-    )
-    from corporeal.labelling.taxonomy import open_taxonomy
-
     starts, facts = _proposals(files)
     with workspace.database.write() as connection:
         options = TaskOptions(QUEUE, double_share=0.0, blind_share=0.0)
@@ -46,11 +47,6 @@ def label(workspace: Workspace, files: dict[str, Path], *, by: Actor) -> int:
 
 def _proposals(files: dict[str, Path]) -> tuple[dict[str, Annotation], dict[str, dict[str, Any]]]:
     """The proposal for each episode, and what its file says of the objects in it."""
-    from corporeal.episode import Episode
-    from corporeal.episode.recording import recording_of
-    from corporeal.labelling.proposal import propose
-    from corporeal.labelling.taxonomy import open_taxonomy
-
     taxonomy = open_taxonomy(TAXONOMY)
     starts: dict[str, Annotation] = {}
     facts: dict[str, dict[str, Any]] = {}
@@ -66,9 +62,6 @@ def _proposals(files: dict[str, Path]) -> tuple[dict[str, Annotation], dict[str,
 
 def _confirmation(said: Annotation, facts: dict[str, Any]) -> Edit:
     """What an annotator does who finds every proposal right: confirm it, and name the object."""
-    from corporeal.labelling.annotation import Edit, Put, Set, Step
-    from corporeal.labelling.taxonomy import open_taxonomy
-
     things = facts.get("variation", {}).get("things") or [{}]
     known = {
         "object": f"{things[0].get('colour', 'some')}_{things[0].get('shape', 'object')}",

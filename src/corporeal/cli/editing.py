@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from corporeal.cli.exporting import run
 from corporeal.errors import CorporealError
-
-if TYPE_CHECKING:
-    from corporeal.exchange import ExportResult
-    from corporeal.exchange.proof import Proof
+from corporeal.exchange import ExportResult
+from corporeal.exchange.editing import episode_numbers, format_of, options_of, rows_opener
+from corporeal.exchange.proof import Proof
 
 
 def edit(
@@ -25,8 +23,6 @@ def edit(
     jobs: int = 1,
 ) -> tuple[ExportResult, Proof | None]:
     """Write these episodes of these datasets into a new one of the first one's format."""
-    from corporeal.exchange.editing import format_of, options_of, rows_opener
-
     for path in paths:
         if not path.exists():
             raise CorporealError(f"{path} does not exist; expected a dataset.")
@@ -44,8 +40,6 @@ def edit(
 
 def numbers_in(path: Path) -> tuple[int, ...]:
     """The numbers of a dataset's episodes."""
-    from corporeal.exchange.editing import episode_numbers
-
     if not path.exists():
         raise CorporealError(f"{path} does not exist; expected a dataset.")
     return episode_numbers(path)

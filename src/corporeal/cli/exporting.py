@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 from rich.text import Text
 
-from corporeal.cli.output import console, print_json, stderr
-
-if TYPE_CHECKING:
-    from corporeal.episode.recording import Dataset
-    from corporeal.exchange import ExportOptions, ExportResult
-    from corporeal.exchange.proof import Proof
-    from corporeal.exchange.training import Normalisation
+from corporeal.cli.output import console, make_table, print_json, show_progress, stderr
+from corporeal.episode.recording import Dataset
+from corporeal.exchange import ExportOptions, ExportResult, export
+from corporeal.exchange.format import LOSSES
+from corporeal.exchange.proof import Proof, prove
+from corporeal.exchange.training import Normalisation
 
 
 def run(
@@ -31,21 +28,15 @@ def run(
     normalisation: Normalisation | None = None,
 ) -> tuple[ExportResult, Proof | None]:
     """Export with a bar that says how long it will take, then prove the result."""
-    from corporeal.exchange import export
-    from corporeal.exchange.proof import prove
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
-               TimeRemainingColumn())  # fmt: skip
-    with Progress(*columns, console=stderr(), transient=True) as progress:
-        task = progress.add_task(f"writing {format_name}", total=None)
+    with show_progress(f"writing {format_name}") as bar:
         exported = export(
             opener,
             out,
             format_name,
             options,
             normalisation=normalisation,
-            on_start=lambda count: progress.update(task, total=count),
-            on_episode=lambda _: progress.advance(task),
+            on_start=bar.start,
+            on_episode=bar.advance,
         )
     if not verify:
         return exported, None
@@ -125,11 +116,7 @@ def _remarks(exported: ExportResult) -> list[str]:
 
 
 def _show_proof(proof: Proof) -> None:
-    from corporeal.exchange.format import LOSSES
-
-    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
-    for title in ("compared", "read by", "", "result"):
-        table.add_column(title, overflow="fold")
+    table = make_table("compared", "read by", "", "result")
     for each in proof.evidence:
         mark = Text("same", style="green") if each.holds else Text("DIFFERS", style="bold red")
         table.add_row(each.what, each.by, mark, each.result)

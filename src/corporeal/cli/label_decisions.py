@@ -8,9 +8,14 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from corporeal.cli.annotating import find_episodes, find_taxonomy
+from corporeal.cli.label_tables import print_history
 from corporeal.cli.output import AsJson, console, print_json
-from corporeal.cli.workspaces import WorkspaceOption, entered
+from corporeal.cli.workspaces import WorkspaceOption, read_catalog, write_catalog
 from corporeal.errors import CorporealError
+from corporeal.labelling.tasks import Confident, accept_confident, history_of, requeue_labels
+from corporeal.labelling.tasks import accept as accept_task
+from corporeal.labelling.tasks import give_back as return_task
 
 
 def accept(
@@ -21,19 +26,16 @@ def accept(
     ] = None,
     queue: Annotated[str, typer.Option("--queue", "-q", help="For --all-confident.")] = "labels",
     why: Annotated[str | None, typer.Option(help="For the log.")] = None,
-    workspace: WorkspaceOption = None,
+    root: WorkspaceOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Let submitted work count; or, marked as the machine's, proposals that nobody looked at.
 
     Example: [bold]corporeal annotate accept --all-confident 0.95 --queue monday[/bold]
     """
-    from corporeal.labelling.tasks import Confident, accept_confident
-    from corporeal.labelling.tasks import accept as accept_task
-
     if (task is None) == (all_confident is None):
         raise CorporealError("accept, got both or nothing; expected a TASK or --all-confident.")
-    with entered(workspace, "judge") as (place, actor), place.database.write() as connection:
+    with write_catalog(root, "judge") as (connection, actor):
         if task is not None:
             done = Confident((accept_task(connection, task, by=actor, why=why),), ())
         else:
@@ -55,16 +57,14 @@ def accept(
 def give_back(
     task: Annotated[str, typer.Argument(help="The id of a submitted task.")],
     why: Annotated[str, typer.Option(help="What is to be changed; the annotator reads it.")],
-    workspace: WorkspaceOption = None,
+    root: WorkspaceOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Give submitted work back to whoever made it, with a reason.
 
     Example: [bold]corporeal annotate return 3f2a --why 'the grasp begins two frames later'[/bold]
     """
-    from corporeal.labelling.tasks import give_back as return_task
-
-    with entered(workspace, "judge") as (place, actor), place.database.write() as connection:
+    with write_catalog(root, "judge") as (connection, actor):
         held = return_task(connection, task, why, by=actor)
     if as_json:
         print_json({"task": held.id, "state": held.state, "assigned_to": held.assigned_to})
@@ -74,18 +74,14 @@ def give_back(
 
 def history(
     episode: Annotated[str, typer.Argument(help="The id of an episode, or how it begins.")],
-    workspace: WorkspaceOption = None,
+    root: WorkspaceOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Show what happened to the labels of an episode: who, when and why.
 
     Example: [bold]corporeal annotate history 01a1e091[/bold]
     """
-    from corporeal.cli.annotating import find_episodes
-    from corporeal.cli.label_tables import print_history
-    from corporeal.labelling.tasks import history_of
-
-    with entered(workspace, "judge") as (place, _), place.database.read() as connection:
+    with read_catalog(root, "judge") as connection:
         (row,) = find_episodes(connection, [episode])
         lines = history_of(connection, row.id)
     if as_json:
@@ -100,17 +96,14 @@ def requeue(
     queue: Annotated[
         str | None, typer.Option("--queue", "-q", help="By default name-version.")
     ] = None,
-    workspace: WorkspaceOption = None,
+    root: WorkspaceOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Carry labels to a new version of a taxonomy, and ask again for what it touches only.
 
     Example: [bold]corporeal annotate requeue manipulation@1.0.0 mine.yaml[/bold]
     """
-    from corporeal.cli.annotating import find_taxonomy
-    from corporeal.labelling.tasks import requeue_labels
-
-    with entered(workspace, "judge") as (place, actor), place.database.write() as connection:
+    with write_catalog(root, "judge") as (connection, actor):
         before, after = find_taxonomy(connection, old), find_taxonomy(connection, new)
         done = requeue_labels(connection, before, after, by=actor, queue=queue)
     if as_json:

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.text import Text
+from sqlalchemy import Connection
 
+from corporeal.cli.annotating import find_episodes
 from corporeal.cli.output import AsJson, console, print_json
-from corporeal.cli.workspaces import WorkspaceOption, entered
+from corporeal.cli.workspaces import WorkspaceOption, read_catalog
 from corporeal.errors import CorporealError
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-    from corporeal.labelling.labels import EpisodeLabels, LabelFormat, Labels
+from corporeal.labelling.labels import (
+    EpisodeLabels,
+    LabelFormat,
+    Labels,
+    format_of,
+    labels_in_force,
+    write_label_file,
+)
+from corporeal.labelling.tasks import frames_about
 
 
 def export(
@@ -33,18 +39,15 @@ def export(
     stale: Annotated[
         bool, typer.Option("--stale", help="Also labels that do not hold any more.")
     ] = False,
-    workspace: WorkspaceOption = None,
+    root: WorkspaceOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Write labels in force as CSV, for ELAN, or as JSON with nothing left out.
 
     Example: [bold]corporeal annotate export 'task = reach' --out reach.csv[/bold]
     """
-    from corporeal.cli.annotating import find_episodes
-    from corporeal.labelling.labels import format_of, labels_in_force
-
     chosen = format_of(out, format_name)
-    with entered(workspace, "export") as (place, _), place.database.read() as connection:
+    with read_catalog(root, "export") as connection:
         names = [row.id for row in find_episodes(connection, wanted or [])]
         held = labels_in_force(connection, names)
         kept = [held[name] for name in names if name in held
@@ -69,9 +72,6 @@ def export(
 
 
 def _labels(connection: Connection, held: Sequence[Labels]) -> list[EpisodeLabels]:
-    from corporeal.labelling.labels import EpisodeLabels
-    from corporeal.labelling.tasks import frames_about
-
     frames = frames_about(connection, [each.episode for each in held])
     stamps = {name: each.stamps for name, each in frames.items()}
     return [EpisodeLabels(each.episode, each.annotation, stamps.get(each.episode))
@@ -82,8 +82,6 @@ def _write(
     out: Path, labels: Iterable[EpisodeLabels], chosen: LabelFormat, format_name: str | None
 ) -> list[Path]:
     """One file, or where a format holds one episode only, one for each in a folder."""
-    from corporeal.labelling.labels import write_label_file
-
     given = list(labels)
     if chosen.many or (len(given) == 1 and out.suffix == chosen.suffix):
         write_label_file(out, given, format_name=format_name)

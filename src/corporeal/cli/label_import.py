@@ -7,8 +7,10 @@ from typing import Annotated
 
 import typer
 
+from corporeal.cli.annotating import find_taxonomy
 from corporeal.cli.output import AsJson, console, print_json
-from corporeal.cli.workspaces import WorkspaceOption, entered
+from corporeal.cli.workspaces import WorkspaceOption, enter_workspace
+from corporeal.labelling.labels import accept_label_files
 
 FormatName = Annotated[
     str | None,
@@ -22,20 +24,17 @@ def bring_in(
         str, typer.Option("--taxonomy", "-t", help="A ready one, a file, or name@version.")
     ] = "manipulation",
     format_name: FormatName = None,
-    workspace: WorkspaceOption = None,
+    root: WorkspaceOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Let the labels in files count, all or none; boundaries go to the nearest frame.
 
     Example: [bold]corporeal annotate import labels.csv --taxonomy manipulation[/bold]
     """
-    from corporeal.cli.annotating import find_taxonomy
-    from corporeal.labelling.labels import accept_label_files
-
-    with entered(workspace, "judge") as (place, actor):
-        with place.database.read() as connection:
+    with enter_workspace(root, "judge") as (workspace, actor):
+        with workspace.database.read() as connection:
             document = find_taxonomy(connection, taxonomy)
-        made = accept_label_files(place, files, document, by=actor, format_name=format_name)
+        made = accept_label_files(workspace, files, document, by=actor, format_name=format_name)
     if as_json:
         print_json([{"episode": each.episode, "number": each.number, "hash": each.hash}
                     for each in made])  # fmt: skip

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.table import Table
 from rich.text import Text
 
-from corporeal.cli.output import console
-
-if TYPE_CHECKING:
-    from corporeal.labelling.agreement import AgreementReport, BoundaryFigures
-    from corporeal.labelling.labels import LabelCoverage
-    from corporeal.labelling.queues import QueueProgress
-    from corporeal.labelling.tasks import Happening, LabelTask
-    from corporeal.labelling.taxonomy import Impact, Taxonomy
+from corporeal.cli.output import console, make_table
+from corporeal.labelling.agreement import AgreementReport, BoundaryFigures
+from corporeal.labelling.labels import LabelCoverage
+from corporeal.labelling.queues import QueueProgress
+from corporeal.labelling.tasks import Happening, LabelTask
+from corporeal.labelling.taxonomy import Impact, Taxonomy
 
 _MOST = 50
 
@@ -29,7 +27,7 @@ def print_taxonomy(taxonomy: Taxonomy) -> None:
     for lane in taxonomy.lanes:
         kind = f"{lane.kind}, without gaps" if lane.tiles else lane.kind
         page.print(f"\n[bold]{lane.title}[/bold] ({lane.name}: {kind})")
-        table = _table("label", "key", "definition", "begins at", "rule", "must say")
+        table = make_table("label", "key", "definition", "begins at", "rule", "must say")
         for label in lane.labels:
             rule = label.starts
             table.add_row(label.name, label.key or "", Text(label.definition),
@@ -72,7 +70,7 @@ def print_queues(found: Sequence[QueueProgress], held: Sequence[LabelTask]) -> N
     """How far queues are, and the tasks of one."""
     page = console()
     states = ("open", "working", "submitted", "returned")
-    table = _table("queue", "done", *states, "hours", "people")
+    table = make_table("queue", "done", *states, "hours", "people")
     for each in found:
         people = ", ".join(f"{who} {count}" for who, count in sorted(each.people.items()))
         table.add_row(each.queue, f"{each.done} of {each.total}",
@@ -80,7 +78,7 @@ def print_queues(found: Sequence[QueueProgress], held: Sequence[LabelTask]) -> N
                       f"{each.seconds / 3600:.1f}", people)  # fmt: skip
     page.print(table)
     if held:
-        rows = _table("task", "episode", "kind", "state", "with", "edits", "minutes", "pair")
+        rows = make_table("task", "episode", "kind", "state", "with", "edits", "minutes", "pair")
         for task in held[:_MOST]:
             rows.add_row(task.id, task.episode, task.kind, task.state, task.assigned_to or "",
                          str(task.version), f"{task.seconds / 60:.1f}",
@@ -146,14 +144,14 @@ def print_history(lines: Sequence[Happening]) -> None:
     if not lines:
         console().print("nothing has happened to its labels; next: corporeal annotate propose")
         return
-    table = _table("at", "who", "what", "why", "task")
+    table = make_table("at", "who", "what", "why", "task")
     for each in lines:
         table.add_row(each.at[:19], each.who, each.what, Text(each.why or ""), each.task or "")
     console().print(table)
 
 
 def _boundary_table(title: str, given: Mapping[str, BoundaryFigures]) -> Table:
-    table = _table(title, "boundaries", "mean", "bias", "spread", "within")
+    table = make_table(title, "boundaries", "mean", "bias", "spread", "within")
     for name, each in given.items():
         within = "-" if math.isnan(each.hit_rate) else f"{100 * each.hit_rate:.0f} %"
         table.add_row(name, str(each.boundaries), _number(each.mean_frames),
@@ -164,10 +162,3 @@ def _boundary_table(title: str, given: Mapping[str, BoundaryFigures]) -> Table:
 
 def _number(value: float, *, sign: bool = False) -> str:
     return "-" if math.isnan(value) else f"{value:+.2f}" if sign else f"{value:.2f}"
-
-
-def _table(*titles: str) -> Table:
-    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
-    for title in titles:
-        table.add_column(title, overflow="fold")
-    return table

@@ -7,13 +7,14 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from corporeal import release
+from corporeal.cli.workspaces import enter_workspace
+from corporeal.embodiment import open_robot
+from corporeal.episode.recording import Dataset
 from corporeal.errors import CorporealError
-
-if TYPE_CHECKING:
-    from corporeal.episode.recording import Dataset
-    from corporeal.exchange.editing import Recipe
+from corporeal.exchange.editing import Recipe, follow_recipe
+from corporeal.interface import dataset_opener
 
 
 def opener_of(
@@ -21,7 +22,7 @@ def opener_of(
     robot: str | None,
     stack: ExitStack,
     *,
-    workspace: Path | None = None,
+    root: Path | None = None,
     splits: Sequence[str] = (),
 ) -> Callable[[], Dataset]:
     """A function that opens the paths as one dataset; other processes can call it, too.
@@ -29,11 +30,10 @@ def opener_of(
     Bags are recorded into episodes first, in a temporary folder that lives as long as `stack`.
     A single name that is no path is a release of the workspace, NAME@VERSION.
     """
-    if len(paths) == 1 and not paths[0].exists() and (workspace or "@" in paths[0].name):
-        return _release_opener(str(paths[0]), robot, workspace, splits)
+    if len(paths) == 1 and not paths[0].exists() and (root or "@" in paths[0].name):
+        return _release_opener(str(paths[0]), robot, root, splits)
     if splits:
         raise CorporealError("--split is for releases; expected NAME@VERSION instead of a path.")
-    from corporeal.interface import dataset_opener
 
     def make_folder() -> Path:
         return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="corporeal-bag-")))
@@ -42,27 +42,21 @@ def opener_of(
 
 
 def _release_opener(
-    reference: str, robot: str | None, workspace: Path | None, splits: Sequence[str]
+    reference: str, robot: str | None, root: Path | None, splits: Sequence[str]
 ) -> Callable[[], Dataset]:
-    from corporeal.cli.workspaces import entered
-    from corporeal.embodiment import open_robot
-    from corporeal.release.reading import release_opener
-
     model = open_robot(robot) if robot is not None else None
-    with entered(workspace, "export") as (place, _):
-        return release_opener(place, reference, splits=splits or None, robot=model)
+    with enter_workspace(root, "export") as (workspace, _):
+        return release.reading.release_opener(
+            workspace, reference, splits=splits or None, robot=model
+        )
 
 
 def with_recipe(opener: Callable[[], Dataset], path: Path | None) -> Callable[[], Dataset]:
     """The same, with every episode changed as a recipe document says."""
     if path is None:
         return opener
-    from corporeal.exchange.editing import Recipe
-
     return partial(_followed, opener, Recipe.load(path))
 
 
 def _followed(opener: Callable[[], Dataset], recipe: Recipe) -> Dataset:
-    from corporeal.exchange.editing import follow_recipe
-
     return follow_recipe(opener(), recipe)

@@ -1,15 +1,29 @@
-"""Where output goes: results to standard output, everything else to standard error."""
+"""Where output goes and how it looks: results to standard output, all else to standard error."""
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TaskProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON to standard output, alone.")]
+COLOURS = {"accepted": "green", "quarantined": "yellow", "failed": "red",
+           "fail": "red", "quarantine": "yellow", "note": "dim"}  # fmt: skip
 
 
 def console() -> Console:
@@ -25,3 +39,44 @@ def stderr() -> Console:
 def print_json(values: Any) -> None:
     """The result as JSON, alone on standard output."""
     sys.stdout.write(json.dumps(values, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
+
+
+def make_table(*titles: str, right: Collection[str] = (), wrap: bool = True) -> Table:
+    """An empty table without lines; without titles it has no header."""
+    table = Table(box=None, show_header=bool(titles), header_style="dim", pad_edge=False,
+                  padding=(0, 2, 0, 0))  # fmt: skip
+    for title in titles:
+        table.add_column(title, overflow="fold", no_wrap=not wrap,
+                         justify="right" if title in right else "left")  # fmt: skip
+    return table
+
+
+class ProgressBar:
+    """A bar on standard error whose methods are handed to whoever does the work."""
+
+    def __init__(self, progress: Progress, task: TaskID) -> None:
+        self._progress, self._task = progress, task
+
+    def start(self, count: float) -> None:
+        """Say how much there is to do."""
+        self._progress.update(self._task, total=count)
+
+    def advance(self, *_: object) -> None:
+        """One more is done."""
+        self._progress.advance(self._task)
+
+    def move(self, title: str, done: float) -> None:
+        """Say what is being done now, and how much is done altogether."""
+        self._progress.update(self._task, description=title, completed=done)
+
+
+@contextmanager
+def show_progress(
+    title: str, total: float | None = None, *, counted: bool = True
+) -> Iterator[ProgressBar]:
+    """A bar that is gone in the end, and is not there for a pipe; counted: says how many."""
+    amount = MofNCompleteColumn() if counted else TaskProgressColumn()
+    columns = (TextColumn("{task.description}"), BarColumn(), amount, TimeRemainingColumn())
+    page = stderr()
+    with Progress(*columns, console=page, transient=True, disable=not page.is_terminal) as progress:
+        yield ProgressBar(progress, progress.add_task(title, total=total))

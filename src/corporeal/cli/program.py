@@ -9,9 +9,8 @@ from typing import Annotated
 import typer
 
 from corporeal import __version__
-from corporeal.cli.command import Command
+from corporeal.cli.command import LazyGroup
 from corporeal.errors import CorporealError
-from corporeal.registry import plugins
 
 MISUSE = 2
 INTERRUPTED = 130
@@ -34,6 +33,7 @@ def _root(
 def program() -> typer.Typer:
     """The whole command tree: every file in `cli/commands` is a command."""
     app = typer.Typer(
+        cls=LazyGroup,
         no_args_is_help=True,
         add_completion=False,
         rich_markup_mode="rich",
@@ -41,13 +41,6 @@ def program() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_root)
-    for file_name, command in plugins("corporeal.cli.commands", "COMMAND", Command).items():
-        # A word that Python keeps for itself, such as import, has an underscore behind it.
-        name = file_name.rstrip("_").replace("_", "-")
-        if isinstance(command.run, typer.Typer):
-            app.add_typer(command.run, name=name, rich_help_panel=command.panel)
-        else:
-            app.command(name, rich_help_panel=command.panel)(command.run)
     return app
 
 

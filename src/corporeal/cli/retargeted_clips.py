@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
-from rich.table import Table
 from rich.text import Text
 
-from corporeal.cli.output import console, stderr
+from corporeal.cli.output import console, make_table, show_progress, stderr
 from corporeal.errors import CorporealError
-
-if TYPE_CHECKING:
-    from corporeal.retargeting.job import ClipJob, ClipOutcome, StageReport
+from corporeal.retargeting.job import ClipJob, ClipOutcome, run_in_worker, run_job
+from corporeal.runner import run
 
 _MOST, _FEW = 60, 3
 
@@ -35,44 +22,23 @@ Refused = dict[Path, CorporealError]
 
 def run_clips(jobs: list[ClipJob], on: str, workers: int) -> tuple[list[ClipOutcome], Refused]:
     """All jobs, one here with its stages shown or many in other processes; and who refused."""
-    from corporeal.retargeting.job import run_in_worker, run_job
-    from corporeal.runner import run
-
     outcomes: dict[int, ClipOutcome] = {}
     refused: Refused = {}
     if len(jobs) == 1:
-        with _stages() as report:
+        with show_progress("reading", 1.0, counted=False) as bar:
             try:
-                outcomes[0] = run_job(jobs[0], report)
+                outcomes[0] = run_job(jobs[0], bar.move)
             except CorporealError as error:
                 refused[jobs[0].clip] = error
         return list(outcomes.values()), refused
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
-               TimeRemainingColumn())  # fmt: skip
-    with _progress(*columns) as progress:
-        bar = progress.add_task("retargeting", total=len(jobs))
+    with show_progress("retargeting", len(jobs)) as bar:
         for done in run(run_in_worker, jobs, on=on, jobs=workers):
             if done.value is not None:
                 outcomes[done.place] = done.value
             elif done.error is not None:
                 refused[jobs[done.place].clip] = done.error
-            progress.advance(bar)
+            bar.advance()
     return [outcomes[place] for place in sorted(outcomes)], refused
-
-
-def _progress(*columns: ProgressColumn) -> Progress:
-    """A bar that is gone in the end, and is not there for a pipe."""
-    page = stderr()
-    return Progress(*columns, console=page, transient=True, disable=not page.is_terminal)
-
-
-@contextmanager
-def _stages() -> Iterator[StageReport]:
-    """A bar that names the stage."""
-    columns = (TextColumn("{task.description:<22}"), BarColumn(), TimeElapsedColumn())
-    with _progress(*columns) as progress:
-        bar = progress.add_task("reading", total=1.0)
-        yield lambda stage, share: progress.update(bar, description=stage, completed=share)
 
 
 def show_clips(outcomes: list[ClipOutcome], refused: Refused) -> None:
@@ -93,19 +59,18 @@ def _show_one(page: Console, each: ClipOutcome) -> None:
     where = ", ".join(str(path) for path in each.episodes) or "no episode"
     again = " (was there already)" if each.was_there else ""
     page.print(f"[bold]{escape(each.clip.name)}[/bold] -> {escape(where)}{again}", soft_wrap=True)
-    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 2))
+    table = make_table()
     for name, value in each.table:
         table.add_row(name, value)
     if each.table:
-        page.print(table)
+        page.print(Padding(table, (0, 0, 0, 2)))
     for sentence, style in (*((note, "dim") for note in each.notes), *_judged(each)):
         page.print(Padding(Text(sentence, style=style), (0, 0, 0, 2)))
 
 
 def _show_many(page: Console, outcomes: list[ClipOutcome], refused: Refused) -> None:
-    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
-    for title in ("clip", "episode", "frames", "hands off", "feet off", "to be said"):
-        table.add_column(title, overflow="fold", justify="right" if "off" in title else "left")
+    table = make_table("clip", "episode", "frames", "hands off", "feet off", "to be said",
+                       right=("hands off", "feet off"))  # fmt: skip
     troubled = sorted(outcomes, key=lambda each: each.good and not each.infeasible)
     for each in troubled[:_MOST]:
         said = "; ".join(sentence for sentence, _ in _judged(each))

@@ -6,18 +6,14 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from rich.table import Table
 from rich.text import Text
 
-from corporeal.cli.output import console, stderr
+from corporeal.cli.output import console, make_table, stderr
+from corporeal.episode.recording import Dataset
 from corporeal.errors import CorporealError
-
-if TYPE_CHECKING:
-    from corporeal.episode.recording import Dataset
-    from corporeal.exchange import ExportOptions
-    from corporeal.exchange.training import SmokeReport
+from corporeal.exchange import ExportOptions, export
+from corporeal.exchange.training import SmokeReport, smoke_train
 
 FIRST = 100
 
@@ -43,9 +39,6 @@ def smoke_on(
     python: str | None = None,
 ) -> SmokeReport:
     """Train on the first episodes of any dataset, which are converted to LeRobot for it."""
-    from corporeal.exchange import export
-    from corporeal.exchange.training import smoke_train
-
     with tempfile.TemporaryDirectory(prefix="corporeal-smoke-") as folder:
         numbers = opener().episodes[:FIRST]
         with stderr().status(f"exporting the first {len(numbers)} episodes"):
@@ -59,9 +52,7 @@ def smoke_on(
 
 def show_smoke(report: SmokeReport) -> None:
     """The losses, for people."""
-    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
-    for title in ("policy", "loss, first to last", "steps", "seconds", ""):
-        table.add_column(title)
+    table = make_table("policy", "loss, first to last", "steps", "seconds", "")
     for each in report.runs:
         mark = Text("trains", style="green")
         if not each.passed:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from corporeal.catalog.query import Comparison, every_episode
+from corporeal.catalog.workspace import Workspace
 from corporeal.cli.output import stderr
-
-if TYPE_CHECKING:
-    from corporeal.catalog.workspace import Workspace
-    from corporeal.operations.tracking.tracking import Tracked
-    from corporeal.release.reading import Release
+from corporeal.operations.monitoring.batch_metrics import batch_metrics, release_metrics
+from corporeal.operations.tracking import tracking
+from corporeal.operations.tracking.tracking import Tracked
+from corporeal.release.card import card_facts, card_plots, render_card
+from corporeal.release.reading import Release
 
 VARIABLE = "MLFLOW_TRACKING_URI"
 Track = Annotated[
@@ -21,37 +23,33 @@ Track = Annotated[
 ]
 
 
-def track_release(place: Workspace, made: Release, uri: str | None) -> None:
+def track_release(workspace: Workspace, made: Release, uri: str | None) -> None:
     """A run of the release with its figures, plots and card."""
     if uri is None and not os.environ.get(VARIABLE):
         return
-    from corporeal.operations.monitoring.batch_metrics import release_metrics
-    from corporeal.operations.tracking.tracking import track_release as track
-    from corporeal.release.card import card_facts, card_plots, render_card
 
-    with place.database.read() as connection:
+    with workspace.database.read() as connection:
         facts = card_facts(connection, made.name, made.version)
         metrics = release_metrics(connection, made.name, made.version)
     plots = card_plots(facts)
-    _tell(track(facts, metrics, plots, render_card(facts, pictures=plots), uri=uri))
+    _report(
+        tracking.track_release(facts, metrics, plots, render_card(facts, pictures=plots), uri=uri)
+    )
 
 
-def track_batch(place: Workspace, batch: str | None, uri: str | None) -> None:
+def track_batch(workspace: Workspace, batch: str | None, uri: str | None) -> None:
     """A run of the batch with its figures."""
     if batch is None or (uri is None and not os.environ.get(VARIABLE)):
         return
-    from corporeal.catalog.query import Comparison, every_episode
-    from corporeal.operations.monitoring.batch_metrics import batch_metrics
-    from corporeal.operations.tracking.tracking import track_batch as track
 
-    with place.database.read() as connection:
+    with workspace.database.read() as connection:
         metrics = batch_metrics(connection, batch)
         rows = every_episode(connection, Comparison("batch", "=", batch))
         hashes = [row.hash for row in rows]
-    _tell(track(batch, metrics, episodes=hashes, uri=uri))
+    _report(tracking.track_batch(batch, metrics, episodes=hashes, uri=uri))
 
 
-def _tell(tracked: Tracked) -> None:
+def _report(tracked: Tracked) -> None:
     if tracked.warning is not None:
         stderr().print(tracked.warning, style="yellow")
     else:

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+# The door itself, which loads the libraries of a database only where a workspace is opened.
+from corporeal import catalog
+
 if TYPE_CHECKING:
-    from corporeal.catalog.permission import Action, Actor
-    from corporeal.catalog.workspace import Workspace
+    from sqlalchemy import Connection
 
 WorkspaceOption = Annotated[
     Path | None,
@@ -22,14 +24,28 @@ WorkspaceOption = Annotated[
 
 
 @contextmanager
-def entered(root: Path | None, action: Action) -> Iterator[tuple[Workspace, Actor]]:
+def enter_workspace(
+    root: Path | None, action: catalog.permission.Action
+) -> Iterator[tuple[catalog.workspace.Workspace, catalog.permission.Actor]]:
     """The workspace and who works in it; raises when they may not do this."""
-    from corporeal.catalog.accounts import current_actor
-    from corporeal.catalog.permission import require
-    from corporeal.catalog.workspace import open_workspace
-
-    with open_workspace(root) as workspace:
+    with catalog.workspace.open_workspace(root) as workspace:
         with workspace.database.read() as connection:
-            actor = current_actor(connection)
-        require(actor, action)
+            actor = catalog.accounts.current_actor(connection)
+        catalog.permission.require(actor, action)
         yield workspace, actor
+
+
+@contextmanager
+def read_catalog(root: Path | None, action: catalog.permission.Action) -> Iterator[Connection]:
+    """A connection that reads the catalogue of the workspace."""
+    with enter_workspace(root, action) as (workspace, _), workspace.database.read() as connection:
+        yield connection
+
+
+@contextmanager
+def write_catalog(
+    root: Path | None, action: catalog.permission.Action
+) -> Iterator[tuple[Connection, catalog.permission.Actor]]:
+    """A connection that changes the catalogue, all or nothing, and who does."""
+    with enter_workspace(root, action) as (workspace, actor), workspace.database.write() as writer:
+        yield writer, actor

@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
+from corporeal.catalog.accounts import accounts, add_account, new_token, revoke_token
 from corporeal.cli.command import Command, group
-from corporeal.cli.output import AsJson, console, print_json
-from corporeal.cli.workspaces import WorkspaceOption, entered
+from corporeal.cli.output import AsJson, console, make_table, print_json
+from corporeal.cli.workspaces import WorkspaceOption, read_catalog, write_catalog
 
 app = group("Accounts with roles, and tokens for programs.")
 Name = Annotated[str, typer.Argument(help="The name of the account.")]
@@ -21,16 +21,14 @@ Name = Annotated[str, typer.Argument(help="The name of the account.")]
 def add(
     name: Name,
     role: Annotated[str, typer.Option(help="viewer, operator, annotator, lead or admin.")],
-    workspace: WorkspaceOption = None,
+    root: WorkspaceOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Add an account. The first one is an admin, and from then on accounts count.
 
     Example: [bold]corporeal account add ada --role admin[/bold]
     """
-    from corporeal.catalog.accounts import add_account
-
-    with entered(workspace, "account") as (place, actor), place.database.write() as connection:
+    with write_catalog(root, "account") as (connection, actor):
         made = add_account(connection, name, role, by=actor)
     if as_json:
         print_json(asdict(made))
@@ -39,21 +37,17 @@ def add(
 
 
 @app.command("list")
-def list_all(workspace: WorkspaceOption = None, as_json: AsJson = False) -> None:
+def list_all(root: WorkspaceOption = None, as_json: AsJson = False) -> None:
     """List all accounts.
 
     Example: [bold]corporeal account list[/bold]
     """
-    from corporeal.catalog.accounts import accounts
-
-    with entered(workspace, "read") as (place, _), place.database.read() as connection:
+    with read_catalog(root, "read") as connection:
         found = accounts(connection)
     if as_json:
         print_json([asdict(each) for each in found])
         return
-    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
-    for title in ("account", "role", "", "since"):
-        table.add_column(title)
+    table = make_table("account", "role", "", "since")
     for each in found:
         state = "disabled" if each.disabled else ""
         table.add_row(each.name, each.role, state, each.created_at[:10])
@@ -65,17 +59,15 @@ def token(
     name: Name,
     label: Annotated[str, typer.Option(help="What it is for.")] = "command line",
     days: Annotated[int, typer.Option(min=1, max=3650, help="How long it is good for.")] = 90,
-    workspace: WorkspaceOption = None,
+    root: WorkspaceOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Make a token; it is shown this once and never again.
 
     Example: [bold]corporeal account token ada --label notebook[/bold]
     """
-    from corporeal.catalog.accounts import new_token
-
     expires = datetime.now(UTC) + timedelta(days=days)
-    with entered(workspace, "read") as (place, actor), place.database.write() as connection:
+    with write_catalog(root, "read") as (connection, actor):
         secret = new_token(connection, name, label, expires=expires, by=actor)
     if as_json:
         print_json({"account": name, "token": secret})
@@ -89,16 +81,14 @@ def token(
 def revoke(
     name: Name,
     label: Annotated[str, typer.Option(help="The token's label.")],
-    workspace: WorkspaceOption = None,
+    root: WorkspaceOption = None,
     as_json: AsJson = False,
 ) -> None:
     """End a token.
 
     Example: [bold]corporeal account revoke ada --label notebook[/bold]
     """
-    from corporeal.catalog.accounts import revoke_token
-
-    with entered(workspace, "read") as (place, actor), place.database.write() as connection:
+    with write_catalog(root, "read") as (connection, actor):
         revoke_token(connection, name, label, by=actor)
     if as_json:
         print_json({"account": name, "label": label, "revoked": True})

@@ -8,12 +8,33 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from corporeal.cli.annotating import (
+    Proposed,
+    find_episodes,
+    find_taxonomy,
+    labelled_examples,
+    propose_all,
+    used_taxonomy,
+)
 from corporeal.cli.command import Command, group
 from corporeal.cli.label_decisions import accept, give_back, history, requeue
 from corporeal.cli.label_export import export
 from corporeal.cli.label_import import bring_in
+from corporeal.cli.label_tables import (
+    plain_impact,
+    print_agreement,
+    print_coverage,
+    print_impact,
+    print_queues,
+    print_taxonomy,
+)
 from corporeal.cli.output import AsJson, console, print_json
-from corporeal.cli.workspaces import WorkspaceOption, entered
+from corporeal.cli.workspaces import WorkspaceOption, enter_workspace, read_catalog, write_catalog
+from corporeal.labelling.agreement import agreement_of
+from corporeal.labelling.labels import coverage_of
+from corporeal.labelling.queues import queues
+from corporeal.labelling.tasks import TaskOptions, create_tasks, qualifications, tasks, wanting
+from corporeal.labelling.taxonomy import find_impact, kept_taxonomies
 
 app = group("Propose labels, ask people, see how far they agree, and bring labels out.")
 TaxonomyName = Annotated[
@@ -40,10 +61,6 @@ def show_taxonomy(
 
     Example: [bold]corporeal annotate taxonomy manipulation --diff mine.yaml[/bold]
     """
-    from corporeal.cli.annotating import find_taxonomy
-    from corporeal.cli.label_tables import plain_impact, print_impact, print_taxonomy
-    from corporeal.labelling.taxonomy import find_impact
-
     found = find_taxonomy(None, name)
     if diff is not None:
         other = find_taxonomy(None, diff)
@@ -78,43 +95,34 @@ def propose(
     ] = False,
     review: Annotated[bool, typer.Option(help="A lead looks at what is submitted.")] = True,
     again: Annotated[bool, typer.Option("--again", help="Also what has good labels.")] = False,
-    workspace: WorkspaceOption = None,
+    root: WorkspaceOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Find events in the signals, propose labels from them, and make tasks for people.
 
     Example: [bold]corporeal annotate propose 'task = pick_place' --queue monday[/bold]
     """
-    from corporeal.cli.annotating import (
-        Proposed,
-        find_episodes,
-        find_taxonomy,
-        labelled_examples,
-        propose_all,
-    )
-    from corporeal.labelling.tasks import TaskOptions, create_tasks, wanting
-
     options = TaskOptions(
         queue, double_share=double, blind_share=blind, seed=seed, again=again,
         needs_qualification=qualified, review=review,
     )  # fmt: skip
-    with entered(workspace, "judge") as (place, actor):
-        with place.database.read() as connection:
+    with enter_workspace(root, "judge") as (workspace, actor):
+        with workspace.database.read() as connection:
             document = find_taxonomy(connection, taxonomy)
             asked = find_episodes(connection, wanted or [])
             names = wanting(connection, [row.id for row in asked], document, again=again)
             rows = [row for row in asked if row.id in set(names)]
             shown = labelled_examples(connection, document, rows, most=learn_from)
         words = tuple(each.strip() for each in using.split(",") if each.strip() != "none")
-        made = propose_all(place, rows, document, using=words, examples=shown) if words else (
+        made = propose_all(workspace, rows, document, using=words, examples=shown) if words else (
             Proposed()
         )  # fmt: skip
-        with place.database.write() as connection:
+        with workspace.database.write() as connection:
             tasks = create_tasks(
                 connection, names, document, options, by=actor, starts=made.starts,
                 frames=made.frames,
             )  # fmt: skip
-        root = place.root
+        folder = workspace.root
     pairs = len({each.pair for each in tasks if each.pair})
     told = {
         "queue": queue, "taxonomy": document.reference, "episodes": len(asked),
@@ -132,7 +140,7 @@ def propose(
     )
     for name, why in made.silent.items():
         console().print(Text(f"{name}: no proposal: {why}", style="yellow"))
-    console().print(f"next: corporeal studio {root} and open Labels", soft_wrap=True)
+    console().print(f"next: corporeal studio {folder} and open Labels", soft_wrap=True)
 
 
 @app.command("gold")
@@ -140,17 +148,14 @@ def gold(
     wanted: Episodes = None,
     queue: QueueName = "qualify",
     taxonomy: SomeTaxonomy = None,
-    workspace: WorkspaceOption = None,
+    root: WorkspaceOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Make labels in force the gold by which a queue measures annotators.
 
     Example: [bold]corporeal annotate gold 'task = reach and state = annotated'[/bold]
     """
-    from corporeal.cli.annotating import find_episodes, used_taxonomy
-    from corporeal.labelling.tasks import TaskOptions, create_tasks
-
-    with entered(workspace, "judge") as (place, actor), place.database.write() as connection:
+    with write_catalog(root, "judge") as (connection, actor):
         document = used_taxonomy(connection, taxonomy)
         names = [row.id for row in find_episodes(connection, wanted or [])]
         options = TaskOptions(queue, kind="qualify")
@@ -165,18 +170,14 @@ def gold(
 @app.command("queue")
 def show_queue(
     name: Annotated[str | None, typer.Argument(help="One queue; by default all.")] = None,
-    workspace: WorkspaceOption = None,
+    root: WorkspaceOption = None,
     as_json: AsJson = False,
 ) -> None:
     """List the queues and how far they are, or the tasks of one.
 
     Example: [bold]corporeal annotate queue monday[/bold]
     """
-    from corporeal.cli.label_tables import print_queues
-    from corporeal.labelling.queues import queues
-    from corporeal.labelling.tasks import tasks
-
-    with entered(workspace, "read") as (place, _), place.database.read() as connection:
+    with read_catalog(root, "read") as connection:
         found = queues(connection, queue=name)
         held = tasks(connection, queue=name) if name is not None else []
     if as_json:
@@ -197,7 +198,7 @@ def status(
     people_only: Annotated[
         bool, typer.Option("--people-only", help="What only a machine said does not count.")
     ] = False,
-    workspace: WorkspaceOption = None,
+    root: WorkspaceOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Say which episodes have labels that hold, what the others lack, and who has qualified.
@@ -205,13 +206,7 @@ def status(
     Exits with 1 when an episode lacks something.
     Example: [bold]corporeal annotate status 'task = pick_place'[/bold]
     """
-    from corporeal.cli.annotating import find_episodes, find_taxonomy
-    from corporeal.cli.label_tables import print_coverage
-    from corporeal.labelling.labels import coverage_of
-    from corporeal.labelling.tasks import qualifications
-    from corporeal.labelling.taxonomy import kept_taxonomies
-
-    with entered(workspace, "read") as (place, _), place.database.read() as connection:
+    with read_catalog(root, "read") as connection:
         asked = None if taxonomy is None else find_taxonomy(connection, taxonomy)
         rows = find_episodes(connection, wanted or [])
         found = coverage_of(connection, rows, taxonomy=asked, people_only=people_only)
@@ -233,7 +228,7 @@ def agreement(
     queue: Annotated[str | None, typer.Option("--queue", "-q", help="Only this queue.")] = None,
     since: Annotated[str | None, typer.Option(help="Only since this day, as 2026-01-31.")] = None,
     annotator: Annotated[str | None, typer.Option(help="Only pairs with this person.")] = None,
-    workspace: WorkspaceOption = None,
+    root: WorkspaceOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Show how far people agree: the three gates, each person's bias, and unclear rules.
@@ -241,11 +236,7 @@ def agreement(
     Exits with 1 when a gate is not passed.
     Example: [bold]corporeal annotate agreement --queue monday[/bold]
     """
-    from corporeal.cli.annotating import used_taxonomy
-    from corporeal.cli.label_tables import print_agreement
-    from corporeal.labelling.agreement import agreement_of
-
-    with entered(workspace, "judge") as (place, _), place.database.read() as connection:
+    with read_catalog(root, "judge") as connection:
         document = used_taxonomy(connection, taxonomy)
         found = agreement_of(connection, document, since=since, queue=queue, annotator=annotator)
     if as_json:

@@ -6,18 +6,19 @@ from dataclasses import asdict
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
+from corporeal.catalog.audit import events_of, head
+from corporeal.catalog.audit import verify as breaks_in
 from corporeal.cli.command import Command, group
-from corporeal.cli.output import AsJson, console, print_json
-from corporeal.cli.workspaces import WorkspaceOption, entered
+from corporeal.cli.output import AsJson, console, make_table, print_json
+from corporeal.cli.workspaces import WorkspaceOption, read_catalog
 
 app = group("Read the audit log of a workspace, and check that nobody changed it.")
 _MOST = 20
 
 
 @app.command("verify")
-def verify(workspace: WorkspaceOption = None, as_json: AsJson = False) -> None:
+def verify(root: WorkspaceOption = None, as_json: AsJson = False) -> None:
     """Walk the whole log; exit 1 if an event was changed, removed or added later.
 
     Note down the number and hash of the last event elsewhere: who can write the database could
@@ -25,10 +26,7 @@ def verify(workspace: WorkspaceOption = None, as_json: AsJson = False) -> None:
 
     Example: [bold]corporeal audit verify[/bold]
     """
-    from corporeal.catalog.audit import head
-    from corporeal.catalog.audit import verify as breaks_in
-
-    with entered(workspace, "verify") as (place, _), place.database.read() as connection:
+    with read_catalog(root, "verify") as connection:
         end = head(connection)
         breaks = list(breaks_in(connection))
     if as_json:
@@ -48,23 +46,19 @@ def log(
     subject: Annotated[
         str, typer.Argument(help="What to follow: episode:ID, release:NAME@VERSION, account:NAME.")
     ],
-    workspace: WorkspaceOption = None,
+    root: WorkspaceOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Everything that happened to one thing.
 
     Example: [bold]corporeal audit log release:walks@1.0.0[/bold]
     """
-    from corporeal.catalog.audit import events_of
-
-    with entered(workspace, "read") as (place, _), place.database.read() as connection:
+    with read_catalog(root, "read") as connection:
         events = list(events_of(connection, subject))
     if as_json:
         print_json({"subject": subject, "events": [dict(each) for each in events]})
         return
-    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
-    for title in ("", "when", "who", "what", "why"):
-        table.add_column(title, overflow="fold")
+    table = make_table("", "when", "who", "what", "why")
     for each in events:
         details = ", ".join(f"{name} {value}" for name, value in each["details"].items())
         why = each["why"] or details

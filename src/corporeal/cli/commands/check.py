@@ -5,27 +5,37 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.markdown import Markdown
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 from rich.text import Text
 
+import corporeal.quality.reports.html as html_report
+import corporeal.quality.reports.junit as junit_report
+import corporeal.quality.reports.sarif as sarif_report
 from corporeal.cli.command import Command
 from corporeal.cli.export_options import CORES, Jobs, On
-from corporeal.cli.output import AsJson, console, print_json, stderr
+from corporeal.cli.opening import opener_of
+from corporeal.cli.output import (
+    COLOURS,
+    AsJson,
+    console,
+    make_table,
+    print_json,
+    show_progress,
+    stderr,
+)
 from corporeal.errors import CorporealError
+from corporeal.protocol import Protocol, open_protocol
+from corporeal.quality.anomaly import AnomalyDetector, open_detector
+from corporeal.quality.check import explain, find_check
+from corporeal.quality.check import page as check_page
+from corporeal.quality.finding import Finding
+from corporeal.quality.inspection import EpisodeReport, InspectionOptions, Report, inspect
+from corporeal.quality.policy import open_policy
+from corporeal.quality.verdict_folders import sort_into
 
-if TYPE_CHECKING:
-    from corporeal.protocol import Protocol
-    from corporeal.quality.anomaly import AnomalyDetector
-    from corporeal.quality.finding import Finding
-    from corporeal.quality.inspection import EpisodeReport, InspectionOptions, Report
-
-COLOURS = {"accepted": "green", "quarantined": "yellow", "failed": "red",
-           "fail": "red", "quarantine": "yellow", "note": "dim"}  # fmt: skip
 _RANK = ("fail", "quarantine", "note")
 _MOST_FINDINGS = 4
 _MOST_EPISODES = 60
@@ -93,10 +103,6 @@ def _request(
     pictures: bool,
     exhibits: bool,
 ) -> InspectionOptions:
-    from corporeal.quality.check import find_check
-    from corporeal.quality.inspection import InspectionOptions
-    from corporeal.quality.policy import open_policy
-
     chosen = tuple(find_check(name)[0] for name in only or ())
     return InspectionOptions(
         policy=open_policy(policy),
@@ -111,7 +117,6 @@ def _request(
 def _protocol(name: str | None) -> Protocol | None:
     if name is None:
         return None
-    from corporeal.protocol import open_protocol
 
     return open_protocol(name)
 
@@ -119,7 +124,6 @@ def _protocol(name: str | None) -> Protocol | None:
 def _detector(path: Path | None) -> AnomalyDetector | None:
     if path is None:
         return None
-    from corporeal.quality.anomaly import open_detector
 
     return open_detector(path)
 
@@ -133,21 +137,15 @@ def _inspect(
     on: str,
     jobs: int,
 ) -> Report:
-    from corporeal.cli.opening import opener_of
-    from corporeal.quality.inspection import inspect
-
     opener = opener_of(paths, robot, stack)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
-               TimeRemainingColumn())  # fmt: skip
-    with Progress(*columns, console=stderr(), transient=True) as progress:
-        task = progress.add_task("checking", total=None)
+    with show_progress("checking") as bar:
         return inspect(
             opener,
             request,
             on=on,
             jobs=jobs,
-            on_start=lambda count: progress.update(task, total=count),
-            on_episode=lambda _: progress.advance(task),
+            on_start=bar.start,
+            on_episode=bar.advance,
         )
 
 
@@ -165,21 +163,15 @@ def _require_something(report: Report) -> None:
 def _rendered(
     report: Report, *, html: Path | None, junit: Path | None, sarif: Path | None
 ) -> Iterable[tuple[Path, str]]:
-    from corporeal.quality.reports import html as page
-    from corporeal.quality.reports import junit as cases
-    from corporeal.quality.reports import sarif as results
-
     if html is not None:
-        yield html, page.render(report)
+        yield html, html_report.render(report)
     if junit is not None:
-        yield junit, cases.render(report)
+        yield junit, junit_report.render(report)
     if sarif is not None:
-        yield sarif, results.render(report)
+        yield sarif, sarif_report.render(report)
 
 
 def _sort(report: Report, folder: Path) -> None:
-    from corporeal.quality.verdict_folders import sort_into
-
     if report.format != "episodes":
         raise CorporealError(
             f"--sort, got a dataset in {report.format}; expected episode files, "
@@ -190,13 +182,12 @@ def _sort(report: Report, folder: Path) -> None:
 
 
 def _explain(name: str, as_json: bool) -> None:
-    from corporeal.quality.check import explain, find_check, page
 
     present, check = find_check(name)
     if as_json:
         print_json(explain(present).__dict__ | {"limits": check.limits})
     else:
-        console().print(Markdown(page(present)))
+        console().print(Markdown(check_page(present)))
 
 
 def show(report: Report) -> None:
@@ -204,9 +195,7 @@ def show(report: Report) -> None:
     page = console()
     order = {"failed": 0, "quarantined": 1, "accepted": 2}
     ranked = sorted(report.episodes, key=lambda each: (order[each.verdict], each.index))
-    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
-    for column in ("episode", "verdict", "what was found"):
-        table.add_column(column, overflow="fold")
+    table = make_table("episode", "verdict", "what was found")
     for episode in ranked[:_MOST_EPISODES]:
         table.add_row(f"{episode.index} {episode.source.name}",
                       Text(episode.verdict, style=COLOURS[episode.verdict]),

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from corporeal.cli.command import Command
-from corporeal.cli.output import AsJson, console, print_json
+from corporeal.cli.output import AsJson, console, make_table, print_json
+from corporeal.errors import UnknownNameError
+from corporeal.quality.check import checks as catalogue
+from corporeal.quality.check import default_document, explain
 
 
 def checks(
@@ -22,10 +24,6 @@ def checks(
 
     Example: [bold]corporeal checks --topic joints[/bold]
     """
-    from corporeal.errors import UnknownNameError
-    from corporeal.quality.check import checks as catalogue
-    from corporeal.quality.check import default_document, explain
-
     found = catalogue()
     topics = sorted({check.topic for check in found.values()})
     if topic is not None and topic not in topics:
@@ -42,9 +40,7 @@ def checks(
             for name, each in chosen.items()
         ])  # fmt: skip
         return
-    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
-    for column in ("topic", "check", "a good one has", "severity"):
-        table.add_column(column)
+    table = make_table("topic", "check", "a good one has", "severity")
     for name, each in sorted(chosen.items(), key=lambda item: (item[1].topic, item[0])):
         table.add_row(each.topic, f"[bold]{name}[/bold]", explain(name).good, each.severity)
     console().print(table)

@@ -49,7 +49,7 @@ def convert(
     episodes: Chosen = None,
     weights: Weights = None,
     recipe: RecipeFile = None,
-    workspace: WorkspaceOption = None,
+    root: WorkspaceOption = None,
     split: SplitName = None,
     robot: Robot = None,
     smoke: Smoke = False,
@@ -66,7 +66,7 @@ def convert(
     """
     export(
         [source], target, format_name, rate, view, normalise, image_size, state, include, exclude,
-        episodes, weights, recipe, workspace, split, robot, smoke, sides, verify, python, on, jobs,
+        episodes, weights, recipe, root, split, robot, smoke, sides, verify, python, on, jobs,
         as_json,
     )  # fmt: skip
 

@@ -3,30 +3,50 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
 from corporeal import __version__
+from corporeal.capture.driver import drivers, parse_options
+from corporeal.capture.health import Health
+from corporeal.capture.recorder import Recorder, RecorderSettings
+from corporeal.catalog.ingestion import ingest
+from corporeal.catalog.permission import Actor
+from corporeal.catalog.query import every_episode
+from corporeal.catalog.workspace import FILE, Workspace, make_workspace, open_workspace
 from corporeal.cli.command import Command
-from corporeal.cli.commands.check import COLOURS
 from corporeal.cli.commands.info import show
+from corporeal.cli.demo_labels import label
 from corporeal.cli.exporting import run, to_json, training_lines
 from corporeal.cli.exporting import show as show_export
-from corporeal.cli.output import AsJson, console, print_json, stderr
+from corporeal.cli.output import (
+    COLOURS,
+    AsJson,
+    console,
+    make_table,
+    print_json,
+    show_progress,
+    stderr,
+)
+from corporeal.episode import Episode
 from corporeal.episode.facts import EpisodeFacts, EpisodeOutcome
+from corporeal.episode.overview import plot_episode, summarise, verify
 from corporeal.errors import EpisodeError
-
-if TYPE_CHECKING:
-    from corporeal.capture.health import Health
-    from corporeal.catalog.workspace import Workspace
-    from corporeal.exchange import ExportResult
-    from corporeal.exchange.proof import Proof
-    from corporeal.quality.inspection import Report
+from corporeal.exchange import ExportOptions, ExportResult, open_dataset
+from corporeal.exchange.proof import Proof
+from corporeal.quality.inspection import InspectionOptions, Report, inspect
+from corporeal.quality.policy import default_policy
+from corporeal.quality.reports import html
+from corporeal.quality.verdict_folders import sort_into
+from corporeal.release import ReleaseOptions, create_release
+from corporeal.release.reading import open_release
+from corporeal.simulation.rendering import CameraError, check_rendering
 
 TASK = "pick_place"
 LATE_CAMERA, LATE_IMU, LATE_MS = "debug/external_front", "observations/pelvis_imu", 80.0
@@ -46,9 +66,6 @@ def demo(
 
     Example: [bold]corporeal demo --out demo[/bold]
     """
-    from corporeal.episode import Episode
-    from corporeal.episode.overview import plot_episode, summarise
-
     pictures = _can_draw()
     paths = _record(out, episodes, seed, pictures=pictures)
     late = LATE_CAMERA if pictures else LATE_IMU
@@ -104,10 +121,6 @@ def _program() -> str:
 
 def _catalogue(paths: list[Path], out: Path) -> str | None:
     """Take the episodes into the workspace and release the accepted ones; NAME@VERSION."""
-    from corporeal.catalog.ingestion import ingest
-    from corporeal.catalog.workspace import FILE, make_workspace, open_workspace
-    from corporeal.release import ReleaseOptions, create_release
-
     opened = open_workspace if (out / FILE).is_file() else make_workspace
     with stderr().status("ingesting"), opened(out) as workspace:
         done = ingest(workspace, paths, who="demo", batch="demo")
@@ -127,10 +140,6 @@ def _catalogue(paths: list[Path], out: Path) -> str | None:
 
 def _label(workspace: Workspace) -> None:
     """Propose labels for the accepted episodes, and confirm them."""
-    from corporeal.catalog.permission import Actor
-    from corporeal.catalog.query import every_episode
-    from corporeal.cli.demo_labels import label
-
     with workspace.database.read() as connection:
         rows = list(every_episode(connection, "batch = demo and state = accepted"))
     files = {row.id: workspace.root / row.file for row in rows}
@@ -139,12 +148,6 @@ def _label(workspace: Workspace) -> None:
 
 def _export(reference: str, out: Path) -> list[tuple[ExportResult, Proof | None]]:
     """The release as a dataset to train on, and as recordings to look at."""
-    from functools import partial
-    from importlib.util import find_spec
-
-    from corporeal.exchange import ExportOptions
-    from corporeal.release.reading import open_release
-
     wanted = {"lerobot": "dataset", "rrd": "rerun"}
     if find_spec("rerun") is None:
         stderr().print("without Rerun recordings: pip install 'corporeal[viz]'", style="yellow")
@@ -167,15 +170,6 @@ def _free(folder: Path) -> Path:
 
 def _judge(paths: list[Path], out: Path) -> Report:
     """Read every episode back whole, check it, and sort it by its verdict."""
-    from functools import partial
-
-    from corporeal.episode.overview import verify
-    from corporeal.exchange import open_dataset
-    from corporeal.quality.inspection import InspectionOptions, inspect
-    from corporeal.quality.policy import default_policy
-    from corporeal.quality.reports import html
-    from corporeal.quality.verdict_folders import sort_into
-
     for path in paths:
         damage = verify(path)
         if damage:
@@ -191,8 +185,6 @@ def _judge(paths: list[Path], out: Path) -> Report:
 
 def _can_draw() -> bool:
     """Cameras need OpenGL; without it the demo goes on and says what is missing."""
-    from corporeal.simulation.rendering import CameraError, check_rendering
-
     try:
         check_rendering()
     except CameraError as error:
@@ -210,22 +202,17 @@ def _record(
     fault_share: float = 0.3,
     late_ms: dict[str, float] | None = None,
 ) -> list[Path]:
-    from corporeal.capture.driver import drivers, parse_options
-    from corporeal.capture.recorder import Recorder, RecorderSettings
-
     driver = drivers()["sim"]
     options = {"task": TASK, "episodes": episodes, "seed": seed, "fault_share": fault_share,
                "pictures": pictures, "height": 240, "width": 320,
                "late_ms": late_ms or {}}  # fmt: skip
     facts = {"operator": "op00", "station": "demo", "session": "demo",
              "software": f"corporeal {__version__}"}  # fmt: skip
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=stderr(), transient=True) as progress:
-        task = progress.add_task("simulating and recording", total=episodes)
+    with show_progress("simulating and recording", episodes) as bar:
 
         def on_health(health: Health) -> None:
             doing = f"{health.state} {health.episode}" if health.episode else "simulating"
-            progress.update(task, completed=health.episodes, description=doing)
+            bar.move(doing, health.episodes)
 
         settings = RecorderSettings(out, metadata=facts, episodes=episodes)
         recorder = Recorder(driver, parse_options(driver, options), settings, on_health=on_health)
@@ -234,9 +221,6 @@ def _record(
 
 def _plain(path: Path, report: Report) -> dict[str, Any]:
     """An episode as JSON: its summary and what was found."""
-    from corporeal.episode import Episode
-    from corporeal.episode.overview import summarise
-
     judged = next(each for each in report.episodes if each.source == path)
     with Episode.open(path) as episode:
         return summarise(episode).to_json() | {
@@ -246,9 +230,7 @@ def _plain(path: Path, report: Report) -> dict[str, Any]:
 
 
 def _table(report: Report) -> Table:
-    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
-    for title in ("episode", "outcome", "verdict", "why"):
-        table.add_column(title)
+    table = make_table("episode", "outcome", "verdict", "why")
     for episode in report.episodes:
         counting = [each for each in episode.findings if each.severity != "note"]
         # What happened comes before what else shows it: a fall also strikes hands and cameras.

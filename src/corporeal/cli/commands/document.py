@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+import yaml
 from rich.syntax import Syntax
 
 from corporeal.cli.command import Command, group
 from corporeal.cli.output import AsJson, console, print_json
+from corporeal.embodiment import Embodiment, open_robot, robot_names
 from corporeal.errors import DocumentError, Problem, UnknownNameError
-
-if TYPE_CHECKING:
-    from corporeal.schema import Document
+from corporeal.protocol import Protocol, open_protocol, protocol_names
+from corporeal.quality.policy import Policy
+from corporeal.quality.scoring import Weighting
+from corporeal.retargeting.goal import RetargetingMap
+from corporeal.retargeting.person import MarkerSet, SkeletonMap
+from corporeal.schema import Document, Schema, open_schema, rig_names
+from corporeal.schema.document import changes, kind_of
+from corporeal.schema.markup import SUFFIXES, read_markup
 
 _app = group("Check, show and compare documents: schemas, robots, protocols, policies.")
 _Path = Annotated[Path, typer.Argument(help="A .yaml, .toml or .json document, or a ready name.")]
@@ -52,8 +60,6 @@ def show(document: _Path, as_json: AsJson = False) -> None:
 
     Example: [bold]corporeal document show teleop_humanoid[/bold]
     """
-    import yaml
-
     opened = _open(document)
     values = opened.model_dump(mode="json", exclude_none=True)
     if as_json:
@@ -71,10 +77,6 @@ def diff(before: _Path, after: _Path, as_json: AsJson = False) -> None:
 
     Example: [bold]corporeal document diff rig_v1.yaml rig_v2.yaml[/bold]
     """
-    from dataclasses import asdict
-
-    from corporeal.schema.document import changes
-
     old, new = _open(before), _open(after)
     if old.kind != new.kind:
         message = f"got {new.kind!r}; expected {old.kind!r}, as {before} is."
@@ -94,9 +96,6 @@ def diff(before: _Path, after: _Path, as_json: AsJson = False) -> None:
 
 def _open(path: Path) -> Document:
     """A document of whatever kind it says it is; a bare name is a ready one."""
-    from corporeal.schema.document import kind_of
-    from corporeal.schema.markup import SUFFIXES, read_markup
-
     if path.suffix not in SUFFIXES and not path.exists():
         return _ready(str(path))
     kinds = {model.kind: model for model in _models()}
@@ -110,23 +109,11 @@ def _open(path: Path) -> Document:
 
 
 def _models() -> tuple[type[Document], ...]:
-    from corporeal.embodiment import Embodiment
-    from corporeal.protocol import Protocol
-    from corporeal.quality.policy import Policy
-    from corporeal.quality.scoring import Weighting
-    from corporeal.retargeting.goal import RetargetingMap
-    from corporeal.retargeting.person import MarkerSet, SkeletonMap
-    from corporeal.schema import Schema
-
     motion = (RetargetingMap, SkeletonMap, MarkerSet)
     return Schema, Embodiment, Protocol, Policy, Weighting, *motion
 
 
 def _ready(name: str) -> Document:
-    from corporeal.embodiment import open_robot, robot_names
-    from corporeal.protocol import open_protocol, protocol_names
-    from corporeal.schema import open_schema, rig_names
-
     if name in rig_names():
         return open_schema(name)
     if name in robot_names():

@@ -34,9 +34,13 @@ from corporeal.cli.export_options import (
     numbers_of,
 )
 from corporeal.cli.exporting import report, run, training_lines
+from corporeal.cli.opening import opener_of, with_recipe
 from corporeal.cli.output import AsJson
 from corporeal.cli.smoke import smoke_first
 from corporeal.cli.workspaces import WorkspaceOption
+from corporeal.exchange import ExportOptions
+from corporeal.exchange.format import writer_of
+from corporeal.exchange.training import read_weights
 
 
 def export(
@@ -55,7 +59,7 @@ def export(
     episodes: Chosen = None,
     weights: Weights = None,
     recipe: RecipeFile = None,
-    workspace: WorkspaceOption = None,
+    root: WorkspaceOption = None,
     split: SplitName = None,
     robot: Robot = None,
     smoke: Smoke = False,
@@ -70,11 +74,6 @@ def export(
 
     Example: [bold]corporeal export recordings --format lerobot --out dataset[/bold]
     """
-    from corporeal.cli.opening import opener_of, with_recipe
-    from corporeal.exchange import ExportOptions
-    from corporeal.exchange.format import writer_of
-    from corporeal.exchange.training import read_weights
-
     options = ExportOptions(
         rate_hz=rate,
         view=view,
@@ -91,9 +90,7 @@ def export(
     )
     writer_of(format_name)
     with ExitStack() as stack:
-        opener = with_recipe(
-            opener_of(paths, robot, stack, workspace=workspace, splits=split or ()), recipe
-        )
+        opener = with_recipe(opener_of(paths, robot, stack, root=root, splits=split or ()), recipe)
         if smoke:
             smoke_first(opener, options, python=python)
         exported, proof = run(opener, out, format_name, options, verify=verify, python=python)

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from corporeal.cli.command import Command
-from corporeal.cli.output import AsJson, console, print_json
+from corporeal.cli.output import AsJson, console, make_table, print_json
+from corporeal.errors import UnknownNameError
+from corporeal.quality.check import present_name
+from corporeal.quality.verdict_folders import read_entries
 
 
 def failures(
@@ -27,10 +29,6 @@ def failures(
 
     Example: [bold]corporeal failures demo/sorted --reason robot_fell[/bold]
     """
-    from corporeal.errors import UnknownNameError
-    from corporeal.quality.check import present_name
-    from corporeal.quality.verdict_folders import read_entries
-
     wanted = ("failed", "quarantined") if quarantined else ("failed",)
     entries = [entry for entry in read_entries(folder) if entry.verdict in wanted]
     reasons = Counter(why for entry in entries for why in {*entry.reasons, entry.outcome} if why)
@@ -42,9 +40,7 @@ def failures(
     if as_json:
         print_json({"episodes": [entry.to_json() for entry in entries], "reasons": dict(reasons)})
         return
-    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
-    for column in ("episode", "verdict", "reasons", "in words"):
-        table.add_column(column)
+    table = make_table("episode", "verdict", "reasons", "in words")
     for entry in entries:
         said = entry.findings[0]["message"] if entry.findings else ""
         table.add_row(entry.path, entry.verdict, ", ".join(entry.reasons), said)

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from corporeal.cli.command import Command
 from corporeal.cli.export_options import CORES, Chosen, Jobs, Out, RecipeFile, Verify, numbers_of
 from corporeal.cli.exporting import report, run
-from corporeal.cli.output import AsJson, console
-
-if TYPE_CHECKING:
-    from corporeal.exchange.editing import RobotMapping
+from corporeal.cli.opening import opener_of, with_recipe
+from corporeal.cli.output import AsJson, console, make_table
+from corporeal.exchange import ExportOptions
+from corporeal.exchange.editing import RobotMapping, require_robot
 
 NO_ROBOT = "none"
 
@@ -37,10 +36,6 @@ def import_(
 
     Example: [bold]corporeal import lerobot_dataset --robot g1 --out recordings[/bold]
     """
-    from corporeal.cli.opening import opener_of, with_recipe
-    from corporeal.exchange import ExportOptions
-    from corporeal.exchange.editing import require_robot
-
     with ExitStack() as stack:
         named = None if robot == NO_ROBOT else robot
         opener = with_recipe(opener_of(paths, named, stack), recipe)
@@ -55,9 +50,7 @@ def import_(
 
 def _show(mapping: RobotMapping) -> None:
     """What became of every stream, and what nobody could place."""
-    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
-    for title in ("source", "stream", "joints", "not mapped"):
-        table.add_column(title, overflow="fold")
+    table = make_table("source", "stream", "joints", "not mapped")
     for row in mapping.rows():
         table.add_row(*row)
     console().print(table)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.console import Group
@@ -13,11 +13,10 @@ from rich.table import Table
 from rich.text import Text
 
 from corporeal.cli.command import Command
-from corporeal.cli.output import AsJson, console, print_json
+from corporeal.cli.output import AsJson, console, make_table, print_json
+from corporeal.episode import Episode
+from corporeal.episode.overview import EpisodeSummary, StreamSummary, summarise
 from corporeal.words import byte_size
-
-if TYPE_CHECKING:
-    from corporeal.episode.overview import EpisodeSummary, StreamSummary
 
 _BARS = "▁▂▃▄▅▆▇█"
 
@@ -30,9 +29,6 @@ def info(
 
     Example: [bold]corporeal info demo.h5[/bold]
     """
-    from corporeal.episode import Episode
-    from corporeal.episode.overview import summarise
-
     with Episode.open(episode) as opened:
         summary = summarise(opened)
     if as_json:
@@ -86,15 +82,8 @@ def _clocks(summary: EpisodeSummary) -> str:
 
 
 def _streams(summary: EpisodeSummary) -> Table:
-    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("stream", no_wrap=True)
-    table.add_column("holds", no_wrap=True)
-    table.add_column("samples", justify="right")
-    table.add_column("rate", justify="right", no_wrap=True)
-    table.add_column("jitter", justify="right", no_wrap=True)
-    table.add_column("gaps", justify="right")
-    table.add_column("size", justify="right", no_wrap=True)
-    table.add_column("over time", no_wrap=True)
+    figures = ("samples", "rate", "jitter", "gaps", "size")
+    table = make_table("stream", "holds", *figures, "over time", right=figures, wrap=False)
     for stream in summary.streams:
         group, _, name = stream.path.partition("/")
         table.add_row(

@@ -4,30 +4,34 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 from rich.text import Text
 
+from corporeal.catalog.ingestion import Ingested, IngestOutcome
+from corporeal.catalog.ingestion import ingest as take_in
+from corporeal.catalog.workspace import Workspace
 from corporeal.cli.command import Command
-from corporeal.cli.commands.check import COLOURS
 from corporeal.cli.export_options import CORES, Jobs, On
-from corporeal.cli.output import AsJson, console, print_json, stderr
+from corporeal.cli.output import (
+    COLOURS,
+    AsJson,
+    console,
+    make_table,
+    print_json,
+    show_progress,
+)
 from corporeal.cli.tracking import Track, track_batch
-from corporeal.cli.workspaces import WorkspaceOption, entered
-
-if TYPE_CHECKING:
-    from corporeal.catalog.ingestion import Ingested, IngestOutcome
-    from corporeal.catalog.workspace import Workspace
+from corporeal.cli.workspaces import WorkspaceOption, enter_workspace
+from corporeal.quality.policy import open_policy
 
 _MOST = 60
 
 
 def ingest(
     paths: Annotated[list[Path], typer.Argument(help="Episodes, or folders of them.")],
-    workspace: WorkspaceOption = None,
+    root: WorkspaceOption = None,
     batch: Annotated[str | None, typer.Option(help="The batch that they belong to.")] = None,
     policy: Annotated[Path | None, typer.Option(help="A policy document of your own.")] = None,
     pictures: Annotated[bool, typer.Option(help="Look at pictures as well.")] = True,
@@ -43,16 +47,10 @@ def ingest(
 
     Example: [bold]corporeal ingest recordings --batch monday[/bold]
     """
-    from corporeal.catalog.ingestion import ingest as take_in
-    from corporeal.quality.policy import open_policy
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
-               TimeRemainingColumn())  # fmt: skip
-    with entered(workspace, "ingest") as (place, actor):
-        with Progress(*columns, console=stderr(), transient=True) as progress:
-            task = progress.add_task("taking in", total=None)
+    with enter_workspace(root, "ingest") as (workspace, actor):
+        with show_progress("taking in") as bar:
             done = take_in(
-                place,
+                workspace,
                 paths,
                 who=actor.name,
                 policy=open_policy(policy),
@@ -61,29 +59,27 @@ def ingest(
                 on=on,
                 jobs=jobs,
                 check=check,
-                on_start=lambda count: progress.update(task, total=count),
-                on_episode=lambda _: progress.advance(task),
+                on_start=bar.start,
+                on_episode=bar.advance,
             )
-        track_batch(place, batch, track)
-        _report(done, place, as_json=as_json)
+        track_batch(workspace, batch, track)
+        _report(done, workspace, as_json=as_json)
     refused = done.having("refused", "damaged")
     raise typer.Exit(1 if refused else 0)
 
 
-def _report(done: Ingested, place: Workspace, *, as_json: bool) -> None:
+def _report(done: Ingested, workspace: Workspace, *, as_json: bool) -> None:
     if as_json:
         print_json({"episodes": [_plain(each) for each in done.outcomes]})
         return
     show(done)
-    console().print(f"next: corporeal ls 'state = accepted' --workspace {place.root}")
+    console().print(f"next: corporeal ls 'state = accepted' --workspace {workspace.root}")
 
 
 def show(done: Ingested) -> None:
     """What became of every file, the troubled ones first."""
     order = {"damaged": 0, "refused": 1, "added": 2, "judged": 3, "known": 4}
-    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
-    for title in ("file", "", "state", "score", "why"):
-        table.add_column(title, overflow="fold")
+    table = make_table("file", "", "state", "score", "why")
     ranked = sorted(done.outcomes, key=lambda each: order.get(each.status, 9))
     for each in ranked[:_MOST]:
         state = Text(each.state or "", style=COLOURS.get(each.state or "", ""))

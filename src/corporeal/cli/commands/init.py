@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from corporeal.catalog.workspace import make_workspace
 from corporeal.cli.command import Command
 from corporeal.cli.output import AsJson, console, print_json
 
@@ -26,8 +27,6 @@ def init(
 
     Example: [bold]corporeal init lab[/bold]
     """
-    from corporeal.catalog.workspace import make_workspace
-
     options = {"endpoint": endpoint} if endpoint else {}
     with make_workspace(folder, catalog=catalog, store=store, options=options) as workspace:
         made = {

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.progress import track
 
 from corporeal.cli.command import Command
+from corporeal.cli.opening import opener_of
 from corporeal.cli.output import AsJson, console, print_json, stderr
-from corporeal.errors import CorporealError
-
-if TYPE_CHECKING:
-    from corporeal.episode.recording import Dataset, Recording
+from corporeal.episode.recording import Dataset, Recording
+from corporeal.errors import CorporealError, NotAssessed
+from corporeal.quality.anomaly import envelope
+from corporeal.quality.anomaly import network as networks
 
 
 def learn(
@@ -36,11 +37,6 @@ def learn(
 
     Example: [bold]corporeal learn recordings --out usual.npz[/bold]
     """
-    from corporeal.cli.opening import opener_of
-    from corporeal.errors import NotAssessed
-    from corporeal.quality.anomaly import envelope
-    from corporeal.quality.anomaly import network as networks
-
     if out.suffix != ".npz":
         raise CorporealError(f"--out, got {out}; expected a name that ends in .npz.")
     with ExitStack() as stack:

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from corporeal.catalog.workspace import Workspace
 from corporeal.cli.command import Command
 from corporeal.cli.output import AsJson, console, print_json, stderr
-from corporeal.cli.workspaces import WorkspaceOption, entered
+from corporeal.cli.workspaces import WorkspaceOption, enter_workspace
 from corporeal.errors import CorporealError
-
-if TYPE_CHECKING:
-    from corporeal.catalog.workspace import Workspace
-    from corporeal.release.lineage import LineageGraph
+from corporeal.release.lineage import (
+    LineageGraph,
+    as_mermaid,
+    as_text,
+    history_of,
+    lineage_of,
+    trace_frame,
+    write_picture,
+)
 
 
 def lineage(
@@ -32,17 +38,15 @@ def lineage(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Draw it: a .png, .svg or .mmd (Mermaid).")
     ] = None,
-    workspace: WorkspaceOption = None,
+    root: WorkspaceOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Follow a release, an episode or a single row back to sensor, calibration, operator, protocol.
 
     Example: [bold]corporeal lineage dataset --episode 0 --row 120 --out path.png[/bold]
     """
-    from corporeal.release.lineage import as_mermaid, as_text, write_picture
-
-    with entered(workspace, "read") as (place, _):
-        graph = _graph(place, subject, episode, row, depth)
+    with enter_workspace(root, "read") as (workspace, _):
+        graph = _graph(workspace, subject, episode, row, depth)
     if out is not None and out.suffix == ".mmd":
         out.write_text(as_mermaid(graph), "utf-8")
     elif out is not None:
@@ -56,18 +60,16 @@ def lineage(
 
 
 def _graph(
-    place: Workspace, subject: str, episode: str | None, row: int | None, depth: int
+    workspace: Workspace, subject: str, episode: str | None, row: int | None, depth: int
 ) -> LineageGraph:
-    from corporeal.release.lineage import history_of, lineage_of, trace_frame
-
     if row is None and episode is None:
-        with place.database.read() as connection:
+        with workspace.database.read() as connection:
             return lineage_of(connection, subject, depth=depth)
     if row is None or episode is None:
         raise CorporealError("a row, got half of its address; expected --episode and --row.")
     number: int | str = int(episode) if episode.isdigit() else episode
     target = subject.removeprefix("release:")
-    return history_of(trace_frame(place, target, number, row))
+    return history_of(trace_frame(workspace, target, number, row))
 
 
 COMMAND = Command(lineage, panel="Workspace")

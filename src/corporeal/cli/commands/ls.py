@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
+from corporeal.catalog.episodes import EpisodeRow
+from corporeal.catalog.query import count_episodes, episode_page
 from corporeal.cli.command import Command
-from corporeal.cli.commands.check import COLOURS
-from corporeal.cli.output import AsJson, console, print_json
-from corporeal.cli.workspaces import WorkspaceOption, entered
-
-if TYPE_CHECKING:
-    from corporeal.catalog.episodes import EpisodeRow
+from corporeal.cli.output import COLOURS, AsJson, console, make_table, print_json
+from corporeal.cli.workspaces import WorkspaceOption, read_catalog
 
 COLUMNS = ("id", "state", "task", "operator", "success", "score", "duration_s", "recorded")
 
@@ -25,7 +23,7 @@ def ls(
     query: Annotated[
         str | None, typer.Argument(help="A condition, such as 'task = reach and score > 0.8'.")
     ] = None,
-    workspace: WorkspaceOption = None,
+    root: WorkspaceOption = None,
     order: Annotated[
         str, typer.Option(help="A field to sort by; with - before it, the highest first.")
     ] = "-recorded",
@@ -39,9 +37,7 @@ def ls(
 
     Example: [bold]corporeal ls 'score > 0.8 and has finding joints_swapped'[/bold]
     """
-    from corporeal.catalog.query import count_episodes, episode_page
-
-    with entered(workspace, "read") as (place, _), place.database.read() as connection:
+    with read_catalog(root, "read") as connection:
         found = episode_page(connection, query, order=order, limit=limit, after=after)
         total = count_episodes(connection, query)
     if as_json:
@@ -56,11 +52,8 @@ def ls(
 
 
 def _table(rows: tuple[EpisodeRow, ...]) -> Table:
-    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
-    for name in COLUMNS:
-        is_number = name in ("score", "duration_s")
-        table.add_column(name.removesuffix("_s"), overflow="fold",
-                         justify="right" if is_number else "left")  # fmt: skip
+    titles = [name.removesuffix("_s") for name in COLUMNS]
+    table = make_table(*titles, right=("score", "duration"))
     for row in rows:
         table.add_row(*(_cell(name, row) for name in COLUMNS))
     return table

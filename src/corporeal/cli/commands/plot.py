@@ -9,6 +9,8 @@ import typer
 
 from corporeal.cli.command import Command
 from corporeal.cli.output import AsJson, console, print_json
+from corporeal.episode import Episode
+from corporeal.episode.overview import plot_episode
 from corporeal.errors import CorporealError
 
 _SUFFIXES = (".png", ".pdf", ".svg")
@@ -25,9 +27,6 @@ def plot(
 
     Example: [bold]corporeal plot demo.h5 -o demo.png[/bold]
     """
-    from corporeal.episode import Episode
-    from corporeal.episode.overview import plot_episode
-
     picture = out or episode.with_suffix(".png")
     if picture.suffix not in _SUFFIXES:
         raise CorporealError(

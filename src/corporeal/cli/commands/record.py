@@ -7,24 +7,22 @@ import sys
 import threading
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.console import Group
 from rich.live import Live
-from rich.table import Table
 from rich.text import Text
 
 from corporeal import __version__
+from corporeal.capture.broadcast import Broadcast, open_broadcast
+from corporeal.capture.driver import Driver, drivers, parse_options
+from corporeal.capture.health import Health, StreamHealth
+from corporeal.capture.recorder import Recorder, RecorderSettings, write_health
+from corporeal.capture.trigger import Automatic, Button, Trigger, motion_trigger
 from corporeal.cli.command import Command
-from corporeal.cli.output import AsJson, console, print_json, stderr
+from corporeal.cli.output import AsJson, console, make_table, print_json, stderr
 from corporeal.errors import CorporealError, UnknownNameError
-
-if TYPE_CHECKING:
-    from corporeal.capture.driver import Driver
-    from corporeal.capture.health import Health, StreamHealth
-    from corporeal.capture.recorder import Recorder
-    from corporeal.capture.trigger import Button, Trigger
 
 _COLOURS = {"good": "green", "waiting": "dim", "slow": "yellow", "silent": "bold red"}
 
@@ -61,9 +59,6 @@ def record(
 
     Example: [bold]corporeal record --driver sim --task pick_place --episodes 5 --out demos[/bold]
     """
-    from corporeal.capture.driver import drivers, parse_options
-    from corporeal.capture.recorder import Recorder, RecorderSettings
-
     known = drivers()
     if list_drivers:
         _list_drivers(as_json)
@@ -106,7 +101,6 @@ class _View:
     def __init__(self, stack: ExitStack, out: Path, port: int | None, *, quiet: bool) -> None:
         self._file = out / "health.json"
         self._live = None if quiet else stack.enter_context(Live(console=stderr(), transient=True))
-        from corporeal.capture.broadcast import Broadcast, open_broadcast
 
         # Unless told where, it publishes where Studio looks, or not at all.
         self._broadcast = open_broadcast() if port is None else Broadcast(port)
@@ -115,8 +109,6 @@ class _View:
 
     def show(self, health: Health) -> None:
         """Everywhere at once."""
-        from corporeal.capture.recorder import write_health
-
         write_health(self._file, health)
         if self._broadcast is not None:
             self._broadcast.publish(health)
@@ -130,9 +122,8 @@ class _View:
 
 
 def _page(health: Health) -> Group:
-    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
-    for title in ("stream", "state", "rate", "age", "samples", "missed", "refused", "skew"):
-        table.add_column(title, justify="left" if title in ("stream", "state") else "right")
+    figures = ("rate", "age", "samples", "missed", "refused", "skew")
+    table = make_table("stream", "state", *figures, right=figures)
     for stream in health.streams:
         table.add_row(*_row(stream))
     done, waiting, free = health.written_bytes, health.waiting_bytes, health.disk_free_bytes
@@ -189,8 +180,6 @@ def _report(recorder: Recorder, paths: list[Path], as_json: bool) -> None:
 
 
 def _trigger(name: str, driver: Driver, options: Any) -> Trigger:
-    from corporeal.capture.trigger import Automatic, Button, motion_trigger
-
     if name == "auto":
         return Automatic(at_once=driver.is_live)
     if name == "motion":
@@ -232,8 +221,6 @@ def _pairs(texts: list[str] | None, flag: str) -> dict[str, Any]:
 
 
 def _list_drivers(as_json: bool) -> None:
-    from corporeal.capture.driver import drivers
-
     listed: dict[str, Any] = {}
     for name, driver in drivers().items():
         about = (sys.modules[driver.read.__module__].__doc__ or "").strip()

@@ -7,8 +7,11 @@ from typing import Annotated
 
 import typer
 
+from corporeal.capture.conversion import episode_from_journal, find_journals
 from corporeal.cli.command import Command
 from corporeal.cli.output import AsJson, console, print_json
+from corporeal.episode.file import find_spools
+from corporeal.episode.file import recover as recover_spool
 from corporeal.errors import CorporealError
 
 
@@ -24,10 +27,6 @@ def recover(
 
     Example: [bold]corporeal recover recordings/[/bold]
     """
-    from corporeal.capture.conversion import episode_from_journal, find_journals
-    from corporeal.episode.file import find_spools
-    from corporeal.episode.file import recover as recover_spool
-
     if not folder.exists():
         raise CorporealError(f"{folder}: does not exist; expected a folder of recordings.")
     recovered: list[str] = []

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from corporeal.cli.command import Command, group
-from corporeal.cli.output import AsJson, console, print_json, stderr
+from corporeal.cli.output import AsJson, console, make_table, print_json, stderr
 from corporeal.cli.tracking import Track, track_release
-from corporeal.cli.workspaces import WorkspaceOption, entered
+from corporeal.cli.workspaces import WorkspaceOption, enter_workspace
 from corporeal.errors import CorporealError
-
-if TYPE_CHECKING:
-    from corporeal.release import LabelPolicy
-    from corporeal.release.reading import Release
+from corporeal.release import (
+    POLICIES,
+    LabelPolicy,
+    ReleaseOptions,
+    create_release,
+    diff_releases,
+    verify_release,
+)
+from corporeal.release.card import write_card
+from corporeal.release.reading import Release, list_releases
 
 app = group("Make releases, compare, verify and describe them.")
 Reference = Annotated[str, typer.Argument(help="NAME@VERSION, or NAME for its newest version.")]
@@ -57,19 +62,17 @@ def create(
         typer.Option(min=1, max=36_500, help="Hold the objects against deletion for so long."),
     ] = None,
     track: Track = None,
-    workspace: WorkspaceOption = None,
+    root: WorkspaceOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Make an immutable release of the episodes that meet a condition.
 
     Example: [bold]corporeal release create walks --where 'task = walk and score > 0.7'[/bold]
     """
-    from corporeal.release import ReleaseOptions, create_release
-
-    with entered(workspace, "release") as (place, actor):
+    with enter_workspace(root, "release") as (workspace, actor):
         with stderr().status("releasing"):
             made = create_release(
-                place,
+                workspace,
                 name,
                 ReleaseOptions(
                     version=version,
@@ -86,19 +89,17 @@ def create(
                 ),
                 who=actor.name,
             )
-        root = place.root
-        track_release(place, made, track)
+        folder = workspace.root
+        track_release(workspace, made, track)
     if as_json:
         print_json(_plain(made))
         return
     show(made)
-    console().print(f"next: corporeal export {made.reference} --workspace {root} --out dataset")
+    console().print(f"next: corporeal export {made.reference} --workspace {folder} --out dataset")
 
 
 def policy_of(text: str) -> LabelPolicy:
     """What is asked of labels, checked."""
-    from corporeal.release import POLICIES
-
     for policy in POLICIES:
         if text == policy:
             return policy
@@ -162,21 +163,17 @@ def _plain(made: Release) -> dict[str, Any]:
 
 
 @app.command("list")
-def list_all(workspace: WorkspaceOption = None, as_json: AsJson = False) -> None:
+def list_all(root: WorkspaceOption = None, as_json: AsJson = False) -> None:
     """List all releases.
 
     Example: [bold]corporeal release list[/bold]
     """
-    from corporeal.release.reading import list_releases
-
-    with entered(workspace, "read") as (place, _):
-        found = list_releases(place)
+    with enter_workspace(root, "read") as (workspace, _):
+        found = list_releases(workspace)
     if as_json:
         print_json([_plain(each) for each in found])
         return
-    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
-    for title in ("release", "episodes", "made", "by", "condition"):
-        table.add_column(title, overflow="fold")
+    table = make_table("release", "episodes", "made", "by", "condition")
     for each in found:
         table.add_row(each.reference, str(each.episodes), each.created_at[:19], each.created_by,
                       each.condition)  # fmt: skip
@@ -190,17 +187,15 @@ def verify(
     deep: Annotated[
         bool, typer.Option("--deep", help="Open every episode and compare shapes and joints.")
     ] = False,
-    workspace: WorkspaceOption = None,
+    root: WorkspaceOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare a release with its manifest, its objects and the audit log; exit 1 if they differ.
 
     Example: [bold]corporeal release verify walks@1.0.0[/bold]
     """
-    from corporeal.release import verify_release
-
-    with entered(workspace, "verify") as (place, _), stderr().status("verifying"):
-        found = verify_release(place, release, objects=objects, deep=deep)
+    with enter_workspace(root, "verify") as (workspace, _), stderr().status("verifying"):
+        found = verify_release(workspace, release, objects=objects, deep=deep)
     if as_json:
         print_json(found.to_json())
     else:
@@ -212,16 +207,14 @@ def verify(
 
 @app.command("diff")
 def diff(
-    old: Reference, new: Reference, workspace: WorkspaceOption = None, as_json: AsJson = False
+    old: Reference, new: Reference, root: WorkspaceOption = None, as_json: AsJson = False
 ) -> None:
     """Say in words what changed from one release to another.
 
     Example: [bold]corporeal release diff walks@1.0.0 walks@1.1.0[/bold]
     """
-    from corporeal.release import diff_releases
-
-    with entered(workspace, "read") as (place, _):
-        found = diff_releases(place, old, new)
+    with enter_workspace(root, "read") as (workspace, _):
+        found = diff_releases(workspace, old, new)
     if as_json:
         print_json(found.to_json())
         return
@@ -235,17 +228,15 @@ def card(
     out: Annotated[
         Path, typer.Option("--out", "-o", help="A folder for README, Croissant, plots.")
     ],
-    workspace: WorkspaceOption = None,
+    root: WorkspaceOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Write the dataset card: README.md with plots, and croissant.json.
 
     Example: [bold]corporeal release card walks@1.0.0 --out card[/bold]
     """
-    from corporeal.release.card import write_card
-
-    with entered(workspace, "read") as (place, _):
-        written = write_card(place, release, out)
+    with enter_workspace(root, "read") as (workspace, _):
+        written = write_card(workspace, release, out)
     if as_json:
         print_json([str(path) for path in written])
         return

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+import yaml
 
 from corporeal.cli.command import Command
 from corporeal.cli.export_options import CORES, Jobs, On
 from corporeal.cli.output import AsJson, print_json
 from corporeal.cli.retargeted_clips import run_clips, show_clips
+from corporeal.embodiment import Embodiment, open_robot
+from corporeal.embodiment.engines import import_mujoco
 from corporeal.errors import CorporealError, UnknownNameError
-
-if TYPE_CHECKING:
-    from corporeal.embodiment import Embodiment
-    from corporeal.retargeting.reader import ClipHints
+from corporeal.retargeting.goal import draft_map, open_map, robot_map
+from corporeal.retargeting.job import ClipJob, find_clips, jobs_of
+from corporeal.retargeting.person import AXES, METRES
+from corporeal.retargeting.reader import ClipHints, readers
+from corporeal.retargeting.settings import POLICIES, RetargetSettings
+from corporeal.retargeting.tracking import open_policy
+from corporeal.runner import runner_of
 
 _HINTS = "What the file does not say"
 _BESIDE = "Beside the episode"
@@ -119,13 +125,6 @@ def retarget(
 
     Example: [bold]corporeal retarget walk.bvh --robot g1 --out walk.h5 --preview walk.mp4[/bold]
     """
-    from corporeal.embodiment import open_robot
-    from corporeal.retargeting.goal import open_map, robot_map
-    from corporeal.retargeting.job import ClipJob, find_clips, jobs_of
-    from corporeal.retargeting.reader import ClipHints
-    from corporeal.retargeting.settings import POLICIES, RetargetSettings
-    from corporeal.runner import runner_of
-
     model = open_robot(robot)
     if draft_map:
         _print_draft(model, as_json=as_json)
@@ -178,10 +177,6 @@ def retarget(
 
 def _print_draft(robot: Embodiment, *, as_json: bool) -> None:
     """The map of a robot as a document, to be looked over and given back with --map."""
-    import yaml
-
-    from corporeal.retargeting.goal import draft_map
-
     told = draft_map(robot).model_dump(mode="json", exclude_none=True)
     if as_json:
         print_json(told)
@@ -191,9 +186,6 @@ def _print_draft(robot: Embodiment, *, as_json: bool) -> None:
 
 def _check_hints(hints: ClipHints, kind: str | None) -> None:
     """Raise an error that lists the valid ones for a word that no reader knows."""
-    from corporeal.retargeting.person import AXES, METRES
-    from corporeal.retargeting.reader import readers
-
     for what, word, known in (
         ("--format", kind, readers()),
         ("--unit", hints.unit, METRES),
@@ -207,9 +199,6 @@ def _check_hints(hints: ClipHints, kind: str | None) -> None:
 
 def _check_physics(robot: Embodiment, tracker: Path | None) -> None:
     """Raise an error where a motion could not be tried in physics, before any is made."""
-    from corporeal.embodiment.engines import import_mujoco
-    from corporeal.retargeting.tracking import open_policy
-
     import_mujoco()
     if tracker is not None:
         open_policy(tracker, robot)

@@ -7,18 +7,24 @@ import threading
 from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.live import Live
 from rich.table import Table
 
 from corporeal.cli.command import Command
-from corporeal.cli.output import AsJson, console, print_json, stderr
+from corporeal.cli.output import AsJson, console, make_table, print_json, stderr
+from corporeal.embodiment import open_robot
 from corporeal.errors import CorporealError
-
-if TYPE_CHECKING:
-    from corporeal.retargeting.live import LiveStatus, LiveSummary
+from corporeal.retargeting.live import (
+    LiveSettings,
+    LiveStatus,
+    LiveSummary,
+    episode_of_live,
+    play_clip,
+    run_live,
+)
 
 
 def retarget_live(
@@ -53,9 +59,6 @@ def retarget_live(
 
     Example: [bold]corporeal retarget-live --listen udp://127.0.0.1:9870 --view 8791[/bold]
     """
-    from corporeal.embodiment import open_robot
-    from corporeal.retargeting.live import LiveSettings, episode_of_live, play_clip, run_live
-
     model = open_robot(robot)
     facts = {} if operator is None else {"operator": operator}
     if recover is not None:
@@ -100,7 +103,7 @@ def _tell_recovered(episode: Path, as_json: bool) -> None:
 
 def _page(status: LiveStatus) -> Table:
     """What is on the terminal while it runs."""
-    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table = make_table()
     table.add_row("listening", status.listening)
     if status.page is not None:
         table.add_row("look at", f"[bold]{status.page}[/bold]")

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
 from corporeal.cli.command import Command, group
-from corporeal.cli.output import AsJson, console, print_json
-from corporeal.cli.workspaces import WorkspaceOption, entered
-
-if TYPE_CHECKING:
-    from corporeal.operations.review.queue import ReviewItem
-    from corporeal.operations.review.review import Progress, Review
+from corporeal.cli.output import AsJson, console, make_table, print_json
+from corporeal.cli.workspaces import WorkspaceOption, enter_workspace, read_catalog, write_catalog
+from corporeal.errors import UnknownNameError
+from corporeal.operations.review.decision import Choice, close_review, decide, undo
+from corporeal.operations.review.queue import ReviewItem, begins_with, items_of
+from corporeal.operations.review.review import (
+    Progress,
+    Review,
+    Wanted,
+    create_review,
+    progress_of,
+    review_of,
+    reviews,
+)
 
 app = group("Draw samples for people to look at, decide, and judge the lot.")
 Name = Annotated[str, typer.Argument(help="The name of the review.")]
@@ -39,45 +47,40 @@ def create(
     all_quarantined: Annotated[
         bool, typer.Option("--all-quarantined", help="Look at every quarantined one, too.")
     ] = False,
-    workspace: WorkspaceOption = None,
+    root: WorkspaceOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Draw a sample by operator, station, hour and variant, and say what it will prove.
 
     Example: [bold]corporeal review create monday 'batch = monday' --share 0.12[/bold]
     """
-    from corporeal.operations.review.review import Wanted, create_review, progress_of
-
     wanted = Wanted(share, limit, confidence, seed, all_quarantined)
-    with entered(workspace, "judge") as (place, actor), place.database.write() as connection:
-        made = create_review(connection, name, query, wanted, by=actor)
-        progress = progress_of(connection, made)
-        root = place.root
+    with enter_workspace(root, "judge") as (workspace, actor):
+        folder = workspace.root
+        with workspace.database.write() as connection:
+            made = create_review(connection, name, query, wanted, by=actor)
+            progress = progress_of(connection, made)
     if as_json:
         print_json(_plain(made, progress))
         return
     by = " x ".join(made.settings["by"]) or "chance alone"
     console().print(f"[bold]{made.name}[/bold]: {progress.items} episodes, drawn by {by}")
     console().print(Text(made.plan.words))
-    console().print(f"next: corporeal studio {root} and open Review", soft_wrap=True)
+    console().print(f"next: corporeal studio {folder} and open Review", soft_wrap=True)
 
 
 @app.command("list")
-def list_all(workspace: WorkspaceOption = None, as_json: AsJson = False) -> None:
+def list_all(root: WorkspaceOption = None, as_json: AsJson = False) -> None:
     """List all reviews and how far they are.
 
     Example: [bold]corporeal review list[/bold]
     """
-    from corporeal.operations.review.review import progress_of, reviews
-
-    with entered(workspace, "read") as (place, _), place.database.read() as connection:
+    with read_catalog(root, "read") as connection:
         found = [(each, progress_of(connection, each)) for each in reviews(connection)]
     if as_json:
         print_json([_plain(*each) for each in found])
         return
-    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
-    for title in ("review", "decided", "rejected", "lot", "at most bad", "", "condition"):
-        table.add_column(title, overflow="fold")
+    table = make_table("review", "decided", "rejected", "lot", "at most bad", "", "condition")
     for review, progress in found:
         bound = progress.lot.most_bad
         table.add_row(
@@ -90,15 +93,12 @@ def list_all(workspace: WorkspaceOption = None, as_json: AsJson = False) -> None
 
 
 @app.command("show")
-def show(name: Name, workspace: WorkspaceOption = None, as_json: AsJson = False) -> None:
+def show(name: Name, root: WorkspaceOption = None, as_json: AsJson = False) -> None:
     """Show the progress of a review, every decision, and the verdict on the lot.
 
     Example: [bold]corporeal review show monday[/bold]
     """
-    from corporeal.operations.review.queue import items_of
-    from corporeal.operations.review.review import progress_of, review_of
-
-    with entered(workspace, "read") as (place, _), place.database.read() as connection:
+    with read_catalog(root, "read") as connection:
         review = review_of(connection, name)
         progress = progress_of(connection, review)
         items = items_of(connection, review)
@@ -128,20 +128,16 @@ def decide_one(
         typer.Option(help="For reject: fall, task not done, wrong label, camera, sync, privacy, "
                      "other; words may follow behind a colon."),
     ] = None,
-    workspace: WorkspaceOption = None,
+    root: WorkspaceOption = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Accept or reject an episode of a review, or take that back.
 
     Example: [bold]corporeal review decide monday 01a1e091 reject --why 'camera: covered'[/bold]
     """
-    from corporeal.operations.review.decision import Choice, decide, undo
-    from corporeal.operations.review.queue import begins_with
-    from corporeal.operations.review.review import review_of
-
     verb = _verb(decision)
     reason, _, words = (why or "").partition(":")
-    with entered(workspace, "annotate") as (place, actor), place.database.write() as connection:
+    with write_catalog(root, "annotate") as (connection, actor):
         review = review_of(connection, name)
         item = begins_with(connection, review, episode)
         if verb == "undo":
@@ -161,15 +157,12 @@ def decide_one(
 
 
 @app.command("close")
-def close(name: Name, workspace: WorkspaceOption = None, as_json: AsJson = False) -> None:
+def close(name: Name, root: WorkspaceOption = None, as_json: AsJson = False) -> None:
     """End a review; decisions that wait for a lead take effect.
 
     Example: [bold]corporeal review close monday[/bold]
     """
-    from corporeal.operations.review.decision import close_review
-    from corporeal.operations.review.review import review_of
-
-    with entered(workspace, "judge") as (place, actor), place.database.write() as connection:
+    with write_catalog(root, "judge") as (connection, actor):
         closed, progress = close_review(connection, review_of(connection, name), by=actor)
     if as_json:
         print_json(_plain(closed, progress))
@@ -178,8 +171,6 @@ def close(name: Name, workspace: WorkspaceOption = None, as_json: AsJson = False
 
 
 def _verb(decision: str) -> Any:
-    from corporeal.errors import UnknownNameError
-
     known = ("accept", "reject", "undo")
     if decision not in known:
         raise UnknownNameError("decision", decision[:40], known)
@@ -193,9 +184,7 @@ def _plain(review: Review, progress: Progress) -> dict[str, Any]:
 
 
 def _decisions(items: list[ReviewItem]) -> Table:
-    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
-    for title in ("episode", "decision", "why", "by", "because"):
-        table.add_column(title, overflow="fold")
+    table = make_table("episode", "decision", "why", "by", "because")
     for each in items:
         colour = {"accept": "green", "reject": "red"}.get(each.decision or "", "dim")
         because = f"{each.because} ({each.stratum})" if each.stratum else each.because

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import asdict
+from typing import Annotated
 
 import typer
 from rich.console import Group
@@ -11,11 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from corporeal.cli.command import Command, group
-from corporeal.cli.output import AsJson, console, print_json
-
-if TYPE_CHECKING:
-    from corporeal.embodiment import Embodiment
-    from corporeal.embodiment.embodiment import Joint
+from corporeal.cli.output import AsJson, console, make_table, print_json
+from corporeal.embodiment import Embodiment, open_robot, robot_names
+from corporeal.embodiment.comparison import compare, describe
+from corporeal.embodiment.embodiment import Joint
 
 _app = group("Show robots and compare them.")
 _Robot = Annotated[
@@ -29,16 +29,12 @@ def list_robots(as_json: AsJson = False) -> None:
 
     Example: [bold]corporeal robot list[/bold]
     """
-    from corporeal.embodiment import open_robot, robot_names
-
     robots = [open_robot(name) for name in robot_names()]
     if as_json:
         print_json({robot.name: {"maker": robot.maker, "joints": len(robot.joint_names),
                                  "mass_kg": robot.mass} for robot in robots})  # fmt: skip
         return
-    table = Table(box=None, header_style="dim", pad_edge=False)
-    for title in ("name", "maker", "joints", "mass", "estimated"):
-        table.add_column(title, justify="right" if title in ("joints", "mass") else "left")
+    table = make_table("name", "maker", "joints", "mass", "estimated", right=("joints", "mass"))
     for robot in robots:
         guess = f"{len(robot.estimated)} facts" if robot.estimated else "nothing"
         table.add_row(robot.name, robot.maker or "", str(len(robot.joint_names)),
@@ -54,8 +50,6 @@ def show(robot: _Robot, as_json: AsJson = False) -> None:
 
     Example: [bold]corporeal robot show g1[/bold]
     """
-    from corporeal.embodiment import open_robot
-
     embodiment = open_robot(robot)
     if as_json:
         print_json(embodiment.model_dump(mode="json", exclude_none=True))
@@ -69,11 +63,6 @@ def diff(first: _Robot, second: _Robot, as_json: AsJson = False) -> None:
 
     Example: [bold]corporeal robot diff g1 my_g1.urdf[/bold]
     """
-    from dataclasses import asdict
-
-    from corporeal.embodiment import open_robot
-    from corporeal.embodiment.comparison import compare, describe
-
     differences = compare(open_robot(first), open_robot(second))
     if as_json:
         print_json([asdict(difference) for difference in differences])
@@ -109,18 +98,13 @@ def _head(robot: Embodiment) -> Panel:
 
 
 def _joints(robot: Embodiment) -> Table:
-    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("#", justify="right", style="dim")
-    table.add_column("joint", no_wrap=True)
-    table.add_column("group", no_wrap=True)
-    for title in ("lower", "upper", "velocity", "effort"):
-        table.add_column(title, justify="right", no_wrap=True)
-    table.add_column("axis", no_wrap=True)
+    figures = ("lower", "upper", "velocity", "effort")
+    table = make_table("#", "joint", "group", *figures, "axis", right=("#", *figures), wrap=False)
     numbers = {name: str(number) for number, name in enumerate(robot.joint_names)}
     for joint in robot.joints:
         turns = joint.type == "revolute"
         table.add_row(
-            numbers.get(joint.name, "-"),
+            Text(numbers.get(joint.name, "-"), style="dim"),
             joint.name + _follows(joint),
             robot.group_of(joint.name) or "",
             _number(joint.lower, "rad" if turns else "m"),

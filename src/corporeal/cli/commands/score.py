@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 from rich.text import Text
 
 from corporeal.cli.command import Command
-from corporeal.cli.output import AsJson, console, print_json, stderr
+from corporeal.cli.opening import opener_of
+from corporeal.cli.output import AsJson, console, make_table, print_json, show_progress, stderr
 from corporeal.errors import CorporealError
-
-if TYPE_CHECKING:
-    from corporeal.quality.scoring import EpisodeScore, Measured
+from corporeal.quality import Subject
+from corporeal.quality.scoring import (
+    EpisodeScore,
+    Measured,
+    learned,
+    measure,
+    open_weighting,
+    score_batch,
+)
 
 _MOST_EPISODES = 60
 _BAR = 10
@@ -42,8 +47,6 @@ def score(
 
     Example: [bold]corporeal score recordings --explain[/bold]
     """
-    from corporeal.quality.scoring import learned, open_weighting, score_batch
-
     chosen = open_weighting(weighting)
     with ExitStack() as stack:
         measured, unreadable = _measure(paths, robot, stack)
@@ -66,29 +69,22 @@ def score(
 def _measure(
     paths: list[Path], robot: str | None, stack: ExitStack
 ) -> tuple[list[Measured], dict[int, str]]:
-    from corporeal.cli.opening import opener_of
-    from corporeal.quality import Subject
-    from corporeal.quality.scoring import measure
-
     dataset = opener_of(paths, robot, stack)()
     measured, unreadable = [], {}
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
-               TimeRemainingColumn())  # fmt: skip
-    with Progress(*columns, console=stderr(), transient=True) as progress:
-        for number in progress.track(dataset.episodes, description="measuring"):
+    with show_progress("measuring", len(dataset.episodes)) as bar:
+        for number in dataset.episodes:
             try:
                 measured.append(measure(Subject(dataset.open(number))))
             except CorporealError as error:
                 unreadable[number] = str(error)
+            bar.advance()
     return measured, unreadable
 
 
 def _show(scored: list[EpisodeScore], *, explain: bool) -> None:
     page = console()
     ranked = sorted(scored, key=lambda each: -1.0 if each.total is None else each.total)
-    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
-    for column in ("episode", "task", "score", "", "why"):
-        table.add_column(column, overflow="fold")
+    table = make_table("episode", "task", "score", "", "why")
     for each in ranked[:_MOST_EPISODES]:
         total = "none" if each.total is None else f"{each.total:.2f}"
         table.add_row(f"{each.index} {Path(each.source).name}", each.task or "", total,

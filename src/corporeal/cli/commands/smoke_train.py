@@ -10,8 +10,12 @@ import typer
 
 from corporeal.cli.command import Command
 from corporeal.cli.export_options import Robot
+from corporeal.cli.opening import opener_of
 from corporeal.cli.output import AsJson, print_json, stderr
 from corporeal.cli.smoke import FIRST, show_smoke, smoke_on
+from corporeal.exchange import ExportOptions
+from corporeal.exchange.training import POLICIES, is_trainable
+from corporeal.exchange.training import smoke_train as train
 
 
 def smoke_train(
@@ -30,11 +34,6 @@ def smoke_train(
 
     Example: [bold]corporeal smoke-train dataset --steps 20[/bold]
     """
-    from corporeal.cli.opening import opener_of
-    from corporeal.exchange import ExportOptions
-    from corporeal.exchange.training import POLICIES, is_trainable
-    from corporeal.exchange.training import smoke_train as train
-
     chosen = tuple(policy) if policy else POLICIES
     with ExitStack() as stack:
         opener = opener_of(paths, robot, stack)

@@ -7,14 +7,15 @@ from typing import Annotated
 
 import typer
 
+from corporeal.catalog.workspace import write_snapshot
 from corporeal.cli.command import Command
 from corporeal.cli.output import AsJson, console, print_json, stderr
-from corporeal.cli.workspaces import WorkspaceOption, entered
+from corporeal.cli.workspaces import WorkspaceOption, enter_workspace
 
 
 def snapshot(
     folder: Annotated[Path, typer.Argument(help="A new folder.")],
-    workspace: WorkspaceOption = None,
+    root: WorkspaceOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Write every table of the catalogue as a Parquet file, for DuckDB, pandas or polars.
@@ -23,10 +24,8 @@ def snapshot(
 
     Example: [bold]corporeal snapshot tables[/bold]
     """
-    from corporeal.catalog.workspace import write_snapshot
-
-    with entered(workspace, "export") as (place, _), stderr().status("writing"):
-        tables = write_snapshot(place.database, folder)
+    with enter_workspace(root, "export") as (workspace, _), stderr().status("writing"):
+        tables = write_snapshot(workspace.database, folder)
     if as_json:
         print_json({"folder": str(folder), "tables": dict(tables)})
         return

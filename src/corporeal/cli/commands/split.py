@@ -13,6 +13,7 @@ from corporeal.cli.export_options import CORES, Jobs, Out, Python, Verify
 from corporeal.cli.exporting import show, to_json
 from corporeal.cli.output import AsJson, print_json
 from corporeal.errors import CorporealError
+from corporeal.exchange.editing import draw_split, parse_shares
 
 
 def split(
@@ -31,8 +32,6 @@ def split(
 
     Example: [bold]corporeal split dataset --parts train=0.8,validation=0.2 --out parts[/bold]
     """
-    from corporeal.exchange.editing import draw_split, parse_shares
-
     drawn = draw_split(numbers_in(path), parse_shares(parts), seed=seed)
     if out.exists():
         raise CorporealError(f"{out} already exists, and a split never changes one. Name another.")

@@ -7,8 +7,11 @@ from typing import Annotated
 
 import typer
 
+from corporeal.catalog.workspace import open_workspace
 from corporeal.cli.command import Command
 from corporeal.cli.output import AsJson, console, print_json
+from corporeal.studio.server import serve
+from corporeal.studio.settings import StudioSettings
 
 
 def studio(
@@ -40,10 +43,6 @@ def studio(
     Example: [bold]corporeal studio demo --open[/bold]
     """
     import webbrowser
-
-    from corporeal.catalog.workspace import open_workspace
-    from corporeal.studio.server import serve
-    from corporeal.studio.settings import StudioSettings
 
     settings = StudioSettings(
         host=host,

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from corporeal.capture.sync import SyncReport
+from corporeal.capture.sync import sync_test as test_sync
+from corporeal.capture.sync_plot import plot_sync
 from corporeal.cli.command import Command
-from corporeal.cli.output import AsJson, console, print_json
+from corporeal.cli.output import AsJson, console, make_table, print_json
+from corporeal.episode import Episode
 from corporeal.episode.recording import recording_of
 from corporeal.errors import CorporealError
-
-if TYPE_CHECKING:
-    from corporeal.capture.sync import SyncReport
 
 _SUFFIXES = (".png", ".pdf", ".svg")
 _COLOURS = {
@@ -45,9 +46,6 @@ def sync_test(
 
     Example: [bold]corporeal sync-test jerks.h5 -o sync.png[/bold]
     """
-    from corporeal.capture.sync import sync_test as test_sync
-    from corporeal.episode import Episode
-
     if out is not None and out.suffix not in _SUFFIXES:
         raise CorporealError(
             f"picture, got {out.name!r}; expected a name ending in {', '.join(_SUFFIXES)}."
@@ -66,8 +64,6 @@ def sync_test(
 
 
 def _draw(report: SyncReport, title: str, out: Path) -> None:
-    from corporeal.capture.sync_plot import plot_sync
-
     try:
         plot_sync(report, title=title).savefig(out)
     except OSError as error:
@@ -75,13 +71,9 @@ def _draw(report: SyncReport, title: str, out: Path) -> None:
 
 
 def _show(report: SyncReport, out: Path | None) -> None:
-    from rich.table import Table
-
     moments = ", ".join(f"{at:.2f}" for at in report.events_s)
     console().print(f"sharp motions of {report.reference} at {moments} s")
-    table = Table()
-    for heading in ("stream", "verdict", "onset over noise", "motions"):
-        table.add_column(heading, justify="right" if heading in ("motions",) else "left")
+    table = make_table("stream", "verdict", "onset over noise", "motions", right=("motions",))
     for stream in report.streams:
         colour = _COLOURS.get(stream.verdict, "default")
         words = f"[{colour}]{stream.in_words()}[/{colour}]"

@@ -9,6 +9,8 @@ import typer
 
 from corporeal.cli.command import Command
 from corporeal.cli.output import AsJson, console, print_json
+from corporeal.episode.overview import Damage
+from corporeal.episode.overview import verify as verify_episode
 from corporeal.errors import EpisodeError
 
 
@@ -20,9 +22,6 @@ def verify(
 
     Example: [bold]corporeal verify demo.h5[/bold]
     """
-    from corporeal.episode.overview import Damage
-    from corporeal.episode.overview import verify as verify_episode
-
     results: dict[str, tuple[Damage, ...]] = {}
     for path in episodes:
         try:

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.text import Text
+from sqlalchemy import Connection
 
+from corporeal.catalog.episodes import batch_names
+from corporeal.catalog.workspace import read_settings
 from corporeal.cli.command import Command
 from corporeal.cli.output import AsJson, console, print_json, stderr
-from corporeal.cli.workspaces import WorkspaceOption, entered
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-    from corporeal.operations.monitoring.alarm_log import Watched
+from corporeal.cli.workspaces import WorkspaceOption, enter_workspace
+from corporeal.operations.alert import alert_channels
+from corporeal.operations.monitoring.alarm_log import Watched
+from corporeal.operations.monitoring.alarm_log import watch as look
+from corporeal.operations.monitoring.batch_metrics import batch_metrics
+from corporeal.operations.monitoring.chart_picture import save_chart
+from corporeal.operations.monitoring.metric_series import metric_names, record_metrics, series
+from corporeal.operations.monitoring.watch import WATCHED
 
 
 def watch(
-    workspace: WorkspaceOption = None,
+    root: WorkspaceOption = None,
     charts: Annotated[
         Path | None, typer.Option(help="Draw a control chart of every figure into this folder.")
     ] = None,
@@ -32,17 +37,13 @@ def watch(
 
     Example: [bold]corporeal watch --charts charts[/bold]
     """
-    from corporeal.catalog.workspace import read_settings
-    from corporeal.operations.alert import alert_channels
-    from corporeal.operations.monitoring.alarm_log import watch as look
-
-    with entered(workspace, "ingest") as (place, actor):
-        channels = alert_channels(read_settings(place.root), root=place.root)
-        with place.database.write() as connection:
+    with enter_workspace(root, "ingest") as (workspace, actor):
+        channels = alert_channels(read_settings(workspace.root), root=workspace.root)
+        with workspace.database.write() as connection:
             batches = _reckon(connection, actor.name)
-        found = look(place.database, channels, who=actor.name)
+        found = look(workspace.database, channels, who=actor.name)
         if charts is not None:
-            with place.database.read() as connection:
+            with workspace.database.read() as connection:
                 _draw(connection, charts)
     if as_json:
         print_json({"batches": batches, "alarms": [each.facts for each in found.alarms],
@@ -55,10 +56,6 @@ def watch(
 
 def _reckon(connection: Connection, who: str) -> int:
     """Put the figures of all batches into the catalogue; how many batches there are."""
-    from corporeal.catalog.episodes import batch_names
-    from corporeal.operations.monitoring.batch_metrics import batch_metrics
-    from corporeal.operations.monitoring.metric_series import record_metrics
-
     names = batch_names(connection)
     for name in names:
         record_metrics(connection, name, batch_metrics(connection, name), who=who)
@@ -66,10 +63,6 @@ def _reckon(connection: Connection, who: str) -> int:
 
 
 def _draw(connection: Connection, folder: Path) -> None:
-    from corporeal.operations.monitoring.chart_picture import save_chart
-    from corporeal.operations.monitoring.metric_series import metric_names, series
-    from corporeal.operations.monitoring.watch import WATCHED
-
     folder.mkdir(parents=True, exist_ok=True)
     for name in metric_names(connection):
         if name in WATCHED:
