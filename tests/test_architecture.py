@@ -176,3 +176,27 @@ def test_every_room_is_on_the_architecture_page() -> None:
     for room in {_room(path) for path in FILES} - {"__init__", "__main__"}:
         assert room in page
         assert room in ROW, f"{room} has no place in DIRECTION"
+
+
+# A table belongs to one room; the others ask that room's functions.
+TABLES_OF = {
+    "labelling": ("LABELS", "LABEL_COMMENT", "LABEL_EDIT", "LABEL_TASK", "QUALIFICATION"),
+    "operations": ("METRIC", "REVIEW", "REVIEW_ITEM"),
+    "release": ("MEMBER", "RELEASE"),
+    "studio": ("SHARE", "VIEW"),
+}
+FOREIGN_TABLES = 70
+"""How often a module still imports the table of another room; the number only shrinks."""
+
+
+def test_a_table_is_used_by_its_own_room() -> None:
+    foreign = [
+        f"{name}: {table}"
+        for name, path in PATHS.items()
+        for module, table in _imported_names(path)
+        if module == "corporeal.catalog.tables"
+        and _room(path) != "catalog"
+        and table not in TABLES_OF.get(_room(path), ())
+    ]
+    assert len(foreign) <= FOREIGN_TABLES, foreign
+    assert not [each for each in foreign if each.startswith("corporeal.cli.")], foreign

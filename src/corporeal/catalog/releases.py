@@ -9,5 +9,9 @@ from corporeal.catalog.tables import MEMBER
 
 def releases_of(connection: Connection, episode: str) -> list[str]:
     """The releases that an episode is in, as name@version."""
-    query = select(MEMBER.c.name, MEMBER.c.version).where(MEMBER.c.episode == episode)
+    query = (
+        select(MEMBER.c.name, MEMBER.c.version)
+        .where(MEMBER.c.episode == episode)
+        .order_by(MEMBER.c.name, MEMBER.c.version)
+    )
     return [f"{name}@{version}" for name, version in connection.execute(query)]

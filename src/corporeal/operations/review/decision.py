@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, delete, update
 
 from corporeal.catalog.audit import Change, events_of, now, record
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.episodes import NEXT, EpisodeRow, State, find_episode, move_episodes
 from corporeal.catalog.permission import Actor, may, require
-from corporeal.catalog.tables import MEMBER, REVIEW_ITEM
+from corporeal.catalog.releases import releases_of
+from corporeal.catalog.tables import REVIEW_ITEM
 from corporeal.errors import UnknownNameError
 from corporeal.operations.review.queue import (
     ReviewItem,
@@ -183,8 +184,7 @@ def _effect(
     if choice.decision == "accept":
         releases: tuple[str, ...] = ()
     else:
-        query = select(MEMBER.c.name, MEMBER.c.version).where(MEMBER.c.episode == row.id)
-        releases = tuple(f"{name}@{version}" for name, version in connection.execute(query))
+        releases = tuple(releases_of(connection, row.id))
     if new != old and new not in NEXT[old]:
         listed = ", ".join(releases) or "a release"
         note = f"it is part of {listed}, which never changes; leave it out of the next one"

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.episodes import EpisodeRow, find_episode
+from corporeal.catalog.episodes import EpisodeRow, documents_of, find_episode
 from corporeal.catalog.ingestion import sensor_serials
+from corporeal.catalog.releases import releases_of
 from corporeal.catalog.store import open_remote
-from corporeal.catalog.tables import DOCUMENT, GOVERNS, MEMBER
 from corporeal.catalog.workspace import Workspace
 from corporeal.episode import Episode
 from corporeal.episode.alignment import align_to
@@ -198,8 +198,11 @@ def trace_frame(
     name = found.episode if found is not None else str(episode)
     with workspace.database.read() as connection:
         stored = _row(connection, name, folder if is_folder else None)
-        documents = _documents(connection, name)
-        releases = _releases(connection, name)
+        documents = {
+            each.kind: {"name": each.name, "version": each.version, "hash": each.hash}
+            for each in documents_of(connection, name)
+        }
+        releases = releases_of(connection, name)
     if found is None and str(dataset) not in releases:
         raise CatalogError(
             f"{dataset}, got no such folder, nor a release with episode {name}; expected a folder "
@@ -218,7 +221,7 @@ def trace_frame(
         hash=stored.hash,
         facts={each: getattr(stored, each) for each in FACTS if getattr(stored, each) is not None},
         documents=documents,
-        releases=(found.release,) if found.release in releases else releases,
+        releases=(found.release,) if found.release in releases else tuple(releases),
         samples=samples,
     )
 
@@ -236,28 +239,6 @@ def _row(connection: Connection, name: str, folder: Path | None) -> EpisodeRow:
     if row.state == "erased":
         raise CatalogError(f"episode {name} was erased: there is nothing left to trace.")
     return row
-
-
-def _documents(connection: Connection, name: str) -> dict[str, dict[str, str]]:
-    query = (
-        select(GOVERNS.c.kind, DOCUMENT.c.name, DOCUMENT.c.version, DOCUMENT.c.hash)
-        .join(DOCUMENT, DOCUMENT.c.hash == GOVERNS.c.document)
-        .where(GOVERNS.c.episode == name)
-        .order_by(GOVERNS.c.kind)
-    )
-    return {
-        row.kind: {"name": row.name, "version": row.version, "hash": row.hash}
-        for row in connection.execute(query)
-    }
-
-
-def _releases(connection: Connection, name: str) -> tuple[str, ...]:
-    query = (
-        select(MEMBER.c.name, MEMBER.c.version)
-        .where(MEMBER.c.episode == name)
-        .order_by(MEMBER.c.name, MEMBER.c.version)
-    )
-    return tuple(f"{row.name}@{row.version}" for row in connection.execute(query))
 
 
 def _samples(episode: Episode, row: DatasetRow) -> Iterator[SampleTrace]:
