@@ -12,8 +12,9 @@ from sqlalchemy import Connection, and_, select
 from corporeal.catalog.audit import chain_hash, events_of
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.store import verify_store
-from corporeal.catalog.tables import DOCUMENT, EPISODE, LABELS, MEMBER
+from corporeal.catalog.tables import DOCUMENT, EPISODE, MEMBER
 from corporeal.catalog.workspace import Workspace
+from corporeal.labelling.labels import label_hashes
 from corporeal.release.label_bundle import load_labels
 from corporeal.release.local_copy import LocalCopies
 from corporeal.release.manifest import Manifest, ReleaseMember, load_manifest
@@ -192,17 +193,12 @@ def _label_problems(
         yield ReleaseProblem(f"release:{manifest.reference}", str(error).rstrip("."))
         return
     listed = sorted(bundle.episodes.items()) if bundle is not None else []
-    for first in range(0, len(listed), _BLOCK):
-        part = dict(listed[first : first + _BLOCK])
-        query = select(LABELS.c.episode, LABELS.c.number, LABELS.c.hash).where(
-            LABELS.c.episode.in_(part)
-        )
-        known = {(row.episode, row.number): row.hash for row in connection.execute(query)}
-        for name, labelled in part.items():
-            if (there := known.get((name, labelled.number))) != labelled.hash:
-                told = "other ones" if there is not None else "none"
-                message = f"the catalogue has {told} for version {labelled.number} of its labels"
-                yield ReleaseProblem(f"episode:{name}", message)
+    known = label_hashes(connection, [name for name, _ in listed])
+    for name, labelled in listed:
+        if (there := known.get((name, labelled.number))) != labelled.hash:
+            told = "other ones" if there is not None else "none"
+            message = f"the catalogue has {told} for version {labelled.number} of its labels"
+            yield ReleaseProblem(f"episode:{name}", message)
 
 
 def _event_problems(connection: Connection, release: Release) -> Iterator[ReleaseProblem]:

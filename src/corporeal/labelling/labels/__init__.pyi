@@ -8,6 +8,8 @@ from .label_import import accept_label_files as accept_label_files
 from .versions import Labels as Labels
 from .versions import canonical as canonical
 from .versions import digest as digest
+from .versions import label_hashes as label_hashes
+from .versions import label_summary as label_summary
 from .versions import label_track as label_track
 from .versions import labelled_under as labelled_under
 from .versions import labels_in_force as labels_in_force

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from sqlalchemy import Connection, Row, func, insert, select, update
+from sqlalchemy import Connection, Row, func, insert, select, true, update
 
 from corporeal.catalog.audit import Change, now, record
 from corporeal.catalog.database import json_value
@@ -68,6 +68,27 @@ def labels_in_force(connection: Connection, episodes: Sequence[str]) -> dict[str
         )
         found |= {row.episode: _labels(row) for row in connection.execute(query)}
     return found
+
+
+def label_summary(
+    connection: Connection, episode: str, number: int | None = None
+) -> dict[str, Any] | None:
+    """A version of an episode's labels, without what they say: this one, or the one in force."""
+    query = select(*(column for column in LABELS.c if column.name != "content")).where(
+        LABELS.c.episode == episode, true() if number is None else LABELS.c.number == number
+    )
+    row = connection.execute(query.order_by(LABELS.c.number.desc()).limit(1)).mappings().first()
+    return None if row is None else dict(row)
+
+
+def label_hashes(connection: Connection, episodes: Iterable[str]) -> dict[tuple[str, int], str]:
+    """The hash of every version of the labels of some episodes, by episode and number."""
+    hashes: dict[tuple[str, int], str] = {}
+    for part in _parts(episodes):
+        query = select(LABELS.c.episode, LABELS.c.number, LABELS.c.hash)
+        rows = connection.execute(query.where(LABELS.c.episode.in_(part)))
+        hashes |= {(row.episode, row.number): row.hash for row in rows}
+    return hashes
 
 
 def labelled_under(connection: Connection, taxonomy: str, *, holding: bool = False) -> list[str]:

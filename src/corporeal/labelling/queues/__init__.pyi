@@ -5,6 +5,7 @@ from .queue_lists import QueueFacts as QueueFacts
 from .queue_lists import QueueOffer as QueueOffer
 from .queue_lists import QueueProgress as QueueProgress
 from .queue_lists import all_queues as all_queues
+from .queue_lists import count_states as count_states
 from .queue_lists import list_offers as list_offers
 from .queue_lists import queues as queues
 from .queue_lists import work_by_person as work_by_person

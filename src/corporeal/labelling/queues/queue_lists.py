@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import ColumnElement, Connection, Select, func, select
 
 from corporeal.catalog.permission import Actor, may
-from corporeal.catalog.tables import LABEL_TASK
+from corporeal.catalog.tables import EPISODE, LABEL_TASK
 from corporeal.labelling.queues.queue_builder import QueueBuild, QueueBuilder
 from corporeal.labelling.queues.queue_request import QueueRequest, queue_requests
 from corporeal.labelling.tasks.label_task import TaskKind
@@ -140,6 +141,24 @@ def all_queues(connection: Connection, builder: QueueBuilder) -> list[QueueFacts
         for name in dict.fromkeys([*requests, *sums])
     ]  # fmt: skip
     return sorted(made, key=lambda each: each.created_at, reverse=True)
+
+
+def count_states(
+    connection: Connection, where: ColumnElement[bool]
+) -> tuple[dict[str, dict[str, int]], float]:
+    """Tasks to annotate of episodes that `where` holds for: by queue and state; seconds in all."""
+    grouped = (LABEL_TASK.c.queue, LABEL_TASK.c.state)
+    rows = connection.execute(
+        select(*grouped, func.count(), func.sum(LABEL_TASK.c.seconds))
+        .join(EPISODE, EPISODE.c.id == LABEL_TASK.c.episode)
+        .where(where, LABEL_TASK.c.kind == "annotate", LABEL_TASK.c.state != "dropped")
+        .group_by(*grouped)
+        .order_by(LABEL_TASK.c.queue)
+    ).all()
+    counts: dict[str, dict[str, int]] = {}
+    for queue, state, number, _ in rows:
+        counts.setdefault(queue, {})[state] = int(number)
+    return counts, math.fsum(float(spent or 0.0) for *_, spent in rows)
 
 
 def list_offers(connection: Connection, *, by: Actor) -> list[QueueOffer]:

@@ -21,6 +21,7 @@ from .creation import TaskOptions as TaskOptions
 from .creation import create_tasks as create_tasks
 from .creation import wanting as wanting
 from .edits import StaleEditError as StaleEditError
+from .edits import editors_of as editors_of
 from .edits import edits_of as edits_of
 from .edits import save_edits as save_edits
 from .history import Happening as Happening
@@ -37,6 +38,7 @@ from .label_task import frames_of as frames_of
 from .label_task import may_see as may_see
 from .label_task import require_owner as require_owner
 from .label_task import task as task
+from .label_task import task_summaries as task_summaries
 from .label_task import tasks as tasks
 from .pair import adjudication_of as adjudication_of
 from .pair import stamps_of as stamps_of

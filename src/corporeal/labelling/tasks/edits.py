@@ -102,6 +102,12 @@ def edits_of(
     return [_saved(row) for row in connection.execute(query.limit(limit))]
 
 
+def editors_of(connection: Connection, task_id: str) -> list[str]:
+    """Everybody who edited a task, in the order of names."""
+    query = select(LABEL_EDIT.c.who).where(LABEL_EDIT.c.task == task_id).distinct()
+    return [str(who) for who in connection.execute(query.order_by(LABEL_EDIT.c.who)).scalars()]
+
+
 def replay(connection: Connection, task_id: str, version: int) -> Annotation:
     """A task as it was after so many edits; 0 is how it began."""
     held = task(connection, task_id)

@@ -130,6 +130,13 @@ def tasks(
     return [from_row(dict(row)) for row in rows]
 
 
+def task_summaries(connection: Connection, task_ids: Sequence[str]) -> list[dict[str, Any]]:
+    """What some tasks are and who made them, without what is said in them."""
+    names = ("id", "kind", "queue", "state", "version", "seconds", "created_by", "created_at")
+    query = select(*(LABEL_TASK.c[name] for name in names)).where(LABEL_TASK.c.id.in_(task_ids))
+    return [dict(row) for row in connection.execute(query).mappings()]
+
+
 def hidden(connection: Connection, task_id: str) -> dict[str, Any]:
     """The settings of a task that people are not shown."""
     query = select(LABEL_TASK.c.settings).where(LABEL_TASK.c.id == task_id)

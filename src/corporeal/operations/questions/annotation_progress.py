@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection
 
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.tables import EPISODE, LABEL_TASK
+from corporeal.labelling.queues import count_states
 from corporeal.operations.question import (
     Chart,
     ChartChoice,
@@ -42,7 +40,7 @@ def draw(
     unit = currency[:8]
     choices = (ChartChoice(name="annotator_per_hour", label="Annotator",
                       value=f"{annotator_per_hour:g}", unit=f"{unit} per hour"),)  # fmt: skip
-    counts, seconds = _counts(connection, scope)
+    counts, seconds = count_states(connection, scope.where)
     if not counts:
         return Drawing(
             "Nothing is being labelled here.",
@@ -61,22 +59,6 @@ def draw(
                "counted while somebody works at the page, not while it lies open.",),
         choices=choices,
     )  # fmt: skip
-
-
-def _counts(connection: Connection, scope: Scope) -> tuple[dict[str, dict[str, int]], float]:
-    """Tasks of each queue by state, and the seconds that were spent on all of them."""
-    held = LABEL_TASK.c
-    rows = connection.execute(
-        select(held.queue, held.state, func.count(), func.sum(held.seconds))
-        .join(EPISODE, EPISODE.c.id == held.episode)
-        .where(scope.where, held.kind == "annotate", held.state != "dropped")
-        .group_by(held.queue, held.state)
-        .order_by(held.queue)
-    ).all()
-    found: dict[str, dict[str, int]] = {}
-    for queue, state, number, _ in rows:
-        found.setdefault(queue, {})[state] = int(number)
-    return found, math.fsum(float(spent or 0.0) for *_, spent in rows)
 
 
 def _stack(queue: str, held: dict[str, int]) -> Stack:

@@ -14,12 +14,11 @@ from corporeal.catalog.tables import (
     EDGE,
     EPISODE,
     GOVERNS,
-    LABEL_EDIT,
-    LABEL_TASK,
-    LABELS,
     MEMBER,
     RELEASE,
 )
+from corporeal.labelling.labels import label_summary
+from corporeal.labelling.tasks import editors_of, task_summaries
 from corporeal.release.lineage.graph import LineageEdge, LineageGraph, LineageNode
 
 MOST = 12
@@ -227,10 +226,9 @@ _MOST_PEOPLE = 12
 
 def labels_behind(connection: Connection, episode: str) -> Iterator[LineageEdge]:
     """The labels of an episode that are in force."""
-    query = select(LABELS.c.number).where(LABELS.c.episode == episode)
-    number = connection.execute(query.order_by(LABELS.c.number.desc()).limit(1)).scalar()
-    if number is not None:
-        yield LineageEdge(f"episode:{episode}", f"labels:{episode}/{number}", "labelled")
+    labels = label_summary(connection, episode)
+    if labels is not None:
+        yield LineageEdge(f"episode:{episode}", f"labels:{episode}/{labels['number']}", "labelled")
 
 
 def label_parents(connection: Connection, kind: str, own: str) -> Iterator[LineageEdge]:
@@ -238,47 +236,36 @@ def label_parents(connection: Connection, kind: str, own: str) -> Iterator[Linea
     if kind == "labels":
         yield from _of_labels(connection, own)
         return
-    query = select(LABEL_EDIT.c.who).where(LABEL_EDIT.c.task == own).distinct()
-    people = connection.execute(query.order_by(LABEL_EDIT.c.who).limit(_MOST_PEOPLE)).scalars()
-    for who in people:
+    for who in editors_of(connection, own)[:_MOST_PEOPLE]:
         yield LineageEdge(f"label_task:{own}", f"annotator:{who}", "edited_by")
 
 
 def _of_labels(connection: Connection, own: str) -> Iterator[LineageEdge]:
-    episode, number = _parts(own)
-    columns = (LABELS.c.task, LABELS.c.taxonomy, LABELS.c.who)
-    query = select(*columns).where(LABELS.c.episode == episode, LABELS.c.number == number)
-    row = connection.execute(query).first()
-    if row is None:
+    labels = label_summary(connection, *_parts(own))
+    if labels is None:
         return
     name = f"labels:{own}"
-    yield LineageEdge(name, f"document:{row.taxonomy}", "taxonomy")
-    yield LineageEdge(name, f"annotator:{row.who}", "annotated_by")
-    if row.task is not None:
-        yield LineageEdge(name, f"label_task:{row.task}", "made_in")
+    yield LineageEdge(name, f"document:{labels['taxonomy']}", "taxonomy")
+    yield LineageEdge(name, f"annotator:{labels['who']}", "annotated_by")
+    if labels["task"] is not None:
+        yield LineageEdge(name, f"label_task:{labels['task']}", "made_in")
 
 
 def label_nodes(connection: Connection, names: Sequence[str]) -> Iterable[LineageNode]:
     """Labels with what the catalogue says of each version."""
-    columns = [LABELS.c[name] for name in ("number", "hash", "taxonomy", "task", "who", "at",
-                                           "stale")]  # fmt: skip
     for own in names:
-        episode, number = _parts(own)
-        query = select(*columns).where(LABELS.c.episode == episode, LABELS.c.number == number)
-        row = connection.execute(query).mappings().first()
-        if row is not None:
-            stale = ", no longer in force" if row["stale"] is not None else ""
-            yield LineageNode(f"labels:{own}", f"labels, version {number}{stale}", dict(row))
+        labels = label_summary(connection, *_parts(own))
+        if labels is not None:
+            stale = ", no longer in force" if labels["stale"] is not None else ""
+            facts = {name: value for name, value in labels.items() if name != "episode"}
+            yield LineageNode(f"labels:{own}", f"labels, version {labels['number']}{stale}", facts)
 
 
 def label_task_nodes(connection: Connection, names: Sequence[str]) -> Iterable[LineageNode]:
     """Tasks with their kind, queue and state."""
-    columns = [LABEL_TASK.c[name] for name in ("id", "kind", "queue", "state", "version",
-                                               "seconds", "created_by", "created_at")]  # fmt: skip
-    query = select(*columns).where(LABEL_TASK.c.id.in_(names))
-    for row in connection.execute(query).mappings() if names else ():
+    for row in task_summaries(connection, names):
         label = f"task to {row['kind']}, queue {row['queue']}"
-        yield LineageNode(f"label_task:{row['id']}", label, dict(row))
+        yield LineageNode(f"label_task:{row['id']}", label, row)
 
 
 def _parts(own: str) -> tuple[str, int]:
