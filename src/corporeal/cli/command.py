@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from importlib import import_module
 from importlib.util import find_spec
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -32,6 +33,42 @@ def group(help_text: str) -> typer.Typer:
     return typer.Typer(
         help=help_text, no_args_is_help=True, add_completion=False, rich_markup_mode="rich"
     )
+
+
+def spread_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Show typer the fields of a parameter that is a dataclass as options of their own.
+
+    So a command takes its options as one value, and commands that share them share the class.
+    """
+    hints = get_type_hints(function, include_extras=True)
+    values = {name: hints[name] for name in signature(function).parameters
+              if is_dataclass(hints[name])}  # fmt: skip
+    parameters: list[Parameter] = []
+    for parameter in signature(function).parameters.values():
+        if parameter.name in values:
+            parameters.extend(_field_parameters(values[parameter.name]))
+        else:
+            annotation = hints[parameter.name]
+            parameters.append(parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=annotation))
+
+    def call(**given: Any) -> None:
+        for name, kind in values.items():
+            given[name] = kind(**{field.name: given.pop(field.name) for field in fields(kind)})
+        function(**given)
+
+    call.__name__, call.__doc__ = function.__name__, function.__doc__
+    call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    vars(call)["__signature__"] = Signature(parameters)
+    return call
+
+
+def _field_parameters(kind: Any) -> Iterator[Parameter]:
+    hints = get_type_hints(kind, include_extras=True)
+    for field in fields(kind):
+        default = Parameter.empty if field.default is MISSING else field.default
+        yield Parameter(
+            field.name, Parameter.KEYWORD_ONLY, default=default, annotation=hints[field.name]
+        )
 
 
 class LazyCommand(TyperCommand):

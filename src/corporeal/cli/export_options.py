@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from corporeal.cli.workspaces import WorkspaceOption
 from corporeal.errors import CorporealError
+from corporeal.exchange import ExportOptions
+from corporeal.exchange.training import read_weights
 
 CORES = os.cpu_count() or 1
 Out = Annotated[Path, typer.Option("--out", "-o", help="A new folder; nothing is overwritten.")]
@@ -56,12 +60,56 @@ Chosen = Annotated[
 ]
 
 
+@dataclass(frozen=True)
+class ExportChoices:
+    """What people choose of an export: the options that export and convert have in common."""
+
+    format_name: FormatName = "lerobot"
+    rate: Rate = None
+    view: ViewName = "flat"
+    normalise: Normalised = "none"
+    image_size: ImageSize = None
+    state: State = None
+    include: Include = None
+    exclude: Exclude = None
+    episodes: Chosen = None
+    weights: Weights = None
+    recipe: RecipeFile = None
+    root: WorkspaceOption = None
+    split: SplitName = None
+    robot: Robot = None
+    smoke: Smoke = False
+    sides: Sides = True
+    verify: Verify = True
+    python: Python = None
+    on: On = "processes"
+    jobs: Jobs = CORES
+
+    @property
+    def options(self) -> ExportOptions:
+        """Those of the room that exports."""
+        return ExportOptions(
+            rate_hz=self.rate,
+            view=self.view,
+            normalise=self.normalise,
+            image_size=self.image_size,
+            state=tuple(self.state or ()),
+            include=tuple(self.include or ()),
+            exclude=tuple(self.exclude or ()),
+            sides=self.sides,
+            episodes=tuple(numbers_of(self.episodes)) if self.episodes is not None else None,
+            weights=read_weights(self.weights) if self.weights is not None else None,
+            on=self.on,
+            jobs=self.jobs,
+        )
+
+
 def numbers_of(text: str) -> list[int]:
     """`0-2,7` as 0, 1, 2, 7."""
     numbers: list[int] = []
     for part in text.split(","):
-        found = re.fullmatch(r"\s*(\d{1,9})(?:-(\d{1,9}))?\s*", part)
-        first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
+        match = re.fullmatch(r"\s*(\d{1,9})(?:-(\d{1,9}))?\s*", part)
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
         if last < first:
             raise CorporealError(f"episodes, got {text!r}; expected numbers such as 0-9,12.")
         numbers.extend(range(first, last + 1))

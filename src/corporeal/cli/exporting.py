@@ -3,18 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import typer
 from rich.text import Text
 
+from corporeal.cli.export_options import ExportChoices
+from corporeal.cli.opening import opener_of, with_recipe
 from corporeal.cli.output import console, make_table, print_json, show_progress, stderr
+from corporeal.cli.smoke import smoke_first
 from corporeal.episode.recording import Dataset
 from corporeal.exchange import ExportOptions, ExportResult, export
-from corporeal.exchange.format import LOSSES
+from corporeal.exchange.format import LOSSES, writer_of
 from corporeal.exchange.proof import Proof, prove
 from corporeal.exchange.training import Normalisation
+
+
+def export_paths(
+    paths: Sequence[Path], out: Path, choices: ExportChoices, *, as_json: bool
+) -> None:
+    """Export what people point at as they chose, and print what was made and proved."""
+    options, name = choices.options, choices.format_name
+    writer_of(name)
+    with ExitStack() as stack:
+        opener = opener_of(
+            paths, choices.robot, stack, root=choices.root, splits=choices.split or ()
+        )
+        opener = with_recipe(opener, choices.recipe)
+        if choices.smoke:
+            smoke_first(opener, options, python=choices.python)
+        exported, proof = run(
+            opener, out, name, options, verify=choices.verify, python=choices.python
+        )
+    report(exported, proof, as_json=as_json, after=training_lines(out, name))
 
 
 def run(
