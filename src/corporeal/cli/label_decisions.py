@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from corporeal.cli.annotating import find_episodes, find_taxonomy
+from corporeal.cli.label_proposals import find_episodes, find_taxonomy
 from corporeal.cli.label_tables import print_history
 from corporeal.cli.output import AsJson, console, print_json
 from corporeal.cli.workspaces import WorkspaceOption, read_catalog, write_catalog

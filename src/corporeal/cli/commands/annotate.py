@@ -8,7 +8,10 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from corporeal.cli.annotating import (
+from corporeal.cli.command import Command, group
+from corporeal.cli.label_decisions import accept, give_back, history, requeue
+from corporeal.cli.label_files import bring_in, export
+from corporeal.cli.label_proposals import (
     Proposed,
     find_episodes,
     find_taxonomy,
@@ -16,10 +19,6 @@ from corporeal.cli.annotating import (
     propose_all,
     used_taxonomy,
 )
-from corporeal.cli.command import Command, group
-from corporeal.cli.label_decisions import accept, give_back, history, requeue
-from corporeal.cli.label_export import export
-from corporeal.cli.label_import import bring_in
 from corporeal.cli.label_tables import (
     plain_impact,
     print_agreement,

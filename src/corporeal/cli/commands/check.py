@@ -16,7 +16,6 @@ import corporeal.quality.reports.junit as junit_report
 import corporeal.quality.reports.sarif as sarif_report
 from corporeal.cli.command import Command
 from corporeal.cli.export_options import CORES, Jobs, On
-from corporeal.cli.opening import opener_of
 from corporeal.cli.output import (
     COLOURS,
     AsJson,
@@ -26,6 +25,7 @@ from corporeal.cli.output import (
     show_progress,
     stderr,
 )
+from corporeal.cli.sources import opener_of
 from corporeal.errors import CorporealError
 from corporeal.protocol import Protocol, open_protocol
 from corporeal.quality.anomaly import AnomalyDetector, open_detector

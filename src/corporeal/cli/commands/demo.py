@@ -23,8 +23,8 @@ from corporeal.catalog.workspace import FILE, Workspace, make_workspace, open_wo
 from corporeal.cli.command import Command
 from corporeal.cli.commands.info import show
 from corporeal.cli.demo_labels import label
-from corporeal.cli.exporting import run, to_json, training_lines
-from corporeal.cli.exporting import show as show_export
+from corporeal.cli.export_run import run, to_json, training_lines
+from corporeal.cli.export_run import show as show_export
 from corporeal.cli.output import (
     COLOURS,
     AsJson,

@@ -9,7 +9,7 @@ import typer
 
 from corporeal.cli.command import Command, spread_options
 from corporeal.cli.export_options import ExportChoices, Out
-from corporeal.cli.exporting import export_paths
+from corporeal.cli.export_run import export_paths
 from corporeal.cli.output import AsJson
 
 

@@ -10,9 +10,9 @@ import typer
 
 from corporeal.cli.command import Command
 from corporeal.cli.export_options import CORES, Chosen, Jobs, Out, RecipeFile, Verify, numbers_of
-from corporeal.cli.exporting import report, run
-from corporeal.cli.opening import opener_of, with_recipe
+from corporeal.cli.export_run import report, run
 from corporeal.cli.output import AsJson, console, make_table
+from corporeal.cli.sources import opener_of, with_recipe
 from corporeal.exchange import ExportOptions
 from corporeal.exchange.editing import RobotMapping, require_robot
 

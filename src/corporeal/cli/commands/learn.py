@@ -10,8 +10,8 @@ import typer
 from rich.progress import track
 
 from corporeal.cli.command import Command
-from corporeal.cli.opening import opener_of
 from corporeal.cli.output import AsJson, console, print_json, stderr
+from corporeal.cli.sources import opener_of
 from corporeal.episode.recording import Dataset, Recording
 from corporeal.errors import CorporealError, NotAssessed
 from corporeal.quality.anomaly import envelope

@@ -10,8 +10,8 @@ import typer
 from rich.text import Text
 
 from corporeal.cli.command import Command
-from corporeal.cli.opening import opener_of
 from corporeal.cli.output import AsJson, console, make_table, print_json, show_progress, stderr
+from corporeal.cli.sources import opener_of
 from corporeal.errors import CorporealError
 from corporeal.quality import Subject
 from corporeal.quality.scoring import (

@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from corporeal.cli.command import Command
-from corporeal.cli.editing import edit, require
+from corporeal.cli.dataset_edit import edit, require
 from corporeal.cli.export_options import CORES, Jobs, Out, Python, Verify, numbers_of
-from corporeal.cli.exporting import report
+from corporeal.cli.export_run import report
 from corporeal.cli.output import AsJson
 
 

@@ -10,9 +10,9 @@ import typer
 
 from corporeal.cli.command import Command
 from corporeal.cli.export_options import Robot
-from corporeal.cli.opening import opener_of
 from corporeal.cli.output import AsJson, print_json, stderr
 from corporeal.cli.smoke import FIRST, show_smoke, smoke_on
+from corporeal.cli.sources import opener_of
 from corporeal.exchange import ExportOptions
 from corporeal.exchange.training import POLICIES, is_trainable
 from corporeal.exchange.training import smoke_train as train

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from corporeal.cli.command import Command
-from corporeal.cli.editing import edit, numbers_in
+from corporeal.cli.dataset_edit import edit, numbers_in
 from corporeal.cli.export_options import CORES, Jobs, Out, Python, Verify
-from corporeal.cli.exporting import show, to_json
+from corporeal.cli.export_run import show, to_json
 from corporeal.cli.output import AsJson, print_json
 from corporeal.errors import CorporealError
 from corporeal.exchange.editing import draw_split, parse_shares

@@ -1,4 +1,4 @@
-"""Brings labels in force out of the catalogue, as files that other programs read."""
+"""Labels as files that other programs read: out of the catalogue, and into it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ import typer
 from rich.text import Text
 from sqlalchemy import Connection
 
-from corporeal.cli.annotating import find_episodes
+from corporeal.cli.label_proposals import find_episodes, find_taxonomy
 from corporeal.cli.output import AsJson, console, print_json
-from corporeal.cli.workspaces import WorkspaceOption, read_catalog
+from corporeal.cli.workspaces import WorkspaceOption, enter_workspace, read_catalog
 from corporeal.errors import CorporealError
 from corporeal.labelling.labels import (
     EpisodeLabels,
     LabelFormat,
     Labels,
+    accept_label_files,
     format_of,
     labels_in_force,
     write_label_file,
@@ -99,3 +100,34 @@ def _write(
     for path, each in zip(files, given, strict=True):
         write_label_file(path, [each], format_name=format_name)
     return files
+
+
+FormatName = Annotated[
+    str | None,
+    typer.Option("--format", "-f", help="csv, elan or json; by default as the name ends."),
+]
+
+
+def bring_in(
+    files: Annotated[list[Path], typer.Argument(help="Files of labels; episodes by their ids.")],
+    taxonomy: Annotated[
+        str, typer.Option("--taxonomy", "-t", help="A ready one, a file, or name@version.")
+    ] = "manipulation",
+    format_name: FormatName = None,
+    root: WorkspaceOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let the labels in files count, all or none; boundaries go to the nearest frame.
+
+    Example: [bold]corporeal annotate import labels.csv --taxonomy manipulation[/bold]
+    """
+    with enter_workspace(root, "judge") as (workspace, actor):
+        with workspace.database.read() as connection:
+            document = find_taxonomy(connection, taxonomy)
+        made = accept_label_files(workspace, files, document, by=actor, format_name=format_name)
+    if as_json:
+        print_json([{"episode": each.episode, "number": each.number, "hash": each.hash}
+                    for each in made])  # fmt: skip
+        return
+    for each in made:
+        console().print(f"{each.episode}: labels {each.number} are in force")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from corporeal.cli.exporting import run
+from corporeal.cli.export_run import run
 from corporeal.errors import CorporealError
 from corporeal.exchange import ExportResult
 from corporeal.exchange.editing import episode_numbers, format_of, options_of, rows_opener

@@ -11,9 +11,9 @@ import typer
 from rich.text import Text
 
 from corporeal.cli.export_options import ExportChoices
-from corporeal.cli.opening import opener_of, with_recipe
 from corporeal.cli.output import console, make_table, print_json, show_progress, stderr
 from corporeal.cli.smoke import smoke_first
+from corporeal.cli.sources import opener_of, with_recipe
 from corporeal.episode.recording import Dataset
 from corporeal.exchange import ExportOptions, ExportResult, export
 from corporeal.exchange.format import LOSSES, writer_of
