@@ -17,35 +17,51 @@ from corporeal.quality.subject import Subject
 from corporeal.quality.synopsis import peak_force_n
 from corporeal.schema import roles
 
-WALKED_M = 0.25
 
-
-def find(subject: Subject) -> Iterator[Finding]:
+def find(
+    subject: Subject,
+    *,
+    max_force_n: float = 40.0,
+    max_grasps: float = 1.0,
+    max_walk_m: float = 0.25,
+    max_pause_s: float = 5.0,
+) -> Iterator[Finding]:
     """Yield falls, drops, collisions, repeated grasps, steps and pauses that are prohibited.
+
+    Where the protocol states no limit, a collision is felt as more than `max_force_n` at a wrist,
+    a gripper closes more than `max_grasps` times, or nothing moves for `max_pause_s`. Walking is
+    to go farther than `max_walk_m`.
 
     Why: what an operator does only now and then, a policy does at the worst moment.
     Fix: label the episode a failure, or record it again.
     """
     protocol = protocol_of(subject)
     not_failed(subject)
+    usual = {
+        "collision": max_force_n,
+        "regrasp": max_grasps,
+        "walking": max_walk_m,
+        "pausing": max_pause_s,
+    }
     reasons = []
     for rule in protocol.prohibited:
+        limit = usual.get(rule.behaviour, 0.0)
         try:
-            yield from _SIGNS[rule.behaviour](subject, rule)
+            yield from _SIGNS[rule.behaviour](subject, rule, limit)
         except NotAssessed as reason:
             reasons.append(f"{rule.behaviour}: {reason}")
     if len(reasons) == len(protocol.prohibited):
         raise NotAssessed("; ".join(reasons) or "the protocol prohibits nothing")
 
 
-def _fall(subject: Subject, _: Prohibition) -> Iterator[Finding]:
+def _fall(subject: Subject, _rule: Prohibition, _usual: float) -> Iterator[Finding]:
     label, lowest, down = lowest_base(subject)
     if down:
         message = f"fall: the pelvis comes down to {100 * lowest:.0f} % of its standing height"
         yield Finding(message, stream=label, frames=down, value=lowest, limit=0.5)
 
 
-def _drop(subject: Subject, _: Prohibition) -> Iterator[Finding]:
+def _drop(subject: Subject, _rule: Prohibition, _usual: float) -> Iterator[Finding]:
     course = object_course(subject)
     if course.falls:
         when = float(course.seconds[course.falls[0][0]])
@@ -53,19 +69,19 @@ def _drop(subject: Subject, _: Prohibition) -> Iterator[Finding]:
         yield Finding(message, stream=course.label, frames=course.falls)
 
 
-def _collision(subject: Subject, rule: Prohibition) -> Iterator[Finding]:
-    force, limit = peak_force_n(subject), rule.limit or 40.0
+def _collision(subject: Subject, rule: Prohibition, usual: float) -> Iterator[Finding]:
+    force, limit = peak_force_n(subject), rule.limit or usual
     if force is None:
         raise NotAssessed("no wrist wrench")
     if force > limit:
         yield Finding(f"collision: a wrist feels {force:.0f} N", value=force, limit=limit)
 
 
-def _regrasp(subject: Subject, rule: Prohibition) -> Iterator[Finding]:
+def _regrasp(subject: Subject, rule: Prohibition, usual: float) -> Iterator[Finding]:
     grippers = subject.ending_in(roles.GRIPPER)
     if not grippers:
         raise NotAssessed("no gripper")
-    limit = rule.limit if rule.limit is not None else 1.0
+    limit = rule.limit if rule.limit is not None else usual
     for label, track in grippers.items():
         low, high = (
             np.nanmin(track.values, initial=np.inf),
@@ -84,18 +100,18 @@ def _regrasp(subject: Subject, rule: Prohibition) -> Iterator[Finding]:
             yield Finding(message, stream=label, value=float(times), limit=limit)
 
 
-def _walking(subject: Subject, _: Prohibition) -> Iterator[Finding]:
+def _walking(subject: Subject, _rule: Prohibition, limit: float) -> Iterator[Finding]:
     track = subject.track(roles.BASE_POSE)
     if not len(track):
         raise NotAssessed(f"{track.label} has no samples")
     gone = np.linalg.norm(track.values[:, :2] - track.values[0, :2], axis=1)
-    if float(np.nanmax(gone)) > WALKED_M:
+    if float(np.nanmax(gone)) > limit:
         message = f"walking: the base goes {np.nanmax(gone):.2f} m from where it stood"
-        yield Finding(message, stream=track.label, value=float(np.nanmax(gone)), limit=WALKED_M)
+        yield Finding(message, stream=track.label, value=float(np.nanmax(gone)), limit=limit)
 
 
-def _pausing(subject: Subject, rule: Prohibition) -> Iterator[Finding]:
-    rest, limit = stillness(subject), rule.limit or 5.0
+def _pausing(subject: Subject, rule: Prohibition, usual: float) -> Iterator[Finding]:
+    rest, limit = stillness(subject), rule.limit or usual
     longest = max(rest.rests, key=lambda each: each.seconds, default=None)
     if longest is not None and longest.seconds > limit:
         yield Finding(
@@ -107,7 +123,7 @@ def _pausing(subject: Subject, rule: Prohibition) -> Iterator[Finding]:
         )
 
 
-_SIGNS: dict[str, Callable[[Subject, Prohibition], Iterator[Finding]]] = {
+_SIGNS: dict[str, Callable[[Subject, Prohibition, float], Iterator[Finding]]] = {
     "fall": _fall,
     "drop": _drop,
     "collision": _collision,

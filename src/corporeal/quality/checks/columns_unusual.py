@@ -11,10 +11,6 @@ from corporeal.quality.evidence.order_across_episodes import Oddity, Postures, o
 from corporeal.quality.finding import Finding
 from corporeal.words import some_of
 
-# So few episodes do not show all that is usual: the gain must be this many times larger.
-FEW_EPISODES = 10
-FEW_GAIN = 1.12
-
 
 def find(
     batch: Batch,
@@ -22,16 +18,18 @@ def find(
     min_episodes: int = 4,
     min_gain: float = 1.25,
     min_gain_unnamed: float = 2.5,
+    few_episodes: int = 10,
+    few_factor: float = 1.12,
 ) -> Iterator[Finding]:
     """Yield episodes whose postures are like those of the others only with columns changed.
 
     Two columns, or the sides of a limb, exchanged; a sign turned round; degrees. The change must
-    bring the postures `min_gain` times nearer to those of the other episodes of the task; in
-    clean sets it reaches 1.13, beside a spoilt episode 1.23. Columns without names need
-    `min_gain_unnamed`. One or two columns are also looked at alone, by their rest pose and range:
-    among many columns the whole posture hardly shows them. Columns that usually hold the same
-    values give no evidence. Works where state and action are wrong together, which no comparison
-    inside one episode can tell.
+    bring the postures `min_gain` times nearer to those of the other episodes of the task; in clean
+    sets it reaches 1.13, beside a spoilt episode 1.23. Columns without names need
+    `min_gain_unnamed`; up to `few_episodes` need `few_factor` times as much. One or two columns are
+    also looked at alone, by their rest pose and range: among many columns the whole posture hardly
+    shows them. Columns that usually hold the same values give no evidence. Works where state and
+    action are wrong together, which no comparison inside one episode can tell.
 
     Why: a dataset merged from two exporters trains a policy on two meanings of one column.
     Fix: put the columns of these episodes in the order that the others have.
@@ -42,8 +40,8 @@ def find(
         # Columns without names may be anything: poses of a hand vary more than joints.
         named = not all(name.isdigit() for name in seen.names)
         gain = min_gain if named else min_gain_unnamed
-        if len(seen.episodes) <= FEW_EPISODES:
-            gain *= FEW_GAIN
+        if len(seen.episodes) <= few_episodes:
+            gain *= few_factor
         for oddity in oddities(seen, min_gain=gain):
             for label in _streams(seen.episodes[oddity.episode], oddity):
                 yield _finding(seen, oddity, label, gain)

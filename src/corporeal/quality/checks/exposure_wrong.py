@@ -14,11 +14,6 @@ from corporeal.quality.subject import Subject
 from corporeal.signal.runs import runs
 from corporeal.signal.track import Array
 
-# From here on a sensor gives the same number whatever the light.
-SATURATED = 250
-# Pictures without any contrast are black or covered: other checks name them.
-FLAT = 2.0
-
 
 def find(
     subject: Subject,
@@ -26,21 +21,24 @@ def find(
     max_saturated: float = 0.3,
     min_bright: float = 60.0,
     min_pictures: int = 3,
+    white_level: int = 250,
+    min_contrast: float = 2.0,
 ) -> Iterator[Finding]:
     """Yield stretches of `min_pictures` or more that are over-exposed or under-exposed.
 
     Over-exposed: more than `max_saturated` of the picture is white. Under-exposed: 95 % of the
-    picture is darker than `min_bright`, where 255 is white.
+    picture is darker than `min_bright`, where 255 is white. White begins at `white_level`;
+    pictures with less than `min_contrast` are black or covered: other checks name them.
 
     Why: what is white or black throughout cannot be recovered, and looks like no other episode.
     Fix: fix exposure and gain before recording; light the workspace; discard what is too far gone.
     """
     for track in cameras(subject, least=min_pictures):
         flat = track.luma.reshape(len(track), -1)
-        saturated = (flat >= SATURATED).mean(axis=1)
+        saturated = (flat >= white_level).mean(axis=1)
         bright = _bright(track)
         over = saturated > max_saturated
-        under = (bright < min_bright) & (track.contrast > FLAT)
+        under = (bright < min_bright) & (track.contrast > min_contrast)
         yield from _report(track, over, saturated, "over-exposed", max_saturated, min_pictures)
         yield from _report(track, under, bright, "under-exposed", min_bright, min_pictures)
 

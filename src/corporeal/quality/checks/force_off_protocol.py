@@ -16,14 +16,16 @@ from corporeal.quality.synopsis import peak_force_n
 from corporeal.schema import roles
 from corporeal.signal.track import Array
 
-# Below this share of the lowest allowed force a hand is not gripping at all.
-_TOUCH = 0.2
 # The two fingers press against each other: their maps together show the grip twice.
 _FINGERS = 2
 
 
-def find(subject: Subject, *, min_grip_s: float = 0.3) -> Iterator[Finding]:
+def find(
+    subject: Subject, *, min_grip_s: float = 0.3, touch_share: float = 0.2
+) -> Iterator[Finding]:
     """Yield a hand whose grip, held for `min_grip_s`, is too weak or too strong.
+
+    A hand holds something from `touch_share` of the least force on.
 
     From touch sensors whose area the protocol states; else wrists alone, for the upper limit.
 
@@ -38,7 +40,10 @@ def find(subject: Subject, *, min_grip_s: float = 0.3) -> Iterator[Finding]:
         yield from _wrists(subject, protocol.force_n)
         return
     for label, (pressure, rate_hz) in maps.items():
-        yield from _grip(label, pressure * area / _FINGERS, rate_hz, protocol.force_n, min_grip_s)
+        force = pressure * area / _FINGERS
+        held = force[force > touch_share * protocol.force_n.lowest]
+        if len(held) >= min_grip_s * rate_hz:  # else this hand took hold of nothing
+            yield from _grip(label, force, held, protocol.force_n)
 
 
 def _maps(subject: Subject) -> dict[str, tuple[Array, float]]:
@@ -51,12 +56,7 @@ def _maps(subject: Subject) -> dict[str, tuple[Array, float]]:
     return found
 
 
-def _grip(
-    label: str, force: Array, rate_hz: float, allowed: Range, min_grip_s: float
-) -> Iterator[Finding]:
-    held = force[force > _TOUCH * allowed.lowest]
-    if len(held) < min_grip_s * rate_hz:
-        return  # this hand took hold of nothing
+def _grip(label: str, force: Array, held: Array, allowed: Range) -> Iterator[Finding]:
     usual, most = float(np.median(held)), float(np.quantile(force, 0.99))
     if usual < allowed.lowest:
         yield Finding(

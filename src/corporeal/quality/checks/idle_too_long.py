@@ -12,9 +12,6 @@ from corporeal.quality.finding import MAX_EVIDENCE, Finding
 from corporeal.quality.subject import Subject
 from corporeal.signal.track import Array
 
-# A rest that begins this soon is the start's: sensors settle in the first moments.
-_EDGE_S = 0.6
-
 
 def find(
     subject: Subject,
@@ -24,11 +21,13 @@ def find(
     max_end_s: float = 4.0,
     max_share: float = 0.4,
     long_s: float = 2.0,
+    edge_s: float = 0.6,
 ) -> Iterator[Finding]:
     """Yield rests of state, grippers and action that last longer than their place allows.
 
     `max_share` is the part of the episode that rests longer than `long_s` may take together,
-    what the start and the end are allowed left out. A protocol's rolls widen the limits.
+    what the start and the end are allowed left out. A protocol's rolls widen the limits. A rest
+    that begins or ends within `edge_s` is the start's or the end's: sensors settle at first.
 
     Why: a policy that is shown waiting learns to wait; a still start is copied for ever.
     Fix: trim the episode to its motion, keeping a second before and two after.
@@ -39,7 +38,7 @@ def find(
     limits = _widened(subject, (max_start_s, max_middle_s, max_end_s))
     excess, flagged = 0.0, False
     for stretch in rest.rests:
-        where, limit = _place(rest, stretch, limits)
+        where, limit = _place(rest, stretch, limits, edge_s)
         if stretch.seconds > limit:
             flagged = True
             yield _finding(subject, rest, stretch, where, limit)
@@ -65,11 +64,13 @@ def _widened(subject: Subject, limits: tuple[float, float, float]) -> tuple[floa
     return max(limits[0], before), limits[1], max(limits[2], after)
 
 
-def _place(rest: Stillness, stretch: Rest, limits: tuple[float, float, float]) -> tuple[str, float]:
+def _place(
+    rest: Stillness, stretch: Rest, limits: tuple[float, float, float], edge_s: float
+) -> tuple[str, float]:
     seconds = rest.time_s
-    if seconds[stretch.first] - seconds[0] < _EDGE_S:
+    if seconds[stretch.first] - seconds[0] < edge_s:
         return "at the start", limits[0]
-    if seconds[-1] - seconds[min(stretch.stop, len(seconds) - 1)] < _EDGE_S:
+    if seconds[-1] - seconds[min(stretch.stop, len(seconds) - 1)] < edge_s:
         return "at the end", limits[2]
     return "in the middle", limits[1]
 

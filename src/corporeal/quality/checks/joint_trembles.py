@@ -21,8 +21,6 @@ from corporeal.signal.track import Array, Track
 
 # A tremor lasts: it must fill this many half-overlapping windows in a row.
 WINDOWS = 3
-# An operator's hand gives up to this much speed to a target at rest, rad/s.
-QUIET = 0.02
 # The highest share of the sampling rate that still shows a wave as it is.
 NYQUIST = 0.47
 # So many frequencies must be in the band to tell a line from it.
@@ -52,14 +50,15 @@ def find(
     narrow: float = 60.0,
     lowest_hz: float = 6.5,
     window_s: float = 1.0,
+    hand_rad_s: float = 0.02,
 ) -> Iterator[Finding]:
     """Yield joints that swing at `lowest_hz` or faster for two seconds, by their speed (rad/s).
 
     A swing that is `ratio` times what the target asks for comes from the servo; limit
-    `min_uncommanded`. One that the target has too comes from the operator's hand; limit
-    `min_commanded`, above what hurried people do (physiological tremor: 8 to 12 Hz), and it must
-    stand out from the band by `narrow`. Columns that are refreshed more slowly than they are
-    recorded move by steps, which is no tremor.
+    `min_uncommanded`. To a target at rest an operator's hand gives up to `hand_rad_s`. One that the
+    target has too comes from the operator's hand; limit `min_commanded`, above what hurried people
+    do (physiological tremor: 8 to 12 Hz), and it must stand out from the band by `narrow`. Columns
+    that are refreshed more slowly than they are recorded move by steps, which is no tremor.
 
     Why: a policy imitates the tremor, and gears wear out under it.
     Fix: filter the state below 5 Hz, lower the servo's gain, let the operator rest.
@@ -80,7 +79,7 @@ def find(
         asked = _lasting(asked_for.amplitudes, np.maximum)
     else:
         asked = speed
-    excess = (speed > min_uncommanded) & (speed > ratio * (asked + QUIET))
+    excess = (speed > min_uncommanded) & (speed > ratio * (asked + hand_rad_s))
     # Steps of a gait fill the band, a tremor is one line in it.
     both = speed > min_commanded
     if speed.shape[1] >= LINES:

@@ -15,16 +15,19 @@ from corporeal.schema import roles
 from corporeal.signal.runs import runs
 from corporeal.signal.track import Array, Track
 
-KNOCKED = 4.0
-
 
 def find(
-    subject: Subject, *, max_step_rad: float = 0.2, max_rate_rad_s: float = 15.0
+    subject: Subject,
+    *,
+    max_step_rad: float = 0.2,
+    max_rate_rad_s: float = 15.0,
+    object_room: float = 4.0,
 ) -> Iterator[Finding]:
     """Yield jumps of a rotation, and changes of sign that leave the rotation as it is.
 
-    A jump is a step over `max_step_rad` and faster than `max_rate_rad_s`. Signs that change only
-    so that w stays positive are a convention, and a note; others put the episode aside.
+    A jump is a step over `max_step_rad` and faster than `max_rate_rad_s`; an object that is knocked
+    may turn `object_room` times as far and fast. Signs that change only so that w stays positive
+    are a convention, and a note; others put the episode aside.
 
     Why: between q and -q, the same rotation, interpolation passes through every other one.
     Fix: multiply by -1 from each change of sign on; drop the frames of a jump.
@@ -40,8 +43,7 @@ def find(
         unit = q / np.where(length > 0, length, 1.0)
         angle = steps_rad(unit)
         seconds = np.maximum(np.diff(track.seconds), 1e-9)
-        # A thing that is knocked turns faster than a robot does.
-        room = KNOCKED if track.spec.name == roles.OBJECT_POSE else 1.0
+        room = object_room if track.spec.name == roles.OBJECT_POSE else 1.0
         jump = (angle > room * max_step_rad) & (angle / seconds > room * max_rate_rad_s)
         if jump.any():
             yield _jump(track, angle, jump, room * max_step_rad)

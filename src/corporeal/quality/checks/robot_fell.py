@@ -25,8 +25,6 @@ from corporeal.signal.track import Array, Track
 
 # An IMU feels every jolt: its vertical is that of this many seconds.
 SETTLE_S = 0.3
-# A robot that lies on its back may still have its base high, on a table; then only this counts.
-LYING_DEG = 80.0
 
 
 def find(
@@ -34,13 +32,15 @@ def find(
     *,
     min_height_share: float = 0.5,
     max_tilt_deg: float = 60.0,
+    tipped_height_share: float = 0.8,
+    lying_deg: float = 80.0,
     min_duration_s: float = 0.1,
 ) -> Iterator[Finding]:
     """Yield the frames in which the robot has fallen: the base low, or tipped over.
 
     Low is under `min_height_share` of the standing height. Tipped is over `max_tilt_deg` while
-    the base has come down as well, or nearly lying. Without a base pose, an IMU gives the
-    vertical and the legs the height.
+    the base has come down as well, below `tipped_height_share`, or over `lying_deg`: who lies on a
+    table has the base high. Without a base pose, an IMU gives the vertical and the legs the height.
 
     Why: what follows a fall is no demonstration, and the fall may have bent the robot.
     Fix: cut the episode before the fall, or keep it as a failure.
@@ -51,7 +51,7 @@ def find(
     label, seconds, height, tilt = _attitude(subject)
     share = height / standing.height
     low = share < min_height_share
-    tipped = (tilt > max_tilt_deg) & ((share < 0.8) | (tilt > LYING_DEG))
+    tipped = (tilt > max_tilt_deg) & ((share < tipped_height_share) | (tilt > lying_deg))
     fallen = np.where(np.isfinite(tilt), low | tipped, False)
     found = [
         (first, stop)

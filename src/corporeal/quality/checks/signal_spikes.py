@@ -30,18 +30,22 @@ LEAST = {
     roles.GRIPPER: 0.015,
     "pose": 0.05,
 }
-# A target may be rougher than a position: nothing heavy has to follow it within a sample.
-ROUGHER = 1.5
 MIN_SAMPLES = 12
 
 
 def find(
-    subject: Subject, *, min_leap: float = 0.12, ratio: float = 8.0, widest: int = 3
+    subject: Subject,
+    *,
+    min_leap: float = 0.12,
+    ratio: float = 8.0,
+    widest: int = 3,
+    target_room: float = 1.5,
 ) -> Iterator[Finding]:
     """Yield leaps of up to `widest` samples, over `min_leap` and `ratio` times the usual ones.
 
-    `min_leap` is for positions and targets, in radians; other streams have a floor of their own.
-    A leap in a sensor of forces or accelerations counts only where no other one feels it.
+    `min_leap` is for positions, in radians, and `target_room` times that for targets, which nothing
+    heavy has to follow within a sample; other streams have a floor of their own. A leap in a sensor
+    of forces or accelerations counts only where no other one feels it.
 
     Why: a leap is a bit error or a lost packet; as a target it shakes the robot.
     Fix: replace the samples by interpolation, or drop the frames.
@@ -55,7 +59,7 @@ def find(
         raise NotAssessed("no stream of numbers that is long enough")
     for track in tracks:
         role = track.spec.name
-        usual = min_leap * (ROUGHER if role in roles.COMMANDED else 1.0)
+        usual = min_leap * (target_room if role in roles.COMMANDED else 1.0)
         least = next((floor for end, floor in LEAST.items() if role.endswith(end)), usual)
         values = bridge_gaps(track.values)
         size = excursions(values, widest)

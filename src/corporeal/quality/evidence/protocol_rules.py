@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,12 +15,10 @@ from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
 
-# What a person who stands still may still do: sway and tremor.
-SWAY_RAD, SWAY_M = 0.08, 0.005
-# Lower than this share of standing is not upright.
-UPRIGHT = 0.8
 # How long is looked at where the protocol asks for no stillness.
 _LOOK_S = 0.25
+
+Span = tuple[int, int]
 
 
 def protocol_of(subject: Subject | Batch) -> Protocol:
@@ -61,14 +60,25 @@ def window(subject: Subject, seconds: float, *, at_end: bool) -> tuple[int, int]
     return 0, max(2, int(np.searchsorted(state.seconds, state.seconds[0] + seconds)))
 
 
-def judge(subject: Subject, wanted: State, *, at_end: bool) -> Iterator[Finding]:
+@dataclass(frozen=True)
+class RestTolerance:
+    """What may still move in a state of rest, and how low a robot still stands upright."""
+
+    sway_rad: float
+    sway_m: float
+    height_share: float
+
+
+def judge(
+    subject: Subject, wanted: State, allowed: RestTolerance, *, at_end: bool
+) -> Iterator[Finding]:
     """Every way in which the state differs from the protocol's; NotAssessed if none can be seen."""
     where = "at the end" if at_end else "at the start"
     span = window(subject, max(wanted.still_s, _LOOK_S), at_end=at_end)
     seen = 0
     for part in (_still, _upright, _posture, _grippers, _object):
         try:
-            found = list(part(subject, wanted, span, where))
+            found = list(part(subject, wanted, span, where, allowed))
         except NotAssessed:
             continue
         seen += 1
@@ -77,42 +87,44 @@ def judge(subject: Subject, wanted: State, *, at_end: bool) -> Iterator[Finding]
         raise NotAssessed("no stream shows the state that the protocol asks for")
 
 
-def _still(subject: Subject, wanted: State, span: tuple[int, int], where: str) -> Iterator[Finding]:
+def _still(
+    subject: Subject, wanted: State, span: Span, where: str, allowed: RestTolerance
+) -> Iterator[Finding]:
     state = subject.track(*roles.MEASURED)
     radians = [number for number, unit in enumerate(state.units) if unit == "rad"]
     if not wanted.still_s or not radians:
         raise NotAssessed("no stillness is asked for, or no joint is in radians")
     swing = np.ptp(state.values[slice(*span)][:, radians], axis=0)
     worst = int(np.nan_to_num(swing).argmax())
-    if swing[worst] > SWAY_RAD:
+    if swing[worst] > allowed.sway_rad:
         yield Finding(
             f"the robot moves {where}: {state.names[radians[worst]]} by {swing[worst]:.2f} rad in "
             f"{wanted.still_s:g} s",
             stream=state.label,
             frames=(span,),
             value=float(swing[worst]),
-            limit=SWAY_RAD,
+            limit=allowed.sway_rad,
         )
 
 
 def _upright(
-    subject: Subject, wanted: State, span: tuple[int, int], where: str
+    subject: Subject, wanted: State, span: Span, where: str, allowed: RestTolerance
 ) -> Iterator[Finding]:
     base, standing = subject.posture.base, subject.robot.standing
     if not wanted.upright or base is None or standing is None:
         raise NotAssessed("the height of the base is not known")
     height = float(np.median(base[slice(*span), 2])) / standing.height
-    if height < UPRIGHT:
+    if height < allowed.height_share:
         yield Finding(
             f"the robot does not stand {where}: its pelvis is at {100 * height:.0f} % of standing",
             stream=subject.recording.named(roles.BASE_POSE),
             value=height,
-            limit=UPRIGHT,
+            limit=allowed.height_share,
         )
 
 
 def _posture(
-    subject: Subject, wanted: State, span: tuple[int, int], where: str
+    subject: Subject, wanted: State, span: Span, where: str, _allowed: RestTolerance
 ) -> Iterator[Finding]:
     state = subject.track(*roles.MEASURED)
     known = {name: number for number, name in enumerate(state.names)}
@@ -132,7 +144,7 @@ def _posture(
 
 
 def _grippers(
-    subject: Subject, wanted: State, span: tuple[int, int], where: str
+    subject: Subject, wanted: State, span: Span, where: str, _allowed: RestTolerance
 ) -> Iterator[Finding]:
     grippers = subject.ending_in(roles.GRIPPER)
     if wanted.grippers == "any" or not grippers:
@@ -159,7 +171,7 @@ def _grippers(
 
 
 def _object(
-    subject: Subject, wanted: State, span: tuple[int, int], where: str
+    subject: Subject, wanted: State, span: Span, where: str, allowed: RestTolerance
 ) -> Iterator[Finding]:
     if not wanted.object_resting:
         raise NotAssessed("no object is asked for")
@@ -170,11 +182,11 @@ def _object(
     if not len(inside):
         raise NotAssessed(f"{track.label} has no samples there")
     moved = float(np.ptp(track.values[inside, :3], axis=0).max())
-    if moved > SWAY_M:
+    if moved > allowed.sway_m:
         yield Finding(
             f"the object moves {1000 * moved:.0f} mm {where}",
             stream=track.label,
             frames=((int(inside[0]), int(inside[-1]) + 1),),
             value=moved,
-            limit=SWAY_M,
+            limit=allowed.sway_m,
         )
