@@ -23,8 +23,8 @@ from scipy import stats
 
 from corporeal.operations.monitoring.control_chart import (
     MOST_IN_SUMS,
+    ChartRules,
     ControlChart,
-    Rules,
     chart,
     cusum,
     ewma,
@@ -107,7 +107,7 @@ def _cusum_calls(slack: float, limit: float) -> Callable[[Array], NDArray[np.boo
     return calls
 
 
-def _all_calls(rules: Rules) -> Callable[[Array], NDArray[np.bool_]]:
+def _all_calls(rules: ChartRules) -> Callable[[Array], NDArray[np.bool_]]:
     """All three charts together, as `chart` uses them, the target known."""
 
     def calls(z: Array) -> NDArray[np.bool_]:
@@ -123,7 +123,7 @@ def _all_calls(rules: Rules) -> Callable[[Array], NDArray[np.bool_]]:
 
 def known_target(runs: int) -> list[dict[str, Any]]:
     """Each chart alone against theory and print, and all three together."""
-    rules = Rules()
+    rules = ChartRules()
     contestants: dict[str, tuple[Any, Callable[[float], float] | None]] = {
         "shewhart 3": (lambda z: np.abs(z) > 3, lambda d: 1 / _outside(3, d)),
         "ewma 0.2, 2.86": (_ewma_calls(0.2, 2.86), lambda d: ewma_theory(0.2, 2.86, d)),
@@ -174,7 +174,9 @@ def _watch(
     watched = calls = soon = 0
     for _ in range(series):
         values, sizes = _series(kind, batches, later, size, shift, rng)
-        result = chart(values, kind=kind, sizes=sizes, rules=Rules(first=batches, least=batches))
+        result = chart(
+            values, kind=kind, sizes=sizes, rules=ChartRules(first=batches, least=batches)
+        )
         assert isinstance(result, ControlChart)
         out = result.signal[batches:] != 0
         watched += int(out.argmax()) + 1 if out.any() else later

@@ -18,8 +18,8 @@ import pytest
 
 from corporeal.operations.alert import (
     Alert,
+    AlertChannel,
     AlertError,
-    Channel,
     alert_channels,
     channel_kinds,
     tell,
@@ -41,7 +41,7 @@ def _alert(number: int = 1, text: str = "the score fell") -> Alert:
 
 
 def _open(tmp_path: Path, kind: str, environment: dict[str, str] | None = None,
-          **options: Any) -> Channel:  # fmt: skip
+          **options: Any) -> AlertChannel:  # fmt: skip
     raw = {"alerts": {"here": {"kind": kind, **options}}}
     (channel,) = alert_channels(raw, root=tmp_path, environment=environment or {"HOME": "/"})
     return channel
@@ -474,4 +474,4 @@ def test_an_error_that_may_hold_a_secret_is_reported_by_its_kind() -> None:
     def send(_: Any) -> None:
         raise ValueError("password hunter2")
 
-    assert tell([Channel("bad", "test", send)], [_alert()])[0].reason == "ValueError"
+    assert tell([AlertChannel("bad", "test", send)], [_alert()])[0].reason == "ValueError"

@@ -14,15 +14,15 @@ from corporeal.catalog.database import Database
 from corporeal.catalog.query import count_episodes
 from corporeal.catalog.tables import DOCUMENT, GOVERNS
 from corporeal.operations.coverage.axis import axes
-from corporeal.operations.coverage.coverage import Table, cross
-from corporeal.operations.coverage.metadata_cache import Notes, Wanted
+from corporeal.operations.coverage.coverage import CoverageTable, cross
+from corporeal.operations.coverage.metadata_cache import MetadataCache, MetadataField
 from corporeal.operations.outcome import CONDITIONS
 from corporeal.operations.questions.label_balance import labels
 from corporeal.operations.scope import Scope, read_scope
 from corporeal.protocol import open_protocol
 
 
-def _cross(database: Database, rows: str, columns: str) -> tuple[Scope, Table]:
+def _cross(database: Database, rows: str, columns: str) -> tuple[Scope, CoverageTable]:
     with database.read() as connection:
         scope = read_scope(connection)
         known = axes(connection, scope)
@@ -114,12 +114,14 @@ def test_levels_that_a_protocol_plans_are_there_before_anybody_records_them(
 def test_notes_of_new_episodes_are_read_when_they_come(database: Database) -> None:
     entries = laboratory(80)
     fill(database, entries[:50])
-    notes, hand = Notes(), Wanted("variation.hand")
+    notes, hand = MetadataCache(), MetadataField("variation.hand")
     with database.read() as connection:
         notes.of(connection, [each.id for each in entries[:50]], [hand])
     fill(database, entries[50:])
     with database.read() as connection:
-        found = notes.of(connection, [each.id for each in entries], [hand, Wanted("lighting")])
+        found = notes.of(
+            connection, [each.id for each in entries], [hand, MetadataField("lighting")]
+        )
     assert found[0] == [each.row.metadata["variation"]["hand"] for each in entries]
     assert found[1] == [None] * len(entries)
 

@@ -19,11 +19,11 @@ from corporeal.operations.charting.batch_line import (
     calibration_series,
     grouping,
 )
-from corporeal.operations.charting.outcome_stacks import Group, groups, stand_out
-from corporeal.operations.monitoring.batch_metrics import batch_metrics
+from corporeal.operations.charting.outcome_stacks import OutcomeGroup, groups, stand_out
+from corporeal.operations.monitoring import measure_batch
 from corporeal.operations.outcome import OUTCOMES, Outcome
 from corporeal.operations.questions.compliance import gaps
-from corporeal.operations.questions.cost import Assumptions, cost
+from corporeal.operations.questions.cost import CostAssumptions, cost
 from corporeal.operations.questions.failure_reasons import Source, failed, reasons
 from corporeal.operations.questions.failure_weeks import refusal_history
 from corporeal.operations.questions.score_spread import BINS, score_spread
@@ -52,7 +52,7 @@ def test_batches_have_the_figures_that_watch_keeps(database: Database) -> None:
             series = batch_series(connection, scope, figure, by)
             assert len(series) > 10
             for name, value in zip(series.subjects, series.values, strict=True):
-                kept = batch_metrics(connection, name)
+                kept = measure_batch(connection, name)
                 assert math.isclose(value, kept[figure], rel_tol=1e-9), (figure, name)
 
 
@@ -61,7 +61,7 @@ def test_calibration_growth_is_that_of_the_batch(database: Database) -> None:
     with database.read() as connection:
         series = calibration_series(connection, read_scope(connection), "position_error_m", "batch")
         for name, value in zip(series.subjects, series.values, strict=True):
-            kept = batch_metrics(connection, name)["calibration_position_growth_m"]
+            kept = measure_batch(connection, name)["calibration_position_growth_m"]
             assert math.isclose(value, kept, rel_tol=1e-9), name
 
 
@@ -77,11 +77,11 @@ def test_outcomes_by_station_are_counted(database: Database) -> None:
     assert shares == sorted(shares, reverse=True)
 
 
-def _group(name: str, accepted: int, bad: int) -> Group:
+def _group(name: str, accepted: int, bad: int) -> OutcomeGroup:
     counts: dict[Outcome, int] = {
         "accepted": accepted, "quarantined": 0, "failed": bad, "not judged": 0
     }  # fmt: skip
-    return Group(name, counts, 1.0)
+    return OutcomeGroup(name, counts, 1.0)
 
 
 def test_a_station_that_fails_more_often_than_chance_stands_out() -> None:
@@ -121,7 +121,7 @@ def test_cost_is_time_at_work_over_what_was_kept(database: Database) -> None:
     good = [each for each in kept if outcome(each) == "accepted"]
     recorded_s = sum(each.row.duration_s or 0 for each in kept)
     with database.read() as connection:
-        spent = cost(connection, read_scope(connection), Assumptions(30, 12, 45))
+        spent = cost(connection, read_scope(connection), CostAssumptions(30, 12, 45))
     total = (recorded_s + 45 * len(kept)) / 3600 * 42
     assert math.isclose(spent.total, total)
     assert spent.per_accepted_episode is not None
@@ -133,11 +133,11 @@ def test_cost_is_time_at_work_over_what_was_kept(database: Database) -> None:
 
 def test_cost_of_nothing_has_no_price(database: Database) -> None:
     with database.read() as connection:
-        spent = cost(connection, read_scope(connection), Assumptions(30, 12, 45))
+        spent = cost(connection, read_scope(connection), CostAssumptions(30, 12, 45))
     assert spent.per_accepted_episode is None
     assert spent.total == 0
     with pytest.raises(CatalogError, match="reset_s"):
-        Assumptions(30, 12, math.nan)
+        CostAssumptions(30, 12, math.nan)
 
 
 @pytest.mark.parametrize("source", ["checks", "outcomes"])

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 from tests.release.card.small_release import entries, facts_of
 
-from corporeal.operations.tracking import tracking
+from corporeal.operations.tracking import track_batch, track_release, tracking
 from corporeal.operations.tracking.address import place, reach, shown, without_secrets
-from corporeal.operations.tracking.tracking import track_batch, track_release
 
 
 @pytest.fixture(autouse=True)

@@ -17,8 +17,14 @@ from corporeal.catalog.ingestion import ingest
 from corporeal.catalog.permission import Actor
 from corporeal.catalog.query import every_episode
 from corporeal.catalog.workspace import make_workspace, open_workspace
-from corporeal.operations.review.queue import items_of, neighbours
-from corporeal.operations.review.review import Wanted, create_review, progress_of, review_of
+from corporeal.operations.review import (
+    SamplingRequest,
+    create_review,
+    items_of,
+    progress_of,
+    review_of,
+)
+from corporeal.operations.review.queue import neighbours
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -42,7 +48,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
         with workspace.database.write() as connection:
             ids = [row.id for row in every_episode(connection, order="recorded")]
             move_episodes(connection, ids, "accepted", who="tester", why="looked at by hand")
-            wanted = Wanted(share=DRAWN / EPISODES)
+            wanted = SamplingRequest(share=DRAWN / EPISODES)
             create_review(connection, "ten", None, wanted, by=Actor("tester", "lead"))
     return folder / "lab"
 

@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 
 from corporeal.catalog.audit import Change, record
 from corporeal.catalog.workspace import Workspace
-from corporeal.operations.coverage.metadata_cache import USUAL, notes_of
+from corporeal.operations.coverage import USUAL_FIELDS, find_cache
 from corporeal.studio.response_cache import ResponseCache, warm, warming
 
 
@@ -31,9 +31,9 @@ def test_an_answer_is_made_once_until_something_happens(workspace: Workspace) ->
 def test_warming_reads_the_metadata_of_all_episodes(workspace: Workspace) -> None:
     warm(workspace, threading.Event())
     with workspace.database.read() as connection:
-        notes = notes_of(connection)
+        notes = find_cache(connection)
         assert len(notes._places) == 3
-        assert set(USUAL) <= set(notes._columns)
+        assert set(USUAL_FIELDS) <= set(notes._columns)
 
 
 def test_warming_that_is_not_due_yet_ends_at_once(workspace: Workspace) -> None:

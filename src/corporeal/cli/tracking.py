@@ -10,9 +10,9 @@ import typer
 from corporeal.catalog.query import Comparison, every_episode
 from corporeal.catalog.workspace import Workspace
 from corporeal.cli.output import stderr
-from corporeal.operations.monitoring.batch_metrics import batch_metrics, release_metrics
-from corporeal.operations.tracking import tracking
-from corporeal.operations.tracking.tracking import Tracked
+from corporeal.operations import tracking
+from corporeal.operations.monitoring import measure_batch, measure_release
+from corporeal.operations.tracking import TrackedRun
 from corporeal.release.card import card_facts, card_plots, render_card
 from corporeal.release.reading import Release
 
@@ -30,7 +30,7 @@ def track_release(workspace: Workspace, made: Release, uri: str | None) -> None:
 
     with workspace.database.read() as connection:
         facts = card_facts(connection, made.name, made.version)
-        metrics = release_metrics(connection, made.name, made.version)
+        metrics = measure_release(connection, made.name, made.version)
     plots = card_plots(facts)
     _report(
         tracking.track_release(facts, metrics, plots, render_card(facts, pictures=plots), uri=uri)
@@ -43,13 +43,13 @@ def track_batch(workspace: Workspace, batch: str | None, uri: str | None) -> Non
         return
 
     with workspace.database.read() as connection:
-        metrics = batch_metrics(connection, batch)
+        metrics = measure_batch(connection, batch)
         rows = every_episode(connection, Comparison("batch", "=", batch))
         hashes = [row.hash for row in rows]
     _report(tracking.track_batch(batch, metrics, episodes=hashes, uri=uri))
 
 
-def _report(tracked: Tracked) -> None:
+def _report(tracked: TrackedRun) -> None:
     if tracked.warning is not None:
         stderr().print(tracked.warning, style="yellow")
     else:

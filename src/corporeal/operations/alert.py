@@ -46,7 +46,7 @@ Send = Callable[[Sequence[Alert]], None]
 
 
 @dataclass(frozen=True)
-class Channel:
+class AlertChannel:
     """An open way to people: `name` is its section's, `kind` the plugin's."""
 
     name: str
@@ -64,7 +64,7 @@ class Delivery:
 
 
 @dataclass(frozen=True)
-class Setting:
+class ChannelSettings:
     """The options of one channel, read with clear errors; what is not asked for is unknown."""
 
     where: str
@@ -116,7 +116,7 @@ class Setting:
 class ChannelKind:
     """A kind of channel: `open(setting)` gives what sends; `options` are those it knows."""
 
-    open: Callable[[Setting], Send]
+    open: Callable[[ChannelSettings], Send]
     options: tuple[str, ...]
 
 
@@ -131,7 +131,7 @@ def alert_channels(
     *,
     root: Path | None = None,
     environment: Mapping[str, str] | None = None,
-) -> list[Channel]:
+) -> list[AlertChannel]:
     """The channels of `corporeal.toml`, read whole: one section [alerts.NAME] for each.
 
     `kind` may be left out where the section has the name of one. Files lie below `root`.
@@ -145,7 +145,7 @@ def alert_channels(
     ]
 
 
-def _channel(name: str, section: Any, root: Path, environment: Mapping[str, str]) -> Channel:
+def _channel(name: str, section: Any, root: Path, environment: Mapping[str, str]) -> AlertChannel:
     where = f"[alerts.{one_line(name)[:40]}]"
     if not isinstance(section, Mapping):
         raise AlertError(f"{where}, got a value; expected a section with a kind and its options.")
@@ -165,10 +165,12 @@ def _channel(name: str, section: Any, root: Path, environment: Mapping[str, str]
                 f"variable and name that with one of: {', '.join(known)}."
             )
         raise AlertError(f"{where}, got option {option!r}; expected one of: {', '.join(known)}.")
-    return Channel(name, kind, kinds[kind].open(Setting(where, section, root, environment)))
+    return AlertChannel(
+        name, kind, kinds[kind].open(ChannelSettings(where, section, root, environment))
+    )
 
 
-def tell(channels: Sequence[Channel], alerts: Sequence[Alert]) -> list[Delivery]:
+def tell(channels: Sequence[AlertChannel], alerts: Sequence[Alert]) -> list[Delivery]:
     """Send alerts through every channel; one that fails is reported and stops nothing."""
     if not alerts:
         return []

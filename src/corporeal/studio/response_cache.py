@@ -18,7 +18,7 @@ from corporeal.catalog.database import Database
 from corporeal.catalog.tables import EPISODE
 from corporeal.catalog.workspace import Workspace
 from corporeal.errors import CorporealError
-from corporeal.operations.coverage.metadata_cache import USUAL, notes_of
+from corporeal.operations.coverage import USUAL_FIELDS, find_cache
 from corporeal.operations.question import charts
 
 _KEEP_S = 30.0
@@ -89,9 +89,9 @@ def warm(workspace: Workspace, is_over: threading.Event) -> None:
     charts()
     with workspace.database.read() as connection:
         ids = list(connection.execute(select(EPISODE.c.id)).scalars())
-        notes = notes_of(connection)
+        notes = find_cache(connection)
         # In lots: charts that are asked for meanwhile, and the end, wait for one of them only.
         for first in range(0, len(ids), _LOT):
             if is_over.is_set():
                 return
-            notes.of(connection, ids[first : first + _LOT], USUAL)
+            notes.of(connection, ids[first : first + _LOT], USUAL_FIELDS)

@@ -8,11 +8,18 @@ from typing import Any
 from pydantic import BaseModel, Field
 from sqlalchemy import Connection
 
-from corporeal.operations.review.acceptance_sampling import CONFIDENCE, LotState, Plan
-from corporeal.operations.review.decision import Outcome, Verb
-from corporeal.operations.review.queue import ReviewItem
-from corporeal.operations.review.review import Progress, Review, progress_of
-from corporeal.operations.review.sample import SHARE
+from corporeal.operations.review import (
+    CONFIDENCE,
+    DEFAULT_SHARE,
+    DecisionResult,
+    LotState,
+    Review,
+    ReviewItem,
+    ReviewProgress,
+    SamplingPlan,
+    Verb,
+    progress_of,
+)
 
 MOST_AVOIDED = 50
 
@@ -96,7 +103,7 @@ class NewReview(BaseModel):
 
     name: str = Field(max_length=64)
     query: str = Field("", max_length=2000)
-    share: float = Field(SHARE, gt=0, le=1)
+    share: float = Field(DEFAULT_SHARE, gt=0, le=1)
     limit: float | None = Field(None, gt=0, lt=1)
     confidence: float = Field(CONFIDENCE, ge=0.5, lt=1)
     seed: int = Field(0, ge=0, le=2**31)
@@ -126,12 +133,12 @@ class UndoneDecision(BaseModel):
     key: str = Field(min_length=8, max_length=64)
 
 
-def plan_facts(plan: Plan) -> PlanFacts:
+def plan_facts(plan: SamplingPlan) -> PlanFacts:
     """A plan, with its sentence."""
     return PlanFacts(**asdict(plan), words=plan.words)
 
 
-def review_facts(review: Review, progress: Progress) -> ReviewFacts:
+def review_facts(review: Review, progress: ReviewProgress) -> ReviewFacts:
     """A review and how far it is."""
     counts: dict[str, Any] = {
         name: getattr(progress, name)
@@ -151,7 +158,7 @@ def review_facts(review: Review, progress: Progress) -> ReviewFacts:
     )
 
 
-def decided_facts(connection: Connection, review: Review, outcome: Outcome) -> DecidedItem:
+def decided_facts(connection: Connection, review: Review, outcome: DecisionResult) -> DecidedItem:
     """What a decision did, and how far the review is now."""
     return DecidedItem(
         review=review_facts(review, progress_of(connection, review)),

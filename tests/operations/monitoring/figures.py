@@ -11,7 +11,8 @@ from sqlalchemy import Connection
 from tests.catalog.entries import made_entry
 
 from corporeal.catalog.episodes import EpisodeEntry, add_episodes
-from corporeal.operations.monitoring.metric_series import Series, record_metrics
+from corporeal.operations.monitoring import record_metrics
+from corporeal.operations.monitoring.metric_series import MetricSeries
 
 DAY_NS = 86_400_000_000_000
 FIRST_NS = 1_760_000_000 * 1_000_000_000
@@ -34,10 +35,10 @@ def put(connection: Connection, entries: Sequence[EpisodeEntry]) -> None:
     add_episodes(connection, entries, who="tester")
 
 
-def made_series(name: str, values: Sequence[float] | Any, size: float = 40) -> Series:
+def made_series(name: str, values: Sequence[float] | Any, size: float = 40) -> MetricSeries:
     data = np.asarray(values, np.float64)
     count = len(data)
-    return Series(
+    return MetricSeries(
         name=name,
         scope="batch",
         subjects=tuple(f"b{number:03d}" for number in range(count)),

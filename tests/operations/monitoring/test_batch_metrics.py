@@ -10,13 +10,14 @@ from corporeal.catalog.audit import events_of, verify
 from corporeal.catalog.database import CatalogError, Database
 from corporeal.catalog.episodes import move_episodes
 from corporeal.catalog.tables import EVENT, MEMBER, METRIC, RELEASE
-from corporeal.operations.monitoring.batch_metrics import batch_metrics, release_metrics
-from corporeal.operations.monitoring.metric_series import (
+from corporeal.operations.monitoring import (
+    measure_batch,
+    measure_release,
     metric_names,
+    read_series,
     record_metrics,
-    series,
-    subject_metrics,
 )
+from corporeal.operations.monitoring.metric_series import subject_metrics
 from corporeal.protocol.coverage import Factor
 
 HAND = Factor(name="hand", levels=("left", "right"))
@@ -56,7 +57,7 @@ def _filled(database: Database) -> None:
 def test_the_figures_of_a_batch_can_be_counted_by_hand(database: Database) -> None:
     _filled(database)
     with database.read() as connection:
-        found = batch_metrics(connection, "b1", factors=[HAND])
+        found = measure_batch(connection, "b1", factors=[HAND])
     assert found == pytest.approx({
         "episodes": 4, "judged": 3, "outcomes": 3,
         "acceptance_rate": 2 / 3, "quarantine_rate": 1 / 3, "failure_rate": 1 / 3,
@@ -72,26 +73,26 @@ def test_the_figures_of_a_batch_can_be_counted_by_hand(database: Database) -> No
 def test_what_is_not_known_of_a_batch_is_left_out(database: Database) -> None:
     with database.write() as connection:
         put(connection, [entry("e1", batch="b1")])
-        found = batch_metrics(connection, "b1", factors=[HAND])
+        found = measure_batch(connection, "b1", factors=[HAND])
     assert found == {"episodes": 1.0, "judged": 0.0, "outcomes": 0.0}
 
 
 def test_a_session_is_measured_like_a_batch(database: Database) -> None:
     _filled(database)
     with database.read() as connection:
-        assert batch_metrics(connection, "s2", by="session")["episodes"] == 3
+        assert measure_batch(connection, "s2", by="session")["episodes"] == 3
 
 
 def test_erased_episodes_are_no_longer_counted(database: Database) -> None:
     _filled(database)
     with database.write() as connection:
         move_episodes(connection, ["e1"], "erased", who="lead", why="asked for")
-        assert batch_metrics(connection, "b1")["episodes"] == 3
+        assert measure_batch(connection, "b1")["episodes"] == 3
 
 
 def test_a_batch_without_episodes_is_an_error(database: Database) -> None:
     with database.read() as connection, pytest.raises(CatalogError, match="no episodes"):
-        batch_metrics(connection, "'; DROP TABLE episode; --")
+        measure_batch(connection, "'; DROP TABLE episode; --")
 
 
 def test_a_release_is_measured_by_its_members(database: Database) -> None:
@@ -104,9 +105,9 @@ def test_a_release_is_measured_by_its_members(database: Database) -> None:
             {"name": "walks", "version": "1.0.0", "episode": each, "split": "train"}
             for each in ("e1", "e3")
         ])  # fmt: skip
-        found = release_metrics(connection, "walks", "1.0.0")
+        found = measure_release(connection, "walks", "1.0.0")
         record_metrics(connection, "walks@1.0.0", found, who="lead", scope="release")
-        kept = series(connection, "score_mean", "release")
+        kept = read_series(connection, "score_mean", "release")
     assert found["acceptance_rate"] == 0.5
     assert kept.times == ("2026-02-01T00:00:00.000000Z",)
     assert kept.values == pytest.approx([0.7])
@@ -115,7 +116,7 @@ def test_a_release_is_measured_by_its_members(database: Database) -> None:
 def test_keeping_the_same_figures_again_changes_nothing(database: Database) -> None:
     _filled(database)
     with database.write() as connection:
-        found = batch_metrics(connection, "b1")
+        found = measure_batch(connection, "b1")
         assert record_metrics(connection, "b1", found, who="lead") == len(found)
     with database.write() as connection:
         before = connection.execute(select(func.count()).select_from(EVENT)).scalar()
@@ -150,8 +151,8 @@ def test_a_series_runs_in_the_order_of_recording(database: Database) -> None:
         for name, day in (("late", 3), ("early", 1), ("middle", 2)):
             put(connection, [entry(name, batch=name, score=day / 10,
                                    recorded_ns=FIRST_NS + day * DAY_NS)])  # fmt: skip
-            record_metrics(connection, name, batch_metrics(connection, name), who="lead")
-        found = series(connection, "score_mean")
+            record_metrics(connection, name, measure_batch(connection, name), who="lead")
+        found = read_series(connection, "score_mean")
         assert "score_mean" in metric_names(connection)
     assert found.subjects == ("early", "middle", "late")
     assert found.values == pytest.approx([0.1, 0.2, 0.3])
@@ -163,9 +164,9 @@ def test_a_check_that_found_nothing_counts_nought_where_it_was_run(database: Dat
     with database.write() as connection:
         put(connection, [entry("e9", batch="b9")])
         for batch in ("b1", "b2", "b9"):
-            record_metrics(connection, batch, batch_metrics(connection, batch), who="lead")
-        found = series(connection, "findings.picture_blurred")
-        former = series(connection, "findings.sharp")
+            record_metrics(connection, batch, measure_batch(connection, batch), who="lead")
+        found = read_series(connection, "findings.picture_blurred")
+        former = read_series(connection, "findings.sharp")
     assert dict(zip(found.subjects, found.values, strict=True)) == {"b1": 0.0, "b2": 1.0}
     assert (former.name, former.subjects) == (found.name, found.subjects)
     assert dict(zip(found.subjects, found.sizes, strict=True)) == {"b1": 3.0, "b2": 1.0}

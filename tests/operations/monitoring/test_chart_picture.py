@@ -9,7 +9,8 @@ import pytest
 from tests.operations.monitoring.figures import made_series
 
 from corporeal.catalog.database import CatalogError
-from corporeal.operations.monitoring.chart_picture import plot_chart, save_chart
+from corporeal.operations.monitoring import save_chart
+from corporeal.operations.monitoring.chart_picture import plot_chart
 
 
 def _rates() -> np.ndarray:

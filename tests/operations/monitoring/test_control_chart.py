@@ -14,16 +14,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corporeal.catalog.database import CatalogError
+from corporeal.operations.monitoring.baseline import Kind, estimate_baseline
 from corporeal.operations.monitoring.control_chart import (
+    ChartRules,
     ControlChart,
-    Rules,
-    Unknown,
+    Unjudged,
     chart,
     cusum,
     ewma,
     ewma_spread,
 )
-from corporeal.operations.monitoring.reference import Kind, reference_of
 
 RNG_SEED = 4
 
@@ -111,13 +111,13 @@ def test_one_batch_far_off_is_called_alone() -> None:
 
 def test_too_few_batches_cannot_tell() -> None:
     made = chart(_noise(7))
-    assert isinstance(made, Unknown)
+    assert isinstance(made, Unjudged)
     assert made.reason == "cannot tell: 7 batches to compare with; expected 8"
 
 
 def test_too_few_episodes_cannot_tell() -> None:
     made = chart(np.ones(10), kind="rate", sizes=np.full(10, 2.0))
-    assert isinstance(made, Unknown)
+    assert isinstance(made, Unjudged)
     assert "20 episodes" in made.reason
 
 
@@ -139,7 +139,7 @@ def test_a_declared_reference_is_used_instead_of_the_first_batches() -> None:
     assert made.reference.target == pytest.approx(0.8, abs=0.03)
     assert made.begin == 35
     assert not made.signal.any()
-    assert _chart(values, rules=Rules(first=15)).signal[15:].all()
+    assert _chart(values, rules=ChartRules(first=15)).signal[15:].all()
 
 
 def test_a_figure_that_never_varied_is_called_when_it_does() -> None:
@@ -181,7 +181,7 @@ def test_a_point_is_outside_its_limits_exactly_when_it_is_called(
 ) -> None:
     counts = np.arange(size + 1, dtype=float)
     sizes = np.full(size + 1, float(size))
-    known = reference_of(np.full(20, target), kind, np.full(20, 500.0))
+    known = estimate_baseline(np.full(20, target), kind, np.full(20, 500.0))
     assert not isinstance(known, str)
     lower, upper = known.limits(3.5, sizes)
     rates = counts / sizes
@@ -212,4 +212,4 @@ def test_what_cannot_be_charted_is_refused(
 )
 def test_rules_that_make_no_sense_are_refused(options: dict[str, float]) -> None:
     with pytest.raises(CatalogError, match="expected"):
-        Rules(**options)  # type: ignore[arg-type]
+        ChartRules(**options)  # type: ignore[arg-type]

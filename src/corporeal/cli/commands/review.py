@@ -13,16 +13,21 @@ from corporeal.cli.command import Command, group
 from corporeal.cli.output import AsJson, console, make_table, print_json
 from corporeal.cli.workspaces import WorkspaceOption, enter_workspace, read_catalog, write_catalog
 from corporeal.errors import UnknownNameError
-from corporeal.operations.review.decision import Choice, close_review, decide, undo
-from corporeal.operations.review.queue import ReviewItem, begins_with, items_of
-from corporeal.operations.review.review import (
-    Progress,
+from corporeal.operations.review import (
     Review,
-    Wanted,
+    ReviewChoice,
+    ReviewItem,
+    ReviewProgress,
+    SamplingRequest,
+    close_review,
     create_review,
+    decide,
+    find_item,
+    items_of,
     progress_of,
     review_of,
     reviews,
+    undo,
 )
 
 app = group("Draw samples for people to look at, decide, and judge the lot.")
@@ -54,7 +59,7 @@ def create(
 
     Example: [bold]corporeal review create monday 'batch = monday' --share 0.12[/bold]
     """
-    wanted = Wanted(share, limit, confidence, seed, all_quarantined)
+    wanted = SamplingRequest(share, limit, confidence, seed, all_quarantined)
     with enter_workspace(root, "judge") as (workspace, actor):
         folder = workspace.root
         with workspace.database.write() as connection:
@@ -139,12 +144,12 @@ def decide_one(
     reason, _, words = (why or "").partition(":")
     with write_catalog(root, "annotate") as (connection, actor):
         review = review_of(connection, name)
-        item = begins_with(connection, review, episode)
+        item = find_item(connection, review, episode)
         if verb == "undo":
             outcome = undo(connection, review, item.episode, by=actor)
         else:
             why_not = (reason.strip(), words.strip()) if verb == "reject" else (None, "")
-            choice = Choice(verb, *why_not)
+            choice = ReviewChoice(verb, *why_not)
             outcome = decide(connection, review, item.episode, choice, by=actor)
     if as_json:
         print_json(asdict(outcome))
@@ -177,7 +182,7 @@ def _verb(decision: str) -> Any:
     return decision
 
 
-def _plain(review: Review, progress: Progress) -> dict[str, Any]:
+def _plain(review: Review, progress: ReviewProgress) -> dict[str, Any]:
     said = asdict(progress)
     said["plan"]["words"] = progress.plan.words
     return asdict(review) | {"progress": said}

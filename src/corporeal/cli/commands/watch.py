@@ -15,12 +15,16 @@ from corporeal.cli.command import Command
 from corporeal.cli.output import AsJson, console, print_json, stderr
 from corporeal.cli.workspaces import WorkspaceOption, enter_workspace
 from corporeal.operations.alert import alert_channels
-from corporeal.operations.monitoring.alarm_log import Watched
-from corporeal.operations.monitoring.alarm_log import watch as look
-from corporeal.operations.monitoring.batch_metrics import batch_metrics
-from corporeal.operations.monitoring.chart_picture import save_chart
-from corporeal.operations.monitoring.metric_series import metric_names, record_metrics, series
-from corporeal.operations.monitoring.watch import WATCHED
+from corporeal.operations.monitoring import (
+    WATCHED,
+    WatchResult,
+    measure_batch,
+    metric_names,
+    read_series,
+    record_metrics,
+    save_chart,
+)
+from corporeal.operations.monitoring import watch as look
 
 
 def watch(
@@ -58,7 +62,7 @@ def _reckon(connection: Connection, who: str) -> int:
     """Put the figures of all batches into the catalogue; how many batches there are."""
     names = batch_names(connection)
     for name in names:
-        record_metrics(connection, name, batch_metrics(connection, name), who=who)
+        record_metrics(connection, name, measure_batch(connection, name), who=who)
     return len(names)
 
 
@@ -66,11 +70,11 @@ def _draw(connection: Connection, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name in metric_names(connection):
         if name in WATCHED:
-            save_chart(folder / f"{name}.png", series(connection, name))
+            save_chart(folder / f"{name}.png", read_series(connection, name))
     stderr().print(f"wrote charts to {folder}")
 
 
-def _show(found: Watched, batches: int) -> None:
+def _show(found: WatchResult, batches: int) -> None:
     page = console()
     for alarm in found.alarms:
         page.print(Text(alarm.sentence, style="red"))

@@ -8,10 +8,10 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from corporeal.operations.alert import Alert, AlertError, ChannelKind, Send, Setting
+from corporeal.operations.alert import Alert, AlertError, ChannelKind, ChannelSettings, Send
 
 
-def open_file(setting: Setting) -> Send:
+def open_file(setting: ChannelSettings) -> Send:
     """`path` below the workspace; at most `max_bytes` in it and in each of `keep` older ones."""
     name = setting.text("path", "alerts.jsonl")
     root = setting.root.resolve()

@@ -10,14 +10,21 @@ from email.message import EmailMessage
 from email.utils import formatdate, make_msgid
 from pathlib import Path
 
-from corporeal.operations.alert import Alert, AlertError, ChannelKind, Send, Setting, one_line
+from corporeal.operations.alert import (
+    Alert,
+    AlertError,
+    ChannelKind,
+    ChannelSettings,
+    Send,
+    one_line,
+)
 
 _ADDRESS = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9.-]+")
 _HOST = re.compile(r"[A-Za-z0-9.:-]+")
 _SUBJECT = 150
 
 
-def open_mail(setting: Setting) -> Send:
+def open_mail(setting: ChannelSettings) -> Send:
     """Through `server` and `port`, from `sender` to the addresses in `to`.
 
     The line is encrypted where the server offers it (STARTTLS), and has to be with `require_tls`
@@ -84,7 +91,7 @@ def compose(alerts: Sequence[Alert], *, sender: str, to: Sequence[str]) -> Email
     return message
 
 
-def _recipients(setting: Setting) -> tuple[str, ...]:
+def _recipients(setting: ChannelSettings) -> tuple[str, ...]:
     value = setting.values.get("to")
     listed = [value] if isinstance(value, str) else value
     if not isinstance(listed, list) or not listed:
@@ -92,13 +99,13 @@ def _recipients(setting: Setting) -> tuple[str, ...]:
     return tuple(_address(setting, "to", each) for each in listed)
 
 
-def _address(setting: Setting, name: str, value: object) -> str:
+def _address(setting: ChannelSettings, name: str, value: object) -> str:
     if not isinstance(value, str) or not _ADDRESS.fullmatch(value):
         raise setting.wrong(name, "an address such as team@example.org")
     return value
 
 
-def _trust(setting: Setting) -> ssl.SSLContext:
+def _trust(setting: ChannelSettings) -> ssl.SSLContext:
     """Certificates of the system, or those in the file `authorities`."""
     if "authorities" not in setting.values:
         return ssl.create_default_context()

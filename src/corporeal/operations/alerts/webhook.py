@@ -12,7 +12,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import SplitResult, urlsplit
 from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_opener
 
-from corporeal.operations.alert import Alert, AlertError, ChannelKind, Send, Setting
+from corporeal.operations.alert import Alert, AlertError, ChannelKind, ChannelSettings, Send
 
 _AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
 
@@ -37,7 +37,7 @@ class _SameHost(HTTPRedirectHandler):
         raise HTTPError(req.full_url, code, "redirect not followed", headers, fp)
 
 
-def open_webhook(setting: Setting) -> Send:
+def open_webhook(setting: ChannelSettings) -> Send:
     """Post to `url`, or to the address in the variable `url_variable` names.
 
     `token_variable` names the one that holds a bearer token. Each of `attempts` may take
@@ -93,7 +93,7 @@ def _post(opener: OpenerDirector, request: Request, timeout_s: float) -> tuple[s
         return f"the connection broke ({type(error).__name__})", False
 
 
-def _address(setting: Setting, url: str) -> SplitResult:
+def _address(setting: ChannelSettings, url: str) -> SplitResult:
     option = "url_variable" if "url_variable" in setting.values else "url"
     wrong = AlertError(
         f"{setting.where} {option}; expected an address such as https://host/path, without a user "

@@ -11,17 +11,17 @@ from sqlalchemy import ColumnElement, Connection, func, select
 
 from corporeal.catalog.query import iso
 from corporeal.catalog.tables import EPISODE, FINDING
-from corporeal.operations.coverage.metadata_cache import Wanted, notes_of
-from corporeal.operations.monitoring.control_chart import ControlChart as ControlChart
-from corporeal.operations.monitoring.control_chart import Unknown
-from corporeal.operations.monitoring.metric_series import Series
-from corporeal.operations.monitoring.watch import (
+from corporeal.operations.coverage.metadata_cache import MetadataField, find_cache
+from corporeal.operations.monitoring.alarm import (
     Alarm,
     chart_series,
     check_series,
     metric_figure,
     metric_words,
 )
+from corporeal.operations.monitoring.control_chart import ControlChart as ControlChart
+from corporeal.operations.monitoring.control_chart import Unjudged
+from corporeal.operations.monitoring.metric_series import MetricSeries
 from corporeal.operations.outcome import number_of
 from corporeal.operations.question import LineMarks, LinePoint, Unit
 from corporeal.operations.scope import Scope, equals
@@ -42,7 +42,9 @@ def grouping(connection: Connection, scope: Scope) -> Grouping | None:
     return None
 
 
-def batch_series(connection: Connection, scope: Scope, figure: Figure, by: Grouping) -> Series:
+def batch_series(
+    connection: Connection, scope: Scope, figure: Figure, by: Grouping
+) -> MetricSeries:
     """One figure of every batch, the oldest first; the same numbers that `watch` keeps."""
     if figure == "findings_per_episode":
         return _findings(connection, scope, by)
@@ -57,14 +59,16 @@ def batch_series(connection: Connection, scope: Scope, figure: Figure, by: Group
     ])  # fmt: skip
 
 
-def calibration_series(connection: Connection, scope: Scope, name: str, by: Grouping) -> Series:
+def calibration_series(
+    connection: Connection, scope: Scope, name: str, by: Grouping
+) -> MetricSeries:
     """How much an error (`position_error_m` ...) grew between start and end, mean of each batch."""
     rows = connection.execute(
         select(EPISODE.c.id, EPISODE.c[by], EPISODE.c.recorded_ns)
         .where(scope.where, EPISODE.c[by].is_not(None))
     ).all()  # fmt: skip
-    wanted = [Wanted(f"calibration.{end}.{name}", "number") for end in ("start", "end")]
-    starts, ends = notes_of(connection).of(connection, [row[0] for row in rows], wanted)
+    wanted = [MetadataField(f"calibration.{end}.{name}", "number") for end in ("start", "end")]
+    starts, ends = find_cache(connection).of(connection, [row[0] for row in rows], wanted)
     sums: dict[str, tuple[int, float, int]] = {}
     for (_, subject, stamp_ns), start, end in zip(rows, starts, ends, strict=True):
         if start is not None and end is not None:
@@ -76,7 +80,7 @@ def calibration_series(connection: Connection, scope: Scope, name: str, by: Grou
     ])  # fmt: skip
 
 
-def _findings(connection: Connection, scope: Scope, by: Grouping) -> Series:
+def _findings(connection: Connection, scope: Scope, by: Grouping) -> MetricSeries:
     judged = _rows(connection, scope, by, func.count(), func.count(EPISODE.c.verdict))
     found = connection.execute(
         select(EPISODE.c[by], func.count())
@@ -106,9 +110,9 @@ def _rows(
     ]
 
 
-def _made(name: str, by: Grouping, rows: Sequence[tuple[str, int, float, int]]) -> Series:
+def _made(name: str, by: Grouping, rows: Sequence[tuple[str, int, float, int]]) -> MetricSeries:
     order = sorted((row for row in rows if math.isfinite(row[2])), key=lambda row: (row[1], row[0]))
-    return Series(
+    return MetricSeries(
         name=name,
         scope=by,
         subjects=tuple(row[0] for row in order),
@@ -123,7 +127,7 @@ _CALLED = {"shewhart": "Shewhart", "ewma": "EWMA", "cusum": "CUSUM"}
 _PLURAL: Mapping[str, str] = {"batch": "batches", "session": "sessions"}
 
 
-def batch_line(series: Series, scope: Scope, unit: Unit) -> LineMarks:
+def batch_line(series: MetricSeries, scope: Scope, unit: Unit) -> LineMarks:
     """The last batches with their limits; those that a chart calls are `out`."""
     made = chart_series(series)
     begin = max(0, len(series) - MOST_POINTS)
@@ -132,7 +136,9 @@ def batch_line(series: Series, scope: Scope, unit: Unit) -> LineMarks:
     return LineMarks(unit=unit, name=metric_words(series.name), points=points, target=target)
 
 
-def _point(series: Series, made: ControlChart | Unknown, place: int, scope: Scope) -> LinePoint:
+def _point(
+    series: MetricSeries, made: ControlChart | Unjudged, place: int, scope: Scope
+) -> LinePoint:
     value, size = float(series.values[place]), int(series.sizes[place])
     name = series.subjects[place]
     shown = metric_figure(series.name, value)
@@ -161,12 +167,12 @@ def _point(series: Series, made: ControlChart | Unknown, place: int, scope: Scop
     )
 
 
-def batch_sentence(series: Series, *, good: Literal["up", "down"] | None) -> str:
+def batch_sentence(series: MetricSeries, *, good: Literal["up", "down"] | None) -> str:
     """Whether the figure is getting worse: yes, no, or why that cannot be told."""
     made, words = chart_series(series), metric_words(series.name)
     count = f"{len(series)} {_PLURAL[series.scope] if len(series) != 1 else series.scope}"
     overall = metric_figure(series.name, float(np.average(series.values, weights=series.sizes)))
-    if isinstance(made, Unknown):
+    if isinstance(made, Unjudged):
         reason = made.reason.removeprefix("cannot tell: ")
         return f"Too early to tell: {words} is {overall} over {count} ({reason})."
     if made.begin >= len(series):

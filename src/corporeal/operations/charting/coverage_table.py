@@ -6,8 +6,8 @@ from sqlalchemy import Connection
 
 from corporeal.catalog.query import Condition
 from corporeal.errors import UnknownNameError
-from corporeal.operations.coverage.axis import GRID_M, Axis, axes
-from corporeal.operations.coverage.coverage import LevelCount, Table, cross
+from corporeal.operations.coverage.axis import GRID_M, CoverageAxis, axes
+from corporeal.operations.coverage.coverage import CoverageTable, LevelCount, cross
 from corporeal.operations.outcome import CONDITIONS
 from corporeal.operations.question import ChartChoice, Drawing, HeatCell, HeatMarks
 from corporeal.operations.scope import Scope
@@ -47,7 +47,7 @@ def coverage_table(connection: Connection, scope: Scope, rows: str, columns: str
     )
 
 
-def _heat(table: Table, rows: str, columns: str, scope: Scope) -> HeatMarks:
+def _heat(table: CoverageTable, rows: str, columns: str, scope: Scope) -> HeatMarks:
     good = CONDITIONS["accepted"]
     cells = []
     for r, row in enumerate(table.rows):
@@ -87,7 +87,7 @@ def _query(scope: Scope, row: LevelCount, column: LevelCount, *more: Condition) 
     return scope.query(row.condition, column.condition, *more)
 
 
-def _sentence(table: Table, rows: str, columns: str) -> str:
+def _sentence(table: CoverageTable, rows: str, columns: str) -> str:
     size = len(table.rows) * len(table.columns)
     empty = table.empty
     if not empty:
@@ -104,7 +104,7 @@ def _sentence(table: Table, rows: str, columns: str) -> str:
     return f"{len(empty)} of {size} combinations lack an accepted episode: {what}."
 
 
-def _notes(table: Table, *used: Axis) -> tuple[str, ...]:
+def _notes(table: CoverageTable, *used: CoverageAxis) -> tuple[str, ...]:
     notes = []
     if table.unplaced:
         notes.append(f"{counted(table.unplaced, 'episode')} do not state both.")

@@ -20,7 +20,7 @@ _RARE = 0.01
 
 
 @dataclass(frozen=True)
-class Group:
+class OutcomeGroup:
     """One operator, station or task; `name` is None for episodes that state none."""
 
     name: str | None
@@ -52,12 +52,12 @@ class Group:
 class StandOut:
     """A group that is refused more often than the others, and their share."""
 
-    group: Group
+    group: OutcomeGroup
     elsewhere: float
     chance: float
 
 
-def groups(connection: Connection, scope: Scope, column: Column) -> list[Group]:
+def groups(connection: Connection, scope: Scope, column: Column) -> list[OutcomeGroup]:
     """Every value of a column with its outcomes, the one refused most often first."""
     counts = [number_of(is_outcome(outcome)) for outcome in OUTCOMES]
     hours = func.coalesce(func.sum(EPISODE.c.duration_s), 0.0) / 3600
@@ -65,13 +65,13 @@ def groups(connection: Connection, scope: Scope, column: Column) -> list[Group]:
         select(EPISODE.c[column], hours, *counts).where(scope.where).group_by(EPISODE.c[column])
     )
     found = [
-        Group(name, dict(zip(OUTCOMES, map(int, numbers), strict=True)), float(time))
+        OutcomeGroup(name, dict(zip(OUTCOMES, map(int, numbers), strict=True)), float(time))
         for name, time, *numbers in rows
     ]
     return sorted(found, key=lambda each: (-each.refused_share, -each.episodes, each.name or ""))
 
 
-def stand_out(found: Sequence[Group]) -> StandOut | None:
+def stand_out(found: Sequence[OutcomeGroup]) -> StandOut | None:
     """The group whose refusals chance explains worst, if it explains them badly enough."""
     from scipy import stats
 
@@ -125,7 +125,7 @@ def outcome_stacks(connection: Connection, scope: Scope, column: Column) -> Draw
     )
 
 
-def _stack(group: Group, scope: Scope, column: Column) -> Stack:
+def _stack(group: OutcomeGroup, scope: Scope, column: Column) -> Stack:
     here = equals(column, group.name)
     label = group.name or "not stated"
     segments = [
@@ -149,7 +149,7 @@ def _stack(group: Group, scope: Scope, column: Column) -> Stack:
     )
 
 
-def _sentence(found: list[Group], column: Column) -> str:
+def _sentence(found: list[OutcomeGroup], column: Column) -> str:
     judged = [each for each in found if each.judged]
     if not judged:
         return "Cannot tell: none of these episodes has been judged yet."

@@ -1,1 +1,5 @@
 """Which combinations have been recorded, and which are missing."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -27,7 +27,7 @@ GRID_M = 0.2
 
 
 @dataclass(frozen=True)
-class Axis:
+class CoverageAxis:
     """`fields` are named as in the query language; more than one are said together.
 
     With a `step` they are numbers and counted in bands of that width. `levels` are those that a
@@ -88,7 +88,7 @@ def _band_words(band: int, step: float, above: str, below: str) -> str:
     return f"{100 * near * step:.0f}-{100 * far * step:.0f} cm {side}"
 
 
-def axes(connection: Connection, scope: Scope) -> dict[str, Axis]:
+def axes(connection: Connection, scope: Scope) -> dict[str, CoverageAxis]:
     """Every axis that the newest episodes in scope can be laid out along, by name."""
     rows = connection.execute(
         select(EPISODE)
@@ -97,7 +97,7 @@ def axes(connection: Connection, scope: Scope) -> dict[str, Axis]:
         .limit(_SAMPLE)
     ).mappings().all()  # fmt: skip
     found = {
-        name: Axis(name, (name,)) for name in _COLUMNS
+        name: CoverageAxis(name, (name,)) for name in _COLUMNS
         if any(row[name] is not None for row in rows)
     }  # fmt: skip
     metadata = [row["metadata"] for row in rows if isinstance(row["metadata"], Mapping)]
@@ -106,16 +106,16 @@ def axes(connection: Connection, scope: Scope) -> dict[str, Axis]:
     return found
 
 
-def _stated(metadata: Sequence[Mapping[str, Any]]) -> Iterator[Axis]:
+def _stated(metadata: Sequence[Mapping[str, Any]]) -> Iterator[CoverageAxis]:
     """Objects, poses and the like, wherever the metadata has them."""
     thing = "metadata.variation.things.0"
     for axis in (
-        Axis("object", (f"{thing}.colour", f"{thing}.shape")),
-        Axis("object", ("metadata.object",)),
-        Axis("pose", (f"{thing}.position.0", f"{thing}.position.1"), step=GRID_M),
-        Axis("pose", ("metadata.pose",)),
+        CoverageAxis("object", (f"{thing}.colour", f"{thing}.shape")),
+        CoverageAxis("object", ("metadata.object",)),
+        CoverageAxis("pose", (f"{thing}.position.0", f"{thing}.position.1"), step=GRID_M),
+        CoverageAxis("pose", ("metadata.pose",)),
         *(
-            Axis(name, (f"{where}.{name}",))
+            CoverageAxis(name, (f"{where}.{name}",))
             for where in ("metadata.variation", "metadata")
             for name in ("hand", "approach", "style", "lighting", "surface")
         ),
@@ -138,7 +138,7 @@ def _at(metadata: Any, path: str) -> Any:
     return None if isinstance(here, float) and not math.isfinite(here) else here
 
 
-def _planned(connection: Connection) -> Iterator[Axis]:
+def _planned(connection: Connection) -> Iterator[CoverageAxis]:
     """The factors of the protocols that stand behind episodes."""
     behind = select(GOVERNS.c.document).where(GOVERNS.c.kind == "protocol").distinct()
     texts = connection.execute(
@@ -153,7 +153,7 @@ def _planned(connection: Connection) -> Iterator[Axis]:
         for factor in factors:
             names = _fields(factor)
             if all(find_field(name) is not None for name in names):
-                yield Axis(
+                yield CoverageAxis(
                     factor.name, names, levels=factor.levels, either=len(names) > 1,
                     shares=tuple(factor.planned(level) for level in factor.levels),
                 )  # fmt: skip

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from corporeal.catalog.query import Condition
-from corporeal.operations.coverage.axis import Axis
+from corporeal.operations.coverage.axis import CoverageAxis
 from corporeal.operations.coverage.layout import Place, lay_out
 from corporeal.operations.scope import Scope
 
@@ -25,7 +25,7 @@ class LevelCount:
 
 
 @dataclass(frozen=True)
-class Table:
+class CoverageTable:
     """Episodes by two axes; `counts[row][column]` are all, `accepted` the good ones of them.
 
     `unplaced` episodes state no level of one axis or the other; `left_out` levels are beyond what
@@ -50,12 +50,16 @@ class Table:
         ]
 
 
-def cross(connection: Connection, scope: Scope, rows: Axis, columns: Axis) -> Table:
+def cross(
+    connection: Connection, scope: Scope, rows: CoverageAxis, columns: CoverageAxis
+) -> CoverageTable:
     """Count the episodes in scope by two axes, in one pass."""
     return _table(rows, columns, lay_out(connection, scope, (rows, columns)))
 
 
-def _table(rows: Axis, columns: Axis, found: Counter[tuple[bool, tuple[Place, ...]]]) -> Table:
+def _table(
+    rows: CoverageAxis, columns: CoverageAxis, found: Counter[tuple[bool, tuple[Place, ...]]]
+) -> CoverageTable:
     counts: Counter[tuple[str, str]] = Counter()
     accepted: Counter[tuple[str, str]] = Counter()
     places: tuple[dict[str, Place], dict[str, Place]] = ({}, {})
@@ -78,7 +82,7 @@ def _table(rows: Axis, columns: Axis, found: Counter[tuple[bool, tuple[Place, ..
         len(seen.keys() - {each.words for each in shown})
         for seen, shown in zip(places, (down, across), strict=True)
     )
-    return Table(
+    return CoverageTable(
         rows=down,
         columns=across,
         counts=tuple(tuple(counts[r.words, c.words] for c in across) for r in down),
@@ -88,7 +92,9 @@ def _table(rows: Axis, columns: Axis, found: Counter[tuple[bool, tuple[Place, ..
     )
 
 
-def _levels(axis: Axis, seen: dict[str, Place], totals: Counter[str]) -> tuple[LevelCount, ...]:
+def _levels(
+    axis: CoverageAxis, seen: dict[str, Place], totals: Counter[str]
+) -> tuple[LevelCount, ...]:
     """Planned levels first, as planned; then the commonest of the others, in their own order."""
     others = sorted(seen.keys() - set(axis.levels), key=lambda name: (-totals[name], name))
     kept = others[: max(0, MOST_LEVELS - len(axis.levels))]

@@ -10,8 +10,8 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from corporeal.catalog.tables import EPISODE
-from corporeal.operations.coverage.axis import NOTED, Axis
-from corporeal.operations.coverage.metadata_cache import Wanted, notes_of
+from corporeal.operations.coverage.axis import NOTED, CoverageAxis
+from corporeal.operations.coverage.metadata_cache import MetadataField, find_cache
 from corporeal.operations.outcome import is_outcome
 from corporeal.operations.scope import Scope
 
@@ -22,7 +22,7 @@ _CLOSE = 1e-9
 
 
 def lay_out(
-    connection: Connection, scope: Scope, used: Sequence[Axis]
+    connection: Connection, scope: Scope, used: Sequence[CoverageAxis]
 ) -> Counter[tuple[bool, tuple[Place, ...]]]:
     """How many episodes, accepted or not, lie at each combination of places."""
     fields = dict.fromkeys(name for axis in used for name in axis.fields)
@@ -38,10 +38,10 @@ def lay_out(
     steps = {name: axis.step for axis in used for name in axis.fields}
     noted = [name for name in fields if name not in values]
     wanted = [
-        Wanted(name.removeprefix(NOTED), "text" if steps[name] is None else "number")
+        MetadataField(name.removeprefix(NOTED), "text" if steps[name] is None else "number")
         for name in noted
     ]
-    found = notes_of(connection).of(connection, ids, wanted) if noted else []
+    found = find_cache(connection).of(connection, ids, wanted) if noted else []
     for name, column in zip(noted, found, strict=True):
         step = steps[name]
         values[name] = column if step is None else [_band(value, step) for value in column]
@@ -55,7 +55,7 @@ def _band(value: float | None, step: float) -> int | None:
     return math.floor(value / step + _CLOSE)
 
 
-def _places(axis: Axis, values: dict[str, Sequence[Any]]) -> list[Place]:
+def _places(axis: CoverageAxis, values: dict[str, Sequence[Any]]) -> list[Place]:
     columns = [values[name] for name in axis.fields]
     if axis.either:
         return [

@@ -20,7 +20,7 @@ _MOST_COLUMNS = 64
 
 
 @dataclass(frozen=True)
-class Wanted:
+class MetadataField:
     """Something in the metadata: a text, a number, or the kind of whatever is there."""
 
     path: str
@@ -34,27 +34,27 @@ class Wanted:
 
 
 _THING = "variation.things.0"
-USUAL = (
-    *(Wanted(f"{_THING}.{name}") for name in ("colour", "shape")),
-    *(Wanted(f"{_THING}.position.{axis}", "number") for axis in (0, 1)),
-    *(Wanted(f"variation.{name}") for name in ("hand", "approach", "style")),
-    *(Wanted(f"calibration.{end}.position_error_m", "number") for end in ("start", "end")),
-    Wanted("consent", "kind"),
-    Wanted("consent"),
+USUAL_FIELDS = (
+    *(MetadataField(f"{_THING}.{name}") for name in ("colour", "shape")),
+    *(MetadataField(f"{_THING}.position.{axis}", "number") for axis in (0, 1)),
+    *(MetadataField(f"variation.{name}") for name in ("hand", "approach", "style")),
+    *(MetadataField(f"calibration.{end}.position_error_m", "number") for end in ("start", "end")),
+    MetadataField("consent", "kind"),
+    MetadataField("consent"),
 )
 """Read together the first time, since several charts ask for them at once."""
 
 
-class Notes:
+class MetadataCache:
     """Values by episode. The metadata of an episode never changes, so they are read once."""
 
     def __init__(self) -> None:
         self._places: dict[str, int] = {}
-        self._columns: dict[Wanted, list[Any]] = {}
+        self._columns: dict[MetadataField, list[Any]] = {}
         self._lock = threading.Lock()
 
     def of(
-        self, connection: Connection, ids: Sequence[str], wanted: Sequence[Wanted]
+        self, connection: Connection, ids: Sequence[str], wanted: Sequence[MetadataField]
     ) -> list[list[Any]]:
         """For everything wanted a list with one value for each episode."""
         with self._lock:
@@ -65,8 +65,10 @@ class Notes:
                 for column in (self._columns[each] for each in wanted)
             ]
 
-    def _learn(self, connection: Connection, ids: Sequence[str], wanted: Sequence[Wanted]) -> None:
-        asked = dict.fromkeys([*wanted, *(() if self._places else USUAL)])
+    def _learn(
+        self, connection: Connection, ids: Sequence[str], wanted: Sequence[MetadataField]
+    ) -> None:
+        asked = dict.fromkeys([*wanted, *(() if self._places else USUAL_FIELDS)])
         new = [each for each in asked if each not in self._columns]
         missing = [each for each in ids if each not in self._places]
         if len(self._columns) + len(new) > _MOST_COLUMNS or len(missing) > _MANY:
@@ -80,9 +82,9 @@ class Notes:
         if missing:
             self._add_rows(connection, missing)
 
-    def _add_columns(self, connection: Connection, new: Sequence[Wanted]) -> None:
+    def _add_columns(self, connection: Connection, new: Sequence[MetadataField]) -> None:
         size = len(self._places)
-        made: dict[Wanted, list[Any]] = {each: [None] * size for each in new}
+        made: dict[MetadataField, list[Any]] = {each: [None] * size for each in new}
         for name, *values in _read(connection, new, None):
             place = self._places.get(name)
             if place is not None:
@@ -102,7 +104,7 @@ class Notes:
 
 
 def _read(
-    connection: Connection, columns: Sequence[Wanted], ids: Sequence[str] | None
+    connection: Connection, columns: Sequence[MetadataField], ids: Sequence[str] | None
 ) -> Iterator[tuple[Any, ...]]:
     """The id of every episode (or of these) and its values; the same text is held once."""
     same: dict[Any, Any] = {}
@@ -116,11 +118,11 @@ def _read(
             yield (name, *(same.setdefault(v, v) if isinstance(v, str) else v for v in values))
 
 
-_KNOWN: WeakKeyDictionary[Engine, Notes] = WeakKeyDictionary()
+_KNOWN: WeakKeyDictionary[Engine, MetadataCache] = WeakKeyDictionary()
 _making = threading.Lock()
 
 
-def notes_of(connection: Connection) -> Notes:
+def find_cache(connection: Connection) -> MetadataCache:
     """The notes of the database behind a connection."""
     with _making:
-        return _KNOWN.setdefault(connection.engine, Notes())
+        return _KNOWN.setdefault(connection.engine, MetadataCache())

@@ -1,1 +1,5 @@
 """Figures of batches and releases over time: measured, charted, watched."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -11,11 +11,8 @@ from sqlalchemy import Connection, select
 from corporeal.catalog.audit import Change, record
 from corporeal.catalog.database import Database
 from corporeal.catalog.tables import EVENT, HEAD
-from corporeal.operations.alert import Alert, Channel, Delivery, tell
-from corporeal.operations.monitoring.batch_metrics import Scope
-from corporeal.operations.monitoring.control_chart import Rules, Unknown
-from corporeal.operations.monitoring.metric_series import Series, series
-from corporeal.operations.monitoring.watch import (
+from corporeal.operations.alert import Alert, AlertChannel, Delivery, tell
+from corporeal.operations.monitoring.alarm import (
     LIMITS,
     WATCHED,
     Alarm,
@@ -24,12 +21,15 @@ from corporeal.operations.monitoring.watch import (
     check_series,
     metric_words,
 )
+from corporeal.operations.monitoring.batch_metrics import SubjectKind
+from corporeal.operations.monitoring.control_chart import ChartRules, Unjudged
+from corporeal.operations.monitoring.metric_series import MetricSeries, read_series
 
 _MOST_PENDING = 200
 
 
 @dataclass(frozen=True)
-class Watched:
+class WatchResult:
     """What a look at the figures found.
 
     `alarms` are new; `recovered` are those told before that are within limits again; `standing`
@@ -50,15 +50,15 @@ class Watched:
 
 def watch(
     database: Database,
-    channels: Sequence[Channel] = (),
+    channels: Sequence[AlertChannel] = (),
     *,
     who: str,
-    scope: Scope = "batch",
+    scope: SubjectKind = "batch",
     names: Sequence[str] = WATCHED,
-    rules: Rules | None = None,
+    rules: ChartRules | None = None,
     reference: tuple[str, str] | None = None,
     limits: Mapping[str, float] | None = None,
-) -> Watched:
+) -> WatchResult:
     """Look at the figures, remember what is new, and tell it through the channels.
 
     A channel that fails is in `deliveries`. What reached nobody is told again the next time.
@@ -81,45 +81,47 @@ def watch(
         with database.write() as connection:
             change = Change(who, "delivered", f"watch:{scope}", details={"failed": failed})
             record(connection, [change])
-    return Watched(found.alarms, found.recovered, found.standing, found.unknown, tuple(deliveries))
+    return WatchResult(
+        found.alarms, found.recovered, found.standing, found.unknown, tuple(deliveries)
+    )
 
 
 def look(
     connection: Connection,
     *,
     who: str,
-    scope: Scope = "batch",
+    scope: SubjectKind = "batch",
     names: Sequence[str] = WATCHED,
-    rules: Rules | None = None,
+    rules: ChartRules | None = None,
     reference: tuple[str, str] | None = None,
     limits: Mapping[str, float] | None = None,
-) -> Watched:
+) -> WatchResult:
     """Look at the figures and remember what is new, inside a transaction; tell nobody."""
     alarms: list[Alarm] = []
     recovered: list[Alert] = []
     standing: list[Alarm] = []
     unknown: dict[str, str] = {}
-    judged: list[tuple[Series, list[Alarm]]] = []
+    judged: list[tuple[MetricSeries, list[Alarm]]] = []
     for name in names:
-        figures = series(connection, name, scope)
+        figures = read_series(connection, name, scope)
         made = chart_series(figures, rules=rules, reference=reference)
-        if isinstance(made, Unknown):
+        if isinstance(made, Unjudged):
             unknown[name] = made.reason
         else:
             judged.append((figures, check_series(figures, rules=rules, reference=reference)))
     for name, limit in (LIMITS if limits is None else limits).items():
-        figures = series(connection, name, scope)
+        figures = read_series(connection, name, scope)
         judged.append((figures, check_limit(figures, limit)))
     for figures, departures in judged:
         new, back, still = _compare(connection, figures, departures, who)
         alarms += new
         recovered += back
         standing += still
-    return Watched(tuple(alarms), tuple(recovered), tuple(standing), unknown)
+    return WatchResult(tuple(alarms), tuple(recovered), tuple(standing), unknown)
 
 
 def _compare(
-    connection: Connection, figures: Series, departures: Sequence[Alarm], who: str
+    connection: Connection, figures: MetricSeries, departures: Sequence[Alarm], who: str
 ) -> tuple[list[Alarm], list[Alert], list[Alarm]]:
     """What is new, what is over and what goes on, against what was told; written to the log."""
     if not len(figures):
@@ -150,7 +152,7 @@ def _compare(
     return new, back, [each for each in same if not each.is_over]
 
 
-def _recovery(told: Mapping[str, Any], figures: Series) -> Alert:
+def _recovery(told: Mapping[str, Any], figures: MetricSeries) -> Alert:
     name = metric_words(figures.name)
     text = (
         f"{name} is within its limits again in {figures.scope} {figures.subjects[-1]}; the alarm "

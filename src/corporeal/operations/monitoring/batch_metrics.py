@@ -15,12 +15,12 @@ from corporeal.catalog.database import CatalogError
 from corporeal.catalog.tables import EPISODE, FINDING, MEMBER, SCORE
 from corporeal.protocol.coverage import Factor, coverage
 
-Scope = Literal["batch", "session", "release"]
+SubjectKind = Literal["batch", "session", "release"]
 FINDINGS = "findings"
 _ROWS = 5000
 
 
-def batch_metrics(
+def measure_batch(
     connection: Connection,
     batch: str,
     *,
@@ -34,7 +34,7 @@ def batch_metrics(
     return _metrics(connection, members(by, batch), f"{by} {batch!r}", factors)
 
 
-def release_metrics(
+def measure_release(
     connection: Connection, name: str, version: str, *, factors: Sequence[Factor] = ()
 ) -> dict[str, float]:
     """The figures of a release, the same as those of a batch."""
@@ -188,7 +188,7 @@ def _calibration(calibrations: Sequence[Mapping[str, Any]]) -> Iterator[tuple[st
         yield "calibration_changed_share", sum(a != b for a, b in ids) / len(ids)
 
 
-def members(scope: Scope, subject: str) -> ColumnElement[bool]:
+def members(scope: SubjectKind, subject: str) -> ColumnElement[bool]:
     """Which episodes belong to a batch, session or release; what is erased belongs to none."""
     there = EPISODE.c.state != "erased"
     if scope == "release":

@@ -11,9 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.catalog.database import CatalogError
-from corporeal.operations.monitoring.control_chart import Array, ControlChart, Rules, Unknown
-from corporeal.operations.monitoring.metric_series import Series
-from corporeal.operations.monitoring.watch import (
+from corporeal.operations.monitoring.alarm import (
     Alarm,
     chart_series,
     check_series,
@@ -21,6 +19,8 @@ from corporeal.operations.monitoring.watch import (
     metric_figure,
     metric_words,
 )
+from corporeal.operations.monitoring.control_chart import Array, ChartRules, ControlChart, Unjudged
+from corporeal.operations.monitoring.metric_series import MetricSeries
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,9 +34,9 @@ _SUFFIXES = (".png", ".svg", ".pdf")
 
 
 def plot_chart(
-    series: Series,
+    series: MetricSeries,
     *,
-    rules: Rules | None = None,
+    rules: ChartRules | None = None,
     reference: tuple[str, str] | None = None,
     title: str | None = None,
 ) -> Figure:
@@ -69,9 +69,9 @@ def plot_chart(
 
 def save_chart(
     path: Path,
-    series: Series,
+    series: MetricSeries,
     *,
-    rules: Rules | None = None,
+    rules: ChartRules | None = None,
     reference: tuple[str, str] | None = None,
     title: str | None = None,
 ) -> None:
@@ -92,7 +92,7 @@ def _prepare(lane: Axes, count: int) -> None:
         side.set_visible(False)
 
 
-def _points(lane: Axes, series: Series) -> None:
+def _points(lane: Axes, series: MetricSeries) -> None:
     lane.plot(np.arange(len(series)), series.values, color=_BLUE, lw=1.2, marker="o", ms=4.5)
 
 
@@ -159,7 +159,7 @@ def _label(lane: Axes, text: str) -> None:
               weight="bold")  # fmt: skip
 
 
-def _mark(lane: Axes, series: Series, made: ControlChart, alarm: Alarm, number: int) -> None:
+def _mark(lane: Axes, series: MetricSeries, made: ControlChart, alarm: Alarm, number: int) -> None:
     """The batches of a departure in red, its length above them with its number."""
     first, since = series.subjects.index(alarm.subject), series.subjects.index(alarm.since)
     end = series.subjects.index(alarm.last) + 1
@@ -175,7 +175,7 @@ def _mark(lane: Axes, series: Series, made: ControlChart, alarm: Alarm, number: 
               bbox={"boxstyle": "circle,pad=0.25", "fc": _RED, "ec": "none"})  # fmt: skip
 
 
-def _axis(lane: Axes, series: Series) -> None:
+def _axis(lane: Axes, series: MetricSeries) -> None:
     from matplotlib.ticker import PercentFormatter
 
     lane.set_ylabel(metric_words(series.name), color=_QUIET, fontsize=9.5, parse_math=False)
@@ -185,7 +185,7 @@ def _axis(lane: Axes, series: Series) -> None:
         lane.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
 
 
-def _batches(lane: Axes, series: Series) -> None:
+def _batches(lane: Axes, series: MetricSeries) -> None:
     """The names of some batches, and their dates."""
     count = len(series)
     shown = range(0, count, max(1, -(-count // 9)))
@@ -198,7 +198,7 @@ def _short(name: str) -> str:
 
 
 def _head(
-    figure: Figure, series: Series, made: ControlChart | Unknown, alarms: Sequence[Alarm],
+    figure: Figure, series: MetricSeries, made: ControlChart | Unjudged, alarms: Sequence[Alarm],
     title: str | None,
 ) -> None:  # fmt: skip
     name = metric_words(series.name)
@@ -223,11 +223,11 @@ def _head(
     figure.text(0.98, 0.95, word, fontsize=15, weight="bold", color=colour, ha="right", va="center")
 
 
-def _side(figure: Figure, alarms: Sequence[Alarm], made: ControlChart | Unknown) -> None:
+def _side(figure: Figure, alarms: Sequence[Alarm], made: ControlChart | Unjudged) -> None:
     """The newest alarms in words."""
     at = 0.84
     if not alarms:
-        none = made.reason if isinstance(made, Unknown) else "No alarms."
+        none = made.reason if isinstance(made, Unjudged) else "No alarms."
         figure.text(0.775, at, textwrap.fill(none, 38), fontsize=10.5, color=_QUIET, va="top",
                     linespacing=1.35)  # fmt: skip
     numbered = list(enumerate(alarms, start=1))[-_MOST_WORDS:]

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.catalog.database import CatalogError
-from corporeal.operations.monitoring.reference import Kind, Reference, reference_of
+from corporeal.operations.monitoring.baseline import Baseline, Kind, estimate_baseline
 
 Array = NDArray[np.float64]
 Marks = NDArray[np.int8]
@@ -25,7 +25,7 @@ MOST_IN_SUMS = 3.0
 
 
 @dataclass(frozen=True)
-class Rules:
+class ChartRules:
     """When a chart calls a departure; all three together are wrong once in some 290 batches.
 
     `cusum_slack` (k) and `cusum_limit` (h) are in standard deviations, as are the limits (L) of the
@@ -56,7 +56,7 @@ class Rules:
 
 
 @dataclass(frozen=True)
-class Unknown:
+class Unjudged:
     """A series that cannot be judged yet, and why."""
 
     values: Array
@@ -73,8 +73,8 @@ class ControlChart:
     """
 
     values: Array
-    reference: Reference
-    rules: Rules
+    reference: Baseline
+    rules: ChartRules
     begin: int
     z: Array
     lower: Array
@@ -106,27 +106,29 @@ def chart(
     kind: Kind = "value",
     sizes: Sequence[float] | Array | None = None,
     reference: Sequence[bool] | NDArray[np.bool_] | None = None,
-    rules: Rules | None = None,
-) -> ControlChart | Unknown:
+    rules: ChartRules | None = None,
+) -> ControlChart | Unjudged:
     """Judge a series; `reference` marks the batches of a declared period, else the first ones are.
 
     A `rate` is a share of `sizes` episodes, a `count` is per one of `sizes` episodes; a `value`
     needs no sizes. Batches up to the end of the reference are not judged.
     """
-    rules = rules or Rules()
+    rules = rules or ChartRules()
     data, count = _checked(values, kind, sizes)
     inside = _period(len(data), reference, rules)
     if int(inside.sum()) < rules.least:
         few = f"{int(inside.sum())} batches to compare with; expected {rules.least}"
-        return Unknown(data, f"cannot tell: {few}")
-    known = reference_of(data[inside], kind, count[inside])
+        return Unjudged(data, f"cannot tell: {few}")
+    known = estimate_baseline(data[inside], kind, count[inside])
     if isinstance(known, str):
-        return Unknown(data, f"cannot tell: {known}")
+        return Unjudged(data, f"cannot tell: {known}")
     begin = int(np.flatnonzero(inside)[-1]) + 1
     return _judged(data, count, known, rules, begin)
 
 
-def _judged(data: Array, count: Array, known: Reference, rules: Rules, begin: int) -> ControlChart:
+def _judged(
+    data: Array, count: Array, known: Baseline, rules: ChartRules, begin: int
+) -> ControlChart:
     z = known.standardise(data, count)
     later = z[begin:]
     # One batch far off is Shewhart's to call; in the sums it would linger for many batches.
@@ -208,7 +210,7 @@ def _checked(
 
 
 def _period(
-    count: int, declared: Sequence[bool] | NDArray[np.bool_] | None, rules: Rules
+    count: int, declared: Sequence[bool] | NDArray[np.bool_] | None, rules: ChartRules
 ) -> NDArray[np.bool_]:
     if declared is None:
         return np.arange(count) < rules.first

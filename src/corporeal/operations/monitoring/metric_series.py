@@ -16,7 +16,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from corporeal.catalog.audit import Change, record
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.tables import EPISODE, METRIC, RELEASE
-from corporeal.operations.monitoring.batch_metrics import FINDINGS, Scope, members
+from corporeal.operations.monitoring.batch_metrics import FINDINGS, SubjectKind, members
 from corporeal.quality.check import present_name
 from corporeal.units import SECOND_NS
 
@@ -26,7 +26,7 @@ RATES = {"acceptance_rate": "judged", "quarantine_rate": "judged", "failure_rate
 
 
 @dataclass(frozen=True)
-class Series:
+class MetricSeries:
     """One figure of all batches, the oldest first; `sizes` are the episodes that it was made of."""
 
     name: str
@@ -46,7 +46,7 @@ def record_metrics(
     metrics: Mapping[str, float],
     *,
     who: str,
-    scope: Scope = "batch",
+    scope: SubjectKind = "batch",
     at: str | None = None,
 ) -> int:
     """Keep the figures of a batch or release, inside a transaction; how many changed.
@@ -80,7 +80,7 @@ def record_metrics(
     return len(changed) + len(gone)
 
 
-def series(connection: Connection, name: str, scope: Scope = "batch") -> Series:
+def read_series(connection: Connection, name: str, scope: SubjectKind = "batch") -> MetricSeries:
     """One figure over time. A check that found nothing in a batch that was judged counts 0."""
     if name.startswith(f"{FINDINGS}."):
         name = f"{FINDINGS}.{present_name(name.removeprefix(f'{FINDINGS}.'))}"
@@ -99,7 +99,7 @@ def series(connection: Connection, name: str, scope: Scope = "batch") -> Series:
                 figures.setdefault(name, 0.0)
     order = sorted((subject for subject in rows if name in rows[subject]),
                    key=lambda subject: (times[subject], subject))  # fmt: skip
-    return Series(
+    return MetricSeries(
         name=name,
         scope=scope,
         subjects=tuple(order),
@@ -109,14 +109,14 @@ def series(connection: Connection, name: str, scope: Scope = "batch") -> Series:
     )
 
 
-def metric_names(connection: Connection, scope: Scope = "batch") -> tuple[str, ...]:
+def metric_names(connection: Connection, scope: SubjectKind = "batch") -> tuple[str, ...]:
     """The figures that are kept of any batch."""
     query = select(METRIC.c.name).where(METRIC.c.scope == scope).distinct()
     return tuple(sorted(connection.execute(query).scalars()))
 
 
 def subject_metrics(
-    connection: Connection, subject: str, scope: Scope = "batch"
+    connection: Connection, subject: str, scope: SubjectKind = "batch"
 ) -> dict[str, float]:
     """The figures that are kept of one batch or release."""
     query = select(METRIC.c.name, METRIC.c.value).where(
@@ -125,7 +125,7 @@ def subject_metrics(
     return {row.name: float(row.value) for row in connection.execute(query)}
 
 
-def _when(connection: Connection, scope: Scope, subject: str) -> str:
+def _when(connection: Connection, scope: SubjectKind, subject: str) -> str:
     """When a batch was last recorded, or a release made; ISO 8601 in UTC."""
     if scope == "release":
         name, _, version = subject.rpartition("@")

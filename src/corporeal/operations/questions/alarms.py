@@ -10,7 +10,7 @@ from sqlalchemy import Connection, select
 
 from corporeal.catalog.tables import EVENT
 from corporeal.operations.charting.batch_line import Grouping
-from corporeal.operations.monitoring.watch import metric_words
+from corporeal.operations.monitoring.alarm import metric_words
 from corporeal.operations.question import Chart, Drawing, TableMarks, TableRow
 from corporeal.operations.scope import Scope, equals
 from corporeal.words import counted
@@ -19,7 +19,7 @@ _MOST_READ = 500
 
 
 @dataclass(frozen=True)
-class ToldAlarm:
+class LoggedAlarm:
     """One alarm of the log; `over_at` is None while it stands."""
 
     at: str
@@ -30,7 +30,7 @@ class ToldAlarm:
     over_at: str | None
 
 
-def told_alarms(connection: Connection) -> list[ToldAlarm]:
+def read_alarm_log(connection: Connection) -> list[LoggedAlarm]:
     """The last alarms, the newest first; a figure has one that stands at most."""
     rows = connection.execute(
         select(EVENT.c.at, EVENT.c.what, EVENT.c.subject, EVENT.c.why, EVENT.c.details)
@@ -53,11 +53,11 @@ def told_alarms(connection: Connection) -> list[ToldAlarm]:
     return found[:_MOST_READ]
 
 
-def _told(at: str, subject: str, why: str | None, details: Any, over_at: str | None) -> ToldAlarm:
+def _told(at: str, subject: str, why: str | None, details: Any, over_at: str | None) -> LoggedAlarm:
     facts = details if isinstance(details, Mapping) else {}
     grouping, _, metric = subject.removeprefix("metric:").partition("/")
     since = facts.get("since")
-    return ToldAlarm(
+    return LoggedAlarm(
         at=at,
         metric=metric,
         grouping=grouping,
@@ -72,7 +72,7 @@ _MOST = 50
 
 def draw(connection: Connection, scope: Scope) -> Drawing:
     """The last alarms of the log, the newest first."""
-    found = told_alarms(connection)
+    found = read_alarm_log(connection)
     if not found:
         return Drawing(
             "No alarm has been called.",
@@ -96,7 +96,7 @@ def draw(connection: Connection, scope: Scope) -> Drawing:
     )
 
 
-def _row(alarm: ToldAlarm, scope: Scope) -> TableRow:
+def _row(alarm: LoggedAlarm, scope: Scope) -> TableRow:
     known = alarm.subject is not None and alarm.grouping in get_args(Grouping)
     everything = Scope(has_erased=scope.has_erased)
     return TableRow(

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, func, select
 
 from corporeal.catalog.query import Condition, Known, OneOf, Or, condition_sql
 from corporeal.catalog.tables import EPISODE
-from corporeal.operations.coverage.metadata_cache import Wanted, notes_of
+from corporeal.operations.coverage.metadata_cache import MetadataField, find_cache
 from corporeal.operations.outcome import number_of
 from corporeal.operations.question import BarMark, BarMarks, Chart, Drawing
 from corporeal.operations.scope import Scope
@@ -31,7 +31,7 @@ _EMPTY_WORDS = ("none", "unknown", "n/a", "")
 
 
 @dataclass(frozen=True)
-class Gap:
+class RecordGap:
     """Something that `episodes` do not state; `condition` finds them."""
 
     name: str
@@ -46,7 +46,7 @@ def lacks(field: str) -> Condition:
     return Or((Known(field, False), OneOf(field, _EMPTY_WORDS)))
 
 
-def gaps(connection: Connection, scope: Scope) -> tuple[int, list[Gap]]:
+def gaps(connection: Connection, scope: Scope) -> tuple[int, list[RecordGap]]:
     """How many episodes there are, and what they lack, in the order of `ASKED`."""
     conditions = {name: lacks(field) for name, field in ASKED.items()}
     plain = [name for name, field in ASKED.items() if not field.startswith(_NOTED)]
@@ -58,13 +58,13 @@ def gaps(connection: Connection, scope: Scope) -> tuple[int, list[Gap]]:
     for name, field in ASKED.items():
         if name not in missing:
             missing[name] = _not_noted(connection, scope, field.removeprefix(_NOTED))
-    return int(total), [Gap(name, missing[name], conditions[name]) for name in ASKED]
+    return int(total), [RecordGap(name, missing[name], conditions[name]) for name in ASKED]
 
 
 def _not_noted(connection: Connection, scope: Scope, path: str) -> int:
     ids = list(connection.execute(select(EPISODE.c.id).where(scope.where)).scalars())
-    wanted = [Wanted(path, "kind"), Wanted(path, "text")]
-    kinds, texts = notes_of(connection).of(connection, ids, wanted)
+    wanted = [MetadataField(path, "kind"), MetadataField(path, "text")]
+    kinds, texts = find_cache(connection).of(connection, ids, wanted)
     return sum(
         kind in (None, "null") or text in _EMPTY_WORDS
         for kind, text in zip(kinds, texts, strict=True)

@@ -16,7 +16,7 @@ from corporeal.words import counted, hours, money, percent
 
 
 @dataclass(frozen=True)
-class Assumptions:
+class CostAssumptions:
     """What one hour of a person and of a station costs, and the work around each episode."""
 
     operator_per_hour: float
@@ -35,7 +35,7 @@ class Assumptions:
 
 
 @dataclass(frozen=True)
-class Cost:
+class CollectionCost:
     """Time spent and what came of it; prices are None while nothing was accepted."""
 
     episodes: int
@@ -56,7 +56,7 @@ class Cost:
         return self.total / self.accepted_hours if self.accepted_hours else None
 
 
-def cost(connection: Connection, scope: Scope, assumptions: Assumptions) -> Cost:
+def cost(connection: Connection, scope: Scope, assumptions: CostAssumptions) -> CollectionCost:
     """What the episodes in scope have cost: recorded time and a reset after each of them."""
     good = is_outcome("accepted")
     row = connection.execute(
@@ -69,7 +69,7 @@ def cost(connection: Connection, scope: Scope, assumptions: Assumptions) -> Cost
     ).one()
     episodes, accepted, recorded_s, accepted_s = row
     worked = (float(recorded_s) + int(episodes) * assumptions.reset_s) / 3600
-    return Cost(
+    return CollectionCost(
         episodes=int(episodes),
         accepted=int(accepted),
         recorded_hours=float(recorded_s) / 3600,
@@ -89,7 +89,7 @@ def draw(
     currency: str = "EUR",
 ) -> Drawing:
     """Price of an accepted episode and of an accepted hour."""
-    assumed = Assumptions(operator_per_hour, station_per_hour, reset_s)
+    assumed = CostAssumptions(operator_per_hour, station_per_hour, reset_s)
     spent = cost(connection, scope, assumed)
     unit = currency[:8]
     choices = (
@@ -118,7 +118,7 @@ def draw(
     )
 
 
-def _sentence(spent: Cost, unit: str) -> str:
+def _sentence(spent: CollectionCost, unit: str) -> str:
     if spent.per_accepted_episode is None or spent.per_accepted_hour is None:
         return f"Nothing is accepted yet; {money(spent.total, unit)} were spent."
     return (
@@ -129,7 +129,7 @@ def _sentence(spent: Cost, unit: str) -> str:
     )
 
 
-def _figures(spent: Cost, scope: Scope, unit: str) -> list[BigNumber]:
+def _figures(spent: CollectionCost, scope: Scope, unit: str) -> list[BigNumber]:
     good = scope.query(CONDITIONS["accepted"])
     each, hour = spent.per_accepted_episode, spent.per_accepted_hour
     return [

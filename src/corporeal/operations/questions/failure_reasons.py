@@ -19,7 +19,7 @@ Source = Literal["checks", "outcomes"]
 
 
 @dataclass(frozen=True)
-class Reason:
+class FailureReason:
     """A reason, the episodes that have it, and the conditions that find them."""
 
     name: str | None
@@ -34,13 +34,13 @@ def failed(connection: Connection, scope: Scope, source: Source) -> int:
     return int(connection.execute(query).scalar_one())
 
 
-def reasons(connection: Connection, scope: Scope, source: Source) -> list[Reason]:
+def reasons(connection: Connection, scope: Scope, source: Source) -> list[FailureReason]:
     """Every reason of the failed episodes, the commonest first; one episode may have several."""
     found = _found(connection, scope) if source == "checks" else _said(connection, scope)
     return sorted(found, key=lambda each: (-each.episodes, each.name or ""))
 
 
-def _found(connection: Connection, scope: Scope) -> list[Reason]:
+def _found(connection: Connection, scope: Scope) -> list[FailureReason]:
     inside = select(EPISODE.c.id).where(scope.where, is_outcome("failed"))
     rows = connection.execute(
         select(FINDING.c.check, func.count(FINDING.c.episode.distinct()))
@@ -48,12 +48,12 @@ def _found(connection: Connection, scope: Scope) -> list[Reason]:
         .group_by(FINDING.c.check)
     )
     return [
-        Reason(check, int(count), (CONDITIONS["failed"], HasFinding(check, "fail")))
+        FailureReason(check, int(count), (CONDITIONS["failed"], HasFinding(check, "fail")))
         for check, count in rows
     ]
 
 
-def _said(connection: Connection, scope: Scope) -> list[Reason]:
+def _said(connection: Connection, scope: Scope) -> list[FailureReason]:
     rows = connection.execute(
         select(EPISODE.c.failure, func.count())
         .where(scope.where, EPISODE.c.success.is_(False))
@@ -61,7 +61,7 @@ def _said(connection: Connection, scope: Scope) -> list[Reason]:
     )
     lost = Comparison("success", "=", False)
     return [
-        Reason(name, int(count), (
+        FailureReason(name, int(count), (
             lost, Known("failure", False) if name is None else Comparison("failure", "=", name)
         ))
         for name, count in rows

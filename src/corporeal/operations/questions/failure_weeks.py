@@ -20,7 +20,7 @@ _MOST_DAYS = 14
 
 
 @dataclass(frozen=True)
-class Moment:
+class RefusalCell:
     """One group in some days from `first` on."""
 
     name: str | None
@@ -35,16 +35,16 @@ class Moment:
 
 
 @dataclass(frozen=True)
-class History:
+class RefusalHistory:
     """All moments; `days` is how many each covers, `firsts` when each column begins."""
 
     names: list[str | None]
     firsts: list[int]
     days: int
-    moments: list[Moment]
+    moments: list[RefusalCell]
 
 
-def refusal_history(connection: Connection, scope: Scope, column: Column) -> History:
+def refusal_history(connection: Connection, scope: Scope, column: Column) -> RefusalHistory:
     """The refused shares of the groups with most episodes, by day, week or four weeks."""
     day = DAY.label("day")
     rows = connection.execute(
@@ -58,7 +58,7 @@ def refusal_history(connection: Connection, scope: Scope, column: Column) -> His
     ).all()  # fmt: skip
     judged = [(name, int(at), int(n), int(n) - int(good)) for name, at, n, good in rows if n]
     if not judged:
-        return History([], [], 1, [])
+        return RefusalHistory([], [], 1, [])
     first, last = min(row[1] for row in judged), max(row[1] for row in judged)
     days = _width(last - first + 1)
     start = first if days == 1 else (first - 4) // 7 * 7 + 4
@@ -71,12 +71,12 @@ def refusal_history(connection: Connection, scope: Scope, column: Column) -> His
         totals[name] = totals.get(name, 0) + count
     kept = sorted(totals, key=lambda name: -totals[name])[:_MOST_NAMES]
     names = sorted(kept, key=lambda name: (name is None, name or ""))
-    return History(
+    return RefusalHistory(
         names=names,
         firsts=list(range(start, last + 1, days)),
         days=days,
         moments=[
-            Moment(name, at, count, refused)
+            RefusalCell(name, at, count, refused)
             for (name, at), (count, refused) in sums.items()
             if name in totals and name in kept
         ],
@@ -129,7 +129,12 @@ def draw(connection: Connection, scope: Scope, *, by: str = "station") -> Drawin
 
 
 def _cell(
-    moment: Moment | None, name: str | None, first: int, days: int, scope: Scope, column: Column
+    moment: RefusalCell | None,
+    name: str | None,
+    first: int,
+    days: int,
+    scope: Scope,
+    column: Column,
 ) -> HeatCell:
     where = f"{name or 'not stated'} from {day(first)}"
     if moment is None:
@@ -142,7 +147,7 @@ def _cell(
     )
 
 
-def _sentence(moments: list[Moment], firsts: list[int]) -> str:
+def _sentence(moments: list[RefusalCell], firsts: list[int]) -> str:
     large = [each for each in moments if each.judged >= _LEAST]
     if not large:
         return f"Too early to tell: no cell has {_LEAST} judged episodes."

@@ -9,9 +9,9 @@ from sqlalchemy import Connection, func, select
 
 from corporeal.catalog.query import Comparison, Condition
 from corporeal.catalog.tables import EPISODE
-from corporeal.operations.coverage.axis import Axis, axes
+from corporeal.operations.coverage.axis import CoverageAxis, axes
 from corporeal.operations.coverage.layout import Place, lay_out
-from corporeal.operations.monitoring.watch import LIMITS
+from corporeal.operations.monitoring.alarm import LIMITS
 from corporeal.operations.question import Chart, Drawing, Stack, StackMarks, StackSegment
 from corporeal.operations.scope import Scope
 from corporeal.words import counted, percent
@@ -23,7 +23,7 @@ _MOST_LABELS = 8
 
 
 @dataclass(frozen=True)
-class Share:
+class LevelShare:
     """One level: how many episodes state it, and the part that was planned."""
 
     level: str
@@ -34,11 +34,11 @@ class Share:
 
 
 @dataclass(frozen=True)
-class Label:
+class LabelBalance:
     """All levels of one label; `stated` episodes state any."""
 
     name: str
-    shares: tuple[Share, ...]
+    shares: tuple[LevelShare, ...]
     stated: int
     is_planned: bool
 
@@ -49,7 +49,9 @@ class Label:
                    default=0.0)  # fmt: skip
 
 
-def labels(connection: Connection, scope: Scope, known: dict[str, Axis]) -> list[Label]:
+def labels(
+    connection: Connection, scope: Scope, known: dict[str, CoverageAxis]
+) -> list[LabelBalance]:
     """Success, and every axis with few levels, the one farthest from its plan first."""
     found = [_success(connection, scope)]
     chosen = [axis for name, axis in known.items() if name not in _NOT_LABELS and not axis.step]
@@ -58,7 +60,7 @@ def labels(connection: Connection, scope: Scope, known: dict[str, Axis]) -> list
     return sorted(usable, key=lambda each: (-each.error, each.name))
 
 
-def _success(connection: Connection, scope: Scope) -> Label:
+def _success(connection: Connection, scope: Scope) -> LabelBalance:
     rows = connection.execute(
         select(EPISODE.c.success, func.count())
         .where(scope.where, EPISODE.c.success.is_not(None))
@@ -67,14 +69,16 @@ def _success(connection: Connection, scope: Scope) -> Label:
     counts = {bool(value): int(count) for value, count in rows}
     stated = sum(counts.values())
     shares = tuple(
-        Share("success" if value else "failure", counts[value], counts[value] / stated, None,
+        LevelShare("success" if value else "failure", counts[value], counts[value] / stated, None,
               Comparison("success", "=", value))
         for value in (True, False) if value in counts
     )  # fmt: skip
-    return Label("outcome", shares, stated, is_planned=False)
+    return LabelBalance("outcome", shares, stated, is_planned=False)
 
 
-def _of_axes(connection: Connection, scope: Scope, chosen: list[Axis]) -> list[Label]:
+def _of_axes(
+    connection: Connection, scope: Scope, chosen: list[CoverageAxis]
+) -> list[LabelBalance]:
     if not chosen:
         return []
     totals: list[Counter[Place]] = [Counter() for _ in chosen]
@@ -84,7 +88,7 @@ def _of_axes(connection: Connection, scope: Scope, chosen: list[Axis]) -> list[L
     return [_label(axis, total) for axis, total in zip(chosen, totals, strict=True)]
 
 
-def _label(axis: Axis, total: Counter[Place]) -> Label:
+def _label(axis: CoverageAxis, total: Counter[Place]) -> LabelBalance:
     counts: dict[str, tuple[int, Condition | None]] = {}
     for place, count in total.items():
         words = axis.words(place)
@@ -95,7 +99,7 @@ def _label(axis: Axis, total: Counter[Place]) -> Label:
     plan = dict(zip(axis.levels, axis.shares, strict=True))
     even = 1 / len(names) if names else 0.0
     shares = tuple(
-        Share(
+        LevelShare(
             name,
             counts[name][0] if name in counts else 0,
             counts[name][0] / stated if name in counts else 0.0,
@@ -104,7 +108,7 @@ def _label(axis: Axis, total: Counter[Place]) -> Label:
         )
         for name in names
     )
-    return Label(axis.name, shares if stated else (), stated, is_planned=bool(plan))
+    return LabelBalance(axis.name, shares if stated else (), stated, is_planned=bool(plan))
 
 
 _LIMIT = LIMITS["label_balance_error"]
@@ -145,7 +149,7 @@ def draw(connection: Connection, scope: Scope) -> Drawing:
     )  # fmt: skip
 
 
-def _sentence(found: list[Label]) -> str:
+def _sentence(found: list[LabelBalance]) -> str:
     worst = found[0]
     far = max(worst.shares, key=lambda each: abs(each.share - (each.planned or 0.0)))
     if worst.error <= _LIMIT or far.planned is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import Connection
 
 from corporeal.operations.charting.outcome_stacks import groups
-from corporeal.operations.monitoring.watch import LIMITS
+from corporeal.operations.monitoring.alarm import LIMITS
 from corporeal.operations.question import BarMark, BarMarks, Chart, Drawing
 from corporeal.operations.scope import Scope, equals
 from corporeal.words import counted, hours, percent

@@ -16,7 +16,7 @@ from corporeal.operations.charting.batch_line import (
     batch_series,
     grouping,
 )
-from corporeal.operations.monitoring.control_chart import Rules
+from corporeal.operations.monitoring.control_chart import ChartRules
 from corporeal.operations.question import Chart, ChartChoice, Drawing, Unit
 from corporeal.operations.scope import Scope
 
@@ -50,8 +50,8 @@ def draw(connection: Connection, scope: Scope, *, figure: str = "acceptance_rate
         )
     good: Literal["up", "down"] = "up" if chosen in ("acceptance_rate", "score_mean") else "down"
     notes = [
-        f"Limits come from the first {Rules().first} of these (hollow points); Shewhart, EWMA and "
-        "CUSUM charts judge the later ones, as corporeal watch does."
+        f"Limits come from the first {ChartRules().first} of these (hollow points); Shewhart, EWMA "
+        "and CUSUM charts judge the later ones, as corporeal watch does."
     ]
     if len(series) > MOST_POINTS:
         notes.append(f"The last {MOST_POINTS} of {len(series)} are shown.")

@@ -50,7 +50,7 @@ BINS = 20
 
 
 @dataclass(frozen=True)
-class Spread:
+class ScoreSpread:
     """Episodes in `BINS` equal steps from 0 to 1; the last one holds 1 as well."""
 
     counts: tuple[int, ...]
@@ -63,7 +63,7 @@ class Spread:
         return sum(self.counts)
 
 
-def score_spread(connection: Connection, scope: Scope) -> Spread:
+def score_spread(connection: Connection, scope: Scope) -> ScoreSpread:
     """Count the scores of the episodes in scope."""
     step = whole_steps(EPISODE.c.score, 1 / BINS).label("step")
     # Inside a subquery, since PostgreSQL takes the same expression written twice for two.
@@ -79,7 +79,7 @@ def score_spread(connection: Connection, scope: Scope) -> Spread:
         counts[min(max(int(place), 0), BINS - 1)] += int(count)
         total += float(added)
     scored = sum(counts)
-    return Spread(tuple(counts), total / scored if scored else None, unscored)
+    return ScoreSpread(tuple(counts), total / scored if scored else None, unscored)
 
 
 _LOW = 0.5

@@ -25,7 +25,7 @@ _MONTH = 28
 
 
 @dataclass(frozen=True)
-class Span:
+class DaySpan:
     """Some days in a row: `first` is counted from 1970."""
 
     first: int
@@ -40,7 +40,7 @@ class Span:
         return sum(self.hours.values())
 
 
-def daily(connection: Connection, scope: Scope) -> list[Span]:
+def daily(connection: Connection, scope: Scope) -> list[DaySpan]:
     """Every day on which something was recorded, the oldest first."""
     sums = [total_where(is_outcome(each), EPISODE.c.duration_s) for each in OUTCOMES]
     counts = [number_of(is_outcome(each)) for each in OUTCOMES]
@@ -53,7 +53,7 @@ def daily(connection: Connection, scope: Scope) -> list[Span]:
     )
     kinds = len(OUTCOMES)
     return [
-        Span(
+        DaySpan(
             int(row[0]), 1,
             {each: float(row[1 + place]) / 3600 for place, each in enumerate(OUTCOMES)},
             {each: int(row[1 + kinds + place]) for place, each in enumerate(OUTCOMES)},
@@ -73,7 +73,7 @@ def bucket_days(first: int, last: int) -> int:
     return _MONTH * -(-span // (_MONTH * _MOST_COLUMNS))
 
 
-def bucketed(days: list[Span]) -> list[Span]:
+def bucketed(days: list[DaySpan]) -> list[DaySpan]:
     """Days put together into columns of equal width without a gap; empty ones are nought."""
     if not days:
         return []
@@ -85,7 +85,7 @@ def bucketed(days: list[Span]) -> list[Span]:
     for place in range(count):
         begin = start + place * width
         inside = [each for each in days if begin <= each.first < begin + width]
-        made.append(Span(
+        made.append(DaySpan(
             begin, width,
             {name: sum(each.hours[name] for each in inside) for name in OUTCOMES},
             {name: sum(each.episodes[name] for each in inside) for name in OUTCOMES},
@@ -131,7 +131,7 @@ def draw(connection: Connection, scope: Scope) -> Drawing:
     )
 
 
-def _sentence(days: list[Span]) -> str:
+def _sentence(days: list[DaySpan]) -> str:
     good = [each.hours["accepted"] for each in days]
     total = sum(each.total_hours for each in days)
     mean = sum(good) / len(days)
@@ -146,7 +146,7 @@ def _sentence(days: list[Span]) -> str:
     return f"{said}. In the last {_RECENT} days it was {hours(late)} a day, before {hours(before)}."
 
 
-def _stack(span: Span, scope: Scope) -> Stack:
+def _stack(span: DaySpan, scope: Scope) -> Stack:
     when = on_days(span.first, span.days)
     label = day(span.first)
     segments = [

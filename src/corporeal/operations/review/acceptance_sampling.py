@@ -30,7 +30,7 @@ class Stratum:
 
 
 @dataclass(frozen=True)
-class Plan:
+class SamplingPlan:
     """How many to look at, how many of those may be bad (`accept`), and what that proves.
 
     `proves` is the largest share of bad episodes that a lot can have which passes. `accept` is
@@ -127,10 +127,10 @@ def make_plan(
     limit: float | None = None,
     confidence: float = CONFIDENCE,
     strata: Sequence[Stratum] = (),
-) -> Plan:
+) -> SamplingPlan:
     """The plan for a sample; `strata` that are drawn from unequally make it prove less."""
     if not lot or not sample:
-        return Plan(lot, sample, 0, 1.0 if lot else 0.0, confidence, limit)
+        return SamplingPlan(lot, sample, 0, 1.0 if lot else 0.0, confidence, limit)
     size = _effective([(each.lot, each.drawn) for each in strata]) if strata else float(sample)
     size = min(size, sample)
     accept = 0 if limit is None else acceptance_number(lot, size, limit, confidence)
@@ -138,10 +138,10 @@ def make_plan(
     enough = None if accept is not None or limit is None else sample_size(
         lot, limit, confidence=confidence
     )  # fmt: skip
-    return Plan(lot, sample, accept, proves, confidence, limit, enough)
+    return SamplingPlan(lot, sample, accept, proves, confidence, limit, enough)
 
 
-def judge_lot(plan: Plan, strata: Sequence[Stratum]) -> LotVerdict:
+def judge_lot(plan: SamplingPlan, strata: Sequence[Stratum]) -> LotVerdict:
     """The verdict on the lot after some or all of the sample was looked at.
 
     Episodes count by how many of the lot they stand for, where strata were drawn from unequally.
@@ -167,7 +167,7 @@ def judge_lot(plan: Plan, strata: Sequence[Stratum]) -> LotVerdict:
     )
 
 
-def _state(plan: Plan, left: int, rejected: int, bound: float) -> LotState:
+def _state(plan: SamplingPlan, left: int, rejected: int, bound: float) -> LotState:
     if plan.accept is None or rejected > plan.accept:
         # Without an acceptance number no outcome of this sample can accept the lot.
         return "not accepted" if rejected or not left else "undecided"
@@ -177,7 +177,9 @@ def _state(plan: Plan, left: int, rejected: int, bound: float) -> LotState:
     return "accepted" if proven else "not accepted"
 
 
-def _verdict_words(plan: Plan, state: LotState, decided: int, rejected: int, bound: float) -> str:
+def _verdict_words(
+    plan: SamplingPlan, state: LotState, decided: int, rejected: int, bound: float
+) -> str:
     share = percent_bound(bound)
     sure = f"with {percent_bound(plan.confidence)} confidence at most {share} of the lot are bad"
     count = f"{rejected} of {decided} rejected"

@@ -22,7 +22,13 @@ from corporeal.operations.review.queue import (
     pull_neighbours,
     put_first,
 )
-from corporeal.operations.review.review import NEIGHBOUR, Progress, Review, close_row, progress_of
+from corporeal.operations.review.review import (
+    NEIGHBOUR,
+    Review,
+    ReviewProgress,
+    close_row,
+    progress_of,
+)
 
 Verb = Literal["accept", "reject"]
 REASONS: Mapping[str, State] = {
@@ -46,7 +52,7 @@ class ReviewConflictError(CatalogError):
 
 
 @dataclass(frozen=True)
-class Choice:
+class ReviewChoice:
     """What a reviewer chose. `key` is made by whoever sends it: the same key is the same choice."""
 
     decision: Verb
@@ -74,7 +80,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class DecisionResult:
     """What a decision did; `note` is what else to know, `again` that it was sent before."""
 
     item: ReviewItem
@@ -86,8 +92,8 @@ class Outcome:
 
 
 def decide(
-    connection: Connection, review: Review, episode: str, choice: Choice, *, by: Actor
-) -> Outcome:
+    connection: Connection, review: Review, episode: str, choice: ReviewChoice, *, by: Actor
+) -> DecisionResult:
     """Accept or reject an episode, inside a transaction.
 
     An annotator's decision counts for the lot at once; the state of the episode changes when
@@ -96,7 +102,7 @@ def decide(
     require(by, "annotate")
     item, row = item_of(connection, review.name, episode), find_episode(connection, episode)
     if _was_sent(connection, review, episode, choice.key) or _is_same(item, choice, by):
-        return Outcome(item, row.state, again=True)
+        return DecisionResult(item, row.state, again=True)
     if review.closed_at is not None:
         raise ReviewConflictError(f"review {review.name} is closed; what was decided stays.")
     _refuse_stale(item, choice.version)
@@ -116,17 +122,17 @@ def decide(
     move_episodes(
         connection, [episode], new, who=by.name, why=_said(review, choice.decision, choice.why)
     )
-    return Outcome(item_of(connection, review.name, episode), new, pulled, releases, note)
+    return DecisionResult(item_of(connection, review.name, episode), new, pulled, releases, note)
 
 
 def undo(
     connection: Connection, review: Review, episode: str, *, by: Actor, key: str | None = None
-) -> Outcome:
+) -> DecisionResult:
     """Take a decision back, inside a transaction: the state returns, the pulled in leave again."""
     item, row = item_of(connection, review.name, episode), find_episode(connection, episode)
     require(by, "annotate" if item.decided_by in (None, by.name) else "judge")
     if item.decision is None or _was_sent(connection, review, episode, key):
-        return Outcome(item, row.state, again=True)
+        return DecisionResult(item, row.state, again=True)
     if review.closed_at is not None:
         raise ReviewConflictError(f"review {review.name} is closed; what was decided stays.")
     before = _last_event(connection, review, episode) or {}
@@ -147,10 +153,12 @@ def undo(
         require(by, "judge")
         why = f"review {review.name}: decision taken back"
         move_episodes(connection, [episode], state, who=by.name, why=why)
-    return Outcome(item_of(connection, review.name, episode), state, note=note)
+    return DecisionResult(item_of(connection, review.name, episode), state, note=note)
 
 
-def close_review(connection: Connection, review: Review, *, by: Actor) -> tuple[Review, Progress]:
+def close_review(
+    connection: Connection, review: Review, *, by: Actor
+) -> tuple[Review, ReviewProgress]:
     """End a review, inside a transaction; decisions that wait for a judge take effect."""
     require(by, "judge")
     if review.closed_at is not None:
@@ -176,7 +184,7 @@ _WAITS = "the state changes when a lead closes the review"
 
 
 def _effect(
-    connection: Connection, row: EpisodeRow, choice: Choice, by: Actor
+    connection: Connection, row: EpisodeRow, choice: ReviewChoice, by: Actor
 ) -> tuple[State, str | None, tuple[str, ...]]:
     """The state after a decision, what to know about it, and the releases that it concerns."""
     old: State = row.state
@@ -238,7 +246,7 @@ def _was_sent(connection: Connection, review: Review, episode: str, key: str | N
     )
 
 
-def _is_same(item: ReviewItem, choice: Choice, by: Actor) -> bool:
+def _is_same(item: ReviewItem, choice: ReviewChoice, by: Actor) -> bool:
     return (item.decision, item.why, item.decided_by) == (choice.decision, choice.why, by.name)
 
 

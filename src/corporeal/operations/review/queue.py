@@ -48,7 +48,7 @@ class ReviewItem:
 
 
 @dataclass(frozen=True)
-class Turn:
+class QueueTurn:
     """What a reviewer looks at now, and the episode that will probably come next."""
 
     item: ReviewItem | None
@@ -57,7 +57,7 @@ class Turn:
 
 def take_next(
     connection: Connection, review: Review, *, by: Actor, avoid: Collection[str] = ()
-) -> Turn:
+) -> QueueTurn:
     """Take the next episode, inside a transaction; the one that was taken before comes again.
 
     Others do not get it for ten minutes; then it frees itself. `avoid` are episodes whose
@@ -65,19 +65,19 @@ def take_next(
     """
     require(by, "annotate")
     if review.closed_at is not None:
-        return Turn(None, None)
+        return QueueTurn(None, None)
     waiting = _open(review).where(REVIEW_ITEM.c.episode.not_in(list(avoid)))
     mine = _first(connection, waiting.where(REVIEW_ITEM.c.taken_by == by.name))
     free = waiting.where(or_(_is_free(), REVIEW_ITEM.c.taken_by == by.name))
     item = mine or _first(connection, free)
     if item is None:
-        return Turn(None, None)
+        return QueueTurn(None, None)
     connection.execute(_row(item).values(taken_by=by.name, taken_at=now()))
     after = _first(connection, free.where(REVIEW_ITEM.c.episode != item.episode))
-    return Turn(item, after.episode if after else None)
+    return QueueTurn(item, after.episode if after else None)
 
 
-def held_by_others(connection: Connection, review: Review, *, by: Actor) -> int:
+def count_taken_by_others(connection: Connection, review: Review, *, by: Actor) -> int:
     """How many open episodes others look at just now."""
     held = _open(review).where(~_is_free(), REVIEW_ITEM.c.taken_by != by.name).subquery()
     return int(connection.execute(select(func.count()).select_from(held)).scalar_one())
@@ -160,7 +160,7 @@ def item_of(connection: Connection, review: str, episode: str) -> ReviewItem:
     return ReviewItem(**row)
 
 
-def begins_with(connection: Connection, review: Review, begin: str) -> ReviewItem:
+def find_item(connection: Connection, review: Review, begin: str) -> ReviewItem:
     """The one episode of a review whose id begins like this; raises CatalogError otherwise."""
     query = select(REVIEW_ITEM).where(
         REVIEW_ITEM.c.review == review.name,

@@ -17,14 +17,23 @@ from corporeal.errors import CorporealError, UnknownNameError
 from corporeal.operations.review.acceptance_sampling import (
     CONFIDENCE,
     LotVerdict,
-    Plan,
+    SamplingPlan,
     Stratum,
     judge_lot,
     make_plan,
     sample_size,
 )
-from corporeal.operations.review.lot import count_lot, lot_condition, read_lot
-from corporeal.operations.review.sample import SHARE, Candidate, Sample, candidate_of, draw, size_of
+from corporeal.operations.review.sample import (
+    DEFAULT_SHARE,
+    DrawnSample,
+    LotEpisode,
+    count_lot,
+    draw,
+    lot_condition,
+    read_lot,
+    read_lot_episode,
+    size_of,
+)
 
 DRAWN, QUARANTINED, NEIGHBOUR = "drawn", "quarantined", "neighbour of "
 """Why an episode is in a review."""
@@ -35,10 +44,10 @@ _BLOCK = 2000
 
 
 @dataclass(frozen=True)
-class Wanted:
+class SamplingRequest:
     """How a review is drawn: a share of the lot, or more where a limit is to be proved."""
 
-    share: float = SHARE
+    share: float = DEFAULT_SHARE
     limit: float | None = None
     confidence: float = CONFIDENCE
     seed: int = 0
@@ -65,14 +74,14 @@ class Review:
     closed_at: str | None
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> SamplingPlan:
         """What was planned."""
         names = ("lot", "sample", "accept", "proves", "confidence", "limit", "enough")
-        return Plan(**{name: self.settings[name] for name in names})
+        return SamplingPlan(**{name: self.settings[name] for name in names})
 
 
 @dataclass(frozen=True)
-class Progress:
+class ReviewProgress:
     """How far a review is; only episodes that were drawn by chance count for the lot."""
 
     items: int
@@ -81,11 +90,11 @@ class Progress:
     rejected: int
     neighbours: int
     seconds: float
-    plan: Plan
+    plan: SamplingPlan
     lot: LotVerdict
 
 
-def preview(connection: Connection, query: str | None, wanted: Wanted) -> Plan:
+def preview(connection: Connection, query: str | None, wanted: SamplingRequest) -> SamplingPlan:
     """What a review would prove, before it is made."""
     found = lot_condition(query)
     if wanted.all_quarantined:
@@ -95,7 +104,7 @@ def preview(connection: Connection, query: str | None, wanted: Wanted) -> Plan:
 
 
 def create_review(
-    connection: Connection, name: str, query: str | None, wanted: Wanted, *, by: Actor
+    connection: Connection, name: str, query: str | None, wanted: SamplingRequest, *, by: Actor
 ) -> Review:
     """Draw a sample and put it in a queue, inside a transaction."""
     require(by, "judge")
@@ -108,7 +117,7 @@ def create_review(
             f"review {name}: no episode is left to look at; expected some not yet reviewed. "
             "Try another query: corporeal ls shows what it finds."
         )
-    sample, plan = _drawn([candidate_of(row) for row in rest], wanted)
+    sample, plan = _drawn([read_lot_episode(row) for row in rest], wanted)
     if len(sample.drawn) + len(always) > MOST:
         raise CatalogError(
             f"review {name}, got {len(sample.drawn) + len(always)} episodes; expected {MOST} at "
@@ -142,7 +151,7 @@ def reviews(connection: Connection) -> list[Review]:
     return [Review(**row) for row in connection.execute(query).mappings()]
 
 
-def progress_of(connection: Connection, review: Review) -> Progress:
+def progress_of(connection: Connection, review: Review) -> ReviewProgress:
     """How far a review is and what it says of the lot."""
     kind, decision = REVIEW_ITEM.c.because, REVIEW_ITEM.c.decision
     gone = (EPISODE.c.state == "erased") & decision.is_(None)
@@ -166,7 +175,7 @@ def progress_of(connection: Connection, review: Review) -> Progress:
         return sum(row["items"] for row in rows if all(row[k] == v for k, v in asked.items()))
 
     accepted, rejected = count(decision="accept"), count(decision="reject")
-    return Progress(
+    return ReviewProgress(
         items=count(),
         decided=accepted + rejected,
         accepted=accepted,
@@ -190,14 +199,16 @@ def close_row(
     return replace(review, closed_at=stamp)
 
 
-def _size(lot: int, wanted: Wanted) -> int:
+def _size(lot: int, wanted: SamplingRequest) -> int:
     size = size_of(lot, wanted.share)
     if wanted.limit is None:
         return size
     return max(size, sample_size(lot, wanted.limit, confidence=wanted.confidence))
 
 
-def _drawn(candidates: Sequence[Candidate], wanted: Wanted) -> tuple[Sample, Plan]:
+def _drawn(
+    candidates: Sequence[LotEpisode], wanted: SamplingRequest
+) -> tuple[DrawnSample, SamplingPlan]:
     """The sample and its plan; a little more is drawn until uneven strata prove the limit, too."""
     size = _size(len(candidates), wanted)
     while True:
@@ -210,8 +221,8 @@ def _drawn(candidates: Sequence[Candidate], wanted: Wanted) -> tuple[Sample, Pla
 
 
 def _insert_review(
-    connection: Connection, name: str, query: str | None, wanted: Wanted, plan: Plan,
-    sample: Sample, by: Actor,
+    connection: Connection, name: str, query: str | None, wanted: SamplingRequest,
+    plan: SamplingPlan, sample: DrawnSample, by: Actor,
 ) -> Review:  # fmt: skip
     settings = {
         "share": wanted.share, "seed": wanted.seed, "all_quarantined": wanted.all_quarantined,

@@ -9,17 +9,86 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from sqlalchemy import ColumnElement, Connection, and_, func, select
+
+from corporeal.catalog.query import (
+    And,
+    Clause,
+    Condition,
+    OneOf,
+    condition_sql,
+    map_clauses,
+    parse,
+    pinned,
+)
+from corporeal.catalog.tables import EPISODE, REVIEW, REVIEW_ITEM
 from corporeal.errors import CorporealError
 from corporeal.operations.review.acceptance_sampling import Stratum
 
+STATES = ("accepted", "quarantined")
+
+
+def lot_condition(query: str | None) -> ColumnElement[bool]:
+    """Episodes of a query that nobody has reviewed, nor is about to.
+
+    Without a word on the state: the accepted and the quarantined.
+    """
+    condition = parse(query) if query and query.strip() else None
+    standing: Condition = OneOf("state", STATES)
+    if condition is None:
+        condition = standing
+    elif not _names_state(condition):
+        condition = And((condition, standing))
+    seen = (
+        select(REVIEW_ITEM.c.episode)
+        .join(REVIEW, REVIEW.c.name == REVIEW_ITEM.c.review)
+        .where(
+            REVIEW_ITEM.c.episode == EPISODE.c.id,
+            REVIEW_ITEM.c.decision.is_not(None) | REVIEW.c.closed_at.is_(None),
+        )
+        .correlate(EPISODE)
+    )
+    return and_(condition_sql(pinned(condition)), EPISODE.c.state != "erased", ~seen.exists())
+
+
+def count_lot(connection: Connection, found: ColumnElement[bool]) -> int:
+    """How many episodes a lot has."""
+    return int(
+        connection.execute(select(func.count()).select_from(EPISODE).where(found)).scalar_one()
+    )
+
+
+def read_lot(connection: Connection, found: ColumnElement[bool]) -> list[dict[str, Any]]:
+    """The episodes of a lot with what they are drawn by."""
+    said = EPISODE.c.metadata
+    query = select(
+        EPISODE.c.id, EPISODE.c.operator, EPISODE.c.station, EPISODE.c.recorded_ns,
+        EPISODE.c.task, EPISODE.c.state, said["variant"].label("variant"),
+        said["variation"].label("variation"),
+    ).where(found).order_by(EPISODE.c.id)  # fmt: skip
+    return [dict(row) for row in connection.execute(query).mappings()]
+
+
+def _names_state(condition: Condition) -> bool:
+    found: list[Clause] = []
+
+    def note(clause: Clause) -> Condition:
+        if getattr(clause, "field", None) == "state":
+            found.append(clause)
+        return clause
+
+    map_clauses(condition, note)
+    return bool(found)
+
+
 FACTORS = ("operator", "station", "hour", "variant")
-SHARE = 0.12
+DEFAULT_SHARE = 0.12
 _LONGEST, _MOST_PARTS = 60, 4
 UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True)
-class Candidate:
+class LotEpisode:
     """An episode of the lot, with the levels that it is drawn by."""
 
     id: str
@@ -27,7 +96,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Sample:
+class DrawnSample:
     """The drawn episodes with the name of their stratum, and what they were drawn by."""
 
     drawn: tuple[tuple[str, str], ...]
@@ -35,13 +104,13 @@ class Sample:
     by: tuple[str, ...]
 
 
-def candidate_of(row: Mapping[str, Any]) -> Candidate:
+def read_lot_episode(row: Mapping[str, Any]) -> LotEpisode:
     """The levels of an episode; `row` has columns of the catalogue, `variant` and `variation`."""
     hour = UNKNOWN
     if row["recorded_ns"] is not None:
         hour = f"{datetime.fromtimestamp(row['recorded_ns'] / 1e9, UTC):%H} h"
     levels = (row["operator"] or UNKNOWN, row["station"] or UNKNOWN, hour, variant_of(row))
-    return Candidate(str(row["id"]), levels)
+    return LotEpisode(str(row["id"]), levels)
 
 
 def variant_of(row: Mapping[str, Any]) -> str:
@@ -63,7 +132,7 @@ def size_of(lot: int, share: float) -> int:
     return min(lot, math.ceil(lot * share - 1e-9))
 
 
-def draw(candidates: Sequence[Candidate], size: int, *, seed: int = 0) -> Sample:
+def draw(candidates: Sequence[LotEpisode], size: int, *, seed: int = 0) -> DrawnSample:
     """Draw `size` episodes, at least one of every stratum.
 
     Where there are more strata than episodes to draw, the finest factor no longer parts them; the
@@ -84,7 +153,7 @@ def draw(candidates: Sequence[Candidate], size: int, *, seed: int = 0) -> Sample
         drawn += [(each.id, name) for each in _spread(members, counts[name], chance)]
     # In a random order, so that half of a review says something of the whole.
     chance.shuffle(drawn)
-    return Sample(tuple(drawn), tuple(strata), FACTORS[:depth])
+    return DrawnSample(tuple(drawn), tuple(strata), FACTORS[:depth])
 
 
 def allocate(sizes: Mapping[str, int], total: int, chance: random.Random) -> dict[str, int]:
@@ -108,14 +177,14 @@ def allocate(sizes: Mapping[str, int], total: int, chance: random.Random) -> dic
     return counts
 
 
-def _grouped(candidates: Sequence[Candidate], depth: int) -> dict[str, list[Candidate]]:
-    groups: dict[str, list[Candidate]] = {}
+def _grouped(candidates: Sequence[LotEpisode], depth: int) -> dict[str, list[LotEpisode]]:
+    groups: dict[str, list[LotEpisode]] = {}
     for each in candidates:
         groups.setdefault(" · ".join(each.levels[:depth]) or "all", []).append(each)
     return groups
 
 
-def _spread(members: Sequence[Candidate], count: int, chance: random.Random) -> list[Candidate]:
+def _spread(members: Sequence[LotEpisode], count: int, chance: random.Random) -> list[LotEpisode]:
     """Every k-th of the members in the order of their levels, from a random one on."""
     if not count:
         return []

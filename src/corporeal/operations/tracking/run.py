@@ -37,7 +37,7 @@ class TrackingError(CorporealError):
 
 
 @dataclass(frozen=True)
-class Record:
+class RunRecord:
     """What one run holds; `key` tells it from all others, so that it is written once."""
 
     experiment: str
@@ -50,7 +50,7 @@ class Record:
     files: Mapping[str, bytes] = field(repr=False, default_factory=dict)
 
 
-def write_run(record: Record, given: str) -> str:
+def write_run(record: RunRecord, given: str) -> str:
     """The id of the run; raises TrackingError for whatever MLflow or the way to it raises."""
     with _settings():
         try:
@@ -79,7 +79,7 @@ def _failures() -> tuple[type[Exception], ...]:
     )
 
 
-def _write(record: Record, given: str) -> str:
+def _write(record: RunRecord, given: str) -> str:
     """Write the run, unless it is there; its id."""
     tracking: Any = import_module("mlflow.tracking")
     address, artifacts = place(given)
@@ -101,7 +101,7 @@ def _write(record: Record, given: str) -> str:
     return run
 
 
-def _fill(client: Any, run: str, record: Record) -> None:
+def _fill(client: Any, run: str, record: RunRecord) -> None:
     entities: Any = import_module("mlflow.entities")
     stamp = int(time.time() * 1000)
     metrics = [
@@ -125,7 +125,7 @@ def _fill(client: Any, run: str, record: Record) -> None:
         client.log_artifacts(run, folder)
 
 
-def _input(record: Record) -> Any:
+def _input(record: RunRecord) -> Any:
     """The dataset as MLflow knows it: by name and digest; where it lies is told by its tags."""
     entities: Any = import_module("mlflow.entities")
     sources: Any = import_module("mlflow.data.code_dataset_source")

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from corporeal.operations.tracking.address import shown, without_secrets
-from corporeal.operations.tracking.run import Record, TrackingError, write_run
+from corporeal.operations.tracking.run import RunRecord, TrackingError, write_run
 from corporeal.release.card import CardFacts
 
 ADDRESS = "MLFLOW_TRACKING_URI"
@@ -18,7 +18,7 @@ RELEASES, BATCHES = "corporeal/releases", "corporeal/batches"
 
 
 @dataclass(frozen=True)
-class Tracked:
+class TrackedRun:
     """The run that was written, or a sentence that says why there is none."""
 
     run: str | None
@@ -39,7 +39,7 @@ def track_release(
     *,
     manifest: bytes | None = None,
     uri: str | None = None,
-) -> Tracked:
+) -> TrackedRun:
     """One run for a release: parameters, metrics, card, manifest, plots, and itself as the input.
 
     `uri` is a tracking server, a database, or a folder; by default $MLFLOW_TRACKING_URI. Nothing
@@ -55,7 +55,7 @@ def track_release(
     files = {"README.md": card.encode(), **{f"plots/{name}": data for name, data in plots.items()}}
     if manifest is not None:
         files["manifest.json"] = manifest
-    return _track(Record(
+    return _track(RunRecord(
         experiment=f"{RELEASES}/{facts.name}",
         name=facts.reference,
         key=_hash(f"release:{facts.reference}:{facts.manifest}"),
@@ -77,7 +77,7 @@ def track_batch(
     plots: Mapping[str, bytes] | None = None,
     report: str | None = None,
     uri: str | None = None,
-) -> Tracked:
+) -> TrackedRun:
     """One run for a batch; `episodes` are the hashes of its files, `report` an HTML page of it.
 
     A batch that has got more episodes is another state of it, and another run.
@@ -86,7 +86,7 @@ def track_batch(
     files = {f"plots/{name}": data for name, data in (plots or {}).items()}
     if report is not None:
         files["report.html"] = report.encode()
-    return _track(Record(
+    return _track(RunRecord(
         experiment=BATCHES,
         name=batch,
         key=_hash(f"batch:{batch}:{digest}"),
@@ -98,7 +98,7 @@ def track_batch(
     ), uri)  # fmt: skip
 
 
-def _track(record: Record, uri: str | None) -> Tracked:
+def _track(record: RunRecord, uri: str | None) -> TrackedRun:
     given = uri or os.environ.get(ADDRESS)
     if not tracking_available():
         reason = "MLflow is not installed. Install it with: pip install 'corporeal[track]'"
@@ -106,10 +106,10 @@ def _track(record: Record, uri: str | None) -> Tracked:
         reason = f"no tracking server is named. Set ${ADDRESS} to a server or a folder"
     else:
         try:
-            return Tracked(write_run(record, given), record.experiment)
+            return TrackedRun(write_run(record, given), record.experiment)
         except TrackingError as error:
             reason = without_secrets(f"MLflow at {shown(given)} says {error}", given)
-    return Tracked(None, record.experiment, f"{record.name} is not tracked: {reason}.")
+    return TrackedRun(None, record.experiment, f"{record.name} is not tracked: {reason}.")
 
 
 def _hash(text: str) -> str:

@@ -11,32 +11,28 @@ from fastapi import APIRouter, Depends, HTTPException, Query
 from sqlalchemy import Connection
 
 from corporeal.catalog.permission import Actor
-from corporeal.operations.review.decision import (
+from corporeal.operations.review import (
+    DEFAULT_SHARE,
     REASONS,
-    Choice,
+    ReviewChoice,
     ReviewConflictError,
-    close_review,
-    decide,
-    undo,
-)
-from corporeal.operations.review.queue import (
     ReviewItem,
-    held_by_others,
+    SamplingRequest,
+    close_review,
+    count_taken_by_others,
+    create_review,
+    decide,
     items_about,
     items_of,
-    recent_decisions,
-    skip,
-    take_next,
-)
-from corporeal.operations.review.review import (
-    Wanted,
-    create_review,
     preview,
     progress_of,
+    recent_decisions,
     review_of,
     reviews,
+    skip,
+    take_next,
+    undo,
 )
-from corporeal.operations.review.sample import SHARE
 from corporeal.studio.authentication import Judge, Reader, allowed
 from corporeal.studio.context import StudioDep
 from corporeal.studio.review_facts import (
@@ -73,12 +69,12 @@ def preview_review(
     studio: StudioDep,
     _: Reader,
     query: Annotated[str, Query(max_length=2000)] = "",
-    share: Annotated[float, Query(gt=0, le=1)] = SHARE,
+    share: Annotated[float, Query(gt=0, le=1)] = DEFAULT_SHARE,
     limit: Annotated[float | None, Query(gt=0, lt=1)] = None,
     all_quarantined: bool = False,
 ) -> PlanFacts:
     """What a review would prove, before it is made."""
-    wanted = Wanted(share, limit, all_quarantined=all_quarantined)
+    wanted = SamplingRequest(share, limit, all_quarantined=all_quarantined)
     with studio.workspace.database.read() as connection:
         return plan_facts(preview(connection, query, wanted))
 
@@ -86,7 +82,9 @@ def preview_review(
 @ROUTER.post("/reviews", status_code=201)
 def make_review(studio: StudioDep, actor: Judge, asked: NewReview) -> ReviewFacts:
     """Draw a sample."""
-    wanted = Wanted(asked.share, asked.limit, asked.confidence, asked.seed, asked.all_quarantined)
+    wanted = SamplingRequest(
+        asked.share, asked.limit, asked.confidence, asked.seed, asked.all_quarantined
+    )
     with _writing(studio) as connection:
         made = create_review(connection, asked.name, asked.query, wanted, by=actor)
         return review_facts(made, progress_of(connection, made))
@@ -115,7 +113,7 @@ def next_item(name: str, studio: StudioDep, actor: Reviewer, wish: NextItem) -> 
             item=turn.item,
             after=turn.after,
             recent=list(recent_decisions(connection, review, by=actor)),
-            others=held_by_others(connection, review, by=actor),
+            others=count_taken_by_others(connection, review, by=actor),
             reasons=list(REASONS),
         )
 
@@ -127,7 +125,7 @@ def decide_item(
     """Accept or reject; the same key twice is one decision."""
     with _writing(studio) as connection:
         review = review_of(connection, name)
-        choice = Choice(**asked.model_dump())
+        choice = ReviewChoice(**asked.model_dump())
         return decided_facts(
             connection, review, decide(connection, review, episode_id, choice, by=actor)
         )

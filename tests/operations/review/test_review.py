@@ -17,40 +17,35 @@ from corporeal.catalog.episodes import add_episodes, find_episode, move_episodes
 from corporeal.catalog.permission import Actor, PermissionDeniedError
 from corporeal.catalog.tables import MEMBER, RELEASE, REVIEW_ITEM
 from corporeal.errors import CorporealError, UnknownNameError
-from corporeal.operations.review.decision import (
-    Choice,
-    Outcome,
+from corporeal.operations.review import (
+    DecisionResult,
+    Review,
+    ReviewChoice,
     ReviewConflictError,
-    close_review,
-    decide,
-    undo,
-)
-from corporeal.operations.review.queue import (
     ReviewItem,
-    held_by_others,
-    item_of,
+    SamplingRequest,
+    close_review,
+    count_taken_by_others,
+    create_review,
+    decide,
     items_about,
     items_of,
-    neighbours,
-    recent_decisions,
-    skip,
-    take_next,
-)
-from corporeal.operations.review.review import (
-    Review,
-    Wanted,
-    create_review,
     preview,
     progress_of,
+    recent_decisions,
     review_of,
+    skip,
+    take_next,
+    undo,
 )
+from corporeal.operations.review.queue import item_of, neighbours
 
 ADA, BO = Actor("ada", "lead"), Actor("bo", "lead")
 ANN, VIC = Actor("ann", "annotator"), Actor("vic", "viewer")
 NOON_NS = 1_700_049_600 * 10**9
 MINUTE_NS = 60 * 10**9
-ACCEPT = Choice("accept")
-CAMERA = Choice("reject", "camera", "covered by a hand")
+ACCEPT = ReviewChoice("accept")
+CAMERA = ReviewChoice("reject", "camera", "covered by a hand")
 
 
 @pytest.fixture
@@ -71,7 +66,7 @@ def ids(database: Database) -> list[str]:
 
 def _create(database: Database, name: str = "monday", query: str = "", **wanted: Any) -> Review:
     with database.write() as connection:
-        return create_review(connection, name, query, Wanted(**wanted), by=ADA)
+        return create_review(connection, name, query, SamplingRequest(**wanted), by=ADA)
 
 
 def _next(database: Database, review: Review, by: Actor = ADA) -> ReviewItem | None:
@@ -80,8 +75,8 @@ def _next(database: Database, review: Review, by: Actor = ADA) -> ReviewItem | N
 
 
 def _decide(
-    database: Database, review: Review, episode: str, choice: Choice, by: Actor = ADA
-) -> Outcome:
+    database: Database, review: Review, episode: str, choice: ReviewChoice, by: Actor = ADA
+) -> DecisionResult:
     with database.write() as connection:
         return decide(connection, review, episode, choice, by=by)
 
@@ -97,7 +92,7 @@ def _drawn(connection: Connection, review: Review) -> Sequence[str]:
 
 def test_a_review_is_drawn_and_says_what_it_proves(database: Database, ids: list[str]) -> None:
     with database.read() as connection:
-        planned = preview(connection, "batch = monday", Wanted())
+        planned = preview(connection, "batch = monday", SamplingRequest())
     review = _create(database, query="batch = monday")
     assert (planned.lot, planned.sample) == (40, 5)
     assert review.plan.sample == 5
@@ -149,7 +144,7 @@ def test_a_rejected_episode_pulls_in_its_neighbours(database: Database, ids: lis
     taken = _next(database, review)
     assert taken is not None
     assert (taken.episode, taken.because) == (ids[8], f"neighbour of {ids[10]}")
-    _decide(database, review, ids[8], Choice("reject", "fall"))
+    _decide(database, review, ids[8], ReviewChoice("reject", "fall"))
     assert _state(database, ids[8]) == "failed"
     following = _next(database, review)
     assert following is not None
@@ -186,7 +181,7 @@ def test_a_decision_is_in_the_state_the_queue_and_the_log(
     database: Database, ids: list[str]
 ) -> None:
     review = _create(database, share=1.0)
-    _decide(database, review, ids[18], Choice("accept", seconds=12.5, key="k" * 8))
+    _decide(database, review, ids[18], ReviewChoice("accept", seconds=12.5, key="k" * 8))
     with database.read() as connection:
         found = items_about(connection, ids[18])[0]
         assert (found.decision, found.decided_by, found.seconds) == ("accept", "ada", 12.5)
@@ -198,7 +193,7 @@ def test_a_decision_is_in_the_state_the_queue_and_the_log(
 
 def test_a_decision_sent_twice_is_one(database: Database, ids: list[str]) -> None:
     review = _create(database, share=1.0)
-    choice = Choice("reject", "sync", key="0123456789", version=0)
+    choice = ReviewChoice("reject", "sync", key="0123456789", version=0)
     first = _decide(database, review, ids[5], choice)
     again = _decide(database, review, ids[5], choice)
     assert (first.again, again.again) == (False, True)
@@ -214,12 +209,12 @@ def test_two_people_are_told_of_each_other(database: Database, ids: list[str]) -
     review = _create(database, share=1.0)
     _decide(database, review, ids[5], CAMERA)
     with pytest.raises(ReviewConflictError, match=r"ada has decided .*reject because of camera"):
-        _decide(database, review, ids[5], Choice("accept", version=0), by=BO)
+        _decide(database, review, ids[5], ReviewChoice("accept", version=0), by=BO)
     with database.write() as connection:
         undo(connection, review, ids[5], by=ADA)
     with pytest.raises(ReviewConflictError, match="taken it back while"):
-        _decide(database, review, ids[5], Choice("accept", version=0), by=BO)
-    _decide(database, review, ids[5], Choice("accept", version=2), by=BO)
+        _decide(database, review, ids[5], ReviewChoice("accept", version=0), by=BO)
+    _decide(database, review, ids[5], ReviewChoice("accept", version=2), by=BO)
 
 
 def test_two_reviewers_at_once_never_get_the_same_episode(
@@ -264,7 +259,7 @@ def test_an_episode_stays_with_its_reviewer_and_frees_itself(
     assert again.episode == mine.episode
     assert _next(database, review, ANN) is None
     with database.write() as connection:
-        assert held_by_others(connection, review, by=ANN) == 2
+        assert count_taken_by_others(connection, review, by=ANN) == 2
         old = (datetime.now(UTC) - timedelta(minutes=11)).isoformat().replace("+00:00", "Z")
         connection.execute(
             update(REVIEW_ITEM).where(REVIEW_ITEM.c.episode == mine.episode).values(taken_at=old)
@@ -356,7 +351,7 @@ def test_an_annotator_reviews_and_a_lead_puts_it_into_effect(
 
 def test_roles_are_asked_for(database: Database, ids: list[str]) -> None:
     with database.write() as connection, pytest.raises(PermissionDeniedError):
-        create_review(connection, "mine", None, Wanted(), by=ANN)
+        create_review(connection, "mine", None, SamplingRequest(), by=ANN)
     review = _create(database)
     for attempt in (
         lambda: _next(database, review, VIC),
@@ -408,12 +403,12 @@ def test_an_erased_episode_leaves_the_queue_and_the_sample(
 @pytest.mark.parametrize(
     ("made", "error", "words"),
     [
-        (lambda: Choice("reject", "boredom"), UnknownNameError, "task not done"),
-        (lambda: Choice("reject", "other"), CatalogError, "some words"),
-        (lambda: Choice("accept", text="x" * 501), CatalogError, "500 at most"),
-        (lambda: Wanted(share=0), CorporealError, "share"),
-        (lambda: Wanted(limit=1.0), CorporealError, "limit"),
-        (lambda: Wanted(confidence=0.2), CorporealError, "confidence"),
+        (lambda: ReviewChoice("reject", "boredom"), UnknownNameError, "task not done"),
+        (lambda: ReviewChoice("reject", "other"), CatalogError, "some words"),
+        (lambda: ReviewChoice("accept", text="x" * 501), CatalogError, "500 at most"),
+        (lambda: SamplingRequest(share=0), CorporealError, "share"),
+        (lambda: SamplingRequest(limit=1.0), CorporealError, "limit"),
+        (lambda: SamplingRequest(confidence=0.2), CorporealError, "confidence"),
     ],
 )
 def test_what_makes_no_sense_is_refused(made: Any, error: type[Exception], words: str) -> None:

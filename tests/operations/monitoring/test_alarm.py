@@ -11,9 +11,9 @@ from tests.operations.monitoring.figures import keep, made_series
 
 from corporeal.catalog.audit import events_of, verify
 from corporeal.catalog.database import Database
-from corporeal.operations.alert import Alert, AlertError, Channel
-from corporeal.operations.monitoring.alarm_log import watch
-from corporeal.operations.monitoring.watch import check_limit, check_series, kind_of
+from corporeal.operations.alert import Alert, AlertChannel, AlertError
+from corporeal.operations.monitoring import check_series, watch
+from corporeal.operations.monitoring.alarm import check_limit, kind_of
 
 RNG_SEED = 8
 
@@ -41,8 +41,8 @@ class _Ear:
         self.heard += alerts
 
     @property
-    def channel(self) -> Channel:
-        return Channel("ear", "test", self.send)
+    def channel(self) -> AlertChannel:
+        return AlertChannel("ear", "test", self.send)
 
 
 def test_an_alarm_says_which_batch_since_when_and_how_much() -> None:

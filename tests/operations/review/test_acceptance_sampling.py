@@ -11,14 +11,8 @@ from hypothesis import strategies as st
 from scipy.stats import beta, hypergeom
 
 from corporeal.errors import CorporealError
-from corporeal.operations.review.acceptance_sampling import (
-    Stratum,
-    acceptance_number,
-    judge_lot,
-    make_plan,
-    most_bad,
-    sample_size,
-)
+from corporeal.operations.review import make_plan, most_bad, sample_size
+from corporeal.operations.review.acceptance_sampling import Stratum, acceptance_number, judge_lot
 from corporeal.words import percent_bound
 
 

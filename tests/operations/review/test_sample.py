@@ -11,18 +11,18 @@ from hypothesis import strategies as st
 
 from corporeal.errors import CorporealError
 from corporeal.operations.review.sample import (
-    Candidate,
+    LotEpisode,
     allocate,
-    candidate_of,
     draw,
+    read_lot_episode,
     size_of,
     variant_of,
 )
 
 
-def _lot(count: int, *, operators: int = 4, stations: int = 2) -> list[Candidate]:
+def _lot(count: int, *, operators: int = 4, stations: int = 2) -> list[LotEpisode]:
     return [
-        Candidate(f"e{number:04}", (f"op{number % operators}", f"st{number % stations}",
+        LotEpisode(f"e{number:04}", (f"op{number % operators}", f"st{number % stations}",
                                     f"{8 + number % 3} h", "reach"))
         for number in range(count)
     ]  # fmt: skip
@@ -43,8 +43,8 @@ def test_the_same_seed_draws_the_same_and_another_one_another() -> None:
 
 
 def test_a_rare_operator_is_looked_at_too() -> None:
-    lot = [*_lot(200, operators=1, stations=1)[:198], Candidate("r1", ("rare", "st9", "3 h", "x")),
-           Candidate("r2", ("rare", "st9", "3 h", "x"))]  # fmt: skip
+    lot = [*_lot(200, operators=1, stations=1)[:198], LotEpisode("r1", ("rare", "st9", "3 h", "x")),
+           LotEpisode("r2", ("rare", "st9", "3 h", "x"))]  # fmt: skip
     for seed in range(20):
         assert {"r1", "r2"} & {name for name, _ in draw(lot, 24, seed=seed).drawn}
 
@@ -93,7 +93,7 @@ def test_a_variant_is_named_by_words_not_by_measures() -> None:
     }
     assert variant_of(row) == "reach top left"
     assert variant_of({**row, "variant": "green cup"}) == "green cup"
-    assert candidate_of(row).levels == ("unknown", "st1", "14 h", "reach top left")
+    assert read_lot_episode(row).levels == ("unknown", "st1", "14 h", "reach top left")
 
 
 def test_a_share_is_rounded_up_and_checked() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from corporeal.catalog.audit import Change, record
 from corporeal.catalog.database import Database
-from corporeal.operations.questions.alarms import told_alarms
+from corporeal.operations.questions.alarms import read_alarm_log
 
 
 def _event(what: str, subject: str, why: str | None = None, since: str = "b1") -> Change:
@@ -22,7 +22,7 @@ def test_an_alarm_stands_until_the_figure_recovers(database: Database) -> None:
         ):
             record(connection, [change], at=at)
     with database.read() as connection:
-        found = told_alarms(connection)
+        found = read_alarm_log(connection)
     assert [(each.metric, each.subject, each.over_at) for each in found] == [
         ("score_mean", "b9", None),
         ("acceptance_rate", "b1", None),

@@ -24,7 +24,7 @@ _FARTHEST = 12.0
 
 
 @dataclass(frozen=True)
-class Reference:
+class Baseline:
     """The target, and the spread about it.
 
     For a `value` the spread is in its unit. For a `rate` or a `count` it says how many times wider
@@ -57,14 +57,14 @@ class Reference:
         return np.clip(low / sizes, 0, top), np.clip(high / sizes, 0, top)
 
 
-def reference_of(values: Array, kind: Kind, sizes: Array) -> Reference | str:
+def estimate_baseline(values: Array, kind: Kind, sizes: Array) -> Baseline | str:
     """Target and spread of the batches, those far off left out; or why they cannot be had."""
     if kind == "value":
         kept = np.abs(values - np.median(values)) <= _OUTLIER * _robust_spread(values)
         target = float(np.mean(values[kept]))
         spread = _widened(values[kept])
         spread = max(spread, _LEAST_SPREAD * abs(target), 1e-9)
-        return Reference(kind, target, spread, int(kept.sum()), int((~kept).sum()))
+        return Baseline(kind, target, spread, int(kept.sum()), int((~kept).sum()))
     if sizes.sum() < _LEAST_EPISODES:
         return f"{sizes.sum():.0f} episodes to compare with; expected {_LEAST_EPISODES}"
     counts = np.rint(values * sizes)
@@ -75,7 +75,7 @@ def reference_of(values: Array, kind: Kind, sizes: Array) -> Reference | str:
         kept = np.abs(z - np.median(z)) <= _OUTLIER * max(1.0, _robust_spread(z))
     target = _share(counts[kept], sizes[kept], kind)
     spread = max(1.0, _widened(_scores(counts[kept], sizes[kept], target, kind)))
-    return Reference(kind, target, spread, int(kept.sum()), int((~kept).sum()))
+    return Baseline(kind, target, spread, int(kept.sum()), int((~kept).sum()))
 
 
 def _robust_spread(values: Array) -> float:

@@ -10,10 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.operations.alert import Alert, one_line
+from corporeal.operations.monitoring.baseline import Kind
 from corporeal.operations.monitoring.batch_metrics import FINDINGS
-from corporeal.operations.monitoring.control_chart import ControlChart, Marks, Rules, Unknown, chart
-from corporeal.operations.monitoring.metric_series import RATES, Series
-from corporeal.operations.monitoring.reference import Kind
+from corporeal.operations.monitoring.control_chart import (
+    ChartRules,
+    ControlChart,
+    Marks,
+    Unjudged,
+    chart,
+)
+from corporeal.operations.monitoring.metric_series import RATES, MetricSeries
 
 WATCHED = (
     "acceptance_rate", "failure_rate", "findings_per_episode", "score_mean", "duration_median_s",
@@ -71,15 +77,15 @@ def kind_of(name: str) -> Kind:
 
 
 def chart_series(
-    series: Series,
+    series: MetricSeries,
     *,
-    rules: Rules | None = None,
+    rules: ChartRules | None = None,
     reference: tuple[str, str] | None = None,
-) -> ControlChart | Unknown:
+) -> ControlChart | Unjudged:
     """The control charts of a series; `reference` is the first and the last time of the period."""
     kind = kind_of(series.name)
     if kind != "value" and not (series.sizes > 0).all():
-        return Unknown(series.values, "cannot tell: the sizes of some batches are not known")
+        return Unjudged(series.values, "cannot tell: the sizes of some batches are not known")
     inside: NDArray[np.bool_] | None = None
     if reference is not None:
         first, last = reference
@@ -88,9 +94,9 @@ def chart_series(
 
 
 def check_series(
-    series: Series,
+    series: MetricSeries,
     *,
-    rules: Rules | None = None,
+    rules: ChartRules | None = None,
     reference: tuple[str, str] | None = None,
 ) -> list[Alarm]:
     """Every departure in a series, the oldest first; none where it cannot be told."""
@@ -98,7 +104,7 @@ def check_series(
     return list(_departures(series, made)) if isinstance(made, ControlChart) else []
 
 
-def check_limit(series: Series, limit: float, *, min_episodes: int = 10) -> list[Alarm]:
+def check_limit(series: MetricSeries, limit: float, *, min_episodes: int = 10) -> list[Alarm]:
     """Every run of batches that is above a fixed limit; smaller batches are not judged."""
     with np.errstate(invalid="ignore", divide="ignore"):
         # One episode over is the rounding of a small batch.
@@ -106,7 +112,7 @@ def check_limit(series: Series, limit: float, *, min_episodes: int = 10) -> list
     return [_excess(series, limit, begin, end) for begin, end in _runs(above.astype(np.int8))]
 
 
-def _departures(series: Series, made: ControlChart) -> Iterator[Alarm]:
+def _departures(series: MetricSeries, made: ControlChart) -> Iterator[Alarm]:
     for begin, end in _runs(made.signal):
         yield _alarm(series, made, begin, end)
 
@@ -125,11 +131,11 @@ def _runs(signal: Marks) -> Iterator[tuple[int, int]]:
         yield begin, end
 
 
-def _is_over(series: Series, end: int) -> bool:
+def _is_over(series: MetricSeries, end: int) -> bool:
     return len(series) - end >= QUIET
 
 
-def _excess(series: Series, limit: float, begin: int, end: int) -> Alarm:
+def _excess(series: MetricSeries, limit: float, begin: int, end: int) -> Alarm:
     worst = begin + int(np.argmax(series.values[begin:end]))
     value = float(series.values[worst])
     over = "; it is over" if _is_over(series, end) else ""
@@ -142,7 +148,7 @@ def _excess(series: Series, limit: float, begin: int, end: int) -> Alarm:
                  charts=("limit",))  # fmt: skip
 
 
-def _alarm(series: Series, made: ControlChart, begin: int, end: int) -> Alarm:
+def _alarm(series: MetricSeries, made: ControlChart, begin: int, end: int) -> Alarm:
     """The departure called at batch `begin` that lasts until before batch `end`."""
     since = made.change_point(begin)
     charts = tuple(name for name, marks in made.out.items() if marks[begin:end].any())
@@ -161,7 +167,7 @@ def _alarm(series: Series, made: ControlChart, begin: int, end: int) -> Alarm:
 
 
 def _made(
-    series: Series, since: int, begin: int, end: int, sentence: str, *,
+    series: MetricSeries, since: int, begin: int, end: int, sentence: str, *,
     value: float, expected: float, sigmas: float, charts: tuple[str, ...],
 ) -> Alarm:  # fmt: skip
     return Alarm(
@@ -182,14 +188,14 @@ def _made(
     )
 
 
-def _spell(series: Series, begin: int, end: int) -> str:
+def _spell(series: MetricSeries, begin: int, end: int) -> str:
     words = {"batch": "batches"}.get(series.scope, f"{series.scope}s")
     if end - begin == 1:
         return f"in {series.scope} {series.subjects[begin]}"
     return f"in {end - begin} {words} since {series.subjects[begin]}"
 
 
-def _level(series: Series, made: ControlChart, since: int, end: int) -> float:
+def _level(series: MetricSeries, made: ControlChart, since: int, end: int) -> float:
     """What the figure is during a departure: the mean, of all episodes where it is a share."""
     values = series.values[since:end]
     if made.reference.kind == "value":
