@@ -11,9 +11,6 @@ import typer
 from rich.markdown import Markdown
 from rich.text import Text
 
-import corporeal.quality.reports.html as html_report
-import corporeal.quality.reports.junit as junit_report
-import corporeal.quality.reports.sarif as sarif_report
 from corporeal.cli.command import Command
 from corporeal.cli.export_options import CORES, Jobs, On
 from corporeal.cli.output import (
@@ -34,6 +31,9 @@ from corporeal.quality.check import page as check_page
 from corporeal.quality.finding import Finding
 from corporeal.quality.inspection import EpisodeReport, InspectionOptions, Report, inspect
 from corporeal.quality.policy import open_policy
+from corporeal.quality.reports import html as html_report
+from corporeal.quality.reports import junit as junit_report
+from corporeal.quality.reports import sarif as sarif_report
 from corporeal.quality.verdict_folders import sort_into
 
 _RANK = ("fail", "quarantine", "note")
