@@ -17,7 +17,7 @@ from corporeal.operations.coverage.axis import axes
 from corporeal.operations.coverage.coverage import CoverageTable, cross
 from corporeal.operations.coverage.metadata_cache import MetadataCache, MetadataField
 from corporeal.operations.outcome import CONDITIONS
-from corporeal.operations.questions.label_balance import labels
+from corporeal.operations.questions.label_balance import measure_labels
 from corporeal.operations.scope import Scope, read_scope
 from corporeal.protocol import open_protocol
 
@@ -104,7 +104,9 @@ def test_levels_that_a_protocol_plans_are_there_before_anybody_records_them(
     assert table.accepted[2] == (0, 0, 0, 0)
     with database.read() as connection:
         scope = read_scope(connection)
-        found = {each.name: each for each in labels(connection, scope, axes(connection, scope))}
+        found = {
+            each.name: each for each in measure_labels(connection, scope, axes(connection, scope))
+        }
     assert found["hand"].is_planned
     hands = Counter(each.row.metadata["variation"]["hand"] for each in kept)
     farthest = max(0.5, *(abs(hands[each] / len(kept) - 0.25) for each in ("left", "right")))

@@ -17,18 +17,18 @@ from corporeal.operations.charting.batch_line import (
     FIGURES,
     batch_series,
     calibration_series,
-    grouping,
+    find_grouping,
 )
-from corporeal.operations.charting.outcome_stacks import OutcomeGroup, groups, stand_out
+from corporeal.operations.charting.outcome_stacks import OutcomeGroup, compare_groups, stand_out
 from corporeal.operations.monitoring import measure_batch
 from corporeal.operations.outcome import OUTCOMES, Outcome
-from corporeal.operations.questions.compliance import gaps
-from corporeal.operations.questions.cost import CostAssumptions, cost
-from corporeal.operations.questions.failure_reasons import Source, failed, reasons
+from corporeal.operations.questions.compliance import find_gaps
+from corporeal.operations.questions.cost import CostAssumptions, compute_cost
+from corporeal.operations.questions.failure_reasons import Source, count_failed, list_reasons
 from corporeal.operations.questions.failure_weeks import refusal_history
-from corporeal.operations.questions.score_spread import BINS, score_spread
-from corporeal.operations.questions.throughput import bucketed, daily, undated
-from corporeal.operations.questions.waiting import waiting
+from corporeal.operations.questions.score_spread import BINS, count_scores
+from corporeal.operations.questions.throughput import bucket_spans, count_undated, read_days
+from corporeal.operations.questions.waiting import list_waiting
 from corporeal.operations.scope import read_scope
 
 
@@ -46,7 +46,7 @@ def test_batches_have_the_figures_that_watch_keeps(database: Database) -> None:
     fill(database, laboratory())
     with database.read() as connection:
         scope = read_scope(connection)
-        by = grouping(connection, scope)
+        by = find_grouping(connection, scope)
         assert by == "batch"
         for figure in FIGURES:
             series = batch_series(connection, scope, figure, by)
@@ -69,7 +69,7 @@ def test_outcomes_by_station_are_counted(database: Database) -> None:
     kept = fill(database, laboratory())
     expected = Counter((each.row.operator, outcome(each)) for each in kept)
     with database.read() as connection:
-        found = groups(connection, read_scope(connection), "operator")
+        found = compare_groups(connection, read_scope(connection), "operator")
     assert {
         (g.name, o): g.outcomes[o] for g in found for o in OUTCOMES if g.outcomes[o]
     } == expected
@@ -105,12 +105,12 @@ def test_days_add_up_and_columns_keep_everything(database: Database) -> None:
         hours[day, outcome(each)] += (each.row.duration_s or 0) / 3600
     with database.read() as connection:
         scope = read_scope(connection)
-        days = daily(connection, scope)
-        assert undated(connection, scope) == len(kept) - len(dated)
+        days = read_days(connection, scope)
+        assert count_undated(connection, scope) == len(kept) - len(dated)
     for span in days:
         for name in OUTCOMES:
             assert math.isclose(span.hours[name], hours[span.first, name], abs_tol=1e-9)
-    columns = bucketed(days)
+    columns = bucket_spans(days)
     assert columns[0].days == 7
     assert all(b.first - a.first == 7 for a, b in pairwise(columns))
     assert math.isclose(sum(each.total_hours for each in columns), sum(hours.values()))
@@ -121,7 +121,7 @@ def test_cost_is_time_at_work_over_what_was_kept(database: Database) -> None:
     good = [each for each in kept if outcome(each) == "accepted"]
     recorded_s = sum(each.row.duration_s or 0 for each in kept)
     with database.read() as connection:
-        spent = cost(connection, read_scope(connection), CostAssumptions(30, 12, 45))
+        spent = compute_cost(connection, read_scope(connection), CostAssumptions(30, 12, 45))
     total = (recorded_s + 45 * len(kept)) / 3600 * 42
     assert math.isclose(spent.total, total)
     assert spent.per_accepted_episode is not None
@@ -133,7 +133,7 @@ def test_cost_is_time_at_work_over_what_was_kept(database: Database) -> None:
 
 def test_cost_of_nothing_has_no_price(database: Database) -> None:
     with database.read() as connection:
-        spent = cost(connection, read_scope(connection), CostAssumptions(30, 12, 45))
+        spent = compute_cost(connection, read_scope(connection), CostAssumptions(30, 12, 45))
     assert spent.per_accepted_episode is None
     assert spent.total == 0
     with pytest.raises(CatalogError, match="reset_s"):
@@ -153,9 +153,9 @@ def test_reasons_of_failures_are_counted_once_per_episode(
             expected.update({f["check"] for f in each.findings if f["severity"] == "fail"})
     with database.read() as connection:
         scope = read_scope(connection)
-        found = reasons(connection, scope, source)
+        found = list_reasons(connection, scope, source)
         assert {each.name: each.episodes for each in found} == dict(expected)
-        assert failed(connection, scope, source) >= found[0].episodes
+        assert count_failed(connection, scope, source) >= found[0].episodes
         for reason in found:
             assert count_episodes(connection, scope.query(*reason.conditions)) == reason.episodes
 
@@ -164,7 +164,7 @@ def test_gaps_are_those_that_their_queries_find(database: Database) -> None:
     kept = fill(database, laboratory())
     with database.read() as connection:
         scope = read_scope(connection)
-        total, found = gaps(connection, scope)
+        total, found = find_gaps(connection, scope)
         assert total == len(kept)
         for gap in found:
             assert count_episodes(connection, scope.query(gap.condition)) == gap.episodes, gap.name
@@ -178,7 +178,7 @@ def test_scores_fall_into_the_step_that_their_query_finds(database: Database) ->
     kept = fill(database, laboratory())
     scores = [each.row.score for each in kept if each.row.score is not None]
     with database.read() as connection:
-        spread = score_spread(connection, read_scope(connection))
+        spread = count_scores(connection, read_scope(connection))
     expected = np.histogram(scores, bins=[k / BINS for k in range(BINS + 1)])[0]
     assert list(spread.counts) == expected.tolist()
     assert spread.unscored == len(kept) - len(scores)
@@ -204,7 +204,7 @@ def test_refused_shares_by_week_add_up(database: Database) -> None:
 def test_what_waits_is_what_nobody_has_decided(database: Database) -> None:
     kept = fill(database, laboratory())
     with database.read() as connection:
-        found = waiting(connection, read_scope(connection))
+        found = list_waiting(connection, read_scope(connection))
     numbers = [each.episodes for each in found]
     assert numbers == [
         sum(outcome(each) == name for each in kept) for name in ("quarantined", "not judged")

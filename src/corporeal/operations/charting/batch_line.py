@@ -32,7 +32,7 @@ FIGURES: tuple[Figure, ...] = get_args(Figure)
 Grouping = Literal["batch", "session"]
 
 
-def grouping(connection: Connection, scope: Scope) -> Grouping | None:
+def find_grouping(connection: Connection, scope: Scope) -> Grouping | None:
     """What episodes come in: batches, else sessions; None where they name neither."""
     names: tuple[Grouping, ...] = ("batch", "session")
     for name in names:

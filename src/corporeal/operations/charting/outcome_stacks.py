@@ -57,7 +57,7 @@ class StandOut:
     chance: float
 
 
-def groups(connection: Connection, scope: Scope, column: Column) -> list[OutcomeGroup]:
+def compare_groups(connection: Connection, scope: Scope, column: Column) -> list[OutcomeGroup]:
     """Every value of a column with its outcomes, the one refused most often first."""
     counts = [number_of(is_outcome(outcome)) for outcome in OUTCOMES]
     hours = func.coalesce(func.sum(EPISODE.c.duration_s), 0.0) / 3600
@@ -101,7 +101,7 @@ MOST = 30
 
 def outcome_stacks(connection: Connection, scope: Scope, column: Column) -> Drawing:
     """The groups of a column, the one refused most often first, and who stands out."""
-    found = groups(connection, scope, column)
+    found = compare_groups(connection, scope, column)
     named = [each for each in found if each.name is not None]
     if not named:
         return Drawing(

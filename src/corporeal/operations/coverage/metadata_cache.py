@@ -1,4 +1,4 @@
-"""What the metadata of episodes says, kept in memory: parsing JSON is what takes the time."""
+"""Caches what the metadata of episodes says: parsing JSON is what takes the time."""
 
 from __future__ import annotations
 
@@ -123,6 +123,6 @@ _making = threading.Lock()
 
 
 def find_cache(connection: Connection) -> MetadataCache:
-    """The notes of the database behind a connection."""
+    """The cache of the database behind a connection."""
     with _making:
         return _KNOWN.setdefault(connection.engine, MetadataCache())

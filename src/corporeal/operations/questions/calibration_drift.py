@@ -11,7 +11,7 @@ from corporeal.operations.charting.batch_line import (
     batch_line,
     batch_sentence,
     calibration_series,
-    grouping,
+    find_grouping,
 )
 from corporeal.operations.question import Chart, ChartChoice, Drawing, TableMarks, TableRow, Unit
 from corporeal.operations.scope import Scope, equals
@@ -25,7 +25,7 @@ def draw(connection: Connection, scope: Scope, *, error: str = "position_error_m
     if error not in _ERRORS:
         raise UnknownNameError("error of a calibration", error, list(_ERRORS))
     choices = (ChartChoice(name="error", label="Error", value=error, options=list(_ERRORS)),)
-    by = grouping(connection, scope)
+    by = find_grouping(connection, scope)
     if by is not None:
         series = calibration_series(connection, scope, error, by)
         if len(series):

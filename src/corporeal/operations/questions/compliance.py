@@ -46,7 +46,7 @@ def lacks(field: str) -> Condition:
     return Or((Known(field, False), OneOf(field, _EMPTY_WORDS)))
 
 
-def gaps(connection: Connection, scope: Scope) -> tuple[int, list[RecordGap]]:
+def find_gaps(connection: Connection, scope: Scope) -> tuple[int, list[RecordGap]]:
     """How many episodes there are, and what they lack, in the order of `ASKED`."""
     conditions = {name: lacks(field) for name, field in ASKED.items()}
     plain = [name for name, field in ASKED.items() if not field.startswith(_NOTED)]
@@ -73,7 +73,7 @@ def _not_noted(connection: Connection, scope: Scope, path: str) -> int:
 
 def draw(connection: Connection, scope: Scope) -> Drawing:
     """For everything that an episode should state, how many do not."""
-    total, found = gaps(connection, scope)
+    total, found = find_gaps(connection, scope)
     if not total:
         return Drawing(
             "Cannot tell: there are no episodes here.",

@@ -56,7 +56,9 @@ class CollectionCost:
         return self.total / self.accepted_hours if self.accepted_hours else None
 
 
-def cost(connection: Connection, scope: Scope, assumptions: CostAssumptions) -> CollectionCost:
+def compute_cost(
+    connection: Connection, scope: Scope, assumptions: CostAssumptions
+) -> CollectionCost:
     """What the episodes in scope have cost: recorded time and a reset after each of them."""
     good = is_outcome("accepted")
     row = connection.execute(
@@ -90,7 +92,7 @@ def draw(
 ) -> Drawing:
     """Price of an accepted episode and of an accepted hour."""
     assumed = CostAssumptions(operator_per_hour, station_per_hour, reset_s)
-    spent = cost(connection, scope, assumed)
+    spent = compute_cost(connection, scope, assumed)
     unit = currency[:8]
     choices = (
         ChartChoice(name="operator_per_hour", label="Operator", value=f"{operator_per_hour:g}",

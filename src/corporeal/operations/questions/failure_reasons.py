@@ -27,14 +27,14 @@ class FailureReason:
     conditions: tuple[Condition, ...]
 
 
-def failed(connection: Connection, scope: Scope, source: Source) -> int:
+def count_failed(connection: Connection, scope: Scope, source: Source) -> int:
     """How many episodes failed: by the gates and people, or by their own outcome."""
     test = is_outcome("failed") if source == "checks" else EPISODE.c.success.is_(False)
     query = select(func.count()).select_from(EPISODE).where(scope.where, test)
     return int(connection.execute(query).scalar_one())
 
 
-def reasons(connection: Connection, scope: Scope, source: Source) -> list[FailureReason]:
+def list_reasons(connection: Connection, scope: Scope, source: Source) -> list[FailureReason]:
     """Every reason of the failed episodes, the commonest first; one episode may have several."""
     found = _found(connection, scope) if source == "checks" else _said(connection, scope)
     return sorted(found, key=lambda each: (-each.episodes, each.name or ""))
@@ -79,7 +79,7 @@ def draw(connection: Connection, scope: Scope, *, source: str = "checks") -> Dra
     choices = (
         ChartChoice(name="source", label="Said by", value=chosen, options=list(get_args(Source))),
     )
-    total, found = failed(connection, scope, chosen), reasons(connection, scope, chosen)
+    total, found = count_failed(connection, scope, chosen), list_reasons(connection, scope, chosen)
     if not total:
         said = "No episode here has failed." if chosen == "checks" else "No attempt here failed."
         return Drawing(said, advice="Nothing to do.", choices=choices)

@@ -49,7 +49,7 @@ class LabelBalance:
                    default=0.0)  # fmt: skip
 
 
-def labels(
+def measure_labels(
     connection: Connection, scope: Scope, known: dict[str, CoverageAxis]
 ) -> list[LabelBalance]:
     """Success, and every axis with few levels, the one farthest from its plan first."""
@@ -116,7 +116,7 @@ _LIMIT = LIMITS["label_balance_error"]
 
 def draw(connection: Connection, scope: Scope) -> Drawing:
     """Every label with few values as one bar, the least balanced first."""
-    found = labels(connection, scope, axes(connection, scope))
+    found = measure_labels(connection, scope, axes(connection, scope))
     if not found:
         return Drawing(
             "Cannot tell: these episodes state no label with two values or more.",

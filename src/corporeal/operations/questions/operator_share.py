@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Connection
 
-from corporeal.operations.charting.outcome_stacks import groups
+from corporeal.operations.charting.outcome_stacks import compare_groups
 from corporeal.operations.monitoring.alarm import LIMITS
 from corporeal.operations.question import BarMark, BarMarks, Chart, Drawing
 from corporeal.operations.scope import Scope, equals
@@ -16,7 +16,7 @@ _MOST = 30
 
 def draw(connection: Connection, scope: Scope) -> Drawing:
     """Episodes of each operator against the greatest share that is allowed."""
-    found = sorted(groups(connection, scope, "operator"), key=lambda each: -each.episodes)
+    found = sorted(compare_groups(connection, scope, "operator"), key=lambda each: -each.episodes)
     named = [each for each in found if each.name is not None]
     if not named:
         return Drawing(

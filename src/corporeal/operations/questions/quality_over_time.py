@@ -14,7 +14,7 @@ from corporeal.operations.charting.batch_line import (
     batch_line,
     batch_sentence,
     batch_series,
-    grouping,
+    find_grouping,
 )
 from corporeal.operations.monitoring.control_chart import ChartRules
 from corporeal.operations.question import Chart, ChartChoice, Drawing, Unit
@@ -34,7 +34,7 @@ def draw(connection: Connection, scope: Scope, *, figure: str = "acceptance_rate
         raise UnknownNameError("figure", figure, FIGURES)
     chosen: Figure = figure
     choices = (ChartChoice(name="figure", label="Figure", value=chosen, options=list(FIGURES)),)
-    by = grouping(connection, scope)
+    by = find_grouping(connection, scope)
     if by is None:
         return Drawing(
             "Cannot tell: no episode here names its batch or its session.",

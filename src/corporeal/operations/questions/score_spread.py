@@ -63,7 +63,7 @@ class ScoreSpread:
         return sum(self.counts)
 
 
-def score_spread(connection: Connection, scope: Scope) -> ScoreSpread:
+def count_scores(connection: Connection, scope: Scope) -> ScoreSpread:
     """Count the scores of the episodes in scope."""
     step = whole_steps(EPISODE.c.score, 1 / BINS).label("step")
     # Inside a subquery, since PostgreSQL takes the same expression written twice for two.
@@ -87,7 +87,7 @@ _LOW = 0.5
 
 def draw(connection: Connection, scope: Scope) -> Drawing:
     """Scores in twenty steps from 0 to 1."""
-    spread = score_spread(connection, scope)
+    spread = count_scores(connection, scope)
     if spread.mean is None:
         return Drawing(
             "Cannot tell: none of these episodes has a score.",

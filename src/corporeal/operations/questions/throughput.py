@@ -40,7 +40,7 @@ class DaySpan:
         return sum(self.hours.values())
 
 
-def daily(connection: Connection, scope: Scope) -> list[DaySpan]:
+def read_days(connection: Connection, scope: Scope) -> list[DaySpan]:
     """Every day on which something was recorded, the oldest first."""
     sums = [total_where(is_outcome(each), EPISODE.c.duration_s) for each in OUTCOMES]
     counts = [number_of(is_outcome(each)) for each in OUTCOMES]
@@ -73,7 +73,7 @@ def bucket_days(first: int, last: int) -> int:
     return _MONTH * -(-span // (_MONTH * _MOST_COLUMNS))
 
 
-def bucketed(days: list[DaySpan]) -> list[DaySpan]:
+def bucket_spans(days: list[DaySpan]) -> list[DaySpan]:
     """Days put together into columns of equal width without a gap; empty ones are nought."""
     if not days:
         return []
@@ -94,7 +94,7 @@ def bucketed(days: list[DaySpan]) -> list[DaySpan]:
     return made
 
 
-def undated(connection: Connection, scope: Scope) -> int:
+def count_undated(connection: Connection, scope: Scope) -> int:
     """How many episodes do not say when they were recorded."""
     query = select(func.count()).where(scope.where, EPISODE.c.recorded_ns.is_(None))
     return int(connection.execute(query).scalar_one())
@@ -105,8 +105,8 @@ _RECENT = 7
 
 def draw(connection: Connection, scope: Scope) -> Drawing:
     """Recorded hours of every day (or week), by what became of them."""
-    days = daily(connection, scope)
-    missing = undated(connection, scope)
+    days = read_days(connection, scope)
+    missing = count_undated(connection, scope)
     notes = [f"{counted(missing, 'episode')} without a time of recording."] if missing else []
     if not days:
         return Drawing(
@@ -114,7 +114,7 @@ def draw(connection: Connection, scope: Scope) -> Drawing:
             advice="Choose a longer span of days above, or take in episodes: corporeal ingest.",
             notes=tuple(notes),
         )
-    columns = bucketed(days)
+    columns = bucket_spans(days)
     width = columns[0].days
     wide = "a week from Monday" if width == 7 else f"{width} days"
     notes.append("Days are those of UTC." if width == 1 else f"Each column is {wide}, in UTC.")

@@ -28,7 +28,7 @@ class Waiting:
     review: str | None = None
 
 
-def waiting(connection: Connection, scope: Scope) -> list[Waiting]:
+def list_waiting(connection: Connection, scope: Scope) -> list[Waiting]:
     """Episodes in quarantine, episodes that nobody has judged, and open reviews."""
     said: dict[Outcome, str] = {
         "quarantined": "in quarantine: accept or reject",
@@ -59,7 +59,7 @@ def _count(connection: Connection, scope: Scope, outcome: Outcome) -> tuple[int,
     return int(row[0]), row[1]
 
 
-def decided_lately(connection: Connection, scope: Scope) -> int:
+def count_recent_decisions(connection: Connection, scope: Scope) -> int:
     """How many review items people decided in the last `PACE_DAYS` days."""
     now = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=scope.now_ns // 1000)
     since = (now - timedelta(days=PACE_DAYS)).isoformat()
@@ -69,7 +69,7 @@ def decided_lately(connection: Connection, scope: Scope) -> int:
 
 def draw(connection: Connection, scope: Scope) -> Drawing:
     """Everything that somebody must look at, and since when it waits."""
-    found = waiting(connection, scope)
+    found = list_waiting(connection, scope)
     if not found:
         return Drawing("Nothing: no episode is in quarantine, unjudged or under review.",
                        advice="Draw a sample to look at on the page Review.")  # fmt: skip
@@ -77,7 +77,7 @@ def draw(connection: Connection, scope: Scope) -> Drawing:
         columns=["What", "Episodes", "Oldest since"],
         rows=[_row(each, scope) for each in found],
     )
-    return Drawing(_sentence(found, decided_lately(connection, scope)), table)
+    return Drawing(_sentence(found, count_recent_decisions(connection, scope)), table)
 
 
 def _row(each: Waiting, scope: Scope) -> TableRow:
