@@ -20,7 +20,6 @@ from pathlib import Path
 
 import numpy as np
 import uvicorn
-from corporeal.studio.application import create_application
 from PIL import Image, ImageDraw
 
 from corporeal.catalog.accounts import add_account, new_token
@@ -45,6 +44,7 @@ from corporeal.labelling.tasks import (
 )
 from corporeal.labelling.taxonomy import open_taxonomy
 from corporeal.studio.context import open_studio
+from corporeal.studio.server import create_application
 from corporeal.studio.settings import StudioSettings
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"

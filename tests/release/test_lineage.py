@@ -39,7 +39,7 @@ from corporeal.release.lineage import (
     write_picture,
 )
 from corporeal.release.lineage.frame_trace import FrameTrace, sensor_of
-from corporeal.release.lineage.graph import LineageEdge, LineageNode
+from corporeal.release.lineage.graph import GraphEdge, GraphNode
 from corporeal.release.lineage.picture import draw
 
 SCHEMA = "sha256:" + "5" * 64
@@ -138,10 +138,10 @@ def test_a_circle_ends(filled: Database) -> None:
 HOSTILE = LineageGraph(
     "episode:a",
     (
-        LineageNode("episode:a", '"]; click n0 "javascript:alert(1)" \x1b[2J'),
-        LineageNode("operator:b", "<script>alert(1)</script> $x^{2}$ \u202e& 手"),
+        GraphNode("episode:a", '"]; click n0 "javascript:alert(1)" \x1b[2J'),
+        GraphNode("operator:b", "<script>alert(1)</script> $x^{2}$ \u202e& 手"),
     ),
-    (LineageEdge("episode:a", "operator:b", "made_by"),),
+    (GraphEdge("episode:a", "operator:b", "made_by"),),
 )
 
 
@@ -177,11 +177,11 @@ def test_a_picture_has_a_known_ending(tmp_path: Path) -> None:
 def test_a_tree_reads_from_the_subject() -> None:
     graph = LineageGraph(
         "episode:a",
-        (LineageNode("episode:a", "episode a"), LineageNode("operator:b", "operator b"),
-         LineageNode("release:c", "release c"), LineageNode("session:d", "session d")),
-        (LineageEdge("episode:a", "operator:b", "made_by"),
-         LineageEdge("episode:a", "session:d", "recorded_in"),
-         LineageEdge("release:c", "episode:a", "train")),
+        (GraphNode("episode:a", "episode a"), GraphNode("operator:b", "operator b"),
+         GraphNode("release:c", "release c"), GraphNode("session:d", "session d")),
+        (GraphEdge("episode:a", "operator:b", "made_by"),
+         GraphEdge("episode:a", "session:d", "recorded_in"),
+         GraphEdge("release:c", "episode:a", "train")),
     )  # fmt: skip
     assert as_text(graph).splitlines() == [
         "episode a",

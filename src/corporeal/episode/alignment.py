@@ -20,7 +20,7 @@ MAX_ROWS = 1 << 28
 Times = NDArray[np.int64]
 
 
-class Series(Protocol):
+class TimedStream(Protocol):
     """What alignment needs of a stream."""
 
     @property
@@ -91,7 +91,7 @@ class Aligned:
 
 
 def align(
-    streams: Mapping[str, Series],
+    streams: Mapping[str, TimedStream],
     rate_hz: float,
     *,
     methods: Mapping[str, Method] | None = None,
@@ -114,7 +114,7 @@ def align(
 
 
 def align_to(
-    streams: Mapping[str, Series],
+    streams: Mapping[str, TimedStream],
     grid_ns: Times,
     *,
     methods: Mapping[str, Method] | None = None,
@@ -128,7 +128,7 @@ def align_to(
 
 
 def _aligned(
-    streams: Mapping[str, Series],
+    streams: Mapping[str, TimedStream],
     grid: Times,
     *,
     methods: Mapping[str, Method] | None,
@@ -143,7 +143,9 @@ def _aligned(
     return Aligned(grid, columns, _skew(clocked, len(grid)))
 
 
-def _check_streams(streams: Mapping[str, Series], methods: Mapping[str, Method] | None) -> None:
+def _check_streams(
+    streams: Mapping[str, TimedStream], methods: Mapping[str, Method] | None
+) -> None:
     if not streams:
         raise EpisodeError("no stream to align; expected at least one.")
     for path in methods or {}:
@@ -154,7 +156,7 @@ def _check_streams(streams: Mapping[str, Series], methods: Mapping[str, Method] 
 
 
 def _align_one(
-    path: str, series: Series, grid: Times, method: Method | None, gap_periods: float
+    path: str, series: TimedStream, grid: Times, method: Method | None, gap_periods: float
 ) -> AlignedColumn:
     spec = series.spec
     method = method or spec.method
@@ -231,7 +233,7 @@ def _period_ns(spec: Stream, time: Times) -> float | None:
     return float(np.median(np.diff(time)))
 
 
-def _check_clock(path: str, series: Series) -> None:
+def _check_clock(path: str, series: TimedStream) -> None:
     time = series.time_ns
     if not len(time):
         raise EpisodeError(f"{path} has no samples, so it cannot be aligned. Leave it out.")
@@ -245,7 +247,7 @@ def _check_clock(path: str, series: Series) -> None:
         )
 
 
-def _common_span(streams: Mapping[str, Series]) -> tuple[int, int]:
+def _common_span(streams: Mapping[str, TimedStream]) -> tuple[int, int]:
     clocks = [s.time_ns for s in streams.values() if s.spec.rate_hz is not None]
     clocks = clocks or [s.time_ns for s in streams.values()]
     begin, end = max(int(time[0]) for time in clocks), min(int(time[-1]) for time in clocks)

@@ -14,7 +14,7 @@ from corporeal.quality.finding import Finding
 from corporeal.quality.inspection import EpisodeReport, Exhibit, Report
 from corporeal.quality.policy import Policy
 from corporeal.quality.reports import html, junit, sarif
-from corporeal.quality.reports.chart import chart
+from corporeal.quality.reports.html import chart
 
 POLICY = Policy.parse("document: policy\nname: ours\nversion: 1.0.0\n")
 HOSTILE = "<script>alert('x')</script>\x00"

@@ -45,7 +45,7 @@ class Stretch:
 
 
 @dataclass(frozen=True)
-class EpisodeRow:
+class EpisodesTableRow:
     """What the table says of one episode."""
 
     number: int
@@ -58,7 +58,7 @@ class EpisodeRow:
     statistics: Statistics
 
 
-def write_episode_table(meta: Path, rows: Iterable[EpisodeRow], *, outcomes: bool) -> None:
+def write_episode_table(meta: Path, rows: Iterable[EpisodesTableRow], *, outcomes: bool) -> None:
     """Write all episodes below the folder `meta`; `outcomes` adds whether each succeeded."""
     waiting = iter(rows)
     block = list(islice(waiting, _AT_ONCE))
@@ -76,14 +76,14 @@ def write_episode_table(meta: Path, rows: Iterable[EpisodeRow], *, outcomes: boo
         number += 1
 
 
-def _table(rows: Sequence[EpisodeRow], file: int, outcomes: bool) -> Any:
+def _table(rows: Sequence[EpisodesTableRow], file: int, outcomes: bool) -> Any:
     columns = dict(_columns(rows, file))
     if outcomes:
         columns["success"] = pa.array([row.success for row in rows], pa.bool_())
     return pa.table(columns)
 
 
-def _columns(rows: Sequence[EpisodeRow], file: int) -> Iterator[tuple[str, Any]]:
+def _columns(rows: Sequence[EpisodesTableRow], file: int) -> Iterator[tuple[str, Any]]:
     yield "episode_index", _whole([row.number for row in rows])
     yield "tasks", pa.array([list(row.tasks) for row in rows], pa.list_(pa.string()))
     yield "length", _whole([row.length for row in rows])
@@ -161,9 +161,9 @@ def assemble_v3(
 
 def _rows(
     assembly: LerobotAssembly, files: Sequence[int], clips: dict[str, list[Stretch]]
-) -> Iterator[EpisodeRow]:
+) -> Iterator[EpisodesTableRow]:
     for number, episode in enumerate(assembly.episodes):
-        yield EpisodeRow(
+        yield EpisodesTableRow(
             number=number,
             tasks=assembly.texts(episode),
             start=assembly.starts[number],

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from corporeal.catalog.ingestion import NOTHING
 from corporeal.release.lineage.frame_trace import FrameTrace, SampleTrace
-from corporeal.release.lineage.graph import LineageEdge, LineageGraph, LineageNode
+from corporeal.release.lineage.graph import GraphEdge, GraphNode, LineageGraph
 from corporeal.units import SECOND_NS
 
 _FACTS = {
@@ -24,28 +24,28 @@ def history_of(trace: FrameTrace) -> LineageGraph:
     """Row, then the samples that it rests on, then their sensors and all behind the episode."""
     subject = f"frame:{trace.episode}@{trace.row}"
     label = f"row {trace.row} of {Path(trace.dataset).name}, at {trace.time_ns / SECOND_NS:.3f} s"
-    nodes = {subject: LineageNode(subject, label, {"time_ns": trace.time_ns})}
-    edges: dict[LineageEdge, None] = {}
+    nodes = {subject: GraphNode(subject, label, {"time_ns": trace.time_ns})}
+    edges: dict[GraphEdge, None] = {}
     for node, edge in (*_released(trace, subject), *_behind(trace), *_samples(trace, subject)):
         nodes.setdefault(node.id, node)
         edges[edge] = None
     return LineageGraph(subject, tuple(nodes.values()), tuple(edges))
 
 
-def _episode(trace: FrameTrace) -> LineageNode:
+def _episode(trace: FrameTrace) -> GraphNode:
     words = [f"episode {trace.episode[-12:]}", trace.facts.get("task")]
-    return LineageNode(f"episode:{trace.episode}", ", ".join(filter(None, words)))
+    return GraphNode(f"episode:{trace.episode}", ", ".join(filter(None, words)))
 
 
-def _samples(trace: FrameTrace, subject: str) -> Iterator[tuple[LineageNode, LineageEdge]]:
+def _samples(trace: FrameTrace, subject: str) -> Iterator[tuple[GraphNode, GraphEdge]]:
     for sample in trace.samples:
-        node = LineageNode(f"sample:{sample.stream} {sample.samples}", _words(sample))
-        yield node, LineageEdge(subject, node.id, sample.column)
+        node = GraphNode(f"sample:{sample.stream} {sample.samples}", _words(sample))
+        yield node, GraphEdge(subject, node.id, sample.column)
         if sample.serial is not None:
-            sensor = LineageNode(
+            sensor = GraphNode(
                 f"sensor:{sample.serial}", f"{sample.sensor}, serial {sample.serial}"
             )
-            yield sensor, LineageEdge(node.id, sensor.id, "sensed_by")
+            yield sensor, GraphEdge(node.id, sensor.id, "sensed_by")
 
 
 def _words(sample: SampleTrace) -> str:
@@ -56,27 +56,27 @@ def _words(sample: SampleTrace) -> str:
     return f"{name} {numbers}, at {sample.stamps_ns[0] / SECOND_NS:.4f} s"
 
 
-def _released(trace: FrameTrace, subject: str) -> Iterator[tuple[LineageNode, LineageEdge]]:
+def _released(trace: FrameTrace, subject: str) -> Iterator[tuple[GraphNode, GraphEdge]]:
     episode = _episode(trace)
     if not trace.releases:
-        yield episode, LineageEdge(subject, episode.id, "exported_from")
+        yield episode, GraphEdge(subject, episode.id, "exported_from")
     for name in trace.releases:
-        release = LineageNode(f"release:{name}", f"release {name}")
-        yield release, LineageEdge(subject, release.id, "released_in")
-        yield episode, LineageEdge(release.id, episode.id, "contains")
+        release = GraphNode(f"release:{name}", f"release {name}")
+        yield release, GraphEdge(subject, release.id, "released_in")
+        yield episode, GraphEdge(release.id, episode.id, "contains")
 
 
-def _behind(trace: FrameTrace) -> Iterator[tuple[LineageNode, LineageEdge]]:
+def _behind(trace: FrameTrace) -> Iterator[tuple[GraphNode, GraphEdge]]:
     """Everything that stands behind the episode."""
     episode = _episode(trace)
-    stored = LineageNode(f"object:{trace.hash}", trace.hash[:23])
-    yield stored, LineageEdge(episode.id, stored.id, "stored_as")
+    stored = GraphNode(f"object:{trace.hash}", trace.hash[:23])
+    yield stored, GraphEdge(episode.id, stored.id, "stored_as")
     for kind, document in trace.documents.items():
-        node = LineageNode(f"document:{document['hash']}",
+        node = GraphNode(f"document:{document['hash']}",
                     f"{kind} {document['name']}@{document['version']}")  # fmt: skip
-        yield node, LineageEdge(episode.id, node.id, kind)
+        yield node, GraphEdge(episode.id, node.id, kind)
     for kind, relation in _FACTS.items():
         value = trace.facts.get(kind)
         if str(value or "").lower() not in NOTHING and kind not in trace.documents:
-            node = LineageNode(f"{kind}:{value}", f"{kind} {value}")
-            yield node, LineageEdge(episode.id, node.id, relation)
+            node = GraphNode(f"{kind}:{value}", f"{kind} {value}")
+            yield node, GraphEdge(episode.id, node.id, relation)

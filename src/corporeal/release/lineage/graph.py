@@ -8,7 +8,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class LineageNode:
+class GraphNode:
     """One thing in the history: `id` is kind:name, `label` its line for people."""
 
     id: str
@@ -22,7 +22,7 @@ class LineageNode:
 
 
 @dataclass(frozen=True)
-class LineageEdge:
+class GraphEdge:
     """`child` came from `parent`."""
 
     child: str
@@ -35,18 +35,18 @@ class LineageGraph:
     """The history of `subject`: its ancestors, its descendants, and how they hang together."""
 
     subject: str
-    nodes: tuple[LineageNode, ...]
-    edges: tuple[LineageEdge, ...]
+    nodes: tuple[GraphNode, ...]
+    edges: tuple[GraphEdge, ...]
 
-    def node(self, name: str) -> LineageNode:
+    def node(self, name: str) -> GraphNode:
         """The node with this id."""
         return next(each for each in self.nodes if each.id == name)
 
-    def parents(self, name: str) -> list[LineageEdge]:
+    def parents(self, name: str) -> list[GraphEdge]:
         """What a node came from."""
         return [edge for edge in self.edges if edge.child == name]
 
-    def children(self, name: str) -> list[LineageEdge]:
+    def children(self, name: str) -> list[GraphEdge]:
         """What came of a node."""
         return [edge for edge in self.edges if edge.parent == name]
 

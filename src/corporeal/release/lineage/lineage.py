@@ -19,7 +19,7 @@ from corporeal.catalog.tables import (
 )
 from corporeal.labelling.labels import label_summary
 from corporeal.labelling.tasks import editors_of, task_summaries
-from corporeal.release.lineage.graph import LineageEdge, LineageGraph, LineageNode
+from corporeal.release.lineage.graph import GraphEdge, GraphNode, LineageGraph
 
 MOST = 12
 """Neighbours of one kind that are shown of a node; the rest is one node that counts them."""
@@ -30,7 +30,7 @@ MORE = "more"
 class _Step:
     """Neighbours of a node, and how many more there are."""
 
-    edges: tuple[LineageEdge, ...]
+    edges: tuple[GraphEdge, ...]
     others: int = 0
 
 
@@ -42,8 +42,8 @@ def lineage_of(
     Upwards and downwards `depth` steps. Of a node with many neighbours of one kind `most` are
     there, and one node that counts the others. Raises CatalogError for what is not known.
     """
-    edges: dict[LineageEdge, None] = {}
-    counts: dict[str, LineageNode] = {}
+    edges: dict[GraphEdge, None] = {}
+    counts: dict[str, GraphNode] = {}
     for neighbours in (_parents, _children):
         seen = {subject}
         front = [subject]
@@ -75,21 +75,21 @@ def _unknown(subject: str) -> CatalogError:
     )
 
 
-def _far_end(edge: LineageEdge, name: str) -> str:
+def _far_end(edge: GraphEdge, name: str) -> str:
     return edge.parent if edge.child == name else edge.child
 
 
-def _more(name: str, step: _Step) -> tuple[LineageNode, LineageEdge]:
+def _more(name: str, step: _Step) -> tuple[GraphNode, GraphEdge]:
     """The node that stands for all neighbours which are not shown."""
     first = step.edges[0]
     upwards = first.child == name
     kind = _far_end(first, name).partition(":")[0]
     way = "above" if upwards else "below"
     plural = "s" if step.others > 1 else ""
-    node = LineageNode(f"{MORE}:{kind} {way} {name}", f"and {step.others:,} more {kind}{plural}",
+    node = GraphNode(f"{MORE}:{kind} {way} {name}", f"and {step.others:,} more {kind}{plural}",
                 {"count": step.others})  # fmt: skip
     ends = (name, node.id) if upwards else (node.id, name)
-    return node, LineageEdge(*ends, first.relation)
+    return node, GraphEdge(*ends, first.relation)
 
 
 def _parents(connection: Connection, name: str, most: int) -> list[_Step]:
@@ -98,7 +98,7 @@ def _parents(connection: Connection, name: str, most: int) -> list[_Step]:
     if kind == "episode":
         query = select(GOVERNS.c.kind, GOVERNS.c.document).where(GOVERNS.c.episode == own)
         rows = connection.execute(query.order_by(GOVERNS.c.kind)).all()
-        governs = (LineageEdge(name, f"document:{row.document}", row.kind) for row in rows)
+        governs = (GraphEdge(name, f"document:{row.document}", row.kind) for row in rows)
         steps.append(_Step(tuple(governs)))
         steps.append(_Step(tuple(labels_behind(connection, own))))
     elif kind in LABEL_KINDS:
@@ -113,7 +113,7 @@ def _members(connection: Connection, name: str, most: int) -> _Step:
     mine = (MEMBER.c.name == release) & (MEMBER.c.version == version)
     query = select(MEMBER.c.episode, MEMBER.c.split).where(mine).order_by(MEMBER.c.episode)
     return _limited(
-        connection, query, most, lambda row: LineageEdge(name, f"episode:{row.episode}", row.split)
+        connection, query, most, lambda row: GraphEdge(name, f"episode:{row.episode}", row.split)
     )
 
 
@@ -128,7 +128,7 @@ def _children(connection: Connection, name: str, most: int) -> list[_Step]:
         )
         steps.append(_limited(
             connection, query, most,
-            lambda row: LineageEdge(f"episode:{row.episode}", name, row.kind),
+            lambda row: GraphEdge(f"episode:{row.episode}", name, row.kind),
         ))  # fmt: skip
     elif kind == "episode":
         query = (
@@ -138,7 +138,7 @@ def _children(connection: Connection, name: str, most: int) -> list[_Step]:
         )
         steps.append(_limited(
             connection, query, most,
-            lambda row: LineageEdge(f"release:{row.name}@{row.version}", name, row.split),
+            lambda row: GraphEdge(f"release:{row.name}@{row.version}", name, row.split),
         ))  # fmt: skip
     return [step for step in steps if step.edges]
 
@@ -149,7 +149,7 @@ def _by_edge(connection: Connection, name: str, most: int, *, upwards: bool) -> 
     # What an episode came from is all shown: it is a handful, and each is of another kind.
     limit = most if not upwards or name.startswith("release:") else 8 * most
     return _limited(
-        connection, query, limit, lambda row: LineageEdge(row.child, row.parent, row.relation)
+        connection, query, limit, lambda row: GraphEdge(row.child, row.parent, row.relation)
     )
 
 
@@ -157,7 +157,7 @@ def _limited(
     connection: Connection,
     query: Select[*tuple[Any, ...]],
     most: int,
-    edge: Callable[[Any], LineageEdge],
+    edge: Callable[[Any], GraphEdge],
 ) -> _Step:
     rows = connection.execute(query.limit(most + 1)).all()
     if len(rows) <= most:
@@ -168,13 +168,13 @@ def _limited(
     return _Step(tuple(edge(row) for row in rows[:most]), int(whole) - most)
 
 
-def _nodes(connection: Connection, names: Sequence[str]) -> dict[str, LineageNode]:
+def _nodes(connection: Connection, names: Sequence[str]) -> dict[str, GraphNode]:
     """Nodes of things that have a table of their own, with what that says of them."""
     by_kind: dict[str, list[str]] = {}
     for name in names:
         kind, _, own = name.partition(":")
         by_kind.setdefault(kind, []).append(own)
-    found: dict[str, LineageNode] = {}
+    found: dict[str, GraphNode] = {}
     readers = (("episode", _episodes), ("release", _releases), ("document", _documents),
                ("labels", label_nodes), ("label_task", label_task_nodes))  # fmt: skip
     for kind, read in readers:
@@ -182,21 +182,21 @@ def _nodes(connection: Connection, names: Sequence[str]) -> dict[str, LineageNod
     return found
 
 
-def _plain(name: str) -> LineageNode:
+def _plain(name: str) -> GraphNode:
     """A thing that is known by its name alone."""
     kind, _, own = name.partition(":")
-    return LineageNode(name, f"{kind} {own}")
+    return GraphNode(name, f"{kind} {own}")
 
 
-def _episodes(connection: Connection, ids: Sequence[str]) -> Iterable[LineageNode]:
+def _episodes(connection: Connection, ids: Sequence[str]) -> Iterable[GraphNode]:
     columns = ("id", "task", "state", "operator", "robot", "score", "hash", "duration_s", "file")
     query = select(*(EPISODE.c[name] for name in columns)).where(EPISODE.c.id.in_(ids))
     for row in connection.execute(query).mappings() if ids else ():
         words = [f"episode {row['id'][-12:]}", row["task"], row["state"]]
-        yield LineageNode(f"episode:{row['id']}", ", ".join(filter(None, words)), dict(row))
+        yield GraphNode(f"episode:{row['id']}", ", ".join(filter(None, words)), dict(row))
 
 
-def _releases(connection: Connection, names: Sequence[str]) -> Iterable[LineageNode]:
+def _releases(connection: Connection, names: Sequence[str]) -> Iterable[GraphNode]:
     for name in names:
         release, version = _named_release(f"release:{name}")
         query = select(RELEASE).where(RELEASE.c.name == release, RELEASE.c.version == version)
@@ -204,15 +204,15 @@ def _releases(connection: Connection, names: Sequence[str]) -> Iterable[LineageN
         if row is not None:
             shown = ("manifest", "condition", "episodes", "created_at", "created_by")
             label = f"release {name}, {row['episodes']:,} episodes"
-            yield LineageNode(f"release:{name}", label, {each: row[each] for each in shown})
+            yield GraphNode(f"release:{name}", label, {each: row[each] for each in shown})
 
 
-def _documents(connection: Connection, hashes: Sequence[str]) -> Iterable[LineageNode]:
+def _documents(connection: Connection, hashes: Sequence[str]) -> Iterable[GraphNode]:
     columns = (DOCUMENT.c.hash, DOCUMENT.c.kind, DOCUMENT.c.name, DOCUMENT.c.version)
     query = select(*columns).where(DOCUMENT.c.hash.in_(hashes))
     for row in connection.execute(query).mappings() if hashes else ():
         reference = f"{row['name']}@{row['version']}" if row["version"] else row["name"]
-        yield LineageNode(f"document:{row['hash']}", f"{row['kind']} {reference}", dict(row))
+        yield GraphNode(f"document:{row['hash']}", f"{row['kind']} {reference}", dict(row))
 
 
 def _named_release(name: str) -> tuple[str, str]:
@@ -224,48 +224,48 @@ LABEL_KINDS = ("labels", "label_task")
 _MOST_PEOPLE = 12
 
 
-def labels_behind(connection: Connection, episode: str) -> Iterator[LineageEdge]:
+def labels_behind(connection: Connection, episode: str) -> Iterator[GraphEdge]:
     """The labels of an episode that are in force."""
     labels = label_summary(connection, episode)
     if labels is not None:
-        yield LineageEdge(f"episode:{episode}", f"labels:{episode}/{labels['number']}", "labelled")
+        yield GraphEdge(f"episode:{episode}", f"labels:{episode}/{labels['number']}", "labelled")
 
 
-def label_parents(connection: Connection, kind: str, own: str) -> Iterator[LineageEdge]:
+def label_parents(connection: Connection, kind: str, own: str) -> Iterator[GraphEdge]:
     """What labels, or a task that made some, came from."""
     if kind == "labels":
         yield from _of_labels(connection, own)
         return
     for who in editors_of(connection, own)[:_MOST_PEOPLE]:
-        yield LineageEdge(f"label_task:{own}", f"annotator:{who}", "edited_by")
+        yield GraphEdge(f"label_task:{own}", f"annotator:{who}", "edited_by")
 
 
-def _of_labels(connection: Connection, own: str) -> Iterator[LineageEdge]:
+def _of_labels(connection: Connection, own: str) -> Iterator[GraphEdge]:
     labels = label_summary(connection, *_parts(own))
     if labels is None:
         return
     name = f"labels:{own}"
-    yield LineageEdge(name, f"document:{labels['taxonomy']}", "taxonomy")
-    yield LineageEdge(name, f"annotator:{labels['who']}", "annotated_by")
+    yield GraphEdge(name, f"document:{labels['taxonomy']}", "taxonomy")
+    yield GraphEdge(name, f"annotator:{labels['who']}", "annotated_by")
     if labels["task"] is not None:
-        yield LineageEdge(name, f"label_task:{labels['task']}", "made_in")
+        yield GraphEdge(name, f"label_task:{labels['task']}", "made_in")
 
 
-def label_nodes(connection: Connection, names: Sequence[str]) -> Iterable[LineageNode]:
+def label_nodes(connection: Connection, names: Sequence[str]) -> Iterable[GraphNode]:
     """Labels with what the catalogue says of each version."""
     for own in names:
         labels = label_summary(connection, *_parts(own))
         if labels is not None:
             stale = ", no longer in force" if labels["stale"] is not None else ""
             facts = {name: value for name, value in labels.items() if name != "episode"}
-            yield LineageNode(f"labels:{own}", f"labels, version {labels['number']}{stale}", facts)
+            yield GraphNode(f"labels:{own}", f"labels, version {labels['number']}{stale}", facts)
 
 
-def label_task_nodes(connection: Connection, names: Sequence[str]) -> Iterable[LineageNode]:
+def label_task_nodes(connection: Connection, names: Sequence[str]) -> Iterable[GraphNode]:
     """Tasks with their kind, queue and state."""
     for row in task_summaries(connection, names):
         label = f"task to {row['kind']}, queue {row['queue']}"
-        yield LineageNode(f"label_task:{row['id']}", label, row)
+        yield GraphNode(f"label_task:{row['id']}", label, row)
 
 
 def _parts(own: str) -> tuple[str, int]:

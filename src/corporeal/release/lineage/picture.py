@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corporeal.catalog.database import CatalogError
-from corporeal.release.lineage.graph import LineageEdge, LineageGraph
+from corporeal.release.lineage.graph import GraphEdge, LineageGraph
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,8 +55,8 @@ def places_of(graph: LineageGraph) -> dict[str, NodePlace]:
 
 def _distances(
     graph: LineageGraph,
-    next_edges: Callable[[str], list[LineageEdge]],
-    far: Callable[[LineageEdge], str],
+    next_edges: Callable[[str], list[GraphEdge]],
+    far: Callable[[GraphEdge], str],
 ) -> dict[str, int]:
     """The longest way from the subject to each node; a circle is walked once."""
     found = {graph.subject: 0}
@@ -128,19 +128,19 @@ def as_text(graph: LineageGraph) -> str:
     return "\n".join(lines)
 
 
-def _parent(edge: LineageEdge) -> str:
+def _parent(edge: GraphEdge) -> str:
     return edge.parent
 
 
-def _child(edge: LineageEdge) -> str:
+def _child(edge: GraphEdge) -> str:
     return edge.child
 
 
 def _branch(
     graph: LineageGraph,
     name: str,
-    next_edges: Callable[[str], list[LineageEdge]],
-    far: Callable[[LineageEdge], str],
+    next_edges: Callable[[str], list[GraphEdge]],
+    far: Callable[[GraphEdge], str],
     indent: str,
     seen: set[str],
 ) -> Iterator[str]:
