@@ -73,6 +73,7 @@ partners: $(READY)
 test: $(READY) $(PAGE)
 	@mkdir -p .cache
 	@sh tools/install_chromium.sh
+	@sh tools/install_ffmpeg.sh
 	@nice $(MAKE) --no-print-directory partners > .cache/partners.log 2>&1 & \
 	  $(MAKE) --no-print-directory lint types web fast
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadgroup -m 'slow and not alone'

@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "corporeal"
 # Scripts that run in the Python of another program, beside its own library.
-CONSUMERS = SOURCE / "exchange" / "consumers"
+CONSUMERS = SOURCE / "exchange" / "conformance" / "scripts"
 # Studio is the one room that is nothing without an extra.
 NEEDS_SERVER = SOURCE / "studio"
 # Packages by the module that is imported, where the two have different names.
@@ -33,7 +33,7 @@ NOT_ON_PYPI = {
     "compression": "is part of Python from 3.14 on",
 }
 LOADED_BY_NAME = {"psycopg": "SQLAlchemy loads the driver that an address names"}
-TOOLS = "dev"
+TOOLS = {"dev", "docs"}
 
 
 def _package(module: str) -> str:
@@ -89,7 +89,7 @@ def _declared() -> dict[str, set[str]]:
 
 
 def _for_users() -> set[str]:
-    return {name for group, names in _declared().items() if group != TOOLS for name in names}
+    return {name for group, names in _declared().items() if group not in TOOLS for name in names}
 
 
 def test_whatever_is_imported_is_declared() -> None:

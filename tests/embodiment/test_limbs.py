@@ -52,7 +52,7 @@ def test_names_and_groups_of_a_built_in_robot_agree(name: str) -> None:
 
 
 def test_no_other_module_tells_fingers_by_a_pattern_of_its_own() -> None:
-    home = {"embodiment/limbs.py", "embodiment/description/anatomy.py"}
+    home = {"embodiment/joints/limbs.py", "embodiment/description/anatomy.py"}
     wordy = re.compile(
         r"(finger|thumb).*\|.*(hand|gripper|index)|(hand|gripper).*\|.*(finger|thumb)"
     )
