@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -81,6 +83,25 @@ def test_one_episode_opens_as_an_episode_and_a_folder_as_a_dataset(recorded: Pat
     assert len(dataset) == 2
     assert [recording.index for recording in dataset] == [0, 1]
     assert dataset[1].metadata["task"] == "wave"
+
+
+def test_several_bags_open_as_one_dataset_and_leave_nothing_behind(
+    shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    folder = shared_data / "robot_logs" / "ros1_joint_states_burst_time"
+    bags = sorted(folder.glob("*.bag"))[:2]
+    dataset = corporeal.open_dataset(bags)
+    assert len(dataset) == 2
+    assert len(list(tmp_path.glob("corporeal-bag-*"))) == 2
+    del dataset
+    gc.collect()
+    assert not list(tmp_path.glob("corporeal-bag-*"))
+    torn = tmp_path / "torn.bag"
+    torn.write_bytes(b"no bag at all")
+    with pytest.raises(corporeal.CorporealError):
+        corporeal.open_dataset([bags[0], torn])
+    assert not list(tmp_path.glob("corporeal-bag-*"))
 
 
 def test_what_does_not_exist_is_said_in_one_sentence(tmp_path: Path) -> None:

@@ -47,17 +47,24 @@ def open_dataset(source: Source, *, robot: str | None = None) -> Dataset:
     """Open one or several paths as one dataset, whatever their formats; bags become episodes."""
     if isinstance(source, Dataset):
         return source
-    folder: Path | None = None
+    folders: list[Path] = []
 
     def make_folder() -> Path:
-        nonlocal folder
-        folder = Path(tempfile.mkdtemp(prefix="corporeal-bag-"))
-        return folder
+        folders.append(Path(tempfile.mkdtemp(prefix="corporeal-bag-")))
+        return folders[-1]
 
-    dataset = dataset_opener(_paths(source), robot, make_folder)()
-    if folder is not None:
-        weakref.finalize(dataset, shutil.rmtree, folder, ignore_errors=True)
+    try:
+        dataset = dataset_opener(_paths(source), robot, make_folder)()
+    except BaseException:  # It goes on as it is; nobody else knows of the folders.
+        _remove_folders(folders)
+        raise
+    weakref.finalize(dataset, _remove_folders, folders)
     return dataset
+
+
+def _remove_folders(folders: Sequence[Path]) -> None:
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def dataset_opener(
