@@ -61,6 +61,7 @@ export function sampleBench(
   changed: Partial<Bench> = {},
 ): Bench {
   return {
+    task: { id: "task" },
     episode: sampleEpisode(),
     taxonomy: taxonomy as Taxonomy,
     content: {

@@ -8,6 +8,8 @@ import { useAnswer } from "../../api/use_answer";
 import { Notice, Waiting } from "../../parts/notice";
 import { Clock } from "../../player/clock";
 import { FrameLine } from "./frame_line";
+import { indexedDbStore } from "./indexed_db_store";
+import { recoverEdits } from "./kept_edits";
 import { ReadOnly } from "./read_only";
 import { Workbench } from "./workbench";
 
@@ -17,8 +19,9 @@ interface Opened {
   stamps: Float64Array;
 }
 
-async function open(id: string, signal: AbortSignal): Promise<Opened> {
+async function open(id: string, who: string, signal: AbortSignal): Promise<Opened> {
   const task = await getTask(id, signal);
+  await recoverEdits(task, who, localStorage, indexedDbStore);
   const [episode, stamps] = await Promise.all([
     getEpisode(task.episode, signal),
     task.reference ? getStamps(task.episode, task.reference, signal) : new Float64Array(),
@@ -30,8 +33,9 @@ async function open(id: string, signal: AbortSignal): Promise<Opened> {
 export default function AnnotatePage({ address }: { address: URL }) {
   const id = decodeURIComponent(address.pathname.split("/")[2] ?? "");
   const isSmall = useSmallScreen();
+  const { name } = useSession();
   // Asked anew when the window grows or shrinks: what was done meanwhile is part of the task.
-  const answer = useAnswer((signal) => open(id, signal), [id, isSmall]);
+  const answer = useAnswer((signal) => open(id, name, signal), [id, name, isSmall]);
   if (answer.error && !answer.waiting) return <Notice error={answer.error} again={answer.again} />;
   if (!answer.value || answer.waiting) return <Waiting what="Opening the task" />;
   if (isSmall) return <ReadOnly task={answer.value.task} stamps={answer.value.stamps} />;

@@ -1,6 +1,6 @@
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import type { Instruction } from "../../api/schema";
-import { keepDraft, keptDraft, useDraft } from "./text_draft";
+import { keepNewDraft, keptNewDraft, type NewDraft, useDraft } from "./text_draft";
 import type { Bench } from "./use_bench";
 import { varietySentence } from "./wording_variety";
 import { newId } from "./workbook";
@@ -86,17 +86,25 @@ function InstructionLine({
 
 /** The next wording; what is written stays in the browser until it is added. */
 function NewInstruction({ bench }: { bench: Bench }) {
-  const { task } = bench;
-  const [text, setText] = useState(() => keptDraft(task.id, newOne) ?? "");
+  const { task, content } = bench;
+  const [draft, setDraft] = useState(() => keptNewDraft(task.id, newOne) ?? blank());
+  const write = (next: NewDraft) => {
+    setDraft(next);
+    keepNewDraft(task.id, newOne, next);
+  };
+  const isAdded = content.instructions.some((each) => each.id === draft.id);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: when it turns out to be there already
+  useEffect(() => {
+    if (isAdded) write(blank());
+  }, [isAdded]);
   const add = () => {
-    const said = text.trim();
+    const text = draft.text.trim();
     if (
-      said &&
-      bench.do("type", [{ put: { id: newId(), text: said, language: "en", source: "person" } }])
-    ) {
-      setText("");
-      keepDraft(task.id, newOne, null);
-    }
+      text &&
+      !isAdded &&
+      bench.do("type", [{ put: { id: draft.id, text, language: "en", source: "person" } }])
+    )
+      write(blank());
   };
   return (
     <textarea
@@ -105,11 +113,8 @@ function NewInstruction({ bench }: { bench: Bench }) {
       placeholder="Say what was done in other words; Enter adds it"
       rows={2}
       maxLength={2000}
-      value={text}
-      onChange={(event) => {
-        setText(event.target.value);
-        keepDraft(task.id, newOne, event.target.value || null);
-      }}
+      value={draft.text}
+      onChange={(event) => write({ ...draft, text: event.target.value })}
       onBlur={add}
       onKeyDown={(event) => {
         if (event.key !== "Enter" || event.shiftKey) return;
@@ -118,4 +123,8 @@ function NewInstruction({ bench }: { bench: Bench }) {
       }}
     />
   );
+}
+
+function blank(): NewDraft {
+  return { id: newId(), text: "" };
 }

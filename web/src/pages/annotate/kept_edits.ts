@@ -1,6 +1,6 @@
 // Edits on their way, kept in the browser until the server has them. Each has its own entry, so
 // that two windows on one task never write over each other's.
-import type { Edit } from "../../api/schema";
+import type { Edit, WorkbenchTask } from "../../api/schema";
 import type { EditStore } from "./indexed_db_store";
 
 export interface KeptEdit extends Edit {
@@ -87,6 +87,17 @@ export class KeptEdits {
   private keyOf(edit: KeptEdit): string {
     return `${this.prefix}${String(edit.order).padStart(digits, "0")}:${edit.id}`;
   }
+}
+
+/** Take up what an earlier window could not send any more, before the task is shown. */
+export async function recoverEdits(
+  task: Pick<WorkbenchTask, "id" | "edits">,
+  who: string,
+  shelf: Shelf,
+  store: EditStore,
+): Promise<void> {
+  const known = new Set(task.edits.map((each) => each.id));
+  await new KeptEdits(task.id, who, shelf, store).recover(known);
 }
 
 /** A store that fails leaves the browser's own keeping, which it only doubles. */

@@ -69,14 +69,14 @@ export function useWorkbook(task: WorkbenchTask): Workbook {
     window.addEventListener("storage", look);
     window.addEventListener("online", online);
     window.addEventListener("beforeunload", leave);
-    void book.resume(task);
+    void book.flush();
     return () => {
       window.removeEventListener("storage", look);
       window.removeEventListener("online", online);
       window.removeEventListener("beforeunload", leave);
       book.close();
     };
-  }, [book, task]);
+  }, [book]);
   return book;
 }
 

@@ -4,6 +4,7 @@ import { StudioError } from "../../api/client";
 import type { Annotation, Edit, MadeEdit, SavedEdits, WorkbenchTask } from "../../api/schema";
 import { apply } from "./edit";
 import given from "./edit_cases.json";
+import { recoverEdits } from "./kept_edits";
 import { type Server, Workbook } from "./workbook";
 
 class Drawer {
@@ -187,7 +188,12 @@ test("what only the disk still has after a crash comes back, and what the server
     all: async (prefix: string) =>
       [...held].filter(([key]) => key.startsWith(prefix)).map(([, text]) => text),
   };
-  const opened = async () => new Workbook(await desk.get(), "ann", desk, new Drawer(), 1, store);
+  const opened = async () => {
+    const task = await desk.get();
+    const drawer = new Drawer();
+    await recoverEdits(task, "ann", drawer, store);
+    return new Workbook(task, "ann", desk, drawer, 1, store);
+  };
   const book = await opened();
   book.do("type", say("a", "saved"));
   await settle();
@@ -198,7 +204,8 @@ test("what only the disk still has after a crash comes back, and what the server
   book.close();
   desk.mood = "up";
   const again = await opened();
-  await again.resume(await desk.get());
+  expect(again.state.waiting).toBe(1);
+  await again.flush();
   expect(texts(desk.content)).toEqual(["saved", "not saved"]);
   expect(held.size).toBe(0);
 });

@@ -59,13 +59,6 @@ export class Workbook {
     this.shown = { ...this.derived(), isAway: false, conflict: null, refused: null, said: null };
   }
 
-  /** Take up what an earlier window could not send any more. */
-  async resume(task: WorkbenchTask): Promise<void> {
-    await this.kept.recover(new Set(task.edits.map((each) => each.id)));
-    this.tell(this.derived());
-    await this.flush();
-  }
-
   get state(): WorkState {
     return this.shown;
   }
