@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.ndimage import uniform_filter1d
 
 from corporeal.errors import NotAssessed
 from corporeal.quality.batch import PATH_POINTS, Moments, Synopsis
@@ -113,8 +113,8 @@ def _path(subject: Subject, track: Track) -> tuple[Array, float]:
     width = (
         max(1, round(_SMOOTH_S / track.period_s)) if len(track) > 1 and track.period_s > 0 else 1
     )
-    smooth = replace(track, values=uniform_filter1d(bridge_gaps(track.values), width, axis=0))
-    return smooth.at(grid), (end - begin) / SECOND_NS
+    smooth = scipy.ndimage.uniform_filter1d(bridge_gaps(track.values), width, axis=0)
+    return replace(track, values=smooth).at(grid), (end - begin) / SECOND_NS
 
 
 def _motion(subject: Subject, track: Track) -> tuple[int, int]:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.ndimage import median_filter
-from scipy.signal import butter, sosfiltfilt
 
 Array = NDArray[np.float64]
 
 
 def low_pass(values: Array, rate_hz: float, cutoff_hz: float) -> Array:
     """Values (T, D) without what is faster than the cut-off, forward and back: no delay."""
-    sections = butter(2, cutoff_hz, fs=rate_hz, output="sos")
+    sections = scipy.signal.butter(2, cutoff_hz, fs=rate_hz, output="sos")
     room = min(len(values) - 1, int(rate_hz))
-    return np.asarray(sosfiltfilt(sections, values, axis=0, padlen=room), np.float64)
+    return np.asarray(scipy.signal.sosfiltfilt(sections, values, axis=0, padlen=room), np.float64)
 
 
 def moving_mean(values: Array, samples: int) -> Array:
@@ -25,7 +24,7 @@ def moving_mean(values: Array, samples: int) -> Array:
 
 def despike(values: Array, samples: int = 5) -> Array:
     """Values (T,) without outliers that last less than half of `samples`."""
-    return np.asarray(median_filter(values, samples), np.float64)
+    return np.asarray(scipy.ndimage.median_filter(values, samples), np.float64)
 
 
 def estimate_noise(values: Array) -> float:

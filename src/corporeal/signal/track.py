@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.ndimage import gaussian_filter1d
 
 from corporeal.episode.recording import Signal
 from corporeal.errors import NotAssessed
@@ -100,7 +100,7 @@ class Track:
     def smooth(self, seconds: float) -> Track:
         """The same with a Gaussian of this width over it, which moves no edge."""
         width = seconds / max(self.period_s, 1e-6)
-        return replace(self, values=gaussian_filter1d(self.values, width, axis=0))
+        return replace(self, values=scipy.ndimage.gaussian_filter1d(self.values, width, axis=0))
 
     def speed(self, seconds: float) -> Array:
         """How fast all columns change together (T,), smoothed before it is taken."""

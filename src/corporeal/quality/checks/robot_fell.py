@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.ndimage import uniform_filter1d
+import scipy
 
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check
@@ -121,7 +121,7 @@ def _felt(subject: Subject) -> tuple[str, Array, Array, Array]:
     track, mount = on_base[0]
     force = track.values[:, columns_of(track, ("ax", "ay", "az"), 0)]
     size = max(1, round(SETTLE_S / max(track.period_s, 1e-6)))
-    settled = uniform_filter1d(np.nan_to_num(force), size, axis=0, mode="nearest")
+    settled = scipy.ndimage.uniform_filter1d(np.nan_to_num(force), size, axis=0, mode="nearest")
     up = settled @ mount.axes.T
     length = np.linalg.norm(up, axis=1, keepdims=True)
     up = up / np.where(length > 0, length, 1.0)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.ndimage import maximum_filter1d
 
 from corporeal.embodiment.joints import is_hand
 from corporeal.errors import NotAssessed
@@ -96,14 +96,15 @@ def _joints(subject: Subject, track: Track) -> NDArray[np.bool_]:
 def _alone(size: Array, widest: int) -> NDArray[np.bool_]:
     """Leaps that few other columns share: a blow is felt all over the body."""
     usual = np.quantile(size, 0.9, axis=0) + 1e-9
-    near = maximum_filter1d((size > 5 * usual).astype(np.int8), 4 * widest + 1, axis=0)
+    high = (size > 5 * usual).astype(np.int8)
+    near = scipy.ndimage.maximum_filter1d(high, 4 * widest + 1, axis=0)
     return np.asarray(near.sum(axis=1, keepdims=True) <= 1)
 
 
 def _only(size: Array, widest: int) -> NDArray[np.bool_]:
     """Leaps at which no other column leaps half as far: a controller moves many at once."""
     reach = 2 * widest + 1
-    near = maximum_filter1d(size, reach, axis=0)
+    near = scipy.ndimage.maximum_filter1d(size, reach, axis=0)
     order = np.partition(near, -2, axis=1) if size.shape[1] > 1 else near * 0
     second = order[:, -2:-1] if size.shape[1] > 1 else order
     return np.asarray((size > 0.5 * near.max(axis=1, keepdims=True)) & (second < 0.5 * size))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.ndimage import median_filter
 
 from corporeal.embodiment.collision import lowest_point
 from corporeal.embodiment.kinematics import Poses
@@ -348,4 +348,5 @@ def drifts(footing: Footing, standing: NDArray[np.bool_], foot: int) -> Array:
         if stop - first >= MIN_STANCE:
             out[first:stop] = place[first:stop] - np.median(place[first : first + 5], axis=0)
     # A median of five takes out the noise of the tracker, and nothing that lasts.
-    return np.stack([median_filter(column, 5, mode="nearest") for column in out.T], axis=1)
+    calm = [scipy.ndimage.median_filter(column, 5, mode="nearest") for column in out.T]
+    return np.stack(calm, axis=1)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from scipy.interpolate import CubicSpline
+import scipy
 
 from corporeal.quality.batch import Synopsis
 from corporeal.signal.track import Array
@@ -63,7 +63,8 @@ def path_distance(one: Synopsis, two: Synopsis, *, near: float = np.inf) -> floa
     around = float(shifts[int(rough.argmin())])
     finely = np.arange(around - _ROUGH_S, around + _ROUGH_S, _FINE_S)
     # Between the points of the path a cubic is closer to the motion than a line.
-    dense = CubicSpline(np.linspace(0, long_s, count), one.path)(np.linspace(0, long_s, 8 * count))
+    cubic = scipy.interpolate.CubicSpline(np.linspace(0, long_s, count), one.path)
+    dense = cubic(np.linspace(0, long_s, 8 * count))
     return float(_apart(dense, long_s, two.path, own, finely).min()) / size
 
 

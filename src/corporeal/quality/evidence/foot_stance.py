@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.ndimage import uniform_filter1d
 
 from corporeal.errors import NotAssessed
 from corporeal.quality.evidence.base_and_feet import (
@@ -125,7 +125,7 @@ def load_sides(subject: Subject) -> LoadSides:
     weight = 9.81 * subject.robot.mass
     measured = upward[:, 0] / np.maximum(total, LEAST_SHARE * max(weight, 1.0))
     size = max(1, round(SMOOTH_S / max(float(np.median(np.diff(seconds))), 1e-3)))
-    seen, said = (uniform_filter1d(share, size) for share in (measured, expected))
+    seen, said = (scipy.ndimage.uniform_filter1d(share, size) for share in (measured, expected))
     labels = tuple(loads.tracks[name].label for name in footing.names)
     return LoadSides(
         (labels[0], labels[1]), seconds, seen, said, _likeness(seen, said), _by_torques(subject)
@@ -174,7 +174,7 @@ def _by_torques(subject: Subject) -> float | None:
 
 
 def _centred(values: Array, size: int) -> Array:
-    smooth = uniform_filter1d(np.nan_to_num(values), size, axis=0)
+    smooth = scipy.ndimage.uniform_filter1d(np.nan_to_num(values), size, axis=0)
     centred: Array = smooth - np.median(smooth, axis=0)
     return centred
 

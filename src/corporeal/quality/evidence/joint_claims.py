@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
 from corporeal.quality.evidence.joint_response import DEGREES, FLOOR, Response
 from corporeal.signal.track import Array
@@ -115,7 +115,7 @@ def _exchanged(answer: Response, taken: set[int]) -> tuple[Claim, ...]:
     cost = -gain + DOUBT * ~np.eye(len(gain), dtype=bool)
     cost[blocked] = cost[:, blocked] = 9.0
     cost[blocked, blocked] = 0.0
-    _, partner = linear_sum_assignment(cost)
+    _, partner = scipy.optimize.linear_sum_assignment(cost)
     flip = flip_gain(answer)
     against = _against(answer)
     found = []

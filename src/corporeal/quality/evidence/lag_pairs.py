@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.ndimage import gaussian_filter1d
+import scipy
 
 from corporeal.embodiment.kinematics import Poses
 from corporeal.errors import NotAssessed
@@ -130,7 +130,7 @@ def _weight(subject: Subject, track: Track) -> Pair | None:
     if len(seconds) < 16 or not (np.diff(seconds) > 0).all():
         return None
     period = float(np.median(np.diff(seconds)))
-    smooth = gaussian_filter1d(poses.position(mount.link), SMOOTH_S / period, axis=0)
+    smooth = scipy.ndimage.gaussian_filter1d(poses.position(mount.link), SMOOTH_S / period, axis=0)
     speed = np.gradient(smooth, seconds, axis=0)
     felt = np.gradient(speed, seconds, axis=0) + np.array((0.0, 0.0, GRAVITY))
     turned = poses.rotation(mount.link) @ mount.axes

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.ndimage import maximum_filter1d, minimum_filter1d, uniform_filter1d
 
 from corporeal.errors import NotAssessed
 from corporeal.quality.evidence.pictures import PictureTrack
@@ -104,12 +104,12 @@ def _standing(track: Track) -> NDArray[np.bool_]:
     width = max(3, round(WINDOW_S / track.period_s))
     if len(values) < width:
         return np.zeros(len(values), bool)
-    smooth = uniform_filter1d(values, max(1, round(SMOOTH_S / track.period_s)), axis=0)
-    spread = maximum_filter1d(smooth, width, axis=0) - minimum_filter1d(smooth, width, axis=0)
+    window = max(1, round(SMOOTH_S / track.period_s))
+    smooth = scipy.ndimage.uniform_filter1d(values, window, axis=0)
+    spread = _range_within(smooth, width)
     bands = _bands(track, smooth)
-    quiet = (spread < bands).all(axis=1)
     # A window is still as a whole: so are the samples at its ends.
-    grown: NDArray[np.bool_] = maximum_filter1d(quiet.astype(np.uint8), width).astype(bool)
+    grown = _grow(spread < bands, width)
     return grown | _trembling(values, spread, bands, width)
 
 
@@ -118,11 +118,21 @@ def _trembling(values: Array, spread: Array, bands: Array, width: int) -> NDArra
     long = LONG * width
     if len(values) < long:
         return np.zeros(len(values), bool)
-    mean = uniform_filter1d(values, width, axis=0)
-    drift = maximum_filter1d(mean, long, axis=0) - minimum_filter1d(mean, long, axis=0)
-    quiet = ((drift < WIDER * bands) & (spread < NOISE * bands)).all(axis=1)
-    grown: NDArray[np.bool_] = maximum_filter1d(quiet.astype(np.uint8), long).astype(bool)
-    return grown
+    drift = _range_within(scipy.ndimage.uniform_filter1d(values, width, axis=0), long)
+    return _grow((drift < WIDER * bands) & (spread < NOISE * bands), long)
+
+
+def _range_within(values: Array, width: int) -> Array:
+    """How far the values (T, D) go within `width` samples about each."""
+    highest = scipy.ndimage.maximum_filter1d(values, width, axis=0)
+    lowest = scipy.ndimage.minimum_filter1d(values, width, axis=0)
+    return np.asarray(highest - lowest)
+
+
+def _grow(flags: NDArray[np.bool_], width: int) -> NDArray[np.bool_]:
+    """Samples (T,) in a window of `width` about one at which the flags (T, D) are all on."""
+    quiet = flags.all(axis=1).astype(np.uint8)
+    return np.asarray(scipy.ndimage.maximum_filter1d(quiet, width), bool)
 
 
 def _bands(track: Track, values: Array) -> Array:
@@ -222,7 +232,9 @@ def state_motion(subject: Subject) -> StateMotion:
     floor = np.maximum(noise[used], 0.003 * reach[used])
     clear = reach[used] / floor
     scaled = values[:, used] / floor * (clear / clear.max())
-    smooth = uniform_filter1d(scaled, width, axis=0, mode="nearest") if width > 1 else scaled
+    smooth = scaled
+    if width > 1:
+        smooth = scipy.ndimage.uniform_filter1d(scaled, width, axis=0, mode="nearest")
     speed = np.sqrt((np.diff(smooth, axis=0) ** 2).sum(axis=1)) / np.diff(seconds)
     return StateMotion(state.label, (seconds[1:] + seconds[:-1]) / 2, speed, smooth, seconds)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.signal import find_peaks
+import scipy
 
 from corporeal.errors import NotAssessed
 from corporeal.quality.scoring.motion import motion_of
@@ -25,7 +25,7 @@ def measure(subject: Subject) -> Measure:
     for trail in motion.trails:
         for first, stop in trail.bouts:
             pace = np.concatenate(([0.0], trail.pace[first:stop], [0.0]))
-            peaks, _ = find_peaks(pace, prominence=PROMINENCE * float(pace.max()))
+            peaks, _ = scipy.signal.find_peaks(pace, prominence=PROMINENCE * float(pace.max()))
             found.append(max(0, len(peaks) - 1))
             ways.append(float(pace.sum()))
     if not found or not sum(ways):

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.interpolate import CubicSpline
 
 from corporeal.embodiment.joints import is_hand
 from corporeal.errors import CorporealError, NotAssessed
@@ -216,7 +216,7 @@ def _smooth(seconds: Array, values: Array, grid: Array) -> Array:
     regular = interpolate(even, seconds, values)
     if rate > 2.2 * CUTOFF_HZ:
         regular = low_pass(regular, rate, CUTOFF_HZ)
-    fine = CubicSpline(even, regular)(grid)
+    fine = scipy.interpolate.CubicSpline(even, regular)(grid)
     return fine if rate > 2.2 * CUTOFF_HZ else low_pass(fine, RATE_HZ, CUTOFF_HZ)
 
 
