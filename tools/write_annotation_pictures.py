@@ -26,22 +26,17 @@ from corporeal.catalog.accounts import add_account, new_token
 from corporeal.catalog.ingestion import ingestion
 from corporeal.catalog.permission import Actor, Role
 from corporeal.catalog.query import every_episode
-from corporeal.catalog.store.store import digest_of
+from corporeal.catalog.store import digest_of
 from corporeal.catalog.workspace import Workspace, make_workspace
 from corporeal.episode import Episode
 from corporeal.episode.recording import recording_of
 from corporeal.labelling.annotation import Annotation, Edit, Instruction, Put, Set, Step
-from corporeal.labelling.event import detect
 from corporeal.labelling.frames import Frames, reference_stream
-from corporeal.labelling.proposal import ProposalRequest, proposers
-from corporeal.labelling.tasks import (
-    TaskOptions,
-    create_tasks,
-    frames_of,
-    save_edits,
-    submit,
-    take_next,
-)
+from corporeal.labelling.proposal import detect
+from corporeal.labelling.proposal.proposal import ProposalRequest, proposers
+from corporeal.labelling.queues import take_next
+from corporeal.labelling.review import submit
+from corporeal.labelling.tasks import TaskOptions, create_tasks, frames_of, save_edits
 from corporeal.labelling.taxonomy import open_taxonomy
 from corporeal.studio.context import open_studio
 from corporeal.studio.server import create_application

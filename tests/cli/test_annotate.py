@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.labelling.tasks.work import ANN, BEN, LEAD, asked, episodes, finish, said, taxonomy
+from tests.labelling.work import ANN, BEN, LEAD, asked, episodes, finish, said, taxonomy
 from typer.testing import CliRunner, Result
 
 from corporeal.catalog.accounts import ACCOUNT_VARIABLE, add_account

@@ -20,7 +20,8 @@ from corporeal.catalog.tables import LABEL_TASK
 from corporeal.catalog.workspace import upgrade
 from corporeal.labelling.annotation import Annotation
 from corporeal.labelling.frames import Frames
-from corporeal.labelling.tasks import TaskOptions, add_seconds, create_tasks, take_next
+from corporeal.labelling.queues import add_seconds, take_next
+from corporeal.labelling.tasks import TaskOptions, create_tasks
 from corporeal.labelling.taxonomy import open_taxonomy
 from corporeal.operations.question import (
     BarMarks,

@@ -10,7 +10,7 @@ from typing import cast
 import numpy as np
 import pytest
 from sqlalchemy import update
-from tests.labelling.tasks.work import LEAD, said, taxonomy
+from tests.labelling.work import LEAD, said, taxonomy
 
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.tables import LABELS

@@ -24,7 +24,8 @@ from corporeal.labelling.annotation import (
     Step,
 )
 from corporeal.labelling.frames import end_ns
-from corporeal.labelling.tasks import LabelTask, frames_of, save_edits, submit
+from corporeal.labelling.review import submit
+from corporeal.labelling.tasks import LabelTask, frames_of, save_edits
 
 ADMIN = Actor("root", "admin")
 ROLES: Mapping[str, Role] = {

@@ -7,7 +7,8 @@ from corporeal.catalog.query import every_episode
 from corporeal.catalog.workspace import Workspace
 from corporeal.labelling.annotation import Annotation, Segment
 from corporeal.labelling.frames import Frames, read_frames
-from corporeal.labelling.tasks import TaskOptions, assign, create_tasks
+from corporeal.labelling.queues import assign
+from corporeal.labelling.tasks import TaskOptions, create_tasks
 from corporeal.labelling.taxonomy import open_taxonomy
 
 LEAD = Actor("lena", "lead")

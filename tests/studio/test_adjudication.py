@@ -19,10 +19,12 @@ from tests.studio.label_work import (
 
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.workspace import Workspace
+from corporeal.labelling.adjudication import Card, CardSide
+from corporeal.labelling.adjudication.cards import cards_from, steps_to_frame, steps_to_label
 from corporeal.labelling.annotation import Annotation, Edit, Segment, apply_edit
 from corporeal.labelling.labels import labels_of
-from corporeal.labelling.tasks import Card, CardSide, frames_of, take_next, tasks
-from corporeal.labelling.tasks.cards import cards_from, steps_to_frame, steps_to_label
+from corporeal.labelling.queues import take_next
+from corporeal.labelling.tasks import frames_of, tasks
 from corporeal.labelling.taxonomy import open_taxonomy
 
 STAMPS = np.arange(120, dtype=np.int64) * 33_333_333

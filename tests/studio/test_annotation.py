@@ -23,7 +23,8 @@ from corporeal.labelling.annotation import (
     apply_edit,
     invert_edit,
 )
-from corporeal.labelling.tasks import give_back, save_edits
+from corporeal.labelling.review import give_back
+from corporeal.labelling.tasks import save_edits
 from corporeal.studio.settings import StudioSettings
 
 _CASES = Path(__file__).parents[2] / "web/src/pages/annotate/edit_cases.json"

@@ -16,8 +16,8 @@ from corporeal.catalog.workspace import Workspace, open_workspace
 from corporeal.labelling.annotation import Annotation, Instruction
 from corporeal.labelling.labels import labels_of
 from corporeal.labelling.labels.versions import accept_labels
+from corporeal.labelling.queues.qualification import is_qualified
 from corporeal.labelling.tasks import TaskOptions, create_tasks, frames_of, task
-from corporeal.labelling.tasks.qualification import is_qualified
 from corporeal.labelling.taxonomy import open_taxonomy
 from corporeal.release import ReleaseOptions, create_release
 from corporeal.release.reading import release_dataset

@@ -19,11 +19,11 @@ from tests.studio.people import open_client, token_of
 
 from corporeal.catalog.tables import FINDING
 from corporeal.catalog.workspace import Workspace
-from corporeal.exchange.opening import open_dataset
+from corporeal.exchange import open_dataset
 from corporeal.labelling.annotation import Annotation, Instruction, Segment
 from corporeal.labelling.labels import labels_of
 from corporeal.labelling.labels.versions import accept_labels, mark_stale
-from corporeal.labelling.tasks import assign
+from corporeal.labelling.queues import assign
 from corporeal.labelling.taxonomy import open_taxonomy
 from corporeal.units import SECOND_NS
 

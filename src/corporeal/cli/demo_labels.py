@@ -11,14 +11,9 @@ from corporeal.episode import Episode
 from corporeal.episode.recording import recording_of
 from corporeal.labelling.annotation import Annotation, Edit, Put, Set, Step
 from corporeal.labelling.proposal import propose
-from corporeal.labelling.tasks import (
-    TaskOptions,
-    accept,
-    create_tasks,
-    save_edits,
-    submit,
-    take_next,
-)
+from corporeal.labelling.queues import take_next
+from corporeal.labelling.review import accept, submit
+from corporeal.labelling.tasks import TaskOptions, create_tasks, save_edits
 from corporeal.labelling.taxonomy import open_taxonomy
 
 QUEUE, TAXONOMY = "demo", "manipulation"

@@ -13,9 +13,9 @@ from corporeal.cli.label_tables import print_history
 from corporeal.cli.output import AsJson, console, print_json
 from corporeal.cli.workspaces import WorkspaceOption, read_catalog, write_catalog
 from corporeal.errors import CorporealError
-from corporeal.labelling.tasks import Confident, accept_confident, history_of, requeue_labels
-from corporeal.labelling.tasks import accept as accept_task
-from corporeal.labelling.tasks import give_back as return_task
+from corporeal.labelling.review import Confident, accept_confident, history_of, requeue_labels
+from corporeal.labelling.review import accept as accept_task
+from corporeal.labelling.review import give_back as return_task
 
 
 def accept(

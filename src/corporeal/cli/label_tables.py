@@ -13,8 +13,9 @@ from corporeal.cli.output import console, make_table
 from corporeal.labelling.agreement import AgreementReport, BoundaryFigures
 from corporeal.labelling.labels import LabelCoverage
 from corporeal.labelling.queues import QueueProgress
-from corporeal.labelling.tasks import Happening, LabelTask
-from corporeal.labelling.taxonomy import Impact, Taxonomy
+from corporeal.labelling.review import Happening, Impact
+from corporeal.labelling.tasks import LabelTask
+from corporeal.labelling.taxonomy import Taxonomy
 
 _MOST = 50
 

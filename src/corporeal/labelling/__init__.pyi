@@ -1,10 +1,10 @@
+from . import adjudication as adjudication
 from . import agreement as agreement
 from . import annotation as annotation
-from . import comparison as comparison
-from . import event as event
 from . import frames as frames
 from . import labels as labels
 from . import proposal as proposal
 from . import queues as queues
+from . import review as review
 from . import tasks as tasks
 from . import taxonomy as taxonomy

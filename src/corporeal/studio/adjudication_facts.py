@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
+from corporeal.labelling.adjudication import Card, CardSide, definition_of, rule_of
+from corporeal.labelling.agreement import NOTHING, DisagreementKind
 from corporeal.labelling.annotation import Annotation
-from corporeal.labelling.comparison import NOTHING, DisagreementKind
 from corporeal.labelling.frames import end_ns
-from corporeal.labelling.tasks import Card, CardSide, LabelTask, definition_of, rule_of
+from corporeal.labelling.tasks import LabelTask
 from corporeal.labelling.taxonomy import Taxonomy
 from corporeal.studio.lanes import LaneFacts, label_lanes
 

@@ -9,14 +9,9 @@ from fastapi import HTTPException
 from pydantic import BaseModel
 from sqlalchemy import Connection
 
-from corporeal.labelling.comparison import AgreementSummary
-from corporeal.labelling.tasks import (
-    Qualification,
-    StaleEditError,
-    TaskStateError,
-    UnknownTaskError,
-    qualifications,
-)
+from corporeal.labelling.agreement import AgreementSummary
+from corporeal.labelling.queues import Qualification, qualifications
+from corporeal.labelling.tasks import StaleEditError, TaskStateError, UnknownTaskError
 from corporeal.labelling.taxonomy import kept_taxonomy
 from corporeal.studio.context import Studio
 

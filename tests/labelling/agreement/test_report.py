@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 from sqlalchemy import Connection
-from tests.labelling.tasks.work import (
+from tests.labelling.work import (
     ANN,
     BEN,
     CY,
@@ -23,15 +23,14 @@ from tests.labelling.tasks.work import (
 from corporeal.catalog.database import CatalogError, Database
 from corporeal.catalog.permission import Actor, PermissionDeniedError
 from corporeal.labelling.agreement import agreement_of
-from corporeal.labelling.queues import queues
-from corporeal.labelling.tasks import (
+from corporeal.labelling.queues import queues, take
+from corporeal.labelling.review import (
     accept,
     add_comment,
     comments_about,
     give_back,
     history_of,
     resolve_comment,
-    take,
 )
 
 

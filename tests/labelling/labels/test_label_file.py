@@ -2,59 +2,39 @@
 
 from __future__ import annotations
 
-import csv
-from itertools import pairwise
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from tests.labelling.work import ANN, LEAD, said, taxonomy
+from tests.labelling.work import STAMPS as WORK_STAMPS
+from tests.labelling.written_labels import STAMPS, annotation, spoken
 
+from corporeal.catalog.episodes import EpisodeEntry, add_episodes
+from corporeal.catalog.ingestion import entry_of
+from corporeal.catalog.permission import PermissionDeniedError
+from corporeal.catalog.store import digest_of
+from corporeal.catalog.workspace import Workspace, make_workspace
+from corporeal.embodiment import open_robot
+from corporeal.episode import Episode, EpisodeWriter
 from corporeal.errors import UnknownNameError, WriteError
 from corporeal.labelling.annotation import (
     Annotation,
     AnnotationError,
-    Correction,
-    Instruction,
     Segment,
 )
-from corporeal.labelling.labels import EpisodeLabels, format_of, write_label_file
+from corporeal.labelling.labels import (
+    EpisodeLabels,
+    accept_label_files,
+    format_of,
+    labels_of,
+    write_label_file,
+)
 from corporeal.labelling.labels.label_file import label_formats, on_stamps, read_label_file
-
-STAMPS = np.round(np.arange(90) * (1e9 / 30) + 12_345_678.4).astype(np.int64)
-
-
-def annotation(edges: tuple[int, ...] = (0, 30, 61)) -> Annotation:
-    """Phases on frames, a moment of contact, two wordings, a failure."""
-    ends = (*edges[1:], len(STAMPS) - 1)
-    names = ("rest", "reach", "grasp")
-    segments = [
-        Segment(id=f"p{n}", lane="phase", label=names[n % 3], start_ns=int(STAMPS[a]),
-                end_ns=int(STAMPS[b]))
-        for n, (a, b) in enumerate(zip(edges, ends, strict=True))
-    ]  # fmt: skip
-    moment = int(STAMPS[edges[-1]])
-    held = {"hand": "left", "force_n": 2.5}
-    segments.append(Segment(id="c0", lane="contact", label="touch", start_ns=moment,
-                            end_ns=moment, attributes=held))  # fmt: skip
-    return Annotation(
-        reference="observations/head", segments=tuple(segments),
-        instructions=(Instruction(id="i0", text="Take the box."),
-                      Instruction(id="i1", text='=cmd|"; drop, <b>&amp;')),
-        outcome="failure", failure_mode="dropped", variant="left_hand", flags=("dark",),
-    )  # fmt: skip
-
-
-def spoken(given: Annotation) -> object:
-    """What all formats keep."""
-    return (
-        sorted((each.lane, each.label, each.start_ns, each.end_ns, str(each.attributes))
-               for each in given.segments),
-        sorted(each.text for each in given.instructions),
-        given.outcome, given.failure_mode, given.variant, given.flags,
-    )  # fmt: skip
+from corporeal.labelling.labels.versions import accept_labels
+from corporeal.schema import open_schema
 
 
 @pytest.mark.parametrize("name", ["csv", "elan", "json"])
@@ -65,67 +45,6 @@ def test_labels_come_back_from_every_format(name: str, tmp_path: Path) -> None:
     (got,) = read_label_file(path, stamps={"e-1": STAMPS})
     assert got.episode == "e-1"
     assert spoken(got.annotation) == spoken(labels.annotation)
-
-
-@given(st.lists(st.integers(1, 88), min_size=1, max_size=8, unique=True))
-def test_frames_survive_the_milliseconds_of_elan(
-    tmp_path_factory: pytest.TempPathFactory, inner: list[int]
-) -> None:
-    labels = EpisodeLabels("e", annotation((0, *sorted(inner))), STAMPS)
-    path = tmp_path_factory.mktemp("elan") / "e.eaf"
-    write_label_file(path, [labels])
-    (got,) = read_label_file(path, stamps={"e": STAMPS})
-    assert spoken(got.annotation) == spoken(labels.annotation)
-
-
-def test_json_loses_nothing(tmp_path: Path) -> None:
-    proposed = Segment(id="q", lane="phase", label="rest", start_ns=1, end_ns=2,
-                       source="proposal", confirmed=False, confidence=0.5)  # fmt: skip
-    mended = Correction(id="k", time_ns=3, kind="grasp", predicted={"x": 1.0},
-                        corrected={"x": 2.0})  # fmt: skip
-    whole = Annotation(segments=(proposed,), corrections=(mended,), reference="head")
-    write_label_file(tmp_path / "a.json", [EpisodeLabels("e", whole), EpisodeLabels("f", whole)])
-    found = read_label_file(tmp_path / "a.json")
-    assert [(each.episode, each.annotation) for each in found] == [("e", whole), ("f", whole)]
-    assert not format_of(tmp_path / "a.json").loses
-
-
-def test_csv_has_exact_seconds_frames_and_no_formula(tmp_path: Path) -> None:
-    path = tmp_path / "labels.csv"
-    write_label_file(path, [EpisodeLabels("e", annotation(), STAMPS)])
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    assert rows[1] == {
-        "episode": "e", "lane": "phase", "label": "reach", "start_s": "1.012345678",
-        "end_s": "2.045679012", "start_frame": "30", "end_frame": "61", "attributes": "",
-    }  # fmt: skip
-    assert not any(cell.startswith(("=", "+", "@")) for row in rows for cell in row.values())
-
-
-def test_elan_files_are_as_its_schema_wants_them(tmp_path: Path) -> None:
-    path = tmp_path / "e.eaf"
-    write_label_file(path, [EpisodeLabels("e", annotation(), STAMPS, movie="head.mp4")])
-    root = ElementTree.parse(path).getroot()
-    order = [each.tag for each in root]
-    assert order[:2] == ["HEADER", "TIME_ORDER"]
-    kinds = list(dict.fromkeys(order))
-    assert kinds == ["HEADER", "TIME_ORDER", "TIER", "LINGUISTIC_TYPE", "CONSTRAINT"]
-    slots = {each.attrib["TIME_SLOT_ID"]: int(each.attrib["TIME_VALUE"])
-             for each in root.iterfind("TIME_ORDER/TIME_SLOT")}  # fmt: skip
-    assert list(slots.values()) == sorted(slots.values())
-    assert min(slots.values()) == 0
-    types = {each.attrib["LINGUISTIC_TYPE_ID"] for each in root.iterfind("LINGUISTIC_TYPE")}
-    names = [each.attrib["ANNOTATION_ID"] for each in root.iter() if "ANNOTATION_ID" in each.attrib]
-    assert len(set(names)) == len(names)
-    for tier in root.iterfind("TIER"):
-        assert tier.attrib["LINGUISTIC_TYPE_REF"] in types
-        spans = [(slots[each.attrib["TIME_SLOT_REF1"]], slots[each.attrib["TIME_SLOT_REF2"]])
-                 for each in tier.iterfind("ANNOTATION/ALIGNABLE_ANNOTATION")]  # fmt: skip
-        assert all(start < end for start, end in spans)
-        assert all(a[1] <= b[0] for a, b in pairwise(spans))
-    parents = {each.attrib["TIER_ID"]: each.attrib.get("PARENT_REF")
-               for each in root.iterfind("TIER")}  # fmt: skip
-    assert parents["contact:attributes"] == "contact"
 
 
 def test_boundaries_go_to_the_nearest_frame_or_to_the_end_of_the_last() -> None:
@@ -194,3 +113,59 @@ def test_a_file_is_never_overwritten_and_elan_holds_one_episode(tmp_path: Path) 
         format_of(tmp_path / "a.txt")
     with pytest.raises(UnknownNameError):
         format_of(tmp_path / "a.csv", "boris")
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Iterator[tuple[Workspace, str]]:
+    """A workspace with one real episode whose joints are stamped as `WORK_STAMPS`, labelled."""
+    path = tmp_path / "e.h5"
+    robot = open_robot("g1")
+    with EpisodeWriter(path, schema=open_schema("teleop_humanoid"), embodiment=robot,
+                       metadata={"task": "wave"}) as writer:  # fmt: skip
+        position = np.zeros((len(WORK_STAMPS), len(robot.joint_names)))
+        writer.extend("observations/joint_position", WORK_STAMPS, position)
+    with make_workspace(tmp_path / "lab") as workspace:
+        with Episode.open(path) as opened:
+            made = entry_of(opened, digest=digest_of(path), size=path.stat().st_size)
+        workspace.store.put(path)
+        with workspace.database.write() as connection:
+            judged = replace(made.row, state="accepted", verdict="accepted")
+            entry = EpisodeEntry(judged, streams=made.streams, documents=made.documents)
+            add_episodes(connection, [entry], who="tester")
+            accept_labels(connection, made.id, said(), taxonomy(), task_id=None, by=LEAD)
+        yield workspace, made.id
+
+
+@pytest.mark.parametrize("name", ["labels.csv", "labels.json", "labels.eaf"])
+def test_labels_of_every_format_count_with_their_boundaries_on_frames(
+    name: str, lab: tuple[Workspace, str], tmp_path: Path
+) -> None:
+    workspace, only = lab
+    paths = [tmp_path / name]
+    write_label_file(paths[0], [EpisodeLabels(only, said(), WORK_STAMPS)])
+    with pytest.raises(PermissionDeniedError):
+        accept_label_files(workspace, paths, taxonomy(), by=ANN)
+    (made,) = accept_label_files(workspace, paths, taxonomy(), by=LEAD)
+    assert made.number == 2
+    with workspace.database.read() as connection:
+        held = labels_of(connection, only)
+    assert held is not None
+    wanted = [(each.lane, each.label, each.start_ns, each.end_ns, each.attributes)
+              for each in said().in_lane("phase")]  # fmt: skip
+    assert wanted == [(each.lane, each.label, each.start_ns, each.end_ns, each.attributes)
+                      for each in held.annotation.in_lane("phase")]  # fmt: skip
+    assert [each.text for each in held.annotation.instructions] == ["pick it up"]
+
+
+def test_a_file_with_a_label_that_does_not_exist_changes_nothing(
+    lab: tuple[Workspace, str], tmp_path: Path
+) -> None:
+    workspace, only = lab
+    path = tmp_path / "labels.csv"
+    path.write_text(f"episode,lane,label,start_s,end_s\n{only},phase,dance,0,9.9\n", "utf-8")
+    with pytest.raises(AnnotationError, match="has no such label"):
+        accept_label_files(workspace, [path], taxonomy(), by=LEAD)
+    with workspace.database.read() as connection:
+        held = labels_of(connection, only)
+    assert held is not None
+    assert held.number == 1

@@ -6,18 +6,12 @@ from typing import Any
 
 import pytest
 from sqlalchemy import event
-from tests.labelling.tasks.work import ANN, LEAD, STAMPS, asked, episodes, said, write
+from tests.labelling.work import ANN, LEAD, STAMPS, asked, episodes, said, write
 
 from corporeal.catalog.database import CatalogError, Database
 from corporeal.labelling.annotation import AnnotationError, Drop, Edit, Put, Segment, Set
-from corporeal.labelling.tasks import (
-    StaleEditError,
-    TaskStateError,
-    edits_of,
-    save_edits,
-    submit,
-    task,
-)
+from corporeal.labelling.review import submit
+from corporeal.labelling.tasks import StaleEditError, TaskStateError, edits_of, save_edits, task
 from corporeal.labelling.tasks.edits import replay
 
 

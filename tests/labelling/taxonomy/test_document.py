@@ -8,7 +8,7 @@ import pytest
 from tests.labelling.good_annotation import READY
 
 from corporeal.errors import DocumentError, UnknownNameError
-from corporeal.labelling.event import detectors
+from corporeal.labelling.proposal.event import detectors
 from corporeal.labelling.taxonomy import Taxonomy, open_taxonomy
 from corporeal.labelling.taxonomy.document import taxonomy_names
 

@@ -31,9 +31,10 @@ from corporeal.cli.output import AsJson, console, print_json
 from corporeal.cli.workspaces import WorkspaceOption, enter_workspace, read_catalog, write_catalog
 from corporeal.labelling.agreement import agreement_of
 from corporeal.labelling.labels import coverage_of
-from corporeal.labelling.queues import queues
-from corporeal.labelling.tasks import TaskOptions, create_tasks, qualifications, tasks, wanting
-from corporeal.labelling.taxonomy import find_impact, kept_taxonomies
+from corporeal.labelling.queues import qualifications, queues
+from corporeal.labelling.review import find_impact
+from corporeal.labelling.tasks import TaskOptions, create_tasks, tasks, wanting
+from corporeal.labelling.taxonomy import kept_taxonomies
 
 app = group("Propose labels, ask people, see how far they agree, and bring labels out.")
 TaxonomyName = Annotated[

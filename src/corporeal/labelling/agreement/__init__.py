@@ -1,4 +1,4 @@
-"""How far annotators agree, over all pairs of the catalogue."""
+"""How far annotators agree: on one episode, and over all pairs of the catalogue."""
 
 import lazy_loader
 

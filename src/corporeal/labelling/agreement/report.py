@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection
 
-from corporeal.labelling.agreement.pairs import ComparedPair, compared_pairs
-from corporeal.labelling.agreement.proposal_bias import ProposalBias, measure_proposal_bias
-from corporeal.labelling.comparison.comparison import (
+from corporeal.labelling.agreement.comparison import (
     LEAST_KAPPA,
     MOST_FRAMES,
     Agreement,
@@ -20,7 +18,13 @@ from corporeal.labelling.comparison.comparison import (
     by_rule,
     summarise,
 )
-from corporeal.labelling.comparison.measures import cohen_kappa, krippendorff_alpha, share_bounds
+from corporeal.labelling.agreement.measures import cohen_kappa, krippendorff_alpha, share_bounds
+from corporeal.labelling.agreement.pairs import (
+    ComparedPair,
+    ProposalBias,
+    compared_pairs,
+    measure_proposal_bias,
+)
 from corporeal.labelling.taxonomy.document import Taxonomy
 
 FEWEST = 5

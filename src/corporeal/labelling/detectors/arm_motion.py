@@ -8,9 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from corporeal.episode.recording import Recording
-from corporeal.labelling.event import EventDetector, PhysicalEvent
-from corporeal.labelling.hands import arm_joints, hand_tracks
-from corporeal.labelling.track import at_ns
+from corporeal.labelling.proposal.event import (
+    EventDetector,
+    PhysicalEvent,
+    arm_joints,
+    at_ns,
+    hand_tracks,
+)
 from corporeal.schema import roles
 from corporeal.signal.runs import crossing_s, runs
 from corporeal.signal.track import Array, Track

@@ -7,10 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from corporeal.episode.recording import Recording
-from corporeal.labelling.event import EventDetector, PhysicalEvent
-from corporeal.labelling.grip import Hold, holds
-from corporeal.labelling.hands import hand_tracks
-from corporeal.labelling.track import at_ns
+from corporeal.labelling.proposal.event import (
+    EventDetector,
+    Hold,
+    PhysicalEvent,
+    at_ns,
+    hand_tracks,
+    holds,
+)
 from corporeal.signal.runs import crossing_s, runs
 from corporeal.signal.track import Track
 from corporeal.units import SECOND_NS

@@ -1,10 +1,10 @@
-from .coverage import LabelCoverage as LabelCoverage
-from .coverage import coverage_of as coverage_of
+from .completeness import LabelCoverage as LabelCoverage
+from .completeness import coverage_of as coverage_of
 from .label_file import EpisodeLabels as EpisodeLabels
 from .label_file import LabelFormat as LabelFormat
+from .label_file import accept_label_files as accept_label_files
 from .label_file import format_of as format_of
 from .label_file import write_label_file as write_label_file
-from .label_import import accept_label_files as accept_label_files
 from .versions import Labels as Labels
 from .versions import canonical as canonical
 from .versions import digest as digest

@@ -1,4 +1,4 @@
-"""Queues of label tasks: asked for, made in the background, listed for leads and annotators."""
+"""Queues of label tasks: asked for, built, offered, and who takes what next."""
 
 import lazy_loader
 

@@ -1,5 +1,17 @@
+from .assignment import add_seconds as add_seconds
+from .assignment import assign as assign
+from .assignment import take as take
+from .assignment import take_next as take_next
+from .qualification import Qualification as Qualification
+from .qualification import qualifications as qualifications
+from .queue_builder import LEAST_DOUBLE as LEAST_DOUBLE
+from .queue_builder import QueuePlan as QueuePlan
+from .queue_builder import QueueRequest as QueueRequest
 from .queue_builder import QueueSource as QueueSource
 from .queue_builder import builder_for as builder_for
+from .queue_builder import plan_queue as plan_queue
+from .queue_builder import queue_requests as queue_requests
+from .queue_builder import record_request as record_request
 from .queue_lists import PersonalWork as PersonalWork
 from .queue_lists import QueueFacts as QueueFacts
 from .queue_lists import QueueOffer as QueueOffer
@@ -9,9 +21,3 @@ from .queue_lists import count_states as count_states
 from .queue_lists import list_offers as list_offers
 from .queue_lists import queues as queues
 from .queue_lists import work_by_person as work_by_person
-from .queue_request import LEAST_DOUBLE as LEAST_DOUBLE
-from .queue_request import QueuePlan as QueuePlan
-from .queue_request import QueueRequest as QueueRequest
-from .queue_request import plan_queue as plan_queue
-from .queue_request import queue_requests as queue_requests
-from .queue_request import record_request as record_request

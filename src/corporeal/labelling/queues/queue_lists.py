@@ -11,10 +11,14 @@ from sqlalchemy import ColumnElement, Connection, Select, func, select
 
 from corporeal.catalog.permission import Actor, may
 from corporeal.catalog.tables import EPISODE, LABEL_TASK
-from corporeal.labelling.queues.queue_builder import QueueBuild, QueueBuilder
-from corporeal.labelling.queues.queue_request import QueueRequest, queue_requests
+from corporeal.labelling.queues.qualification import is_qualified
+from corporeal.labelling.queues.queue_builder import (
+    QueueBuild,
+    QueueBuilder,
+    QueueRequest,
+    queue_requests,
+)
 from corporeal.labelling.tasks.label_task import TaskKind
-from corporeal.labelling.tasks.qualification import is_qualified
 from corporeal.labelling.tasks.task_lists import BLIND, IS_WORK
 from corporeal.labelling.taxonomy.taxonomy_store import kept_taxonomy
 

@@ -1,4 +1,4 @@
-"""Labels in the catalogue: tasks, every edit, agreement, and the labels that count."""
+"""Label tasks: made, worked on edit by edit, and listed."""
 
 import lazy_loader
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, Select, func, select
 
+from corporeal.catalog.audit import events_of
 from corporeal.catalog.permission import Actor, may
 from corporeal.catalog.tables import DOCUMENT, EPISODE, LABEL_COMMENT, LABEL_TASK
-from corporeal.labelling.tasks.history import return_reasons
 from corporeal.labelling.tasks.label_task import TaskKind, TaskState
 
 MOST = 1000
@@ -143,3 +143,15 @@ def _count_comments(connection: Connection, ids: list[str]) -> dict[str, int]:
         .group_by(LABEL_COMMENT.c.task)
     )
     return {str(name): int(number) for name, number in connection.execute(query)}
+
+
+def return_reasons(connection: Connection, task_ids: Sequence[str]) -> dict[str, str]:
+    """What a lead said when giving tasks back, of those that were not handed in again since."""
+    reasons: dict[str, str] = {}
+    for event in events_of(connection, *(f"task:{each}" for each in task_ids)):
+        task_id, to = str(event["subject"]).removeprefix("task:"), event["details"].get("to")
+        if to == "returned" and event["why"] is not None:
+            reasons[task_id] = str(event["why"])
+        elif to in ("returned", "submitted"):
+            reasons.pop(task_id, None)
+    return reasons

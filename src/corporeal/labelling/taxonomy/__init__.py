@@ -1,4 +1,4 @@
-"""Taxonomies: the document, the versions that labels refer to, what a new version touches."""
+"""Taxonomies: the document, and the versions that labels refer to."""
 
 import lazy_loader
 

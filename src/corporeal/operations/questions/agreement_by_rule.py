@@ -8,8 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from sqlalchemy import Connection
 
-from corporeal.labelling.agreement import ComparedPair, compared_pairs, distances_to_lead
-from corporeal.labelling.comparison import MOST_FRAMES
+from corporeal.labelling.agreement import (
+    MOST_FRAMES,
+    ComparedPair,
+    compared_pairs,
+    distances_to_lead,
+)
 from corporeal.operations.charting.agreement_wording import ADVICE, NO_PAIRS, rule_words
 from corporeal.operations.question import Chart, Drawing, TableMarks, TableRow
 from corporeal.operations.scope import Scope

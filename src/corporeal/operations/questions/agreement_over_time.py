@@ -10,12 +10,13 @@ from typing import Literal
 from sqlalchemy import Connection
 
 from corporeal.errors import UnknownNameError
-from corporeal.labelling.agreement import ComparedPair, compared_pairs
-from corporeal.labelling.comparison import (
+from corporeal.labelling.agreement import (
     LEAST_EDIT_SCORE,
     LEAST_KAPPA,
     MOST_FRAMES,
     AgreementSummary,
+    ComparedPair,
+    compared_pairs,
     summarise,
 )
 from corporeal.operations.charting.agreement_wording import ADVICE, NO_PAIRS, only

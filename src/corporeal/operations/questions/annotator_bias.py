@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from sqlalchemy import Connection
 
-from corporeal.labelling.agreement import ComparedPair, compared_pairs
-from corporeal.labelling.comparison import MOST_FRAMES
+from corporeal.labelling.agreement import MOST_FRAMES, ComparedPair, compared_pairs
 from corporeal.operations.charting.agreement_wording import ADVICE, NO_PAIRS, lean, only, rule_words
 from corporeal.operations.question import Chart, Drawing, HeatCell, HeatMarks
 from corporeal.operations.scope import Scope

@@ -11,19 +11,18 @@ from sqlalchemy import Connection
 from corporeal.catalog.episodes import find_episode
 from corporeal.catalog.permission import Actor
 from corporeal.errors import UnknownNameError
-from corporeal.labelling.tasks import (
+from corporeal.labelling.adjudication import (
     CardChoice,
-    LabelTask,
     adjudication_of,
     cards_of,
     decide_card,
     list_adjudications,
     require_adjudicator,
     stamps_of,
-    submit,
-    take,
-    task,
 )
+from corporeal.labelling.queues import take
+from corporeal.labelling.review import submit
+from corporeal.labelling.tasks import LabelTask, task
 from corporeal.labelling.taxonomy import kept_taxonomy
 from corporeal.studio.adjudication_facts import (
     AdjudicationFacts,

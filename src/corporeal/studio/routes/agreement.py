@@ -9,8 +9,7 @@ from pydantic import BaseModel
 
 from corporeal.catalog.accounts import accounts
 from corporeal.catalog.permission import Actor, may
-from corporeal.labelling.agreement import agreement_of, compared_pairs
-from corporeal.labelling.comparison import summarise
+from corporeal.labelling.agreement import agreement_of, compared_pairs, summarise
 from corporeal.labelling.queues import PersonalWork, work_by_person
 from corporeal.labelling.taxonomy import usable_taxonomies
 from corporeal.operations.scope import read_scope

@@ -13,25 +13,27 @@ from corporeal.catalog.database import CatalogError
 from corporeal.catalog.permission import Actor, PermissionDeniedError
 from corporeal.episode.recording import recording_of
 from corporeal.labelling.frames import Frames, end_ns, reference_stream
-from corporeal.labelling.tasks import (
+from corporeal.labelling.queues import add_seconds
+from corporeal.labelling.review import (
     IncompleteError,
     LabelComment,
+    add_comment,
+    comments_about,
+    resolve_comment,
+    submit,
+    unready,
+)
+from corporeal.labelling.tasks import (
     LabelTask,
     StaleEditError,
     UnknownTaskError,
-    add_comment,
-    add_seconds,
-    comments_about,
     edits_of,
     frames_of,
     may_see,
     require_owner,
-    resolve_comment,
     return_reasons,
     save_edits,
-    submit,
     task,
-    unready,
 )
 from corporeal.labelling.taxonomy import kept_taxonomy
 from corporeal.studio.context import Studio, StudioDep

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from corporeal.catalog.permission import Actor
 from corporeal.episode.recording import recording_of
-from corporeal.labelling.event import PhysicalEvent, detect
+from corporeal.labelling.proposal import PhysicalEvent, detect
 from corporeal.studio.authentication import allowed
 from corporeal.studio.context import StudioDep
 from corporeal.studio.open_episodes import stream_of

@@ -10,8 +10,7 @@ from pydantic import BaseModel, Field
 from corporeal.catalog.audit import now
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.permission import Actor
-from corporeal.labelling.agreement import compared_pairs
-from corporeal.labelling.comparison import summarise
+from corporeal.labelling.agreement import compared_pairs, summarise
 from corporeal.labelling.queues import (
     LEAST_DOUBLE,
     PersonalWork,
@@ -26,9 +25,10 @@ from corporeal.labelling.queues import (
     plan_queue,
     queue_requests,
     record_request,
+    take_next,
     work_by_person,
 )
-from corporeal.labelling.tasks import ListedTask, TaskState, list_tasks, listed_task, take_next
+from corporeal.labelling.tasks import ListedTask, TaskState, list_tasks, listed_task
 from corporeal.labelling.taxonomy import usable_taxonomies
 from corporeal.studio.authentication import Judge
 from corporeal.studio.context import Studio, StudioDep

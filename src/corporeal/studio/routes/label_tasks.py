@@ -8,20 +8,17 @@ from fastapi import APIRouter, HTTPException, Path, Query
 from pydantic import BaseModel, Field
 
 from corporeal.catalog.permission import PermissionDeniedError
+from corporeal.labelling.queues import assign
+from corporeal.labelling.review import accept, give_back, resolve_comment, unready
 from corporeal.labelling.tasks import (
     ListedTask,
     OpenComment,
     TaskState,
     UnknownTaskError,
-    accept,
-    assign,
-    give_back,
     listed_task,
     may_see,
     open_comments,
-    resolve_comment,
     task,
-    unready,
 )
 from corporeal.labelling.tasks import list_tasks as tasks_in_list
 from corporeal.labelling.taxonomy import kept_taxonomy

@@ -1,0 +1,275 @@
+"""Two annotations of one episode side by side: three gates, and every single disagreement."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corporeal.labelling.agreement.measures import (
+    FrameSpan,
+    Pair,
+    cohen_kappa,
+    edit_score,
+    pair_up,
+    share_bounds,
+)
+from corporeal.labelling.annotation import Annotation, Segment
+from corporeal.labelling.frames import frame_of
+from corporeal.labelling.taxonomy.document import Taxonomy
+
+NOTHING = "(nothing)"
+"""The label of what one of two people did not mark."""
+LEAST_KAPPA, LEAST_EDIT_SCORE, MOST_FRAMES = 0.8, 0.9, 3.0
+
+DisagreementKind = Literal["boundary", "label", "missing", "attribute", "outcome"]
+
+
+@dataclass(frozen=True)
+class LabelDisagreement:
+    """One thing that two people said differently; `rule` is the boundary rule that decides it."""
+
+    kind: DisagreementKind
+    lane: str
+    first: str
+    second: str
+    start_ns: int
+    end_ns: int
+    frames: int = 0
+    rule: str = ""
+
+
+@dataclass(frozen=True)
+class LaneAgreement:
+    """How far two people agree in one lane of one episode.
+
+    `pairs` are labels of matched segments (`NOTHING` for none), `differences` are the second's
+    boundaries minus the first's in frames, with the rule of each.
+    """
+
+    lane: str
+    edit_score: float
+    pairs: tuple[tuple[str, str], ...]
+    differences: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Two annotations of one episode."""
+
+    lanes: tuple[LaneAgreement, ...]
+    disagreements: tuple[LabelDisagreement, ...] = ()
+    attributes: tuple[tuple[str, str, str], ...] = field(default=())
+    """(name, first, second) of every attribute, outcome and failure mode that both gave."""
+
+
+@dataclass(frozen=True)
+class AgreementSummary:
+    """Many comparisons in one: the three gates, with what they rest on."""
+
+    episodes: int
+    edit_score: float
+    kappa: dict[str, float]
+    boundaries: int
+    mean_difference_frames: float
+    bias_frames: float
+    hit_rate: float
+    hit_rate_bounds: tuple[float, float]
+    failed: tuple[str, ...]
+
+    @property
+    def is_good(self) -> bool:
+        """Whether every gate is passed, on something."""
+        return not self.failed
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values; what is not a number is null."""
+        return {
+            "episodes": self.episodes,
+            "edit_score": _plain(self.edit_score),
+            "kappa": {name: _plain(value) for name, value in self.kappa.items()},
+            "boundaries": self.boundaries,
+            "mean_difference_frames": _plain(self.mean_difference_frames),
+            "bias_frames": _plain(self.bias_frames),
+            "hit_rate": _plain(self.hit_rate),
+            "hit_rate_bounds": list(self.hit_rate_bounds),
+            "failed": list(self.failed),
+        }
+
+
+def compare(
+    first: Annotation, second: Annotation, taxonomy: Taxonomy, stamps: NDArray[np.int64]
+) -> Agreement:
+    """How far two annotations agree; `stamps` are those of the reference stream."""
+    lanes, found = [], []
+    attributes: list[tuple[str, str, str]] = []
+    for lane in taxonomy.lanes:
+        one, two = first.in_lane(lane.name), second.in_lane(lane.name)
+        if not one and not two:
+            continue
+        pairs = pair_up(_pieces(one, stamps), _pieces(two, stamps))
+        lanes.append(
+            LaneAgreement(
+                lane.name,
+                edit_score([each.label for each in one], [each.label for each in two]),
+                tuple((_label(a), _label(b)) for a, b in pairs),
+                tuple(_differences(pairs, tiles=lane.tiles)),
+            )
+        )
+        found += _lane_disagreements(lane.name, pairs, one, two, taxonomy, stamps)
+        attributes += _attributes(pairs, one, two)
+    attributes += _whole(first, second)
+    found += [
+        LabelDisagreement("outcome", "", one, two, int(stamps[0]), int(stamps[-1]), rule=name)
+        for name, one, two in _whole(first, second)
+        if one != two
+    ]
+    return Agreement(tuple(lanes), tuple(found), tuple(attributes))
+
+
+def summarise(agreements: Sequence[Agreement], *, tolerance_frames: int = 2) -> AgreementSummary:
+    """The three gates over many episodes; with nothing to compare none is passed."""
+    scores = [lane.edit_score for each in agreements for lane in each.lanes]
+    kappa = _kappas(agreements)
+    steps = np.array(
+        [step for each in agreements for lane in each.lanes for _, step in lane.differences],
+        np.float64,
+    )
+    near = int((np.abs(steps) <= tolerance_frames).sum())
+    mean = float(np.abs(steps).mean()) if steps.size else math.nan
+    edit = float(np.mean(scores)) if scores else math.nan
+    failed = []
+    if not edit >= LEAST_EDIT_SCORE:
+        failed.append("edit score")
+    failed += [f"kappa of {name}" for name, value in kappa.items() if not value >= LEAST_KAPPA]
+    if not kappa:
+        failed.append("kappa")
+    if not mean <= MOST_FRAMES:
+        failed.append("boundaries")
+    return AgreementSummary(
+        episodes=len(agreements),
+        edit_score=edit,
+        kappa=kappa,
+        boundaries=int(steps.size),
+        mean_difference_frames=mean,
+        bias_frames=float(steps.mean()) if steps.size else math.nan,
+        hit_rate=near / steps.size if steps.size else math.nan,
+        hit_rate_bounds=share_bounds(near, int(steps.size)),
+        failed=tuple(failed),
+    )
+
+
+def by_rule(agreements: Iterable[Agreement]) -> dict[str, list[int]]:
+    """The differences in frames of all boundaries, by the rule that should have decided them."""
+    found: dict[str, list[int]] = {}
+    for each in agreements:
+        for lane in each.lanes:
+            for rule, step in lane.differences:
+                found.setdefault(f"{lane.lane}/{rule}", []).append(step)
+    return found
+
+
+def _kappas(agreements: Sequence[Agreement]) -> dict[str, float]:
+    """Kappa of each lane and attribute, over the matched segments of all episodes."""
+    pairs: dict[str, list[tuple[str, str]]] = {}
+    for each in agreements:
+        for lane in each.lanes:
+            pairs.setdefault(lane.lane, []).extend(lane.pairs)
+        for name, one, two in each.attributes:
+            pairs.setdefault(name, []).append((one, two))
+    return {name: cohen_kappa(given) for name, given in sorted(pairs.items())}
+
+
+def _pieces(segments: Sequence[Segment], stamps: NDArray[np.int64]) -> list[FrameSpan]:
+    return [
+        FrameSpan(each.label, frame_of(stamps, each.start_ns), frame_of(stamps, each.end_ns), place)
+        for place, each in enumerate(segments)
+    ]
+
+
+def _label(piece: FrameSpan | None) -> str:
+    return NOTHING if piece is None else piece.label
+
+
+def _differences(pairs: Sequence[Pair], *, tiles: bool) -> list[tuple[str, int]]:
+    """The second's boundaries minus the first's; a shared one of a tiling lane counts once."""
+    found = []
+    for place, (one, two) in enumerate(pairs):
+        if one is None or two is None or one.label != two.label:
+            continue
+        found.append((f"{one.label}.starts", two.start - one.start))
+        following = pairs[place + 1] if place + 1 < len(pairs) else (None, None)
+        follows = following[0] is not None and following[1] is not None
+        if one.start != one.end and not (tiles and follows):
+            found.append((f"{one.label}.ends", two.end - one.end))
+    return found
+
+
+def _lane_disagreements(
+    lane: str,
+    pairs: Sequence[Pair],
+    first: Sequence[Segment],
+    second: Sequence[Segment],
+    taxonomy: Taxonomy,
+    stamps: NDArray[np.int64],
+) -> list[LabelDisagreement]:
+    found = []
+    for one, two in pairs:
+        mine = first[one.place] if one is not None else None
+        yours = second[two.place] if two is not None else None
+        times = [each for side in (mine, yours) if side for each in (side.start_ns, side.end_ns)]
+        low, high = min(times), max(times)
+        if one is None or two is None or one.label != two.label:
+            kind: DisagreementKind = "label" if one is not None and two is not None else "missing"
+            found.append(LabelDisagreement(kind, lane, _label(one), _label(two), low, high))
+            continue
+        for edge, mine_frame, your_frame in (
+            ("starts", one.start, two.start),
+            ("ends", one.end, two.end),
+        ):
+            apart = your_frame - mine_frame
+            if abs(apart) <= taxonomy.tolerance_frames:
+                continue
+            near, far = sorted((mine_frame, your_frame))
+            found.append(
+                LabelDisagreement(
+                    "boundary", lane, one.label, two.label, _time(stamps, near),
+                    _time(stamps, far), apart, f"{one.label}.{edge}",
+                )
+            )  # fmt: skip
+    return found
+
+
+def _time(stamps: NDArray[np.int64], frame: int) -> int:
+    return int(stamps[min(max(frame, 0), len(stamps) - 1)])
+
+
+def _attributes(
+    pairs: Sequence[Pair], first: Sequence[Segment], second: Sequence[Segment]
+) -> list[tuple[str, str, str]]:
+    found = []
+    for one, two in pairs:
+        if one is None or two is None or one.label != two.label:
+            continue
+        mine, yours = first[one.place].attributes, second[two.place].attributes
+        for name in sorted(set(mine) | set(yours)):
+            found.append((name, str(mine.get(name, NOTHING)), str(yours.get(name, NOTHING))))
+    return found
+
+
+def _whole(first: Annotation, second: Annotation) -> list[tuple[str, str, str]]:
+    """What is said of the episode as a whole, where either has said something."""
+    found = []
+    for name in ("outcome", "failure_mode", "variant"):
+        one, two = getattr(first, name), getattr(second, name)
+        if one is not None or two is not None:
+            found.append((name, str(one or NOTHING), str(two or NOTHING)))
+    return found
+
+
+def _plain(value: float) -> float | None:
+    return value if math.isfinite(value) else None

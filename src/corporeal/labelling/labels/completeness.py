@@ -1,0 +1,241 @@
+"""What an annotation lacks before it counts, and which episodes have all they need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection
+
+from corporeal.catalog.episodes import EpisodeRow
+from corporeal.catalog.query import Condition, every_episode
+from corporeal.labelling.annotation import Annotation, Segment
+from corporeal.labelling.frames import end_ns
+from corporeal.labelling.labels.versions import Labels, labels_in_force
+from corporeal.labelling.taxonomy.document import LabelLane, Taxonomy
+from corporeal.labelling.taxonomy.taxonomy_store import kept_taxonomy
+
+
+def complaints(
+    annotation: Annotation,
+    taxonomy: Taxonomy,
+    *,
+    task: str | None,
+    stamps: NDArray[np.int64],
+) -> tuple[str, ...]:
+    """Every reason for which an annotation is not complete; none when it is.
+
+    `stamps` are those of the reference stream, on which every boundary must lie.
+    """
+    found: list[str] = []
+    for segment in annotation.segments:
+        found += _segment(segment, taxonomy, stamps)
+    for lane in taxonomy.lanes:
+        found += _lane(annotation.in_lane(lane.name), lane, stamps)
+    return (*found, *_required(annotation, taxonomy, task), *_whole(annotation, taxonomy))
+
+
+def _segment(segment: Segment, taxonomy: Taxonomy, stamps: NDArray[np.int64]) -> Iterator[str]:
+    lane = taxonomy.lane(segment.lane)
+    if lane is None:
+        yield f"lane {segment.lane}, got one that {taxonomy.reference} does not have."
+        return
+    label = next((each for each in lane.labels if each.name == segment.label), None)
+    where = f"{lane.title}: {segment.label} at {_clock(segment.start_ns)}"
+    if label is None:
+        yield f"{where}: {taxonomy.reference} has no such label."
+        return
+    for edge in (segment.start_ns, segment.end_ns):
+        if not _is_on(stamps, edge):
+            yield f"{where}: a boundary at {_clock(edge)} lies between two frames."
+    if not segment.confirmed:
+        yield f"{where}: proposed, but nobody has confirmed it."
+    for name in label.attributes:
+        if segment.attributes.get(name) in (None, ""):
+            yield f"{where}: {name.replace('_', ' ')} is not said."
+    for name, choices in _choices(taxonomy).items():
+        value = segment.attributes.get(name)
+        if value not in (None, "") and choices and value not in choices:
+            yield f"{where}: {name.replace('_', ' ')}, got {value!r}; expected {_any(choices)}."
+
+
+def _lane(segments: Sequence[Segment], lane: LabelLane, stamps: NDArray[np.int64]) -> Iterator[str]:
+    for before, after in pairwise(segments):
+        if after.start_ns < before.end_ns:
+            yield (f"{lane.title}: {before.label} and {after.label} overlap at "
+                   f"{_clock(after.start_ns)}.")  # fmt: skip
+        elif lane.tiles and after.start_ns > before.end_ns:
+            gap = f"from {_clock(before.end_ns)} to {_clock(after.start_ns)}"
+            yield f"{lane.title}: nothing is said {gap}."
+    if lane.tiles and segments and len(stamps):
+        if segments[0].start_ns > stamps[0]:
+            yield f"{lane.title}: nothing is said before {_clock(segments[0].start_ns)}."
+        if segments[-1].end_ns < stamps[-1]:
+            yield f"{lane.title}: nothing is said after {_clock(segments[-1].end_ns)}."
+
+
+def _required(annotation: Annotation, taxonomy: Taxonomy, task: str | None) -> Iterator[str]:
+    need = taxonomy.requirement(task)
+    if need is None:
+        return
+    for name in need.lanes:
+        lane = taxonomy.lane(name)
+        if lane is not None and not annotation.in_lane(name):
+            yield f"{lane.title}: nothing is labelled, and {task or 'this task'} needs it."
+    if need.outcome and annotation.outcome is None:
+        yield "outcome: success or failure is not said."
+    if len(annotation.instructions) < need.instructions:
+        yield (f"instructions, got {len(annotation.instructions)}; expected "
+               f"{need.instructions} or more.")  # fmt: skip
+    if need.variants and annotation.variant not in need.variants:
+        yield f"variant, got {annotation.variant!r}; expected {_any(need.variants)}."
+
+
+def _whole(annotation: Annotation, taxonomy: Taxonomy) -> Iterator[str]:
+    modes = [mode.name for mode in taxonomy.failure_modes]
+    if annotation.outcome == "failure" and modes and annotation.failure_mode not in modes:
+        yield f"failure mode, got {annotation.failure_mode!r}; expected {_any(modes)}."
+    if annotation.outcome == "success" and annotation.failure_mode is not None:
+        yield f"failure mode, got {annotation.failure_mode!r} for a success; expected none."
+
+
+def _choices(taxonomy: Taxonomy) -> dict[str, list[str]]:
+    """What the attributes may be that the taxonomy lists."""
+    return {
+        "grasp_type": [each.name for each in taxonomy.grasp_types],
+        "object": [each.name for each in taxonomy.objects],
+        "discrepancy": [each.name for each in taxonomy.discrepancies],
+        "hand": ["left", "right", "both"],
+    }
+
+
+def _is_on(stamps: NDArray[np.int64], time_ns: int) -> bool:
+    if not len(stamps):
+        return True
+    place = int(np.searchsorted(stamps, time_ns))
+    return (place < len(stamps) and int(stamps[place]) == time_ns) or time_ns == end_ns(stamps)
+
+
+def _any(names: Sequence[str]) -> str:
+    return " or ".join(names)
+
+
+def _clock(time_ns: int) -> str:
+    return f"{time_ns / 1e9:.3f} s"
+
+
+_BLOCK = 500
+_NO_STAMPS = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True)
+class LabelCoverage:
+    """`annotated` have all they need, `missing` do not, with the reason.
+
+    `machine` are those of the annotated in which something is a proposal that a lead let count
+    unseen.
+    """
+
+    annotated: tuple[str, ...]
+    missing: tuple[tuple[str, str], ...]
+    machine: tuple[str, ...] = ()
+
+    @property
+    def share(self) -> float:
+        """How much of all is annotated; of nothing, all is."""
+        total = len(self.annotated) + len(self.missing)
+        return len(self.annotated) / total if total else 1.0
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "share": self.share,
+            "annotated": list(self.annotated),
+            "machine": list(self.machine),
+            "missing": [{"episode": name, "reason": why} for name, why in self.missing],
+        }
+
+
+def coverage(
+    connection: Connection,
+    query: str | Condition | None = None,
+    *,
+    taxonomy: Taxonomy | None = None,
+    people_only: bool = False,
+) -> LabelCoverage:
+    """The annotation coverage of the episodes that a query finds.
+
+    With a taxonomy, labels under another one do not count; with `people_only`, neither do those
+    that no person has confirmed.
+    """
+    return _covered(connection, every_episode(connection, query), taxonomy, people_only=people_only)
+
+
+def coverage_of(
+    connection: Connection,
+    rows: Sequence[EpisodeRow],
+    *,
+    taxonomy: Taxonomy | None = None,
+    people_only: bool = False,
+) -> LabelCoverage:
+    """The same for rows of episodes that were chosen already."""
+    return _covered(connection, iter(rows), taxonomy, people_only=people_only)
+
+
+def _covered(
+    connection: Connection, rows: Iterator[EpisodeRow], taxonomy: Taxonomy | None, *,
+    people_only: bool,
+) -> LabelCoverage:  # fmt: skip
+    annotated: list[str] = []
+    machine: list[str] = []
+    missing: list[tuple[str, str]] = []
+    for block in _blocks(rows):
+        held = labels_in_force(connection, [row.id for row in block])
+        for row in block:
+            name = row.id
+            labels = held.get(name)
+            why = lacking(connection, row, labels, taxonomy, people_only=people_only)
+            if why is not None:
+                missing.append((name, why))
+                continue
+            annotated.append(name)
+            if labels is not None and labels.is_machine:
+                machine.append(name)
+    return LabelCoverage(tuple(annotated), tuple(missing), tuple(machine))
+
+
+def lacking(
+    connection: Connection, row: EpisodeRow, held: Labels | None, taxonomy: Taxonomy | None,
+    *, people_only: bool = False,
+) -> str | None:  # fmt: skip
+    """Why an episode does not count as annotated, in one sentence; None when it does."""
+    if held is None:
+        return "nobody has annotated it."
+    if held.stale is not None:
+        return f"its labels do not hold any more: {held.stale}."
+    made_under = kept_taxonomy(connection, held.taxonomy)
+    if taxonomy is not None and held.taxonomy != taxonomy.hash:
+        return f"it is labelled under {made_under.reference}; expected {taxonomy.reference}."
+    said = held.annotation
+    if not people_only:
+        seen = tuple(each.model_copy(update={"confirmed": True}) for each in said.segments)
+        said = said.model_copy(update={"segments": seen})
+    told = complaints(said, made_under, task=row.task, stamps=_NO_STAMPS)
+    if not told:
+        return None
+    return told[0] if len(told) == 1 else f"{told[0]} ({len(told) - 1} more)"
+
+
+def _blocks(rows: Iterator[EpisodeRow]) -> Iterator[list[EpisodeRow]]:
+    block: list[EpisodeRow] = []
+    for row in rows:
+        block.append(row)
+        if len(block) == _BLOCK:
+            yield block
+            block = []
+    if block:
+        yield block

@@ -1,0 +1,217 @@
+"""Who works on what next: taking and assigning tasks, and the time spent on them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    and_,
+    case,
+    exists,
+    or_,
+    select,
+    true,
+    update,
+)
+
+from corporeal.catalog.accounts import account
+from corporeal.catalog.audit import now
+from corporeal.catalog.database import CatalogError
+from corporeal.catalog.permission import Actor, Role, may, require
+from corporeal.catalog.tables import EPISODE, LABEL_TASK
+from corporeal.labelling.queues.qualification import begin_attempt, is_qualified, qualified_for
+from corporeal.labelling.tasks.label_task import (
+    LabelTask,
+    TaskStateError,
+    change_state,
+    from_row,
+    require_owner,
+    task,
+)
+
+TAKEN_FOR = timedelta(minutes=30)
+"""How long a task is kept for somebody who has taken it and changed nothing."""
+MOST_SECONDS = 3600.0
+_OTHER = LABEL_TASK.alias("other")
+
+
+def take_next(
+    connection: Connection,
+    queue: str,
+    *,
+    by: Actor,
+    avoid: Collection[str] = (),
+    taken_for: timedelta = TAKEN_FOR,
+) -> LabelTask | None:
+    """The next task of a queue for somebody, taken inside a transaction; None when none is left.
+
+    What was given back to them comes first, then what they have begun. Nobody gets both tasks of
+    a pair, nor the adjudication of what they annotated, nor (unless a lead) a task that asks
+    for a qualification which they have not. A task taken and left unchanged frees itself.
+    """
+    require(by, "annotate")
+    waiting = _waiting(queue).where(
+        LABEL_TASK.c.id.not_in(list(avoid)), _is_allowed(connection, by)
+    )
+    held = _first(connection, waiting.where(LABEL_TASK.c.assigned_to == by.name))
+    if held is None:
+        held = _first(connection, waiting.where(_is_free(taken_for), _is_fit(by)))
+    if held is None:
+        made = begin_attempt(connection, queue, by=by)
+        held = made[0] if made else None
+    return None if held is None else take(connection, held.id, by=by, taken_for=taken_for)
+
+
+def take(
+    connection: Connection, task_id: str, *, by: Actor, taken_for: timedelta = TAKEN_FOR
+) -> LabelTask:
+    """Take one task, inside a transaction; raises unless it is free or theirs."""
+    require(by, "annotate")
+    held = task(connection, task_id)
+    if held.assigned_to == by.name and held.state == "working":
+        changed = update(LABEL_TASK).where(LABEL_TASK.c.id == held.id)
+        connection.execute(changed.values(changed_at=now()))
+        return task(connection, task_id)
+    _check_fit(connection, held, by.name, by.role)
+    if held.assigned_to not in (None, by.name) and not (
+        held.state == "working" and held.version == 0 and held.changed_at < _before(taken_for)
+    ):
+        raise TaskStateError(f"task {held.id} is with {held.assigned_to}; expected a free one.")
+    return change_state(connection, held, "working", by=by, assigned_to=by.name)
+
+
+def assign(connection: Connection, task_id: str, name: str | None, *, by: Actor) -> LabelTask:
+    """Give a task to somebody, or with None to whoever comes next, inside a transaction."""
+    require(by, "judge")
+    held = task(connection, task_id)
+    if held.state not in ("open", "working", "returned"):
+        raise TaskStateError(f"task {held.id} is {held.state}; expected one that is not over.")
+    if name is not None:
+        given = account(connection, name)
+        if given.disabled:
+            raise CatalogError(f"account {name!r} is disabled; expected one in use.")
+        _check_fit(connection, held, name, given.role)
+    elif held.version:
+        raise TaskStateError(
+            f"task {held.id} has {held.version} edits by {held.assigned_to}; expected a person to "
+            "go on with it. Name one."
+        )
+    state = "open" if held.state == "working" and held.version == 0 else held.state
+    return change_state(connection, held, state, by=by, assigned_to=name)
+
+
+def give_up(connection: Connection, task_id: str, *, by: Actor) -> LabelTask:
+    """Put a task that was not begun back into its queue, inside a transaction."""
+    held = task(connection, task_id)
+    require_owner(held, by)
+    if held.version:
+        raise TaskStateError(
+            f"task {held.id} has {held.version} edits; expected none. Submit it, or ask a lead."
+        )
+    return change_state(connection, held, "open", by=by, assigned_to=None)
+
+
+def drop(connection: Connection, task_id: str, why: str, *, by: Actor) -> LabelTask:
+    """End a task without labels, inside a transaction."""
+    require(by, "judge")
+    return change_state(connection, task(connection, task_id), "dropped", by=by, why=why)
+
+
+def set_priority(connection: Connection, task_id: str, priority: int, *, by: Actor) -> None:
+    """Let a task come sooner (higher) or later, inside a transaction."""
+    require(by, "judge")
+    if not -1000 <= priority <= 1000:
+        raise CatalogError(f"priority, got {priority}; expected -1000 to 1000.")
+    held = task(connection, task_id)
+    change_state(connection, held, held.state, by=by, priority=priority)
+
+
+def add_seconds(connection: Connection, task_id: str, seconds: float, *, by: Actor) -> float:
+    """Add time that somebody worked on a task, inside a transaction; all of it so far."""
+    held = task(connection, task_id)
+    require_owner(held, by)
+    if not 0 <= seconds <= MOST_SECONDS:
+        raise CatalogError(f"seconds, got {seconds}; expected 0 to {MOST_SECONDS:g} at once.")
+    changed = update(LABEL_TASK).where(LABEL_TASK.c.id == task_id)
+    connection.execute(changed.values(seconds=LABEL_TASK.c.seconds + seconds))
+    return held.seconds + seconds
+
+
+def _waiting(queue: str) -> Select[Any]:
+    """Tasks of a queue that somebody can work on, in the order in which they should."""
+    order = case((LABEL_TASK.c.state == "returned", 0), (LABEL_TASK.c.state == "working", 1),
+                 else_=2)  # fmt: skip
+    return (
+        select(LABEL_TASK)
+        .join(EPISODE, EPISODE.c.id == LABEL_TASK.c.episode)
+        .where(LABEL_TASK.c.queue == queue, EPISODE.c.state != "erased",
+               LABEL_TASK.c.state.in_(("open", "working", "returned")))
+        .order_by(order, LABEL_TASK.c.priority.desc(), LABEL_TASK.c.created_at, LABEL_TASK.c.id)
+    )  # fmt: skip
+
+
+def _is_free(taken_for: timedelta) -> ColumnElement[bool]:
+    """Nobody's, or taken by somebody who has gone away and left nothing."""
+    return or_(
+        and_(LABEL_TASK.c.state == "open", LABEL_TASK.c.assigned_to.is_(None)),
+        and_(
+            LABEL_TASK.c.state == "working",
+            LABEL_TASK.c.version == 0,
+            LABEL_TASK.c.kind != "qualify",
+            LABEL_TASK.c.changed_at < _before(taken_for),
+        ),
+    )
+
+
+def _is_fit(by: Actor) -> ColumnElement[bool]:
+    """Whether somebody may do it who could do it: not the other one of a pair again."""
+    mine = and_(_OTHER.c.assigned_to == by.name, _OTHER.c.id != LABEL_TASK.c.id)
+    paired = exists().where(mine, _OTHER.c.pair == LABEL_TASK.c.pair)
+    said = exists().where(mine, _OTHER.c.episode == LABEL_TASK.c.episode,
+                          _OTHER.c.taxonomy == LABEL_TASK.c.taxonomy,
+                          _OTHER.c.kind == "annotate")  # fmt: skip
+    judged = LABEL_TASK.c.kind == "adjudicate"
+    fit = and_(~paired, or_(~judged, ~said))
+    return fit if may(by, "judge") else and_(fit, ~judged)
+
+
+def _is_allowed(connection: Connection, by: Actor) -> ColumnElement[bool]:
+    """Whether a task asks for no qualification which somebody lacks."""
+    if may(by, "judge"):
+        return true()
+    asked = LABEL_TASK.c.settings["needs_qualification"].as_boolean()
+    passed = qualified_for(connection, by.name)
+    return or_(asked.is_(None), asked.is_(False), LABEL_TASK.c.taxonomy.in_(passed))
+
+
+def _first(connection: Connection, query: Select[Any]) -> LabelTask | None:
+    row = connection.execute(query.limit(1)).mappings().first()
+    return None if row is None else from_row(dict(row))
+
+
+def _check_fit(connection: Connection, held: LabelTask, name: str, role: Role) -> None:
+    """Raise CatalogError when a person may not do a task, whoever gives it to them."""
+    who = Actor(name, role)
+    require(who, "judge" if held.kind == "adjudicate" else "annotate")
+    query = select(LABEL_TASK.c.id).where(LABEL_TASK.c.id == held.id, _is_fit(who))
+    if connection.execute(query).first() is None:
+        raise CatalogError(
+            f"task {held.id}, got {name!r}, who has annotated this episode; expected another "
+            "person."
+        )
+    asked = held.settings.get("needs_qualification") and not may(who, "judge")
+    if asked and not is_qualified(connection, name, held.taxonomy):
+        raise CatalogError(
+            f"task {held.id}, got {name!r}, who has not qualified for this taxonomy; expected "
+            "somebody who has."
+        )
+
+
+def _before(span: timedelta) -> str:
+    then = (datetime.now(UTC) - span).isoformat(timespec="microseconds")
+    return then.replace("+00:00", "Z")

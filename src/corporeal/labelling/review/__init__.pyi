@@ -1,0 +1,16 @@
+from .history import Happening as Happening
+from .history import LabelComment as LabelComment
+from .history import add_comment as add_comment
+from .history import comments_about as comments_about
+from .history import history_of as history_of
+from .history import resolve_comment as resolve_comment
+from .requeue import Impact as Impact
+from .requeue import find_impact as find_impact
+from .requeue import requeue_labels as requeue_labels
+from .submission import Confident as Confident
+from .submission import IncompleteError as IncompleteError
+from .submission import accept as accept
+from .submission import accept_confident as accept_confident
+from .submission import give_back as give_back
+from .submission import submit as submit
+from .submission import unready as unready

@@ -1,1 +1,0 @@
-"""Ready taxonomies, one file each."""

@@ -1,0 +1,52 @@
+"""What an annotation lacks is named, with its moment."""
+
+from __future__ import annotations
+
+from tests.labelling.good_annotation import READY, STAMPS, good_annotation
+
+from corporeal.labelling.annotation import Annotation
+from corporeal.labelling.labels.completeness import complaints
+
+
+def _complaints(annotation: Annotation) -> tuple[str, ...]:
+    return complaints(annotation, READY, task="pick_place", stamps=STAMPS)
+
+
+def test_a_complete_annotation_has_no_complaints() -> None:
+    assert _complaints(good_annotation()) == ()
+
+
+def test_what_is_missing_is_named_with_its_moment() -> None:
+    good = good_annotation()
+    parts = good.segments
+    cases = {
+        "nothing is said from 0.330 s to 1.320 s": [*parts[:1], *parts[2:]],
+        "proposed, but nobody has confirmed it": [
+            *parts[:5], parts[5].model_copy(update={"confirmed": False})],
+        "lies between two frames": [
+            *parts[:5], parts[5].model_copy(update={"start_ns": parts[5].start_ns + 5})],
+        "overlap at": [*parts[:5], parts[5].model_copy(update={"start_ns": int(STAMPS[85])})],
+        "grasp type is not said": [
+            *parts[:2], parts[2].model_copy(update={"attributes": {"hand": "right"}}), *parts[3:]],
+        "got 'claw'; expected power or": [
+            *parts[:2],
+            parts[2].model_copy(update={"attributes": {**parts[2].attributes,
+                                                       "grasp_type": "claw"}}), *parts[3:]],
+        "has no such label": [*parts[:5], parts[5].model_copy(update={"label": "dance"})],
+        "nothing is labelled, and pick_place needs it": [],
+    }  # fmt: skip
+    for sentence, segments in cases.items():
+        told = _complaints(good.model_copy(update={"segments": tuple(segments)}))
+        assert any(sentence in each for each in told), (sentence, told)
+
+
+def test_a_failure_needs_its_mode_and_a_success_has_none() -> None:
+    good = good_annotation()
+    failed = good.model_copy(update={"outcome": "failure"})
+    assert any("failure mode, got None" in each for each in _complaints(failed))
+    odd = good.model_copy(update={"failure_mode": "slip"})
+    assert any("for a success" in each for each in _complaints(odd))
+    unsaid = good.model_copy(update={"outcome": None, "instructions": ()})
+    told = " ".join(_complaints(unsaid))
+    assert "success or failure is not said" in told
+    assert "instructions, got 0" in told

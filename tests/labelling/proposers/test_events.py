@@ -1,0 +1,81 @@
+"""Phases, contacts and the outcome are proposed from events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from tests.labelling.picking import (
+    PICK,
+    READY,
+    SECOND,
+    events,
+    head_camera,
+    phase_labels,
+    picking,
+    recorded,
+    signal,
+)
+
+from corporeal.episode.recording import ArraySignal
+from corporeal.labelling.proposal import propose
+from corporeal.labelling.proposers.events import ending
+
+
+@pytest.mark.parametrize(
+    ("said", "labels", "wanted"),
+    [
+        (PICK, "rest reach grasp transport retreat rest", ("success", None)),
+        (PICK[:1] + PICK[4:], "rest reach rest", ("failure", "missed_grasp")),
+        (PICK[:2] + PICK[3:], "rest reach grasp retreat rest", ("failure", "slip")),
+        ((*PICK, ("hand_bumps", 5.0)), "rest reach grasp transport retreat rest",
+         ("failure", "collision")),
+        ((*PICK[:2], ("base_falls", 3.5)), "rest reach grasp fall", ("failure", "fall")),
+    ],
+)  # fmt: skip
+def test_signals_tell_how_an_attempt_ended(
+    said: Sequence[tuple[str, float]], labels: str, wanted: tuple[str, str | None]
+) -> None:
+    need = READY.requirement("pick_place")
+    assert need is not None
+    assert ending(recorded(), events(*said), labels.split(), need.order) == wanted
+
+
+@pytest.mark.parametrize(("opens", "mode"), [(True, "drop"), (False, "slip")])
+def test_what_is_let_go_of_in_the_air_was_dropped_or_slipped(opens: bool, mode: str) -> None:
+    need = READY.requirement("pick_place")
+    assert need is not None
+    height = np.interp(np.arange(0, 10, 0.01), (3.5, 5.0), (0.0, 0.2))
+    pose = signal("object_pose", np.stack([0 * height, 0 * height, height], axis=1))
+    said = (*PICK, *((("gripper_opens", 6.95),) if opens else ()))
+    labels = ("rest", "reach", "grasp", "transport", "retreat", "rest")
+    assert ending(recorded(pose), events(*said), labels, need.order) == (
+        "failure",
+        mode,
+    )
+
+
+def test_an_episode_without_signals_is_all_rest_and_not_judged_a_success() -> None:
+    annotation = propose(recorded(), READY, task="pick_place")
+    assert phase_labels(annotation) == ["rest"]
+    assert annotation is not None
+    assert annotation.outcome != "success"
+
+
+@pytest.mark.parametrize(
+    "stamps",
+    [np.arange(300)[::-1] * SECOND // 30, np.full(300, 5), np.array([7]), np.arange(300) % 50],
+    ids=["backwards", "standing", "one", "again and again"],
+)
+def test_a_camera_with_a_bad_clock_makes_no_phases_overlap(stamps: np.ndarray) -> None:
+    camera, rest = head_camera(), picking()
+    odd = ArraySignal(camera.spec, stamps.astype(np.int64), camera.values[: len(stamps)])
+    found = propose(replace(rest, signals={**rest.signals, camera.spec.path: odd}), READY,
+                    task="pick_place")  # fmt: skip
+    assert found is not None
+    phases = found.in_lane("phase")
+    assert all(a.end_ns <= b.start_ns for a, b in pairwise(phases))
+    assert all(each.start_ns < each.end_ns for each in phases)
