@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import ast
+import bz2
+import gzip
 import io
+import lzma
+import math
 import pickle
 import re
 import struct
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, BinaryIO, ClassVar, Literal
 
 import numpy as np
 
@@ -20,6 +25,13 @@ MAX_DEPTH = 8
 _MAGIC = b"\x93NUMPY"
 _NUMBER = re.compile(r"[<>=|]?(b1|[bB?]|[iu][1248]|f[248])")
 _ARRAY_MODULES = ("numpy.core.multiarray", "numpy._core.multiarray")
+_BUFFER_MODULES = ("numpy.core.numeric", "numpy._core.numeric")
+_COMPRESSED: Mapping[bytes, Callable[[BinaryIO], io.BufferedIOBase]] = {
+    b"\x1f\x8b": lambda file: gzip.GzipFile(fileobj=file),
+    b"BZh": bz2.BZ2File,
+    b"\xfd7zXZ": lzma.LZMAFile,
+    b"\x5d\x00": lzma.LZMAFile,
+}
 
 
 class _Kind:
@@ -74,6 +86,38 @@ def _reconstruct(kind: Any, shape: Any, code: Any) -> _Array:
     return _Array()
 
 
+class _JoblibArray:
+    """Stands for an array of joblib, whose bytes follow the pickle that names it."""
+
+    value: Any = None
+
+    def read(self, state: Any, file: BinaryIO) -> None:
+        """Take the bytes; `state` says how many they are and how they are laid out."""
+        if not isinstance(state, dict) or state.get("subclass") is not _Kind:
+            raise pickle.UnpicklingError("an array of another kind")
+        shape, kind = state.get("shape"), state.get("dtype")
+        if not isinstance(kind, _Dtype) or not isinstance(shape, tuple) or len(shape) > 8:
+            raise pickle.UnpicklingError("an array of another kind")
+        if kind.is_object or not all(isinstance(size, int) and size >= 0 for size in shape):
+            raise pickle.UnpicklingError("an array of objects")
+        if state.get("numpy_array_alignment_bytes") is not None:
+            file.read(file.read(1)[0])
+        length = math.prod(shape) * kind.dtype().itemsize
+        if length > MAX_BYTES or len(raw := file.read(length)) != length:
+            raise pickle.UnpicklingError("an array that ends too early")
+        order: Literal["C", "F"] = "F" if state.get("order") == "F" else "C"
+        self.value = np.frombuffer(raw, kind.dtype()).reshape(shape, order=order)
+
+
+def _from_buffer(raw: Any, kind: Any, shape: Any, order: Any) -> _Array:
+    """How arrays are written since protocol 5."""
+    if order not in ("C", "F") or not isinstance(raw, bytes):
+        raise pickle.UnpicklingError("an array of another kind")
+    array = _Array()
+    array.__setstate__((1, shape, kind, order == "F", raw))
+    return array
+
+
 def _scalar(kind: Any, raw: Any) -> Any:
     if not isinstance(kind, _Dtype) or kind.is_object or not isinstance(raw, bytes):
         raise pickle.UnpicklingError("a number of another kind")
@@ -94,9 +138,11 @@ _KNOWN: dict[tuple[str, str], Any] = {
     ("_codecs", "encode"): _encode,
     **{(module, "_reconstruct"): _reconstruct for module in _ARRAY_MODULES},
     **{(module, "scalar"): _scalar for module in _ARRAY_MODULES},
+    **{(module, "_frombuffer"): _from_buffer for module in _BUFFER_MODULES},
+    ("joblib.numpy_pickle", "NumpyArrayWrapper"): _JoblibArray,
 }
 # What makes objects of other classes, asks for memory before it has read, or looks elsewhere.
-_REFUSED = (b"i", b"o", b"P", b"Q", b"\x81", b"\x82", b"\x83", b"\x84", b"\x92", b"\x96", b"\x97",
+_REFUSED = (b"i", b"o", b"P", b"Q", b"\x82", b"\x83", b"\x84", b"\x92", b"\x97",
             b"\x98")  # fmt: skip
 _load_build: Callable[[Any], None] = pickle._Unpickler.dispatch[pickle.BUILD[0]]
 
@@ -105,6 +151,13 @@ _load_build: Callable[[Any], None] = pickle._Unpickler.dispatch[pickle.BUILD[0]]
 # objects, here that is a dictionary.
 class _Unpickler(pickle._Unpickler):
     stack: list[Any]
+    append: Callable[[Any], None]
+    read: Callable[[int], bytes]
+
+    def __init__(self, file: BinaryIO) -> None:
+        super().__init__(file)
+        self._bytes = file
+
     dispatch: ClassVar[dict[int, Callable[[Any], None]]] = {
         code: action
         for code, action in pickle._Unpickler.dispatch.items()
@@ -113,11 +166,32 @@ class _Unpickler(pickle._Unpickler):
 
     def _build(self) -> None:
         """Fill what was made; nothing else may be changed, such as a function that was named."""
-        if len(self.stack) < 2 or type(self.stack[-2]) not in (_Array, _Dtype):
+        made = type(self.stack[-2]) if len(self.stack) > 1 else None
+        if made is _JoblibArray:
+            state = self.stack.pop()
+            self.stack[-1].read(state, self._bytes)
+        elif made in (_Array, _Dtype):
+            _load_build(self)
+        else:
             raise pickle.UnpicklingError("it changes something that is no array")
-        _load_build(self)
+
+    def _new(self) -> None:
+        """An empty array of joblib; nothing else is made in this manner."""
+        arguments, kind = self.stack.pop(), self.stack.pop()
+        if kind is not _JoblibArray or arguments != ():
+            raise pickle.UnpicklingError("it makes something that is no array")
+        self.append(_JoblibArray())
+
+    def _bytearray(self) -> None:
+        """The bytes of an array; what the file promises and has not is never asked for."""
+        (length,) = struct.unpack("<Q", self.read(8))
+        if length > MAX_BYTES or len(raw := self.read(length)) != length:
+            raise pickle.UnpicklingError("an array that ends too early")
+        self.append(raw)
 
     dispatch[pickle.BUILD[0]] = _build
+    dispatch[pickle.NEWOBJ[0]] = _new
+    dispatch[pickle.BYTEARRAY8[0]] = _bytearray
 
     def find_class(self, module: str, name: str) -> Any:
         """One of the few names that numbers need."""
@@ -134,6 +208,15 @@ def read_pickled_npy(path: Path) -> Any:
 
     Arrays inside are `numpy.ndarray`. Raises EpisodeError for anything else in the file.
     """
+    return _read(path, _after_header)
+
+
+def read_pickle(path: Path) -> Any:
+    """The same of what `pickle.dump` or `joblib.dump` made, compressed or not."""
+    return _read(path, _decompressed)
+
+
+def _read(path: Path, unwrap: Callable[[bytes], bytes]) -> Any:
     try:
         if path.stat().st_size > MAX_BYTES:
             raise EpisodeError(f"{path}: larger than {MAX_BYTES >> 20} MiB; expected a recording.")
@@ -141,14 +224,29 @@ def read_pickled_npy(path: Path) -> Any:
     except OSError as error:
         raise EpisodeError(f"{path}: cannot be read ({error.strerror}). Replace it.") from None
     try:
-        body = _after_header(raw)
+        body = unwrap(raw)
         return _Cleaning(len(body)).plain(_Unpickler(io.BytesIO(body)).load(), 0)
     except (
         pickle.UnpicklingError, ValueError, TypeError, KeyError, IndexError, AttributeError,
-        EOFError, SyntaxError, RecursionError, MemoryError, OverflowError, struct.error,
+        EOFError, SyntaxError, RecursionError, MemoryError, OverflowError, OSError, struct.error,
+        zlib.error, lzma.LZMAError,
     ) as error:  # fmt: skip
         reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
         raise EpisodeError(f"{path}: not a pickle of numbers ({reason}). Replace it.") from None
+
+
+def _decompressed(raw: bytes) -> bytes:
+    """The pickle itself, for no more memory than a file may have."""
+    for magic, opened in _COMPRESSED.items():
+        if raw.startswith(magic):
+            body = opened(io.BytesIO(raw)).read(MAX_BYTES + 1)
+            break
+    else:
+        is_zlib = raw[:1] == b"\x78" and int.from_bytes(raw[:2], "big") % 31 == 0
+        body = zlib.decompressobj().decompress(raw, MAX_BYTES + 1) if is_zlib else raw
+    if len(body) > MAX_BYTES:
+        raise ValueError(f"more than {MAX_BYTES >> 20} MiB when decompressed")
+    return body
 
 
 def _after_header(raw: bytes) -> bytes:
@@ -179,7 +277,7 @@ class _Cleaning:
         self._left -= 1
         if self._left < 0 or depth > MAX_DEPTH:
             raise ValueError("nested too deep, or without end")
-        if isinstance(value, _Array):
+        if isinstance(value, _Array | _JoblibArray):
             return self.plain(value.value, depth + 1)
         if isinstance(value, dict):
             return {

@@ -69,10 +69,14 @@ def test_gaps_do_not_hide_the_order(tmp_path: Path) -> None:
     assert np.isnan(recording.signals["base_pose"][:][40:45]).all()
 
 
-def test_the_rate_is_60_hz_unless_it_is_given(tmp_path: Path) -> None:
+def test_the_rate_is_assumed_aloud_unless_it_is_given(tmp_path: Path) -> None:
     path = write(tmp_path / "motion.csv", steps("g1"), "wxyz")
-    assert read(path).open(0).signals["base_pose"].time_ns[60] == 1_000_000_000
-    assert read(path, rate_hz=30.0).open(0).signals["base_pose"].time_ns[60] == 2_000_000_000
+    assumed = read(path).open(0)
+    assert assumed.signals["base_pose"].time_ns[60] == 1_000_000_000
+    assert assumed.metadata["assumed"] == {"rate_hz": "60 Hz: the file states none"}
+    given = read(path, rate_hz=30.0).open(0)
+    assert given.signals["base_pose"].time_ns[60] == 2_000_000_000
+    assert "assumed" not in given.metadata
 
 
 @pytest.mark.parametrize(
