@@ -20,8 +20,7 @@ from corporeal.episode.label_track import LabelTrack, Lane
 from corporeal.episode.recording import ArraySignal, Signal
 from corporeal.errors import EpisodeError, WriteError
 from corporeal.exchange.format import ExportContext, WrittenEpisode
-from corporeal.exchange.label_columns import lane_key
-from corporeal.exchange.layout import ColumnSpec, TableLayout
+from corporeal.exchange.layout import ColumnSpec, TableLayout, lane_key
 from corporeal.exchange.mode import MODES
 from corporeal.exchange.table import EpisodeTable
 from corporeal.schema import Stream

@@ -19,7 +19,7 @@ from corporeal.episode.file import DepthReader
 from corporeal.episode.recording import ArraySignal, ImageSequence, Recording, Signal, VideoFile
 from corporeal.errors import EpisodeError
 from corporeal.exchange.foreign_stream import stream_name
-from corporeal.exchange.label_columns import metadata_with_labels
+from corporeal.exchange.layout import metadata_with_labels
 from corporeal.exchange.movie.foreign_movie import MovieSurvey, copy_packets, survey
 from corporeal.schema import Document, Schema, Stream
 

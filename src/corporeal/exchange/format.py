@@ -11,8 +11,7 @@ from typing import Any, Literal
 from corporeal.embodiment import Embodiment
 from corporeal.episode.recording import Dataset, Recording
 from corporeal.errors import EpisodeError, UnknownNameError
-from corporeal.exchange.label_columns import collect_lanes
-from corporeal.exchange.layout import TableLayout
+from corporeal.exchange.layout import TableLayout, collect_lanes
 from corporeal.exchange.options import ExportOptions
 from corporeal.exchange.table import EpisodeTable
 from corporeal.registry import plugins

@@ -13,35 +13,18 @@ from numpy.typing import NDArray
 from corporeal.errors import EpisodeError
 
 QUANTILES = (0.01, 0.10, 0.50, 0.90, 0.99)
-_NAMES = tuple(f"q{round(100 * share):02d}" for share in QUANTILES)
+NAMES = ("min", "max", "mean", "std", *(f"q{round(100 * share):02d}" for share in QUANTILES))
 _LEVELS = 256
 # Rows that are put aside together when a column is too long for memory.
 _SPILL_ROWS = 1 << 16
 
 Values = NDArray[Any]
 Floats = NDArray[np.float64]
+Summary = dict[str, Floats]
+"""What a column is like, by NAMES: each statistic has the shape of one row.
 
-
-@dataclass(frozen=True, eq=False)
-class ColumnSummary:
-    """What a column is like: each statistic has the shape of one row.
-
-    `std` is that of the population. An entry that is nowhere a number has NaN throughout.
-    """
-
-    min: Floats
-    max: Floats
-    mean: Floats
-    std: Floats
-    count: int
-    quantiles: dict[str, Floats]
-
-    def to_json(self) -> dict[str, Any]:
-        """Nested lists by name, as LeRobot has them; a single number is a list of one."""
-        each = {"min": self.min, "max": self.max, "mean": self.mean, "std": self.std}
-        listed = {name: np.atleast_1d(value).tolist() for name, value in each.items()}
-        quantiles = {name: np.atleast_1d(at).tolist() for name, at in self.quantiles.items()}
-        return listed | {"count": [self.count]} | quantiles
+`std` is that of the population. An entry that is nowhere a number has NaN throughout.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,42 +73,39 @@ class ColumnMoments:
         """The deviation of the population."""
         return np.asarray(np.sqrt(self.squares / np.maximum(self.count, 1)), np.float64)
 
-    def summary(self, count: int, quantiles: Sequence[Floats]) -> ColumnSummary:
+    def summary(self, quantiles: Sequence[Floats]) -> Summary:
         """Together with what cannot be merged: the quantiles."""
-        empty = self.count == 0
-        low, high, mean, std = (
-            np.where(empty, np.nan, each) for each in (self.min, self.max, self.mean, self.std)
-        )
-        return ColumnSummary(low, high, mean, std, count, dict(zip(_NAMES, quantiles, strict=True)))
+        merged = (self.min, self.max, self.mean, self.std)
+        known = (np.where(self.count == 0, np.nan, values) for values in merged)
+        return dict(zip(NAMES, (*known, *quantiles), strict=True))
 
 
-def summarise(values: Values) -> ColumnSummary:
+def summarise(values: Values) -> Summary:
     """All statistics of a column (T, ...); NaN is left out."""
     numbers = np.asarray(values, np.float64)
     if not len(numbers):
         raise EpisodeError("a column has no rows, so it has no statistics; expected at least one.")
-    return ColumnMoments.of(numbers).summary(len(numbers), _quantiles(numbers))
+    return ColumnMoments.of(numbers).summary(_quantiles(numbers))
 
 
-def summarise_blocks(blocks: Iterable[Values], shape: Sequence[int]) -> ColumnSummary:
+def summarise_blocks(blocks: Iterable[Values], shape: Sequence[int]) -> Summary:
     """All statistics of a column that comes in blocks (rows, *shape), exact whatever its length.
 
     Long columns go through a temporary file; memory holds one entry's values at a time.
     """
-    moments, rows = None, 0
+    moments = None
     with tempfile.TemporaryFile() as file:
         spill = _Spill(file, int(np.prod(shape)))
         for block in blocks:
             if len(block):
                 part = ColumnMoments.of(block)
                 moments = part if moments is None else moments + part
-                rows += len(block)
                 spill.add(np.asarray(block, np.float64).reshape(len(block), -1))
         if moments is None:
             raise EpisodeError("a column has no rows, so it has no statistics; expected some.")
         entries = [_quantiles(column) for column in spill.columns()]
     quantiles = np.array(entries, np.float64).reshape(*shape, len(QUANTILES))
-    return moments.summary(rows, list(np.moveaxis(quantiles, -1, 0)))
+    return moments.summary(list(np.moveaxis(quantiles, -1, 0)))
 
 
 class _Spill:
@@ -171,20 +151,18 @@ def _quantiles(values: Floats) -> Sequence[Floats]:
     return list(quantiles.reshape(len(QUANTILES), *values.shape[1:]))
 
 
-def summarise_histogram(counts: NDArray[np.int64], *, pictures: int) -> ColumnSummary:
-    """Of all pixels of so many pictures, by channel (3, 1, 1): levels between 0 and 1.
+def summarise_histogram(counts: NDArray[np.int64]) -> Summary:
+    """Of all pixels of some pictures, by channel (3, 1, 1): levels between 0 and 1.
 
-    `counts` (3, 256) says how often each channel has each level; `count` is that of the pictures.
+    `counts` (3, 256) says how often each channel has each level.
     """
     if counts.shape != (3, _LEVELS) or (counts < 0).any() or not counts.sum(axis=1).all():
         raise EpisodeError(
             f"counts of levels have shape {counts.shape} and {int(counts.sum())} pixels; expected "
             f"three channels of {_LEVELS} levels with at least one pixel."
         )
-    channels = [_channel(channel.tolist()) for channel in counts]
-    each = np.array(channels).T.reshape(-1, 3, 1, 1) / (_LEVELS - 1)
-    low, high, mean, std, *quantiles = each
-    return ColumnSummary(low, high, mean, std, pictures, dict(zip(_NAMES, quantiles, strict=True)))
+    channels = np.array([_channel(channel.tolist()) for channel in counts])
+    return dict(zip(NAMES, channels.T.reshape(-1, 3, 1, 1) / (_LEVELS - 1), strict=True))
 
 
 def _channel(counts: list[int]) -> list[float]:

@@ -21,9 +21,9 @@ from corporeal.errors import CorporealError, EpisodeError
 from corporeal.exchange.formats import mcap
 from corporeal.exchange.layout import layout_of
 from corporeal.exchange.mcap_messages.episode_log import write_log
-from corporeal.exchange.mcap_messages.log_reader import open_log
-from corporeal.exchange.mcap_messages.numeric import numeric_form
-from corporeal.exchange.movie.playable_packets import is_key_packet, playable_packets
+from corporeal.exchange.mcap_messages.log_file import open_log
+from corporeal.exchange.mcap_messages.stream_message import numeric_form
+from corporeal.exchange.movie.foreign_movie import is_key_packet, playable_packets
 from corporeal.exchange.opening import open_dataset
 from corporeal.exchange.options import ExportOptions
 from corporeal.exchange.table import table_of

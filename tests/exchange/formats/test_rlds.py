@@ -15,7 +15,7 @@ from PIL import Image
 from corporeal.episode.recording import ImageSequence
 from corporeal.errors import EpisodeError
 from corporeal.exchange.opening import open_dataset
-from corporeal.exchange.tfrecord.example import masked_crc, parse_example, records
+from corporeal.exchange.tfrecord import masked_crc, parse_example, records
 
 
 def varint(number: int) -> bytes:

@@ -15,9 +15,8 @@ from corporeal.exchange.formats import rrd
 from corporeal.exchange.link_poses import link_poses_of
 from corporeal.exchange.opening import open_dataset
 from corporeal.exchange.options import ExportOptions
-from corporeal.exchange.rerun_scene.images import depth_png
+from corporeal.exchange.rerun_scene.entities import depth_png, rerun
 from corporeal.exchange.rerun_scene.panels import MAIN, plots_of
-from corporeal.exchange.rerun_scene.timeline import rerun
 from corporeal.schema import Stream
 
 

@@ -15,7 +15,7 @@ from tests.exchange.lerobot_exports import stored, write_set
 from tests.exchange.small_sets import table_writer, tables_of, write_episodes, write_tables
 
 from corporeal.exchange.format import ExportContext
-from corporeal.exchange.lerobot.assembly_v3 import Limits, assemble_v3
+from corporeal.exchange.lerobot.layouts import Limits, assemble_v3
 from corporeal.exchange.movie.pictures import pictures_of
 from corporeal.exchange.table import EpisodeTable
 

@@ -23,8 +23,8 @@ from corporeal.episode.recording import Dataset, ImageSequence, Recording
 from corporeal.errors import CorporealError, EpisodeError
 from corporeal.exchange.format import ExportContext
 from corporeal.exchange.layout import layout_of
-from corporeal.exchange.lerobot import assembly_v3, summaries
-from corporeal.exchange.lerobot.assembly_v3 import Limits, assemble_v3
+from corporeal.exchange.lerobot import layouts, writing
+from corporeal.exchange.lerobot.layouts import Limits, assemble_v3
 from corporeal.exchange.movie.pictures import pictures_of
 from corporeal.exchange.opening import open_dataset
 from corporeal.exchange.options import ExportOptions
@@ -197,7 +197,7 @@ def test_statistics_of_what_does_not_fit_in_memory_are_the_same(
     source: Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plain = read_json(write_set("lerobot", *source, tmp_path / "a") / "meta/stats.json")
-    monkeypatch.setattr(summaries, "_IN_MEMORY_BYTES", 1)
+    monkeypatch.setattr(writing, "_IN_MEMORY_BYTES", 1)
     spilt = read_json(write_set("lerobot", *source, tmp_path / "b") / "meta/stats.json")
     assert plain.keys() == spilt.keys()
     for key, stated in plain.items():
@@ -208,8 +208,8 @@ def test_statistics_of_what_does_not_fit_in_memory_are_the_same(
 def test_the_table_of_episodes_is_cut_into_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(assembly_v3, "MAX_BYTES", 1)
-    monkeypatch.setattr(assembly_v3, "_AT_ONCE", 2)
+    monkeypatch.setattr(layouts, "MAX_BYTES", 1)
+    monkeypatch.setattr(layouts, "_AT_ONCE", 2)
     episodes = [_arrays(index, 4 + index) for index in range(5)]
     out = write_set("lerobot", *tables_of_recordings(episodes), tmp_path)
     files = sorted(out.glob("meta/episodes/*/*.parquet"))

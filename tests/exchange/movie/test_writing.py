@@ -29,7 +29,7 @@ from tests.exchange.movies import (
 from corporeal.episode.recording import ImageSequence
 from corporeal.errors import EpisodeError, WriteError
 from corporeal.exchange.foreign_stream import picture_stream
-from corporeal.exchange.movie.h264 import frame_number_bits, told_apart
+from corporeal.exchange.movie.packets import frame_number_bits, told_apart
 from corporeal.exchange.movie.pictures import LevelHistogram, pictures_of
 from corporeal.exchange.movie.writing import can_join, join_movies, write_movie
 from corporeal.signal.grid import even_stamps

@@ -19,7 +19,7 @@ from corporeal.exchange.layout import layout_of
 from corporeal.exchange.opening import open_dataset
 from corporeal.exchange.options import ExportOptions
 from corporeal.exchange.rlds.features import Leaf, features_json
-from corporeal.exchange.tfrecord.example_writer import ExampleWriter
+from corporeal.exchange.tfrecord import ExampleWriter
 
 STEPS = 6
 

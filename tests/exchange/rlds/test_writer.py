@@ -22,7 +22,7 @@ from corporeal.exchange.rlds import writer as rlds_writer
 from corporeal.exchange.rlds.features import label
 from corporeal.exchange.rlds.writer import dataset_name
 from corporeal.exchange.table import EpisodeTable
-from corporeal.exchange.tfrecord.example import parse_example, records
+from corporeal.exchange.tfrecord import parse_example, records
 
 WRITER = FORMAT.writer
 assert WRITER is not None

@@ -1,10 +1,10 @@
+from .edit import draw_split as draw_split
 from .edit import episode_numbers as episode_numbers
 from .edit import format_of as format_of
 from .edit import options_of as options_of
+from .edit import parse_shares as parse_shares
 from .edit import rows_opener as rows_opener
 from .mapping import RobotMapping as RobotMapping
 from .mapping import require_robot as require_robot
-from .random_split import draw_split as draw_split
-from .random_split import parse_shares as parse_shares
 from .recipe import Recipe as Recipe
 from .recipe import follow_recipe as follow_recipe

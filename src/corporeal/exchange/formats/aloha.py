@@ -31,22 +31,22 @@ from corporeal.exchange.format import (
     WrittenEpisode,
     dataset_of_files,
 )
-from corporeal.exchange.hdf5.file import (
+from corporeal.exchange.hdf5 import (
+    MAX_LANGUAGE,
+    MEASURED,
     datasets,
+    described_recording,
     in_order,
     is_hdf5,
     json_dataset,
+    length_defects,
     members,
     open_hdf5,
-    text_attribute,
-)
-from corporeal.exchange.hdf5.signals import (
-    MEASURED,
-    described_recording,
-    length_defects,
     signals_of,
+    text_attribute,
+    write_description,
+    write_table,
 )
-from corporeal.exchange.hdf5.writing import MAX_LANGUAGE, write_description, write_table
 from corporeal.exchange.layout import ACTION, IMAGES, LABELS, STATE
 from corporeal.exchange.table import EpisodeTable
 from corporeal.files import link_or_copy
@@ -200,17 +200,15 @@ def _is_episode(path: Path) -> bool:
         return False
 
 
-WRITER = TableWriter(
-    write_episode,
-    assemble,
-    loses=("rates",),
-    label=label,
-    consumer=Consumer("aloha.py", "h5py", "pip install h5py"),
-)
-
 FORMAT = Format(
     read=read,
     recognises=recognises,
     title="ALOHA HDF5",
-    writer=WRITER,
+    writer=TableWriter(
+        write=write_episode,
+        assemble=assemble,
+        loses=("rates",),
+        label=label,
+        consumer=Consumer("aloha.py", "h5py", "pip install h5py"),
+    ),
 )

@@ -20,7 +20,7 @@ from corporeal.exchange.format import (
     dataset_of_files,
     formats,
 )
-from corporeal.exchange.hdf5.file import is_hdf5, root_attribute
+from corporeal.exchange.hdf5 import is_hdf5, root_attribute
 from corporeal.exchange.options import ExportOptions
 from corporeal.files import link_or_copy
 

@@ -12,9 +12,10 @@ from typing import Any
 from corporeal.embodiment import Embodiment
 from corporeal.embodiment.joints import is_hand, match_joints
 from corporeal.exchange.format import Consumer, ExportContext, Format, TableWriter, WrittenEpisode
+from corporeal.exchange.json_text import write_json
 from corporeal.exchange.layout import ACTION, IMAGES, STATE, ColumnSpec
-from corporeal.exchange.lerobot.assembly import assembly_of, write_json
-from corporeal.exchange.lerobot.assembly_v21 import write_v21
+from corporeal.exchange.lerobot.assembly import assembly_of
+from corporeal.exchange.lerobot.layouts import write_v21
 from corporeal.exchange.lerobot.writing import LOSES, write_episode
 from corporeal.exchange.table import EpisodeTable
 from corporeal.schema import Stream, roles
@@ -113,7 +114,7 @@ def write_flat_episode(
 def assemble(episodes: Sequence[WrittenEpisode], out: Path, context: ExportContext) -> None:
     """Make the dataset; its stats.json is of columns alone, since GR00T takes no other."""
     write_v21(assembly_of(episodes, context, "Sequence", flat=True), out, total_cameras=False)
-    write_json(out / "meta" / "modality.json", modality_of(context))
+    write_json(out / "meta" / "modality.json", modality_of(context), indent=4)
 
 
 FORMAT = Format(

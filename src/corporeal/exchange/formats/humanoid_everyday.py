@@ -30,11 +30,11 @@ from corporeal.episode.recording import INDEX_WRONG, Dataset, Recording
 from corporeal.errors import EpisodeError
 from corporeal.exchange.format import Format, dataset_of_files
 from corporeal.exchange.json_text import read_json
-from corporeal.exchange.steps.reading import StepReading
-from corporeal.exchange.steps.steps import (
+from corporeal.exchange.steps import (
     DATA,
     FileSignal,
     StepColumn,
+    StepReading,
     begins_with,
     column,
     episode_folders,

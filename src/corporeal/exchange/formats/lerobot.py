@@ -7,14 +7,13 @@ from pathlib import Path
 from corporeal.embodiment import Embodiment
 from corporeal.episode.recording import Dataset
 from corporeal.exchange.format import Consumer, Format, TableWriter
-from corporeal.exchange.lerobot.assembly_v3 import assemble_v3
 from corporeal.exchange.lerobot.bookkeeping import complaints
 from corporeal.exchange.lerobot.files import Files
 from corporeal.exchange.lerobot.footage import CameraFiles
 from corporeal.exchange.lerobot.info import find_robot, read_info, read_modality
-from corporeal.exchange.lerobot.labels import lane_columns
+from corporeal.exchange.lerobot.layouts import assemble_v3
 from corporeal.exchange.lerobot.listing import read_listing, read_statistics
-from corporeal.exchange.lerobot.reader import LerobotReader
+from corporeal.exchange.lerobot.reader import LerobotReader, lane_columns
 from corporeal.exchange.lerobot.writing import LOSES, write_episode
 
 

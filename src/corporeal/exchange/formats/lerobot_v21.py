@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from corporeal.exchange.format import Consumer, Format, TableWriter
-from corporeal.exchange.lerobot.assembly_v21 import assemble_v21
+from corporeal.exchange.lerobot.layouts import assemble_v21
 from corporeal.exchange.lerobot.writing import LOSES, write_episode
 
 FORMAT = Format(

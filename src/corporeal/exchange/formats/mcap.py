@@ -17,10 +17,9 @@ from corporeal.exchange.format import (
     WrittenEpisode,
     dataset_of_files,
 )
-from corporeal.exchange.mcap_messages.description import RECORD, LogDescription
+from corporeal.exchange.mcap_messages.description import RECORD, LogDescription, signal_of
 from corporeal.exchange.mcap_messages.episode_log import write_log
-from corporeal.exchange.mcap_messages.log_reader import open_log
-from corporeal.exchange.mcap_messages.logged_signal import signal_of
+from corporeal.exchange.mcap_messages.log_file import open_log
 from corporeal.exchange.options import ExportOptions
 from corporeal.files import link_or_copy
 

@@ -38,7 +38,7 @@ from corporeal.episode.recording import (
 from corporeal.errors import CorporealError, EpisodeError
 from corporeal.exchange.foreign_stream import array_signal, picture_stream
 from corporeal.exchange.format import Format, dataset_of_files
-from corporeal.exchange.hdf5.file import in_order
+from corporeal.exchange.hdf5 import in_order
 from corporeal.exchange.json_text import read_json
 from corporeal.exchange.movie.foreign_movie import read_header
 from corporeal.exchange.restricted_pickle import read_pickled_npy

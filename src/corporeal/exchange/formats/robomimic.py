@@ -26,19 +26,23 @@ from corporeal.exchange.description import (
     read_description,
 )
 from corporeal.exchange.format import Consumer, ExportContext, Format, TableWriter, WrittenEpisode
-from corporeal.exchange.hdf5.file import (
+from corporeal.exchange.hdf5 import (
+    MAX_LANGUAGE,
     datasets,
+    described_recording,
     in_order,
     is_hdf5,
     json_dataset,
     last_number,
+    length_defects,
     members,
     open_hdf5,
     read_numbers,
+    signals_of,
     text_attribute,
+    write_description,
+    write_table,
 )
-from corporeal.exchange.hdf5.signals import described_recording, length_defects, signals_of
-from corporeal.exchange.hdf5.writing import MAX_LANGUAGE, write_description, write_table
 from corporeal.exchange.layout import ACTION, IMAGES, LABELS
 from corporeal.exchange.table import EpisodeTable
 
@@ -263,17 +267,15 @@ def _task(facts: dict[str, str]) -> str | None:
     return str(name) if name else None
 
 
-WRITER = TableWriter(
-    write_episode,
-    assemble,
-    loses=("rates",),
-    label=label,
-    consumer=Consumer("robomimic.py", "robomimic", "pip install robomimic==0.3.0"),
-)
-
 FORMAT = Format(
     read=read,
     recognises=recognises,
     title="robomimic or robosuite HDF5",
-    writer=WRITER,
+    writer=TableWriter(
+        write=write_episode,
+        assemble=assemble,
+        loses=("rates",),
+        label=label,
+        consumer=Consumer("robomimic.py", "robomimic", "pip install robomimic==0.3.0"),
+    ),
 )

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from corporeal.exchange.format import ExportContext, WrittenEpisode
 from corporeal.exchange.layout import LABELS
@@ -23,14 +23,24 @@ from corporeal.exchange.lerobot.features import (
     columns_of,
     feature_entries,
     schema_of,
-    whole_rate,
 )
 from corporeal.exchange.lerobot.files import BOOKKEEPING
-from corporeal.exchange.lerobot.labels import subtasks
-from corporeal.exchange.lerobot.row_file import number_batch, read_batches
+from corporeal.exchange.lerobot.writing import (
+    HISTOGRAM,
+    PLACED,
+    STATISTICS,
+    Blocks,
+    read_batches,
+    read_column,
+    summarise_column,
+    values_of,
+)
+from corporeal.exchange.statistics import NAMES, summarise_histogram
 
 CHUNK_FILES = 1000
 _FEW_VALUES = (MODE, SUBTASK, "episode_index", "task_index")
+
+Statistics = dict[str, dict[str, NDArray[Any]]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,58 +66,50 @@ class LerobotAssembly:
     def tasks(self) -> tuple[str, ...]:
         """Every instruction once, in the order in which they come up."""
         return tuple(
-            dict.fromkeys(text for episode in self.episodes for text in self.texts(episode))
+            dict.fromkeys(text for episode in self.episodes for text in episode.instructions)
         )
 
     @cached_property
-    def task_numbers(self) -> dict[str, int]:
-        """The number of each instruction."""
+    def _task_numbers(self) -> dict[str, int]:
         return {text: number for number, text in enumerate(self.tasks)}
-
-    def texts(self, episode: WrittenEpisode) -> tuple[str, ...]:
-        """The instructions of an episode."""
-        return tuple(str(text) for text in episode.instructions)
-
-    def own_tasks(self, number: int) -> list[int]:
-        """Numbers of an episode's instructions, in its own order."""
-        return [self.task_numbers[text] for text in self.texts(self.episodes[number])]
-
-    @cached_property
-    def subtasks(self) -> tuple[str, ...]:
-        """The labels of the main lane by their numbers; none without labels."""
-        return subtasks(self.context.layout.lanes)
-
-    @cached_property
-    def knows_outcomes(self) -> bool:
-        """Whether it is known of any episode that it succeeded or failed."""
-        return any(episode.success is not None for episode in self.episodes)
 
     def blocks(self, number: int) -> Iterator[Any]:
         """The rows of an episode with their final numbers, a block at a time."""
-        tasks = self.own_tasks(number)
-        for batch in read_batches(self.episodes[number].folder):
-            yield number_batch(batch, start=self.starts[number], tasks=tasks)
+        episode = self.episodes[number]
+        tasks = np.array([self._task_numbers[text] for text in episode.instructions], np.int64)
+        for batch in read_batches(episode.folder):
+            names, arrays = batch.schema.names, list(batch.columns)
+            arrays[names.index("index")] = pc.add(batch.column("index"), self.starts[number])
+            numbers = tasks[batch.column("task_index").to_numpy()]
+            arrays[names.index("task_index")] = pa.array(numbers)
+            yield pa.record_batch(arrays, schema=batch.schema)
 
     @cached_property
-    def schema(self) -> Any:
-        """The schema of the tables."""
+    def _schema(self) -> Any:
         return schema_of(self.columns, self.list_name)
 
     def writer(self, sink: Any) -> Any:
         """A Parquet writer for rows."""
-        few = [key for key in self.schema.names if key in _FEW_VALUES or key.startswith(LABELS)]
+        few = [key for key in self._schema.names if key in _FEW_VALUES or key.startswith(LABELS)]
         return pq.ParquetWriter(
             sink,
-            self.schema,
+            self._schema,
             compression="snappy",
             # Measured numbers hardly repeat: a dictionary of them only costs time.
             use_dictionary=few,
             write_statistics=list(BOOKKEEPING),
         )
 
-    def head_entries(self, version: str) -> dict[str, Any]:
-        """What info.json says in every version."""
-        rate = whole_rate(self.context.layout.rate_hz)
+    def write_rows(self, writer: Any, number: int) -> None:
+        """Write the rows of an episode, each block as one row group."""
+        for batch in self.blocks(number):
+            writer.write_table(pa.table(list(batch.columns), schema=self._schema))
+
+    def info(self, version: str, **more: Any) -> dict[str, Any]:
+        """The content of info.json: what it says in every version, and `more` before features."""
+        rate_hz = float(self.context.layout.rate_hz)
+        # Frames per second as LeRobot writes them: a whole number where it is one.
+        rate = int(rate_hz) if rate_hz.is_integer() else rate_hz
         robot = self.context.robot
         movies = self.episodes[0].details["movies"]
         return {
@@ -119,6 +121,7 @@ class LerobotAssembly:
             "chunks_size": CHUNK_FILES,
             "fps": rate,
             "splits": {"train": f"0:{len(self.episodes)}"},
+            **more,
             "features": feature_entries(self.columns, movies, rate),
         }
 
@@ -135,25 +138,77 @@ def assembly_of(
     return LerobotAssembly(tuple(ordered), context, columns_of(context, flat=flat), list_name)
 
 
-def movie_file(folder: Path, key: str) -> Path:
-    """Where a episode keeps the movie of a camera."""
-    return folder / f"{key}.mp4"
+def episode_statistics(assembly: LerobotAssembly, number: int) -> Statistics:
+    """The statistics of one episode, by feature, in the shapes that LeRobot gives them."""
+    rows = assembly.lengths[number]
+    statistics: Statistics = {}
+    with np.load(assembly.episodes[number].folder / STATISTICS, allow_pickle=False) as stored:
+        for column in assembly.columns:
+            if column.key in PLACED:
+                table = summarise_column(
+                    partial(_values, assembly, column, (number,)), rows, column
+                )
+            else:
+                table = stored[column.key]
+            statistics[column.key] = _unstack(table, column, rows)
+        for key in assembly.context.layout.cameras:
+            counts = stored[f"{HISTOGRAM}{key}"]
+            statistics[key] = _with_count(summarise_histogram(counts), rows)
+    return statistics
 
 
-def write_batch(writer: Any, batch: Any, schema: Any) -> None:
-    """Write a block as one row group."""
-    writer.write_table(pa.table(list(batch.columns), schema=schema))
+def total_statistics(assembly: LerobotAssembly, *, cameras: bool = True) -> Statistics:
+    """The statistics over all rows and pictures of all episodes: no mean of means."""
+    shown = assembly.context.layout.cameras if cameras else {}
+    if len(assembly.episodes) == 1:
+        own = episode_statistics(assembly, 0)
+        left_out = set(assembly.context.layout.cameras) - set(shown)
+        return {key: stated for key, stated in own.items() if key not in left_out}
+    rows = sum(assembly.lengths)
+    numbers = range(len(assembly.episodes))
+    statistics: Statistics = {}
+    for column in assembly.columns:
+        table = summarise_column(partial(_values, assembly, column, numbers), rows, column)
+        statistics[column.key] = _unstack(table, column, rows)
+    counts = {key: np.zeros((3, 256), np.int64) for key in shown}
+    for episode in assembly.episodes if counts else ():
+        with np.load(episode.folder / STATISTICS, allow_pickle=False) as stored:
+            for key, total in counts.items():
+                total += stored[f"{HISTOGRAM}{key}"]
+    for key, total in counts.items():
+        statistics[key] = _with_count(summarise_histogram(total), rows)
+    return statistics
 
 
-def write_json(path: Path, values: Any) -> None:
-    """Write a JSON file with its folder."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(values, ensure_ascii=False, indent=4) + "\n", "utf-8")
+def to_lists(statistics: Statistics) -> dict[str, Any]:
+    """The same for JSON."""
+    return {
+        key: {name: values.tolist() for name, values in stated.items()}
+        for key, stated in statistics.items()
+    }
 
 
-def write_json_lines(path: Path, lines: Iterator[Any] | Sequence[Any]) -> None:
-    """Write one JSON object on every line."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="utf-8") as file:
-        for line in lines:
-            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+def _values(assembly: LerobotAssembly, column: FeatureColumn, numbers: Sequence[int]) -> Blocks:
+    """The values of a column in these episodes, as they are in the dataset."""
+    for number in numbers:
+        if column.key in PLACED:
+            yield from (values_of(batch, column) for batch in assembly.blocks(number))
+        else:
+            yield from read_column(assembly.episodes[number].folder, column)
+
+
+def _unstack(
+    table: NDArray[np.float64], column: FeatureColumn, count: int
+) -> dict[str, NDArray[Any]]:
+    named: dict[str, NDArray[Any]] = {
+        name: values.reshape(column.shape) for name, values in zip(NAMES, table, strict=True)
+    }
+    if "int" in column.dtype:
+        named |= {name: named[name].astype(np.int64) for name in ("min", "max")}
+    return _with_count(named, count)
+
+
+def _with_count(named: Mapping[str, NDArray[Any]], count: int) -> dict[str, NDArray[Any]]:
+    """In LeRobot's order: the count stands before the quantiles."""
+    ordered = list(named.items())
+    return dict([*ordered[:4], ("count", np.array([count])), *ordered[4:]])

@@ -12,10 +12,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from corporeal.episode.label_track import Lane
+from corporeal.episode.label_track import NOTHING, Lane
 from corporeal.exchange.format import ExportContext
-from corporeal.exchange.label_columns import lane_key, main_lane
+from corporeal.exchange.layout import lane_key, main_lane
 from corporeal.exchange.lerobot.files import BOOKKEEPING
+from corporeal.exchange.table import EpisodeTable
 
 MODE, SUBTASK = "mode", "subtask_index"
 MAX_AXES = 5
@@ -166,6 +167,18 @@ def feature_entries(
     )
 
 
-def whole_rate(rate_hz: float) -> int | float:
-    """Frames per second as LeRobot writes them: a whole number where it is one."""
-    return int(rate_hz) if float(rate_hz).is_integer() else float(rate_hz)
+def label_values(table: EpisodeTable, first: int, stop: int) -> dict[str, NDArray[np.int64]]:
+    """The numbers of some rows by column. A row without a subtask has the empty one, the last."""
+    lanes = table.layout.lanes
+    values = {lane_key(lane): table.labels[lane.name][first:stop] for lane in lanes}
+    main = main_lane(lanes)
+    if main is not None:
+        numbers = values.pop(lane_key(main))
+        values[SUBTASK] = np.where(numbers == NOTHING, len(main.labels), numbers)
+    return values
+
+
+def subtasks_of(lanes: Sequence[Lane]) -> tuple[str, ...]:
+    """The list of subtasks: LeRobot looks names up by their place, so none may be missing."""
+    main = main_lane(lanes)
+    return (*main.labels, "") if main is not None else ()

@@ -28,11 +28,11 @@ VERSIONS = ("v2.0", "v2.1", "v3.0")
 MAX_FEATURES = 4096
 _FIELDS = {"episode_chunk", "episode_index", "chunk_index", "file_index", "video_key"}
 _FIELD = re.compile(r"\{(\w+)(?::0?(\d{1,2})d)?\}")
-_DATA = {
+DATA_PATH = {
     2: "data/chunk-{episode_chunk:03d}/episode_{episode_index:06d}.parquet",
     3: "data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet",
 }
-_VIDEO = {
+VIDEO_PATH = {
     2: "videos/chunk-{episode_chunk:03d}/{video_key}/episode_{episode_index:06d}.mp4",
     3: "videos/{video_key}/chunk-{chunk_index:03d}/file-{file_index:03d}.mp4",
 }
@@ -163,8 +163,8 @@ def read_info(root: Path) -> Info:
         fps=float(fps),
         robot_type=robot_type if isinstance(robot_type, str) else None,
         features=_features(path, raw.get("features")),
-        data_path=_template(path, "data_path", raw.get("data_path") or _DATA[major]),
-        video_path=_template(path, "video_path", raw.get("video_path") or _VIDEO[major]),
+        data_path=_template(path, "data_path", raw.get("data_path") or DATA_PATH[major]),
+        video_path=_template(path, "video_path", raw.get("video_path") or VIDEO_PATH[major]),
         raw=raw,
     )
 
@@ -269,22 +269,22 @@ Joints = tuple[str | None, ...]
 _SECTIONS = {"observation.state": "state", "action": "action"}
 
 
-def read_modality(root: Path) -> dict[str, Parts]:
+def read_modality(root: Path) -> Mapping[str, Parts]:
     """Columns (start, end) of each group by feature, as GR00T's meta/modality.json gives them."""
     path = root / "meta" / "modality.json"
     try:
         stated = read_json(path) if path.is_file() else {}
     except EpisodeError:
         return {}  # A file for one trainer: the dataset can be read without it.
-    found: dict[str, Parts] = {}
+    modality: dict[str, dict[str, tuple[int, int]]] = {}
     for key, section in _SECTIONS.items():
         parts = stated.get(section) if isinstance(stated, dict) else None
         for part, span in parts.items() if isinstance(parts, dict) else ():
             if isinstance(span, dict) and span.get("original_key", key) == key:
                 start, end = whole(span.get("start")), whole(span.get("end"))
                 if 0 <= start < end:
-                    found.setdefault(key, {})[part] = (start, end)  # type: ignore[index]
-    return found
+                    modality.setdefault(key, {})[part] = (start, end)
+    return modality
 
 
 def joints_of(feature: Feature, parts: Parts | None, robot: Embodiment) -> Joints:

@@ -77,12 +77,12 @@ def claims_of_table(table: Any, numbers: NDArray[Any]) -> Claims:
 
 
 def _statistics(stated: Mapping[str, Any]) -> dict[str, Statistics]:
-    found: dict[str, Statistics] = {}
+    statistics: dict[str, Statistics] = {}
     for feature, values in stated.items():
         if isinstance(values, dict):
             arrays = {name: _array(value) for name, value in values.items()}
-            found[feature] = {name: each for name, each in arrays.items() if each is not None}
-    return found
+            statistics[feature] = {name: each for name, each in arrays.items() if each is not None}
+    return statistics
 
 
 def _array(value: Any) -> NDArray[np.float64] | None:
@@ -136,10 +136,10 @@ class Listing:
     @cached_property
     def by_file(self) -> dict[Path, list[LerobotEntry]]:
         """The entries of each data file."""
-        found: dict[Path, list[LerobotEntry]] = {}
+        entries: dict[Path, list[LerobotEntry]] = {}
         for entry in self.entries:
-            found.setdefault(entry.data, []).append(entry)
-        return found
+            entries.setdefault(entry.data, []).append(entry)
+        return entries
 
 
 def read_listing(info: Info) -> Listing:
@@ -147,10 +147,13 @@ def read_listing(info: Info) -> Listing:
     entries, claims = _entries_v2(info) if info.major == 2 else _entries_v3(info)
     by_number = {entry.index: entry for entry in entries}
     often = Counter(entry.index for entry in entries)
+    tasks = info.root / "meta" / ("tasks.jsonl" if info.major == 2 else "tasks.parquet")
     return Listing(
         info=info,
         entries=tuple(by_number[number] for number in sorted(by_number)),
-        tasks=_tasks(info),
+        tasks={
+            number: str(text) for number, text in read_texts(tasks, "task_index", "task").items()
+        },
         claims=claims,
         repeated=tuple(sorted(number for number, count in often.items() if count > 1)),
     )
@@ -224,25 +227,23 @@ def _entry_v3(info: Info, folder: Path, row: Mapping[str, Any]) -> LerobotEntry:
     )
 
 
-def _tasks(info: Info) -> dict[int, str]:
-    if info.major == 2:
-        path = info.root / "meta" / "tasks.jsonl"
-        lines = read_json_lines(path) if path.is_file() else ()
-        return {whole(line.get("task_index")): str(line.get("task", "")) for line in lines}
-    path = info.root / "meta" / "tasks.parquet"
+def read_texts(path: Path, number: str, name: str) -> dict[int, Any]:
+    """The texts by number in a table or a file of lines; none when there is no such file."""
     if not path.is_file():
         return {}
+    if path.suffix == ".jsonl":
+        return {whole(line.get(number)): line.get(name, "") for line in read_json_lines(path)}
     table = read_table(path)
     texts = [
         column.name
         for column in table.schema
         if pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
     ]
-    if "task_index" not in table.column_names or not texts:
+    if number not in table.column_names or not texts:
         return {}
-    title = next((name for name in ("task", "__index_level_0__") if name in texts), texts[0])
-    numbers = map(whole, table.column("task_index").to_pylist())
-    return dict(zip(numbers, map(str, table.column(title).to_pylist()), strict=True))
+    title = next((title for title in (name, "__index_level_0__") if title in texts), texts[0])
+    numbers = map(whole, table.column(number).to_pylist())
+    return dict(zip(numbers, table.column(title).to_pylist(), strict=True))
 
 
 def _number(path: Path, value: Any) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.embodiment import Embodiment
+from corporeal.episode.label_track import LabelSpan, LabelTrack, Lane, spans_of_rows
 from corporeal.episode.recording import (
     METADATA_WRONG,
     ArraySignal,
@@ -21,18 +22,21 @@ from corporeal.episode.recording import (
 )
 from corporeal.errors import EpisodeError, UnknownNameError
 from corporeal.exchange.foreign_stream import array_stream, picture_stream, to_storable
-from corporeal.exchange.lerobot.files import BOOKKEEPING, Columns, Files
-from corporeal.exchange.lerobot.footage import RATE_TOLERANCE, CameraFiles, picture_size
-from corporeal.exchange.lerobot.info import Feature, Joints, Parts, joints_of
-from corporeal.exchange.lerobot.labels import LaneColumn, track_of
-from corporeal.exchange.lerobot.listing import LerobotEntry
-from corporeal.exchange.lerobot.rows import (
+from corporeal.exchange.layout import LABELS
+from corporeal.exchange.lerobot.features import SUBTASK
+from corporeal.exchange.lerobot.files import (
+    BOOKKEEPING,
+    Columns,
+    Files,
     instructions_of,
     row_defects,
     rows_of,
     stamps_of,
     task_changes,
 )
+from corporeal.exchange.lerobot.footage import RATE_TOLERANCE, CameraFiles, picture_size
+from corporeal.exchange.lerobot.info import Feature, Info, Joints, Parts, joints_of
+from corporeal.exchange.lerobot.listing import LerobotEntry, read_texts
 from corporeal.exchange.parquet import read_table
 from corporeal.schema import Stream
 from corporeal.units import SECOND_NS
@@ -265,3 +269,77 @@ def _picked(values: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[Any]:
     if len(rows) and rows[-1] - rows[0] + 1 == len(rows):
         return values[rows[0] : rows[-1] + 1]
     return values[rows]
+
+
+LANE = "subtask"
+"""What the lane is called in datasets of others."""
+_NAME_LENGTH = 1024
+_MAX_LABELS = 4096
+
+
+@dataclass(frozen=True)
+class LaneColumn:
+    """A column of label numbers in a dataset that is read."""
+
+    key: str
+    lane: Lane
+
+
+def lane_columns(info: Info) -> tuple[LaneColumn, ...]:
+    """The columns of labels that a dataset has, ours or others'; none when it has no list."""
+    columns = []
+    for feature in info.features.values():
+        labels = _subtasks(info) if feature.key == SUBTASK else _labels(feature)
+        if labels:
+            tiles = feature.facts.get("tiles") is True
+            lane = Lane(name=_lane_name(feature), labels=labels, tiles=tiles)
+            columns.append(LaneColumn(feature.key, lane))
+    return tuple(columns)
+
+
+def _lane_name(feature: Feature) -> str:
+    if feature.key != SUBTASK:
+        return feature.key.removeprefix(LABELS).strip()[:_NAME_LENGTH] or LANE
+    stated = feature.facts.get("lane")
+    return stated.strip()[:_NAME_LENGTH] or LANE if isinstance(stated, str) else LANE
+
+
+def track_of(
+    lane_columns: Sequence[LaneColumn],
+    columns: Mapping[str, NDArray[Any]],
+    time_ns: NDArray[np.int64],
+) -> LabelTrack | None:
+    """The labels of an episode's rows; None when they say nothing."""
+    spans: list[LabelSpan] = []
+    for column in lane_columns:
+        values = columns.get(column.key)
+        if values is not None and values.size == len(time_ns) and values.dtype.kind in "iu":
+            numbers = values.reshape(-1).astype(np.int64)
+            spans += spans_of_rows(column.lane, numbers, time_ns)
+    lanes = tuple(column.lane for column in lane_columns)
+    return LabelTrack(lanes=lanes, spans=tuple(spans)) if spans else None
+
+
+def _labels(feature: Feature) -> tuple[str, ...]:
+    """The labels of a lane that Corporeal wrote beside the subtasks."""
+    listed = feature.facts.get("labels")
+    if not feature.key.startswith(LABELS) or not isinstance(listed, list):
+        return ()
+    return _named(dict(enumerate(listed)))
+
+
+def _subtasks(info: Info) -> tuple[str, ...]:
+    path = info.root / "meta" / "subtasks.parquet"
+    path = path if path.is_file() else path.with_suffix(".jsonl")
+    texts = read_texts(path, SUBTASK, "subtask")
+    return _named(texts) if len(texts) <= _MAX_LABELS else ()
+
+
+def _named(listed: Mapping[int, Any]) -> tuple[str, ...]:
+    """Labels by their numbers, up to an empty one at the end, which stands for none."""
+    if sorted(listed) != list(range(len(listed))):
+        return ()
+    texts = [str(listed[number] or "").strip()[:_NAME_LENGTH] for number in range(len(listed))]
+    while texts and not texts[-1]:
+        texts.pop()
+    return tuple(texts) if all(texts) else ()

@@ -1,20 +1,37 @@
-"""What an MCAP file says of its episode in its own record, so that it can be restored exactly."""
+"""What an MCAP file says of its episode, and its streams: stamps from the index, then samples."""
 
 from __future__ import annotations
 
+import io
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
 from typing import Any, Self
 
+import av
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field, ValidationError
 
 from corporeal.episode.label_track import FIELD, labels_in
-from corporeal.episode.recording import Recording
+from corporeal.episode.recording import ImageSequence, Recording, Signal, VideoFile
 from corporeal.errors import EpisodeError
 from corporeal.exchange.description import NAME, EpisodeDescription, Stated, StatedStream
+from corporeal.exchange.mcap_messages.log_file import McapLog, messages_at
+from corporeal.exchange.mcap_messages.message_type import VIDEO
+from corporeal.exchange.mcap_messages.stream_message import (
+    IMAGE,
+    NumericForm,
+    media_type,
+    numeric_form,
+    read_sample,
+)
+from corporeal.exchange.movie.foreign_movie import CODECS, movie_of
 from corporeal.exchange.table import instructions_of
+from corporeal.schema import Stream
 
 RECORD = NAME
 VERSION = "2"
@@ -119,3 +136,142 @@ def _reason(error: Exception) -> str:
         first = error.errors()[0]
         return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
     return f"its record {RECORD!r} is not JSON ({error})"
+
+
+@dataclass(frozen=True, eq=False)
+class LoggedSignal:
+    """Samples as arrays (T, ...), or lists for points and text; only chunks asked for are read."""
+
+    log: McapLog
+    spec: Stream
+    channel: int
+    type_name: str
+    offset_ns: int
+    _last: dict[int, Any] = field(default_factory=dict)
+    """The chunk read last, since neighbours are mostly asked for in turn."""
+
+    @cached_property
+    def _index(self) -> list[NDArray[np.uint64]]:
+        return self.log.stamps(self.channel)
+
+    @cached_property
+    def _starts(self) -> NDArray[np.int64]:
+        return np.cumsum([0, *(len(each) for each in self._index)])
+
+    @cached_property
+    def time_ns(self) -> NDArray[np.int64]:
+        """Stamps of all samples."""
+        if not self._index:
+            return np.zeros(0, np.int64)
+        times = np.concatenate([each[:, 0] for each in self._index])
+        return np.asarray((times - np.uint64(self.offset_ns)).view(np.int64))
+
+    @cached_property
+    def _form(self) -> NumericForm:
+        return numeric_form(self.spec)
+
+    def __len__(self) -> int:
+        return int(self._starts[-1])
+
+    def __getitem__(self, selection: Any) -> Any:
+        numbers = np.atleast_1d(np.arange(len(self))[selection])
+        chunks = np.searchsorted(self._starts, numbers, side="right") - 1
+        places = numbers - self._starts[chunks]
+        found: list[Any] = []
+        # Neighbours in one chunk are taken together.
+        cuts = [0, *(np.flatnonzero(np.diff(chunks)) + 1).tolist(), len(numbers)]
+        for first, stop in pairwise(cuts):
+            if first < stop:
+                chunk = self._chunk(int(chunks[first]))
+                found.extend(chunk[place] for place in places[first:stop].tolist())
+        if isinstance(selection, int | np.integer):
+            return found[0]
+        if self.spec.kind in ("points", "text"):
+            return found
+        if not found:
+            return np.zeros((0, *(int(size) for size in self.spec.shape)), self.spec.dtype)
+        return np.stack(found)
+
+    def _chunk(self, number: int) -> Any:
+        if number not in self._last:
+            messages = self.messages(number)
+            self._last.clear()
+            self._last[number] = self._samples(messages)
+        return self._last[number]
+
+    def _samples(self, messages: list[bytes]) -> Any:
+        where = f"{self.log.path}: {self.spec.path}"
+        if self.spec.kind != "array":
+            return [read_sample(self.spec, self.type_name, each, where=where) for each in messages]
+        sizes = {len(each) for each in messages}
+        if len(sizes) != 1:
+            raise EpisodeError(f"{where}: messages have {sorted(sizes)[:4]} bytes; expected one.")
+        joined = np.frombuffer(b"".join(messages), np.uint8).reshape(len(messages), -1)
+        return self._form.unpack(joined, where=where)
+
+    def messages(self, number: int) -> list[bytes]:
+        """The bytes of all messages of a chunk."""
+        records = self.log.chunk(self.log.chunks[self.channel][number])
+        where = f"{self.log.path}: {self.spec.path}"
+        return messages_at(records, self._index[number][:, 1], self.channel, where=where)
+
+    def samples(self) -> Iterator[Any]:
+        """All samples in order, a chunk at a time."""
+        for number in range(len(self._index)):
+            yield from self._samples(self.messages(number))
+
+
+@dataclass(frozen=True, eq=False)
+class _Pictures:
+    """The stored pictures of a camera, by number."""
+
+    signal: LoggedSignal
+
+    def __len__(self) -> int:
+        return len(self.signal)
+
+    def __getitem__(self, number: int) -> Any:
+        return self.signal[number]
+
+    def __iter__(self) -> Iterator[Any]:
+        return self.signal.samples()
+
+
+def signal_of(log: McapLog, topic: LoggedTopic, offset_ns: int) -> Signal:
+    """The stream of a topic; raises EpisodeError when the file does not have it as described."""
+    spec = topic.stream
+    channel = log.channels.get(topic.topic)
+    if channel is None:
+        raise EpisodeError(
+            f"{log.path}: has no topic {topic.topic}, which its description names. "
+            "Take the file from its source again."
+        )
+    type_name = log.schemas.get(channel.schema_id, "")
+    signal = LoggedSignal(log, spec, channel.id, type_name, offset_ns)
+    if spec.kind != "video":
+        is_array = spec.kind == "array"
+        expected = numeric_form(spec).type_name if is_array else media_type(spec)
+        if type_name != expected:
+            raise EpisodeError(f"{log.path}: {topic.topic} holds {type_name}; expected {expected}.")
+        return signal
+    if type_name == IMAGE:
+        pictures: Any = _Pictures(signal)
+        return ImageSequence(spec, signal.time_ns, pictures)
+    codec = topic.codec or ""
+    if type_name != VIDEO or codec not in CODECS:
+        raise EpisodeError(
+            f"{log.path}: {topic.topic} holds {type_name} of codec {codec!r}; "
+            f"expected {VIDEO} of one of: {', '.join(CODECS)}."
+        )
+    return VideoFile(spec, signal.time_ns, lambda: _movie(signal, codec))
+
+
+def _movie(signal: LoggedSignal, codec: str) -> io.BytesIO:
+    packets = (packet for packet in signal.samples() if packet)
+    try:
+        return movie_of(packets, signal.time_ns, codec)
+    except (av.FFmpegError, IndexError) as error:
+        raise EpisodeError(
+            f"{signal.log.path}: {signal.spec.path} has packets that are no {codec} ({error}). "
+            "Take the file from its source again."
+        ) from None

@@ -14,11 +14,24 @@ from corporeal.embodiment import Embodiment
 from corporeal.episode.label_track import LabelSpan, LabelTrack
 from corporeal.episode.recording import Recording, Signal
 from corporeal.errors import EpisodeError, WriteError
-from corporeal.exchange.label_columns import label_changes
-from corporeal.exchange.layout import layout_of
+from corporeal.exchange.layout import label_changes, layout_of
 from corporeal.exchange.link_poses import RobotPoses, link_poses_of
 from corporeal.exchange.options import ExportOptions
-from corporeal.exchange.rerun_scene.images import add_camera, add_depth, add_map, map_span
+from corporeal.exchange.rerun_scene.entities import (
+    CLOUDS,
+    WORLD,
+    RerunScene,
+    add_camera,
+    add_depth,
+    add_frames,
+    add_map,
+    add_points,
+    add_pose,
+    add_robot,
+    map_span,
+    place_of,
+    rerun,
+)
 from corporeal.exchange.rerun_scene.panels import (
     ABOUT,
     EVENTS,
@@ -28,16 +41,6 @@ from corporeal.exchange.rerun_scene.panels import (
     panels,
     plots_of,
 )
-from corporeal.exchange.rerun_scene.robot import (
-    CLOUDS,
-    WORLD,
-    add_frames,
-    add_points,
-    add_pose,
-    add_robot,
-    place_of,
-)
-from corporeal.exchange.rerun_scene.timeline import RerunScene, rerun
 from corporeal.exchange.table import instructions_of, row_times
 from corporeal.schema import Stream, roles
 from corporeal.units import SECOND_NS

@@ -11,8 +11,7 @@ import numpy as np
 
 from corporeal.embodiment import Embodiment
 from corporeal.episode.recording import Signal
-from corporeal.exchange.rerun_scene.robot import PATHS, WORLD
-from corporeal.exchange.rerun_scene.timeline import TIME, RerunScene, rerun
+from corporeal.exchange.rerun_scene.entities import PATHS, TIME, WORLD, RerunScene, rerun
 from corporeal.schema import Stream
 
 MAX_LINES = 64

@@ -15,7 +15,7 @@ from corporeal.episode.label_track import LabelTrack
 from corporeal.episode.recording import ArraySignal
 from corporeal.errors import EpisodeError
 from corporeal.exchange.rlds.features import STEPS, TEXTS, Leaf, is_text
-from corporeal.exchange.tfrecord.example import Values
+from corporeal.exchange.tfrecord import Values
 from corporeal.schema import Stream, roles
 
 RATE_HZ = 10.0

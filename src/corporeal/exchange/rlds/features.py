@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from corporeal.errors import EpisodeError
 from corporeal.exchange.json_text import read_json
 from corporeal.exchange.layout import ACTION, IMAGES, LABELS
-from corporeal.exchange.tfrecord.example import Values
+from corporeal.exchange.tfrecord import Values
 
 INSTRUCTION, TIME, MODE = "language_instruction", "time_ns", "mode"
 TEXTS = ("language_instruction", "natural_language_instruction", "instruction")
@@ -204,3 +204,7 @@ def _described(leaf: Leaf) -> dict[str, Any]:
     content["encoding"] = leaf.encoding
     name = "tensor_feature.Tensor" if leaf.shape else "scalar.Scalar"
     return {"pythonClassName": f"{_CLASSES}{name}", "tensor": content} | stated
+
+
+INFO, METADATA = "dataset_info.json", "metadata.json"
+"""What TensorFlow Datasets says of a dataset, and where the dataset may add what it wants."""

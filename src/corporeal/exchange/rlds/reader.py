@@ -33,7 +33,7 @@ from corporeal.exchange.rlds.episode_facts import (
     labels_of,
 )
 from corporeal.exchange.rlds.features import INSTRUCTION, STEPS, TIME, Leaf, is_mark
-from corporeal.exchange.tfrecord.example import RecordPlace, Values, parse_example
+from corporeal.exchange.tfrecord import RecordPlace, Values, parse_example
 from corporeal.schema import Stream
 from corporeal.signal.grid import even_stamps
 

@@ -22,7 +22,7 @@ from corporeal.errors import WriteError
 from corporeal.exchange.description import NAME, DatasetDescription, describe_dataset
 from corporeal.exchange.format import ExportContext, WrittenEpisode
 from corporeal.exchange.json_text import write_json
-from corporeal.exchange.label_columns import label_words, lane_key
+from corporeal.exchange.layout import label_words, lane_key
 from corporeal.exchange.mode import MODES
 from corporeal.exchange.movie.pictures import pictures_of
 from corporeal.exchange.rlds.episode_facts import (
@@ -35,7 +35,9 @@ from corporeal.exchange.rlds.episode_facts import (
 )
 from corporeal.exchange.rlds.features import (
     FILE,
+    INFO,
     INSTRUCTION,
+    METADATA,
     MODE,
     STEPS,
     TIME,
@@ -43,9 +45,8 @@ from corporeal.exchange.rlds.features import (
     features_json,
     label,
 )
-from corporeal.exchange.rlds.listing import INFO, METADATA
 from corporeal.exchange.table import EpisodeTable, TableCamera
-from corporeal.exchange.tfrecord.example_writer import ExampleWriter
+from corporeal.exchange.tfrecord import ExampleWriter
 from corporeal.schema import Stream
 
 SHARD_BYTES = 200_000_000

@@ -15,7 +15,7 @@ from statistics import median
 from typing import Any
 
 from corporeal.errors import CorporealError, UnknownNameError
-from corporeal.exchange.conformance.process import ANSWER, find_python, run_script, variable_of
+from corporeal.exchange.conformance.library import ANSWER, find_python, run_script, variable_of
 from corporeal.exchange.format import Consumer
 from corporeal.exchange.json_text import read_json, whole
 from corporeal.exchange.layout import ACTION, STATE

@@ -22,8 +22,15 @@ from corporeal.episode.label_track import NOTHING, Lane, united
 from corporeal.episode.recording import Dataset, Recording
 from corporeal.errors import CorporealError, EpisodeError, MissingExtraError, UnknownNameError
 from corporeal.exchange.formats import episodes
-from corporeal.exchange.label_columns import lane_key, main_lane
-from corporeal.exchange.layout import ACTION, IMAGES, ColumnSpec, TableLayout, layout_of
+from corporeal.exchange.layout import (
+    ACTION,
+    IMAGES,
+    ColumnSpec,
+    TableLayout,
+    lane_key,
+    layout_of,
+    main_lane,
+)
 from corporeal.exchange.options import ExportOptions
 from corporeal.exchange.table import EpisodeTable, table_of
 from corporeal.exchange.training.joint_order import joint_order

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corporeal.errors import CorporealError
-from corporeal.exchange.editing.random_split import draw_split, parse_shares
+from corporeal.exchange.editing.edit import draw_split, parse_shares
 
 
 @given(st.integers(2, 300), st.floats(0.05, 0.95), st.integers(0, 99))

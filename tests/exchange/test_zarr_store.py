@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from corporeal.errors import EpisodeError
-from corporeal.exchange.zarr2 import writing as zarr_writing
-from corporeal.exchange.zarr2.codec import COMPRESSORS, decode
-from corporeal.exchange.zarr2.store import ZarrFolderStore, open_array
+from corporeal.exchange.formats import zarr as zarr_writing
+from corporeal.exchange.zarr_store import COMPRESSORS, ZarrFolderStore, decode, open_array
 
 DTYPES = st.sampled_from(["<f4", "<f8", "<i8", "|u1", "|b1", "<u2"])
 SHAPES = st.tuples(st.integers(1, 40), st.integers(1, 5), st.integers(1, 3))

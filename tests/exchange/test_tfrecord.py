@@ -13,9 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corporeal.errors import EpisodeError, WriteError
-from corporeal.exchange.tfrecord import example_writer
-from corporeal.exchange.tfrecord.example import masked, masked_crc, parse_example, records
-from corporeal.exchange.tfrecord.example_writer import ExampleWriter, packed_integers
+from corporeal.exchange import tfrecord
+from corporeal.exchange.tfrecord import (
+    ExampleWriter,
+    masked,
+    masked_crc,
+    packed_integers,
+    parse_example,
+    records,
+)
 
 
 def slow_crc(data: bytes) -> int:
@@ -75,7 +81,7 @@ def test_features_that_grow_in_blocks_are_one_feature(tmp_path: Path) -> None:
 def test_an_episode_that_no_record_can_hold_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(example_writer, "MAX_RECORD", 1000)
+    monkeypatch.setattr(tfrecord, "MAX_RECORD", 1000)
     with ExampleWriter(tmp_path) as example:
         example.numbers("a", np.zeros(400))
         with pytest.raises(WriteError, match="smaller pictures"):
@@ -104,10 +110,10 @@ def test_a_flipped_bit_in_the_data_is_found(tmp_path: Path) -> None:
 
 def test_a_number_without_an_end_takes_no_memory() -> None:
     packed = b"\x0a" + b"\x80\x80\x04" + b"\xff" * 65535 + b"\x01"
-    listed = b"\x1a" + example_writer._varint(len(packed)) + packed
-    entry = b"\x0a\x01a\x12" + example_writer._varint(len(listed)) + listed
-    features = b"\x0a" + example_writer._varint(len(entry)) + entry
-    data = b"\x0a" + example_writer._varint(len(features)) + features
+    listed = b"\x1a" + tfrecord._varint_bytes(len(packed)) + packed
+    entry = b"\x0a\x01a\x12" + tfrecord._varint_bytes(len(listed)) + listed
+    features = b"\x0a" + tfrecord._varint_bytes(len(entry)) + entry
+    data = b"\x0a" + tfrecord._varint_bytes(len(features)) + features
     with pytest.raises(EpisodeError, match="more than ten bytes"):
         parse_example(data)
 

@@ -13,7 +13,7 @@ from tests.exchange.movies import HEIGHT, WIDTH, pictures
 
 from corporeal.episode.video import Encoder
 from corporeal.errors import EpisodeError
-from corporeal.exchange.movie.h264 import (
+from corporeal.exchange.movie.packets import (
     as_stored,
     frame_number_bits,
     parameters_in,

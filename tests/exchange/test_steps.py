@@ -9,8 +9,8 @@ import pytest
 
 from corporeal.errors import EpisodeError
 from corporeal.exchange.episode_file import json_values
-from corporeal.exchange.steps.steps import column, files_at, inside, side_by_side
-from corporeal.exchange.steps.truncated_json import read_truncated_json
+from corporeal.exchange.formats.unitree_json import read_truncated_json
+from corporeal.exchange.steps import column, files_at, inside, side_by_side
 
 
 def test_a_quantity_is_taken_from_the_steps_that_have_it() -> None:

@@ -11,10 +11,10 @@ import zarr
 from tests.exchange.small_sets import table_writer, tables_of, write_episodes, write_with
 
 from corporeal.episode.recording import ImageSequence
+from corporeal.exchange.formats import zarr as zarr_writing
 from corporeal.exchange.movie.pictures import pictures_of
 from corporeal.exchange.opening import open_dataset
 from corporeal.exchange.options import ExportOptions
-from corporeal.exchange.zarr2 import writing as zarr_writing
 
 WRITER = table_writer("zarr")
 

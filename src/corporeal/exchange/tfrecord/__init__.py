@@ -1,1 +1,0 @@
-"""TFRecord files and the tf.train.Example in each record, without TensorFlow."""

@@ -1,1 +1,0 @@
-"""Zarr of format 2, in and out."""
