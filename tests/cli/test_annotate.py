@@ -19,7 +19,7 @@ from corporeal.episode import EpisodeWriter
 from corporeal.errors import CorporealError
 from corporeal.labelling.labels import labels_of
 from corporeal.labelling.labels.label_file import read_label_file
-from corporeal.labelling.tasks import frames_of, tasks
+from corporeal.labelling.tasks import find_task, find_tasks
 from corporeal.labelling.taxonomy import open_taxonomy
 from corporeal.testing import Workload
 
@@ -125,8 +125,8 @@ def test_a_proposal_comes_from_the_recording(tmp_path: Path) -> None:
         open_workspace(tmp_path / "lab") as workspace,
         workspace.database.read() as connection,
     ):
-        (made,) = tasks(connection)
-        frames = frames_of(connection, made.id)
+        (made,) = find_tasks(connection)
+        frames = find_task(connection, made.id).frames
         assert frames is not None
         assert made.annotation.reference == frames.stream
         assert all(not each.confirmed for each in made.annotation.segments)

@@ -13,7 +13,7 @@ from corporeal.catalog.permission import Actor
 from corporeal.labelling.annotation import Annotation, Edit, Instruction, Put, Segment, Set
 from corporeal.labelling.frames import Frames
 from corporeal.labelling.review import submit
-from corporeal.labelling.tasks import LabelTask, TaskOptions, create_tasks, save_edits, task
+from corporeal.labelling.tasks import LabelTask, TaskOptions, create_tasks, find_task, save_edits
 from corporeal.labelling.taxonomy import Taxonomy
 
 LEAD, OTHER_LEAD = Actor("lea", "lead"), Actor("lou", "lead")
@@ -98,14 +98,14 @@ def asked(connection: Connection, names: list[str], **options: Any) -> list[Labe
 
 def write(connection: Connection, task_id: str, wanted: Annotation, by: Actor) -> LabelTask:
     """Say all of an annotation in one edit."""
-    held = task(connection, task_id)
+    held = find_task(connection, task_id)
     put = [Put(put=each) for each in (*wanted.segments, *wanted.instructions)]
     fields = {"outcome": wanted.outcome, "failure_mode": wanted.failure_mode}
     edit = Edit(
         id=f"all-{held.version}", action="type", steps=(*put, Set.model_validate({"set": fields}))
     )
     save_edits(connection, task_id, [edit], base_version=held.version, by=by)
-    return task(connection, task_id)
+    return find_task(connection, task_id)
 
 
 def finish(connection: Connection, task_id: str, wanted: Annotation, by: Actor) -> LabelTask:

@@ -25,7 +25,7 @@ from corporeal.labelling.annotation import (
 )
 from corporeal.labelling.frames import end_ns
 from corporeal.labelling.review import submit
-from corporeal.labelling.tasks import LabelTask, frames_of, save_edits
+from corporeal.labelling.tasks import LabelTask, find_task, save_edits
 
 ADMIN = Actor("root", "admin")
 ROLES: Mapping[str, Role] = {
@@ -95,7 +95,7 @@ def label_all(
 
     `like` are phases to be put in instead.
     """
-    frames = frames_of(connection, held.id)
+    frames = find_task(connection, held.id).frames
     assert frames is not None
     stamps = frames.stamps.tolist()
     edges = [stamps[0], stamps[at[0]], stamps[at[1]], end_ns(frames.stamps)]

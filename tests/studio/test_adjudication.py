@@ -24,7 +24,7 @@ from corporeal.labelling.adjudication.cards import cards_from, steps_to_frame, s
 from corporeal.labelling.annotation import Annotation, Edit, Segment, apply_edit
 from corporeal.labelling.labels import labels_of
 from corporeal.labelling.queues import take_next
-from corporeal.labelling.tasks import frames_of, tasks
+from corporeal.labelling.tasks import find_tasks
 from corporeal.labelling.taxonomy import open_taxonomy
 
 STAMPS = np.arange(120, dtype=np.int64) * 33_333_333
@@ -48,12 +48,12 @@ def pair(client: TestClient, people: People, workspace: Workspace) -> str:
             is_first = held.settings["place"] == 1
             at, outcome = ((30, 60), "success") if is_first else ((38, 50), "failure")
             label_all(connection, held, people.actor(name), at=at, outcome=outcome)
-        return str(tasks(connection, queue="monday", kind="annotate")[0].pair)
+        return str(find_tasks(connection, queue="monday", kind="annotate")[0].pair)
 
 
 def _stamps(workspace: Workspace) -> list[int]:
     with workspace.database.read() as connection:
-        frames = frames_of(connection, tasks(connection, queue="monday")[0].id)
+        frames = find_tasks(connection, queue="monday")[0].frames
         assert frames is not None
         return [int(each) for each in frames.stamps]
 
@@ -96,7 +96,7 @@ def test_decisions_make_the_labels_and_the_labels_count(
     assert sorted(done["names"]) == ["ann", "ben"]
     with workspace.database.read() as connection:
         held = labels_of(connection, done["facts"]["episode"])
-        assert all(each.state == "done" for each in tasks(connection, queue="monday"))
+        assert all(each.state == "done" for each in find_tasks(connection, queue="monday"))
     assert held is not None
     assert boundaries(held.annotation) == [stamps[38], stamps[55]]
     assert held.annotation.outcome == "success"
@@ -135,7 +135,7 @@ def test_those_who_labelled_do_not_decide(
             held = take_next(connection, "monday", by=people.actor(name))
             assert held is not None
             label_all(connection, held, people.actor(name), at=at)
-        pair = str(tasks(connection, queue="monday", kind="annotate")[0].pair)
+        pair = str(find_tasks(connection, queue="monday", kind="annotate")[0].pair)
     assert client.get("/api/labels/pairs", headers=people.head("lee")).json() == []
     assert client.get(f"/api/labels/pairs/{pair}", headers=people.head("lee")).status_code == 403
     assert client.get(f"/api/labels/pairs/{pair}", headers=people.head("ben")).status_code == 403

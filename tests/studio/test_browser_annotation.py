@@ -17,7 +17,7 @@ from tests.studio.workbench import open_bench, phases, selected
 from corporeal.catalog.workspace import Workspace
 from corporeal.labelling.annotation import Edit
 from corporeal.labelling.tasks import edits_of, save_edits
-from corporeal.labelling.tasks import task as task_of
+from corporeal.labelling.tasks import find_task as task_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

@@ -21,7 +21,7 @@ from tests.studio.workbench import open_bench
 from corporeal.catalog.workspace import Workspace
 from corporeal.labelling.annotation import Annotation, Segment
 from corporeal.labelling.tasks import edits_of
-from corporeal.labelling.tasks import task as task_of
+from corporeal.labelling.tasks import find_task as task_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page

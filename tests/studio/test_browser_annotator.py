@@ -17,7 +17,7 @@ from corporeal.labelling.annotation import Annotation, Instruction
 from corporeal.labelling.labels import labels_of
 from corporeal.labelling.labels.versions import accept_labels
 from corporeal.labelling.queues.qualification import is_qualified
-from corporeal.labelling.tasks import TaskOptions, create_tasks, frames_of, task
+from corporeal.labelling.tasks import TaskOptions, create_tasks, find_task
 from corporeal.labelling.taxonomy import open_taxonomy
 from corporeal.release import ReleaseOptions, create_release
 from corporeal.release.reading import release_dataset
@@ -74,7 +74,7 @@ def _qualify(page: Page, workspace: Workspace, people: People, name: str) -> Non
     page.get_by_text("nothing labelled yet").wait_for()
     taken = page.url.rsplit("/", 1)[1]
     with workspace.database.write() as connection:
-        held = task(connection, taken)
+        held = find_task(connection, taken)
         assert held.kind == "qualify"
         assert not held.annotation.segments, "a test begins without proposals"
         gold = _proposal(workspace, 0).in_lane("phase")
@@ -177,12 +177,14 @@ def _accept_the_rest(browser: Browser, studio: StudioProcess, people: People) ->
 def _check_release(workspace: Workspace, done: dict[str, list[str]]) -> None:
     """Every episode has labels, the adjudicated one those of Ben, and a release has all."""
     with workspace.database.read() as connection:
-        tasks = {name: [task(connection, each) for each in made] for name, made in done.items()}
+        tasks = {
+            name: [find_task(connection, each) for each in made] for name, made in done.items()
+        }
         (twin,) = tasks["ben"]
         begins = {}
         for held in tasks["ann"]:
             labels = labels_of(connection, held.episode)
-            line = frames_of(connection, held.id)
+            line = find_task(connection, held.id).frames
             assert labels is not None
             assert line is not None
             stamps = line.stamps.tolist()

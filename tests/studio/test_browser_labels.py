@@ -12,7 +12,7 @@ from tests.studio.waiting import fits
 
 from corporeal.catalog.workspace import Workspace
 from corporeal.labelling.labels import labels_of
-from corporeal.labelling.tasks import frames_of, task
+from corporeal.labelling.tasks import find_task
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -43,7 +43,7 @@ def _labels(browser: Browser, address: str, people: People, workspace: Workspace
     taken = page.url.rsplit("/", 1)[1]
     page.context.close()
     with workspace.database.write() as connection:
-        held = task(connection, taken)
+        held = find_task(connection, taken)
         assert held.assigned_to == name
         place = int(held.settings["place"])
         at = (30, 60) if place == 1 else (38, 66)
@@ -110,7 +110,7 @@ def test_from_a_query_to_labels_that_count(
     with workspace.database.read() as connection:
         held = labels_of(connection, episode)
         assert held is not None
-        frames = frames_of(connection, str(held.task))
+        frames = find_task(connection, str(held.task)).frames
     assert frames is not None
     assert boundaries(held.annotation) == [int(frames.stamps[38]), int(frames.stamps[62])]
     lead.context.close()

@@ -20,7 +20,7 @@ from tests.studio.people import open_client
 from corporeal.catalog.permission import Actor
 from corporeal.catalog.workspace import Workspace
 from corporeal.labelling.queues import QueueRequest, builder_for, record_request
-from corporeal.labelling.tasks import task, tasks
+from corporeal.labelling.tasks import find_task, find_tasks
 from corporeal.studio.settings import StudioSettings
 
 
@@ -38,7 +38,7 @@ def _take(client: TestClient, people: People, name: str, queue: str = "monday") 
 
 def _work(workspace: Workspace, people: People, name: str, task_id: str, **how: Any) -> None:
     with workspace.database.write() as connection:
-        label_all(connection, task(connection, task_id), people.actor(name), **how)
+        label_all(connection, find_task(connection, task_id), people.actor(name), **how)
 
 
 def test_a_preview_says_what_a_queue_will_hold(client: TestClient, people: People) -> None:
@@ -59,7 +59,7 @@ def test_a_queue_is_made_with_proposals_and_frames(
     assert (queue["episodes"], queue["pairs"], queue["total"]) == (3, 1, 4)
     assert queue["query"] == ""
     with workspace.database.read() as connection:
-        made = tasks(connection, queue="monday")
+        made = find_tasks(connection, queue="monday")
         assert all(each.begun_with.reference for each in made)
     assert len({each.episode for each in made}) == 3
     again = client.post("/api/labels/queues", headers=people.head("lee"),

@@ -8,7 +8,7 @@ import numpy as np
 
 from corporeal.catalog.workspace import Workspace
 from corporeal.labelling.frames import Frames
-from corporeal.labelling.tasks import task as task_of
+from corporeal.labelling.tasks import find_task as task_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

@@ -78,6 +78,11 @@ class Annotation(Part):
             )
         )
 
+    def as_confirmed(self) -> Annotation:
+        """The same with every segment confirmed."""
+        seen = tuple(each.model_copy(update={"confirmed": True}) for each in self.segments)
+        return self.model_copy(update={"segments": seen})
+
 
 MOST_PARTS = 5000
 """Things that one annotation holds."""

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel
 
-from corporeal.labelling.adjudication import Card, CardSide, definition_of, rule_of
+from corporeal.labelling.adjudication import Adjudication, Card, CardSide
 from corporeal.labelling.agreement import NOTHING, DisagreementKind
 from corporeal.labelling.annotation import Annotation
 from corporeal.labelling.frames import end_ns
-from corporeal.labelling.tasks import LabelTask
 from corporeal.labelling.taxonomy import Taxonomy
 from corporeal.studio.lanes import LaneFacts, label_lanes
 
@@ -86,36 +83,29 @@ class AdjudicationFacts(BaseModel):
     cards: list[DisagreementCard]
 
 
-def pair_facts(
-    held: LabelTask, cards: Sequence[Card], about: str | None, reference: str = ""
-) -> PairFacts:
+def pair_facts(adjudication: Adjudication) -> PairFacts:
     """A pair as lists show it."""
+    task = adjudication.task
     return PairFacts(
-        pair=str(held.settings["of"]),
-        episode=held.episode,
-        episode_task=about,
-        queue=held.queue,
-        taxonomy=reference,
-        state="done" if held.state == "done" else "open",
-        cards=len(cards),
-        decided=sum(each.resolved is not None for each in cards),
-        changed_at=held.changed_at,
+        pair=adjudication.pair,
+        episode=task.episode,
+        episode_task=adjudication.episode_task,
+        queue=task.queue,
+        taxonomy=adjudication.taxonomy.reference,
+        state="done" if task.state == "done" else "open",
+        cards=len(adjudication.cards),
+        decided=sum(each.resolved is not None for each in adjudication.cards),
+        changed_at=task.changed_at,
     )
 
 
-def adjudication_facts(
-    held: LabelTask,
-    first: LabelTask,
-    second: LabelTask,
-    cards: Sequence[Card],
-    taxonomy: Taxonomy,
-    stamps: NDArray[np.int64],
-    about: str | None,
-) -> AdjudicationFacts:
+def adjudication_facts(adjudication: Adjudication) -> AdjudicationFacts:
     """A pair with everything there is to decide."""
-    is_over = held.state == "done"
+    first, second, stamps = adjudication.first, adjudication.second, adjudication.stamps
+    is_over = adjudication.task.state == "done"
+    cards, taxonomy = adjudication.cards, adjudication.taxonomy
     return AdjudicationFacts(
-        facts=pair_facts(held, cards, about, taxonomy.reference),
+        facts=pair_facts(adjudication),
         reference=first.annotation.reference,
         start_ns=int(stamps[0]),
         end_ns=end_ns(stamps),
@@ -124,7 +114,7 @@ def adjudication_facts(
         names=(first.assigned_to or "", second.assigned_to or "") if is_over else None,
         first=_disputed(first.annotation, cards, taxonomy),
         second=_disputed(second.annotation, cards, taxonomy),
-        result=_disputed(held.annotation, cards, taxonomy),
+        result=_disputed(adjudication.task.annotation, cards, taxonomy),
         cards=[_card(each, taxonomy) for each in cards],
     )
 
@@ -138,7 +128,7 @@ def _disputed(said: Annotation, cards: Sequence[Card], taxonomy: Taxonomy) -> li
 
 def _card(card: Card, taxonomy: Taxonomy) -> DisagreementCard:
     lane = taxonomy.lane(card.lane)
-    rule = rule_of(taxonomy, card.lane, card.rule) if card.kind == "boundary" else None
+    rule = taxonomy.rule(card.lane, card.rule) if card.kind == "boundary" else None
     return DisagreementCard(
         id=card.id,
         kind=card.kind,
@@ -159,10 +149,13 @@ def _card(card: Card, taxonomy: Taxonomy) -> DisagreementCard:
 
 
 def _side(side: CardSide, card: Card, taxonomy: Taxonomy) -> DisagreementSide:
-    definition = definition_of(taxonomy.lane(card.lane), side.label)
     if card.kind in ("attribute", "outcome"):
-        named = (*taxonomy.grasp_types, *taxonomy.failure_modes, *taxonomy.discrepancies)
-        definition = next((each.definition for each in named if each.name == side.label), "")
+        choices = (*taxonomy.grasp_types, *taxonomy.failure_modes, *taxonomy.discrepancies)
+        definition = next((each.definition for each in choices if each.name == side.label), "")
+    else:
+        lane = taxonomy.lane(card.lane)
+        label = lane.label(side.label) if lane is not None else None
+        definition = label.definition if label is not None else ""
     return DisagreementSide(
         label=side.label, definition=definition, time_ns=side.time_ns, frame=side.frame
     )

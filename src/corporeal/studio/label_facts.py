@@ -9,9 +9,16 @@ from fastapi import HTTPException
 from pydantic import BaseModel
 from sqlalchemy import Connection
 
+from corporeal.catalog.permission import Actor
 from corporeal.labelling.agreement import AgreementSummary
 from corporeal.labelling.queues import Qualification, qualifications
-from corporeal.labelling.tasks import StaleEditError, TaskStateError, UnknownTaskError
+from corporeal.labelling.tasks import (
+    LabelTask,
+    StaleEditError,
+    TaskStateError,
+    UnknownTaskError,
+    find_task,
+)
 from corporeal.labelling.taxonomy import kept_taxonomy
 from corporeal.studio.context import Studio
 
@@ -58,6 +65,14 @@ def writing(studio: Studio) -> Iterator[Connection]:
         raise HTTPException(404, str(error)) from None
     except (TaskStateError, StaleEditError) as error:
         raise HTTPException(409, str(error)) from None
+
+
+def seen_task(connection: Connection, task_id: str, actor: Actor) -> LabelTask:
+    """The task, for somebody who may see what is said in it; a 404 where there is none."""
+    try:
+        return find_task(connection, task_id, seen_by=actor)
+    except UnknownTaskError as error:
+        raise HTTPException(404, str(error)) from None
 
 
 def gate_facts(summary: AgreementSummary) -> GateFacts:

@@ -6,7 +6,7 @@ from sqlalchemy import Connection
 
 from corporeal.catalog.permission import Actor, may
 from corporeal.labelling.labels import Labels, labels_of
-from corporeal.labelling.tasks import EDITABLE, tasks
+from corporeal.labelling.tasks import find_tasks
 
 
 def seen_labels(connection: Connection, episode: str, actor: Actor) -> Labels | None:
@@ -14,6 +14,6 @@ def seen_labels(connection: Connection, episode: str, actor: Actor) -> Labels | 
 
     Whoever labels an episode must not copy the labels that it has.
     """
-    is_asked = tasks(connection, episode=episode, assigned_to=actor.name, limit=50)
-    is_blind = any(each.state in EDITABLE for each in is_asked) and not may(actor, "judge")
+    is_asked = find_tasks(connection, episode=episode, assigned_to=actor.name, limit=50)
+    is_blind = any(each.is_editable for each in is_asked) and not may(actor, "judge")
     return None if is_blind else labels_of(connection, episode)

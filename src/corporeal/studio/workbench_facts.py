@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from corporeal.catalog.permission import Actor, may
 from corporeal.labelling.annotation import Annotation, Edit
-from corporeal.labelling.tasks import EDITABLE, LabelTask, TaskKind, TaskState
+from corporeal.labelling.tasks import LabelTask, TaskKind, TaskState
 from corporeal.labelling.taxonomy import Taxonomy
 from corporeal.studio.errors import ErrorAnswer
 
@@ -134,7 +134,7 @@ def task_facts(
 
 def why_closed(task: LabelTask, by: Actor) -> str | None:
     """The reason for which somebody can look at a task but not change it."""
-    if task.state not in EDITABLE:
+    if not task.is_editable:
         return f"This task is {task.state}. A lead can give it back to be changed."
     if task.assigned_to not in (None, by.name) and not may(by, "judge"):
         return f"This task belongs to {task.assigned_to}."

@@ -19,15 +19,21 @@ from tests.labelling.work import (
 from corporeal.catalog.database import Database
 from corporeal.catalog.permission import PermissionDeniedError
 from corporeal.errors import UnknownNameError
-from corporeal.labelling.adjudication import CardChoice, adjudication_of
-from corporeal.labelling.adjudication.adjudication import AGREED, differences_of, pair_of, resolve
+from corporeal.labelling.adjudication import CardChoice
+from corporeal.labelling.adjudication.adjudication import (
+    AGREED,
+    adjudication_of,
+    differences_of,
+    pair_of,
+    resolve,
+)
 from corporeal.labelling.annotation import Annotation
 from corporeal.labelling.labels import labels_of
 from corporeal.labelling.labels.versions import label_history
 from corporeal.labelling.queues import take_next
-from corporeal.labelling.queues.assignment import drop
 from corporeal.labelling.review import IncompleteError, accept, give_back, submit
-from corporeal.labelling.tasks import LabelTask, TaskStateError, task
+from corporeal.labelling.tasks import LabelTask, TaskStateError, find_task
+from corporeal.labelling.tasks.label_task import change_state
 
 
 def _pair(connection: Connection, first: Annotation, second: Annotation) -> LabelTask:
@@ -35,7 +41,7 @@ def _pair(connection: Connection, first: Annotation, second: Annotation) -> Labe
     one, two = asked(connection, episodes(connection, 1), double_share=1.0)
     finish(connection, two.id, second, BEN)
     finish(connection, one.id, first, ANN)
-    return task(connection, one.id)
+    return find_task(connection, one.id)
 
 
 def _adjudication(connection: Connection, held: LabelTask) -> LabelTask:
@@ -77,7 +83,7 @@ def test_a_pair_of_which_one_was_dropped_is_reviewed_as_usual(database: Database
     with database.write() as connection:
         one, two = asked(connection, episodes(connection, 1), double_share=1.0)
         finish(connection, one.id, said(), ANN)
-        drop(connection, two.id, "nobody is there", by=LEAD)
+        change_state(connection, two, "dropped", by=LEAD, why="nobody is there")
         assert accept(connection, one.id, by=LEAD).who == "ann"
 
 
@@ -160,7 +166,7 @@ def test_work_that_is_given_back_ends_the_adjudication(database: Database) -> No
         held = _pair(connection, said(grasp=100), said(grasp=140))
         judge = _adjudication(connection, held)
         give_back(connection, held.id, "look again at the grasp", by=LEAD)
-        assert task(connection, judge.id).state == "dropped"
+        assert find_task(connection, judge.id).state == "dropped"
         finish(connection, held.id, said(grasp=140), ANN)
         labels = labels_of(connection, held.episode)
         assert labels is not None

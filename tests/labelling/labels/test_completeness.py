@@ -5,11 +5,12 @@ from __future__ import annotations
 from tests.labelling.good_annotation import READY, STAMPS, good_annotation
 
 from corporeal.labelling.annotation import Annotation
+from corporeal.labelling.frames import Frames
 from corporeal.labelling.labels.completeness import complaints
 
 
 def _complaints(annotation: Annotation) -> tuple[str, ...]:
-    return complaints(annotation, READY, task="pick_place", stamps=STAMPS)
+    return complaints(annotation, READY, task="pick_place", frames=Frames("", STAMPS))
 
 
 def test_a_complete_annotation_has_no_complaints() -> None:

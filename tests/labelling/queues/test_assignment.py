@@ -21,17 +21,16 @@ from corporeal.catalog.accounts import add_account
 from corporeal.catalog.database import CatalogError, Database
 from corporeal.catalog.permission import Actor
 from corporeal.labelling.queues import add_seconds, assign, take, take_next
-from corporeal.labelling.queues.assignment import give_up, set_priority
 from corporeal.labelling.tasks import (
-    TaskStateError,
-    task,
+    find_task,
 )
+from corporeal.labelling.tasks.label_task import change_state
 
 
 def test_the_next_task_is_the_most_urgent_and_comes_again(database: Database) -> None:
     with database.write() as connection:
         made = asked(connection, episodes(connection, 3))
-        set_priority(connection, made[1].id, 5, by=LEAD)
+        change_state(connection, made[1], "open", by=LEAD, priority=5)
         first = take_next(connection, "work", by=ANN)
         assert first is not None
         assert first.id == made[1].id
@@ -109,19 +108,7 @@ def test_time_is_added_up_and_bounded(database: Database) -> None:
         take(connection, made.id, by=ANN)
         assert add_seconds(connection, made.id, 2.5, by=ANN) == 2.5
         assert add_seconds(connection, made.id, 4.0, by=ANN) == 6.5
-        assert task(connection, made.id).seconds == 6.5
+        assert find_task(connection, made.id).seconds == 6.5
         for wrong in (-1.0, float("nan"), 1e9):
             with pytest.raises(CatalogError, match="seconds"):
                 add_seconds(connection, made.id, wrong, by=ANN)
-
-
-def test_a_task_that_was_not_begun_is_given_up_and_one_with_work_is_not(
-    database: Database,
-) -> None:
-    with database.write() as connection:
-        (made,) = asked(connection, episodes(connection, 1))
-        take(connection, made.id, by=ANN)
-        assert give_up(connection, made.id, by=ANN).assigned_to is None
-        write(connection, made.id, said(), ANN)
-        with pytest.raises(TaskStateError, match="1 edits"):
-            give_up(connection, made.id, by=ANN)

@@ -14,8 +14,7 @@ from corporeal.labelling.labels.versions import label_history
 from corporeal.labelling.queues import assign, qualifications, take_next
 from corporeal.labelling.queues.qualification import gold_tasks, is_qualified
 from corporeal.labelling.review import accept, requeue_labels
-from corporeal.labelling.tasks import TaskOptions, create_tasks
-from corporeal.labelling.tasks.label_task import hidden
+from corporeal.labelling.tasks import TaskOptions, create_tasks, find_task
 
 
 def _gold(connection: Connection, count: int) -> list[str]:
@@ -79,7 +78,7 @@ def test_measuring_makes_no_labels_and_the_gold_is_not_shown(database: Database)
         assert got is not None
         assert "gold" not in got.settings
         assert got.start["segments"] == []
-        assert hidden(connection, got.id)["gold"]["content"]["segments"]
+        assert find_task(connection, got.id).hidden["gold"]["content"]["segments"]
         assert all(each.start["segments"] == [] for each in gold_tasks(connection, "qualify"))
         finish(connection, got.id, said(grasp=120), ANN)
         assert all(len(label_history(connection, name)) <= 1 for name in names)

@@ -9,16 +9,20 @@ from tests.labelling.good_annotation import READY, good_annotation
 from tests.labelling.work import ANN, LEAD, asked, episodes, finish, said, taxonomy
 
 from corporeal.catalog.database import Database
+from corporeal.catalog.query import every_episode
 from corporeal.labelling.annotation import Annotation
-from corporeal.labelling.labels import labels_of
-from corporeal.labelling.labels.completeness import coverage
+from corporeal.labelling.labels import LabelCoverage, coverage_of, labels_of
 from corporeal.labelling.labels.versions import label_history
 from corporeal.labelling.queues import take, take_next
 from corporeal.labelling.review import accept, accept_confident, find_impact, requeue_labels, submit
 from corporeal.labelling.review.requeue import reasons
 from corporeal.labelling.review.submission import MACHINE
-from corporeal.labelling.tasks import frames_of, task
+from corporeal.labelling.tasks import find_task
 from corporeal.labelling.taxonomy import Taxonomy, kept_taxonomies
+
+
+def _coverage(connection: Connection, query: str | None = None, **options: Any) -> LabelCoverage:
+    return coverage_of(connection, list(every_episode(connection, query)), **options)
 
 
 def _without_grasp() -> Annotation:
@@ -67,7 +71,7 @@ def test_a_new_task_begins_with_the_old_labels_and_the_touched_to_be_confirmed(
         assert {each.label: each.confirmed for each in made.annotation.segments} == {
             "reach": True, "grasp": False, "retreat": True,
         }  # fmt: skip
-        assert frames_of(connection, made.id) is not None
+        assert find_task(connection, made.id).frames is not None
         got = take_next(connection, made.queue, by=ANN)
         assert got is not None
         finish(connection, got.id, said(grasp=104), ANN)
@@ -92,16 +96,16 @@ def test_coverage_says_what_each_episode_lacks(database: Database) -> None:
     after = taxonomy("1.1.0", rule="Otherwise.")
     with database.write() as connection:
         names = _labelled(connection)
-        before = coverage(connection)
+        before = _coverage(connection)
         assert set(before.annotated) == set(names[:2])
         assert before.missing == ((names[2], "nobody has annotated it."),)
         assert before.share == 2 / 3
         requeue_labels(connection, taxonomy(), after, by=LEAD)
-        why = dict(coverage(connection, f"id = {names[0]}").missing)
+        why = dict(_coverage(connection, f"id = {names[0]}").missing)
         assert why[names[0]].startswith("its labels do not hold any more: grasping@1.1.0")
-        old = dict(coverage(connection, taxonomy=taxonomy()).missing)
+        old = dict(_coverage(connection, taxonomy=taxonomy()).missing)
         assert old[names[1]] == "it is labelled under grasping@1.1.0; expected grasping@1.0.0."
-        assert coverage(connection, "task = nowhere").share == 1.0
+        assert _coverage(connection, "task = nowhere").share == 1.0
 
 
 def test_sure_proposals_may_count_unseen_and_can_be_told_apart(database: Database) -> None:
@@ -116,10 +120,10 @@ def test_sure_proposals_may_count_unseen_and_can_be_told_apart(database: Databas
         done = accept_confident(connection, "work", 0.95, by=LEAD)
         assert {each.episode for each in done.accepted} == {names[0], names[2]}
         assert all(each.who == MACHINE and each.is_machine for each in done.accepted)
-        assert task(connection, made[0].id).state == "dropped"
-        found = coverage(connection)
+        assert find_task(connection, made[0].id).state == "dropped"
+        found = _coverage(connection)
         assert set(found.annotated) == set(found.machine) == {names[0], names[2]}
-        people = dict(coverage(connection, people_only=True).missing)
+        people = dict(_coverage(connection, people_only=True).missing)
         assert "nobody has confirmed it" in people[names[0]]
 
 
@@ -132,7 +136,7 @@ def test_a_person_may_confirm_what_a_machine_said(database: Database) -> None:
         finish(connection, again.id, said(), ANN)
         assert submit(connection, again.id, by=ANN).state == "submitted"
         accept(connection, again.id, by=LEAD)
-        assert coverage(connection).machine == ()
+        assert _coverage(connection).machine == ()
 
 
 def _changed(**changes: Any) -> Taxonomy:

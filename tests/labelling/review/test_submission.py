@@ -20,10 +20,9 @@ from corporeal.catalog.episodes import find_episode
 from corporeal.catalog.permission import Actor, PermissionDeniedError
 from corporeal.labelling.labels import labels_of
 from corporeal.labelling.queues import add_seconds, assign, take, take_next
-from corporeal.labelling.queues.assignment import drop
 from corporeal.labelling.review import IncompleteError, accept, give_back, submit
 from corporeal.labelling.tasks import (
-    task,
+    find_task,
 )
 
 
@@ -35,7 +34,7 @@ def test_what_is_not_complete_is_not_submitted_and_all_of_it_is_said(database: D
         assert any("outcome" in each for each in told.value.complaints)
         assert any("Phases" in each for each in told.value.complaints)
         assert "\n" not in str(told.value)
-        assert task(connection, made.id).state == "open"
+        assert find_task(connection, made.id).state == "open"
 
 
 def test_accepted_labels_are_in_force_and_the_episode_is_annotated(database: Database) -> None:
@@ -77,7 +76,6 @@ def test_only_those_may_who_may(database: Database) -> None:
             lambda: accept(connection, made.id, by=ANN),
             lambda: give_back(connection, made.id, "why", by=ANN),
             lambda: assign(connection, made.id, "ben", by=ANN),
-            lambda: drop(connection, made.id, "why", by=ANN),
         ):
             with pytest.raises(PermissionDeniedError):
                 call()

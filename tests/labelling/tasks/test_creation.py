@@ -12,12 +12,11 @@ from tests.labelling.work import (
 )
 
 from corporeal.catalog.database import Database
-from corporeal.labelling.queues.assignment import drop
 from corporeal.labelling.review import accept
 from corporeal.labelling.tasks import (
-    task,
+    find_task,
 )
-from corporeal.labelling.tasks.label_task import hidden
+from corporeal.labelling.tasks.label_task import change_state
 
 
 def test_the_same_seed_asks_the_same_twice_and_at_least_the_share(database: Database) -> None:
@@ -28,7 +27,7 @@ def test_the_same_seed_asks_the_same_twice_and_at_least_the_share(database: Data
             made = asked(connection, names, queue=f"q{len(drawn)}", double_share=0.1, seed=seed)
             drawn.append({each.episode for each in made if each.pair})
             for each in made:
-                drop(connection, each.id, "again", by=LEAD)
+                change_state(connection, each, "dropped", by=LEAD, why="again")
     assert len(drawn[0]) == 3
     assert drawn[0] == drawn[1] != drawn[2]
 
@@ -43,9 +42,9 @@ def test_a_share_begins_without_its_proposal_which_is_kept_unseen(database: Data
         assert all(not each.annotation.segments for each in blind)
         assert all("proposal" not in each.settings for each in blind)
         assert blind[0].annotation.reference == "observations/head"
-        assert hidden(connection, blind[0].id)["proposal"]["segments"]
+        assert find_task(connection, blind[0].id).hidden["proposal"]["segments"]
         shown = next(each for each in made if not each.is_blind)
-        assert len(task(connection, shown.id).annotation.segments) == 3
+        assert len(find_task(connection, shown.id).annotation.segments) == 3
 
 
 def test_what_has_labels_or_is_asked_already_is_left_out(database: Database) -> None:

@@ -18,17 +18,14 @@ from corporeal.catalog.audit import events_of, verify
 from corporeal.catalog.database import CatalogError, Database
 from corporeal.catalog.episodes import UnknownEpisodeError
 from corporeal.labelling.queues import take, take_next
-from corporeal.labelling.queues.assignment import drop
 from corporeal.labelling.review import accept, give_back, submit
 from corporeal.labelling.tasks import (
     TaskStateError,
     UnknownTaskError,
-    frames_of,
-    may_see,
-    task,
-    tasks,
+    find_task,
+    find_tasks,
 )
-from corporeal.labelling.tasks.label_task import NEXT, TASK_STATES, change_state
+from corporeal.labelling.tasks.label_task import NEXT, TASK_STATES, change_state, may_see
 
 
 def test_two_of_a_pair_see_nothing_of_each_other_until_both_are_done(database: Database) -> None:
@@ -36,16 +33,16 @@ def test_two_of_a_pair_see_nothing_of_each_other_until_both_are_done(database: D
         made = asked(connection, episodes(connection, 1), double_share=1.0)
         take(connection, made[0].id, by=ANN)
         finish(connection, made[0].id, said(), ANN)
-        one, two = (task(connection, each.id) for each in made)
+        one, two = (find_task(connection, each.id) for each in made)
         assert may_see(connection, one, ANN)
         assert may_see(connection, one, LEAD)
         assert not may_see(connection, one, BEN)
         assert not may_see(connection, one, CY)
         take(connection, two.id, by=BEN)
-        assert not may_see(connection, task(connection, two.id), ANN)
+        assert not may_see(connection, find_task(connection, two.id), ANN)
         finish(connection, two.id, said(grasp=150), BEN)
-        assert may_see(connection, task(connection, one.id), BEN)
-        assert may_see(connection, task(connection, two.id), ANN)
+        assert may_see(connection, find_task(connection, one.id), BEN)
+        assert may_see(connection, find_task(connection, two.id), ANN)
 
 
 def test_only_allowed_changes_of_state_are_made_and_all_are_in_the_log(database: Database) -> None:
@@ -71,7 +68,7 @@ def test_only_allowed_changes_of_state_are_made_and_all_are_in_the_log(database:
         ]  # fmt: skip
         assert list(verify(connection)) == []
         with pytest.raises(TaskStateError):
-            drop(connection, made.id, "no", by=LEAD)
+            change_state(connection, find_task(connection, made.id), "dropped", by=LEAD)
 
 
 def test_every_state_has_its_followers() -> None:
@@ -84,7 +81,7 @@ def test_frames_survive_as_they_were(database: Database) -> None:
     with database.write() as connection:
         (name,) = episodes(connection, 1)
         (made,) = asked(connection, [name])
-        kept = frames_of(connection, made.id)
+        kept = find_task(connection, made.id).frames
         assert kept is not None
         assert kept.stream == "observations/head"
         assert [int(kept.stamps[0]), int(kept.stamps[-1]), len(kept.stamps)] == [0, 9966666667, 300]
@@ -94,7 +91,7 @@ def test_what_does_not_exist_is_said_so(database: Database) -> None:
     with database.write() as connection:
         episodes(connection, 1)
         with pytest.raises(UnknownTaskError):
-            task(connection, "nothing")
+            find_task(connection, "nothing")
         with pytest.raises(UnknownEpisodeError):
             asked(connection, ["nothing"])
         for queue in ("", "Work", "../x", "a" * 65):
@@ -102,4 +99,4 @@ def test_what_does_not_exist_is_said_so(database: Database) -> None:
                 asked(connection, [], queue=queue)
         with pytest.raises(CatalogError, match="double share"):
             asked(connection, [], double_share=1.5)
-        assert tasks(connection) == []
+        assert find_tasks(connection) == []

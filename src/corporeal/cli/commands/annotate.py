@@ -33,7 +33,7 @@ from corporeal.labelling.agreement import agreement_of
 from corporeal.labelling.labels import coverage_of
 from corporeal.labelling.queues import qualifications, queues
 from corporeal.labelling.review import find_impact
-from corporeal.labelling.tasks import TaskOptions, create_tasks, tasks, wanting
+from corporeal.labelling.tasks import TaskOptions, create_tasks, find_tasks, wanting
 from corporeal.labelling.taxonomy import kept_taxonomies
 
 app = group("Propose labels, ask people, see how far they agree, and bring labels out.")
@@ -179,10 +179,11 @@ def show_queue(
     """
     with read_catalog(root, "read") as connection:
         found = queues(connection, queue=name)
-        held = tasks(connection, queue=name) if name is not None else []
+        held = find_tasks(connection, queue=name) if name is not None else []
     if as_json:
-        listed = [{key: value for key, value in asdict(each).items()
-                   if key not in ("start", "content", "settings")} for each in held]  # fmt: skip
+        unseen = {"start", "content", "settings", "hidden"}
+        listed = [{name: value for name, value in asdict(each).items() if name not in unseen}
+                  for each in held]  # fmt: skip
         print_json({"queues": [asdict(each) for each in found], "tasks": listed})
         return
     if not found:

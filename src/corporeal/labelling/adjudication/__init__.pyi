@@ -1,11 +1,7 @@
+from .adjudication import Adjudication as Adjudication
 from .adjudication import CardChoice as CardChoice
-from .adjudication import adjudication_of as adjudication_of
-from .adjudication import cards_of as cards_of
 from .adjudication import decide_card as decide_card
 from .adjudication import list_adjudications as list_adjudications
-from .adjudication import require_adjudicator as require_adjudicator
-from .adjudication import stamps_of as stamps_of
+from .adjudication import open_adjudication as open_adjudication
 from .cards import Card as Card
 from .cards import CardSide as CardSide
-from .cards import definition_of as definition_of
-from .cards import rule_of as rule_of

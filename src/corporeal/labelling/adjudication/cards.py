@@ -14,7 +14,7 @@ from corporeal.catalog.database import CatalogError
 from corporeal.labelling.agreement.comparison import NOTHING, DisagreementKind
 from corporeal.labelling.annotation import Annotation, Drop, Put, Segment, Set, Step
 from corporeal.labelling.frames import frame_of
-from corporeal.labelling.taxonomy.document import BoundaryRule, LabelLane, Taxonomy
+from corporeal.labelling.taxonomy.document import Taxonomy
 
 WHOLE = ("outcome", "failure_mode", "variant")
 
@@ -79,22 +79,6 @@ def cards_from(
         cards,
         key=lambda each: (each.kind == "outcome", each.start_ns, order.get(each.lane, len(order))),
     )
-
-
-def rule_of(taxonomy: Taxonomy, lane: str, rule: str) -> BoundaryRule | None:
-    """The boundary rule called label.starts or label.ends, in the words of the taxonomy."""
-    found = taxonomy.lane(lane)
-    name, _, edge = rule.partition(".")
-    label = next((each for each in found.labels if each.name == name), None) if found else None
-    if label is None:
-        return None
-    return label.starts if edge == "starts" else label.ends
-
-
-def definition_of(lane: LabelLane | None, label: str) -> str:
-    """What a label means; nothing for one that the lane does not have."""
-    found = next((each for each in lane.labels if each.name == label), None) if lane else None
-    return found.definition if found else ""
 
 
 def _card(told: Mapping[str, Any], stamps: NDArray[np.int64]) -> Card:

@@ -5,6 +5,7 @@ from .comparison import NOTHING as NOTHING
 from .comparison import AgreementSummary as AgreementSummary
 from .comparison import DisagreementKind as DisagreementKind
 from .comparison import summarise as summarise
+from .measures import BoundaryFigures as BoundaryFigures
 from .pairs import FEWEST as FEWEST
 from .pairs import ComparedPair as ComparedPair
 from .pairs import ProposalBias as ProposalBias
@@ -12,5 +13,4 @@ from .pairs import compared_pairs as compared_pairs
 from .pairs import distances_to_lead as distances_to_lead
 from .pairs import measure_proposal_bias as measure_proposal_bias
 from .report import AgreementReport as AgreementReport
-from .report import BoundaryFigures as BoundaryFigures
 from .report import agreement_of as agreement_of

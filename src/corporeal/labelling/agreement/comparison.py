@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from corporeal.catalog.database import json_value
 from corporeal.labelling.agreement.measures import (
     FrameSpan,
     Pair,
+    boundary_figures,
     cohen_kappa,
     edit_score,
     pair_up,
-    share_bounds,
 )
 from corporeal.labelling.annotation import Annotation, Segment
 from corporeal.labelling.frames import frame_of
@@ -66,6 +67,11 @@ class Agreement:
     attributes: tuple[tuple[str, str, str], ...] = field(default=())
     """(name, first, second) of every attribute, outcome and failure mode that both gave."""
 
+    @property
+    def steps(self) -> list[int]:
+        """The differences of all boundaries, in frames."""
+        return [step for lane in self.lanes for _, step in lane.differences]
+
 
 @dataclass(frozen=True)
 class AgreementSummary:
@@ -88,30 +94,22 @@ class AgreementSummary:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; what is not a number is null."""
-        return {
-            "episodes": self.episodes,
-            "edit_score": _plain(self.edit_score),
-            "kappa": {name: _plain(value) for name, value in self.kappa.items()},
-            "boundaries": self.boundaries,
-            "mean_difference_frames": _plain(self.mean_difference_frames),
-            "bias_frames": _plain(self.bias_frames),
-            "hit_rate": _plain(self.hit_rate),
-            "hit_rate_bounds": list(self.hit_rate_bounds),
-            "failed": list(self.failed),
-        }
+        values: dict[str, Any] = json_value(asdict(self), "agreement")
+        return values
 
 
 def compare(
     first: Annotation, second: Annotation, taxonomy: Taxonomy, stamps: NDArray[np.int64]
 ) -> Agreement:
     """How far two annotations agree; `stamps` are those of the reference stream."""
-    lanes, found = [], []
-    attributes: list[tuple[str, str, str]] = []
+    lanes = []
+    differing: list[LabelDisagreement] = []
+    attributes: list[LabelDisagreement] = []
     for lane in taxonomy.lanes:
         one, two = first.in_lane(lane.name), second.in_lane(lane.name)
         if not one and not two:
             continue
-        pairs = pair_up(_pieces(one, stamps), _pieces(two, stamps))
+        pairs = pair_up(_spans(one, stamps), _spans(two, stamps))
         lanes.append(
             LaneAgreement(
                 lane.name,
@@ -120,27 +118,21 @@ def compare(
                 tuple(_differences(pairs, tiles=lane.tiles)),
             )
         )
-        found += _lane_disagreements(lane.name, pairs, one, two, taxonomy, stamps)
-        attributes += _attributes(pairs, one, two)
-    attributes += _whole(first, second)
-    found += [
-        LabelDisagreement("outcome", "", one, two, int(stamps[0]), int(stamps[-1]), rule=name)
-        for name, one, two in _whole(first, second)
-        if one != two
-    ]
-    return Agreement(tuple(lanes), tuple(found), tuple(attributes))
+        differing += _lane_disagreements(lane.name, pairs, one, two, taxonomy, stamps)
+        attributes += _attributes(lane.name, pairs, one, two)
+    whole = _whole(first, second, stamps)
+    return Agreement(
+        tuple(lanes),
+        (*differing, *(each for each in (*whole, *attributes) if each.first != each.second)),
+        tuple((each.rule, each.first, each.second) for each in (*attributes, *whole)),
+    )
 
 
 def summarise(agreements: Sequence[Agreement], *, tolerance_frames: int = 2) -> AgreementSummary:
     """The three gates over many episodes; with nothing to compare none is passed."""
     scores = [lane.edit_score for each in agreements for lane in each.lanes]
     kappa = _kappas(agreements)
-    steps = np.array(
-        [step for each in agreements for lane in each.lanes for _, step in lane.differences],
-        np.float64,
-    )
-    near = int((np.abs(steps) <= tolerance_frames).sum())
-    mean = float(np.abs(steps).mean()) if steps.size else math.nan
+    edges = boundary_figures([step for each in agreements for step in each.steps], tolerance_frames)
     edit = float(np.mean(scores)) if scores else math.nan
     failed = []
     if not edit >= LEAST_EDIT_SCORE:
@@ -148,46 +140,53 @@ def summarise(agreements: Sequence[Agreement], *, tolerance_frames: int = 2) -> 
     failed += [f"kappa of {name}" for name, value in kappa.items() if not value >= LEAST_KAPPA]
     if not kappa:
         failed.append("kappa")
-    if not mean <= MOST_FRAMES:
+    if not edges.mean_frames <= MOST_FRAMES:
         failed.append("boundaries")
     return AgreementSummary(
         episodes=len(agreements),
         edit_score=edit,
         kappa=kappa,
-        boundaries=int(steps.size),
-        mean_difference_frames=mean,
-        bias_frames=float(steps.mean()) if steps.size else math.nan,
-        hit_rate=near / steps.size if steps.size else math.nan,
-        hit_rate_bounds=share_bounds(near, int(steps.size)),
+        boundaries=edges.boundaries,
+        mean_difference_frames=edges.mean_frames,
+        bias_frames=edges.bias_frames,
+        hit_rate=edges.hit_rate,
+        hit_rate_bounds=edges.hit_rate_bounds,
         failed=tuple(failed),
     )
 
 
-def by_rule(agreements: Iterable[Agreement]) -> dict[str, list[int]]:
-    """The differences in frames of all boundaries, by the rule that should have decided them."""
-    found: dict[str, list[int]] = {}
-    for each in agreements:
-        for lane in each.lanes:
-            for rule, step in lane.differences:
-                found.setdefault(f"{lane.lane}/{rule}", []).append(step)
-    return found
-
-
-def _kappas(agreements: Sequence[Agreement]) -> dict[str, float]:
-    """Kappa of each lane and attribute, over the matched segments of all episodes."""
+def pairs_by_lane(agreements: Iterable[Agreement]) -> dict[str, list[tuple[str, str]]]:
+    """The labels of all matched segments, by lane."""
     pairs: dict[str, list[tuple[str, str]]] = {}
     for each in agreements:
         for lane in each.lanes:
             pairs.setdefault(lane.lane, []).extend(lane.pairs)
+    return dict(sorted(pairs.items()))
+
+
+def by_rule(agreements: Iterable[Agreement]) -> dict[str, list[int]]:
+    """The differences in frames of all boundaries, by the rule that should have decided them."""
+    steps: dict[str, list[int]] = {}
+    for each in agreements:
+        for lane in each.lanes:
+            for rule, step in lane.differences:
+                steps.setdefault(f"{lane.lane}/{rule}", []).append(step)
+    return steps
+
+
+def _kappas(agreements: Sequence[Agreement]) -> dict[str, float]:
+    """Kappa of each lane and attribute, over the matched segments of all episodes."""
+    pairs = pairs_by_lane(agreements)
+    for each in agreements:
         for name, one, two in each.attributes:
             pairs.setdefault(name, []).append((one, two))
     return {name: cohen_kappa(given) for name, given in sorted(pairs.items())}
 
 
-def _pieces(segments: Sequence[Segment], stamps: NDArray[np.int64]) -> list[FrameSpan]:
+def _spans(segments: Sequence[Segment], stamps: NDArray[np.int64]) -> list[FrameSpan]:
     return [
-        FrameSpan(each.label, frame_of(stamps, each.start_ns), frame_of(stamps, each.end_ns), place)
-        for place, each in enumerate(segments)
+        FrameSpan(each.label, frame_of(stamps, each.start_ns), frame_of(stamps, each.end_ns), index)
+        for index, each in enumerate(segments)
     ]
 
 
@@ -219,8 +218,8 @@ def _lane_disagreements(
 ) -> list[LabelDisagreement]:
     found = []
     for one, two in pairs:
-        mine = first[one.place] if one is not None else None
-        yours = second[two.place] if two is not None else None
+        mine = first[one.index] if one is not None else None
+        yours = second[two.index] if two is not None else None
         times = [each for side in (mine, yours) if side for each in (side.start_ns, side.end_ns)]
         low, high = min(times), max(times)
         if one is None or two is None or one.label != two.label:
@@ -249,27 +248,32 @@ def _time(stamps: NDArray[np.int64], frame: int) -> int:
 
 
 def _attributes(
-    pairs: Sequence[Pair], first: Sequence[Segment], second: Sequence[Segment]
-) -> list[tuple[str, str, str]]:
-    found = []
+    lane: str, pairs: Sequence[Pair], first: Sequence[Segment], second: Sequence[Segment]
+) -> Iterator[LabelDisagreement]:
+    """What is said of segments that both have, whether or not it differs."""
     for one, two in pairs:
         if one is None or two is None or one.label != two.label:
             continue
-        mine, yours = first[one.place].attributes, second[two.place].attributes
-        for name in sorted(set(mine) | set(yours)):
-            found.append((name, str(mine.get(name, NOTHING)), str(yours.get(name, NOTHING))))
-    return found
+        mine, yours = first[one.index], second[two.index]
+        for name in sorted({*mine.attributes, *yours.attributes}):
+            yield LabelDisagreement(
+                "attribute", lane, _text(mine.attributes.get(name)),
+                _text(yours.attributes.get(name)), mine.start_ns, mine.end_ns, rule=name,
+            )  # fmt: skip
 
 
-def _whole(first: Annotation, second: Annotation) -> list[tuple[str, str, str]]:
+def _whole(
+    first: Annotation, second: Annotation, stamps: NDArray[np.int64]
+) -> list[LabelDisagreement]:
     """What is said of the episode as a whole, where either has said something."""
-    found = []
-    for name in ("outcome", "failure_mode", "variant"):
-        one, two = getattr(first, name), getattr(second, name)
-        if one is not None or two is not None:
-            found.append((name, str(one or NOTHING), str(two or NOTHING)))
-    return found
+    values = [(name, _text(getattr(first, name)), _text(getattr(second, name)))
+              for name in ("outcome", "failure_mode", "variant")]  # fmt: skip
+    return [
+        LabelDisagreement("outcome", "", one, two, int(stamps[0]), int(stamps[-1]), rule=name)
+        for name, one, two in values
+        if (one, two) != (NOTHING, NOTHING)
+    ]
 
 
-def _plain(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+def _text(value: object) -> str:
+    return NOTHING if value in (None, "") else str(value)

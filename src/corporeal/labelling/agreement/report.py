@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
 from sqlalchemy import Connection
 
+from corporeal.catalog.database import json_value
 from corporeal.labelling.agreement.comparison import (
     LEAST_KAPPA,
     MOST_FRAMES,
     Agreement,
     AgreementSummary,
     by_rule,
+    pairs_by_lane,
     summarise,
 )
-from corporeal.labelling.agreement.measures import cohen_kappa, krippendorff_alpha, share_bounds
+from corporeal.labelling.agreement.measures import (
+    BoundaryFigures,
+    boundary_figures,
+    cohen_kappa,
+    krippendorff_alpha,
+)
 from corporeal.labelling.agreement.pairs import (
     ComparedPair,
     ProposalBias,
@@ -29,18 +34,6 @@ from corporeal.labelling.taxonomy.document import Taxonomy
 
 FEWEST = 5
 """Boundaries below which nothing is said of a person or a rule: chance would speak."""
-
-
-@dataclass(frozen=True)
-class BoundaryFigures:
-    """How boundaries of one kind differ, in frames; `spread` is a standard deviation."""
-
-    boundaries: int
-    mean_frames: float
-    bias_frames: float
-    spread_frames: float
-    hit_rate: float
-    hit_rate_bounds: tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -72,8 +65,8 @@ class AgreementReport:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; what is not a number is null."""
-        values = asdict(self) | {"summary": self.summary.to_json()}
-        return {name: _plain(value) for name, value in values.items()}
+        values: dict[str, Any] = json_value(asdict(self), "agreement")
+        return values
 
 
 def agreement_of(
@@ -90,19 +83,18 @@ def agreement_of(
         for each in compared_pairs(connection, taxonomy=taxonomy.hash, queue=queue, most=None)
         if (since is None or each.at >= since) and (annotator is None or annotator in each.people)
     ]
-    found = [each.agreement for each in pairs]
+    agreements = [each.agreement for each in pairs]
     tolerance = taxonomy.tolerance_frames
-    summary = summarise(found, tolerance_frames=tolerance)
-    steps = by_rule(found)
-    rules = {rule: _figures(given, tolerance) for rule, given in sorted(steps.items())}
-    people = {name: _figures(given, tolerance) for name, given in sorted(_people(pairs).items())}
+    summary = summarise(agreements, tolerance_frames=tolerance)
+    steps = by_rule(agreements)
+    rules, people = _figures(steps, tolerance), _figures(_people(pairs), tolerance)
     anchored = measure_proposal_bias(connection, taxonomy, since=since, queue=queue)
     ambiguous = _ambiguous(rules)
     return AgreementReport(
         taxonomy=taxonomy.reference,
         summary=summary,
-        alpha={name: krippendorff_alpha(given) for name, given in _by_lane(found).items()},
-        labels=_labels(found, steps, tolerance),
+        alpha={lane: krippendorff_alpha(each) for lane, each in pairs_by_lane(agreements).items()},
+        labels=_labels(agreements, steps, tolerance),
         annotators=people,
         rules=rules,
         ambiguous=ambiguous,
@@ -113,28 +105,23 @@ def agreement_of(
 
 def _people(pairs: Iterable[ComparedPair]) -> dict[str, list[int]]:
     """The boundaries of each person minus those of whoever they were compared with."""
-    found: dict[str, list[int]] = {}
+    steps: dict[str, list[int]] = {}
     for each in pairs:
-        steps = [step for lane in each.agreement.lanes for _, step in lane.differences]
         first, second = each.people
-        found.setdefault(second, []).extend(steps)
-        found.setdefault(first, []).extend(-step for step in steps)
-    return found
+        steps.setdefault(second, []).extend(each.agreement.steps)
+        steps.setdefault(first, []).extend(-step for step in each.agreement.steps)
+    return steps
 
 
-def _by_lane(found: Sequence[Agreement]) -> dict[str, list[tuple[str, str]]]:
-    pairs: dict[str, list[tuple[str, str]]] = {}
-    for each in found:
-        for lane in each.lanes:
-            pairs.setdefault(lane.lane, []).extend(lane.pairs)
-    return dict(sorted(pairs.items()))
+def _figures(groups: Mapping[str, list[int]], tolerance: int) -> dict[str, BoundaryFigures]:
+    return {name: boundary_figures(steps, tolerance) for name, steps in sorted(groups.items())}
 
 
 def _labels(
-    found: Sequence[Agreement], steps: Mapping[str, list[int]], tolerance: int
+    agreements: Sequence[Agreement], steps: Mapping[str, list[int]], tolerance: int
 ) -> dict[str, LabelFigures]:
     figures = {}
-    for lane, pairs in _by_lane(found).items():
+    for lane, pairs in pairs_by_lane(agreements).items():
         for label in sorted({each for pair in pairs for each in pair if not each.startswith("(")}):
             edges = [
                 step for edge in ("starts", "ends")
@@ -142,24 +129,11 @@ def _labels(
             ]  # fmt: skip
             said = [(one == label, two == label) for one, two in pairs]
             figures[f"{lane}/{label}"] = LabelFigures(
-                sum(one or two for one, two in said), cohen_kappa(said), _figures(edges, tolerance)
+                sum(one or two for one, two in said),
+                cohen_kappa(said),
+                boundary_figures(edges, tolerance),
             )
     return figures
-
-
-def _figures(steps: Sequence[int], tolerance: int) -> BoundaryFigures:
-    if not steps:
-        return BoundaryFigures(0, math.nan, math.nan, math.nan, math.nan, share_bounds(0, 0))
-    given = np.asarray(steps, np.float64)
-    near = int((np.abs(given) <= tolerance).sum())
-    return BoundaryFigures(
-        boundaries=len(steps),
-        mean_frames=float(np.abs(given).mean()),
-        bias_frames=float(given.mean()),
-        spread_frames=float(given.std()),
-        hit_rate=near / len(steps),
-        hit_rate_bounds=share_bounds(near, len(steps)),
-    )
 
 
 def _ambiguous(rules: Mapping[str, BoundaryFigures]) -> tuple[str, ...]:
@@ -199,13 +173,3 @@ def _alerts(
     if anchored.is_suspicious:
         yield (f"proposals anchor: people stay {anchored.with_frames:.1f} frames from them when "
                f"shown, {anchored.without_frames:.1f} when not.")  # fmt: skip
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {name: _plain(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    return value

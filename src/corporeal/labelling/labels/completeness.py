@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from corporeal.catalog.episodes import EpisodeRow
-from corporeal.catalog.query import Condition, every_episode
 from corporeal.labelling.annotation import Annotation, Segment
-from corporeal.labelling.frames import end_ns
+from corporeal.labelling.frames import Frames, end_ns
 from corporeal.labelling.labels.versions import Labels, labels_in_force
 from corporeal.labelling.taxonomy.document import LabelLane, Taxonomy
 from corporeal.labelling.taxonomy.taxonomy_store import kept_taxonomy
+
+_BLOCK = 500
+_NO_STAMPS = np.zeros(0, np.int64)
 
 
 def complaints(
@@ -25,18 +27,19 @@ def complaints(
     taxonomy: Taxonomy,
     *,
     task: str | None,
-    stamps: NDArray[np.int64],
+    frames: Frames | None = None,
 ) -> tuple[str, ...]:
     """Every reason for which an annotation is not complete; none when it is.
 
-    `stamps` are those of the reference stream, on which every boundary must lie.
+    Every boundary must lie on one of the `frames`, where they are known.
     """
-    found: list[str] = []
+    stamps = frames.stamps if frames is not None else _NO_STAMPS
+    sentences: list[str] = []
     for segment in annotation.segments:
-        found += _segment(segment, taxonomy, stamps)
+        sentences += _segment(segment, taxonomy, stamps)
     for lane in taxonomy.lanes:
-        found += _lane(annotation.in_lane(lane.name), lane, stamps)
-    return (*found, *_required(annotation, taxonomy, task), *_whole(annotation, taxonomy))
+        sentences += _lane(annotation.in_lane(lane.name), lane, stamps)
+    return (*sentences, *_required(annotation, taxonomy, task), *_whole(annotation, taxonomy))
 
 
 def _segment(segment: Segment, taxonomy: Taxonomy, stamps: NDArray[np.int64]) -> Iterator[str]:
@@ -44,7 +47,7 @@ def _segment(segment: Segment, taxonomy: Taxonomy, stamps: NDArray[np.int64]) ->
     if lane is None:
         yield f"lane {segment.lane}, got one that {taxonomy.reference} does not have."
         return
-    label = next((each for each in lane.labels if each.name == segment.label), None)
+    label = lane.label(segment.label)
     where = f"{lane.title}: {segment.label} at {_clock(segment.start_ns)}"
     if label is None:
         yield f"{where}: {taxonomy.reference} has no such label."
@@ -128,10 +131,6 @@ def _clock(time_ns: int) -> str:
     return f"{time_ns / 1e9:.3f} s"
 
 
-_BLOCK = 500
-_NO_STAMPS = np.zeros(0, np.int64)
-
-
 @dataclass(frozen=True)
 class LabelCoverage:
     """`annotated` have all they need, `missing` do not, with the reason.
@@ -160,21 +159,6 @@ class LabelCoverage:
         }
 
 
-def coverage(
-    connection: Connection,
-    query: str | Condition | None = None,
-    *,
-    taxonomy: Taxonomy | None = None,
-    people_only: bool = False,
-) -> LabelCoverage:
-    """The annotation coverage of the episodes that a query finds.
-
-    With a taxonomy, labels under another one do not count; with `people_only`, neither do those
-    that no person has confirmed.
-    """
-    return _covered(connection, every_episode(connection, query), taxonomy, people_only=people_only)
-
-
 def coverage_of(
     connection: Connection,
     rows: Sequence[EpisodeRow],
@@ -182,60 +166,42 @@ def coverage_of(
     taxonomy: Taxonomy | None = None,
     people_only: bool = False,
 ) -> LabelCoverage:
-    """The same for rows of episodes that were chosen already."""
-    return _covered(connection, iter(rows), taxonomy, people_only=people_only)
+    """The annotation coverage of episodes.
 
-
-def _covered(
-    connection: Connection, rows: Iterator[EpisodeRow], taxonomy: Taxonomy | None, *,
-    people_only: bool,
-) -> LabelCoverage:  # fmt: skip
+    With a taxonomy, labels under another one do not count; with `people_only`, neither do those
+    that no person has confirmed.
+    """
     annotated: list[str] = []
     machine: list[str] = []
     missing: list[tuple[str, str]] = []
-    for block in _blocks(rows):
-        held = labels_in_force(connection, [row.id for row in block])
+    for start in range(0, len(rows), _BLOCK):
+        block = rows[start : start + _BLOCK]
+        labels = labels_in_force(connection, [row.id for row in block])
         for row in block:
-            name = row.id
-            labels = held.get(name)
-            why = lacking(connection, row, labels, taxonomy, people_only=people_only)
+            why = _lacking(connection, row, labels.get(row.id), taxonomy, people_only=people_only)
             if why is not None:
-                missing.append((name, why))
+                missing.append((row.id, why))
                 continue
-            annotated.append(name)
-            if labels is not None and labels.is_machine:
-                machine.append(name)
+            annotated.append(row.id)
+            if labels[row.id].is_machine:
+                machine.append(row.id)
     return LabelCoverage(tuple(annotated), tuple(missing), tuple(machine))
 
 
-def lacking(
-    connection: Connection, row: EpisodeRow, held: Labels | None, taxonomy: Taxonomy | None,
-    *, people_only: bool = False,
+def _lacking(
+    connection: Connection, row: EpisodeRow, labels: Labels | None, taxonomy: Taxonomy | None,
+    *, people_only: bool,
 ) -> str | None:  # fmt: skip
     """Why an episode does not count as annotated, in one sentence; None when it does."""
-    if held is None:
+    if labels is None:
         return "nobody has annotated it."
-    if held.stale is not None:
-        return f"its labels do not hold any more: {held.stale}."
-    made_under = kept_taxonomy(connection, held.taxonomy)
-    if taxonomy is not None and held.taxonomy != taxonomy.hash:
+    if labels.stale is not None:
+        return f"its labels do not hold any more: {labels.stale}."
+    made_under = kept_taxonomy(connection, labels.taxonomy)
+    if taxonomy is not None and labels.taxonomy != taxonomy.hash:
         return f"it is labelled under {made_under.reference}; expected {taxonomy.reference}."
-    said = held.annotation
-    if not people_only:
-        seen = tuple(each.model_copy(update={"confirmed": True}) for each in said.segments)
-        said = said.model_copy(update={"segments": seen})
-    told = complaints(said, made_under, task=row.task, stamps=_NO_STAMPS)
-    if not told:
+    annotation = labels.annotation if people_only else labels.annotation.as_confirmed()
+    sentences = complaints(annotation, made_under, task=row.task)
+    if not sentences:
         return None
-    return told[0] if len(told) == 1 else f"{told[0]} ({len(told) - 1} more)"
-
-
-def _blocks(rows: Iterator[EpisodeRow]) -> Iterator[list[EpisodeRow]]:
-    block: list[EpisodeRow] = []
-    for row in rows:
-        block.append(row)
-        if len(block) == _BLOCK:
-            yield block
-            block = []
-    if block:
-        yield block
+    return sentences[0] + (f" ({len(sentences) - 1} more)" if len(sentences) > 1 else "")

@@ -286,7 +286,7 @@ def _checked(
                 "where its boundaries lie. Restore its file."
             )
         labels = on_stamps(each, frames.stamps)
-        said = labels.annotation.model_copy(update={"reference": frames.stream})
-        for told in complaints(said, taxonomy, task=row.task, stamps=frames.stamps):
-            raise AnnotationError(f"{path}: episode {each.episode}: {told}")
-        yield path, EpisodeLabels(each.episode, said, frames.stamps)
+        annotation = labels.annotation.model_copy(update={"reference": frames.stream})
+        for sentence in complaints(annotation, taxonomy, task=row.task, frames=frames):
+            raise AnnotationError(f"{path}: episode {each.episode}: {sentence}")
+        yield path, EpisodeLabels(each.episode, annotation, frames.stamps)

@@ -29,9 +29,9 @@ from corporeal.labelling.tasks.label_task import (
     LabelTask,
     TaskStateError,
     change_state,
+    find_task,
     from_row,
     require_owner,
-    task,
 )
 
 TAKEN_FOR = timedelta(minutes=30)
@@ -58,13 +58,13 @@ def take_next(
     waiting = _waiting(queue).where(
         LABEL_TASK.c.id.not_in(list(avoid)), _is_allowed(connection, by)
     )
-    held = _first(connection, waiting.where(LABEL_TASK.c.assigned_to == by.name))
-    if held is None:
-        held = _first(connection, waiting.where(_is_free(taken_for), _is_fit(by)))
-    if held is None:
+    task = _first(connection, waiting.where(LABEL_TASK.c.assigned_to == by.name))
+    if task is None:
+        task = _first(connection, waiting.where(_is_free(taken_for), _is_fit(by)))
+    if task is None:
         made = begin_attempt(connection, queue, by=by)
-        held = made[0] if made else None
-    return None if held is None else take(connection, held.id, by=by, taken_for=taken_for)
+        task = made[0] if made else None
+    return None if task is None else take(connection, task.id, by=by, taken_for=taken_for)
 
 
 def take(
@@ -72,74 +72,48 @@ def take(
 ) -> LabelTask:
     """Take one task, inside a transaction; raises unless it is free or theirs."""
     require(by, "annotate")
-    held = task(connection, task_id)
-    if held.assigned_to == by.name and held.state == "working":
-        changed = update(LABEL_TASK).where(LABEL_TASK.c.id == held.id)
+    task = find_task(connection, task_id)
+    if task.assigned_to == by.name and task.state == "working":
+        changed = update(LABEL_TASK).where(LABEL_TASK.c.id == task.id)
         connection.execute(changed.values(changed_at=now()))
-        return task(connection, task_id)
-    _check_fit(connection, held, by.name, by.role)
-    if held.assigned_to not in (None, by.name) and not (
-        held.state == "working" and held.version == 0 and held.changed_at < _before(taken_for)
+        return find_task(connection, task_id)
+    _check_fit(connection, task, by.name, by.role)
+    if task.assigned_to not in (None, by.name) and not (
+        task.state == "working" and task.version == 0 and task.changed_at < _before(taken_for)
     ):
-        raise TaskStateError(f"task {held.id} is with {held.assigned_to}; expected a free one.")
-    return change_state(connection, held, "working", by=by, assigned_to=by.name)
+        raise TaskStateError(f"task {task.id} is with {task.assigned_to}; expected a free one.")
+    return change_state(connection, task, "working", by=by, assigned_to=by.name)
 
 
 def assign(connection: Connection, task_id: str, name: str | None, *, by: Actor) -> LabelTask:
     """Give a task to somebody, or with None to whoever comes next, inside a transaction."""
     require(by, "judge")
-    held = task(connection, task_id)
-    if held.state not in ("open", "working", "returned"):
-        raise TaskStateError(f"task {held.id} is {held.state}; expected one that is not over.")
+    task = find_task(connection, task_id)
+    if task.state not in ("open", "working", "returned"):
+        raise TaskStateError(f"task {task.id} is {task.state}; expected one that is not over.")
     if name is not None:
         given = account(connection, name)
         if given.disabled:
             raise CatalogError(f"account {name!r} is disabled; expected one in use.")
-        _check_fit(connection, held, name, given.role)
-    elif held.version:
+        _check_fit(connection, task, name, given.role)
+    elif task.version:
         raise TaskStateError(
-            f"task {held.id} has {held.version} edits by {held.assigned_to}; expected a person to "
+            f"task {task.id} has {task.version} edits by {task.assigned_to}; expected a person to "
             "go on with it. Name one."
         )
-    state = "open" if held.state == "working" and held.version == 0 else held.state
-    return change_state(connection, held, state, by=by, assigned_to=name)
-
-
-def give_up(connection: Connection, task_id: str, *, by: Actor) -> LabelTask:
-    """Put a task that was not begun back into its queue, inside a transaction."""
-    held = task(connection, task_id)
-    require_owner(held, by)
-    if held.version:
-        raise TaskStateError(
-            f"task {held.id} has {held.version} edits; expected none. Submit it, or ask a lead."
-        )
-    return change_state(connection, held, "open", by=by, assigned_to=None)
-
-
-def drop(connection: Connection, task_id: str, why: str, *, by: Actor) -> LabelTask:
-    """End a task without labels, inside a transaction."""
-    require(by, "judge")
-    return change_state(connection, task(connection, task_id), "dropped", by=by, why=why)
-
-
-def set_priority(connection: Connection, task_id: str, priority: int, *, by: Actor) -> None:
-    """Let a task come sooner (higher) or later, inside a transaction."""
-    require(by, "judge")
-    if not -1000 <= priority <= 1000:
-        raise CatalogError(f"priority, got {priority}; expected -1000 to 1000.")
-    held = task(connection, task_id)
-    change_state(connection, held, held.state, by=by, priority=priority)
+    state = "open" if task.state == "working" and task.version == 0 else task.state
+    return change_state(connection, task, state, by=by, assigned_to=name)
 
 
 def add_seconds(connection: Connection, task_id: str, seconds: float, *, by: Actor) -> float:
     """Add time that somebody worked on a task, inside a transaction; all of it so far."""
-    held = task(connection, task_id)
-    require_owner(held, by)
+    task = find_task(connection, task_id)
+    require_owner(task, by)
     if not 0 <= seconds <= MOST_SECONDS:
         raise CatalogError(f"seconds, got {seconds}; expected 0 to {MOST_SECONDS:g} at once.")
     changed = update(LABEL_TASK).where(LABEL_TASK.c.id == task_id)
     connection.execute(changed.values(seconds=LABEL_TASK.c.seconds + seconds))
-    return held.seconds + seconds
+    return task.seconds + seconds
 
 
 def _waiting(queue: str) -> Select[Any]:
@@ -194,20 +168,20 @@ def _first(connection: Connection, query: Select[Any]) -> LabelTask | None:
     return None if row is None else from_row(dict(row))
 
 
-def _check_fit(connection: Connection, held: LabelTask, name: str, role: Role) -> None:
+def _check_fit(connection: Connection, task: LabelTask, name: str, role: Role) -> None:
     """Raise CatalogError when a person may not do a task, whoever gives it to them."""
     who = Actor(name, role)
-    require(who, "judge" if held.kind == "adjudicate" else "annotate")
-    query = select(LABEL_TASK.c.id).where(LABEL_TASK.c.id == held.id, _is_fit(who))
+    require(who, "judge" if task.kind == "adjudicate" else "annotate")
+    query = select(LABEL_TASK.c.id).where(LABEL_TASK.c.id == task.id, _is_fit(who))
     if connection.execute(query).first() is None:
         raise CatalogError(
-            f"task {held.id}, got {name!r}, who has annotated this episode; expected another "
+            f"task {task.id}, got {name!r}, who has annotated this episode; expected another "
             "person."
         )
-    asked = held.settings.get("needs_qualification") and not may(who, "judge")
-    if asked and not is_qualified(connection, name, held.taxonomy):
+    asked = task.settings.get("needs_qualification") and not may(who, "judge")
+    if asked and not is_qualified(connection, name, task.taxonomy):
         raise CatalogError(
-            f"task {held.id}, got {name!r}, who has not qualified for this taxonomy; expected "
+            f"task {task.id}, got {name!r}, who has not qualified for this taxonomy; expected "
             "somebody who has."
         )
 

@@ -11,9 +11,8 @@ from typing import Any
 from sqlalchemy import Connection, insert, select
 
 from corporeal.catalog.audit import Change, now, record
-from corporeal.catalog.episodes import find_episode
 from corporeal.catalog.permission import Actor, require
-from corporeal.catalog.tables import LABEL_TASK, QUALIFICATION
+from corporeal.catalog.tables import QUALIFICATION
 from corporeal.labelling.agreement.comparison import (
     Agreement,
     AgreementSummary,
@@ -21,9 +20,9 @@ from corporeal.labelling.agreement.comparison import (
     summarise,
 )
 from corporeal.labelling.annotation import Annotation
-from corporeal.labelling.frames import assumed_stamps, frames_from_json
 from corporeal.labelling.tasks.creation import insert_tasks, new_row
-from corporeal.labelling.tasks.label_task import LabelTask, change_state, hidden, tasks
+from corporeal.labelling.tasks.label_task import LabelTask, change_state, find_tasks, stamps_of
+from corporeal.labelling.taxonomy.document import Taxonomy
 from corporeal.labelling.taxonomy.taxonomy_store import kept_taxonomy
 
 PER_ATTEMPT = 3
@@ -84,8 +83,8 @@ def qualifications(
 
 def gold_tasks(connection: Connection, queue: str) -> list[LabelTask]:
     """The gold of a queue; none when it is a queue of ordinary work."""
-    found = tasks(connection, queue=queue, kind="qualify", state="done")
-    return [each for each in found if each.settings.get("is_gold")]
+    done = find_tasks(connection, queue=queue, kind="qualify", state="done")
+    return [each for each in done if each.settings.get("is_gold")]
 
 
 def begin_attempt(
@@ -100,7 +99,7 @@ def begin_attempt(
     gold = gold_tasks(connection, queue)
     if not gold or is_qualified(connection, by.name, gold[0].taxonomy):
         return []
-    mine = tasks(connection, queue=queue, kind="qualify", assigned_to=by.name)
+    mine = find_tasks(connection, queue=queue, kind="qualify", assigned_to=by.name)
     if any(each.state != "done" for each in mine):
         return []
     seen = {each.episode for each in mine}
@@ -110,67 +109,62 @@ def begin_attempt(
         key=lambda each: hashlib.sha256(f"{by.name}/{each.episode}".encode()).hexdigest(),
     )
     attempt = uuid.uuid4().hex
-    rows = [_row(connection, each, attempt, by) for each in fresh[:size]]
+    rows = [_row(each, attempt, by) for each in fresh[:size]]
     return insert_tasks(connection, rows, by)
 
 
-def measure(connection: Connection, held: LabelTask, *, by: Actor) -> Qualification | None:
+def measure(connection: Connection, task: LabelTask, *, by: Actor) -> Qualification | None:
     """Compare an attempt with the gold once its last task is submitted, inside a transaction."""
-    name = held.assigned_to or by.name
+    name = task.assigned_to or by.name
     mine = [
         each
-        for each in tasks(connection, queue=held.queue, kind="qualify", assigned_to=name)
-        if each.settings.get("attempt") == held.settings.get("attempt")
+        for each in find_tasks(connection, queue=task.queue, kind="qualify", assigned_to=name)
+        if each.settings.get("attempt") == task.settings.get("attempt")
     ]
     if any(each.state != "submitted" for each in mine):
         return None
-    taxonomy = kept_taxonomy(connection, held.taxonomy)
-    found = [_against_gold(connection, each) for each in mine]
-    summary = summarise(found, tolerance_frames=taxonomy.tolerance_frames)
-    made = _record(connection, held, mine, summary, by)
+    taxonomy = kept_taxonomy(connection, task.taxonomy)
+    agreements = [_against_gold(connection, each, taxonomy) for each in mine]
+    summary = summarise(agreements, tolerance_frames=taxonomy.tolerance_frames)
+    made = _record(connection, task, mine, summary, by)
     why = "qualified" if made.passed else f"not qualified: {', '.join(summary.failed)}"
     for each in mine:
         change_state(connection, each, "done", by=by, why=why)
     return made
 
 
-def _against_gold(connection: Connection, held: LabelTask) -> Agreement:
-    kept = hidden(connection, held.id)
-    frames = frames_from_json(kept.get("frames"))
-    duration_s = find_episode(connection, held.episode).duration_s
-    stamps = frames.stamps if frames is not None else assumed_stamps(duration_s)
-    gold = Annotation.model_validate(kept["gold"]["content"])
-    return compare(gold, held.annotation, kept_taxonomy(connection, held.taxonomy), stamps)
+def _against_gold(connection: Connection, task: LabelTask, taxonomy: Taxonomy) -> Agreement:
+    gold = Annotation.model_validate(task.hidden["gold"]["content"])
+    return compare(gold, task.annotation, taxonomy, stamps_of(connection, task))
 
 
 def _record(
     connection: Connection,
-    held: LabelTask,
+    task: LabelTask,
     mine: Sequence[LabelTask],
     summary: AgreementSummary,
     by: Actor,
 ) -> Qualification:
     figures = summary.to_json() | {"tasks": [each.id for each in mine]}
-    name, stamp = held.assigned_to or by.name, now()
+    name, stamp = task.assigned_to or by.name, now()
     made = connection.execute(
         insert(QUALIFICATION)
-        .values(account=name, taxonomy=held.taxonomy, passed=summary.is_good, at=stamp,
+        .values(account=name, taxonomy=task.taxonomy, passed=summary.is_good, at=stamp,
                 figures=figures)
         .returning(QUALIFICATION.c.number)
     )  # fmt: skip
     number = int(made.scalar_one())
-    details = {"taxonomy": held.taxonomy, "passed": summary.is_good,
+    details = {"taxonomy": task.taxonomy, "passed": summary.is_good,
                "failed": list(summary.failed)}  # fmt: skip
     record(connection, [Change(by.name, "qualification", f"account:{name}", None, details)])
-    return Qualification(number, name, held.taxonomy, summary.is_good, stamp, figures)
+    return Qualification(number, name, task.taxonomy, summary.is_good, stamp, figures)
 
 
-def _row(connection: Connection, gold: LabelTask, attempt: str, by: Actor) -> dict[str, Any]:
-    query = select(LABEL_TASK.c.settings).where(LABEL_TASK.c.id == gold.id)
-    kept = dict(connection.execute(query).scalar_one())
-    kept.pop("is_gold", None)
+def _row(gold: LabelTask, attempt: str, by: Actor) -> dict[str, Any]:
+    settings = {**gold.settings, **gold.hidden, "attempt": attempt}
+    settings.pop("is_gold", None)
     return new_row({
         "episode": gold.episode, "kind": "qualify", "queue": gold.queue, "taxonomy": gold.taxonomy,
-        "assigned_to": by.name, "start": dict(gold.start), "settings": kept | {"attempt": attempt},
+        "assigned_to": by.name, "start": dict(gold.start), "settings": settings,
         "created_by": by.name,
     })  # fmt: skip

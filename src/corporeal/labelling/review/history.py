@@ -14,7 +14,7 @@ from corporeal.catalog.episodes import find_episode
 from corporeal.catalog.permission import Actor, PermissionDeniedError, may, require
 from corporeal.catalog.tables import LABEL_COMMENT, LABEL_EDIT
 from corporeal.labelling.labels.versions import label_history
-from corporeal.labelling.tasks.label_task import may_see, task, tasks
+from corporeal.labelling.tasks.label_task import find_task, find_tasks, may_see
 
 _LONGEST = 4000
 
@@ -50,7 +50,7 @@ def add_comment(
         raise CatalogError(f"comment, got {len(said)} letters; expected 1 to {_LONGEST}.")
     if time_ns is not None and abs(time_ns) > 2**53:
         raise CatalogError(f"time of a comment, got {time_ns}; expected one in the episode.")
-    if task_id is not None and task(connection, task_id).episode != episode:
+    if task_id is not None and find_task(connection, task_id).episode != episode:
         raise CatalogError(f"task, got {task_id[:80]!r}; expected one of this episode.")
     made = {"episode": episode, "task": task_id, "time_ns": time_ns, "who": by.name, "at": now(),
             "text": said, "resolved_at": None}  # fmt: skip
@@ -69,7 +69,7 @@ def comments_about(connection: Connection, episode: str, *, by: Actor) -> list[L
     rows = connection.execute(query.order_by(LABEL_COMMENT.c.number)).mappings()
     found = [_comment(dict(row)) for row in rows]
     shown = {
-        name: may_see(connection, task(connection, name), by)
+        name: may_see(connection, find_task(connection, name), by)
         for name in {each.task for each in found if each.task is not None}
     }
     return [each for each in found if each.task is None or each.who == by.name or shown[each.task]]
@@ -121,7 +121,7 @@ def history_of(connection: Connection, episode: str) -> list[Happening]:
 
     Edits of one person in one task are one line, with how many there were and of which kinds.
     """
-    held = tasks(connection, episode=episode)
+    held = find_tasks(connection, episode=episode)
     found = [
         *_versions(connection, episode),
         *(line for each in held for line in _changes(connection, each.id)),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 from sqlalchemy import Connection
 
 from corporeal.catalog.database import CatalogError
@@ -26,37 +25,38 @@ from corporeal.labelling.tasks.label_task import (
     LabelTask,
     TaskStateError,
     change_state,
-    frames_of,
+    find_task,
+    find_tasks,
     require_owner,
-    task,
-    tasks,
 )
 from corporeal.labelling.taxonomy.taxonomy_store import kept_taxonomy
 
 _LONGEST = 2000
+MACHINE = "(machine)"
+"""Who made labels that nobody has looked at; no account can have this name."""
 
 
 class IncompleteError(CatalogError):
     """An annotation lacks something; `complaints` says what, one sentence each."""
 
-    def __init__(self, told: tuple[str, ...]) -> None:
-        self.complaints = told
-        more = f" ({len(told) - 1} more)" if len(told) > 1 else ""
-        super().__init__(f"not complete: {told[0]}{more}")
+    def __init__(self, sentences: tuple[str, ...]) -> None:
+        self.complaints = sentences
+        more = f" ({len(sentences) - 1} more)" if len(sentences) > 1 else ""
+        super().__init__(f"not complete: {sentences[0]}{more}")
 
 
-def unready(connection: Connection, held: LabelTask) -> tuple[str, ...]:
+def unready(connection: Connection, task: LabelTask) -> tuple[str, ...]:
     """Every reason for which a task cannot be submitted, in sentences."""
-    if held.kind == "correct":
-        return () if held.annotation.corrections else ("corrections: there is none yet.",)
-    frames = frames_of(connection, held.id)
-    told = complaints(
-        held.annotation,
-        kept_taxonomy(connection, held.taxonomy),
-        task=find_episode(connection, held.episode).task,
-        stamps=frames.stamps if frames is not None else np.zeros(0, np.int64),
-    )
-    return (*undecided(held), *told) if held.kind == "adjudicate" else told
+    if task.kind == "correct":
+        return () if task.annotation.corrections else ("corrections: there is none yet.",)
+    sentences = _complaints(connection, task, task.annotation)
+    return (*undecided(task), *sentences) if task.kind == "adjudicate" else sentences
+
+
+def _complaints(connection: Connection, task: LabelTask, annotation: Annotation) -> tuple[str, ...]:
+    about = find_episode(connection, task.episode).task
+    taxonomy = kept_taxonomy(connection, task.taxonomy)
+    return complaints(annotation, taxonomy, task=about, frames=task.frames)
 
 
 def submit(connection: Connection, task_id: str, *, by: Actor) -> LabelTask:
@@ -65,43 +65,43 @@ def submit(connection: Connection, task_id: str, *, by: Actor) -> LabelTask:
     The second of a pair settles it, the last of an attempt to qualify is measured, and what needs
     no review counts at once. A task that is submitted already stays as it is.
     """
-    held = task(connection, task_id)
-    require_owner(held, by)
-    if held.state == "submitted":
-        return held
-    if held.kind == "adjudicate":
-        require_adjudicator(connection, held, by)
-    if told := unready(connection, held):
-        raise IncompleteError(told)
-    owner = held.assigned_to or by.name
-    if held.state == "open":
-        held = change_state(connection, held, "working", by=by, assigned_to=owner)
-    held = change_state(connection, held, "submitted", by=by)
-    if held.kind == "qualify":
-        measure(connection, held, by=by)
-    elif held.kind == "adjudicate":
-        conclude(connection, held, by=by)
-    elif held.pair is not None and len(pair_of(connection, held.pair)) > 1:
-        settle(connection, held.pair, by=by)
-    elif not held.settings.get("review", True):
-        _count(connection, held, by=by, why="submitted; the queue asks for no review")
-    return task(connection, task_id)
+    task = find_task(connection, task_id)
+    require_owner(task, by)
+    if task.state == "submitted":
+        return task
+    if task.kind == "adjudicate":
+        require_adjudicator(connection, task, by)
+    if sentences := unready(connection, task):
+        raise IncompleteError(sentences)
+    owner = task.assigned_to or by.name
+    if task.state == "open":
+        task = change_state(connection, task, "working", by=by, assigned_to=owner)
+    task = change_state(connection, task, "submitted", by=by)
+    if task.kind == "qualify":
+        measure(connection, task, by=by)
+    elif task.kind == "adjudicate":
+        conclude(connection, task, by=by)
+    elif task.pair is not None and len(pair_of(connection, task.pair)) > 1:
+        settle(connection, task.pair, by=by)
+    elif not task.settings.get("review", True):
+        _count(connection, task, by=by, why="submitted; the queue asks for no review")
+    return find_task(connection, task_id)
 
 
 def accept(connection: Connection, task_id: str, *, by: Actor, why: str | None = None) -> Labels:
     """Let a submitted task count, inside a transaction; its labels are in force from now on."""
     require(by, "judge")
-    held = task(connection, task_id)
-    if held.state != "submitted" or held.kind not in ("annotate", "correct"):
+    task = find_task(connection, task_id)
+    if task.state != "submitted" or task.kind not in ("annotate", "correct"):
         raise TaskStateError(
-            f"task {held.id}, got one of kind {held.kind} that is {held.state}; expected one to "
+            f"task {task.id}, got one of kind {task.kind} that is {task.state}; expected one to "
             "annotate or to correct that is submitted."
         )
-    if held.pair is not None and len(pair_of(connection, held.pair)) > 1:
-        waits = adjudication_of(connection, held.pair)
+    if task.pair is not None and len(pair_of(connection, task.pair)) > 1:
+        waits = adjudication_of(connection, task.pair)
         till = f"the adjudication {waits.id}" if waits else "the other one of its pair"
-        raise TaskStateError(f"task {held.id} waits for {till}; expected that to come first.")
-    return _count(connection, held, by=by, why=why)
+        raise TaskStateError(f"task {task.id} waits for {till}; expected that to come first.")
+    return _count(connection, task, by=by, why=why)
 
 
 def give_back(connection: Connection, task_id: str, why: str, *, by: Actor) -> LabelTask:
@@ -111,40 +111,35 @@ def give_back(connection: Connection, task_id: str, why: str, *, by: Actor) -> L
         raise CatalogError(
             f"reason, got {len(why)} letters; expected 1 to {_LONGEST}. Say what is to be changed."
         )
-    held = task(connection, task_id)
-    if held.kind == "qualify":
-        raise TaskStateError(f"task {held.id} measures somebody; expected one of another kind.")
-    returned = change_state(connection, held, "returned", by=by, why=why.strip())
-    if held.pair is not None:
-        waiting = adjudication_of(connection, held.pair)
+    task = find_task(connection, task_id)
+    if task.kind == "qualify":
+        raise TaskStateError(f"task {task.id} measures somebody; expected one of another kind.")
+    returned = change_state(connection, task, "returned", by=by, why=why.strip())
+    if task.pair is not None:
+        waiting = adjudication_of(connection, task.pair)
         if waiting is not None and waiting.state != "done":
             change_state(connection, waiting, "dropped", by=by, why="one of the pair was returned")
     return returned
 
 
-def _count(connection: Connection, held: LabelTask, *, by: Actor, why: str | None) -> Labels:
-    said = held.annotation
-    if held.kind == "correct":
-        said = _with_corrections(labels_of(connection, held.episode), said)
+def _count(
+    connection: Connection, task: LabelTask, *, by: Actor, why: str | None, who: str | None = None
+) -> Labels:
+    """Make what a task says the labels in force."""
+    annotation = task.annotation
+    if task.kind == "correct" and (before := labels_of(connection, task.episode)) is not None:
+        # Whoever corrected said nothing of the rest.
+        fresh = {each.id for each in annotation.corrections}
+        kept = [each for each in before.annotation.corrections if each.id not in fresh]
+        corrections = (*kept, *annotation.corrections)
+        annotation = before.annotation.model_copy(update={"corrections": corrections})
     labels = accept_labels(
-        connection, held.episode, said, kept_taxonomy(connection, held.taxonomy),
-        task_id=held.id, by=by, who=held.assigned_to, why=why,
+        connection, task.episode, annotation, kept_taxonomy(connection, task.taxonomy),
+        task_id=task.id, by=by, who=who or task.assigned_to, why=why,
     )  # fmt: skip
-    change_state(connection, held, "done", by=by, why=why)
+    # Nobody has done what a machine did.
+    change_state(connection, task, "dropped" if who == MACHINE else "done", by=by, why=why)
     return labels
-
-
-def _with_corrections(held: Labels | None, said: Annotation) -> Annotation:
-    """The labels in force with new corrections; whoever corrected said nothing of the rest."""
-    if held is None:
-        return said
-    fresh = {each.id for each in said.corrections}
-    kept = [each for each in held.annotation.corrections if each.id not in fresh]
-    return held.annotation.model_copy(update={"corrections": (*kept, *said.corrections)})
-
-
-MACHINE = "(machine)"
-"""Who made such labels; no account can have this name."""
 
 
 @dataclass(frozen=True)
@@ -164,44 +159,29 @@ def accept_confident(connection: Connection, queue: str, least: float, *, by: Ac
     require(by, "judge")
     if not 0 < least <= 1:
         raise CatalogError(f"confidence, got {least}; expected above 0, up to 1.")
+    why = f"every segment is proposed with a confidence of {least:g} or more; nobody looked"
     accepted: list[Labels] = []
     left: list[tuple[str, str]] = []
-    for held in tasks(connection, queue=queue, state="open", kind="annotate"):
-        why = _unfit(connection, held, least)
-        if why is not None:
-            left.append((held.id, why))
-            continue
-        said = f"every segment is proposed with a confidence of {least:g} or more; nobody looked"
-        accepted.append(accept_labels(
-            connection, held.episode, held.annotation, kept_taxonomy(connection, held.taxonomy),
-            task_id=held.id, by=by, who=MACHINE, why=said,
-        ))  # fmt: skip
-        change_state(connection, held, "dropped", by=by, why=said)
+    for task in find_tasks(connection, queue=queue, state="open", kind="annotate"):
+        reason = _unfit(connection, task, least)
+        if reason is None:
+            accepted.append(_count(connection, task, by=by, why=why, who=MACHINE))
+        else:
+            left.append((task.id, reason))
     return Confident(tuple(accepted), tuple(left))
 
 
-def _unfit(connection: Connection, held: LabelTask, least: float) -> str | None:
-    if held.pair is not None:
+def _unfit(connection: Connection, task: LabelTask, least: float) -> str | None:
+    if task.pair is not None:
         return "two people are asked, to measure how far they agree"
-    if held.is_blind or not held.settings.get("proposed"):
+    if not task.is_proposed:
         return "it is done without a proposal"
-    if held.version or held.assigned_to is not None:
+    if task.version or task.assigned_to is not None:
         return "somebody works on it"
-    said = held.annotation
-    if not said.segments:
+    annotation = task.annotation
+    if not annotation.segments:
         return "nothing is proposed"
-    sure = [each.confidence if each.confidence is not None else 0.0 for each in said.segments]
-    if min(sure) < least:
-        return f"a segment has a confidence of {min(sure):.2f}"
-    frames = frames_of(connection, held.id)
-    told = complaints(
-        _as_confirmed(said), kept_taxonomy(connection, held.taxonomy),
-        task=find_episode(connection, held.episode).task,
-        stamps=frames.stamps if frames is not None else np.zeros(0, np.int64),
-    )  # fmt: skip
-    return told[0] if told else None
-
-
-def _as_confirmed(said: Annotation) -> Annotation:
-    seen = tuple(each.model_copy(update={"confirmed": True}) for each in said.segments)
-    return said.model_copy(update={"segments": seen})
+    confidence = min(each.confidence or 0.0 for each in annotation.segments)
+    if confidence < least:
+        return f"a segment has a confidence of {confidence:.2f}"
+    return next(iter(_complaints(connection, task, annotation.as_confirmed())), None)

@@ -20,7 +20,6 @@ from corporeal.labelling.tasks.label_task import (
     change_state,
     light_task,
     require_owner,
-    task,
 )
 
 MOST_AT_ONCE = 500
@@ -74,19 +73,19 @@ def save_edits(
     AnnotationError for an edit that cannot be.
     """
     require(by, "annotate")
-    held = light_task(connection, task_id)
-    _check_sizes(held, edits, base_version)
+    task = light_task(connection, task_id)
+    _check_sizes(task, edits, base_version)
     # Nothing that was said before is lost on somebody who sends it again, whatever came later.
     seen = _seen(connection, task_id, [each.id for each in edits])
     fresh = list({each.id: each for each in edits if each.id not in seen}.values())
-    content = held.annotation
+    content = task.annotation
     if not fresh:
-        return Saved(held.version, content)
-    _check_open(held, by)
-    _check_newest(connection, held, base_version, {each.id for each in edits})
+        return Saved(task.version, content)
+    _check_open(task, by)
+    _check_newest(connection, task, base_version, {each.id for each in edits})
     for each in fresh:
         content = apply_edit(content, each)
-    version = _append(connection, held, fresh, content, by=by)
+    version = _append(connection, task, fresh, content, by=by)
     return Saved(version, content)
 
 
@@ -108,71 +107,60 @@ def editors_of(connection: Connection, task_id: str) -> list[str]:
     return [str(who) for who in connection.execute(query.order_by(LABEL_EDIT.c.who)).scalars()]
 
 
-def replay(connection: Connection, task_id: str, version: int) -> Annotation:
-    """A task as it was after so many edits; 0 is how it began."""
-    held = task(connection, task_id)
-    if not 0 <= version <= held.version:
-        raise CatalogError(f"version, got {version}; expected 0 to {held.version}.")
-    content = held.begun_with
-    for each in edits_of(connection, task_id, limit=version):
-        content = apply_edit(content, each.edit)
-    return content
-
-
 def _append(
-    connection: Connection, held: LabelTask, fresh: Sequence[Edit], content: Annotation, *,
+    connection: Connection, task: LabelTask, fresh: Sequence[Edit], content: Annotation, *,
     by: Actor,
 ) -> int:  # fmt: skip
-    stamp, where = now(), f"task {held.id}"
+    stamp, where = now(), f"task {task.id}"
     rows = [
-        {"task": held.id, "number": number, "edit": each.id, "who": by.name, "at": stamp,
+        {"task": task.id, "number": number, "edit": each.id, "who": by.name, "at": stamp,
          "action": each.action,
          "steps": json_value([step.model_dump(mode="json") for step in each.steps], where)}
-        for number, each in enumerate(fresh, held.version + 1)
+        for number, each in enumerate(fresh, task.version + 1)
     ]  # fmt: skip
     connection.execute(insert(LABEL_EDIT), rows)
     values = {"content": json_value(content.model_dump(mode="json"), where),
-              "version": held.version + len(fresh)}  # fmt: skip
-    if held.state != "working":
-        owner = held.assigned_to or by.name
-        change_state(connection, held, "working", by=by, assigned_to=owner, **values)
+              "version": task.version + len(fresh)}  # fmt: skip
+    if task.state != "working":
+        owner = task.assigned_to or by.name
+        change_state(connection, task, "working", by=by, assigned_to=owner, **values)
     else:
-        changed = update(LABEL_TASK).where(LABEL_TASK.c.id == held.id)
+        changed = update(LABEL_TASK).where(LABEL_TASK.c.id == task.id)
         connection.execute(changed.values(changed_at=stamp, **values))
-    return held.version + len(fresh)
+    return task.version + len(fresh)
 
 
-def _check_sizes(held: LabelTask, edits: Sequence[Edit], base_version: int) -> None:
+def _check_sizes(task: LabelTask, edits: Sequence[Edit], base_version: int) -> None:
     if len(edits) > MOST_AT_ONCE:
         raise CatalogError(f"edits, got {len(edits)}; expected {MOST_AT_ONCE} at most at once.")
-    if not 0 <= base_version <= held.version:
+    if not 0 <= base_version <= task.version:
         raise CatalogError(
-            f"base version, got {base_version}; expected 0 to {held.version}. Load the task again."
+            f"base version, got {base_version}; expected 0 to {task.version}. Load the task again."
         )
-    if held.version + len(edits) > MOST_EDITS:
-        raise CatalogError(f"task {held.id} has {held.version} edits; expected {MOST_EDITS}.")
+    if task.version + len(edits) > MOST_EDITS:
+        raise CatalogError(f"task {task.id} has {task.version} edits; expected {MOST_EDITS}.")
 
 
-def _check_open(held: LabelTask, by: Actor) -> None:
-    require_owner(held, by)
-    if held.state not in EDITABLE:
+def _check_open(task: LabelTask, by: Actor) -> None:
+    require_owner(task, by)
+    if not task.is_editable:
         raise TaskStateError(
-            f"task {held.id} is {held.state}; expected {' or '.join(EDITABLE)}. Ask a lead to give "
+            f"task {task.id} is {task.state}; expected {' or '.join(EDITABLE)}. Ask a lead to give "
             "it back."
         )
 
 
 def _check_newest(
-    connection: Connection, held: LabelTask, base_version: int, given: set[str]
+    connection: Connection, task: LabelTask, base_version: int, given: set[str]
 ) -> None:
     """Edits that lie between are fine when they are this batch's own: its answer was lost."""
-    if base_version == held.version:
+    if base_version == task.version:
         return
-    between = edits_of(connection, held.id, after=base_version)
+    between = edits_of(connection, task.id, after=base_version)
     foreign = [each for each in between if each.edit.id not in given]
     if foreign:
         raise StaleEditError(
-            held.version, [each.edit for each in between], [each.who for each in foreign]
+            task.version, [each.edit for each in between], [each.who for each in foreign]
         )
 
 

@@ -54,6 +54,10 @@ class LabelLane(Part):
     tiles: bool = False
     labels: tuple[LabelDefinition, ...]
 
+    def label(self, name: str) -> LabelDefinition | None:
+        """The label of this name, if there is one."""
+        return next((label for label in self.labels if label.name == name), None)
+
     @model_validator(mode="after")
     def _is_a_forest(self) -> Self:
         names = [label.name for label in self.labels]
@@ -144,6 +148,14 @@ class Taxonomy(Document):
     def lane(self, name: str) -> LabelLane | None:
         """The lane of this name, if there is one."""
         return next((lane for lane in self.lanes if lane.name == name), None)
+
+    def rule(self, lane: str, edge: str) -> BoundaryRule | None:
+        """The boundary rule called label.starts or label.ends."""
+        found, (name, _, side) = self.lane(lane), edge.partition(".")
+        label = found.label(name) if found is not None else None
+        if label is None:
+            return None
+        return label.starts if side == "starts" else label.ends
 
     def requirement(self, task: str | None) -> Requirement | None:
         """What an episode of a task needs: its own, else that of any task."""

@@ -8,22 +8,15 @@ from fastapi import APIRouter, HTTPException
 from pydantic import BaseModel, Field
 from sqlalchemy import Connection
 
-from corporeal.catalog.episodes import find_episode
 from corporeal.catalog.permission import Actor
-from corporeal.errors import UnknownNameError
 from corporeal.labelling.adjudication import (
+    Adjudication,
     CardChoice,
-    adjudication_of,
-    cards_of,
     decide_card,
     list_adjudications,
-    require_adjudicator,
-    stamps_of,
+    open_adjudication,
 )
-from corporeal.labelling.queues import take
 from corporeal.labelling.review import submit
-from corporeal.labelling.tasks import LabelTask, task
-from corporeal.labelling.taxonomy import kept_taxonomy
 from corporeal.studio.adjudication_facts import (
     AdjudicationFacts,
     PairFacts,
@@ -50,17 +43,14 @@ class NewCardDecision(BaseModel):
 def list_pairs(studio: StudioDep, actor: Judge) -> list[PairFacts]:
     """Adjudications, those that wait first; not those of what the visitor has annotated."""
     with studio.workspace.database.read() as connection:
-        return [
-            pair_facts(held, cards_of(connection, held), about)
-            for held, about in list_adjudications(connection, by=actor)
-        ]
+        return [pair_facts(each) for each in list_adjudications(connection, by=actor)]
 
 
 @ROUTER.get("/labels/pairs/{pair}")
 def one_pair(pair: str, studio: StudioDep, actor: Judge) -> AdjudicationFacts:
     """Both versions and every card."""
     with studio.workspace.database.read() as connection:
-        return _facts(connection, _held(connection, pair, actor))
+        return adjudication_facts(_opened(connection, pair, actor))
 
 
 @ROUTER.post("/labels/pairs/{pair}/cards/{card_id}")
@@ -69,43 +59,26 @@ def decide(
 ) -> AdjudicationFacts:
     """Decide on a card, or decide on it again; the same key twice is one decision."""
     with writing(studio) as connection:
-        held = _held(connection, pair, actor)
-        if held.state == "open":
-            held = take(connection, held.id, by=actor)
-        cards = {each.id: each for each in cards_of(connection, held)}
-        if card_id not in cards:
-            raise UnknownNameError("card", card_id[:40], cards)
-        decide_card(
-            connection, held, cards[card_id], asked.choice, by=actor, key=asked.key,
-            frame=asked.frame, label=asked.label,
-        )  # fmt: skip
-        return _facts(connection, task(connection, held.id))
+        decide_card(connection, _opened(connection, pair, actor), card_id, by=actor,
+                    **asked.model_dump())  # fmt: skip
+        return adjudication_facts(_opened(connection, pair, actor))
 
 
 @ROUTER.post("/labels/pairs/{pair}/accept")
 def accept_pair(pair: str, studio: StudioDep, actor: Judge) -> AdjudicationFacts:
     """Let the labels count, once every card is decided."""
     with writing(studio) as connection:
-        held = _held(connection, pair, actor)
-        if held.state != "done":
-            submit(connection, held.id, by=actor)
-        return _facts(connection, task(connection, held.id))
+        task = _opened(connection, pair, actor).task
+        if task.state != "done":
+            submit(connection, task.id, by=actor)
+        return adjudication_facts(_opened(connection, pair, actor))
 
 
-def _held(connection: Connection, pair: str, actor: Actor) -> LabelTask:
+def _opened(connection: Connection, pair: str, actor: Actor) -> Adjudication:
     """The adjudication of a pair; for nobody who has annotated one of the two."""
-    held = adjudication_of(connection, pair)
-    if held is None:
+    adjudication = open_adjudication(connection, pair, by=actor)
+    if adjudication is None:
         raise HTTPException(
             404, "This pair has nothing to decide: both agree, or one of them is not submitted."
         )
-    require_adjudicator(connection, held, actor)
-    return held
-
-
-def _facts(connection: Connection, held: LabelTask) -> AdjudicationFacts:
-    first, second = (task(connection, str(held.settings[side])) for side in ("first", "second"))
-    return adjudication_facts(
-        held, first, second, cards_of(connection, held), kept_taxonomy(connection, held.taxonomy),
-        stamps_of(connection, held), find_episode(connection, held.episode).task,
-    )  # fmt: skip
+    return adjudication

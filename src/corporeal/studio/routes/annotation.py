@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import numpy as np
-from fastapi import APIRouter, HTTPException, Path, Response
+from fastapi import APIRouter, Path, Response
 from fastapi.responses import JSONResponse
-from sqlalchemy import Connection
 
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.permission import Actor, PermissionDeniedError
 from corporeal.episode.recording import recording_of
 from corporeal.labelling.frames import Frames, end_ns, reference_stream
 from corporeal.labelling.queues import add_seconds
@@ -26,18 +24,13 @@ from corporeal.labelling.review import (
 from corporeal.labelling.tasks import (
     LabelTask,
     StaleEditError,
-    UnknownTaskError,
     edits_of,
-    frames_of,
-    may_see,
-    require_owner,
     return_reasons,
     save_edits,
-    task,
 )
 from corporeal.labelling.taxonomy import kept_taxonomy
 from corporeal.studio.context import Studio, StudioDep
-from corporeal.studio.label_facts import writing
+from corporeal.studio.label_facts import seen_task, writing
 from corporeal.studio.routes.events import Annotator
 from corporeal.studio.workbench_facts import (
     MadeEdit,
@@ -65,19 +58,18 @@ _MOST_SHOWN_EDITS = 200_000
 def one_task(task_id: TaskId, studio: StudioDep, actor: Annotator) -> WorkbenchTask:
     """A task with its taxonomy and all its edits; nothing of who else labels the episode."""
     with studio.workspace.database.read() as connection:
-        held = _seen(connection, task_id, actor)
-        taxonomy = kept_taxonomy(connection, held.taxonomy)
+        task = seen_task(connection, task_id, actor)
+        taxonomy = kept_taxonomy(connection, task.taxonomy)
         made = [
             MadeEdit(**dict(each.edit), who=each.who, at=each.at)
-            for each in edits_of(connection, held.id, limit=_MOST_SHOWN_EDITS)
+            for each in edits_of(connection, task.id, limit=_MOST_SHOWN_EDITS)
         ]
-        frames = frames_of(connection, held.id)
-        is_back = held.state in ("returned", "working")
-        reasons = return_reasons(connection, [held.id]) if is_back else {}
-    frames = frames or _read_frames(studio, held)
+        is_back = task.state in ("returned", "working")
+        reasons = return_reasons(connection, [task.id]) if is_back else {}
+    frames = task.frames or _read_frames(studio, task)
     return task_facts(
-        held, by=actor, taxonomy=taxonomy, edits=made, reference=frames.stream,
-        end_ns=end_ns(frames.stamps) if len(frames.stamps) else 0, returned=reasons.get(held.id),
+        task, by=actor, taxonomy=taxonomy, edits=made, reference=frames.stream,
+        end_ns=end_ns(frames.stamps) if len(frames.stamps) else 0, returned=reasons.get(task.id),
     )  # fmt: skip
 
 
@@ -87,7 +79,7 @@ def save(
 ) -> SavedEdits | Response:
     """Save edits in order, each once; a 409 also has `version`, `since` and `who` came between."""
     with writing(studio) as connection:
-        _seen(connection, task_id, actor)
+        seen_task(connection, task_id, actor)
         try:
             saved = save_edits(
                 connection, task_id, new.edits, base_version=new.base_version, by=actor
@@ -104,8 +96,8 @@ def save(
 def missing(task_id: TaskId, studio: StudioDep, actor: Annotator) -> MissingParts:
     """What the task lacks before it can be handed in."""
     with studio.workspace.database.read() as connection:
-        held = _seen(connection, task_id, actor)
-        return MissingParts(version=held.version, missing=list(unready(connection, held)))
+        task = seen_task(connection, task_id, actor)
+        return MissingParts(version=task.version, missing=list(unready(connection, task)))
 
 
 @ROUTER.post("/label-tasks/{task_id}/submit")
@@ -113,7 +105,7 @@ def hand_in(task_id: TaskId, studio: StudioDep, actor: Annotator) -> SubmittedTa
     """Hand a task in; one that lacks something stays, with what it lacks."""
     try:
         with writing(studio) as connection:
-            _seen(connection, task_id, actor)
+            seen_task(connection, task_id, actor)
             submit(connection, task_id, by=actor)
     except IncompleteError as error:
         return SubmittedTask(submitted=False, missing=list(error.complaints))
@@ -124,7 +116,7 @@ def hand_in(task_id: TaskId, studio: StudioDep, actor: Annotator) -> SubmittedTa
 def spend(task_id: TaskId, studio: StudioDep, actor: Annotator, spent: TimeSpent) -> TimeSpent:
     """Add time at work, as the page has measured it."""
     with writing(studio) as connection:
-        require_owner(_seen(connection, task_id, actor), actor)
+        seen_task(connection, task_id, actor)
         add_seconds(connection, task_id, spent.seconds, by=actor)
     return spent
 
@@ -133,10 +125,10 @@ def spend(task_id: TaskId, studio: StudioDep, actor: Annotator, spent: TimeSpent
 def list_comments(task_id: TaskId, studio: StudioDep, actor: Annotator) -> list[TaskComment]:
     """Remarks on a task, the oldest first."""
     with studio.workspace.database.read() as connection:
-        held = _seen(connection, task_id, actor)
-        said = comments_about(connection, held.episode, by=actor)
+        task = seen_task(connection, task_id, actor)
+        said = comments_about(connection, task.episode, by=actor)
         # Where two people work apart, a remark on the whole would tell one what the other saw.
-        alone = held.pair is None
+        alone = task.pair is None
         return [_shown(each) for each in said if each.task == task_id or (alone and not each.task)]
 
 
@@ -144,9 +136,9 @@ def list_comments(task_id: TaskId, studio: StudioDep, actor: Annotator) -> list[
 def comment(task_id: TaskId, studio: StudioDep, actor: Annotator, new: NewComment) -> TaskComment:
     """Leave a remark, at a moment or on the whole."""
     with writing(studio) as connection:
-        held = _seen(connection, task_id, actor)
+        task = seen_task(connection, task_id, actor)
         made = add_comment(
-            connection, held.episode, new.text, by=actor, task_id=held.id, time_ns=new.time_ns
+            connection, task.episode, new.text, by=actor, task_id=task.id, time_ns=new.time_ns
         )
         return _shown(made)
 
@@ -160,40 +152,26 @@ def resolve(
 ) -> TaskComment:
     """Say that a remark was dealt with."""
     with writing(studio) as connection:
-        held = _seen(connection, task_id, actor)
+        task = seen_task(connection, task_id, actor)
         if all(
-            each.number != number for each in comments_about(connection, held.episode, by=actor)
+            each.number != number for each in comments_about(connection, task.episode, by=actor)
         ):
             raise CatalogError(f"comment {number} is not one of task {task_id}.")
         return _shown(resolve_comment(connection, number, by=actor))
 
 
-def _seen(connection: Connection, task_id: str, actor: Actor) -> LabelTask:
-    """The task, for somebody who may see what is said in it."""
-    try:
-        held = task(connection, task_id)
-    except UnknownTaskError as error:
-        raise HTTPException(404, str(error)) from None
-    if not may_see(connection, held, actor):
-        raise PermissionDeniedError(
-            "This task is somebody else's, and two people who label one episode do not see each "
-            "other's work. Take a task of your own from the queue."
-        )
-    return held
-
-
-def _read_frames(studio: Studio, held: LabelTask) -> Frames:
+def _read_frames(studio: Studio, task: LabelTask) -> Frames:
     """The frames of the episode itself, for tasks that did not note them."""
-    with studio.shelf.episode(held.episode) as episode:
-        wanted = held.annotation.reference or held.begun_with.reference
+    with studio.shelf.episode(task.episode) as episode:
+        wanted = task.annotation.reference or task.begun_with.reference
         stream = wanted if wanted in episode else reference_stream(recording_of(episode))
         if stream is None:
             return Frames("", np.zeros(0, np.int64))
         return Frames(stream, np.asarray(episode[stream].time_ns, np.int64))
 
 
-def _shown(held: LabelComment) -> TaskComment:
+def _shown(task: LabelComment) -> TaskComment:
     return TaskComment(
-        number=held.number, time_ns=held.time_ns, who=held.who, at=held.at, text=held.text,
-        resolved=held.resolved_at is not None,
+        number=task.number, time_ns=task.time_ns, who=task.who, at=task.at, text=task.text,
+        resolved=task.resolved_at is not None,
     )  # fmt: skip

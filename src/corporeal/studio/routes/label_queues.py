@@ -191,10 +191,10 @@ def take(queue: str, studio: StudioDep, actor: Annotator) -> ListedTask | None:
     with writing(studio) as connection:
         avoid: list[str] = []
         # A lead decides on pairs elsewhere.
-        while (held := take_next(connection, queue, by=actor, avoid=avoid)) is not None:
-            if held.kind != "adjudicate":
-                return listed_task(connection, held.id, by=actor)
-            avoid.append(held.id)
+        while (task := take_next(connection, queue, by=actor, avoid=avoid)) is not None:
+            if task.kind != "adjudicate":
+                return listed_task(connection, task.id, by=actor)
+            avoid.append(task.id)
         return None
 
 

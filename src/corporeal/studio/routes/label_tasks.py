@@ -4,34 +4,26 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, HTTPException, Path, Query
+from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field
 
-from corporeal.catalog.permission import PermissionDeniedError
 from corporeal.labelling.queues import assign
 from corporeal.labelling.review import accept, give_back, resolve_comment, unready
 from corporeal.labelling.tasks import (
     ListedTask,
     OpenComment,
     TaskState,
-    UnknownTaskError,
     listed_task,
-    may_see,
     open_comments,
-    task,
 )
 from corporeal.labelling.tasks import list_tasks as tasks_in_list
 from corporeal.labelling.taxonomy import kept_taxonomy
 from corporeal.studio.authentication import Judge
 from corporeal.studio.context import StudioDep
-from corporeal.studio.label_facts import writing
+from corporeal.studio.label_facts import seen_task, writing
 from corporeal.studio.lanes import LaneFacts, label_lanes
 
 ROUTER = APIRouter(tags=["labels"])
-_UNSEEN = (
-    "This task is one of a pair that you take part in: you see the other one when both are "
-    "submitted."
-)
 
 
 class TaskReturn(BaseModel):
@@ -75,21 +67,16 @@ def list_tasks(
 def preview_task(task_id: str, studio: StudioDep, actor: Judge) -> TaskPreview:
     """What was said in a task, and what it lacks."""
     with studio.workspace.database.read() as connection:
-        try:
-            held = task(connection, task_id)
-        except UnknownTaskError as error:
-            raise HTTPException(404, str(error)) from None
-        if not may_see(connection, held, actor):
-            raise PermissionDeniedError(_UNSEEN)
-        said, taxonomy = held.annotation, kept_taxonomy(connection, held.taxonomy)
+        task = seen_task(connection, task_id, actor)
+        annotation, taxonomy = task.annotation, kept_taxonomy(connection, task.taxonomy)
         return TaskPreview(
             task=listed_task(connection, task_id, by=actor),
-            lanes=label_lanes(said, taxonomy),
-            outcome=said.outcome,
-            failure_mode=said.failure_mode,
-            instructions=[each.text for each in said.instructions],
-            complaints=list(unready(connection, held)),
-            reference=said.reference,
+            lanes=label_lanes(annotation, taxonomy),
+            outcome=annotation.outcome,
+            failure_mode=annotation.failure_mode,
+            instructions=[each.text for each in annotation.instructions],
+            complaints=list(unready(connection, task)),
+            reference=annotation.reference,
         )
 
 
