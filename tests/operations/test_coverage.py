@@ -11,11 +11,11 @@ from tests.operations.made_up import fill, laboratory
 from tests.operations.test_question_figures import outcome
 
 from corporeal.catalog.database import Database
-from corporeal.catalog.query import count_episodes
+from corporeal.catalog.query import MetadataField, count_episodes
 from corporeal.catalog.tables import DOCUMENT, GOVERNS
 from corporeal.operations.coverage.axis import axes
 from corporeal.operations.coverage.coverage import CoverageTable, cross
-from corporeal.operations.coverage.metadata_cache import MetadataCache, MetadataField
+from corporeal.operations.coverage.metadata_cache import MetadataCache
 from corporeal.operations.outcome import CONDITIONS
 from corporeal.operations.questions.label_balance import measure_labels
 from corporeal.operations.scope import Scope, read_scope

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, Text, cast, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Text, cast, insert, select, update
 
 from corporeal.catalog.database import CatalogError, check_text, json_value
 from corporeal.catalog.tables import EVENT, HEAD
@@ -119,14 +119,37 @@ def now() -> str:
 
 def events_of(connection: Connection, *subjects: str) -> Iterable[Mapping[str, Any]]:
     """What happened to some things, the oldest first."""
-    query = select(EVENT).where(EVENT.c.subject.in_(subjects)).order_by(EVENT.c.number)
-    return [dict(row) for row in connection.execute(query).mappings()]
+    return _events(connection, EVENT.c.subject.in_(subjects))
 
 
 def events_of_kind(connection: Connection, kind: str) -> Iterable[Mapping[str, Any]]:
     """What happened to all things of a kind (subjects are kind:id), the oldest first."""
-    inside = (EVENT.c.subject >= f"{kind}:") & (EVENT.c.subject < f"{kind};")
-    query = select(EVENT).where(inside).order_by(EVENT.c.number)
+    return _events(connection, *_of_kind(kind))
+
+
+def latest_events(
+    connection: Connection, subject: str, what: Sequence[str], *, most: int = 1
+) -> list[Mapping[str, Any]]:
+    """The last events of some sorts, the newest first; a subject that ends in `:` is a kind."""
+    about = _of_kind(subject[:-1]) if subject.endswith(":") else (EVENT.c.subject == subject,)
+    return _events(connection, *about, EVENT.c.what.in_(what), newest=most)
+
+
+def take_turn(connection: Connection) -> None:
+    """Wait, inside a transaction, until nobody else appends to the log."""
+    connection.execute(select(HEAD.c.id).where(HEAD.c.id == 1).with_for_update())
+
+
+def _of_kind(kind: str) -> tuple[ColumnElement[bool], ...]:
+    # Written as a range, for which both databases use the index of subjects.
+    return EVENT.c.subject >= f"{kind}:", EVENT.c.subject < f"{kind};"
+
+
+def _events(
+    connection: Connection, *about: ColumnElement[bool], newest: int | None = None
+) -> list[Mapping[str, Any]]:
+    order = EVENT.c.number if newest is None else EVENT.c.number.desc()
+    query = select(EVENT).where(*about).order_by(order).limit(newest)
     return [dict(row) for row in connection.execute(query).mappings()]
 
 
@@ -170,6 +193,6 @@ def _read_head(connection: Connection) -> Head | None:
 
 
 def _take_head(connection: Connection) -> tuple[int, str]:
-    connection.execute(select(HEAD.c.id).where(HEAD.c.id == 1).with_for_update())
+    take_turn(connection)
     end = head(connection)
     return end.number, end.hash

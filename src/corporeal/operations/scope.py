@@ -10,6 +10,7 @@ from sqlalchemy import BigInteger, ColumnElement, Connection, and_, literal_colu
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.query import (
     DAY_NS,
+    PRESENT,
     And,
     Comparison,
     Condition,
@@ -18,6 +19,7 @@ from corporeal.catalog.query import (
     Within,
     condition_sql,
     parse,
+    pinned,
     query_text,
 )
 from corporeal.catalog.tables import EPISODE
@@ -26,7 +28,6 @@ MOST_DAYS = 36_500
 # Written out, since PostgreSQL takes two parameters of the same value for two expressions.
 DAY = EPISODE.c.recorded_ns // literal_column(str(DAY_NS), BigInteger)
 """The day (UTC) of an episode, counted from 1970."""
-_ERASED = Comparison("state", "!=", "erased")
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,11 @@ class Scope:
     parts: tuple[Condition, ...] = ()
     now_ns: int = field(default_factory=time.time_ns)
     has_erased: bool = False
+
+    @property
+    def condition(self) -> Condition:
+        """The scope as one condition, with `within 7 days` as the date it means here."""
+        return pinned(And((PRESENT, *self.parts)), now_ns=self.now_ns)
 
     @property
     def where(self) -> ColumnElement[bool]:
@@ -48,7 +54,7 @@ class Scope:
 
         Erased episodes are only excluded in words where there are any: most queries stay short.
         """
-        parts = [*self.parts, *more, *([_ERASED] if self.has_erased else [])]
+        parts = [*self.parts, *more, *([PRESENT] if self.has_erased else [])]
         flat = [piece for part in parts for piece in _pieces(part)]
         once = tuple(dict.fromkeys(flat))
         if not once:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import Column, Connection, Table, case, func, select
+from sqlalchemy import Column, Connection, Table, case, func, or_, select
 
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.episodes.rows import (
@@ -22,6 +23,7 @@ from corporeal.quality.finding import SEVERITIES
 
 BLOCK = 2000
 _FALL = "robot_fell"
+_NAMED = ("id", "file", "operator")
 _Row = TypeVar("_Row")
 
 
@@ -62,6 +64,41 @@ def find_by_prefix(connection: Connection, begin: str, *, most: int) -> list[Epi
     return [EpisodeRow(*row) for row in connection.execute(query.limit(most))]
 
 
+def find_nearest(
+    connection: Connection,
+    row: EpisodeRow,
+    *,
+    words: str = "",
+    among: Iterable[str] | None = None,
+    most: int,
+) -> list[EpisodeRow]:
+    """Other episodes, those recorded nearest in time first: of the same task, or named by words.
+
+    Words are part of an id, a file or an operator. Along the index of time both ways, not over all.
+    """
+    when, moment = EPISODE.c.recorded_ns, row.recorded_ns or 0
+    query = select(EPISODE).where(EPISODE.c.id != row.id, EPISODE.c.state != "erased")
+    if among is not None:
+        query = query.where(EPISODE.c.id.in_(sorted(among)))
+    if words:
+        named = (EPISODE.c[name].icontains(words, autoescape=True) for name in _NAMED)
+        query = query.where(or_(*named))
+    else:
+        query = query.where(EPISODE.c.task == row.task)
+    nearest: dict[str, EpisodeRow] = {}
+    for part in (
+        query.where(when < moment).order_by(when.desc()),
+        query.where(when >= moment).order_by(when),
+        query.where(when.is_(None)).order_by(EPISODE.c.id),
+    ):
+        nearest |= {each.id: EpisodeRow(*each) for each in connection.execute(part.limit(most))}
+
+    def apart(peer: EpisodeRow) -> float:
+        return math.inf if peer.recorded_ns is None else abs(peer.recorded_ns - moment)
+
+    return sorted(nearest.values(), key=apart)[:most]
+
+
 def batch_names(connection: Connection) -> list[str]:
     """Every batch that has an episode, in their order."""
     query = select(EPISODE.c.batch).where(EPISODE.c.batch.is_not(None)).distinct()
@@ -97,10 +134,11 @@ def states_of(connection: Connection, ids: Sequence[str]) -> dict[str, State]:
     return states
 
 
-def findings_of(connection: Connection, name: str) -> list[FindingRow]:
+def findings_of(connection: Connection, name: str, *, most: int | None = None) -> list[FindingRow]:
     """The findings of an episode, in the order they were made."""
     query = select(*_columns(FINDING, FindingRow)).where(FINDING.c.episode == name)
-    return [FindingRow(*row) for row in connection.execute(query.order_by(FINDING.c.number))]
+    ordered = query.order_by(FINDING.c.number).limit(most)
+    return [FindingRow(*row) for row in connection.execute(ordered)]
 
 
 def gravest_findings(connection: Connection, ids: Sequence[str]) -> dict[str, GravestFinding]:
@@ -150,6 +188,18 @@ def find_document(connection: Connection, digest: str) -> DocumentRow | None:
     query = select(*_columns(DOCUMENT, DocumentRow)).where(DOCUMENT.c.hash == digest)
     row = connection.execute(query).first()
     return None if row is None else DocumentRow(*row)
+
+
+def documents_of_kind(
+    connection: Connection, kind: str, *, most: int | None = None, governing: bool = False
+) -> list[DocumentRow]:
+    """Documents by name and version; `governing`: only those that stand behind an episode."""
+    query = select(*_columns(DOCUMENT, DocumentRow)).where(DOCUMENT.c.kind == kind)
+    if governing:
+        behind = select(GOVERNS.c.document).where(GOVERNS.c.kind == kind).distinct()
+        query = query.where(DOCUMENT.c.hash.in_(behind))
+    query = query.order_by(DOCUMENT.c.name, DOCUMENT.c.version).limit(most)
+    return [DocumentRow(*row) for row in connection.execute(query)]
 
 
 def unknown_episode(name: str) -> UnknownEpisodeError:

@@ -12,7 +12,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from corporeal.catalog.audit import Change, now, record
 from corporeal.catalog.database import CatalogError, check_text, json_value
 from corporeal.catalog.episodes.reading import parts_of, states_of, unknown_episode
-from corporeal.catalog.episodes.rows import EpisodeEntry
+from corporeal.catalog.episodes.rows import DocumentRow, EpisodeEntry
 from corporeal.catalog.episodes.state import State, check_change
 from corporeal.catalog.tables import DOCUMENT, EDGE, EPISODE, FINDING, GOVERNS, SCORE, STREAM
 from corporeal.errors import UnknownNameError
@@ -91,6 +91,12 @@ def move_episodes(
             connection.execute(query.values(state=state))
     record(connection, changes)
     return len(changes)
+
+
+def keep_document(connection: Connection, document: DocumentRow) -> None:
+    """Store a document unless its text is there, inside a transaction."""
+    row = fitting(vars(document), _NAMES["document"], of=f"document {document.name}")
+    _insert_missing(connection, DOCUMENT, [row])
 
 
 def _present(connection: Connection, entries: Sequence[EpisodeEntry]) -> set[str]:

@@ -102,6 +102,8 @@ class _Writer:
 
     def _clause(self, clause: Clause) -> Truth:
         match clause:
+            case Comparison("state", "!=", str(state)):
+                return EPISODE.c.state != state  # Always known, and asked for by every figure.
             case Comparison(name, "!=", value):
                 return _opposite(self._of(name, partial(_compare, operator="=", value=value)))
             case Comparison(name, operator, value):

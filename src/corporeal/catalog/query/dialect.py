@@ -1,10 +1,10 @@
-"""What SQLite and PostgreSQL say differently: patterns, and values inside JSON."""
+"""What SQLite and PostgreSQL say differently: patterns, whole steps, and values inside JSON."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Boolean, ColumnElement, Float, Text, case, literal
+from sqlalchemy import Boolean, ColumnElement, Float, Integer, Text, case, literal
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
@@ -15,6 +15,10 @@ _NUMBERS = ("integer", "real", "number")
 _TEXTS = ("text", "string")
 # A longer number would stop PostgreSQL in the middle of a query.
 _MOST_DIGITS = 300
+# SQLite cuts off towards nought; shifted by so much every number that matters is above it.
+_SHIFT = 1_000_000
+# A number this close below a step was meant to be on it: 0.6 / 0.2 falls short of 3.
+_CLOSE = 1e-9
 
 
 class _Matches(FunctionElement[bool]):
@@ -45,6 +49,13 @@ class _JsonNumber(FunctionElement[float]):
     inherit_cache = True
 
 
+class _Floor(FunctionElement[int]):
+    """A number rounded down; NULL stays NULL."""
+
+    type = Integer()
+    inherit_cache = True
+
+
 def matches(text: ColumnElement[Any], pattern: str) -> ColumnElement[bool]:
     """`*` in the pattern is anything; a pattern without one is a part of the text."""
     return _pattern(text, pattern.split("*") if "*" in pattern else ["", pattern, ""])
@@ -60,6 +71,11 @@ def _pattern(text: ColumnElement[Any], pieces: list[str]) -> ColumnElement[bool]
     globbed = "*".join("".join(f"[{c}]" if c in "*?[" else c for c in each) for each in pieces)
     liked = "%".join("".join(f"!{c}" if c in "!%_" else c for c in each) for each in pieces)
     return _Matches(text, literal(globbed, Text), literal(liked, Text))
+
+
+def whole_steps(value: ColumnElement[Any], step: float) -> ColumnElement[int]:
+    """How many whole steps fit into a value, rounded down."""
+    return _Floor(value / step + _CLOSE)
 
 
 def json_kind(path: str) -> ColumnElement[str]:
@@ -104,6 +120,16 @@ def _glob(element: _Matches, compiler: SQLCompiler, **kw: Any) -> str:
 def _like(element: _Matches, compiler: SQLCompiler, **kw: Any) -> str:
     text, pattern = _parts(element, compiler, "02", **kw)
     return f"({text} LIKE {pattern} ESCAPE '!')"
+
+
+@compiles(_Floor, "sqlite")
+def _sqlite_floor(element: _Floor, compiler: SQLCompiler, **kw: Any) -> str:
+    return f"(CAST({_parts(element, compiler, '0', **kw)[0]} + {_SHIFT}.0 AS INTEGER) - {_SHIFT})"
+
+
+@compiles(_Floor, "postgresql")
+def _postgres_floor(element: _Floor, compiler: SQLCompiler, **kw: Any) -> str:
+    return f"floor({_parts(element, compiler, '0', **kw)[0]})"
 
 
 @compiles(_JsonKind, "sqlite")

@@ -9,9 +9,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 from sqlalchemy import ColumnElement, Connection, func, select
 
-from corporeal.catalog.query import iso
+from corporeal.catalog.query import MetadataField, iso
 from corporeal.catalog.tables import EPISODE, FINDING
-from corporeal.operations.coverage.metadata_cache import MetadataField, find_cache
+from corporeal.operations.coverage.metadata_cache import find_cache
 from corporeal.operations.monitoring.alarm import (
     Alarm,
     chart_series,

@@ -9,9 +9,10 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
+from corporeal.catalog.query import MetadataField
 from corporeal.catalog.tables import EPISODE
 from corporeal.operations.coverage.axis import NOTED, CoverageAxis
-from corporeal.operations.coverage.metadata_cache import MetadataField, find_cache
+from corporeal.operations.coverage.metadata_cache import find_cache
 from corporeal.operations.outcome import is_outcome
 from corporeal.operations.scope import Scope
 

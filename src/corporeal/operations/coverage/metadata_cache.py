@@ -4,33 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 from weakref import WeakKeyDictionary
 
-from sqlalchemy import ColumnElement, Connection, Engine, select
+from sqlalchemy import Connection, Engine
 
-from corporeal.catalog.query import json_kind, json_number, json_text
-from corporeal.catalog.tables import EPISODE
+from corporeal.catalog.query import MetadataField, read_fields
 
-_BLOCK = 500
 # With more episodes to read than this, reading all of them in a row is quicker.
 _MANY = 5000
 _MOST_COLUMNS = 64
-
-
-@dataclass(frozen=True)
-class MetadataField:
-    """Something in the metadata: a text, a number, or the kind of whatever is there."""
-
-    path: str
-    kind: Literal["text", "number", "kind"] = "text"
-
-    @property
-    def column(self) -> ColumnElement[Any]:
-        """The value in SQL; NULL where it is missing or of another kind."""
-        made = {"text": json_text, "number": json_number, "kind": json_kind}[self.kind]
-        return made(self.path)
 
 
 _THING = "variation.things.0"
@@ -108,14 +91,8 @@ def _read(
 ) -> Iterator[tuple[Any, ...]]:
     """The id of every episode (or of these) and its values; the same text is held once."""
     same: dict[Any, Any] = {}
-    query = select(EPISODE.c.id, *(each.column for each in columns))
-    parts: list[Sequence[str] | None] = [None]
-    if ids is not None:
-        parts = [ids[first : first + _BLOCK] for first in range(0, len(ids), _BLOCK)]
-    for part in parts:
-        some = query if part is None else query.where(EPISODE.c.id.in_(part))
-        for name, *values in connection.execute(some):
-            yield (name, *(same.setdefault(v, v) if isinstance(v, str) else v for v in values))
+    for name, *values in read_fields(connection, "id", *columns, ids=ids):
+        yield (name, *(same.setdefault(v, v) if isinstance(v, str) else v for v in values))
 
 
 _KNOWN: WeakKeyDictionary[Engine, MetadataCache] = WeakKeyDictionary()

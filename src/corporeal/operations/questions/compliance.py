@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, func, select
 
-from corporeal.catalog.query import Condition, Known, OneOf, Or, condition_sql
+from corporeal.catalog.query import Condition, Known, MetadataField, OneOf, Or, condition_sql
 from corporeal.catalog.tables import EPISODE
-from corporeal.operations.coverage.metadata_cache import MetadataField, find_cache
+from corporeal.operations.coverage.metadata_cache import find_cache
 from corporeal.operations.outcome import number_of
 from corporeal.operations.question import BarMark, BarMarks, Chart, Drawing
 from corporeal.operations.scope import Scope

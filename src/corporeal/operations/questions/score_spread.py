@@ -3,48 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Integer, func, select
-from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql.compiler import SQLCompiler
-from sqlalchemy.sql.functions import FunctionElement
+from sqlalchemy import Connection
 
-from corporeal.catalog.query import Comparison, Condition
-from corporeal.catalog.tables import EPISODE
+from corporeal.catalog.query import (
+    Comparison,
+    Condition,
+    FieldStep,
+    count_of,
+    sum_episodes,
+    sum_of,
+)
 from corporeal.operations.question import Chart, Drawing, HistogramBin, HistogramMarks
 from corporeal.operations.scope import Scope
 from corporeal.words import counted, percent
-
-# SQLite cuts off towards nought; shifted by so much every number that matters is above it.
-_SHIFT = 1_000_000
-# A number this close below a step was meant to be on it: 0.6 / 0.2 falls short of 3.
-_CLOSE = 1e-9
-
-
-class _Floor(FunctionElement[int]):
-    """A number rounded down; NULL stays NULL."""
-
-    type = Integer()
-    inherit_cache = True
-
-
-def whole_steps(value: ColumnElement[Any], step: float) -> ColumnElement[int]:
-    """How many whole steps fit into a value, rounded down."""
-    return _Floor(value / step + _CLOSE)
-
-
-@compiles(_Floor, "sqlite")
-def _sqlite_floor(element: _Floor, compiler: SQLCompiler, **kw: Any) -> str:
-    inside = compiler.process(next(iter(element.clauses)), **kw)
-    return f"(CAST({inside} + {_SHIFT}.0 AS INTEGER) - {_SHIFT})"
-
-
-@compiles(_Floor, "postgresql")
-def _postgres_floor(element: _Floor, compiler: SQLCompiler, **kw: Any) -> str:
-    inside = compiler.process(next(iter(element.clauses)), **kw)
-    return f"floor({inside})"
-
 
 BINS = 20
 
@@ -65,12 +37,10 @@ class ScoreSpread:
 
 def count_scores(connection: Connection, scope: Scope) -> ScoreSpread:
     """Count the scores of the episodes in scope."""
-    step = whole_steps(EPISODE.c.score, 1 / BINS).label("step")
-    # Inside a subquery, since PostgreSQL takes the same expression written twice for two.
-    each = select(step, EPISODE.c.score).where(scope.where).subquery()
-    rows = connection.execute(
-        select(each.c.step, func.count(), func.sum(each.c.score)).group_by(each.c.step)
-    )
+    rows = sum_episodes(
+        connection, scope.condition, count_of(), sum_of("score"),
+        by=(FieldStep("score", 1 / BINS),),
+    )  # fmt: skip
     counts, total, unscored = [0] * BINS, 0.0, 0
     for place, count, added in rows:
         if place is None:
