@@ -27,7 +27,7 @@ from corporeal.exchange.opening import open_dataset
 from corporeal.quality import Subject
 from corporeal.quality.assessment import assess
 from corporeal.quality.batch import Batch, Synopsis
-from corporeal.quality.finding import Finding
+from corporeal.quality.check import Finding
 from corporeal.quality.inspection import (
     EpisodeReport,
     InspectionOptions,

@@ -32,7 +32,7 @@ from bench.detection.sources import Plan, open_set
 from bench.detection.tables import ACTION, STATE, write_set
 from bench.partners import partner_python, partner_versions
 from corporeal.episode.recording import VideoFile
-from corporeal.quality.finding import Finding
+from corporeal.quality.check import Finding
 
 EPISODES = 10
 # Nothing in a LeRobot dataset says who demonstrated.

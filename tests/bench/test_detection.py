@@ -20,8 +20,7 @@ from bench.detection.peers import Message, words_of
 from corporeal.embodiment import open_robot
 from corporeal.episode.recording import ArraySignal, Recording, Signal, VideoFile
 from corporeal.exchange.opening import open_dataset
-from corporeal.quality.check import checks
-from corporeal.quality.finding import Finding
+from corporeal.quality.check import Finding, checks
 from corporeal.schema import Stream, open_schema
 
 FAULTS = every_fault()

@@ -32,7 +32,7 @@ from corporeal.catalog.tables import FINDING
 from corporeal.episode import Episode, EpisodeWriter, new_id
 from corporeal.protocol import open_protocol
 from corporeal.quality.assessment import Assessment
-from corporeal.quality.finding import MAX_EVIDENCE, Finding
+from corporeal.quality.check import MAX_EVIDENCE, Finding
 from corporeal.quality.inspection import EpisodeReport
 from corporeal.quality.policy import default_policy
 from corporeal.schema import Schema, Stream

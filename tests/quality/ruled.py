@@ -12,8 +12,7 @@ from corporeal.episode.recording import Recording
 from corporeal.protocol import Protocol, open_protocol
 from corporeal.quality import Subject
 from corporeal.quality.batch import Batch
-from corporeal.quality.check import checks
-from corporeal.quality.finding import Finding
+from corporeal.quality.check import Finding, checks
 
 MARKS = [
     {"what": "start", "time_ns": 1_200_000_000},

@@ -12,8 +12,7 @@ from tests.quality.samples import joints
 from corporeal.errors import EpisodeError, NotAssessed
 from corporeal.quality import Subject, assessment
 from corporeal.quality.assessment import CheckSetting, assess
-from corporeal.quality.check import Check
-from corporeal.quality.finding import Finding
+from corporeal.quality.check import Check, Finding
 
 
 def _loud(_: Subject, *, loudness: float = 1.0) -> Iterator[Finding]:

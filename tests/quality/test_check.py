@@ -1,7 +1,8 @@
-"""Every check: explained, with limits that a document can hold, listed in the default policy."""
+"""Checks: explained, their limits, the default policy; findings: verdicts, JSON."""
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import get_args
 
@@ -10,6 +11,7 @@ import pytest
 from corporeal.episode.recording import DefectCheck
 from corporeal.errors import UnknownNameError
 from corporeal.quality.check import (
+    Finding,
     checks,
     default_document,
     explain,
@@ -17,6 +19,7 @@ from corporeal.quality.check import (
     index,
     page,
     present_name,
+    verdict,
 )
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "corporeal" / "quality"
@@ -94,3 +97,29 @@ def test_the_page_of_a_check_is_up_to_date(name: str) -> None:
 def test_the_list_of_checks_is_up_to_date_and_nothing_else_lies_there() -> None:
     assert (PAGES / "README.md").read_text("utf-8") == index()
     assert {path.stem for path in PAGES.glob("*.md")} == {*checks(), "README"}
+
+
+def test_the_worst_finding_decides() -> None:
+    note, look, bad = (Finding("x", severity=each) for each in ("note", "quarantine", "fail"))
+    assert verdict(()) == verdict((note,)) == "accepted"
+    assert verdict((note, look)) == "quarantined"
+    assert verdict((look, bad)) == "failed"
+
+
+def test_json_has_the_fields_of_the_contract_and_no_nan() -> None:
+    finding = Finding(
+        "late", "camera", ((3, 5),), math.inf, 0.05, severity="fail", check="gap_in_stream"
+    )
+    assert finding.to_json() == {
+        "check": "gap_in_stream",
+        "severity": "fail",
+        "stream": "camera",
+        "frames": [[3, 5]],
+        "value": None,
+        "limit": 0.05,
+        "message": "late",
+    }
+
+
+def test_a_finding_of_a_batch_names_its_episodes() -> None:
+    assert Finding("same", episodes=(1, 4)).to_json()["episodes"] == [1, 4]

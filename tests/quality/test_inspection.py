@@ -8,7 +8,7 @@ import pytest
 from tests.quality.samples import SampleOpener, joints
 
 from corporeal.quality.assessment import Assessment
-from corporeal.quality.finding import Finding
+from corporeal.quality.check import Finding
 from corporeal.quality.inspection import (
     EpisodeReport,
     InspectionOptions,

@@ -9,7 +9,7 @@ import pytest
 
 from corporeal.errors import CorporealError
 from corporeal.quality.assessment import Assessment
-from corporeal.quality.finding import Finding, Severity
+from corporeal.quality.check import Finding, Severity
 from corporeal.quality.inspection import EpisodeReport, Report
 from corporeal.quality.policy import Policy
 from corporeal.quality.verdict_folders import INDEX, read_entries, sort_into

@@ -1,7 +1,6 @@
 from . import anomaly as anomaly
 from . import assessment as assessment
 from . import check as check
-from . import finding as finding
 from . import inspection as inspection
 from . import policy as policy
 from . import reports as reports

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from corporeal.episode.recording import ImageSequence, Recording, Signal, VideoFile
 from corporeal.errors import CorporealError, NotAssessed
 from corporeal.protocol import Protocol
-from corporeal.quality.check import Check, checks
-from corporeal.quality.finding import Finding, Severity, Verdict, verdict
+from corporeal.quality.check import Check, Finding, Severity, Verdict, checks, verdict
 from corporeal.quality.subject import Subject
 from corporeal.signal import SignalPart
 from corporeal.units import SECOND_NS

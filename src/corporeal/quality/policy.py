@@ -10,8 +10,7 @@ from pydantic import Field, model_validator
 
 from corporeal.errors import UnknownNameError
 from corporeal.quality.assessment import CheckSetting
-from corporeal.quality.check import Check, find_check, present_name
-from corporeal.quality.finding import Severity
+from corporeal.quality.check import Check, Severity, find_check, present_name
 from corporeal.schema import Document, Part
 from corporeal.schema.document import Library
 

@@ -17,6 +17,7 @@ from corporeal.episode.recording import ImageSequence, Recording, VideoFile
 from corporeal.errors import CorporealError, NotAssessed
 from corporeal.geometry import continuous_quaternions
 from corporeal.schema import roles
+from corporeal.signal.runs import Flags
 from corporeal.signal.track import Array, Track, track_of
 
 # Ends of the roles of which it is known what they hold; anything else may leap or stand by nature.
@@ -41,7 +42,7 @@ class JointPosture:
     label: str
     time_ns: NDArray[np.int64]
     q: Array
-    present: NDArray[np.bool_]
+    present: Flags
     base: Array | None
 
     def __len__(self) -> int:

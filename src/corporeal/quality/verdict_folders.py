@@ -12,8 +12,7 @@ from typing import Any
 
 from corporeal.errors import CorporealError
 from corporeal.files import atomic_write
-from corporeal.quality.check import present_name
-from corporeal.quality.finding import Verdict
+from corporeal.quality.check import Verdict, present_name
 from corporeal.quality.inspection import EpisodeReport, Report
 
 FOLDERS: dict[Verdict, str] = {

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from sqlalchemy import Connection
 
 from corporeal.catalog.episodes import EpisodeRow, GravestFinding, State, gravest_findings
-from corporeal.quality.finding import Verdict
+from corporeal.quality.check import Verdict
 
 
 class TopFinding(BaseModel):

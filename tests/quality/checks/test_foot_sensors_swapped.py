@@ -8,8 +8,8 @@ from tests.quality.standing import altered, standing, without
 from corporeal.episode.recording import Recording
 from corporeal.errors import NotAssessed
 from corporeal.quality import Subject
+from corporeal.quality.check import Finding
 from corporeal.quality.checks.foot_sensors_swapped import CHECK
-from corporeal.quality.finding import Finding
 
 
 def found(subject: Subject) -> list[Finding]:

@@ -20,8 +20,8 @@ from tests.quality.reaching import (
 
 from corporeal.errors import NotAssessed
 from corporeal.quality import Subject
+from corporeal.quality.check import Finding
 from corporeal.quality.checks.joints_swapped import CHECK
-from corporeal.quality.finding import Finding
 
 PAIRS = [
     ("left_elbow", "right_elbow"),

@@ -12,8 +12,8 @@ from tests.quality.standing import altered, standing, without
 from corporeal.episode.recording import ArraySignal
 from corporeal.errors import NotAssessed
 from corporeal.quality import Subject
+from corporeal.quality.check import Finding
 from corporeal.quality.checks.quaternion_order_wrong import CHECK
-from corporeal.quality.finding import Finding
 
 
 def found(subject: Subject) -> list[Finding]:

@@ -11,8 +11,8 @@ from corporeal.embodiment import open_robot
 from corporeal.errors import NotAssessed
 from corporeal.geometry import Array
 from corporeal.quality import Subject
+from corporeal.quality.check import Finding
 from corporeal.quality.checks.retarget_contact_broken import CHECK
-from corporeal.quality.finding import Finding
 from corporeal.retargeting.robot_episode import recording_of
 
 NAMES = open_robot("g1").joint_names

@@ -9,8 +9,8 @@ from tests.retargeting.made_results import result_of, squatting, unsure
 
 from corporeal.errors import NotAssessed
 from corporeal.quality import Subject
+from corporeal.quality.check import Finding
 from corporeal.quality.checks.retarget_off_goal import CHECK
-from corporeal.quality.finding import Finding
 from corporeal.retargeting.result import Retargeted
 from corporeal.retargeting.robot_episode import recording_of
 

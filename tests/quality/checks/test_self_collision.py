@@ -11,8 +11,8 @@ from tests.quality.standing import G1, altered, column, standing, without
 from corporeal.episode.recording import ArraySignal
 from corporeal.errors import NotAssessed
 from corporeal.quality import Subject
+from corporeal.quality.check import Finding
 from corporeal.quality.checks.self_collision import CHECK
-from corporeal.quality.finding import Finding
 
 
 def found(subject: Subject) -> list[Finding]:

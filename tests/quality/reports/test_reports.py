@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from corporeal.quality.assessment import Assessment
-from corporeal.quality.finding import Finding
+from corporeal.quality.check import Finding
 from corporeal.quality.inspection import EpisodeReport, Exhibit, Report
 from corporeal.quality.policy import Policy
 from corporeal.quality.reports import html, junit, sarif

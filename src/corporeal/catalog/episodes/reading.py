@@ -19,7 +19,7 @@ from corporeal.catalog.episodes.rows import (
 )
 from corporeal.catalog.episodes.state import State
 from corporeal.catalog.tables import DOCUMENT, EPISODE, FINDING, GOVERNS, SCORE
-from corporeal.quality.finding import SEVERITIES
+from corporeal.quality.check import SEVERITIES
 
 BLOCK = 2000
 _FALL = "robot_fell"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from corporeal.catalog.episodes.state import State
-from corporeal.quality.finding import Verdict
+from corporeal.quality.check import Verdict
 
 
 @dataclass(frozen=True)

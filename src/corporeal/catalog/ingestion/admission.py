@@ -14,7 +14,7 @@ from corporeal.catalog.episodes.rows import EpisodeEntry
 from corporeal.catalog.episodes.state import State
 from corporeal.catalog.episodes.writing import add_episodes, move_episodes
 from corporeal.catalog.tables import DOCUMENT, EPISODE, FINDING, GOVERNS, HEAD, SCORE
-from corporeal.quality.finding import Verdict
+from corporeal.quality.check import Verdict
 
 Status = Literal["added", "judged", "known", "refused", "damaged"]
 

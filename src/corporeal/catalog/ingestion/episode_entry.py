@@ -19,7 +19,7 @@ from corporeal.catalog.episodes.rows import EpisodeEntry, EpisodeRow
 from corporeal.episode import Episode
 from corporeal.episode.facts import EpisodeFacts, read_facts
 from corporeal.episode.label_track import labels_in
-from corporeal.quality.finding import MAX_EVIDENCE, Finding
+from corporeal.quality.check import MAX_EVIDENCE, Finding
 from corporeal.quality.inspection import EpisodeReport
 from corporeal.quality.policy import Policy
 from corporeal.quality.scoring import EpisodeScore

@@ -13,7 +13,7 @@ from corporeal.catalog.query.fields import CHOICES, PARTED, PLAIN, SIGNS, Field,
 from corporeal.catalog.query.lexer import RESERVED, QueryError, QueryToken, split_words
 from corporeal.catalog.query.unparse import unparse_value
 from corporeal.catalog.tables import EPISODE, FINDING, GOVERNS, RELEASE, SCORE, STREAM
-from corporeal.quality.finding import SEVERITIES
+from corporeal.quality.check import SEVERITIES
 
 MOST = 24
 _AROUND = 5000

@@ -36,8 +36,7 @@ from corporeal.catalog.query.tree import (
     Within,
 )
 from corporeal.catalog.query.unparse import DAY_NS
-from corporeal.quality.check import present_name
-from corporeal.quality.finding import SEVERITIES
+from corporeal.quality.check import SEVERITIES, present_name
 
 MOST_STARS = 16
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)

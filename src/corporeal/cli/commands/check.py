@@ -26,9 +26,8 @@ from corporeal.cli.sources import opener_of
 from corporeal.errors import CorporealError
 from corporeal.protocol import Protocol, open_protocol
 from corporeal.quality.anomaly import AnomalyDetector, open_detector
-from corporeal.quality.check import explain, find_check
+from corporeal.quality.check import Finding, explain, find_check
 from corporeal.quality.check import page as check_page
-from corporeal.quality.finding import Finding
 from corporeal.quality.inspection import EpisodeReport, InspectionOptions, Report, inspect
 from corporeal.quality.policy import open_policy
 from corporeal.quality.reports import html as html_report

@@ -13,6 +13,7 @@ from corporeal.quality.scoring.motion import arm_columns, on_grid
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
 from corporeal.signal.filters import moving_mean
+from corporeal.signal.runs import Flags
 from corporeal.signal.track import Array, Track
 
 RATE_HZ = 10.0
@@ -226,7 +227,7 @@ def _change(values: Array) -> Array:
     return np.abs(values - moving_mean(values, HALF_SECOND))
 
 
-def _phase(near: NDArray[np.bool_], far: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _phase(near: Flags, far: Flags) -> NDArray[np.int64]:
     phase = near + 2 * far.astype(np.int64)
     ever = np.logical_or.accumulate(near | far)
     return np.where((phase == 0) & ever, 4, phase)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.lag import action_lags
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 
 
 def find(
     subject: Subject, *, max_lag_s: float = 0.2, max_lead_s: float = 0.01, max_lead: float = 0.5
-) -> Iterator[Finding]:
+) -> Findings:
     """Yield an action that comes after the motion it commands, or far ahead of it.
 
     The state may lead the action by `max_lead_s` and `max_lead` frames, which covers actions made

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from corporeal.embodiment.embodiment import Joint
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.joint_identity import accusations
 from corporeal.quality.evidence.joint_response import DEGREES
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
 from corporeal.signal.grid import bridge_gaps
@@ -19,7 +16,7 @@ from corporeal.signal.track import Track
 from corporeal.words import some_of
 
 
-def find(subject: Subject, *, min_excess: float = 1.4) -> Iterator[Finding]:
+def find(subject: Subject, *, min_excess: float = 1.4) -> Findings:
     """Yield columns of the state or the action that are in degrees.
 
     Told by the other stream, which is 57.3 times smaller; by the velocity; or by the robot's

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 
 from corporeal.errors import NotAssessed
 from corporeal.protocol.coverage import Factor
 from corporeal.quality.batch import Batch
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.protocol_rules import protocol_of, under_protocol
-from corporeal.quality.finding import Finding
 
 
-def find(batch: Batch) -> Iterator[Finding]:
+def find(batch: Batch) -> Findings:
     """Yield approaches with fewer episodes than the protocol's minimum, and ones it does not know.
 
     Why: a policy that saw one approach only has no answer when that one is blocked.

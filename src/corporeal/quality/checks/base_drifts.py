@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.foot_stance import drift_of
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
 from corporeal.signal.runs import runs
 
 
-def find(subject: Subject, *, max_drift_m: float = 0.035) -> Iterator[Finding]:
+def find(subject: Subject, *, max_drift_m: float = 0.035) -> Findings:
     """Yield the frames in which the base has moved over `max_drift_m` away from standing feet.
 
     Feet that stand and move together with the base, by the same way, do not move: the base does.

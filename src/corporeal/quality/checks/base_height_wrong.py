@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.base_and_feet import footing_of
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
 from corporeal.signal.track import Array, Track
@@ -17,9 +14,7 @@ from corporeal.signal.track import Array, Track
 UNITS = {100.0: "centimetres", 1000.0: "millimetres", 1 / 0.0254: "inches", 1 / 0.3048: "feet"}
 
 
-def find(
-    subject: Subject, *, max_offset_m: float = 0.03, max_ratio: float = 1.6
-) -> Iterator[Finding]:
+def find(subject: Subject, *, max_offset_m: float = 0.03, max_ratio: float = 1.6) -> Findings:
     """Yield a base that is too high or low to stand, or whose soles miss the ground z = 0.
 
     With legs in the data the soles tell the offset, to `max_offset_m`. Without them the height is

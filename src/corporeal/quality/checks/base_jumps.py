@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.base_and_feet import base_jumps
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
 from corporeal.signal.runs import runs
 
 
-def find(
-    subject: Subject, *, max_step_m: float = 0.04, max_speed_m_s: float = 2.5
-) -> Iterator[Finding]:
+def find(subject: Subject, *, max_step_m: float = 0.04, max_speed_m_s: float = 2.5) -> Findings:
     """Yield steps of the base over `max_step_m`, faster than `max_speed_m_s`, out of the blue.
 
     A step counts when its neighbours are much smaller: a base that really moves so fast moves

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from corporeal.errors import NotAssessed
 from corporeal.quality.batch import Batch, Synopsis
-from corporeal.quality.check import Check
-from corporeal.quality.finding import MAX_EVIDENCE, Finding
+from corporeal.quality.check import MAX_EVIDENCE, Check, Finding, Findings
 from corporeal.signal.track import Array
 
 CHARTED = {
@@ -26,7 +23,7 @@ _LEAST_SPREAD = 0.02
 
 def find(
     batch: Batch, *, max_sigma: float = 4.0, min_earlier: int = 20, min_episodes: int = 5
-) -> Iterator[Finding]:
+) -> Findings:
     """Yield measures whose mean over the batch left the control limits of earlier batches.
 
     The limits are `max_sigma` standard errors about the earlier median, the spread taken from the
@@ -62,9 +59,7 @@ def _values(episodes: tuple[Synopsis, ...], task: str | None, measure: str) -> A
     )
 
 
-def _judge(
-    task: str | None, words: str, before: Array, now: Array, max_sigma: float
-) -> Iterator[Finding]:
+def _judge(task: str | None, words: str, before: Array, now: Array, max_sigma: float) -> Findings:
     middle = float(np.median(before))
     spread = 1.4826 * float(np.median(np.abs(before - middle)))
     spread = max(spread, _LEAST_SPREAD * abs(middle), 1e-9)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 
 from corporeal.errors import NotAssessed
 from corporeal.protocol.protocol import Prohibition
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.hands_and_objects import lowest_base, object_course
 from corporeal.quality.evidence.motion import stillness
 from corporeal.quality.evidence.protocol_rules import not_failed, protocol_of
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.quality.synopsis import peak_force_n
 from corporeal.schema import roles
@@ -25,7 +24,7 @@ def find(
     max_grasps: float = 1.0,
     max_walk_m: float = 0.25,
     max_pause_s: float = 5.0,
-) -> Iterator[Finding]:
+) -> Findings:
     """Yield falls, drops, collisions, repeated grasps, steps and pauses that are prohibited.
 
     Where the protocol states no limit, a collision is felt as more than `max_force_n` at a wrist,
@@ -54,14 +53,14 @@ def find(
         raise NotAssessed("; ".join(reasons) or "the protocol prohibits nothing")
 
 
-def _fall(subject: Subject, _rule: Prohibition, _usual: float) -> Iterator[Finding]:
+def _fall(subject: Subject, _rule: Prohibition, _usual: float) -> Findings:
     label, lowest, down = lowest_base(subject)
     if down:
         message = f"fall: the pelvis comes down to {100 * lowest:.0f} % of its standing height"
         yield Finding(message, stream=label, frames=down, value=lowest, limit=0.5)
 
 
-def _drop(subject: Subject, _rule: Prohibition, _usual: float) -> Iterator[Finding]:
+def _drop(subject: Subject, _rule: Prohibition, _usual: float) -> Findings:
     course = object_course(subject)
     if course.falls:
         when = float(course.seconds[course.falls[0][0]])
@@ -69,7 +68,7 @@ def _drop(subject: Subject, _rule: Prohibition, _usual: float) -> Iterator[Findi
         yield Finding(message, stream=course.label, frames=course.falls)
 
 
-def _collision(subject: Subject, rule: Prohibition, usual: float) -> Iterator[Finding]:
+def _collision(subject: Subject, rule: Prohibition, usual: float) -> Findings:
     force, limit = peak_force_n(subject), rule.limit or usual
     if force is None:
         raise NotAssessed("no wrist wrench")
@@ -77,7 +76,7 @@ def _collision(subject: Subject, rule: Prohibition, usual: float) -> Iterator[Fi
         yield Finding(f"collision: a wrist feels {force:.0f} N", value=force, limit=limit)
 
 
-def _regrasp(subject: Subject, rule: Prohibition, usual: float) -> Iterator[Finding]:
+def _regrasp(subject: Subject, rule: Prohibition, usual: float) -> Findings:
     grippers = subject.ending_in(roles.GRIPPER)
     if not grippers:
         raise NotAssessed("no gripper")
@@ -100,7 +99,7 @@ def _regrasp(subject: Subject, rule: Prohibition, usual: float) -> Iterator[Find
             yield Finding(message, stream=label, value=float(times), limit=limit)
 
 
-def _walking(subject: Subject, _rule: Prohibition, limit: float) -> Iterator[Finding]:
+def _walking(subject: Subject, _rule: Prohibition, limit: float) -> Findings:
     track = subject.track(roles.BASE_POSE)
     if not len(track):
         raise NotAssessed(f"{track.label} has no samples")
@@ -110,7 +109,7 @@ def _walking(subject: Subject, _rule: Prohibition, limit: float) -> Iterator[Fin
         yield Finding(message, stream=track.label, value=float(np.nanmax(gone)), limit=limit)
 
 
-def _pausing(subject: Subject, rule: Prohibition, usual: float) -> Iterator[Finding]:
+def _pausing(subject: Subject, rule: Prohibition, usual: float) -> Findings:
     rest, limit = stillness(subject), rule.limit or usual
     longest = max(rest.rests, key=lambda each: each.seconds, default=None)
     if longest is not None and longest.seconds > limit:
@@ -123,7 +122,7 @@ def _pausing(subject: Subject, rule: Prohibition, usual: float) -> Iterator[Find
         )
 
 
-_SIGNS: dict[str, Callable[[Subject, Prohibition, float], Iterator[Finding]]] = {
+_SIGNS: dict[str, Callable[[Subject, Prohibition, float], Findings]] = {
     "fall": _fall,
     "drop": _drop,
     "collision": _collision,

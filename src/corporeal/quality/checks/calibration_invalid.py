@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check
-from corporeal.quality.finding import Finding
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.subject import Subject
 
 
 def find(
     subject: Subject, *, max_position_m: float = 0.003, max_rotation_rad: float = 0.01745
-) -> Iterator[Finding]:
+) -> Findings:
     """Yield a verification that was off by more than 3 mm or 1 degree, or a change in between.
 
     The metadata's `calibration` has `start` and `end`, each with `position_error_m`,
@@ -41,7 +40,7 @@ def find(
 
 def _judge(
     name: str, end: Mapping[str, Any], max_position_m: float, max_rotation_rad: float
-) -> Iterator[Finding]:
+) -> Findings:
     if end.get("passed") is False:
         yield Finding(f"the calibration did not pass its verification at the {name}")
     for field, limit, what in (

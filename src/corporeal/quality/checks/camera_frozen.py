@@ -6,14 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings, Spans
 from corporeal.quality.evidence.motion import state_steps
 from corporeal.quality.evidence.pictures import PictureTrack, cameras
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
-from corporeal.signal.runs import runs
+from corporeal.signal.runs import Flags, runs
 from corporeal.signal.track import Array
 
 # Pictures before and after a run that tell how fast the scene was moving.
@@ -50,7 +48,7 @@ class Run:
     usual: float
 
 
-def find(subject: Subject, *, max_still_s: float = 0.05, max_singles: int = 0) -> Iterator[Finding]:
+def find(subject: Subject, *, max_still_s: float = 0.05, max_singles: int = 0) -> Findings:
     """Yield runs of repeated pictures that last longer than `max_still_s` while things moved.
 
     A run counts when the scene jumps at its end, or when the robot's state moved on until the
@@ -69,9 +67,7 @@ def find(subject: Subject, *, max_still_s: float = 0.05, max_singles: int = 0) -
         yield from _report(track, runs(frozen), max_still_s, max_singles)
 
 
-def _report(
-    track: PictureTrack, repeats: tuple[tuple[int, int], ...], max_still_s: float, max_singles: int
-) -> Iterator[Finding]:
+def _report(track: PictureTrack, repeats: Spans, max_still_s: float, max_singles: int) -> Findings:
     period_s = float(np.median(np.diff(track.seconds))) if len(track.seconds) > 1 else 0.0
     long = tuple((first, stop) for first, stop in repeats if stop - first > 1)
     singles = tuple((first, stop) for first, stop in repeats if stop - first == 1)
@@ -101,7 +97,7 @@ def _report(
         )
 
 
-def _frozen(track: PictureTrack, speed: Array | None, shortest: int) -> NDArray[np.bool_]:
+def _frozen(track: PictureTrack, speed: Array | None, shortest: int) -> Flags:
     """Pictures that repeat the one before although the scene moved on."""
     frozen = np.zeros(len(track), bool)
     for level in LEVELS:
@@ -113,7 +109,7 @@ def _frozen(track: PictureTrack, speed: Array | None, shortest: int) -> NDArray[
     return frozen
 
 
-def _runs(track: PictureTrack, quiet: NDArray[np.bool_], level: float) -> Iterator[Run]:
+def _runs(track: PictureTrack, quiet: Flags, level: float) -> Iterator[Run]:
     """Quiet runs with the motion around them."""
     stir = track.stir
     for first, stop in runs(quiet):

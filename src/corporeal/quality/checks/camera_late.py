@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.lag import Lag, lag, lag_course
 from corporeal.quality.evidence.motion import StateMotion, state_motion
 from corporeal.quality.evidence.pictures import PictureTrack, cameras
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.signal.track import Array
 
@@ -48,7 +46,7 @@ def find(
     max_late_s: float = 0.05,
     max_early_s: float = 0.06,
     max_drift_s: float = 0.1,
-) -> Iterator[Finding]:
+) -> Findings:
     """Yield cameras that are late by more than `max_late_s`, early, or drift by `max_drift_s`.
 
     The change from picture to picture is compared with the speed of the robot's state, whatever

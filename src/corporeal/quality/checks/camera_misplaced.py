@@ -9,9 +9,8 @@ import numpy as np
 
 from corporeal.errors import NotAssessed
 from corporeal.quality.batch import Batch
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.pictures import edges, likeness, shift, turned_views
-from corporeal.quality.finding import Finding
 from corporeal.signal.track import Array
 
 # So many episodes are needed to know what is usual, and at most so many are compared.
@@ -28,7 +27,7 @@ STEREO_FIT, STEREO_SHIFT, STEREO_LIKE = 0.6, 1.0, 0.35
 Views = dict[int, Array]
 
 
-def find(batch: Batch, *, max_shift: float = 0.02) -> Iterator[Finding]:
+def find(batch: Batch, *, max_shift: float = 0.02) -> Findings:
     """Yield cameras that are exchanged, turned, moved by `max_shift` or show something else.
 
     The median picture of each camera is compared with that of the same camera in the other
@@ -118,7 +117,7 @@ def _wrong_side(one: Views, two: Views, both: list[int]) -> set[int]:
 
 def _moved(
     label: str, views: Views, drawn: Views, told: set[tuple[int, str]], max_shift: float
-) -> Iterator[Finding]:
+) -> Findings:
     usual = {number: _like_others(drawn[number], _others(drawn, number)) for number in views}
     typical = float(np.median(list(usual.values())))
     for number, view in views.items():
@@ -164,7 +163,6 @@ CHECK = Check(
     find,
     topic="pictures",
     severity="quarantine",
-    unit="1",
     scope="batch",
     pictures=True,
     formerly=("cameras_in_place",),

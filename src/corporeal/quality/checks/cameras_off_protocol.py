@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from corporeal.errors import NotAssessed
 from corporeal.protocol.protocol import Camera
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.protocol_rules import protocol_of
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 
 
-def find(subject: Subject) -> Iterator[Finding]:
+def find(subject: Subject) -> Findings:
     """Yield cameras that are missing, and cameras that stand further off than their tolerance.
 
     Where a camera stood is read from `cameras` in the metadata (xyz in metres, rpy in radians).
@@ -36,7 +35,7 @@ def find(subject: Subject) -> Iterator[Finding]:
             yield from _placement(subject, camera, label)
 
 
-def _placement(subject: Subject, camera: Camera, label: str) -> Iterator[Finding]:
+def _placement(subject: Subject, camera: Camera, label: str) -> Findings:
     poses: Any = subject.recording.facts.other.get("cameras")
     pose = poses.get(camera.name) if isinstance(poses, Mapping) else None
     if not isinstance(pose, Mapping) or "xyz" not in pose:

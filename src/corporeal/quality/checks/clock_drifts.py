@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.time import StreamStamps, stamped
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 
 
 def find(
     subject: Subject, *, max_drift_ppm: float = 2000.0, max_clock_ppm: float = 500.0
-) -> Iterator[Finding]:
+) -> Findings:
     """Yield each stream that gains or loses more than `max_drift_ppm` against its stated rate.
 
     And each source whose clock, as the recorder measured it, drifts by more than `max_clock_ppm`,
@@ -64,7 +63,7 @@ def _evidence(stream: StreamStamps) -> dict[str, np.ndarray[Any, np.dtype[np.flo
     return {"time_s": stream.seconds[::every], "behind_s": (stream.seconds - due)[::every]}
 
 
-def _recorded(clocks: Any, max_clock_ppm: float) -> Iterator[Finding]:
+def _recorded(clocks: Any, max_clock_ppm: float) -> Findings:
     """What the recorder noted of each source's clock."""
     if not isinstance(clocks, Mapping):
         return

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from corporeal.errors import NotAssessed
 from corporeal.quality.batch import Batch, Synopsis
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.order_across_episodes import Oddity, Postures, oddities, postures
-from corporeal.quality.finding import Finding
 from corporeal.words import some_of
 
 
@@ -20,7 +17,7 @@ def find(
     min_gain_unnamed: float = 2.5,
     few_episodes: int = 10,
     few_factor: float = 1.12,
-) -> Iterator[Finding]:
+) -> Findings:
     """Yield episodes whose postures are like those of the others only with columns changed.
 
     Two columns, or the sides of a limb, exchanged; a sign turned round; degrees. The change must
@@ -90,5 +87,5 @@ def _finding(seen: Postures, oddity: Oddity, label: str, min_gain: float) -> Fin
 
 
 CHECK = Check(
-    find, topic="sets", severity="fail", unit="1", scope="batch", formerly=("joint_order_is_usual",)
+    find, topic="sets", severity="fail", scope="batch", formerly=("joint_order_is_usual",)
 )

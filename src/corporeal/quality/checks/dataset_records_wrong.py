@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from corporeal.episode.recording import INDEX_WRONG, METADATA_WRONG, Defect
 from corporeal.quality.batch import Batch
-from corporeal.quality.check import Check
-from corporeal.quality.finding import Finding, Severity, finding_of
+from corporeal.quality.check import Check, Findings, Severity, finding_of
 
 # What is wrong in the index or in the head of a dataset makes readers read the wrong thing.
 _GRAVE = (INDEX_WRONG, METADATA_WRONG)
 
 
-def find(batch: Batch) -> Iterator[Finding]:
+def find(batch: Batch) -> Findings:
     """Yield what the reader found wrong in the dataset's own records: counts, names, files.
 
     Each goes under the name of the check that finds the same in one episode, such as index_wrong.

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from corporeal.errors import NotAssessed
 from corporeal.quality.batch import Batch, Moments
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.statistics import (
     Flags,
     StatisticsTolerance,
     disagreements,
     sentence,
 )
-from corporeal.quality.finding import Finding
 from corporeal.signal.track import Array
 
 # Short episodes have no exact quantile: it may lie so many times the slack beyond all of theirs.
@@ -28,7 +27,7 @@ def find(
     mean_error: float = 2e-4,
     std_error: float = 5e-3,
     rank_error: float = 0.015,
-) -> Iterator[Finding]:
+) -> Findings:
     """Yield statistics of a stream (count, mean, std, min, max, quantiles) that the data refutes.
 
     A quantile passes as that of all frames, or as the mean of the episodes' own, weighted by their

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Findings
 from corporeal.quality.evidence.protocol_rules import RestTolerance, judge, not_failed, protocol_of
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 
 
@@ -16,7 +13,7 @@ def find(
     max_sway_rad: float = 0.08,
     max_sway_m: float = 0.005,
     min_height_share: float = 0.8,
-) -> Iterator[Finding]:
+) -> Findings:
     """Yield ways in which the last moments differ from the protocol's end state.
 
     Who stands still sways: a joint by up to `max_sway_rad`, an object by `max_sway_m`. Upright is

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from corporeal.errors import NotAssessed
 from corporeal.quality.batch import Batch, Synopsis
-from corporeal.quality.check import Check
-from corporeal.quality.finding import Finding
+from corporeal.quality.check import Check, Finding, Findings
 
 
-def find(batch: Batch) -> Iterator[Finding]:
+def find(batch: Batch) -> Findings:
     """Yield groups of episodes whose every number is the same.
 
     Why: a copy counts twice in training, and in a split it puts test data into training.

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from corporeal.errors import NotAssessed
 from corporeal.quality.batch import Batch, Synopsis
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.duplicates import path_distance, shared_rows, worth_comparing
-from corporeal.quality.finding import Finding
 
 
-def find(batch: Batch, *, min_distance: float = 0.1, max_shared: float = 0.3) -> Iterator[Finding]:
+def find(batch: Batch, *, min_distance: float = 0.1, max_shared: float = 0.3) -> Findings:
     """Yield pairs whose paths lie closer than `min_distance`, or that share rows.
 
     The distance is RMS over time and columns after the best shift, as a share of how far the
@@ -31,9 +28,7 @@ def find(batch: Batch, *, min_distance: float = 0.1, max_shared: float = 0.3) ->
         yield from _judge(comparable[first], comparable[second], min_distance, max_shared)
 
 
-def _judge(
-    one: Synopsis, two: Synopsis, min_distance: float, max_shared: float
-) -> Iterator[Finding]:
+def _judge(one: Synopsis, two: Synopsis, min_distance: float, max_shared: float) -> Findings:
     if one.digest == two.digest:
         return  # said by episode_duplicated
     shared = shared_rows(one, two)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from corporeal.episode.recording import Statistics
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.statistics import (
     Flags,
     StatisticsTolerance,
     disagreements,
     sentence,
 )
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.quality.synopsis import moments
 from corporeal.signal.track import Array, Track
@@ -27,7 +24,7 @@ def find(
     mean_error: float = 2e-4,
     std_error: float = 5e-3,
     rank_error: float = 0.015,
-) -> Iterator[Finding]:
+) -> Findings:
     """Yield statistics of a stream (count, mean, std, min, max, quantiles) that the data refutes.
 
     `mean_error` and `std_error` are shares of the value, `rank_error` the part of the frames by
@@ -50,7 +47,7 @@ def find(
             yield from _judge(track, claimed, tolerance)
 
 
-def _judge(track: Track, claimed: Statistics, tolerance: StatisticsTolerance) -> Iterator[Finding]:
+def _judge(track: Track, claimed: Statistics, tolerance: StatisticsTolerance) -> Findings:
     values = track.values
 
     def fits(share: float, said: Array, slack: Array) -> Flags:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from corporeal.quality.check import Check
-from corporeal.quality.finding import Finding
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.subject import Subject
 
 
-def find(subject: Subject) -> Iterator[Finding]:
+def find(subject: Subject) -> Findings:
     """Yield the streams that cannot be read, and an episode in which nothing was recorded.
 
     Why: a damaged stream that is passed over in silence looks like a good one.

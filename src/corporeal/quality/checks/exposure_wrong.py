@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
-from numpy.typing import NDArray
 
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.pictures import PictureTrack, cameras
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
-from corporeal.signal.runs import runs
+from corporeal.signal.runs import Flags, runs
 from corporeal.signal.track import Array
 
 
@@ -23,7 +19,7 @@ def find(
     min_pictures: int = 3,
     white_level: int = 250,
     min_contrast: float = 2.0,
-) -> Iterator[Finding]:
+) -> Findings:
     """Yield stretches of `min_pictures` or more that are over-exposed or under-exposed.
 
     Over-exposed: more than `max_saturated` of the picture is white. Under-exposed: 95 % of the
@@ -55,12 +51,12 @@ def _bright(track: PictureTrack) -> Array:
 
 def _report(
     track: PictureTrack,
-    bad: NDArray[np.bool_],
+    bad: Flags,
     measure: Array,
     what: str,
     limit: float,
     min_pictures: int,
-) -> Iterator[Finding]:
+) -> Findings:
     where = tuple(span for span in runs(bad) if span[1] - span[0] >= min_pictures)
     if not where:
         return
@@ -79,10 +75,5 @@ def _report(
 
 
 CHECK = Check(
-    find,
-    topic="pictures",
-    severity="quarantine",
-    unit="1",
-    pictures=True,
-    formerly=("well_exposed",),
+    find, topic="pictures", severity="quarantine", pictures=True, formerly=("well_exposed",)
 )

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from corporeal.errors import NotAssessed
 from corporeal.protocol.coverage import coverage
 from corporeal.quality.batch import Batch
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.protocol_rules import protocol_of, under_protocol
-from corporeal.quality.finding import Finding
 
 
-def find(batch: Batch, *, max_error: float = 0.1, min_episodes: int = 20) -> Iterator[Finding]:
+def find(batch: Batch, *, max_error: float = 0.1, min_episodes: int = 20) -> Findings:
     """Yield levels whose share differs from the protocol's plan by more than `max_error`.
 
     Fewer than `min_episodes` are not judged.

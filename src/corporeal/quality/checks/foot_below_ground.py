@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.base_and_feet import footing_of
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.signal.runs import runs
 from corporeal.words import some_of
 
 
-def find(
-    subject: Subject, *, max_depth_m: float = 0.03, min_duration_s: float = 0.02
-) -> Iterator[Finding]:
+def find(subject: Subject, *, max_depth_m: float = 0.03, min_duration_s: float = 0.02) -> Findings:
     """Yield the frames in which a sole is more than `max_depth_m` below the ground.
 
     The ground is where the robot stands, or z = 0 if it stands that far below already.

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings, Spans
 from corporeal.quality.evidence.base_and_feet import Footing, footing_of, loads_of
 from corporeal.quality.evidence.foot_stance import load_sides
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.signal.runs import runs
 from corporeal.signal.track import Array
@@ -22,7 +19,7 @@ def find(
     loaded_share: float = 0.3,
     unloaded_share: float = 0.1,
     min_duration_s: float = 0.1,
-) -> Iterator[Finding]:
+) -> Findings:
     """Yield frames in which a loaded foot is in the air, or feet on the ground carry nothing.
 
     Loaded is over `loaded_share` of the robot's weight, in the air over `max_height_m`. Both feet
@@ -56,14 +53,14 @@ def find(
             yield _unloaded(subject, footing, upward, found, unloaded_share * weight)
 
 
-def _lasting(bad: np.ndarray, seconds: Array, shortest: float) -> tuple[tuple[int, int], ...]:
+def _lasting(bad: np.ndarray, seconds: Array, shortest: float) -> Spans:
     return tuple(
         (first, stop) for first, stop in runs(bad) if seconds[stop - 1] - seconds[first] >= shortest
     )
 
 
 def _in_the_air(
-    footing: Footing, upward: Array, column: int, found: tuple[tuple[int, int], ...], limit: float
+    footing: Footing, upward: Array, column: int, found: Spans, limit: float
 ) -> Finding:
     name, (first, stop) = footing.names[column], found[0]
     height = float(footing.above[first:stop, column].max())
@@ -82,7 +79,7 @@ def _unloaded(
     subject: Subject,
     footing: Footing,
     upward: Array,
-    found: tuple[tuple[int, int], ...],
+    found: Spans,
     limit: float,
 ) -> Finding:
     first, stop = found[0]

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.foot_stance import load_sides
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 
 
-def find(subject: Subject) -> Iterator[Finding]:
+def find(subject: Subject) -> Findings:
     """Yield ankle sensors that are exchanged, left for right.
 
     The weight shifts to the foot that the centre of mass is over and away from the one that

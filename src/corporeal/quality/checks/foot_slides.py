@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.foot_stance import drift_of
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.signal.runs import runs
 
 
-def find(subject: Subject, *, max_slide_m: float = 0.035) -> Iterator[Finding]:
+def find(subject: Subject, *, max_slide_m: float = 0.035) -> Findings:
     """Yield the frames in which a standing foot has slid over `max_slide_m` since it stood.
 
     Standing is flat on the ground, and loaded where an ankle sensor tells. What both feet move

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from corporeal.episode.recording import FOOTAGE_INCOMPLETE
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.pictures import count_pictures
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 
 
-def find(subject: Subject, *, max_missing: int = 0) -> Iterator[Finding]:
+def find(subject: Subject, *, max_missing: int = 0) -> Findings:
     """Yield cameras with more than `max_missing` pictures too few or too many for their stamps.
 
     The movie's own index is counted; nothing is decoded. What the reader of the dataset already
@@ -43,4 +40,4 @@ def find(subject: Subject, *, max_missing: int = 0) -> Iterator[Finding]:
         )
 
 
-CHECK = Check(find, topic="pictures", severity="fail", unit="1", formerly=("footage_complete",))
+CHECK = Check(find, topic="pictures", severity="fail", formerly=("footage_complete",))

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Findings
 from corporeal.quality.evidence.lag_pairs import force_pairs, out_of_step, sure
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 
 
-def find(
-    subject: Subject, *, max_lag_s: float = 0.03, min_confidence: float = 0.85
-) -> Iterator[Finding]:
+def find(subject: Subject, *, max_lag_s: float = 0.03, min_confidence: float = 0.85) -> Findings:
     """Yield each wrist force that is more than `max_lag_s` early or late.
 
     It is held against the weight of the hand as the joints turn and accelerate it. The limit is

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from corporeal.errors import NotAssessed
 from corporeal.protocol.protocol import Range
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.protocol_rules import not_failed, protocol_of
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.quality.synopsis import peak_force_n
 from corporeal.schema import roles
@@ -20,9 +17,7 @@ from corporeal.signal.track import Array
 _FINGERS = 2
 
 
-def find(
-    subject: Subject, *, min_grip_s: float = 0.3, touch_share: float = 0.2
-) -> Iterator[Finding]:
+def find(subject: Subject, *, min_grip_s: float = 0.3, touch_share: float = 0.2) -> Findings:
     """Yield a hand whose grip, held for `min_grip_s`, is too weak or too strong.
 
     A hand holds something from `touch_share` of the least force on.
@@ -56,7 +51,7 @@ def _maps(subject: Subject) -> dict[str, tuple[Array, float]]:
     return found
 
 
-def _grip(label: str, force: Array, held: Array, allowed: Range) -> Iterator[Finding]:
+def _grip(label: str, force: Array, held: Array, allowed: Range) -> Findings:
     usual, most = float(np.median(held)), float(np.quantile(force, 0.99))
     if usual < allowed.lowest:
         yield Finding(
@@ -74,7 +69,7 @@ def _grip(label: str, force: Array, held: Array, allowed: Range) -> Iterator[Fin
         )
 
 
-def _wrists(subject: Subject, allowed: Range) -> Iterator[Finding]:
+def _wrists(subject: Subject, allowed: Range) -> Findings:
     most = peak_force_n(subject)
     if most is None:
         raise NotAssessed("neither touch with a known area nor a wrist wrench is recorded")

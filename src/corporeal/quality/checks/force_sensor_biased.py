@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.base_and_feet import loads_of
 from corporeal.quality.evidence.forces import (
     MAX_BIAS_N,
@@ -17,7 +15,6 @@ from corporeal.quality.evidence.forces import (
     force_sensors,
     hand_rest,
 )
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.words import some_of
 
@@ -27,7 +24,7 @@ UNITS = {1 / 9.80665: "kgf", 0.224809: "lbf", 1000.0: "mN", 0.001: "kN", 101.97:
 
 def find(
     subject: Subject, *, max_bias_n: float = MAX_BIAS_N, max_weight_error: float = MAX_WEIGHT_ERROR
-) -> Iterator[Finding]:
+) -> Findings:
     """Yield wrists that are never near zero, and ankles that do not carry the robot's weight.
 
     A wrist is taken when it feels least, less the weight of the hand beyond it, and may be off by
@@ -49,7 +46,7 @@ def find(
             raise
 
 
-def _free_hand(subject: Subject, sensor: ForceSensor, limit: float) -> Iterator[Finding]:
+def _free_hand(subject: Subject, sensor: ForceSensor, limit: float) -> Findings:
     rest = hand_rest(subject, sensor)
     if rest is None or float(np.linalg.norm(rest)) <= limit:
         return
@@ -69,7 +66,7 @@ def _free_hand(subject: Subject, sensor: ForceSensor, limit: float) -> Iterator[
     )
 
 
-def _weight(subject: Subject, limit: float) -> Iterator[Finding]:
+def _weight(subject: Subject, limit: float) -> Findings:
     share, weight = foot_share(subject)
     if abs(share - 1) <= limit:
         return

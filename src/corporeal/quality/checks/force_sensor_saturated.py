@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
-from numpy.typing import NDArray
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check
-from corporeal.quality.finding import Finding, around, thinned
+from corporeal.quality.check import Check, Finding, Findings, around, thinned
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
-from corporeal.signal.runs import runs
+from corporeal.signal.runs import Flags, runs
 from corporeal.signal.track import Array, Track
 from corporeal.words import some_of
 
@@ -23,7 +19,7 @@ ROLES = (roles.WRENCH, roles.IMU, roles.JOINT_TORQUE, roles.TACTILE)
 
 def find(
     subject: Subject, *, min_samples: int = 8, min_pile: float = 2.5, min_levels: int = 20
-) -> Iterator[Finding]:
+) -> Findings:
     """Yield sensors whose samples pile up at their own least or greatest value.
 
     Values get rarer towards both ends of what a sensor feels. At least `min_samples` exactly at
@@ -44,7 +40,7 @@ def find(
             yield _finding(track, held)
 
 
-def _held(values: Array, min_samples: int, min_pile: float, min_levels: int) -> NDArray[np.bool_]:
+def _held(values: Array, min_samples: int, min_pile: float, min_levels: int) -> Flags:
     """Samples (T, D) that are cut off."""
     held = np.zeros(values.shape, bool)
     finite = np.isfinite(values)
@@ -66,7 +62,7 @@ def _held(values: Array, min_samples: int, min_pile: float, min_levels: int) -> 
     return held
 
 
-def _abrupt(values: Array, at_end: NDArray[np.bool_], resolution: float) -> bool:
+def _abrupt(values: Array, at_end: Flags, resolution: float) -> bool:
     """Whether the steps onto the end and off it are strides of the sensor's resolution."""
     edges = np.flatnonzero(at_end[1:] != at_end[:-1])
     steps = np.abs(values[edges + 1] - values[edges])
@@ -74,7 +70,7 @@ def _abrupt(values: Array, at_end: NDArray[np.bool_], resolution: float) -> bool
     return bool(len(steps)) and float(np.median(steps)) > STRIDE * resolution
 
 
-def _finding(track: Track, held: NDArray[np.bool_]) -> Finding:
+def _finding(track: Track, held: Flags) -> Finding:
     columns = np.flatnonzero(held.any(axis=0))
     names = [track.names[column] for column in columns]
     column = int(columns[0])

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
-from numpy.typing import NDArray
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings, around, thinned
 from corporeal.quality.evidence.forces import ForceSensor, force_sensors, weight_n
-from corporeal.quality.finding import Finding, around, thinned
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
 from corporeal.signal.grid import bridge_gaps
-from corporeal.signal.runs import runs
+from corporeal.signal.runs import Flags, runs
 from corporeal.signal.track import Array, Track, track_of
 from corporeal.words import some_of
 
@@ -35,7 +31,7 @@ def find(
     max_hand_n: float = 250.0,
     max_foot_weights: float = 6.0,
     max_skin_ratio: float = 1.2,
-) -> Iterator[Finding]:
+) -> Findings:
     """Yield samples that leap out and straight back, and forces that no robot stands.
 
     A blow rises within a sample as well, but rings and fades; what leaps by `max_spike_n` and
@@ -77,7 +73,7 @@ def _sensors(subject: Subject, skins: list[Track]) -> list[ForceSensor]:
         return []
 
 
-def _skin_spikes(skins: list[Track], ratio: float) -> Iterator[Finding]:
+def _skin_spikes(skins: list[Track], ratio: float) -> Findings:
     for track in skins:
         total = track.values
         size = returns(total, 1)[:, 0]
@@ -122,14 +118,14 @@ def returns(values: Array, widest: int) -> Array:
     return out
 
 
-def _spikes(sensor: ForceSensor, leap: float) -> Iterator[Finding]:
+def _spikes(sensor: ForceSensor, leap: float) -> Findings:
     track = sensor.track
     values = bridge_gaps(track.values)
     widest = max(1, int(LONGEST_S / max(track.period_s, 1e-6)))
     limits = np.full(values.shape[1], leap)
     limits[sensor.moments] = leap * (FOOT_M if sensor.on_foot else HAND_M)
     size = returns(values, widest)
-    bad: NDArray[np.bool_] = np.asarray(size > limits)
+    bad: Flags = np.asarray(size > limits)
     if not bad.any():
         return
     row, column = np.unravel_index(int(np.argmax(size / limits)), size.shape)
@@ -149,7 +145,7 @@ def _spikes(sensor: ForceSensor, leap: float) -> Iterator[Finding]:
     )
 
 
-def _beyond(sensor: ForceSensor, most: float) -> Iterator[Finding]:
+def _beyond(sensor: ForceSensor, most: float) -> Findings:
     track = sensor.track
     force = np.linalg.norm(track.values[:, sensor.forces], axis=1)
     bad = force > most
@@ -168,7 +164,7 @@ def _beyond(sensor: ForceSensor, most: float) -> Iterator[Finding]:
     )
 
 
-def _times(bad: NDArray[np.bool_]) -> str:
+def _times(bad: Flags) -> str:
     count = len(runs(bad))
     return f", {count} times in all" if count > 1 else ""
 

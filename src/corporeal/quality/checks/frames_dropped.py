@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
-from numpy.typing import NDArray
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings, around, thinned
 from corporeal.quality.evidence.time import SIDE, losses, repeats
-from corporeal.quality.finding import Finding, around, thinned
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
 from corporeal.signal.grid import bridge_gaps
-from corporeal.signal.runs import runs
+from corporeal.signal.runs import Flags, runs
 from corporeal.signal.track import Array, Track
 
 
@@ -24,7 +20,7 @@ def find(
     min_surety: float = 0.35,
     min_surety_of_three: float = 0.15,
     max_repeat_s: float = 0.5,
-) -> Iterator[Finding]:
+) -> Findings:
     """Yield places where the motion jumps as it does when frames are lost, and repeated frames.
 
     A place counts from `min_surety` on; three places in one episode from `min_surety_of_three` on.
@@ -44,7 +40,7 @@ def find(
         yield from _repeated(state, copies, max_repeat_s)
 
 
-def _even(track: Track) -> NDArray[np.bool_]:
+def _even(track: Track) -> Flags:
     """Steps (T - 1,) that are as long as they should be: elsewhere the stamps tell the loss."""
     steps = np.diff(track.seconds)
     return np.asarray(np.abs(steps - track.period_s) < 0.5 * track.period_s)
@@ -64,10 +60,10 @@ def _lost(
     state: Track,
     values: Array,
     action: Array | None,
-    even: NDArray[np.bool_],
+    even: Flags,
     alone: float,
     of_three: float,
-) -> Iterator[Finding]:
+) -> Findings:
     found = losses(values, action)
     surety = np.where(even, found.surety, 0.0)
     # Neighbouring places share samples: the surest of them is the place.
@@ -95,7 +91,7 @@ def _lost(
     )
 
 
-def _repeated(state: Track, copies: NDArray[np.bool_], max_repeat_s: float) -> Iterator[Finding]:
+def _repeated(state: Track, copies: Flags, max_repeat_s: float) -> Findings:
     longest = max(1, round(max_repeat_s / state.period_s))
     repeated = [(first, stop) for first, stop in runs(copies) if stop - first <= longest]
     if not repeated:

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
-from numpy.typing import NDArray
 
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings, Severity
 from corporeal.quality.evidence.time import StreamStamps, stamped
-from corporeal.quality.finding import Finding, Severity
 from corporeal.quality.subject import Subject
+from corporeal.signal.runs import Flags
 
 
-def find(
-    subject: Subject, *, max_gap_s: float = 0.05, max_periods: float = 2.5
-) -> Iterator[Finding]:
+def find(subject: Subject, *, max_gap_s: float = 0.05, max_periods: float = 2.5) -> Findings:
     """Yield each stream with a step longer than `max_gap_s`, or than `max_periods` of its period.
 
     A step of a stream so slow that its period comes near `max_gap_s` is a gap from one and a half
@@ -36,7 +31,7 @@ def find(
             yield _finding(stream, short, max_periods * stream.period_s, "quarantine")
 
 
-def _lasting(stream: StreamStamps) -> NDArray[np.bool_]:
+def _lasting(stream: StreamStamps) -> Flags:
     """Steps that are not made up for by the steps beside them: a late stamp is no lost sample."""
     period = stream.period_s
     around = np.pad(stream.steps, 1, constant_values=period)
@@ -44,9 +39,7 @@ def _lasting(stream: StreamStamps) -> NDArray[np.bool_]:
     return np.asarray(three > 3.5 * period)
 
 
-def _finding(
-    stream: StreamStamps, gaps: NDArray[np.bool_], limit: float, what: Severity
-) -> Finding:
+def _finding(stream: StreamStamps, gaps: Flags, limit: float, what: Severity) -> Finding:
     places = np.flatnonzero(gaps)
     worst = int(places[np.argmax(stream.steps[places])])
     step = float(stream.steps[worst])

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.hands_and_objects import hand_speeds
 from corporeal.quality.evidence.protocol_rules import protocol_of
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
 from corporeal.signal.track import Track
 
 
-def find(subject: Subject, *, max_speed_m_s: float = 0.08) -> Iterator[Finding]:
+def find(subject: Subject, *, max_speed_m_s: float = 0.08) -> Findings:
     """Yield a hand that is still faster than `max_speed_m_s` while it should rest at the grasp.
 
     Why: closing on the move blurs where the grasp ends and the lift begins.

@@ -5,24 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from corporeal.embodiment.joints import is_hand
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.joint_identity import accusations
 from corporeal.quality.evidence.joint_response import Response, compare, response
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
+from corporeal.signal.runs import Flags
 
 # Positions of fingers and grippers differ by less than this by chance: rad, m or share.
 LEAST = 0.002
 
 
-def find(
-    subject: Subject, *, min_opposition: float = 0.8, max_agreement: float = 0.3
-) -> Iterator[Finding]:
+def find(subject: Subject, *, min_opposition: float = 0.8, max_agreement: float = 0.3) -> Findings:
     """Yield grippers and fingers that close when they are told to open.
 
     The correlation of position and target must be below `max_agreement` at every delay, and that
@@ -75,7 +72,7 @@ def _answers(subject: Subject) -> Iterator[Response]:
         yield answer
 
 
-def _turned(answer: Response, min_opposition: float, max_agreement: float) -> NDArray[np.bool_]:
+def _turned(answer: Response, min_opposition: float, max_agreement: float) -> Flags:
     spread, asked = answer.spread
     moving = (spread > 2 * answer.least) & (asked > 2 * answer.least)
     own, other = np.diagonal(answer.correlation), np.diagonal(answer.opposition)
@@ -95,4 +92,4 @@ def _finding(answer: Response, column: int, limit: float) -> Finding:
     )
 
 
-CHECK = Check(find, topic="joints", severity="fail", unit="1", formerly=("gripper_direction",))
+CHECK = Check(find, topic="joints", severity="fail", formerly=("gripper_direction",))

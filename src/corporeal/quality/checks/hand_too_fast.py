@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.rigid_motion import has_chain, poses_in_base
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.signal.runs import runs
 from corporeal.words import some_of
 
 
-def find(
-    subject: Subject, *, max_speed_m_s: float = 5.0, min_step_m: float = 0.04
-) -> Iterator[Finding]:
+def find(subject: Subject, *, max_speed_m_s: float = 5.0, min_step_m: float = 0.04) -> Findings:
     """Yield the frames in which an end effector moves over `max_speed_m_s` against the base.
 
     Only effectors whose joints are all in the data are looked at, and steps of at least

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
-from corporeal.quality.check import Check
+from corporeal.quality.check import MAX_EVIDENCE, Check, Finding, Findings
 from corporeal.quality.evidence.motion import Rest, Stillness, stillness
-from corporeal.quality.finding import MAX_EVIDENCE, Finding
 from corporeal.quality.subject import Subject
 from corporeal.signal.track import Array
 
@@ -22,7 +19,7 @@ def find(
     max_share: float = 0.4,
     long_s: float = 2.0,
     edge_s: float = 0.6,
-) -> Iterator[Finding]:
+) -> Findings:
     """Yield rests of state, grippers and action that last longer than their place allows.
 
     `max_share` is the part of the episode that rests longer than `long_s` may take together,

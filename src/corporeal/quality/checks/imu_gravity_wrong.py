@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from corporeal.geometry import normalise
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.imu import ImuReference, references
 from corporeal.quality.evidence.rigid_motion import (
     GRAVITY,
@@ -15,7 +13,6 @@ from corporeal.quality.evidence.rigid_motion import (
     describe_axes,
     fit_axes,
 )
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.signal.track import Array
 
@@ -30,7 +27,7 @@ def find(
     max_error_m_s2: float = 0.6,
     max_angle_deg: float = 8.0,
     max_assumed_deg: float = 40.0,
-) -> Iterator[Finding]:
+) -> Findings:
     """Yield IMUs whose mean specific force is not 9.81 m/s2 upwards, or whose axes are exchanged.
 
     The link's own orientation gives the vertical, to `max_angle_deg`: from the base pose and the

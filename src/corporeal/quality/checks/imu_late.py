@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Findings
 from corporeal.quality.evidence.lag_pairs import imu_pairs, out_of_step, sure
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 
 
-def find(
-    subject: Subject, *, max_lag_s: float = 0.005, min_confidence: float = 0.8
-) -> Iterator[Finding]:
+def find(subject: Subject, *, max_lag_s: float = 0.005, min_confidence: float = 0.8) -> Findings:
     """Yield each IMU whose gyroscope is more than `max_lag_s` early or late.
 
     It is held against the turning of its link, from the base pose or from the legs over a standing

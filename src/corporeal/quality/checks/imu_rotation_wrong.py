@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.imu import ImuReference, references
 from corporeal.quality.evidence.rigid_motion import Fit, describe_axes, fit_axes
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 
 AXES = ("wx", "wy", "wz")
 
 
-def find(
-    subject: Subject, *, max_ratio: float = 3.0, max_bias_rad_s: float = 0.1
-) -> Iterator[Finding]:
+def find(subject: Subject, *, max_ratio: float = 3.0, max_bias_rad_s: float = 0.1) -> Findings:
     """Yield gyros whose rate is not that of the link: other unit, other axes, or never at zero.
 
     The link's rate comes from the base pose and the joints, or from the gyro of the base. A gyro

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check
-from corporeal.quality.finding import Finding, reported
+from corporeal.quality.check import Check, Findings, reported
 from corporeal.quality.subject import Subject
 
 
-def find(subject: Subject) -> Iterator[Finding]:
+def find(subject: Subject) -> Findings:
     """Yield what the reader found wrong in the index: numbers that jump, repeat or point elsewhere.
 
     Why: a sampler that follows a wrong index mixes frames of two episodes without an error.

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check
-from corporeal.quality.finding import Finding
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
 
@@ -37,7 +36,7 @@ _TEMPLATE = re.compile(r"[{<\[]\s*\w+\s*[}>\]]|\$\w+|%s")
 _VOWELS = set("aeiouyáéíóúäöüèàâêîôûåø")
 
 
-def find(subject: Subject) -> Iterator[Finding]:
+def find(subject: Subject) -> Findings:
     """Yield an instruction that is empty, a placeholder, a file name, a template or no language.
 
     Why: a language-conditioned policy learns from these words; "task" under every episode teaches

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from corporeal.embodiment.embodiment import Joint
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check
-from corporeal.quality.finding import Finding, around, thinned
+from corporeal.quality.check import Check, Finding, Findings, around, thinned
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
 from corporeal.signal.runs import runs
 from corporeal.signal.track import Array, Track
 
 
-def find(subject: Subject, *, margin: float = 0.05, join_s: float = 0.1) -> Iterator[Finding]:
+def find(subject: Subject, *, margin: float = 0.05, join_s: float = 0.1) -> Findings:
     """Yield each joint whose position or target is beyond a limit by `margin` of its range.
 
     Why: a posture that the robot cannot take comes from a wrong unit, zero, order or sign.
@@ -37,9 +34,7 @@ def find(subject: Subject, *, margin: float = 0.05, join_s: float = 0.1) -> Iter
         raise NotAssessed("no joint with limits in the state or the action")
 
 
-def _beyond(
-    track: Track, column: int, joint: Joint, margin: float, join_s: float
-) -> Iterator[Finding]:
+def _beyond(track: Track, column: int, joint: Joint, margin: float, join_s: float) -> Findings:
     lower, upper = float(joint.lower or 0.0), float(joint.upper or 0.0)
     allowed = margin * (upper - lower)
     values = track.values[:, column]
@@ -68,4 +63,4 @@ def _excess(values: Array, lower: float, upper: float) -> Array:
     return np.where(np.isfinite(over), over, 0.0)
 
 
-CHECK = Check(find, topic="joints", severity="fail", unit="1", formerly=("joint_limits",))
+CHECK = Check(find, topic="joints", severity="fail", formerly=("joint_limits",))

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings, around, thinned
 from corporeal.quality.evidence.joint_response import response
 from corporeal.quality.evidence.motion import steps
-from corporeal.quality.finding import Finding, around, thinned
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
 from corporeal.signal.grid import bridge_gaps
+from corporeal.signal.runs import Flags
 from corporeal.signal.track import Array, Track
 from corporeal.words import some_of
 
@@ -23,7 +21,7 @@ MIN_SAMPLES = 12
 MANY = 3
 
 
-def find(subject: Subject, *, min_step: float = 0.2, ratio: float = 4.0) -> Iterator[Finding]:
+def find(subject: Subject, *, min_step: float = 0.2, ratio: float = 4.0) -> Findings:
     """Yield steps over `min_step` that stay, `ratio` times the steps around them and all others.
 
     A target that jumps counts where the joint does not follow it.
@@ -50,7 +48,7 @@ def find(subject: Subject, *, min_step: float = 0.2, ratio: float = 4.0) -> Iter
         raise NotAssessed("no state or action that is long enough")
 
 
-def _jumps(values: Array, least: float, ratio: float) -> NDArray[np.bool_]:
+def _jumps(values: Array, least: float, ratio: float) -> Flags:
     """Steps (T - 1, D) that stand out, stay, and are not lost frames of a steady motion."""
     change, near = steps(values)
     size = np.abs(change)
@@ -92,9 +90,7 @@ def _lost_frames(change: Array, row: int, columns: NDArray[np.int64]) -> bool:
     return frames > 1.5 and lost < 0.5 * kept
 
 
-def _unfollowed(
-    subject: Subject, track: Track, values: Array, jumps: NDArray[np.bool_]
-) -> NDArray[np.bool_]:
+def _unfollowed(subject: Subject, track: Track, values: Array, jumps: Flags) -> Flags:
     """Those steps of the target after which the joint does not come any nearer within a second."""
     alone = np.zeros_like(jumps)
     try:
@@ -126,7 +122,7 @@ def _order(columns: dict[int, int], width: int) -> list[int]:
     return [columns.get(column, 0) for column in range(width)]
 
 
-def _finding(track: Track, values: Array, jumps: NDArray[np.bool_], least: float) -> Finding:
+def _finding(track: Track, values: Array, jumps: Flags, least: float) -> Finding:
     size = np.where(jumps, np.abs(np.diff(values, axis=0)), 0.0)
     rows = np.flatnonzero(jumps.any(axis=1))
     columns = np.flatnonzero(jumps.any(axis=0))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 
 import numpy as np
@@ -11,8 +11,7 @@ import numpy as np
 from corporeal.embodiment import Embodiment, open_robot, robot_names
 from corporeal.embodiment.embodiment import Joint
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check
-from corporeal.quality.finding import Finding
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
 from corporeal.signal.grid import bridge_gaps
@@ -20,7 +19,7 @@ from corporeal.signal.track import Array, Track
 from corporeal.words import some_of
 
 
-def find(subject: Subject, *, min_joints: int = 2, margin: float = 0.05) -> Iterator[Finding]:
+def find(subject: Subject, *, min_joints: int = 2, margin: float = 0.05) -> Findings:
     """Yield streams with a name twice, with another robot's names, or whose values fit better
     under another customary order of the joints.
 
@@ -46,7 +45,7 @@ def find(subject: Subject, *, min_joints: int = 2, margin: float = 0.05) -> Iter
         raise NotAssessed("no state or action")
 
 
-def _twice(track: Track) -> Iterator[Finding]:
+def _twice(track: Track) -> Findings:
     counts = Counter(track.names)
     twice = [name for name, count in counts.items() if count > 1]
     if twice:
@@ -58,7 +57,7 @@ def _twice(track: Track) -> Iterator[Finding]:
         )
 
 
-def _another_robot(track: Track, robot: Embodiment) -> Iterator[Finding]:
+def _another_robot(track: Track, robot: Embodiment) -> Findings:
     """Names that all belong to one other robot, and hardly any to this one."""
     own = set(robot.joint_names)
     mine = sum(name in own for name in track.names)
@@ -83,9 +82,7 @@ def _known_robots() -> dict[str, frozenset[str]]:
     return {name: frozenset(open_robot(name).joint_names) for name in robot_names()}
 
 
-def _another_order(
-    track: Track, robot: Embodiment, min_joints: int, margin: float
-) -> Iterator[Finding]:
+def _another_order(track: Track, robot: Embodiment, min_joints: int, margin: float) -> Findings:
     joints = {joint.name: joint for joint in robot.actuated}
     columns = [column for column, name in enumerate(track.names) if name in joints]
     if len(columns) < min_joints or not len(track):

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
-from numpy.typing import NDArray
 
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.joint_claims import claims
 from corporeal.quality.evidence.joint_response import Response, response
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
+from corporeal.signal.runs import Flags
 from corporeal.signal.track import Array
 
 
 def find(
     subject: Subject, *, min_offset: float = 0.06, ratio: float = 5.0, least_joints: int = 5
-) -> Iterator[Finding]:
+) -> Findings:
     """Yield joints whose position stays off their target by `min_offset`, all the time.
 
     The offset must be `ratio` times that of the other joints, and much more than what the joint
@@ -63,7 +60,7 @@ def _offsets(answer: Response) -> tuple[Array, Array]:
     return offset, left
 
 
-def _follows(answer: Response) -> NDArray[np.bool_]:
+def _follows(answer: Response) -> Flags:
     """Columns that move as far as their target does."""
     own = np.diagonal(answer.correlation)
     return np.asarray((own > 0.95) & (answer.slope > 0.7) & (answer.slope < 1.4))

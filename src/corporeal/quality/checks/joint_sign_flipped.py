@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from corporeal.embodiment.joints import is_hand
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.joint_identity import accusations
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 
 
-def find(subject: Subject, *, min_ratio: float = 1.5) -> Iterator[Finding]:
+def find(subject: Subject, *, min_ratio: float = 1.5) -> Findings:
     """Yield joints whose sign is turned round in the state or the action.
 
     The state is compared with the action that it follows, positions with velocities, and torques
@@ -37,4 +34,4 @@ def find(subject: Subject, *, min_ratio: float = 1.5) -> Iterator[Finding]:
         )
 
 
-CHECK = Check(find, topic="joints", severity="fail", unit="1", formerly=("joint_signs",))
+CHECK = Check(find, topic="joints", severity="fail", formerly=("joint_signs",))

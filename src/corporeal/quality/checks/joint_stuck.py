@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings, around, thinned
 from corporeal.quality.evidence.joint_response import Response, response
-from corporeal.quality.finding import Finding, around, thinned
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
 from corporeal.signal.grid import bridge_gaps
-from corporeal.signal.runs import runs
+from corporeal.signal.runs import Flags, runs
 from corporeal.signal.track import Array
 
 # A run of repeats is no chance below this probability, going by the rest of the column.
@@ -32,7 +30,7 @@ def find(
     min_asked: float = 0.03,
     ratio: float = 4.0,
     exact: float = 1e-9,
-) -> Iterator[Finding]:
+) -> Findings:
     """Yield joints whose position repeats itself for `min_s` while the joint must have moved.
 
     That it must have moved is said by the target, which leaves it by `min_asked` and by `ratio`
@@ -69,7 +67,7 @@ def find(
             yield _finding(answer, column, first, stop, max(asked, own), min_asked)
 
 
-def _runs(still: NDArray[np.bool_], least: int) -> Iterator[tuple[int, int]]:
+def _runs(still: Flags, least: int) -> Iterator[tuple[int, int]]:
     """Half-open ranges of samples in which nothing changes, at least `least` samples long."""
     return ((first, stop + 1) for first, stop in runs(still, least=least - 1))
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check
-from corporeal.quality.finding import Finding, around, thinned
+from corporeal.quality.check import Check, Finding, Findings, around, thinned
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
 from corporeal.signal.grid import bridge_gaps
@@ -16,7 +13,7 @@ from corporeal.signal.runs import runs
 from corporeal.signal.track import Array, Track
 
 
-def find(subject: Subject, *, margin: float = 0.05, min_steps: int = 3) -> Iterator[Finding]:
+def find(subject: Subject, *, margin: float = 0.05, min_steps: int = 3) -> Findings:
     """Yield each joint faster than its limit by `margin`: by its velocity, or by its position.
 
     Positions must be too fast in `min_steps` steps in a row, all the same way: one step alone is a
@@ -82,4 +79,4 @@ def _finding(
     )
 
 
-CHECK = Check(find, topic="joints", severity="fail", unit="1", formerly=("joint_speed",))
+CHECK = Check(find, topic="joints", severity="fail", formerly=("joint_speed",))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings, around, thinned
 from corporeal.quality.evidence.joint_response import paired
-from corporeal.quality.finding import Finding, around, thinned
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
 from corporeal.signal.grid import bridge_gaps
-from corporeal.signal.runs import runs
+from corporeal.signal.runs import Flags, runs
 from corporeal.signal.track import Array, Track
 
 # A tremor lasts: it must fill this many half-overlapping windows in a row.
@@ -35,7 +33,7 @@ class Waves:
 
     frequencies: Array
     amplitudes: Array
-    smooth: NDArray[np.bool_]
+    smooth: Flags
     """Windows (K, D) in which the values change at nearly every sample."""
     starts: NDArray[np.int64]
     length: int
@@ -51,7 +49,7 @@ def find(
     lowest_hz: float = 6.5,
     window_s: float = 1.0,
     hand_rad_s: float = 0.02,
-) -> Iterator[Finding]:
+) -> Findings:
     """Yield joints that swing at `lowest_hz` or faster for two seconds, by their speed (rad/s).
 
     A swing that is `ratio` times what the target asks for comes from the servo; limit
@@ -131,7 +129,7 @@ def _finding(
     column: int,
     waves: Waves,
     speed: Array,
-    bad: NDArray[np.bool_],
+    bad: Flags,
     limit: float,
     alone: bool,
 ) -> Finding:

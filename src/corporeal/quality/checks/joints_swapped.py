@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.joint_identity import Accusation, accusations
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.words import some_of
 
 
-def find(subject: Subject, *, min_ratio: float = 1.5) -> Iterator[Finding]:
+def find(subject: Subject, *, min_ratio: float = 1.5) -> Findings:
     """Yield joints whose columns are exchanged in the state, the action, or both.
 
     The state is compared with the action that it follows, positions with velocities, and torques
@@ -56,4 +55,4 @@ def _pairs(accusation: Accusation) -> list[str]:
     return words
 
 
-CHECK = Check(find, topic="joints", severity="fail", unit="1", formerly=("joint_order",))
+CHECK = Check(find, topic="joints", severity="fail", formerly=("joint_order",))

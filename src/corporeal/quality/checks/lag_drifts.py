@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.lag import Lag
 from corporeal.quality.evidence.lag_pairs import Pair, imu_pairs, sure, velocity_pairs
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.signal.track import Array
 
@@ -21,7 +18,7 @@ def find(
     max_change_s: float = 0.01,
     window_s: float = 2.5,
     min_confidence: float = 0.8,
-) -> Iterator[Finding]:
+) -> Findings:
     """Yield each stream whose lag changes by more than `max_change_s` along the episode.
 
     The lag is measured in windows of `window_s`, of velocities against positions and of IMUs
@@ -49,7 +46,7 @@ def find(
 
 def _drifting(
     pair: Pair, middles: Array, lags: list[Lag], good: Array, max_change_s: float
-) -> Iterator[Finding]:
+) -> Findings:
     when = middles[good]
     seconds = np.array([lag.seconds for lag in lags])[good]
     spread = np.array([lag.deviation_s for lag in lags])[good]

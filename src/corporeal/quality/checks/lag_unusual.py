@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
 from corporeal.errors import NotAssessed
 from corporeal.quality.batch import Batch
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.lag import ACTION_LAG_PREFIX
-from corporeal.quality.finding import Finding
+from corporeal.signal.runs import Flags
 from corporeal.signal.track import Array
 
 
@@ -22,7 +21,7 @@ def find(
     max_change: float = 0.6,
     min_others: int = 3,
     min_joints: int = 2,
-) -> Iterator[Finding]:
+) -> Findings:
     """Yield each episode in which the lag between action and state is not the usual one.
 
     Each joint is held against itself in the other episodes; the middle joint may be off by
@@ -58,7 +57,7 @@ def find(
 
 def _changes(
     table: Array, tasks: list[str | None], min_others: int, min_joints: int
-) -> tuple[Array, NDArray[np.bool_]]:
+) -> tuple[Array, Flags]:
     """How far each episode's middle joint is from its usual lag; NaN where too little is known.
 
     And whether the comparison is a loose one: with other tasks, or with other joints.

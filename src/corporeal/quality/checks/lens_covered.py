@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
-from numpy.typing import NDArray
 
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.pictures import GRID, PictureTrack, cameras
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
-from corporeal.signal.runs import runs
+from corporeal.signal.runs import Flags, runs
 from corporeal.signal.track import Array
 
 # A cell with less detail than this shows a plain surface anyway.
@@ -26,9 +22,7 @@ PLAIN = 0.08
 BLACK = 14.0
 
 
-def find(
-    subject: Subject, *, max_covered: float = 0.3, min_length_s: float = 0.15
-) -> Iterator[Finding]:
+def find(subject: Subject, *, max_covered: float = 0.3, min_length_s: float = 0.15) -> Findings:
     """Yield stretches longer than `min_length_s` with more than `max_covered` of the view lost.
 
     A part of the picture is lost when its detail and contrast vanish while the rest of the episode
@@ -67,7 +61,7 @@ def covered_share(track: PictureTrack) -> Array:
     # Less light takes contrast away without hiding anything.
     light = np.minimum(1.0, track.mean / max(1.0, float(np.median(track.mean)))) ** 2
     faint = track.texture < LEFT * usual * light[:, None, None]
-    lost: NDArray[np.bool_] = faint & (contrast < FLAT) & textured & (level < WHITE)
+    lost: Flags = faint & (contrast < FLAT) & textured & (level < WHITE)
     share = lost.sum(axis=(1, 2)) / max(1, int(textured.sum()))
     if textured.sum() < 4:
         share = np.zeros(len(track))
@@ -86,10 +80,5 @@ def _cells(track: PictureTrack) -> tuple[Array, Array]:
 
 
 CHECK = Check(
-    find,
-    topic="pictures",
-    severity="quarantine",
-    unit="1",
-    pictures=True,
-    formerly=("not_covered",),
+    find, topic="pictures", severity="quarantine", pictures=True, formerly=("not_covered",)
 )

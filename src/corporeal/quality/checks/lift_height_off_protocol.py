@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.hands_and_objects import object_course
 from corporeal.quality.evidence.protocol_rules import not_failed, protocol_of
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 
 
-def find(subject: Subject) -> Iterator[Finding]:
+def find(subject: Subject) -> Findings:
     """Yield an object whose greatest height above its resting place is below the clearance.
 
     Why: an object that is dragged or barely lifted hits what stands in its way.

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from corporeal.episode.facts import SYNTHETIC
-from corporeal.quality.check import Check
-from corporeal.quality.finding import Finding, reported
+from corporeal.quality.check import Check, Finding, Findings, reported
 from corporeal.quality.subject import Subject
 
 # Without a person at the controls these two have nothing to name.
 _PERSONAL = {"operator", "station"}
 
 
-def find(subject: Subject, *, needed: tuple[str, ...] = ()) -> Iterator[Finding]:
+def find(subject: Subject, *, needed: tuple[str, ...] = ()) -> Findings:
     """Yield the fields that are missing or empty: those of the schema, and those `needed` here.
 
     Why: what is not known of an episode when it is made cannot be asked of it later, such as

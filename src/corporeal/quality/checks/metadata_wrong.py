@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from math import prod
 
 import numpy as np
 
 from corporeal.embodiment import robot_names
 from corporeal.episode.recording import METADATA_WRONG, Recording
-from corporeal.quality.check import Check
-from corporeal.quality.finding import Finding, reported
+from corporeal.quality.check import Check, Finding, Findings, reported
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
 from corporeal.signal.track import Track
 from corporeal.units import SECOND_NS
 
 
-def find(subject: Subject, *, max_end_error_s: float = 0.5) -> Iterator[Finding]:
+def find(subject: Subject, *, max_end_error_s: float = 0.5) -> Findings:
     """Yield statements that the data contradicts; an end may be stated `max_end_error_s` too late.
 
     Why: readers trust the head of a file; what it says wrongly is wrong everywhere after.
@@ -32,7 +30,7 @@ def find(subject: Subject, *, max_end_error_s: float = 0.5) -> Iterator[Finding]
     yield from _end(recording, max_end_error_s)
 
 
-def _robot(recording: Recording) -> Iterator[Finding]:
+def _robot(recording: Recording) -> Findings:
     stated = recording.facts.other.get("robot")
     robot = recording.embodiment
     if robot is None or not isinstance(stated, str):
@@ -42,7 +40,7 @@ def _robot(recording: Recording) -> Iterator[Finding]:
         yield Finding(f"the metadata names the robot {stated}, the data is of {robot.name}")
 
 
-def _width(track: Track) -> Iterator[Finding]:
+def _width(track: Track) -> Findings:
     stated = prod(size for size in track.spec.shape if isinstance(size, int))
     width = track.values.shape[1]
     if len(track) and width != stated:
@@ -54,7 +52,7 @@ def _width(track: Track) -> Iterator[Finding]:
         )
 
 
-def _counts(subject: Subject) -> Iterator[Finding]:
+def _counts(subject: Subject) -> Findings:
     other = subject.recording.facts.other
     stated = other.get("length", other.get("frames"))
     label = subject.recording.named(*roles.MEASURED, *roles.COMMANDED)
@@ -74,7 +72,7 @@ def _already_said(recording: Recording) -> bool:
     return any(defect.check == METADATA_WRONG for defect in recording.defects)
 
 
-def _end(recording: Recording, max_end_error_s: float) -> Iterator[Finding]:
+def _end(recording: Recording, max_end_error_s: float) -> Findings:
     """The data must reach the end that the recorder marked, and the roll it measured after it."""
     end_ns = recording.facts.marks_ns.get("end")
     roll = recording.facts.other.get("roll")

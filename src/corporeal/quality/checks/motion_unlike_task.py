@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from corporeal.errors import NotAssessed
 from corporeal.quality.batch import Batch, Synopsis
-from corporeal.quality.check import Check
-from corporeal.quality.finding import Finding
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.schema import roles
 from corporeal.signal.track import Array
 
@@ -23,7 +22,7 @@ _ENOUGH_UNNAMED = 20
 
 def find(
     batch: Batch, *, max_factor: float = 2.0, min_episodes: int = 8, max_flagged: float = 0.2
-) -> Iterator[Finding]:
+) -> Findings:
     """Yield episodes that use their joints unlike every other episode of the task.
 
     An episode stands out when several columns move more than `max_factor` times as far as in the
@@ -62,7 +61,7 @@ def _judge(
     group: Sequence[Synopsis],
     limit: float,
     max_flagged: float,
-) -> Iterator[Finding]:
+) -> Findings:
     features, labels = _features(names, group)
     excess = np.stack([_excess(features, place) for place in range(len(group))])
     score = np.sort(excess, axis=1)[:, -_TOGETHER]

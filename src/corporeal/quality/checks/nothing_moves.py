@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
 
 import numpy as np
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check
-from corporeal.quality.finding import Finding
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.subject import Subject
 from corporeal.signal.grid import bridge_gaps
 from corporeal.signal.track import Array
 
 
-def find(
-    subject: Subject, *, min_range: float = 0.002, min_duration_s: float = 0.5
-) -> Iterator[Finding]:
+def find(subject: Subject, *, min_range: float = 0.002, min_duration_s: float = 0.5) -> Findings:
     """Yield an episode in which no column of state or action covers more than `min_range`.
 
     Why: an episode in which nothing is demonstrated teaches a policy to stand still.

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 
 from corporeal.errors import NotAssessed
 from corporeal.protocol import Protocol
 from corporeal.quality.batch import Batch
-from corporeal.quality.check import Check
-from corporeal.quality.finding import Finding
+from corporeal.quality.check import Check, Finding, Findings
 
 
-def find(batch: Batch, *, max_share: float = 0.3, min_episodes: int = 10) -> Iterator[Finding]:
+def find(batch: Batch, *, max_share: float = 0.3, min_episodes: int = 10) -> Findings:
     """Yield operators who made more than `max_share` of the episodes.
 
     Fewer than `min_episodes` with a named operator are not judged. With so few operators that

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from corporeal.errors import NotAssessed
 from corporeal.protocol.coverage import Factor
 from corporeal.quality.batch import Batch
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.protocol_rules import protocol_of, under_protocol
-from corporeal.quality.finding import Finding
 
 
-def find(batch: Batch, *, min_episodes: int = 10) -> Iterator[Finding]:
+def find(batch: Batch, *, min_episodes: int = 10) -> Findings:
     """Yield variants (approaches, or the task) that fewer operators show than the protocol asks.
 
     A variant with fewer than `min_episodes` is still being collected and is not judged.

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.pictures import cameras
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.signal.runs import runs
 
 
-def find(subject: Subject, *, darkest: float = 14.0, max_pictures: int = 0) -> Iterator[Finding]:
+def find(subject: Subject, *, darkest: float = 14.0, max_pictures: int = 0) -> Findings:
     """Yield cameras with more than `max_pictures` pictures that show nothing.
 
     A picture is black when all but its brightest fiftieth is below `darkest`, where 255 is white.
@@ -44,6 +41,4 @@ def find(subject: Subject, *, darkest: float = 14.0, max_pictures: int = 0) -> I
             )
 
 
-CHECK = Check(
-    find, topic="pictures", severity="fail", unit="1", pictures=True, formerly=("not_black",)
-)
+CHECK = Check(find, topic="pictures", severity="fail", pictures=True, formerly=("not_black",))

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.pictures import cameras
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.signal.runs import runs
 
@@ -19,7 +16,7 @@ def find(
     min_sharpness: float = 0.032,
     min_share_of_own: float = 0.5,
     min_length_s: float = 0.25,
-) -> Iterator[Finding]:
+) -> Findings:
     """Yield stretches longer than `min_length_s` whose finest detail is lost.
 
     Detail over one pixel is compared with that over eight (for a picture 640 wide): crisp edges
@@ -58,6 +55,4 @@ def find(
         )
 
 
-CHECK = Check(
-    find, topic="pictures", severity="quarantine", unit="1", pictures=True, formerly=("sharp",)
-)
+CHECK = Check(find, topic="pictures", severity="quarantine", pictures=True, formerly=("sharp",))

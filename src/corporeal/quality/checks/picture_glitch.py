@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.pictures import PictureTrack, cameras
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
-from corporeal.signal.runs import runs
+from corporeal.signal.runs import Flags, runs
 from corporeal.signal.track import Array
 
 # The longest disturbance that counts as a glitch; what lasts longer has a check of its own.
@@ -21,7 +18,7 @@ NEARBY = 12
 BLACK = 14.0
 
 
-def find(subject: Subject, *, min_change: float = 2.5, min_ratio: float = 3.0) -> Iterator[Finding]:
+def find(subject: Subject, *, min_change: float = 2.5, min_ratio: float = 3.0) -> Findings:
     """Yield pictures that differ from both neighbours by much more than these from each other.
 
     The difference is the mean over brightness and both colours, of 255; it must exceed
@@ -46,9 +43,7 @@ def find(subject: Subject, *, min_change: float = 2.5, min_ratio: float = 3.0) -
             )
 
 
-def _glitches(
-    track: PictureTrack, min_change: float, min_ratio: float
-) -> tuple[NDArray[np.bool_], Array]:
+def _glitches(track: PictureTrack, min_change: float, min_ratio: float) -> tuple[Flags, Array]:
     """Pictures out of place, and by how much each differs from its neighbours."""
     pictures = _features(track)
     count = len(pictures)
@@ -93,10 +88,5 @@ def _usual(step: Array) -> Array:
 
 
 CHECK = Check(
-    find,
-    topic="pictures",
-    severity="fail",
-    unit="1",
-    pictures=True,
-    formerly=("no_picture_glitches",),
+    find, topic="pictures", severity="fail", pictures=True, formerly=("no_picture_glitches",)
 )

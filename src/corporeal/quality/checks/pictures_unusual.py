@@ -8,9 +8,8 @@ import numpy as np
 
 from corporeal.errors import NotAssessed
 from corporeal.quality.batch import Batch
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.pictures import GRID, edges
-from corporeal.quality.finding import Finding
 from corporeal.signal.track import Array
 
 # So many episodes are needed to know what is usual.
@@ -29,7 +28,7 @@ def find(
     max_brightness_ratio: float = 1.8,
     min_sharpness_share: float = 0.4,
     max_covered: float = 0.3,
-) -> Iterator[Finding]:
+) -> Findings:
     """Yield cameras whose pictures differ throughout an episode from those of the others.
 
     Too bright or dark by `max_brightness_ratio`, less sharp than `min_sharpness_share` of the
@@ -134,7 +133,6 @@ CHECK = Check(
     find,
     topic="pictures",
     severity="quarantine",
-    unit="1",
     scope="batch",
     pictures=True,
     formerly=("pictures_are_usual",),

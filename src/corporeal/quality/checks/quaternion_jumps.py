@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.rigid_motion import steps_rad
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
 from corporeal.signal.runs import runs
@@ -22,7 +19,7 @@ def find(
     max_step_rad: float = 0.2,
     max_rate_rad_s: float = 15.0,
     object_room: float = 4.0,
-) -> Iterator[Finding]:
+) -> Findings:
     """Yield jumps of a rotation, and changes of sign that leave the rotation as it is.
 
     A jump is a step over `max_step_rad` and faster than `max_rate_rad_s`; an object that is knocked

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check
-from corporeal.quality.finding import Finding
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.subject import Subject
 from corporeal.signal.runs import runs
 
 
-def find(subject: Subject, *, max_error: float = 0.01) -> Iterator[Finding]:
+def find(subject: Subject, *, max_error: float = 0.01) -> Findings:
     """Yield the samples whose quaternion is longer or shorter than 1 by more than `max_error`.
 
     Why: a quaternion of another length scales whatever it turns, and says that columns were mixed,

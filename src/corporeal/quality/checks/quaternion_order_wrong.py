@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.base_and_feet import LAST, STATED, base_order
 from corporeal.quality.evidence.rigid_motion import foot_links
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
 
 
-def find(subject: Subject) -> Iterator[Finding]:
+def find(subject: Subject) -> Findings:
     """Yield a base pose whose columns make sense only in another order, w last or w first.
 
     Under the true order soles that stand are level and do not turn, and the gyro agrees; the

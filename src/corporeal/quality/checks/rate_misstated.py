@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.time import stamped
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 
 
-def find(subject: Subject, *, max_error: float = 0.02) -> Iterator[Finding]:
+def find(subject: Subject, *, max_error: float = 0.02) -> Findings:
     """Yield each stream whose typical step is off its stated period by more than `max_error`.
 
     Why: a training loader that believes the stated rate plays the motion too fast or too slowly.
@@ -32,4 +29,4 @@ def find(subject: Subject, *, max_error: float = 0.02) -> Iterator[Finding]:
             )
 
 
-CHECK = Check(find, topic="time", severity="fail", unit="1", formerly=("declared_rate",))
+CHECK = Check(find, topic="time", severity="fail", formerly=("declared_rate",))

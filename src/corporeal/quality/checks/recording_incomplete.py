@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from corporeal.quality.check import Check
-from corporeal.quality.finding import Finding, reported
+from corporeal.quality.check import Check, Finding, Findings, reported
 from corporeal.quality.subject import Subject
 
 
-def find(subject: Subject, *, max_lost: int = 0) -> Iterator[Finding]:
+def find(subject: Subject, *, max_lost: int = 0) -> Findings:
     """Yield why a recording is not whole: recovered after a crash, or more than `max_lost` lost.
 
     Why: a truncated demonstration ends before its goal, and looks like one that stopped there.

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
-from numpy.typing import NDArray
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings, Spans
 from corporeal.quality.evidence.base_and_feet import Footing, footing_of
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
-from corporeal.signal.runs import runs
+from corporeal.signal.runs import Flags, runs
 from corporeal.signal.track import Array
 
 _PARTS = ("heel", "toe")
@@ -25,7 +21,7 @@ def find(
     max_height_m: float = 0.02,
     max_drift_m: float = 0.02,
     min_duration_s: float = 0.06,
-) -> Iterator[Finding]:
+) -> Findings:
     """Yield feet in the air, or moving over the ground, while `foot_contact` has them stand.
 
     A foot with heel or toe on the ground may be `max_height_m` above it at most, and one with
@@ -57,7 +53,7 @@ def find(
             )  # fmt: skip
 
 
-def _contacts(subject: Subject, footing: Footing) -> NDArray[np.bool_]:
+def _contacts(subject: Subject, footing: Footing) -> Flags:
     """Contacts (T, F, 2) of heel and toe on the footing's clock, in the order of its feet."""
     track = subject.track(roles.FOOT_CONTACT)
     wanted = [f"{name}_{part}" for name in footing.names for part in _PARTS]
@@ -72,7 +68,7 @@ def _contacts(subject: Subject, footing: Footing) -> NDArray[np.bool_]:
     return there.reshape(len(there), len(footing.names), len(_PARTS))
 
 
-def _drift(place: Array, standing: NDArray[np.bool_]) -> Array:
+def _drift(place: Array, standing: Flags) -> Array:
     """How far (T,) a foot is from where its stance began; zero in the air."""
     out = np.zeros(len(place))
     for first, stop in runs(standing):
@@ -80,9 +76,7 @@ def _drift(place: Array, standing: NDArray[np.bool_]) -> Array:
     return out
 
 
-def _lasting(
-    bad: NDArray[np.bool_], seconds: Array, shortest: float
-) -> tuple[tuple[int, int], ...]:
+def _lasting(bad: Flags, seconds: Array, shortest: float) -> Spans:
     step = float(np.median(np.diff(seconds)))
     return tuple(
         (first, stop)
@@ -96,7 +90,7 @@ def _finding(
     who: str,
     where: str,
     size: Array,
-    found: tuple[tuple[int, int], ...],
+    found: Spans,
     limit: float,
 ) -> Finding:
     inside = np.zeros(len(size), bool)

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check
-from corporeal.quality.finding import Finding, around, thinned
+from corporeal.quality.check import Check, Finding, Findings, around, thinned
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
 from corporeal.signal.runs import runs
 
 
-def find(
-    subject: Subject, *, max_gap_s: float = 0.5, min_confidence: float = 0.5
-) -> Iterator[Finding]:
+def find(subject: Subject, *, max_gap_s: float = 0.5, min_confidence: float = 0.5) -> Findings:
     """Yield each hand or foot whose goal is unsure for longer than `max_gap_s` at a time.
 
     Unsure is a `retarget_confidence` of `min_confidence` or less: the point was hidden, or thrown

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
-from numpy.typing import NDArray
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check
-from corporeal.quality.finding import Finding, around, thinned
+from corporeal.quality.check import Check, Finding, Findings, around, thinned
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
-from corporeal.signal.runs import runs
+from corporeal.signal.runs import Flags, runs
 from corporeal.signal.track import Track
 
 
-def find(
-    subject: Subject, *, max_error_m: float = 0.05, min_confidence: float = 0.5
-) -> Iterator[Finding]:
+def find(subject: Subject, *, max_error_m: float = 0.05, min_confidence: float = 0.5) -> Findings:
     """Yield each hand or foot that is over `max_error_m` from its goal, where it has one.
 
     A goal counts where `retarget_confidence` is over `min_confidence`, if there is such a stream.
@@ -49,7 +43,7 @@ def find(
         )
 
 
-def _known(subject: Subject, track: Track, least: float) -> NDArray[np.bool_]:
+def _known(subject: Subject, track: Track, least: float) -> Flags:
     """Where (T, N) there is a goal: everywhere, unless a stream of confidences says otherwise."""
     try:
         sure = subject.track(roles.RETARGET_CONFIDENCE)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check
-from corporeal.quality.finding import Finding
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.subject import Subject
 
 
-def find(subject: Subject, *, max_share: float = 0.01) -> Iterator[Finding]:
+def find(subject: Subject, *, max_share: float = 0.01) -> Findings:
     """Yield a motion with efforts beyond their limits in over `max_share` of its frames.
 
     The efforts are those that were measured when the motion was retargeted, by inverse dynamics

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import scipy
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.base_and_feet import base_order, footing_of
 from corporeal.quality.evidence.rigid_motion import (
     columns_of,
@@ -17,7 +15,6 @@ from corporeal.quality.evidence.rigid_motion import (
     poses_in_base,
     world_turns,
 )
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
 from corporeal.signal.runs import runs
@@ -35,7 +32,7 @@ def find(
     tipped_height_share: float = 0.8,
     lying_deg: float = 80.0,
     min_duration_s: float = 0.1,
-) -> Iterator[Finding]:
+) -> Findings:
     """Yield the frames in which the robot has fallen: the base low, or tipped over.
 
     Low is under `min_height_share` of the standing height. Tipped is over `max_tilt_deg` while

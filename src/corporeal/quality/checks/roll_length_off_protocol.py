@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.protocol_rules import protocol_of
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
 
 
-def find(subject: Subject, *, slack_s: float = 0.05) -> Iterator[Finding]:
+def find(subject: Subject, *, slack_s: float = 0.05) -> Findings:
     """Yield a roll that is more than `slack_s` shorter than the protocol's trigger asks for.
 
     Why: without the second before it, nothing shows what started the motion; filters and

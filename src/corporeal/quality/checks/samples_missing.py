@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.time import StreamStamps, stamped, window
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 
 
-def find(
-    subject: Subject, *, max_missing: float = 0.02, max_edge_s: float = 0.25
-) -> Iterator[Finding]:
+def find(subject: Subject, *, max_missing: float = 0.02, max_edge_s: float = 0.25) -> Findings:
     """Yield each stream that lacks more than a share `max_missing` of its samples.
 
     Or that begins or ends more than `max_edge_s` and two of its periods inside the episode, which
@@ -37,7 +32,7 @@ def find(
 
 def _missing(
     stream: StreamStamps, begin: float, end: float, max_missing: float, max_edge_s: float
-) -> Iterator[Finding]:
+) -> Findings:
     period, last = stream.period_s, len(stream) - 1
     first_s, last_s = float(stream.seconds.min()), float(stream.seconds.max())
     late, early = max(0.0, first_s - begin), max(0.0, end - last_s)
@@ -74,4 +69,4 @@ def _missing(
     )
 
 
-CHECK = Check(find, topic="time", severity="fail", unit="1", formerly=("complete_stream",))
+CHECK = Check(find, topic="time", severity="fail", formerly=("complete_stream",))

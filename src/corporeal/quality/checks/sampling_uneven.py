@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.time import StreamStamps, stamped
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.signal.runs import runs
 from corporeal.signal.track import Array
@@ -19,7 +16,7 @@ _Q95, _MAD = 1.96, 0.6745
 
 def find(
     subject: Subject, *, max_spread: float = 0.1, max_spread_regridded: float = 0.02
-) -> Iterator[Finding]:
+) -> Findings:
     """Yield each stream whose steps spread by more than `max_spread` of its period.
 
     The spread is one standard deviation, taken from the median and from the 95th percentile.
@@ -53,4 +50,4 @@ def _finding(stream: StreamStamps, away: Array, spread: float, limit: float) -> 
     )
 
 
-CHECK = Check(find, topic="time", severity="quarantine", unit="1", formerly=("regular_sampling",))
+CHECK = Check(find, topic="time", severity="quarantine", formerly=("regular_sampling",))

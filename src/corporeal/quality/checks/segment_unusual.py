@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check
-from corporeal.quality.finding import Finding
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.subject import Subject
 
 
-def find(subject: Subject, *, max_score: float = 1.0) -> Iterator[Finding]:
+def find(subject: Subject, *, max_score: float = 1.0) -> Findings:
     """Yield the stretches that a detector learnt from good episodes finds unusual.
 
     The score is in units of the detector's own limit.

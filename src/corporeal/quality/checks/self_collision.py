@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from corporeal.embodiment.collision import CollisionModel, LinkPair
 from corporeal.embodiment.engines import model_of
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings, Spans
 from corporeal.quality.evidence.rigid_motion import ancestors
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
-from corporeal.signal.runs import runs
+from corporeal.signal.runs import Flags, runs
 from corporeal.signal.track import Array
 from corporeal.words import some_of
 
@@ -26,7 +23,7 @@ def find(
     max_depth_m: float = 0.015,
     max_hands_m: float = 0.02,
     min_duration_s: float = 0.06,
-) -> Iterator[Finding]:
+) -> Findings:
     """Yield the frames in which links overlap by over `max_depth_m`, adjacent ones left out.
 
     Shapes of the model are rounder than the robot, and hands are often others than the model's,
@@ -81,9 +78,7 @@ def _present(subject: Subject) -> list[str]:
     return [joint.name for joint in robot.joints if followers.get(joint.name, joint.name) in moved]
 
 
-def _lasting(
-    bad: NDArray[np.bool_], seconds: Array, shortest: float
-) -> tuple[tuple[int, int], ...]:
+def _lasting(bad: Flags, seconds: Array, shortest: float) -> Spans:
     """Ranges that last: at a low rate the samples on both sides bound the time."""
     step = float(np.median(np.diff(seconds))) if len(seconds) > 1 else 0.0
     return tuple(

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 
 from corporeal.episode.facts import RETARGETED_MOCAP
 from corporeal.episode.recording import Signal
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check
-from corporeal.quality.finding import Finding, around, thinned
+from corporeal.quality.check import Check, Finding, Findings, around, thinned
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
 from corporeal.signal.runs import longest_repeats
@@ -26,7 +24,7 @@ ONE_BY_ONE = (roles.JOINT_VELOCITY, roles.JOINT_TORQUE, roles.IMU, roles.WRENCH,
 
 def find(
     subject: Subject, *, min_samples: int = 10, min_s: float = 0.1, improbable: float = 1e-12
-) -> Iterator[Finding]:
+) -> Findings:
     """Yield runs of exactly equal samples that the sensor's noise makes `improbable`.
 
     The share of repeats outside the run says how often two neighbours are equal by chance. All

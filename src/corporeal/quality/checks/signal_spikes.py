@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
 from corporeal.embodiment.joints import is_hand
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings, around, thinned
 from corporeal.quality.evidence.motion import excursions, neighbourhood
-from corporeal.quality.finding import Finding, around, thinned
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
 from corporeal.signal.grid import bridge_gaps
-from corporeal.signal.runs import runs
+from corporeal.signal.runs import Flags, runs
 from corporeal.signal.track import Array, Track
 from corporeal.words import some_of
 
@@ -40,7 +36,7 @@ def find(
     ratio: float = 8.0,
     widest: int = 3,
     target_room: float = 1.5,
-) -> Iterator[Finding]:
+) -> Findings:
     """Yield leaps of up to `widest` samples, over `min_leap` and `ratio` times the usual ones.
 
     `min_leap` is for positions, in radians, and `target_room` times that for targets, which nothing
@@ -79,21 +75,21 @@ def find(
             yield _finding(track, leaps, size, least, widest)
 
 
-def _switches(values: Array) -> NDArray[np.bool_]:
+def _switches(values: Array) -> Flags:
     """Columns that only ever take a few values: commands such as open and shut."""
     some = values[:: max(1, len(values) // 400)]
     levels = (np.diff(np.sort(some, axis=0), axis=0) > 0).sum(axis=0) + 1
     return np.asarray(levels <= 6)
 
 
-def _joints(subject: Subject, track: Track) -> NDArray[np.bool_]:
+def _joints(subject: Subject, track: Track) -> Flags:
     """Columns that are joints of the robot and of no hand: at few values they rest, not switch."""
     robot = subject.recording.embodiment
     known = set(robot.joint_names) if robot is not None else set()
     return np.array([name in known and not is_hand(name, robot) for name in track.names], bool)
 
 
-def _alone(size: Array, widest: int) -> NDArray[np.bool_]:
+def _alone(size: Array, widest: int) -> Flags:
     """Leaps that few other columns share: a blow is felt all over the body."""
     usual = np.quantile(size, 0.9, axis=0) + 1e-9
     high = (size > 5 * usual).astype(np.int8)
@@ -101,7 +97,7 @@ def _alone(size: Array, widest: int) -> NDArray[np.bool_]:
     return np.asarray(near.sum(axis=1, keepdims=True) <= 1)
 
 
-def _only(size: Array, widest: int) -> NDArray[np.bool_]:
+def _only(size: Array, widest: int) -> Flags:
     """Leaps at which no other column leaps half as far: a controller moves many at once."""
     reach = 2 * widest + 1
     near = scipy.ndimage.maximum_filter1d(size, reach, axis=0)
@@ -110,7 +106,7 @@ def _only(size: Array, widest: int) -> NDArray[np.bool_]:
     return np.asarray((size > 0.5 * near.max(axis=1, keepdims=True)) & (second < 0.5 * size))
 
 
-def _explained(subject: Subject, velocity: Track, size: Array) -> NDArray[np.bool_]:
+def _explained(subject: Subject, velocity: Track, size: Array) -> Flags:
     """Leaps of the velocity that the position shows as well: the joint did move."""
     try:
         position = subject.track(roles.JOINT_POSITION)
@@ -124,9 +120,7 @@ def _explained(subject: Subject, velocity: Track, size: Array) -> NDArray[np.boo
     return np.asarray(wide[nearest] > 0.2 * size)
 
 
-def _finding(
-    track: Track, leaps: NDArray[np.bool_], size: Array, least: float, widest: int
-) -> Finding:
+def _finding(track: Track, leaps: Flags, size: Array, least: float, widest: int) -> Finding:
     frames = runs(leaps.any(axis=1), gap=widest)
     columns = np.flatnonzero(leaps.any(axis=0))
     worst, column = np.unravel_index(np.where(leaps, size, 0.0).argmax(), size.shape)

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
-from numpy.typing import NDArray
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings, Spans
 from corporeal.quality.evidence.hands_and_objects import hand_speeds
 from corporeal.quality.evidence.protocol_rules import protocol_of
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
-from corporeal.signal.runs import runs
+from corporeal.signal.runs import Flags, runs
 from corporeal.signal.track import Array
 
 _STEP_S = 0.1
 
 
-def find(subject: Subject, *, min_s: float = 0.05) -> Iterator[Finding]:
+def find(subject: Subject, *, min_s: float = 0.05) -> Findings:
     """Yield hands, joints or a base that go faster than the protocol allows for `min_s`.
 
     Why: what is too fast to be safe for the robot is too fast to be taught to it.
@@ -42,7 +38,7 @@ def find(subject: Subject, *, min_s: float = 0.05) -> Iterator[Finding]:
         raise NotAssessed("; ".join(reasons))
 
 
-def _hands(subject: Subject, limit: float, min_s: float) -> Iterator[Finding]:
+def _hands(subject: Subject, limit: float, min_s: float) -> Findings:
     posture = subject.posture
     period = subject.tracks[posture.label].period_s
     for name, speed in hand_speeds(subject).items():
@@ -51,7 +47,7 @@ def _hands(subject: Subject, limit: float, min_s: float) -> Iterator[Finding]:
             yield _finding(name, posture.label, speed, limit, "m/s", fast)
 
 
-def _joints(subject: Subject, share: float) -> Iterator[Finding]:
+def _joints(subject: Subject, share: float) -> Findings:
     state = subject.track(roles.JOINT_POSITION)
     limits = {joint.name: joint.velocity for joint in subject.robot.joints}
     rates = np.abs(state.rate)
@@ -63,7 +59,7 @@ def _joints(subject: Subject, share: float) -> Iterator[Finding]:
                 yield _finding(name, state.label, rates[:, column], share * top, "rad/s", fast)
 
 
-def _base(subject: Subject, limit: float, min_s: float) -> Iterator[Finding]:
+def _base(subject: Subject, limit: float, min_s: float) -> Findings:
     track = subject.track(roles.BASE_POSE)
     if len(track) < 3 or track.period_s <= 0:
         raise NotAssessed(f"{track.label} has {len(track)} samples")
@@ -76,13 +72,11 @@ def _base(subject: Subject, limit: float, min_s: float) -> Iterator[Finding]:
         yield _finding("the base", track.label, speed, limit, "m/s", fast)
 
 
-def _lasting(bad: NDArray[np.bool_], least: int) -> tuple[tuple[int, int], ...]:
+def _lasting(bad: Flags, least: int) -> Spans:
     return tuple(span for span in runs(bad) if span[1] - span[0] >= least)
 
 
-def _finding(
-    name: str, label: str, speed: Array, limit: float, unit: str, fast: tuple[tuple[int, int], ...]
-) -> Finding:
+def _finding(name: str, label: str, speed: Array, limit: float, unit: str, fast: Spans) -> Finding:
     top = float(np.nanmax(speed))
     return Finding(
         f"{name} reaches {top:.2f} {unit}; the protocol allows {limit:.2f} {unit}",

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
-from numpy.typing import NDArray
 
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.time import BUNCHED, StreamStamps, stamped
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
-from corporeal.signal.runs import runs
+from corporeal.signal.runs import Flags, runs
 
 
-def find(
-    subject: Subject, *, max_share: float = 0.2, fastest_hz: float = 4000.0
-) -> Iterator[Finding]:
+def find(subject: Subject, *, max_share: float = 0.2, fastest_hz: float = 4000.0) -> Findings:
     """Yield each stream in which more than `max_share` of the steps are next to nothing.
 
     Or which as a whole would run faster than `fastest_hz`. Next to nothing is a quarter of the
@@ -53,7 +47,7 @@ def _whole(stream: StreamStamps, span: float, rate_hz: float) -> Finding:
     )
 
 
-def _bunches(stream: StreamStamps, close: NDArray[np.bool_], share: float, limit: float) -> Finding:
+def _bunches(stream: StreamStamps, close: Flags, share: float, limit: float) -> Finding:
     groups = runs(close)
     size = float(np.median([stop - first + 1 for first, stop in groups]))
     return Finding(
@@ -67,4 +61,4 @@ def _bunches(stream: StreamStamps, close: NDArray[np.bool_], share: float, limit
     )
 
 
-CHECK = Check(find, topic="time", severity="fail", unit="1", formerly=("no_bursts",))
+CHECK = Check(find, topic="time", severity="fail", formerly=("no_bursts",))

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.time import stamped
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.signal.runs import runs
 
 
-def find(subject: Subject, *, min_step_s: float = 0.0) -> Iterator[Finding]:
+def find(subject: Subject, *, min_step_s: float = 0.0) -> Findings:
     """Yield the frames stamped no more than `min_step_s` after the frame before.
 
     Why: a repeated or reversed stamp makes finite-difference velocities infinite, and frames in a

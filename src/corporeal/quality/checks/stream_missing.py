@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from corporeal.quality.check import Check
-from corporeal.quality.finding import Finding, reported
+from corporeal.quality.check import Check, Finding, Findings, reported
 from corporeal.quality.subject import Subject
 
 
-def find(subject: Subject, *, min_samples: int = 1) -> Iterator[Finding]:
+def find(subject: Subject, *, min_samples: int = 1) -> Findings:
     """Yield streams that are named but absent, and streams with fewer than `min_samples`.
 
     Why: training code that asks for a stream by name stops, or silently trains without it.

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.time import StreamStamps, stamped, window
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 
 
-def find(
-    subject: Subject, *, max_skew_s: float = 0.005, min_overlap: float = 0.5
-) -> Iterator[Finding]:
+def find(subject: Subject, *, max_skew_s: float = 0.005, min_overlap: float = 0.5) -> Findings:
     """Yield each stream that lies beside the episode, or is shifted as a whole against it.
 
     A recorder that cuts all streams at the same two moments leaves each within one period of both:
@@ -59,9 +56,7 @@ def _beside(
     )
 
 
-def _shifted(
-    stream: StreamStamps, begin: float, end: float, max_skew_s: float
-) -> Iterator[Finding]:
+def _shifted(stream: StreamStamps, begin: float, end: float, max_skew_s: float) -> Findings:
     """A stream whose begin and end are both later, or both earlier, than a cut would leave them."""
     allowed = max(stream.period_s, 0.01) + max_skew_s
     late, past = float(stream.seconds[0]) - begin, float(stream.seconds[-1]) - end
@@ -76,7 +71,7 @@ def _shifted(
         )
 
 
-def _uncertain(clocks: Mapping[str, Any], max_skew_s: float) -> Iterator[Finding]:
+def _uncertain(clocks: Mapping[str, Any], max_skew_s: float) -> Findings:
     for name, facts in clocks.items():
         residual = facts.get("residual_ns") if isinstance(facts, Mapping) else None
         if isinstance(residual, int | float) and residual > 1e9 * max_skew_s:

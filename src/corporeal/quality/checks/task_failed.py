@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from corporeal.episode.facts import MISHAPS
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.hands_and_objects import (
     HANDLED_M,
     gripper_travel,
     lowest_base,
     object_course,
 )
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.signal.track import Array
 
 
-def find(
-    subject: Subject, *, min_moved_m: float = HANDLED_M, max_goal_m: float = 0.05
-) -> Iterator[Finding]:
+def find(subject: Subject, *, min_moved_m: float = HANDLED_M, max_goal_m: float = 0.05) -> Findings:
     """Yield a failure that the metadata states, and a success that the signals contradict.
 
     Contradictions: the robot lies down, the object falls, it moves less than `min_moved_m`, or it
@@ -47,9 +44,7 @@ def find(
         yield replace(finding, message=f"it is labelled a success, but {finding.message}")
 
 
-def _contradictions(
-    subject: Subject, limits: tuple[float, float], assessed: list[str]
-) -> Iterator[Finding]:
+def _contradictions(subject: Subject, limits: tuple[float, float], assessed: list[str]) -> Findings:
     """What speaks against a success; `assessed` is filled with what could be looked at."""
     try:
         label, lowest, down = lowest_base(subject)
@@ -71,7 +66,7 @@ def _contradictions(
             return
 
 
-def _object(subject: Subject, min_moved_m: float, max_goal_m: float) -> Iterator[Finding]:
+def _object(subject: Subject, min_moved_m: float, max_goal_m: float) -> Findings:
     course = object_course(subject)
     if course.falls:
         when = float(course.seconds[course.falls[0][0]])

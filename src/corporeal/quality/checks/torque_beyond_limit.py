@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
-from numpy.typing import NDArray
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check
-from corporeal.quality.finding import Finding, thinned
+from corporeal.quality.check import Check, Finding, Findings, thinned
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
-from corporeal.signal.runs import runs
+from corporeal.signal.runs import Flags, runs
 from corporeal.words import some_of
 
 
-def find(subject: Subject, *, max_excess: float = 0.15, min_samples: int = 2) -> Iterator[Finding]:
+def find(subject: Subject, *, max_excess: float = 0.15, min_samples: int = 2) -> Findings:
     """Yield the frames in which a joint's torque is over its limit by more than `max_excess`.
 
     Torque is read from motor current, which is rarely good to a few per cent. A single sample out
@@ -33,7 +29,7 @@ def find(subject: Subject, *, max_excess: float = 0.15, min_samples: int = 2) ->
         raise NotAssessed(f"no column of {track.label} is a joint with a limit of effort")
     limit = np.array([limits[name] for name in known])
     torque = np.abs(track.values[:, list(known.values())])
-    over: NDArray[np.bool_] = torque > limit * (1 + max_excess)
+    over: Flags = torque > limit * (1 + max_excess)
     if min_samples > 1 and len(over) >= min_samples:
         before, after = np.zeros_like(over), np.zeros_like(over)
         before[1:], after[:-1] = over[:-1], over[1:]

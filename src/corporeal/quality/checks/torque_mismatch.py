@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.foot_stance import load_sides
 from corporeal.quality.evidence.forces import StaticTorques, static_torques
 from corporeal.quality.evidence.rigid_motion import ancestors
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
+from corporeal.signal.runs import Flags
 from corporeal.signal.track import Array
 from corporeal.words import some_of
 
@@ -32,7 +30,7 @@ def find(
     min_factor: float = 0.5,
     max_factor: float = 2.0,
     max_payload_n: float = 30.0,
-) -> Iterator[Finding]:
+) -> Findings:
     """Yield joints whose torque is a multiple of what the load asks, or off by a constant.
 
     Expected is what holds all links beyond the joint, with the forces that wrists and ankles
@@ -72,14 +70,14 @@ def _are_exchanged(subject: Subject) -> bool:
         return False
 
 
-def _leg_joints(subject: Subject) -> NDArray[np.bool_]:
+def _leg_joints(subject: Subject) -> Flags:
     places = [subject.kinematics.place(place)[0] for place in subject.robot.feet.values()]
     links = [subject.kinematics.names[link] for link in places]
     legs = {name for link in links for name in ancestors(subject.robot, link)}
     return np.array([name in legs for name in subject.robot.joint_names])
 
 
-def _arm_joints(subject: Subject) -> NDArray[np.bool_]:
+def _arm_joints(subject: Subject) -> Flags:
     """Joints with one end effector beyond them and no foot: what they carry is light."""
     counts = dict.fromkeys(subject.robot.joint_names, 0)
     for place in subject.robot.end_effectors.values():
@@ -97,7 +95,7 @@ def _nearest(torques: StaticTorques, payload_n: float) -> Array:
     return np.clip(torques.measured, low, high)
 
 
-def _factors(measured: Array, expected: Array, least: Array, usable: NDArray[np.bool_]) -> Array:
+def _factors(measured: Array, expected: Array, least: Array, usable: Flags) -> Array:
     """Measured over expected (J,), by the median of loaded frames; NaN where too few are."""
     factors = np.full(measured.shape[1], np.nan)
     for column in np.flatnonzero(usable):
@@ -114,7 +112,7 @@ def _factors(measured: Array, expected: Array, least: Array, usable: NDArray[np.
     return factors
 
 
-def _groups(factor: Array, scaled: NDArray[np.bool_]) -> list[tuple[float, NDArray[np.int64]]]:
+def _groups(factor: Array, scaled: Flags) -> list[tuple[float, NDArray[np.int64]]]:
     """Joints that share a factor, to a quarter, told together."""
     found: list[tuple[float, NDArray[np.int64]]] = []
     left = list(np.flatnonzero(scaled))

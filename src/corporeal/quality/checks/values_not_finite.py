@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check
-from corporeal.quality.finding import Finding
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.subject import Subject
 from corporeal.signal.runs import runs
 from corporeal.units import SECOND_NS
 from corporeal.words import some_of
 
 
-def find(subject: Subject, *, max_samples: int = 0) -> Iterator[Finding]:
+def find(subject: Subject, *, max_samples: int = 0) -> Findings:
     """Yield each numeric stream with more than `max_samples` samples that are NaN or infinite.
 
     Why: one NaN in a batch turns the gradient of a whole training step into NaN.

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.lag_pairs import sure, velocity_pairs
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 
 
@@ -17,7 +14,7 @@ def find(
     max_lag_s: float = 0.005,
     max_lag: float = 0.6,
     min_confidence: float = 0.6,
-) -> Iterator[Finding]:
+) -> Findings:
     """Yield the velocity stream that is more than `max_lag_s` early or late.
 
     It is held against the rate of change of the positions. A lag of `max_lag` frames is allowed in

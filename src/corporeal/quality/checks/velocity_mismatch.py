@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.joint_identity import accusations
 from corporeal.quality.evidence.joint_response import Response, motion
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.signal.track import Array
 from corporeal.words import some_of
 
 
-def find(
-    subject: Subject, *, max_slope_error: float = 0.15, min_speed: float = 0.06
-) -> Iterator[Finding]:
+def find(subject: Subject, *, max_slope_error: float = 0.15, min_speed: float = 0.06) -> Findings:
     """Yield joints whose velocity is not the rate of their position: by factor, sign or column.
 
     Judged where a joint moves by `min_speed` (root mean square, rad/s).
@@ -60,6 +55,4 @@ def _slopes(moved: Response) -> tuple[Array, Array]:
     return moved.slope, np.asarray(own > 0.9)
 
 
-CHECK = Check(
-    find, topic="joints", severity="fail", unit="1", formerly=("velocity_matches_position",)
-)
+CHECK = Check(find, topic="joints", severity="fail", formerly=("velocity_matches_position",))

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.pictures import pictures_of
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.signal.runs import runs
 
 
-def find(subject: Subject, *, max_torn: int = 0) -> Iterator[Finding]:
+def find(subject: Subject, *, max_torn: int = 0) -> Findings:
     """Yield movies that break off, change their size, or have more than `max_torn` torn pictures.
 
     Why: a training run stops at the first picture that cannot be decoded, or learns from rubble.
@@ -54,6 +51,4 @@ def find(subject: Subject, *, max_torn: int = 0) -> Iterator[Finding]:
             )
 
 
-CHECK = Check(
-    find, topic="pictures", severity="fail", unit="1", pictures=True, formerly=("pictures_decode",)
-)
+CHECK = Check(find, topic="pictures", severity="fail", pictures=True, formerly=("pictures_decode",))

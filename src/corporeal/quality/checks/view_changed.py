@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corporeal.quality.check import Check
+from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.pictures import (
     WIDTH,
     PictureTrack,
@@ -17,7 +17,6 @@ from corporeal.quality.evidence.pictures import (
     shift,
     turned_views,
 )
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject
 from corporeal.signal.track import Array
 
@@ -44,7 +43,7 @@ class ViewStep:
     pixels: float
 
 
-def find(subject: Subject, *, max_shift: float = 0.01) -> Iterator[Finding]:
+def find(subject: Subject, *, max_shift: float = 0.01) -> Findings:
     """Yield cameras whose whole view changes from one picture to the next and stays changed.
 
     A shift counts from `max_shift` on, as a share of the picture's width. Turned or mirrored
@@ -135,10 +134,5 @@ def _explain(
 
 
 CHECK = Check(
-    find,
-    topic="pictures",
-    severity="quarantine",
-    unit="1",
-    pictures=True,
-    formerly=("same_viewpoint",),
+    find, topic="pictures", severity="quarantine", pictures=True, formerly=("same_viewpoint",)
 )

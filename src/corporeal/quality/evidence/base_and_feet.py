@@ -28,7 +28,7 @@ from corporeal.quality.evidence.rigid_motion import (
 from corporeal.quality.subject import Subject, once_per_subject
 from corporeal.schema import roles
 from corporeal.signal.grid import bridge_gaps
-from corporeal.signal.runs import runs
+from corporeal.signal.runs import Flags, runs
 from corporeal.signal.track import Array, Track
 
 # Where w x y z are found in the four columns that are said to be w x y z.
@@ -294,9 +294,7 @@ def ankle_tracks(subject: Subject) -> dict[str, Track]:
     return found
 
 
-def base_jumps(
-    track: Track, *, max_step_m: float, max_speed_m_s: float
-) -> tuple[Array, NDArray[np.bool_]]:
+def base_jumps(track: Track, *, max_step_m: float, max_speed_m_s: float) -> tuple[Array, Flags]:
     """Length of every step (T-1,) of a base pose, and which of them come out of the blue."""
     place = track.values[:, [track.names.index(name) for name in roles.POSITION]]
     place = np.where(np.isfinite(place), place, np.nan)
@@ -311,14 +309,14 @@ def base_jumps(
     return step, jump
 
 
-def stances(footing: Footing, loads: Loads | None, weight_n: float) -> NDArray[np.bool_]:
+def stances(footing: Footing, loads: Loads | None, weight_n: float) -> Flags:
     """Where each foot (T, F) stands flat on the ground, and carries weight where that is known.
 
     The first and last moments of a stance are left out: a heel that lands rolls and slides.
     """
     seconds = footing.time_ns / 1e9
     flat = footing.turns[:, :, 2, 2] > np.cos(np.radians(FLAT_DEG))
-    standing: NDArray[np.bool_] = flat & (np.abs(footing.above) < NEAR_M)
+    standing: Flags = flat & (np.abs(footing.above) < NEAR_M)
     known = np.zeros(standing.shape, bool) if loads is None else np.isfinite(loads.upward)
     if loads is not None:
         standing &= ~known | (loads.upward > LOADED_SHARE * weight_n)
@@ -340,7 +338,7 @@ def stances(footing: Footing, loads: Loads | None, weight_n: float) -> NDArray[n
     return standing
 
 
-def drifts(footing: Footing, standing: NDArray[np.bool_], foot: int) -> Array:
+def drifts(footing: Footing, standing: Flags, foot: int) -> Array:
     """How far (T, 2) a sole has moved over the ground since its stance began; zero in the air."""
     out = np.zeros((len(standing), 2))
     place = footing.centres[:, foot, :2]

@@ -22,6 +22,7 @@ from corporeal.quality.evidence.base_and_feet import (
 from corporeal.quality.evidence.forces import expected_torques, sensor_cuts, static_torques
 from corporeal.quality.subject import Subject, once_per_subject
 from corporeal.schema import roles
+from corporeal.signal.runs import Flags
 from corporeal.signal.track import Array
 
 # A jump of the base, as the check of it takes them: no foot is blamed for one.
@@ -47,7 +48,7 @@ class Drift:
     names: tuple[str, ...]
     label: str
     time_ns: NDArray[np.int64]
-    standing: NDArray[np.bool_]
+    standing: Flags
     common: Array
     own: Array
 

@@ -24,6 +24,7 @@ from corporeal.quality.evidence.rigid_motion import (
 )
 from corporeal.quality.subject import Subject, once_per_subject
 from corporeal.schema import roles
+from corporeal.signal.runs import Flags
 from corporeal.signal.track import Array, Track
 
 # A hand is free in some tenth of an episode, at least at its beginning.
@@ -163,8 +164,8 @@ class StaticTorques:
     frames: NDArray[np.int64]
     measured: Array
     expected: Array
-    known: NDArray[np.bool_]
-    bare: NDArray[np.bool_]
+    known: Flags
+    bare: Flags
     lever: Array
 
 
@@ -300,7 +301,7 @@ def _calm_frames(subject: Subject) -> NDArray[np.int64]:
     return frames[np.linspace(0, len(frames) - 1, MOST_FRAMES).astype(np.int64)]
 
 
-def _loads_known(subject: Subject, cut: list[str]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _loads_known(subject: Subject, cut: list[str]) -> tuple[Flags, Flags]:
     """Joints (J,) whose load is known, and those with a hand beyond that no sensor weighs."""
     kinematics, robot = subject.kinematics, subject.robot
     weighed = {link for name in cut for link in names_outward(kinematics, name)}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from corporeal.errors import NotAssessed
+from corporeal.quality.check import Spans
 from corporeal.quality.subject import Subject, once_per_subject
 from corporeal.schema import roles
 from corporeal.signal.runs import runs
@@ -31,7 +32,7 @@ class ObjectCourse:
     label: str
     seconds: Array
     position: Array
-    falls: tuple[tuple[int, int], ...]
+    falls: Spans
 
     @property
     def lift_m(self) -> Array:
@@ -56,7 +57,7 @@ def object_course(subject: Subject) -> ObjectCourse:
     return ObjectCourse(track.label, track.seconds, position, _falls(track))
 
 
-def _falls(track: Track) -> tuple[tuple[int, int], ...]:
+def _falls(track: Track) -> Spans:
     """Samples at which the object accelerates downwards nearly as freely as a stone."""
     step = max(1, round(_STEP_S / track.period_s))
     height, seconds = track.values[:, 2], track.seconds
@@ -74,7 +75,7 @@ def _falls(track: Track) -> tuple[tuple[int, int], ...]:
     )
 
 
-def lowest_base(subject: Subject) -> tuple[str, float, tuple[tuple[int, int], ...]]:
+def lowest_base(subject: Subject) -> tuple[str, float, Spans]:
     """The base pose's label, its lowest height as a share of standing, and where it is down."""
     standing = subject.robot.standing
     if standing is None:

@@ -10,6 +10,7 @@ import scipy
 from numpy.typing import NDArray
 
 from corporeal.quality.evidence.joint_response import DEGREES, FLOOR, Response
+from corporeal.signal.runs import Flags
 from corporeal.signal.track import Array
 
 Kind = Literal["exchanged", "flipped", "degrees", "scaled", "shifted"]
@@ -176,7 +177,7 @@ def flip_gain(answer: Response) -> Array:
     return gain
 
 
-def _against(answer: Response) -> NDArray[np.bool_]:
+def _against(answer: Response) -> Flags:
     """Columns (D,) that clearly move against their own action, whatever their scale."""
     spread, asked = answer.spread
     moving = (spread > MOVING * answer.least) & (asked > MOVING * answer.least)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,9 +10,9 @@ import scipy
 
 from corporeal.embodiment.kinematics import Poses
 from corporeal.errors import NotAssessed
+from corporeal.quality.check import Finding, Findings
 from corporeal.quality.evidence.lag import NOTHING, Lag, lag, lag_course
 from corporeal.quality.evidence.rigid_motion import Mount, has_chain, mount_of
-from corporeal.quality.finding import Finding
 from corporeal.quality.subject import Subject, once_per_subject
 from corporeal.schema import roles
 from corporeal.signal.grid import bridge_gaps
@@ -212,7 +212,7 @@ def sure(lag_: Lag, confidence: float) -> bool:
     return lag_ is not NOTHING and np.isfinite(lag_.seconds) and lag_.confidence >= confidence
 
 
-def out_of_step(pairs: Iterable[tuple[Pair, Lag]], max_lag_s: float) -> Iterator[Finding]:
+def out_of_step(pairs: Iterable[tuple[Pair, Lag]], max_lag_s: float) -> Findings:
     """Those that are early or late by more than the limit and three deviations of the estimate."""
     for pair, found in pairs:
         if abs(found.seconds) > max_lag_s + 3 * found.deviation_s:

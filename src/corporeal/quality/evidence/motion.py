@@ -6,14 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
 from corporeal.errors import NotAssessed
 from corporeal.quality.evidence.pictures import PictureTrack
 from corporeal.quality.subject import Subject, once_per_subject
 from corporeal.schema import roles
 from corporeal.signal.grid import bridge_gaps
-from corporeal.signal.runs import runs
+from corporeal.signal.runs import Flags, runs
 from corporeal.signal.track import Array, Track
 
 # What a column may wander within the window and still count as standing, by unit.
@@ -44,7 +43,7 @@ class Stillness:
 
     label: str
     time_s: Array
-    still: NDArray[np.bool_]
+    still: Flags
     dead: bool
 
     @property
@@ -98,7 +97,7 @@ def _varies(track: Track) -> bool:
     return bool((np.ptp(bridge_gaps(track.values), axis=0) > 0).any())
 
 
-def _standing(track: Track) -> NDArray[np.bool_]:
+def _standing(track: Track) -> Flags:
     """Samples in the middle of a window in which no column leaves a narrow band."""
     values = bridge_gaps(track.values)
     width = max(3, round(WINDOW_S / track.period_s))
@@ -113,7 +112,7 @@ def _standing(track: Track) -> NDArray[np.bool_]:
     return grown | _trembling(values, spread, bands, width)
 
 
-def _trembling(values: Array, spread: Array, bands: Array, width: int) -> NDArray[np.bool_]:
+def _trembling(values: Array, spread: Array, bands: Array, width: int) -> Flags:
     """Samples of long windows in which noise hides that no column goes anywhere."""
     long = LONG * width
     if len(values) < long:
@@ -129,7 +128,7 @@ def _range_within(values: Array, width: int) -> Array:
     return np.asarray(highest - lowest)
 
 
-def _grow(flags: NDArray[np.bool_], width: int) -> NDArray[np.bool_]:
+def _grow(flags: Flags, width: int) -> Flags:
     """Samples (T,) in a window of `width` about one at which the flags (T, D) are all on."""
     quiet = flags.all(axis=1).astype(np.uint8)
     return np.asarray(scipy.ndimage.maximum_filter1d(quiet, width), bool)

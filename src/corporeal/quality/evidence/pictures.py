@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from corporeal.episode.recording import ImageSequence, VideoFile
 from corporeal.errors import EpisodeError, NotAssessed
-from corporeal.quality.finding import MAX_EVIDENCE
+from corporeal.quality.check import MAX_EVIDENCE, Spans
 from corporeal.quality.subject import Subject, once_per_subject
+from corporeal.signal.runs import Flags
 from corporeal.signal.track import Array
 from corporeal.units import SECOND_NS
 
@@ -58,10 +59,10 @@ class PictureTrack:
     """(T, len(STEPS))."""
     texture: Array
     """(T, *GRID): the detail at the smallest step in every cell of a grid."""
-    is_key: NDArray[np.bool_]
-    is_torn: NDArray[np.bool_]
+    is_key: Flags
+    is_torn: Flags
     """The decoder said that the picture's data is damaged."""
-    sizes: tuple[tuple[int, int], ...]
+    sizes: Spans
     """Every (height, width) that the pictures have, in order of appearance."""
     error: str | None
     """Why decoding ended before the movie did."""
@@ -97,7 +98,7 @@ class PictureTrack:
         return np.where(known, self.detail[:, 0] / np.where(known, largest, 1.0), np.nan)
 
     @cached_property
-    def ordinary(self) -> NDArray[np.bool_]:
+    def ordinary(self) -> Flags:
         """Pictures with about the contrast and sharpness of the episode's median picture (T,).
 
         The others are black, covered, dim or blurred; checks of motion leave them to those.
@@ -106,7 +107,7 @@ class PictureTrack:
             return np.zeros(0, bool)
         sharpness = np.nan_to_num(self.sharpness)
         clear = sharpness >= ORDINARY * np.median(sharpness)
-        ordinary: NDArray[np.bool_] = clear & (self.contrast >= ORDINARY * np.median(self.contrast))
+        ordinary: Flags = clear & (self.contrast >= ORDINARY * np.median(self.contrast))
         return ordinary
 
     @cached_property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +10,7 @@ from corporeal.errors import NotAssessed
 from corporeal.protocol import Protocol
 from corporeal.protocol.protocol import State
 from corporeal.quality.batch import Batch, Synopsis
-from corporeal.quality.finding import Finding
+from corporeal.quality.check import Finding, Findings
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
 
@@ -69,9 +68,7 @@ class RestTolerance:
     height_share: float
 
 
-def judge(
-    subject: Subject, wanted: State, allowed: RestTolerance, *, at_end: bool
-) -> Iterator[Finding]:
+def judge(subject: Subject, wanted: State, allowed: RestTolerance, *, at_end: bool) -> Findings:
     """Every way in which the state differs from the protocol's; NotAssessed if none can be seen."""
     where = "at the end" if at_end else "at the start"
     span = window(subject, max(wanted.still_s, _LOOK_S), at_end=at_end)
@@ -89,7 +86,7 @@ def judge(
 
 def _still(
     subject: Subject, wanted: State, span: Span, where: str, allowed: RestTolerance
-) -> Iterator[Finding]:
+) -> Findings:
     state = subject.track(*roles.MEASURED)
     radians = [number for number, unit in enumerate(state.units) if unit == "rad"]
     if not wanted.still_s or not radians:
@@ -109,7 +106,7 @@ def _still(
 
 def _upright(
     subject: Subject, wanted: State, span: Span, where: str, allowed: RestTolerance
-) -> Iterator[Finding]:
+) -> Findings:
     base, standing = subject.posture.base, subject.robot.standing
     if not wanted.upright or base is None or standing is None:
         raise NotAssessed("the height of the base is not known")
@@ -125,7 +122,7 @@ def _upright(
 
 def _posture(
     subject: Subject, wanted: State, span: Span, where: str, _allowed: RestTolerance
-) -> Iterator[Finding]:
+) -> Findings:
     state = subject.track(*roles.MEASURED)
     known = {name: number for number, name in enumerate(state.names)}
     asked = {name: angle for name, angle in wanted.posture.items() if name in known}
@@ -145,7 +142,7 @@ def _posture(
 
 def _grippers(
     subject: Subject, wanted: State, span: Span, where: str, _allowed: RestTolerance
-) -> Iterator[Finding]:
+) -> Findings:
     grippers = subject.ending_in(roles.GRIPPER)
     if wanted.grippers == "any" or not grippers:
         raise NotAssessed("no gripper is asked for or recorded")
@@ -172,7 +169,7 @@ def _grippers(
 
 def _object(
     subject: Subject, wanted: State, span: Span, where: str, allowed: RestTolerance
-) -> Iterator[Finding]:
+) -> Findings:
     if not wanted.object_resting:
         raise NotAssessed("no object is asked for")
     track = subject.track(roles.OBJECT_POSE)

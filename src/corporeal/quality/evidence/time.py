@@ -11,8 +11,9 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.finding import MAX_EVIDENCE
+from corporeal.quality.check import MAX_EVIDENCE
 from corporeal.quality.subject import Subject
+from corporeal.signal.runs import Flags
 from corporeal.signal.track import Array
 from corporeal.units import SECOND_NS
 
@@ -247,7 +248,7 @@ def _slope(windows: Floats) -> Floats:
     return np.asarray((steps.sum(axis=0) - steps[SIDE - 1]) / (2 * SIDE - 2))
 
 
-def repeats(values: Array) -> NDArray[np.bool_]:
+def repeats(values: Array) -> Flags:
     """Samples (T,) that are copies of the one before while the motion around them goes on."""
     count = len(values)
     copies = np.zeros(count, bool)

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal import __version__
-from corporeal.quality.check import checks, explain
-from corporeal.quality.finding import Finding, Verdict
+from corporeal.quality.check import Finding, Verdict, checks, explain
 from corporeal.quality.inspection import EpisodeReport, Report
 
 WIDTH, HEIGHT = 420, 96

@@ -6,8 +6,7 @@ import re
 from collections import defaultdict
 from xml.etree import ElementTree
 
-from corporeal.quality.check import checks
-from corporeal.quality.finding import Finding
+from corporeal.quality.check import Finding, checks
 from corporeal.quality.inspection import Report
 
 # XML 1.0 has no way to write these, not even escaped.

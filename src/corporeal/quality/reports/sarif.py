@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from corporeal import __version__
-from corporeal.quality.check import checks, explain
-from corporeal.quality.finding import Finding
+from corporeal.quality.check import Finding, checks, explain
 from corporeal.quality.inspection import Report
 
 _LEVEL = {"fail": "error", "quarantine": "warning", "note": "note"}

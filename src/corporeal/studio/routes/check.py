@@ -5,8 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from corporeal.quality.check import explain, find_check
-from corporeal.quality.finding import Severity
+from corporeal.quality.check import Severity, explain, find_check
 from corporeal.studio.authentication import Anyone
 
 ROUTER = APIRouter(tags=["check"])

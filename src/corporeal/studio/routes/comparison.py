@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Select, func, or_, select
 from corporeal.catalog.permission import PermissionDeniedError, require
 from corporeal.catalog.tables import EPISODE, FINDING, SCORE
 from corporeal.episode import Episode
-from corporeal.quality.finding import Verdict
+from corporeal.quality.check import Verdict
 from corporeal.studio.alignment_map import (
     ALIGNMENTS,
     Alignment,
