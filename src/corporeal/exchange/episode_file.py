@@ -129,7 +129,7 @@ def _stream(recording: Recording, label: str, spec: Stream, taken: Collection[st
         names = (stream_name(label), *(f"{spec.name[:60]}_{number}" for number in range(2, 999)))
         values["name"] = next(name for name in names if f"{spec.group}/{name}" not in taken)
     if spec.kind == "video":
-        height, width = (int(size) for size in spec.shape[:2])
+        height, width = spec.sizes[:2]
         values["shape"] = (height + height % 2, width + width % 2, 3)
     try:
         return Stream.model_validate(values)
@@ -178,7 +178,7 @@ def _origin(
 ) -> dict[str, Any]:
     cameras = [lane for lane in lanes if lane.stream.kind == "video"]
     sizes = {
-        lane.stream.path: [int(size) for size in lane.signal.spec.shape[:2]]
+        lane.stream.path: list(lane.signal.spec.sizes[:2])
         for lane in cameras
         if tuple(lane.stream.shape) != tuple(lane.signal.spec.shape)
     }
@@ -202,7 +202,7 @@ def copy_signal(writer: EpisodeWriter, path: str, signal: Signal) -> None:
         for number, stamp in enumerate(stamps.tolist()):
             writer.append_packed(path, stamp, signal.packed(number))
         return
-    row = math.prod(int(size) for size in signal.spec.shape) * np.dtype(signal.spec.dtype).itemsize
+    row = signal.spec.width * np.dtype(signal.spec.dtype).itemsize
     block = max(1, BLOCK_BYTES // max(1, row)) if signal.spec.kind == "array" else 16
     for first in range(0, len(stamps), block):
         writer.extend(path, stamps[first : first + block], signal[first : first + block])

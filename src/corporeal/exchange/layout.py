@@ -34,8 +34,8 @@ class ColumnSpec:
     def shape(self) -> tuple[int, ...]:
         """The shape of one row."""
         if len(self.streams) == 1:
-            return _shape(self.streams[0]) or (1,)
-        return (sum(_width(stream) for stream in self.streams),)
+            return self.streams[0].sizes or (1,)
+        return (sum(stream.width for stream in self.streams),)
 
     @property
     def dtype(self) -> str:
@@ -47,31 +47,17 @@ class ColumnSpec:
     def names(self) -> tuple[str, ...] | None:
         """Names of the entries of the last axis; None when nobody gave any."""
         if len(self.streams) == 1:
-            return _names(self.streams[0])
+            return self.streams[0].names or None
         return tuple(
             f"{stream.name}.{name}"
             for stream in self.streams
-            for name in (_names(stream) or map(str, range(_width(stream))))
+            for name in (stream.names or map(str, range(stream.width)))
         )
 
     @property
     def units(self) -> tuple[str, ...]:
         """The unit of each entry of the last axis."""
-        return tuple(
-            unit
-            for stream in self.streams
-            for unit in (
-                (stream.unit,) * (_shape(stream) or (1,))[-1]
-                if isinstance(stream.unit, str)
-                else stream.unit
-            )
-        )
-
-    @property
-    def is_joints(self) -> bool:
-        """Whether every entry is a joint, so that limits are known."""
-        return all(stream.name in (roles.JOINT_POSITION, roles.JOINT_POSITION_TARGET)
-                   for stream in self.streams)  # fmt: skip
+        return tuple(unit for stream in self.streams for unit in stream.units)
 
 
 @dataclass(frozen=True)
@@ -170,17 +156,17 @@ def match_signals(
 
 def _order(wanted: Stream, got: Stream, recording: Recording) -> tuple[int, ...] | None:
     where = f"{recording.source}: {wanted.path} of episode {recording.index}"
-    if wanted.kind == "array" and wanted.unit != got.unit and _shape(wanted) == _shape(got):
-        names, units = _names(wanted), _by_name(got)
-        if names is None or {name: units.get(name) for name in names} != _by_name(wanted):
+    ours, theirs = wanted.names, got.names
+    if wanted.kind == "array" and wanted.unit != got.unit and wanted.sizes == got.sizes:
+        units = dict(zip(theirs, got.units, strict=False))
+        if not ours or [units.get(name) for name in ours] != list(wanted.units):
             raise EpisodeError(f"{where} is in {got.unit}; expected {wanted.unit} as in the first.")
-    if wanted.kind == "video" or (_shape(wanted) == _shape(got) and _names(wanted) == _names(got)):
+    if wanted.kind == "video" or (wanted.sizes == got.sizes and ours == theirs):
         return None
-    ours, theirs = _names(wanted), _names(got)
-    if _shape(wanted) != _shape(got) or ours is None or theirs is None:
+    if wanted.sizes != got.sizes or not ours or not theirs:
         raise EpisodeError(
-            f"{where} has shape {list(_shape(got))} and names {theirs}; expected "
-            f"{list(_shape(wanted))} and {ours} as in the first episode."
+            f"{where} has shape {list(got.sizes)} and names {theirs or None}; expected "
+            f"{list(wanted.sizes)} and {ours or None} as in the first episode."
         )
     if sorted(ours) != sorted(theirs) or len(set(ours)) != len(ours):
         strange = sorted(set(theirs) ^ set(ours))
@@ -189,12 +175,6 @@ def _order(wanted: Stream, got: Stream, recording: Recording) -> tuple[int, ...]
             "Export robots of one kind together, or name the robot with --robot."
         )
     return tuple(theirs.index(name) for name in ours)
-
-
-def _by_name(stream: Stream) -> dict[str, str]:
-    names = _names(stream) or ()
-    units = (stream.unit,) * len(names) if isinstance(stream.unit, str) else stream.unit
-    return dict(zip(names, units, strict=False))
 
 
 def _wanted(recording: Recording, options: ExportOptions) -> dict[str, Signal]:
@@ -237,21 +217,6 @@ def _key(stream: Stream, taken: Mapping[str, ColumnSpec]) -> str:
         main = stream.name in roles.COMMANDED and ACTION not in taken
         return ACTION if main else f"action.{stream.name}"
     return f"observation.{stream.name}" if stream.name != roles.STATE else "observation.state_given"
-
-
-def _shape(stream: Stream) -> tuple[int, ...]:
-    return tuple(int(size) for size in stream.shape)
-
-
-def _width(stream: Stream) -> int:
-    width = 1
-    for size in _shape(stream):
-        width *= size
-    return width
-
-
-def _names(stream: Stream) -> tuple[str, ...] | None:
-    return stream.components if isinstance(stream.components, tuple) else None
 
 
 Numbers = NDArray[np.int64]

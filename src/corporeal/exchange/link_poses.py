@@ -11,7 +11,7 @@ from corporeal.embodiment.kinematics import Kinematics
 from corporeal.episode.recording import Recording, Signal
 from corporeal.exchange.table import on_grid
 from corporeal.geometry import quaternion_from_matrix
-from corporeal.schema import Stream, roles
+from corporeal.schema import roles
 
 EYE_HZ = 30.0
 
@@ -33,7 +33,7 @@ def link_poses_of(recording: Recording) -> RobotPoses | None:
         return None
     numbers = _thinned(joints)
     grid = joints.time_ns[numbers]
-    order = [_names(joints.spec).index(name) for name in robot.joint_names]
+    order = [joints.spec.names.index(name) for name in robot.joint_names]
     angles = np.asarray(joints[numbers], np.float64)[:, order]
     poses = Kinematics(robot).link_poses(np.nan_to_num(angles), _base(recording, grid))
     turned = quaternion_from_matrix(poses.rotations)
@@ -46,12 +46,8 @@ def _joints(recording: Recording) -> Signal | None:
     if robot is None or label is None or not len(recording.signals[label]):
         return None
     signal = recording.signals[label]
-    names = _names(signal.spec)
-    return signal if set(robot.joint_names) <= set(names) and len(signal.spec.shape) == 1 else None
-
-
-def _names(spec: Stream) -> tuple[str, ...]:
-    return spec.components if isinstance(spec.components, tuple) else ()
+    is_whole = set(robot.joint_names) <= set(signal.spec.names) and len(signal.spec.shape) == 1
+    return signal if is_whole else None
 
 
 def _thinned(signal: Signal) -> NDArray[np.int64]:
@@ -66,9 +62,9 @@ def _base(recording: Recording, grid: NDArray[np.int64]) -> NDArray[np.float64]:
     assert robot is not None
     label = recording.named(roles.BASE_POSE)
     signal = recording.signals[label] if label is not None else None
-    if signal is not None and len(signal) and set(_names(signal.spec)) == set(roles.POSE):
+    if signal is not None and len(signal) and set(signal.spec.names) == set(roles.POSE):
         rows = np.asarray(on_grid(signal, grid)[0], np.float64)
-        order = [_names(signal.spec).index(name) for name in roles.POSE]
+        order = [signal.spec.names.index(name) for name in roles.POSE]
         pose: NDArray[np.float64] = rows[:, order]
         if np.isfinite(pose).all():
             return pose

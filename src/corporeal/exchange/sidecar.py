@@ -10,6 +10,7 @@ picture. Episodes are put together again from the dataset and all this.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -201,8 +202,8 @@ def _column(
     values = np.asarray(signal[:])
     if sidecar.normalisation is not None:
         values = sidecar.normalisation.invert(key, values)
-    shape = (len(values), *(int(size) for size in stream.shape))
-    if values.size != int(np.prod(shape, dtype=np.int64)):
+    shape = (len(values), *stream.sizes)
+    if values.size != math.prod(shape):
         raise EpisodeError(
             f"{find_sidecar(sidecar.root.parent)}: {key} has rows of shape {shape[1:]}, but the "
             f"dataset has {values.shape[1:]}. The folder belongs to another dataset: remove it."

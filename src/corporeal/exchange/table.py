@@ -133,11 +133,6 @@ class TableCamera:
     signal: VideoFile | ImageSequence
     numbers: NDArray[np.int64]
 
-    @property
-    def is_run(self) -> bool:
-        """Whether the rows show neighbours in turn, none left out and none twice."""
-        return bool((np.diff(self.numbers) == 1).all())
-
 
 @dataclass(frozen=True, eq=False)
 class EpisodeTable:

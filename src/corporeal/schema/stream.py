@@ -63,8 +63,8 @@ class Stream(Part):
     def _is_consistent(self) -> Self:
         self._check_kind()
         self._check_units()
-        named = self.components if isinstance(self.components, tuple) else ()
-        if any("\0" in text for text in (self.frame or "", self.description or "", *named)):
+        texts = (self.frame or "", self.description or "", *self.names)
+        if any("\0" in text for text in texts):
             raise ValueError(f"stream {self.name!r} has a NUL character; expected plain text")
         if self.group != "debug" and (self.placement == "external" or self.frame == "world"):
             reason = "external" if self.placement == "external" else "in the world frame"
@@ -133,13 +133,31 @@ class Stream(Part):
         return f"{self.group}/{self.name}"
 
     @property
+    def sizes(self) -> tuple[int, ...]:
+        """The shape of one sample, where `joints` is a number already."""
+        return tuple(int(size) for size in self.shape)
+
+    @property
+    def width(self) -> int:
+        """How many values a sample has."""
+        return math.prod(self.sizes)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the entries of the last axis; none where nobody gave any."""
+        return self.components if isinstance(self.components, tuple) else ()
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """The unit of each entry of the last axis."""
+        return (self.unit,) * (self.sizes or (1,))[-1] if isinstance(self.unit, str) else self.unit
+
+    @property
     def quaternion_columns(self) -> tuple[int, int, int, int] | None:
         """Where qw, qx, qy, qz stand in the last axis, if the components name them."""
-        if not isinstance(self.components, tuple):
+        if any(self.names.count(part) != 1 for part in roles.QUATERNION):
             return None
-        if any(self.components.count(part) != 1 for part in roles.QUATERNION):
-            return None
-        w, x, y, z = (self.components.index(part) for part in roles.QUATERNION)
+        w, x, y, z = (self.names.index(part) for part in roles.QUATERNION)
         return w, x, y, z
 
     @property

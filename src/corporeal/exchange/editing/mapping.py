@@ -163,15 +163,13 @@ def candidates(names: Sequence[str]) -> list[tuple[str, float]]:
 
 def _signal(label: str, signal: Signal, robot: Embodiment | None) -> SignalMapping:
     spec = signal.spec
-    shape = tuple(int(size) for size in spec.shape)
-    names = spec.components if isinstance(spec.components, tuple) else ()
+    shape = spec.sizes
     has_role = spec.name in ROLES
-    if spec.kind != "array" or len(shape) != 1 or not (has_role or are_joints(names)):
+    if spec.kind != "array" or len(shape) != 1 or not (has_role or are_joints(spec.names)):
         return SignalMapping(label, spec.path, spec.kind, shape)
-    names = names or tuple(f"{number}" for number in range(shape[0]))
-    units = (spec.unit,) * len(names) if isinstance(spec.unit, str) else spec.unit
+    names = spec.names or tuple(map(str, range(shape[0])))
     largest = _largest(signal) if spec.name in _POSITIONS else np.zeros(len(names))
-    entries = tuple(_entries(names, units, largest, robot))
+    entries = tuple(_entries(names, spec.units, largest, robot))
     return SignalMapping(label, spec.path, spec.kind, shape, spec.name, entries)
 
 
@@ -210,7 +208,7 @@ def _largest(signal: Signal) -> np.ndarray:
     """The largest size that each column reaches, in some thousand samples of it."""
     count = len(signal)
     if not count:
-        return np.zeros(int(signal.spec.shape[-1]))
+        return np.zeros(signal.spec.sizes[-1])
     values = np.abs(np.asarray(signal[: min(count, _LOOKED_AT)], np.float64))
     largest: np.ndarray = np.nan_to_num(values, posinf=0.0).max(axis=0)
     return largest

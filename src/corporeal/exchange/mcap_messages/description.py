@@ -189,7 +189,7 @@ class LoggedSignal:
         if self.spec.kind in ("points", "text"):
             return found
         if not found:
-            return np.zeros((0, *(int(size) for size in self.spec.shape)), self.spec.dtype)
+            return np.zeros((0, *self.spec.sizes), self.spec.dtype)
         return np.stack(found)
 
     def _chunk(self, number: int) -> Any:

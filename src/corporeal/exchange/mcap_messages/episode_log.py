@@ -130,8 +130,8 @@ def _documents(recording: Recording) -> Mapping[str, str]:
 
 def _batches(log: LogWriter, track: _Track, offset_ns: int) -> Iterator[MessageBatch]:
     spec = track.signal.spec
-    facts = {"unit": spec.unit if isinstance(spec.unit, str) else ", ".join(spec.unit)}
-    facts |= {"rate_hz": str(spec.rate_hz or ""), "dtype": spec.dtype}
+    unit = spec.unit if isinstance(spec.unit, str) else ", ".join(spec.unit)
+    facts = {"unit": unit, "rate_hz": str(spec.rate_hz or ""), "dtype": spec.dtype}
     name = track.form.type_name
     channel = log.add_topic(track.topic, name, definition(name), **facts)
     # The topic is named before the first batch is asked for, since batches come by their time.

@@ -59,13 +59,13 @@ class NumericForm:
         flat = self.stencil.unpack(messages, where=where)
         if self.order is not None:
             flat = flat[:, np.argsort(self.order)]
-        shape = (len(messages), *(int(size) for size in self.spec.shape))
+        shape = (len(messages), *self.spec.sizes)
         return flat.astype(self.spec.dtype, copy=False).reshape(shape)
 
 
 def numeric_form(spec: Stream) -> NumericForm:
     """The message that viewers understand best among those that hold the stream exactly."""
-    named = spec.components if isinstance(spec.components, tuple) and len(spec.shape) == 1 else ()
+    named = spec.names if len(spec.shape) == 1 else ()
     if named and len(set(named)) == len(named) and spec.dtype in ("float64", "float32"):
         if spec.name.startswith("joint_"):
             return _form(spec, "sensor_msgs/msg/JointState", _joints(spec, named), len(named))
@@ -74,23 +74,22 @@ def numeric_form(spec: Stream) -> NumericForm:
                 order = tuple(named.index(each) for each in fields if each in named)
                 present = np.array([field in named for field in fields])
                 return _form(spec, type_name, build(spec, present), len(named), order)
-    count = int(np.prod([int(size) for size in spec.shape], dtype=np.int64))
     type_name = f"std_msgs/msg/{_ARRAYS[spec.dtype]}MultiArray"
     kind = "uint8" if spec.dtype == "bool" else spec.dtype
-    layout = array_layout(spec, tuple(int(size) for size in spec.shape))
+    layout = array_layout(spec, spec.sizes)
 
     def build_array(_: int, numbers: NDArray[Any]) -> bytes:
         return encode(make_message(type_name, layout, numbers), type_name)
 
-    return NumericForm(spec, type_name, Stencil(build_array, count, kind))
+    return NumericForm(spec, type_name, Stencil(build_array, spec.width, kind))
 
 
 def array_layout(spec: Stream, shape: tuple[int, ...]) -> Any:
     """The axes of an array; the last one is labelled with the names of its entries."""
-    named = ",".join(spec.components) if isinstance(spec.components, tuple) else ""
     axes = []
     for place, size in enumerate(shape):
-        label = named if place == len(shape) - 1 and named else f"axis{place}"
+        is_named = place == len(shape) - 1 and spec.names
+        label = ",".join(spec.names) if is_named else f"axis{place}"
         stride = int(np.prod(shape[place:], dtype=np.int64))
         axes.append(make_message("std_msgs/msg/MultiArrayDimension", label, size, stride))
     return make_message("std_msgs/msg/MultiArrayLayout", axes, 0)
@@ -110,7 +109,7 @@ def _form(
 
 
 def _joints(spec: Stream, names: tuple[str, ...]) -> Callable[[int, NDArray[Any]], Any]:
-    unit = spec.unit if isinstance(spec.unit, str) else spec.unit[0]
+    unit = spec.units[0]
     place = 1 if unit in _VELOCITY_UNITS else 2 if unit in _EFFORT_UNITS else 0
 
     def build(stamp_ns: int, numbers: NDArray[Any]) -> Any:
@@ -280,19 +279,18 @@ def _depth(spec: Stream, stamp_ns: int, frame: NDArray[np.uint16]) -> bytes:
 
 
 def _points(spec: Stream, stamp_ns: int, points: NDArray[Any]) -> bytes:
-    points = np.ascontiguousarray(points, spec.dtype).reshape(-1, int(spec.shape[0]))
+    points = np.ascontiguousarray(points, spec.dtype).reshape(-1, spec.sizes[0])
     if spec.dtype in _WIDE:
         layout = array_layout(spec, points.shape)
         return encode(
             make_message(_WIDE[spec.dtype], layout, points.reshape(-1)), _WIDE[spec.dtype]
         )
     size = points.dtype.itemsize
-    named = spec.components if isinstance(spec.components, tuple) else None
+    names = spec.names or [f"c{place}" for place in range(points.shape[1])]
     fields = [
-        make_message("sensor_msgs/msg/PointField", named[place] if named else f"c{place}",
-                place * size, _FIELD[spec.dtype], 1)
-        for place in range(points.shape[1])
-    ]  # fmt: skip
+        make_message("sensor_msgs/msg/PointField", name, place * size, _FIELD[spec.dtype], 1)
+        for place, name in enumerate(names)
+    ]
     step = size * points.shape[1]
     return encode(
         make_message(CLOUD, header(stamp_ns, spec.frame or "world"), 1, len(points), fields, False,
@@ -313,9 +311,9 @@ def read_sample(spec: Stream, type_name: str, data: bytes, *, where: str) -> Any
     numbers = np.asarray(value.data)
     if spec.kind == "video":
         return numbers.tobytes()
-    shape = tuple(int(size) for size in spec.shape)
+    shape = spec.sizes
     dtype = np.dtype("uint16" if spec.kind == "depth" else spec.dtype)
-    row = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    row = spec.width * dtype.itemsize
     plain = np.ascontiguousarray(numbers).view(np.uint8).reshape(-1)
     if plain.size % row or (spec.kind == "depth" and plain.size != row):
         raise EpisodeError(

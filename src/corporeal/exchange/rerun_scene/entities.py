@@ -21,6 +21,7 @@ from corporeal.errors import MissingExtraError
 from corporeal.exchange.link_poses import RobotPoses
 from corporeal.exchange.movie.foreign_movie import playable_packets
 from corporeal.geometry import quaternion_from_matrix
+from corporeal.schema import roles
 
 
 def rerun() -> Any:
@@ -164,10 +165,11 @@ def _by_height(points: NDArray[np.float32]) -> NDArray[np.uint8]:
     return mixed
 
 
-def add_pose(scene: RerunScene, entity: str, signal: Signal, order: Sequence[int]) -> None:
-    """Axes that move; `order` finds x y z qw qx qy qz among the entries."""
+def add_pose(scene: RerunScene, entity: str, signal: Signal) -> None:
+    """Axes that move."""
     rr = rerun()
-    rows: Any = np.asarray(signal[:], np.float64)[:, list(order)]
+    order = [signal.spec.names.index(name) for name in roles.POSE]
+    rows: Any = np.asarray(signal[:], np.float64)[:, order]
     columns = rr.Transform3D.columns(translation=rows[:, :3], quaternion=rows[:, [4, 5, 6, 3]])
     scene.add(entity, signal.time_ns, columns)
     scene.fix(entity, rr.TransformAxes3D(0.12))
@@ -228,12 +230,11 @@ def _stills(signal: Any) -> Iterator[bytes]:
 def add_depth(scene: RerunScene, entity: str, signal: Signal) -> None:
     """Depth in colours, with its scale to metres."""
     rr = rerun()
-    unit = signal.spec.unit if isinstance(signal.spec.unit, str) else signal.spec.unit[0]
     scene.fix(
         entity,
         rr.EncodedDepthImage.from_fields(
             media_type="image/png",
-            meter=_PER_METRE.get(unit, 1000.0),
+            meter=_PER_METRE.get(signal.spec.units[0], 1000.0),
             colormap=rr.components.Colormap.Turbo,
             depth_range=_range(np.asarray(signal[:1])),
         ),
@@ -256,7 +257,7 @@ def _range(values: NDArray[Any]) -> tuple[float, float]:
 def add_map(scene: RerunScene, entity: str, signal: Signal, span: tuple[float, float]) -> None:
     """Numbers on a grid (height, width), such as the pressure on a pad, in colours over `span`."""
     rr = rerun()
-    height, width = (int(size) for size in signal.spec.shape)
+    height, width = signal.spec.sizes
     colours = rr.components.Colormap.Inferno
     scene.fix(entity, rr.DepthImage.from_fields(colormap=colours, depth_range=span))
     shape = rr.components.ImageFormat(width, height, channel_datatype=rr.ChannelDatatype.F32)

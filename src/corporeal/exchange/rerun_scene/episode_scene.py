@@ -166,7 +166,7 @@ def _place(spec: Stream, robot: Embodiment | None) -> tuple[str, str]:
         return "text", f"{EVENTS}/{spec.name}"
     if spec.kind != "array":
         return spec.kind, f"/{spec.path}"
-    is_map = len(spec.shape) == 2 and min(int(size) for size in spec.shape) >= _MAP_SIDE
+    is_map = len(spec.shape) == 2 and min(spec.sizes) >= _MAP_SIDE
     return "map" if is_map else "number", f"/{spec.path}"
 
 
@@ -177,10 +177,9 @@ def _add(scene: RerunScene, signal: Signal, kind: str, entity: str) -> None:
         columns = rerun().TextLog.columns(text=list(signal[:]))
         scene.add(entity, signal.time_ns, columns)
     elif kind == "number":
-        names = spec.components if isinstance(spec.components, tuple) else ()
-        if set(names) == set(roles.POSE) and spec.frame == "world" and spec.name != roles.BASE_POSE:
-            order = [names.index(name) for name in roles.POSE]
-            add_pose(scene, f"{WORLD}/{spec.name}", signal, order)
+        is_pose = set(spec.names) == set(roles.POSE) and spec.frame == "world"
+        if is_pose and spec.name != roles.BASE_POSE:
+            add_pose(scene, f"{WORLD}/{spec.name}", signal)
     elif kind != "map":
         add = {"video": add_camera, "depth": add_depth, "points": add_points}[kind]
         add(scene, entity, signal)

@@ -22,12 +22,11 @@ _TABS = (("Velocity", ("rad/s", "m/s")), ("Effort", ("N m", "N")), ("Motion", ("
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """Some entries of a stream, drawn together; `names` are those of all its entries."""
+    """Some entries of a stream, drawn together."""
 
     entity: str
     signal: Signal
     columns: tuple[int, ...]
-    names: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -45,16 +44,14 @@ def plots_of(signals: Sequence[Signal], robot: Embodiment | None) -> tuple[Plot,
     plots: dict[tuple[str, str], Plot] = {}
     for signal in signals:
         spec = signal.spec
-        width = int(np.prod([int(size) for size in spec.shape], dtype=np.int64))
-        if width > MAX_LINES:
+        if spec.width > MAX_LINES:
             continue
         tab = MAIN if _base(spec.name) in commanded else _tab(spec)
-        names = spec.components if isinstance(spec.components, tuple) else ()
-        for part, columns in _parts(names, width, robot).items():
+        for part, columns in _parts(spec, robot).items():
             entity = f"/{spec.path}/{part}" if part else f"/{spec.path}"
             title = part or _base(spec.name)
             plot = plots.setdefault((tab, title), Plot(tab, title.replace("_", " ")))
-            plot.lines.append(Lines(entity, signal, columns, names))
+            plot.lines.append(Lines(entity, signal, columns))
     return tuple(plots.values())
 
 
@@ -63,21 +60,19 @@ def _base(name: str) -> str:
 
 
 def _tab(spec: Stream) -> str:
-    units = (spec.unit,) if isinstance(spec.unit, str) else spec.unit
+    units = spec.units
     for tab, known in reversed(_TABS):
         if any(unit in known for unit in units):
             return tab if not (tab == "Effort" and "N" in units and "N m" in units) else "Force"
     return "Pose" if spec.quaternion_columns is not None else "Other"
 
 
-def _parts(
-    names: Sequence[str], width: int, robot: Embodiment | None
-) -> Mapping[str, tuple[int, ...]]:
+def _parts(spec: Stream, robot: Embodiment | None) -> Mapping[str, tuple[int, ...]]:
     """Joints by the limb they belong to; anything else is one part without a name."""
-    if robot is None or not names or not set(names) & set(robot.joint_names):
-        return {"": tuple(range(width))}
+    if robot is None or not set(spec.names) & set(robot.joint_names):
+        return {"": tuple(range(spec.width))}
     parts: dict[str, list[int]] = {}
-    for column, name in enumerate(names):
+    for column, name in enumerate(spec.names):
         parts.setdefault(robot.group_of(name) or "other", []).append(column)
     order = sorted(parts, key=lambda part: ("arm" not in part, "leg" in part, part))
     return {part: tuple(parts[part]) for part in order}
@@ -88,8 +83,8 @@ def add_lines(scene: RerunScene, lines: Lines) -> None:
     rr = rerun()
     signal, columns = lines.signal, lines.columns
     is_command = signal.spec.group == "actions"
-    names = [lines.names[column].removesuffix("_joint") if lines.names else str(column)
-             for column in columns]  # fmt: skip
+    named = [name.removesuffix("_joint") for name in signal.spec.names]
+    names = [named[column] if named else str(column) for column in columns]
     look = rr.SeriesLines(
         names=[f"{name} (target)" if is_command else name for name in names],
         colors=[_colour(place, len(columns), pale=is_command) for place in range(len(columns))],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
-from math import prod
 from typing import Any
 
 from corporeal.embodiment import Embodiment
@@ -48,9 +47,7 @@ def limits_of(column: ColumnSpec, robot: Embodiment | None) -> list[tuple[float,
     """
     limits: list[tuple[float, float] | None] = []
     for stream in column.streams:
-        width = _width(stream)
-        units = (stream.unit,) * width if isinstance(stream.unit, str) else stream.unit
-        for joint, unit in zip_longest(_joints(stream, robot), units[:width]):
+        for joint, unit in zip_longest(_joints(stream, robot), stream.units[: stream.width]):
             known = stream.name in POSITIONS and _is_measured_in(joint, unit)
             limits.append(_limits(joint) if known else None)
     return limits
@@ -89,16 +86,11 @@ def _described(column: ColumnSpec, robot: Embodiment | None) -> dict[str, Any]:
 
 
 def _joints(stream: Stream, robot: Embodiment | None) -> list[Joint | None]:
-    names, width = stream.components, _width(stream)
     is_joints = stream.name in _OF_JOINTS or stream.name.startswith("joint_")
-    if robot is None or not is_joints or not isinstance(names, tuple) or len(names) != width:
-        return [None] * width
+    if robot is None or not is_joints or len(stream.names) != stream.width:
+        return [None] * stream.width
     by_name = {joint.name: joint for joint in robot.joints}
-    return [by_name[name] if name else None for name in match_joints(names, robot)]
-
-
-def _width(stream: Stream) -> int:
-    return prod(int(size) for size in stream.shape)
+    return [by_name[name] if name else None for name in match_joints(stream.names, robot)]
 
 
 def _is_measured_in(joint: Joint | None, unit: str | None) -> bool:

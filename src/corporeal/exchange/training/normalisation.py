@@ -147,7 +147,7 @@ def _limits(spec: ColumnSpec, robot: Embodiment | None) -> dict[int, tuple[float
         quaternion = stream.quaternion_columns
         if quaternion is not None and len(stream.shape) == 1:
             limits |= {first + entry: (-1.0, 1.0) for entry in quaternion}
-        first += int(np.prod([int(size) for size in stream.shape], dtype=np.int64))
+        first += stream.width
     return limits
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import weakref
 from collections import OrderedDict
@@ -100,8 +99,8 @@ def _trainable(values: NDArray[Any]) -> NDArray[Any]:
 
 def _movie(reader: Any, numbers: NDArray[np.int64]) -> MovieRows:
     assert isinstance(reader, VideoReader)
-    shape = tuple(int(size) for size in reader.spec.shape)
-    if math.prod(shape) > MAX_FRAME_BYTES:
+    shape = reader.spec.sizes
+    if reader.spec.width > MAX_FRAME_BYTES:
         raise EpisodeError(f"{reader.spec.path} has pictures of {shape}; expected smaller ones.")
     return MovieRows(reader.byte_range[0], reader.packets, shape, numbers)
 
