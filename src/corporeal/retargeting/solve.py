@@ -282,8 +282,7 @@ def filter_low(values: Array, rate_hz: float, cutoff_hz: float) -> Array:
     """Columns (T, n) through the filter, both ways."""
     sections = butter(ORDER, cutoff_hz, fs=rate_hz, output="sos")
     padding = min(len(values) - 1, round(3 * rate_hz / cutoff_hz))
-    smooth: Array = sosfiltfilt(sections, values, axis=0, padlen=padding, padtype="odd")
-    return smooth
+    return np.asarray(sosfiltfilt(sections, values, axis=0, padlen=padding, padtype="odd"))
 
 
 def one_thread() -> AbstractContextManager[Any]:

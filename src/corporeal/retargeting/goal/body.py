@@ -75,8 +75,7 @@ def body_of(motion: HumanMotion) -> Body:
 
 def middle(motion: HumanMotion, part: str) -> Array:
     """The point (T, 3) between left and right."""
-    between: Array = (motion.point(f"left_{part}") + motion.point(f"right_{part}")) / 2
-    return between
+    return np.asarray((motion.point(f"left_{part}") + motion.point(f"right_{part}")) / 2)
 
 
 def knuckles(motion: HumanMotion, side: str) -> Array:

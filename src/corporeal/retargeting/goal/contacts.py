@@ -73,10 +73,9 @@ def _heels(
     up = np.array([0.0, 0.0, 1.0])
     cosine, sine = np.cos(slope)[..., None], np.sin(slope)[..., None]
     back, below = HEEL_SHARE * np.median(level), max(ankle_above, 0.0)
-    heels: Array = (
-        ankles - back * (cosine * ahead + sine * up) - below * (cosine * up - sine * ahead)
+    return np.asarray(
+        (ankles - back * (cosine * ahead + sine * up) - below * (cosine * up - sine * ahead))
     )
-    return heels
 
 
 def _standing(points: Array, rate_hz: float) -> tuple[float, Flags]:
@@ -100,8 +99,7 @@ def _speeds(points: Array, rate_hz: float) -> Array:
     if len(points) < 3:
         return np.zeros(points.shape[:2])
     smooth = gaussian_filter1d(points, SMOOTH_S * rate_hz, axis=0, mode="nearest")
-    speed: Array = np.linalg.norm(np.gradient(smooth, 1 / rate_hz, axis=0), axis=2)
-    return speed
+    return np.asarray(np.linalg.norm(np.gradient(smooth, 1 / rate_hz, axis=0), axis=2))
 
 
 def _standing_height(heights: Array, speeds: Array) -> float:
@@ -175,5 +173,4 @@ def _pace(motion: HumanMotion, side: str, touches: Flags) -> Array:
         smooth = gaussian_filter1d(at, DRIFT_SMOOTH_S * motion.rate_hz, axis=0, mode="nearest")
         paces.append(np.gradient(smooth, 1 / motion.rate_hz, axis=0))
     # A foot that rolls over its toes moves its ankle, and still stands where it did.
-    standing: Array = np.where(touches[:, 1:], paces[1], paces[0])
-    return standing
+    return np.asarray(np.where(touches[:, 1:], paces[1], paces[0]))

@@ -122,8 +122,7 @@ def frame_of(left: Array, up: Array) -> Array:
     """Rotations (T, 3, 3) with y along `left`, and z as near to `up` as that allows."""
     y = normalise(left)
     z = normalise(up - np.einsum("ti,ti->t", up, y)[:, None] * y)
-    turned: Array = np.stack([np.cross(y, z), y, z], axis=2)
-    return turned
+    return np.asarray(np.stack([np.cross(y, z), y, z], axis=2))
 
 
 def flat(vectors: Array) -> Array:
@@ -162,8 +161,7 @@ def foot_rotation(
     dropped = -np.arcsin(np.clip(np.einsum("ti,ti->t", tip, shank), -1.0, 1.0))
     pitch = pitch + dropped - np.clip(dropped, reach[0] + SPARE_RAD, reach[1] - SPARE_RAD)
     tip = np.cos(pitch)[:, None] * x + np.sin(pitch)[:, None] * UP
-    turned: Array = np.stack([tip, y, np.cross(tip, y)], axis=2)
-    return turned
+    return np.asarray(np.stack([tip, y, np.cross(tip, y)], axis=2))
 
 
 def _heading(ahead: Array, forward: Array) -> Array:
@@ -207,20 +205,17 @@ def beside_hips(
     near = _falling(np.abs(ahead), 0.7 * trunk, 1.2 * trunk) * _falling(above, 0.2 * trunk, trunk)
     missing = np.maximum(np.abs(room) - np.sign(room) * aside, 0.0)
     outwards = np.sign(room) * beside * near * missing
-    moved: Array = hand + outwards[:, None] * pelvis[:, :, 1]
-    return moved
+    return np.asarray(hand + outwards[:, None] * pelvis[:, :, 1])
 
 
 def _falling(values: Array, full: float, none: float) -> Array:
     """1 up to `full`, 0 from `none` on, and smooth between."""
     share = np.clip((none - values) / (none - full), 0.0, 1.0)
-    smooth: Array = share * share * (3 - 2 * share)
-    return smooth
+    return np.asarray(share * share * (3 - 2 * share))
 
 
 def _across(motion: HumanMotion, part: str) -> Array:
-    between: Array = motion.point(f"left_{part}") - motion.point(f"right_{part}")
-    return between
+    return np.asarray(motion.point(f"left_{part}") - motion.point(f"right_{part}"))
 
 
 def ankle_to_sole(robot: RobotMap, side: str) -> Array:
@@ -230,8 +225,7 @@ def ankle_to_sole(robot: RobotMap, side: str) -> Array:
         np.zeros((1, len(robot.robot.joint_names))),
     )
     apart: Array = poses.position("sole")[0] - poses.position("ankle")[0]
-    turned: Array = poses.rotation("sole")[0].T @ apart
-    return turned
+    return np.asarray(poses.rotation("sole")[0].T @ apart)
 
 
 def _witness(end: str) -> str:

@@ -83,8 +83,7 @@ def corner_heights(soles: Soles, poses: Array) -> Array:
     """Heights (T, 2, 4) of the corners of both soles."""
     rows = poses[soles.link, 2]
     turned = np.einsum("fkt,fpk->tfp", rows[:, :3], soles.corners, optimize=True)
-    heights: Array = turned + rows[:, 3].T[:, :, None]
-    return heights
+    return np.asarray(turned + rows[:, 3].T[:, :, None])
 
 
 def _corners(shapes: tuple[Shape, ...], place: Array) -> Array:
@@ -95,8 +94,7 @@ def _corners(shapes: tuple[Shape, ...], place: Array) -> Array:
         bounds = np.array([_bounds(shape, place) for shape in shapes])
         low, high = bounds[:, 0].min(axis=0), bounds[:, 1].max(axis=0)
     flat = [(x, y, low[2]) for x in (low[0], high[0]) for y in (high[1], low[1])]
-    turned: Array = np.array(flat) @ place[:, :3].T + place[:, 3]
-    return turned
+    return np.asarray(np.array(flat) @ place[:, :3].T + place[:, 3])
 
 
 def _bounds(shape: Shape, place: Array) -> Array:
@@ -111,5 +109,4 @@ def _bounds(shape: Shape, place: Array) -> Array:
 def _carried(points: Array, links: Array) -> Array:
     """Points (2, P, 3) on two links at (2, 3, 4, T), in the world as (T, 2, P, 3)."""
     turned = np.einsum("fikt,fpk->tfpi", links[:, :, :3], points, optimize=True)
-    carried: Array = turned + np.moveaxis(links[:, :, 3], -1, 0)[:, :, None]
-    return carried
+    return np.asarray(turned + np.moveaxis(links[:, :, 3], -1, 0)[:, :, None])

@@ -115,8 +115,7 @@ def _fill_between(positions: Array, confidence: Array, name: str, part: str) -> 
 def _share(cutoff_hz: Array | float, dt_s: float) -> Array:
     """How much of the way to a new sample a first-order low-pass goes."""
     phase = 2 * np.pi * np.asarray(cutoff_hz) * dt_s
-    share: Array = phase / (phase + 1)
-    return share
+    return np.asarray(phase / (phase + 1))
 
 
 # The height of an ankle above the sole where no point of the sole is known.

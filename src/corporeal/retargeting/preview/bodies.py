@@ -74,8 +74,7 @@ def complete_points(points: Array) -> Array:
     full = points.copy()
 
     def at(name: str) -> Array:
-        place: Array = full[..., POINTS.index(name), :]
-        return place
+        return np.asarray(full[..., POINTS.index(name), :])
 
     def fill(name: str, guess: Array) -> None:
         unknown = ~np.isfinite(at(name)).all(axis=-1, keepdims=True)

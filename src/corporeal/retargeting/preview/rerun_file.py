@@ -224,8 +224,7 @@ def _greatest(error_m: Array) -> float:
 
 
 def _finite(points: Array) -> Array:
-    finite: Array = points[_known(points)]
-    return finite
+    return np.asarray(points[_known(points)])
 
 
 def _known(points: Array) -> NDArray[np.bool_]:

@@ -80,8 +80,7 @@ class Stage:
         centre[:, :2] += np.median(middle[:, :2] - centre[:, :2], axis=0)
         centre[:, 2] = max(float(high[:, 2].max()) for _, high in bounds) / 2
         step_s = self.times_s[1] - self.times_s[0] if len(self) > 1 else 1.0
-        calm: Array = gaussian_filter1d(centre, CALM_S / step_s, axis=0, mode="nearest")
-        return calm
+        return np.asarray(gaussian_filter1d(centre, CALM_S / step_s, axis=0, mode="nearest"))
 
     def moments(self, numbers: NDArray[np.int64] | None = None) -> Iterator[PreviewMoment]:
         """The moments with these numbers, or all of them, one after the other."""
@@ -208,8 +207,7 @@ def _distance(stage: Stage, right: Array) -> float:
 
 
 def _lowest(values: Array) -> Array:
-    lowest: Array = np.where(np.isfinite(values), values, np.inf).min(axis=1)
-    return lowest
+    return np.asarray(np.where(np.isfinite(values), values, np.inf).min(axis=1))
 
 
 def _near(points: Array) -> Array:

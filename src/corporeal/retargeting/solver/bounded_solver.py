@@ -106,8 +106,7 @@ def bounded_step(
 
 
 def _beyond(shares: Array) -> Array:
-    over: Array = shares - np.clip(shares, -BOUND, BOUND)
-    return over
+    return np.asarray(shares - np.clip(shares, -BOUND, BOUND))
 
 
 def _cost(shares: Array) -> float:
@@ -118,8 +117,7 @@ def _cost(shares: Array) -> float:
 def _change(shares: Shares, step: Array) -> Array:
     """How much (n,) a step (T, n) changes the shares."""
     beside = np.stack([step[shares.frames + number] for number in (-1, 0, 1)], axis=1)
-    change: Array = np.einsum("ni,ni->n", shares.rows, beside.reshape(shares.rows.shape))
-    return change
+    return np.asarray(np.einsum("ni,ni->n", shares.rows, beside.reshape(shares.rows.shape)))
 
 
 def _tie(

@@ -63,8 +63,7 @@ class ChainPose:
     def point(self, link: int, offset: Array) -> Array:
         """Where (T, 3) a point of a link is."""
         pose = self.links[link]
-        at: Array = np.einsum("ikt,k->ti", pose[:, :3], offset) + pose[:, 3].T
-        return at
+        return np.asarray(np.einsum("ikt,k->ti", pose[:, :3], offset) + pose[:, 3].T)
 
     def rotation(self, link: int) -> Array:
         """Rotations (T, 3, 3) of a link."""

@@ -218,16 +218,14 @@ def solve_step(problem: ClipProblem, state: MotionState, band: Array, pull: Arra
 def shorten_step(step: Array) -> Array:
     """A step (T, n) that goes nowhere farther than its derivatives hold."""
     longest = np.abs(step).max(axis=1, keepdims=True)
-    short: Array = step * np.minimum(1.0, MAX_STEP / np.maximum(longest, 1e-12))
-    return short
+    return np.asarray(step * np.minimum(1.0, MAX_STEP / np.maximum(longest, 1e-12)))
 
 
 def _too_fast(problem: ClipProblem, pace: Array) -> Array:
     """How much (T-1, C) joints are faster than they may be, a little early."""
     limit = problem.chain.speeds * 0.98
     speed = pace[:, BASE:]
-    over: Array = speed - np.clip(speed, -limit, limit)
-    return over
+    return np.asarray(speed - np.clip(speed, -limit, limit))
 
 
 def _slow_down(problem: ClipProblem, pace: Array, band: Array, pull: Array) -> None:
@@ -313,8 +311,7 @@ def _faded(
         share = np.minimum(share, (where - window.first + 1) / (_shared(parts, number - 1) + 1))
     if number + 1 < len(parts):
         share = np.minimum(share, (window.stop - where) / (_shared(parts, number) + 1))
-    smooth: Array = (share * share * (3 - 2 * share))[:, None]
-    return smooth
+    return np.asarray((share * share * (3 - 2 * share))[:, None])
 
 
 def _shared(parts: Sequence[tuple[ClipWindow, MotionState]], number: int) -> int:

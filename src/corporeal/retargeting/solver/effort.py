@@ -125,8 +125,7 @@ def grip_of(arms: Array, touching: NDArray[np.bool_]) -> Array:
     flat = np.any(np.all(touching, axis=2), axis=1)
     least = np.where(flat, _FLAT, _EDGES)[:, None, None] * np.eye(6)
     square = np.matmul(rows.swapaxes(1, 2), rows) + least
-    grip: Array = np.matmul(rows, np.linalg.inv(square)).reshape(grasp.shape)
-    return grip
+    return np.asarray(np.matmul(rows, np.linalg.inv(square)).reshape(grasp.shape))
 
 
 def carried_by(robot: Embodiment, poses: Array, corners: Array, forces: Array) -> Array:

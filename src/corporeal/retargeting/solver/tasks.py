@@ -253,8 +253,7 @@ class ClipTasks:
         sides = [
             np.min([self.person.seen(f"{side}_{part}") for part in parts], axis=0) for side in SIDES
         ]
-        least: Array = np.maximum(np.stack(sides, axis=1), LEAST_SEEN)
-        return least
+        return np.asarray(np.maximum(np.stack(sides, axis=1), LEAST_SEEN))
 
 
 def pick_frames(task: Task, frames: Numbers) -> Task:

@@ -77,8 +77,7 @@ def _pushed(scene: PhysicsScene, wanted: Array) -> Array:
     count = generators.shape[1]
     rows = np.vstack([scale[:, None] * generators[:6], EVENNESS * np.eye(count)])
     sizes, _ = nnls(rows, np.concatenate([scale * wanted, np.zeros(count)]))
-    pushed: Array = generators @ sizes
-    return pushed
+    return np.asarray(generators @ sizes)
 
 
 def _generators(scene: PhysicsScene) -> list[Array]:
@@ -94,8 +93,7 @@ def _generators(scene: PhysicsScene) -> list[Array]:
 
 
 def _point(contact: Any) -> Array:
-    point: Array = np.asarray(contact.pos, np.float64).copy()
-    return point
+    return np.asarray(np.asarray(contact.pos, np.float64).copy())
 
 
 Progress = Callable[[float], None]

@@ -65,14 +65,12 @@ class PhysicsScene:
     @property
     def q(self) -> Array:
         """Joint positions (J,)."""
-        positions: Array = self.data.qpos[self.positions].copy()
-        return positions
+        return np.asarray(self.data.qpos[self.positions].copy())
 
     @property
     def base(self) -> Array:
         """Pose (7,) of the base: x y z qw qx qy qz."""
-        pose: Array = self.data.qpos[:7].copy()
-        return pose
+        return np.asarray(self.data.qpos[:7].copy())
 
     def place(
         self, q: Array, base: Array, rates: Array, velocity: Array, angular_velocity: Array

@@ -164,8 +164,7 @@ def _angular_velocity(rotations: Array, rate_hz: float) -> Array:
     sine = np.linalg.norm(axis, axis=1) / 2
     angle = np.arctan2(sine, (np.trace(between, axis1=1, axis2=2) - 1) / 2)
     speed = angle * rate_hz / (after - before)
-    angular_velocity: Array = normalise(axis) * speed[:, None]
-    return angular_velocity
+    return np.asarray(normalise(axis) * speed[:, None])
 
 
 def _standing_feet(contacts: ArrayLike, frames: int, place: Array) -> Array:
@@ -176,5 +175,4 @@ def _standing_feet(contacts: ArrayLike, frames: int, place: Array) -> Array:
             "left and right foot. Give one row per frame."
         )
     feet = given.reshape(frames, 2, -1).max(axis=2) > 0.5
-    standing: Array = feet[np.round(place).astype(np.int64)].astype(np.float64)
-    return standing
+    return np.asarray(feet[np.round(place).astype(np.int64)].astype(np.float64))

@@ -108,8 +108,7 @@ class _Spring:
         )
         pulled = np.clip(self.stiffness * away + self.damping * moving, -self.most, self.most)
         data.qfrc_applied[:6] = pulled
-        wrench: Array = pulled - self.damping * data.qvel[:6]
-        return wrench
+        return np.asarray(pulled - self.damping * data.qvel[:6])
 
 
 def _rotation_between(now: Array, wanted: Array) -> Array:

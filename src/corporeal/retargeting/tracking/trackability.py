@@ -239,8 +239,7 @@ def spread(errors: Array) -> TrackingSpread:
 def headings(base: Array) -> Array:
     """Which way (N,) bases (N, 7) face, radians."""
     forward = matrix_from_quaternion(base[:, 3:])[:, :, 0]
-    heading: Array = np.arctan2(forward[:, 1], forward[:, 0])
-    return heading
+    return np.asarray(np.arctan2(forward[:, 1], forward[:, 0]))
 
 
 def _on_body(points: Array, base: Array) -> Array:
