@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bench.retarget.clips import clips
 from corporeal.embodiment import open_robot
-from corporeal.retargeting.live.pose_message import play_clip
+from corporeal.retargeting.live.inlet import play_clip
 from corporeal.retargeting.live.session import LiveSettings, run_live
 
 

@@ -18,7 +18,9 @@ from corporeal.embodiment import open_robot
 from corporeal.embodiment.joints import standing_positions
 from corporeal.episode import Episode
 from corporeal.errors import CorporealError
+from corporeal.retargeting.live.frame_solver import LivePose
 from corporeal.retargeting.live.live_recording import LiveRecording
+from corporeal.retargeting.live.pose_message import PoseMessage
 from corporeal.retargeting.motion import POINTS, MotionError
 
 
@@ -71,16 +73,9 @@ def test_a_session_that_was_cut_off_is_made_an_episode_later(tmp_path: Path) -> 
     standing = standing_positions(robot)
     with LiveRecording(folder, robot.name, robot.joint_names) as kept:
         for frame in range(60):
-            kept.write(
-                frame / 60.0,
-                standing,
-                np.array([0.02 * frame, 0.0, 0.78, 1.0, 0.0, 0.0, 0.0]),
-                np.full(4, 0.01),
-                True,
-                3.0,
-                motion.positions[frame],
-                motion.confidence[frame],
-            )
+            person = PoseMessage(frame / 60.0, motion.positions[frame], motion.confidence[frame])
+            base = np.array([0.02 * frame, 0.0, 0.78, 1.0, 0.0, 0.0, 0.0])
+            kept.write(person, LivePose(standing, base, np.full(4, 0.01), True), 3.0)
     with (folder / "frames.f64").open("ab") as file:
         file.write(b"torn")
     copy = tmp_path / "again.h5.live"

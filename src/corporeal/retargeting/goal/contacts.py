@@ -74,7 +74,7 @@ def _heels(
     cosine, sine = np.cos(slope)[..., None], np.sin(slope)[..., None]
     back, below = HEEL_SHARE * np.median(level), max(ankle_above, 0.0)
     return np.asarray(
-        (ankles - back * (cosine * ahead + sine * up) - below * (cosine * up - sine * ahead))
+        ankles - back * (cosine * ahead + sine * up) - below * (cosine * up - sine * ahead)
     )
 
 

@@ -1,5 +1,5 @@
+from .inlet import play_clip as play_clip
 from .live_recording import episode_of_live as episode_of_live
-from .pose_message import play_clip as play_clip
 from .session import LiveSettings as LiveSettings
 from .session import LiveStatus as LiveStatus
 from .session import LiveSummary as LiveSummary

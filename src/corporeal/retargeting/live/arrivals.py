@@ -54,7 +54,8 @@ class Arrivals:
         self._last_t_s = float("-inf")
         self._last_ns = 0
         self._last_number: int | None = None
-        self._notes: dict[str, None] = {}
+        # The first note of each kind, which is what stands before its colon.
+        self._notes: dict[str, str] = {}
 
     def admits(self, sender: Any) -> bool:
         """Whether a message of this sender is to be used: the first one wins until it is silent."""
@@ -116,16 +117,14 @@ class Arrivals:
     def notes(self) -> tuple[str, ...]:
         """What a person should know of this stream."""
         with self._ready:
-            return tuple(self._notes)
+            return tuple(self._notes.values())
 
     def _count(self, **more: int) -> None:
         counts = {name: getattr(self._tally, name) + add for name, add in more.items()}
         self._tally = replace(self._tally, **counts)
 
     def _note(self, note: str) -> None:
-        kind = note.split(":")[0]
-        if not any(each.split(":")[0] == kind for each in self._notes):
-            self._notes[note] = None
+        self._notes.setdefault(note.split(":")[0], note)
 
 
 # Half an hour at 120 Hz is 216,000 frames; the newest of them are kept.
@@ -170,14 +169,8 @@ class LatencyLog:
         kept = min(self._count, len(self._rows))
         wanted = kept if last is None else min(last, kept)
         rows = self._rows[(self._count - 1 - np.arange(wanted)) % len(self._rows)]
-        steps = np.diff(rows, axis=1) / 1e6
-        return LiveLatency(
-            self._count,
-            percentiles(steps[:, 0]),
-            percentiles(steps[:, 1]),
-            percentiles(steps[:, 2]),
-            percentiles((rows[:, 3] - rows[:, 0]) / 1e6),
-        )
+        steps = np.column_stack([np.diff(rows, axis=1), rows[:, 3] - rows[:, 0]]) / 1e6
+        return LiveLatency(self._count, *map(percentiles, steps.T))
 
 
 def percentiles(values_ms: Array | Iterable[float]) -> Percentiles:
@@ -186,4 +179,4 @@ def percentiles(values_ms: Array | Iterable[float]) -> Percentiles:
     if not values.size:
         return Percentiles(0.0, 0.0, 0.0, 0.0)
     quantiles = np.quantile(values, [0.5, 0.95, 0.99, 1.0])
-    return Percentiles(*(round(float(each), 3) for each in quantiles))
+    return Percentiles(*(round(float(quantile), 3) for quantile in quantiles))

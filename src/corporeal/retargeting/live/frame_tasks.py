@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -25,8 +25,7 @@ class FrameTasks:
     """Weighted least squares of one frame: unknowns are base (3 + 3, in the world) and joints."""
 
     def __init__(self, robot: RobotMap) -> None:
-        pin = import_pinocchio()
-        self._pin = pin
+        self._pin = import_pinocchio()
         self._robot = robot
         self._compiled = compile_pinocchio(robot.robot)
         self._model = self._compiled.model
@@ -55,27 +54,10 @@ class FrameTasks:
         self, q: Array, origin: Array, rotation: Array, goals: FrameGoals
     ) -> tuple[Array, Array]:
         """J' W J (N, N) and J' W e (N,) at a pose, for unknowns in the order base, joints."""
-        pin = self._pin
         self.pose(q, origin, rotation)
-        rows, misses, weights = [], [], []
-        for name in self._placed:
-            jacobian, place = self._jacobian(name, origin)
-            weight = _position_weight(name, goals) * self._robot.weights.get(name, 1.0)
-            rows.append(jacobian[:3])
-            misses.append(goals.positions[name] - place.translation)
-            weights.append(np.full(3, weight**2))
-            wanted = self._wanted_rotation(name, goals)
-            if wanted is not None:
-                rows.append(jacobian[3:])
-                misses.append(pin.log3(wanted @ place.rotation.T))
-                weights.append(np.full(3, _rotation_weight(name, goals) ** 2))
-        chest, place = self._jacobian("chest", origin)
-        rows.append(chest[3:])
-        misses.append(pin.log3(goals.rotations["chest"] @ place.rotation.T))
-        weights.append(np.full(3, _ROTATION["chest"] ** 2))
-        self._add_base(rows, misses, weights, origin, rotation, goals)
-        stacked, scale = np.concatenate(rows), np.concatenate(weights)[:, None]
-        heavy = stacked * scale
+        rows, misses, weights = zip(*self._rows(origin, rotation, goals), strict=True)
+        stacked = np.concatenate(rows)
+        heavy = stacked * np.concatenate(weights)[:, None]
         return heavy.T @ stacked, heavy.T @ np.concatenate(misses)
 
     def pose(self, q: Array, origin: Array, rotation: Array) -> None:
@@ -86,18 +68,8 @@ class FrameTasks:
 
     def link_jacobian(self, link: str) -> tuple[Array, Array]:
         """How the joints move and turn a link (6, J) at the pose taken, and where it is (3,)."""
-        index = self._model.getFrameId(link)
-        whole = self._pin.getFrameJacobian(
-            self._model, self._data, index, self._pin.LOCAL_WORLD_ALIGNED
-        )
-        place: Array = self._data.oMf[index].translation.copy()
-        return np.asarray(whole[:, self._compiled.rates] @ self._drive), place
-
-    def link_poses(self, links: Sequence[str]) -> tuple[Array, Array]:
-        """Rotations (L, 3, 3) and origins (L, 3) of links at the pose taken."""
-        places = [self._data.oMf[self._model.getFrameId(link)] for link in links]
-        rotations = np.array([place.rotation for place in places])
-        return rotations, np.array([place.translation for place in places])
+        jacobian, placement = self._frame_jacobian(self._model.getFrameId(link))
+        return jacobian, placement.translation.copy()
 
     def moved(self, origin: Array, rotation: Array, change: Array) -> tuple[Array, Array]:
         """The base moved by a step (6,) in the world: along, then about."""
@@ -105,38 +77,47 @@ class FrameTasks:
         turned.normalize()
         return origin + change[:3], turned.matrix()
 
-    def _add_base(
-        self,
-        rows: list[Array],
-        misses: list[Array],
-        weights: list[Array],
-        origin: Array,
-        rotation: Array,
-        goals: FrameGoals,
-    ) -> None:
-        along, about = np.zeros((3, rows[0].shape[1])), np.zeros((3, rows[0].shape[1]))
+    def _rows(
+        self, origin: Array, rotation: Array, goals: FrameGoals
+    ) -> Iterator[tuple[Array, Array, Array]]:
+        """Derivatives (3, N), distances (3,) and weights (3,) of every task at the pose taken."""
+        log3 = self._pin.log3
+        for name in self._placed:
+            jacobian, placement = self._jacobian(name, origin)
+            weight = _position_weight(name, goals) * self._robot.weights.get(name, 1.0)
+            miss = goals.positions[name] - placement.translation
+            yield jacobian[:3], miss, np.full(3, weight**2)
+            wanted = self._wanted_rotation(name, goals)
+            if wanted is not None:
+                miss = log3(wanted @ placement.rotation.T)
+                yield jacobian[3:], miss, np.full(3, _rotation_weight(name, goals) ** 2)
+        jacobian, placement = self._jacobian("chest", origin)
+        miss = log3(goals.rotations["chest"] @ placement.rotation.T)
+        yield jacobian[3:], miss, np.full(3, _ROTATION["chest"] ** 2)
+        along, about = np.zeros((2, *jacobian[:3].shape))
         along[:, :3], about[:, 3:6] = np.eye(3), np.eye(3)
         lever = rotation @ self._robot.hip_centre
         along[:, 3:6] = -cross_matrix(lever)
-        rows += [along, about]
-        misses.append(goals.positions["hips"] - origin - lever)
-        misses.append(self._pin.log3(goals.rotations["pelvis"] @ rotation.T))
-        weights.append((_HIPS * max(goals.trust["hips"], 0.1)) ** 2)
-        weights.append(np.full(3, _ROTATION["pelvis"] ** 2))
+        miss = goals.positions["hips"] - origin - lever
+        yield along, miss, (_HIPS * max(goals.trust["hips"], 0.1)) ** 2
+        miss = log3(goals.rotations["pelvis"] @ rotation.T)
+        yield about, miss, np.full(3, _ROTATION["pelvis"] ** 2)
 
     def _jacobian(self, name: str, origin: Array) -> tuple[Array, Any]:
         """How a place moves and turns (6, N) in the world's axes, and where it is."""
-        index = self._frames[name]
-        whole = self._pin.getFrameJacobian(
-            self._model, self._data, index, self._pin.LOCAL_WORLD_ALIGNED
-        )
-        place = self._data.oMf[index]
+        joints, placement = self._frame_jacobian(self._frames[name])
         jacobian = np.empty((6, 6 + self._drive.shape[1]))
         jacobian[:, :6] = 0.0
         jacobian[:3, :3] = jacobian[3:, 3:6] = np.eye(3)
-        jacobian[:3, 3:6] = -cross_matrix(place.translation - origin)
-        jacobian[:, 6:] = whole[:, self._compiled.rates] @ self._drive
-        return jacobian, place
+        jacobian[:3, 3:6] = -cross_matrix(placement.translation - origin)
+        jacobian[:, 6:] = joints
+        return jacobian, placement
+
+    def _frame_jacobian(self, frame: int) -> tuple[Array, Any]:
+        whole = self._pin.getFrameJacobian(
+            self._model, self._data, frame, self._pin.LOCAL_WORLD_ALIGNED
+        )
+        return np.asarray(whole[:, self._compiled.rates] @ self._drive), self._data.oMf[frame]
 
     def _wanted_rotation(self, name: str, goals: FrameGoals) -> Array | None:
         rotation = goals.rotations.get(name)

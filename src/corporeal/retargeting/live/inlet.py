@@ -1,25 +1,31 @@
-"""What an inlet is: a thread that receives poses, opened by an address such as udp://host:port."""
+"""What an inlet is: a thread that receives poses at an address; and a clip played to one."""
 
 from __future__ import annotations
 
+import json
 import re
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
+
+import numpy as np
 
 from corporeal.errors import UnknownNameError
 from corporeal.registry import plugins
+from corporeal.retargeting.cleaning.cleaning import clean
 from corporeal.retargeting.live.arrivals import Arrivals
-from corporeal.retargeting.motion import MotionError
+from corporeal.retargeting.live.pose_message import Announcement, PoseMessage, parse_message
+from corporeal.retargeting.motion import POINTS, HumanMotion, MotionError
+from corporeal.retargeting.reader import read_motion
 
 # A browser lets any page connect to anything, so pages of strangers have to be refused here.
 OWN_PAGES = re.compile(r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")
-
-
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -94,6 +100,26 @@ def bound_socket(address: Address) -> socket.socket:
     return opened
 
 
+class JsonStream:
+    """The JSON messages of one sender; what it announces holds for those that follow."""
+
+    def __init__(self, address: Address, arrivals: Arrivals) -> None:
+        self._arrivals = arrivals
+        self._announced = Announcement(up=address.options.get("up", "z"))
+
+    def take(self, data: bytes | str, received_ns: int) -> None:
+        """Offer the pose in a message, note an announcement, or count what is neither."""
+        try:
+            message = parse_message(data, self._announced)
+        except MotionError as error:
+            self._arrivals.reject(str(error))
+            return
+        if isinstance(message, PoseMessage):
+            self._arrivals.put(message, received_ns)
+        else:
+            self._announced = message
+
+
 @contextmanager
 def in_thread(work: Callable[[threading.Event], None], name: str) -> Iterator[None]:
     """Run `work` beside the caller; it is told to stop, and waited for, at the end."""
@@ -105,3 +131,32 @@ def in_thread(work: Callable[[threading.Event], None], name: str) -> Iterator[No
     finally:
         stop.set()
         thread.join(timeout=5)
+
+
+@contextmanager
+def play_clip(clip: Path, address: str) -> Iterator[None]:
+    """Send a clip to a udp:// address in its own time, again and again, until the block ends."""
+    target = parse_address(address)
+    if target.scheme != "udp" or not target.port:
+        raise MotionError(f"{address}: a clip is played to udp://HOST:PORT only. Name one.")
+    motion = clean(read_motion(clip))
+    with in_thread(lambda stop: _play(motion, (target.host, target.port), stop), "played clip"):
+        yield
+
+
+def _play(motion: HumanMotion, target: tuple[str, int], stop: threading.Event) -> None:
+    """There and back through the clip, so that its end is no leap."""
+    order = [*range(len(motion)), *range(len(motion) - 2, 0, -1)]
+    begun, sent = time.monotonic(), 0
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
+        while not stop.is_set():
+            out.sendto(_message(motion, order[sent % len(order)], sent / motion.rate_hz), target)
+            sent += 1
+            stop.wait(max(0.0, begun + sent / motion.rate_hz - time.monotonic()))
+
+
+def _message(motion: HumanMotion, frame: int, t_s: float) -> bytes:
+    """One frame as a datagram: all points that are known, with their confidence."""
+    rows = np.column_stack([motion.positions[frame], motion.confidence[frame]]).round(5).tolist()
+    known = {name: row for name, row in zip(POINTS, rows, strict=True) if row[3] > 0}
+    return json.dumps({"t": t_s, "points": known}).encode()

@@ -9,7 +9,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any, BinaryIO, Self
 
 import numpy as np
@@ -21,6 +20,8 @@ from corporeal.retargeting.cleaning.cleaning import clean
 from corporeal.retargeting.goal.contacts import ground_of
 from corporeal.retargeting.goal.goals import goals_of, on_the_floor
 from corporeal.retargeting.goal.robot_map import robot_map
+from corporeal.retargeting.live.frame_solver import LivePose
+from corporeal.retargeting.live.pose_message import PoseMessage
 from corporeal.retargeting.measure.metrics import measure_result
 from corporeal.retargeting.motion import POINTS, HumanMotion, MotionError, Origin
 from corporeal.retargeting.result import ENDS, FAR_M, Retargeted
@@ -74,20 +75,10 @@ class LiveRecording:
         self._file: BinaryIO = (folder / _ROWS).open("ab")
         self._kept_s = time.monotonic()
 
-    def write(
-        self,
-        t_s: float,
-        q: Array,
-        base: Array,
-        error_m: Array,
-        ok: bool,
-        latency_ms: float,
-        positions: Array,
-        confidence: Array,
-    ) -> None:
+    def write(self, person: PoseMessage, pose: LivePose, latency_ms: float) -> None:
         """One more frame; on disk within a fifth of a second while frames come."""
-        head = ([t_s], q, base, error_m, [float(ok), latency_ms])
-        row = np.concatenate([*head, positions.ravel(), confidence])
+        robot = ([person.t_s], pose.q, pose.base, pose.error_m, [float(pose.ok), latency_ms])
+        row = np.concatenate([*robot, person.positions.ravel(), person.confidence])
         self._file.write(row.astype("<f8").tobytes())
         if time.monotonic() - self._kept_s > _KEPT_EVERY_S:
             self.keep()
@@ -107,12 +98,7 @@ class LiveRecording:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

@@ -1,24 +1,17 @@
-"""Poses as JSON: read from a sender, hostile until checked; a clip sent as if it were live."""
+"""Poses as JSON, read from a sender: hostile until checked."""
 
 from __future__ import annotations
 
 import json
-import socket
-import threading
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import numpy as np
 
-from corporeal.geometry import Array
-from corporeal.retargeting.cleaning.cleaning import clean
-from corporeal.retargeting.motion import POINTS, SEGMENTS, HumanMotion, MotionError
-from corporeal.retargeting.reader import read_motion
+from corporeal.geometry import Array, matrix_from_quaternion
+from corporeal.retargeting.motion import POINTS, SEGMENTS, MotionError
 
 MAX_BYTES = 65_536
 MAX_NAMES = 256
@@ -86,10 +79,8 @@ def make_pose(
         index = _INDEX.get(name)
         if index is None or not isinstance(value, (list, tuple)) or len(value) not in (3, 4):
             continue
-        if all(_is_number(each) for each in value):
-            rows[index, : len(value)] = value
-            if len(value) == 3:
-                rows[index, 3] = 1.0
+        if all(map(_is_number, value)):
+            rows[index] = [*value, 1.0][:4]
     positions, confidence = rows[:, :3] @ up.T, np.clip(np.nan_to_num(rows[:, 3]), 0.0, 1.0)
     unknown = ~np.isfinite(positions).all(axis=1) | (np.abs(positions) > FAR_AWAY_M).any(axis=1)
     unknown |= confidence <= 0
@@ -120,64 +111,19 @@ def _rotations(given: Any, up: Array) -> dict[str, Array]:
     """Rotations by segment from quaternions [w, x, y, z]; what is none is left out."""
     if not isinstance(given, dict):
         return {}
-    rotations = {}
-    for name in SEGMENTS:
-        value = given.get(name)
-        if isinstance(value, list) and len(value) == 4 and all(_is_number(each) for each in value):
-            w, x, y, z = value
-            length = float(np.sqrt(w * w + x * x + y * y + z * z))
-            if abs(length - 1.0) < 0.1:
-                rotations[name] = up @ _matrix(w / length, x / length, y / length, z / length)
-    return rotations
+    return {
+        name: up @ matrix_from_quaternion(given[name])
+        for name in SEGMENTS
+        if _is_quaternion(given.get(name))
+    }
 
 
-def _matrix(w: float, x: float, y: float, z: float) -> Array:
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
+def _is_quaternion(value: Any) -> bool:
+    if not (isinstance(value, list) and len(value) == 4 and all(map(_is_number, value))):
+        return False
+    return abs(math.hypot(*value) - 1.0) < 0.1
 
 
 def _is_number(value: Any) -> bool:
     # A whole number of a thousand digits is a number to JSON and none to a float.
     return type(value) in (int, float) and abs(value) < 1e15
-
-
-@contextmanager
-def play_clip(clip: Path, address: str) -> Iterator[None]:
-    """Send a clip to a udp:// address in its own time, again and again, until the block ends."""
-    target = urlsplit(address)
-    if target.scheme != "udp" or not target.hostname or not target.port:
-        raise MotionError(f"{address}: a clip is played to udp://HOST:PORT only. Name one.")
-    motion = clean(read_motion(clip))
-    stop = threading.Event()
-    sender = threading.Thread(
-        target=_play, args=(motion, (target.hostname, target.port), stop), daemon=True
-    )
-    sender.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        sender.join()
-
-
-def message_of(motion: HumanMotion, frame: int, t_s: float) -> bytes:
-    """One frame as a datagram: all points that are known, with their confidence."""
-    rows = np.column_stack([motion.positions[frame], motion.confidence[frame]]).round(5).tolist()
-    known = {name: row for name, row in zip(POINTS, rows, strict=True) if row[3] > 0}
-    return json.dumps({"t": t_s, "points": known}).encode()
-
-
-def _play(motion: HumanMotion, target: tuple[str, int], stop: threading.Event) -> None:
-    """There and back through the clip, so that its end is no leap."""
-    order = [*range(len(motion)), *range(len(motion) - 2, 0, -1)]
-    begun, sent = time.monotonic(), 0
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
-        while not stop.is_set():
-            out.sendto(message_of(motion, order[sent % len(order)], sent / motion.rate_hz), target)
-            sent += 1
-            stop.wait(max(0.0, begun + sent / motion.rate_hz - time.monotonic()))

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from corporeal.embodiment import Embodiment
@@ -69,8 +68,8 @@ class Outlet:
             self._announced_s = now
         message = {
             "t": t_s,
-            "q": [round(each, _DIGITS) for each in pose.q.tolist()],
-            "base": [round(each, _DIGITS) for each in pose.base.tolist()],
+            "q": pose.q.round(_DIGITS).tolist(),
+            "base": pose.base.round(_DIGITS).tolist(),
             "ok": pose.ok,
             "latency_ms": round((time.monotonic_ns() - received_ns) / 1e6, 3),
         }
@@ -86,12 +85,7 @@ class Outlet:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _put(self, data: bytes) -> bool:
@@ -161,31 +155,6 @@ class LiveSummary:
     notes: tuple[str, ...]
 
 
-@dataclass
-class _Course:
-    """What changes during a session."""
-
-    latency: LatencyLog = field(default_factory=LatencyLog)
-    frames: int = 0
-    infeasible: int = 0
-    incomplete: int = 0
-    stale_times: int = 0
-    last_t_s: float | None = None
-    first_ns: int = 0
-    last_ns: int = 0
-    pose: LivePose | None = None
-    arrival: Arrival | None = None
-    is_stale: bool = False
-    waiting: str | None = "no pose has come yet"
-    held_s: float = 0.0
-
-    @property
-    def rate_hz(self) -> float:
-        """Frames per second from the first to the last."""
-        span = (self.last_ns - self.first_ns) / 1e9
-        return (self.frames - 1) / span if span > 0 else 0.0
-
-
 def run_live(
     settings: LiveSettings,
     *,
@@ -197,165 +166,147 @@ def run_live(
 
     Raises MotionError when an address cannot be used; whatever arrives is counted, never raised.
     """
-    places = robot_map(settings.robot)
-    follower = solver or FrameSolver(places)
-    arrivals, course = Arrivals(), _Course()
-    names = settings.robot.joint_names
-    with ExitStack() as open_things:
-        outlet = viewer = recording = None
+    mapped = robot_map(settings.robot)
+    session = _Session(solver or FrameSolver(mapped), Arrivals())
+    name, joint_names = settings.robot.name, settings.robot.joint_names
+    with ExitStack() as opened:
         if settings.send is not None:
-            outlet = open_things.enter_context(Outlet(settings.send, settings.robot.name, names))
+            session.outlet = opened.enter_context(Outlet(settings.send, name, joint_names))
         if settings.view is not None:
-            viewer = open_things.enter_context(
-                Viewer(places, settings.view, host=settings.view_host)
-            )
+            viewer = Viewer(mapped, settings.view, host=settings.view_host)
+            session.viewer = opened.enter_context(viewer)
         if settings.record is not None:
-            folder = recording_folder(settings.record)
-            recording = open_things.enter_context(LiveRecording(folder, settings.robot.name, names))
-        address = open_things.enter_context(open_inlet(settings.listen, arrivals))
-        session = _Session(follower, arrivals, course, outlet, viewer, recording)
-        begun = time.monotonic()
-        reported = 0.0
+            recording = LiveRecording(recording_folder(settings.record), name, joint_names)
+            session.recording = opened.enter_context(recording)
+        address = opened.enter_context(open_inlet(settings.listen, session.arrivals))
+        begun, reported = time.monotonic(), 0.0
         while not stop.is_set():
             now = time.monotonic()
             if settings.seconds is not None and now - begun >= settings.seconds:
                 break
             if now - reported >= _REPORT_S:
                 reported = now
-                page = None if viewer is None else viewer.address
-                report(session.status(str(address), page))
+                report(session.status(str(address)))
             session.follow_next()
     return session.summary()
 
 
+@dataclass
 class _Session:
-    """The pieces of one session, and one round of its loop."""
+    """The pieces of one session, what changes during it, and one round of its loop."""
 
-    def __init__(
-        self,
-        solver: LiveSolver,
-        arrivals: Arrivals,
-        course: _Course,
-        outlet: Outlet | None,
-        viewer: Viewer | None,
-        recording: LiveRecording | None,
-    ) -> None:
-        self._solver, self._arrivals, self._course = solver, arrivals, course
-        self._outlet, self._viewer, self._recording = outlet, viewer, recording
+    solver: LiveSolver
+    arrivals: Arrivals
+    outlet: Outlet | None = None
+    viewer: Viewer | None = None
+    recording: LiveRecording | None = None
+    latency: LatencyLog = field(default_factory=LatencyLog)
+    frames: int = 0
+    infeasible: int = 0
+    incomplete: int = 0
+    stale_times: int = 0
+    last_t_s: float | None = None
+    first_ns: int = 0
+    last_ns: int = 0
+    last: tuple[Arrival, LivePose] | None = None
+    is_stale: bool = False
+    waiting: str | None = "no pose has come yet"
+
+    @property
+    def rate_hz(self) -> float:
+        """Frames per second from the first to the last."""
+        span = (self.last_ns - self.first_ns) / 1e9
+        return (self.frames - 1) / span if span > 0 else 0.0
 
     def follow_next(self) -> None:
         """Wait for the next pose and follow it, or hold the last one."""
-        arrival = self._arrivals.take(_HOLD_S)
+        arrival = self.arrivals.take(_HOLD_S)
         if arrival is not None:
             self._follow(arrival)
-        else:
-            self._hold()
+        elif self.last is not None:
+            self._hold(*self.last)
 
     def _follow(self, arrival: Arrival) -> None:
-        course, pose_in = self._course, arrival.pose
-        begun_ns = time.monotonic_ns()
-        since = None if course.last_t_s is None else pose_in.t_s - course.last_t_s
+        person, begun_ns = arrival.pose, time.monotonic_ns()
+        since = None if self.last_t_s is None else person.t_s - self.last_t_s
         if since is not None and since < 0:
-            self._solver.restart()
+            self.solver.restart()
             since = None
-        course.last_t_s = pose_in.t_s
+        self.last_t_s = person.t_s
         dt_s = SHORTEST_STEP_S if since is None else min(since, _LONGEST_STEP_S)
         try:
-            pose = self._solver.step(pose_in.positions, pose_in.confidence, pose_in.rotations, dt_s)
+            pose = self.solver.step(person.positions, person.confidence, person.rotations, dt_s)
             waiting = "not all needed points have been seen"
         except MotionError as error:
             pose, waiting = None, str(error)
         if pose is None:
-            course.incomplete += 1
-            course.waiting = waiting
+            self.incomplete += 1
+            self.waiting = waiting
             return
         solved_ns = time.monotonic_ns()
-        if self._outlet is not None:
-            self._outlet.send(pose_in.t_s, pose, received_ns=arrival.received_ns)
+        if self.outlet is not None:
+            self.outlet.send(person.t_s, pose, received_ns=arrival.received_ns)
         sent_ns = time.monotonic_ns()
-        course.latency.take(arrival.received_ns, begun_ns, solved_ns, sent_ns)
-        course.first_ns = course.first_ns or arrival.received_ns
-        course.last_ns = arrival.received_ns
-        course.frames += 1
-        course.infeasible += not pose.ok
-        course.pose, course.arrival, course.is_stale, course.waiting = pose, arrival, False, None
-        self._keep(arrival, pose, (sent_ns - arrival.received_ns) / 1e6)
+        self.latency.take(arrival.received_ns, begun_ns, solved_ns, sent_ns)
+        self.first_ns = self.first_ns or arrival.received_ns
+        self.last_ns = arrival.received_ns
+        self.frames += 1
+        self.infeasible += not pose.ok
+        self.last, self.is_stale, self.waiting = (arrival, pose), False, None
+        if self.recording is not None:
+            self.recording.write(person, pose, (sent_ns - arrival.received_ns) / 1e6)
+        if self.viewer is not None and self.viewer.is_due():
+            self.viewer.show(person, pose, self.latency, self.rate_hz, self.arrivals.tally)
 
-    def _keep(self, arrival: Arrival, pose: LivePose, latency_ms: float) -> None:
-        person = arrival.pose
-        if self._recording is not None:
-            self._recording.write(
-                person.t_s,
-                pose.q,
-                pose.base,
-                pose.error_m,
-                pose.ok,
-                latency_ms,
-                person.positions,
-                person.confidence,
-            )
-        if self._viewer is not None and self._viewer.is_due():
-            course = self._course
-            self._viewer.show(person, pose, course.latency, course.rate_hz, self._arrivals.tally)
-
-    def _hold(self) -> None:
+    def _hold(self, arrival: Arrival, pose: LivePose) -> None:
         """Say the last target again while nothing comes, flagged once it is old."""
-        course = self._course
-        if course.arrival is None or course.pose is None:
-            return
-        silent_s = (time.monotonic_ns() - course.arrival.received_ns) / 1e9
+        silent_s = (time.monotonic_ns() - arrival.received_ns) / 1e9
         if silent_s < STALE_S:
             return
-        if not course.is_stale:
-            course.is_stale = True
-            course.stale_times += 1
-            if self._recording is not None:
-                self._recording.keep()
-        if self._outlet is not None:
-            self._outlet.send(
-                course.arrival.pose.t_s,
-                course.pose,
-                received_ns=course.arrival.received_ns,
-                stale=True,
-            )
-        if self._viewer is not None:
-            self._viewer.tell_stale(silent_s)
+        if not self.is_stale:
+            self.is_stale = True
+            self.stale_times += 1
+            if self.recording is not None:
+                self.recording.keep()
+        if self.outlet is not None:
+            t_s, received_ns = arrival.pose.t_s, arrival.received_ns
+            self.outlet.send(t_s, pose, received_ns=received_ns, stale=True)
+        if self.viewer is not None:
+            self.viewer.tell_stale(silent_s)
 
-    def status(self, listening: str, page: str | None) -> LiveStatus:
+    def status(self, listening: str) -> LiveStatus:
         """How it goes."""
-        course = self._course
         return LiveStatus(
             listening,
-            page,
-            course.frames,
-            course.rate_hz,
-            course.latency.summary(1000),
-            self._arrivals.tally,
-            course.is_stale,
-            course.waiting,
+            None if self.viewer is None else self.viewer.address,
+            self.frames,
+            self.rate_hz,
+            self.latency.summary(1000),
+            self.arrivals.tally,
+            self.is_stale,
+            self.waiting,
         )
 
     def summary(self) -> LiveSummary:
         """What it came to."""
-        course, outlet = self._course, self._outlet
-        notes = list(self._arrivals.notes)
-        frames_at = None if self._recording is None else self._recording.folder
-        if frames_at is not None and not course.frames:
+        notes = self.arrivals.notes
+        frames_at = None if self.recording is None else self.recording.folder
+        if frames_at is not None and not self.frames:
             discard_recording(frames_at)
             frames_at = None
-        if course.waiting is not None:
-            notes.append(f"nothing was followed at the end: {course.waiting}")
+        if self.waiting is not None:
+            notes = (*notes, f"nothing was followed at the end: {self.waiting}")
         return LiveSummary(
-            course.frames,
-            (course.last_ns - course.first_ns) / 1e9,
-            course.rate_hz,
-            course.latency.summary(),
-            self._arrivals.tally,
-            0 if outlet is None else outlet.sent,
-            0 if outlet is None else outlet.refused,
-            course.infeasible,
-            course.incomplete,
-            course.stale_times,
+            self.frames,
+            (self.last_ns - self.first_ns) / 1e9,
+            self.rate_hz,
+            self.latency.summary(),
+            self.arrivals.tally,
+            0 if self.outlet is None else self.outlet.sent,
+            0 if self.outlet is None else self.outlet.refused,
+            self.infeasible,
+            self.incomplete,
+            self.stale_times,
             frames_at,
-            tuple(notes),
+            notes,
         )

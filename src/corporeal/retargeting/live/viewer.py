@@ -9,7 +9,6 @@ import time
 from http import HTTPStatus
 from importlib.resources import files
 from importlib.util import find_spec
-from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
 
@@ -113,12 +112,7 @@ class Viewer:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _send(self, message: dict[str, Any]) -> None:

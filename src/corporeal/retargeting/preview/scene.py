@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 from dataclasses import dataclass
 from math import cos, degrees, radians, sin, tan
-from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
@@ -211,12 +210,7 @@ class PreviewScene:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

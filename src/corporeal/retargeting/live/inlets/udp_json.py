@@ -9,40 +9,25 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from corporeal.retargeting.live.arrivals import Arrivals
-from corporeal.retargeting.live.inlet import Address, Inlet, bound_socket, in_thread
-from corporeal.retargeting.live.pose_message import (
-    MAX_BYTES,
-    Announcement,
-    PoseMessage,
-    parse_message,
-)
-from corporeal.retargeting.motion import MotionError
+from corporeal.retargeting.live.inlet import Address, Inlet, JsonStream, bound_socket, in_thread
+from corporeal.retargeting.live.pose_message import MAX_BYTES
 
 
 @contextmanager
 def listen(address: Address, arrivals: Arrivals) -> Iterator[Address]:
     """Receive datagrams until the end of the block."""
+    stream = JsonStream(address, arrivals)
     with bound_socket(address) as opened:
 
         def receive(stop: threading.Event) -> None:
-            announced = Announcement(up=address.options.get("up", "z"))
             while not stop.is_set():
                 try:
                     data, sender = opened.recvfrom(MAX_BYTES + 1)
                 except OSError:  # nothing came in time, or a peer of ours is gone
                     continue
                 received_ns = time.monotonic_ns()
-                if not arrivals.admits(sender):
-                    continue
-                try:
-                    message = parse_message(data, announced)
-                except MotionError as error:
-                    arrivals.reject(str(error))
-                    continue
-                if isinstance(message, PoseMessage):
-                    arrivals.put(message, received_ns)
-                else:
-                    announced = message
+                if arrivals.admits(sender):
+                    stream.take(data, received_ns)
 
         with in_thread(receive, "udp inlet"):
             yield replace(address, port=opened.getsockname()[1])

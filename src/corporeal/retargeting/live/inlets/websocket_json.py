@@ -9,13 +9,8 @@ from dataclasses import replace
 
 from corporeal.errors import MissingExtraError
 from corporeal.retargeting.live.arrivals import Arrivals
-from corporeal.retargeting.live.inlet import OWN_PAGES, Address, Inlet, in_thread
-from corporeal.retargeting.live.pose_message import (
-    MAX_BYTES,
-    Announcement,
-    PoseMessage,
-    parse_message,
-)
+from corporeal.retargeting.live.inlet import OWN_PAGES, Address, Inlet, JsonStream, in_thread
+from corporeal.retargeting.live.pose_message import MAX_BYTES
 from corporeal.retargeting.motion import MotionError
 
 
@@ -29,22 +24,14 @@ def listen(address: Address, arrivals: Arrivals) -> Iterator[Address]:
         raise MissingExtraError("websockets", "live") from None
 
     def follow(client: ServerConnection) -> None:
-        announced = Announcement(up=address.options.get("up", "z"))
+        stream = JsonStream(address, arrivals)
         try:
             for data in client:
                 received_ns = time.monotonic_ns()
                 if not arrivals.admits(client.id):
                     client.close(1013, "another demonstrator is being followed")
                     return
-                try:
-                    message = parse_message(data, announced)
-                except MotionError as error:
-                    arrivals.reject(str(error))
-                    continue
-                if isinstance(message, PoseMessage):
-                    arrivals.put(message, received_ns)
-                else:
-                    announced = message
+                stream.take(data, received_ns)
         except ConnectionClosed:
             arrivals.reject("a connection that ended within a message")
 
