@@ -35,6 +35,16 @@ def group(help_text: str) -> typer.Typer:
     )
 
 
+def option(help_text: str, *flags: str, **settings: Any) -> Any:
+    """An option; `flags` where it is not called as its parameter is."""
+    return typer.Option(*flags, help=help_text, **settings)
+
+
+def argument(help_text: str) -> Any:
+    """What is given without a flag."""
+    return typer.Argument(help=help_text)
+
+
 def spread_options(function: Callable[..., None]) -> Callable[..., None]:
     """Show typer the fields of a parameter that is a dataclass as options of their own.
 

@@ -8,56 +8,46 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from corporeal.cli.command import option
 from corporeal.cli.workspaces import WorkspaceOption
 from corporeal.errors import CorporealError
 from corporeal.exchange import ExportOptions
 from corporeal.exchange.training import read_weights
 
 CORES = os.cpu_count() or 1
-Out = Annotated[Path, typer.Option("--out", "-o", help="A new folder; nothing is overwritten.")]
-Robot = Annotated[
-    str | None, typer.Option(help="The robot: a ready name, or its URDF, MJCF or document.")
-]
-Verify = Annotated[
-    bool, typer.Option(help="Read the result back and compare it, with its own library too.")
-]
-Python = Annotated[
-    str | None, typer.Option(help="A Python that has the format's own library, for the proof.")
-]
-Jobs = Annotated[int, typer.Option(min=1, help="Processes.")]
-On = Annotated[str, typer.Option(help="Who works: serial, processes or ray.")]
+Out = Annotated[Path, option("A new folder; nothing is overwritten.", "--out", "-o")]
+Robot = Annotated[str | None, option("The robot: a ready name, or its URDF, MJCF or document.")]
+Verify = Annotated[bool, option("Read the result back and compare it, with its own library too.")]
+Python = Annotated[str | None, option("A Python that has the format's own library, for the proof.")]
+Jobs = Annotated[int, option("Processes.", min=1)]
+On = Annotated[str, option("Who works: serial, processes or ray.")]
 FormatName = Annotated[
-    str, typer.Option("--format", "-f", help="lerobot, rlds, robomimic, zarr, mcap, rrd, ...")
+    str, option("lerobot, rlds, robomimic, zarr, mcap, rrd, ...", "--format", "-f")
 ]
-Rate = Annotated[float | None, typer.Option(help="Rows per second; by default the cameras'.")]
-ViewName = Annotated[str, typer.Option(help="flat, or hierarchical: with the mode of every row.")]
-Normalised = Annotated[
-    str, typer.Option(help="limits (of the joints), quantiles (1st to 99th) or none.")
-]
-ImageSize = Annotated[int | None, typer.Option(help="Square pictures of this size, such as 224.")]
-State = Annotated[list[str] | None, typer.Option(help="Streams of the state; repeatable.")]
-Include = Annotated[
-    list[str] | None, typer.Option(help="A stream of the group debug to add; repeatable.")
-]
-Exclude = Annotated[list[str] | None, typer.Option(help="A stream to leave out; repeatable.")]
-Weights = Annotated[
-    Path | None, typer.Option(help="What corporeal score --json printed: sampling weights.")
-]
+Rate = Annotated[float | None, option("Rows per second; by default the cameras'.")]
+ViewName = Annotated[str, option("flat, or hierarchical: with the mode of every row.")]
+Normalised = Annotated[str, option("limits (of the joints), quantiles (1st to 99th) or none.")]
+ImageSize = Annotated[int | None, option("Square pictures of this size, such as 224.")]
+State = Annotated[list[str] | None, option("Streams of the state; repeatable.")]
+Include = Annotated[list[str] | None, option("A stream of the group debug to add; repeatable.")]
+Exclude = Annotated[list[str] | None, option("A stream to leave out; repeatable.")]
+Weights = Annotated[Path | None, option("What corporeal score --json printed: sampling weights.")]
 RecipeFile = Annotated[
-    Path | None, typer.Option(help="A recipe document: names, groups and delays of streams.")
+    Path | None, option("A recipe document: names, groups and delays of streams.")
 ]
-Smoke = Annotated[
-    bool, typer.Option("--smoke-train", help="Train on the first 100 episodes before the rest.")
-]
-Sides = Annotated[bool, typer.Option(help="Keep beside it what one rate cannot carry.")]
-SplitName = Annotated[
-    list[str] | None, typer.Option("--split", help="A split of the release; repeatable.")
-]
-Chosen = Annotated[
-    str | None, typer.Option("--episodes", help="Numbers of episodes, such as 0-9,12.")
-]
+Smoke = Annotated[bool, option("Train on the first 100 episodes before the rest.", "--smoke-train")]
+Sides = Annotated[bool, option("Keep beside it what one rate cannot carry.")]
+SplitName = Annotated[list[str] | None, option("A split of the release; repeatable.", "--split")]
+Chosen = Annotated[str | None, option("Numbers of episodes, such as 0-9,12.", "--episodes")]
+
+
+@dataclass(frozen=True)
+class EditChoices:
+    """What people choose of every edit of a dataset."""
+
+    verify: Verify = True
+    python: Python = None
+    jobs: Jobs = CORES
 
 
 @dataclass(frozen=True)

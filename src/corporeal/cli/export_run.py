@@ -1,24 +1,31 @@
-"""Runs an export with progress, proves it, and says what it made: what several commands share."""
+"""Runs exports, edits and smoke training with progress, and says what they made and proved."""
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import typer
 from rich.text import Text
 
-from corporeal.cli.export_options import ExportChoices
+from corporeal.cli.export_options import EditChoices, ExportChoices
 from corporeal.cli.output import console, make_table, print_json, show_progress, stderr
-from corporeal.cli.smoke import smoke_first
 from corporeal.cli.sources import opener_of, with_recipe
 from corporeal.episode.recording import Dataset
+from corporeal.errors import CorporealError
 from corporeal.exchange import ExportOptions, ExportResult, export
+from corporeal.exchange.editing import episode_numbers, format_of, options_of, rows_opener
 from corporeal.exchange.format import LOSSES, writer_of
 from corporeal.exchange.proof import Proof, prove
-from corporeal.exchange.training import Normalisation
+from corporeal.exchange.training import Normalisation, SmokeReport, smoke_train
+from corporeal.words import counted
+
+FIRST = 100
+"""Episodes that smoke training looks at."""
 
 
 def export_paths(
@@ -100,7 +107,7 @@ def show(exported: ExportResult, proof: Proof | None) -> None:
     page = console()
     page.print(f"[bold]{exported.out}[/bold] ({exported.job.format}): {_contents(exported)}")
     if exported.resumed:
-        page.print(f"{_count(exported.resumed, 'episode')} from a run that was interrupted")
+        page.print(f"{counted(exported.resumed, 'episode')} from a run that was interrupted")
     for line in _remarks(exported):
         page.print(line, style="yellow")
     if proof is not None:
@@ -108,19 +115,15 @@ def show(exported: ExportResult, proof: Proof | None) -> None:
 
 
 def _contents(exported: ExportResult) -> str:
-    episodes = _count(len(exported.episodes), "episode")
+    episodes = counted(len(exported.episodes), "episode")
     layout = exported.layout
     if layout is None:
         return f"{episodes}, every stream at its own rate"
     rows = sum(episode.rows for episode in exported.episodes)
     return (
-        f"{episodes}, {_count(rows, 'row')} at {layout.rate_hz:g} Hz, "
-        f"{_count(len(layout.columns), 'column')}, {_count(len(layout.cameras), 'camera')}"
+        f"{episodes}, {counted(rows, 'row')} at {layout.rate_hz:g} Hz, "
+        f"{counted(len(layout.columns), 'column')}, {counted(len(layout.cameras), 'camera')}"
     )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _remarks(exported: ExportResult) -> list[str]:
@@ -128,13 +131,14 @@ def _remarks(exported: ExportResult) -> list[str]:
     for episode in exported.episodes:
         for key, rows in episode.filled.items():
             filled[key] = filled.get(key, 0) + rows
-    lines = [f"{key}: {_count(rows, 'row')} in a gap of the stream, with the nearest value repeated"
-             for key, rows in filled.items()]  # fmt: skip
+    gaps = {key: counted(rows, "row") for key, rows in filled.items()}
+    lines = [f"{key}: {rows} in a gap of the stream, with the nearest value repeated"
+             for key, rows in gaps.items()]  # fmt: skip
     movies = [movie for episode in exported.episodes
               for movie in episode.details.get("movies", {}).values()]  # fmt: skip
     mended = sum(int(movie["mended"]) for movie in movies)
     if mended:
-        lines.append(f"{_count(mended, 'picture')} encoded anew; all others copied as they are")
+        lines.append(f"{counted(mended, 'picture')} encoded anew; all others copied as they are")
     return lines
 
 
@@ -163,3 +167,102 @@ def training_lines(out: Path, format_name: str) -> tuple[str, ...]:
     if format_name == "rrd":
         return (f"rerun {out}/episode_000000.rrd",)
     return (f"corporeal check {out}",) if format_name != "episodes" else (f"corporeal info {out}",)
+
+
+def edit(
+    paths: Sequence[Path],
+    out: Path,
+    choices: EditChoices,
+    *,
+    episodes: Sequence[int] | None = None,
+) -> tuple[ExportResult, Proof | None]:
+    """Write these episodes of these datasets into a new one of the first one's format."""
+    for path in paths:
+        _require_dataset(path)
+    options, normalisation = options_of(paths)
+    numbers = None if episodes is None else tuple(episodes)
+    return run(
+        rows_opener(paths),
+        out,
+        format_of(paths[0]),
+        replace(options, episodes=numbers, jobs=choices.jobs),
+        verify=choices.verify,
+        python=choices.python,
+        normalisation=normalisation,
+    )
+
+
+def edit_and_report(
+    paths: Sequence[Path],
+    out: Path,
+    choices: EditChoices,
+    *,
+    as_json: bool,
+    episodes: Sequence[int] | None = None,
+) -> None:
+    """Edit, and print what was made and proved."""
+    exported, proof = edit(paths, out, choices, episodes=episodes)
+    report(exported, proof, as_json=as_json, after=(f"corporeal check {out}",))
+
+
+def numbers_in(path: Path, wanted: Sequence[int] = ()) -> tuple[int, ...]:
+    """All numbers of a dataset's episodes, when every wanted one is among them."""
+    _require_dataset(path)
+    there = episode_numbers(path)
+    strange = sorted(set(wanted) - set(there))
+    if strange:
+        raise CorporealError(
+            f"{path} has no episode {', '.join(map(str, strange[:8]))}; it has {len(there)}, "
+            f"numbered {min(there)} to {max(there)}. Nothing was written."
+        )
+    return there
+
+
+def _require_dataset(path: Path) -> None:
+    if not path.exists():
+        raise CorporealError(f"{path} does not exist; expected a dataset.")
+
+
+def smoke_first(
+    opener: Callable[[], Dataset], options: ExportOptions, *, python: str | None
+) -> None:
+    """Export the first episodes to LeRobot, train on them, and stop when that fails."""
+    report = smoke_on(opener, options, python=python)
+    show_smoke(report)
+    if not report.passed:
+        raise CorporealError(
+            "smoke training failed, so nothing was exported: " + "; ".join(report.reasons) + "."
+        )
+
+
+def smoke_on(
+    opener: Callable[[], Dataset],
+    options: ExportOptions,
+    *,
+    steps: int = 20,
+    policies: tuple[str, ...] = ("act", "diffusion"),
+    python: str | None = None,
+) -> SmokeReport:
+    """Train on the first episodes of any dataset, which are converted to LeRobot for it."""
+    with tempfile.TemporaryDirectory(prefix="corporeal-smoke-") as folder:
+        numbers = opener().episodes[:FIRST]
+        with stderr().status(f"exporting the first {len(numbers)} episodes"):
+            some = replace(options, episodes=numbers, weights=None, on="processes", jobs=1)
+            export(opener, Path(folder) / "first", "lerobot", some)
+        with stderr().status(f"training on {len(numbers)} episodes"):
+            return smoke_train(
+                Path(folder) / "first", policies=policies, steps=steps, python=python
+            )
+
+
+def show_smoke(report: SmokeReport) -> None:
+    """The losses, for people."""
+    table = make_table("policy", "loss, first to last", "steps", "seconds", "")
+    for each in report.runs:
+        mark = Text("trains", style="green")
+        if not each.passed:
+            mark = Text("; ".join(each.reasons), style="red")
+        ends = f"{each.losses[0]:.3g} to {each.losses[-1]:.3g}" if each.losses else "-"
+        table.add_row(each.policy, ends, str(len(each.losses)), f"{each.seconds:.1f}", mark)
+    console().print(table)
+    console().print(f"trained by {report.library} {report.version}", style="dim")

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated
 
-import typer
 from rich.text import Text
 
+from corporeal.cli.command import argument, option
 from corporeal.cli.label_proposals import find_episodes, find_taxonomy
 from corporeal.cli.label_tables import print_history
-from corporeal.cli.output import AsJson, console, print_json
+from corporeal.cli.output import AsJson, console, print_json, print_result
 from corporeal.cli.workspaces import WorkspaceOption, read_catalog, write_catalog
 from corporeal.errors import CorporealError
 from corporeal.labelling.review import Confident, accept_confident, history_of, requeue_labels
@@ -19,13 +18,12 @@ from corporeal.labelling.review import give_back as return_task
 
 
 def accept(
-    task: Annotated[str | None, typer.Argument(help="The id of a submitted task.")] = None,
+    task: Annotated[str | None, argument("The id of a submitted task.")] = None,
     all_confident: Annotated[
-        float | None,
-        typer.Option(help="Let proposals count unseen whose every segment is at least so sure."),
+        float | None, option("Let proposals count unseen whose every segment is at least so sure.")
     ] = None,
-    queue: Annotated[str, typer.Option("--queue", "-q", help="For --all-confident.")] = "labels",
-    why: Annotated[str | None, typer.Option(help="For the log.")] = None,
+    queue: Annotated[str, option("For --all-confident.", "--queue", "-q")] = "labels",
+    why: Annotated[str | None, option("For the log.")] = None,
     root: WorkspaceOption = None,
     as_json: AsJson = False,
 ) -> None:
@@ -55,8 +53,8 @@ def accept(
 
 
 def give_back(
-    task: Annotated[str, typer.Argument(help="The id of a submitted task.")],
-    why: Annotated[str, typer.Option(help="What is to be changed; the annotator reads it.")],
+    task: Annotated[str, argument("The id of a submitted task.")],
+    why: Annotated[str, option("What is to be changed; the annotator reads it.")],
     root: WorkspaceOption = None,
     as_json: AsJson = False,
 ) -> None:
@@ -66,14 +64,12 @@ def give_back(
     """
     with write_catalog(root, "judge") as (connection, actor):
         held = return_task(connection, task, why, by=actor)
-    if as_json:
-        print_json({"task": held.id, "state": held.state, "assigned_to": held.assigned_to})
-        return
-    console().print(f"task {held.id} is with {held.assigned_to} again")
+    values = {"task": held.id, "state": held.state, "assigned_to": held.assigned_to}
+    print_result(as_json, values, f"task {held.id} is with {held.assigned_to} again")
 
 
 def history(
-    episode: Annotated[str, typer.Argument(help="The id of an episode, or how it begins.")],
+    episode: Annotated[str, argument("The id of an episode, or how it begins.")],
     root: WorkspaceOption = None,
     as_json: AsJson = False,
 ) -> None:
@@ -85,17 +81,15 @@ def history(
         (row,) = find_episodes(connection, [episode])
         lines = history_of(connection, row.id)
     if as_json:
-        print_json([asdict(each) for each in lines])
+        print_json(lines)
     else:
         print_history(lines)
 
 
 def requeue(
-    old: Annotated[str, typer.Argument(help="The version so far: name@version or a file.")],
-    new: Annotated[str, typer.Argument(help="The new version: a file, or a ready one.")],
-    queue: Annotated[
-        str | None, typer.Option("--queue", "-q", help="By default name-version.")
-    ] = None,
+    old: Annotated[str, argument("The version so far: name@version or a file.")],
+    new: Annotated[str, argument("The new version: a file, or a ready one.")],
+    queue: Annotated[str | None, option("By default name-version.", "--queue", "-q")] = None,
     root: WorkspaceOption = None,
     as_json: AsJson = False,
 ) -> None:

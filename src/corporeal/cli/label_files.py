@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from rich.text import Text
 from sqlalchemy import Connection
 
+from corporeal.cli.command import argument, option
 from corporeal.cli.label_proposals import find_episodes, find_taxonomy
-from corporeal.cli.output import AsJson, console, print_json
+from corporeal.cli.output import AsJson, console, print_json, print_result
 from corporeal.cli.workspaces import WorkspaceOption, enter_workspace, read_catalog
 from corporeal.errors import CorporealError
 from corporeal.labelling.labels import (
@@ -29,17 +29,15 @@ from corporeal.labelling.tasks import frames_about
 def export(
     wanted: Annotated[
         list[str] | None,
-        typer.Argument(help="Ids of episodes (or how they begin), or one query; by default all."),
+        argument("Ids of episodes (or how they begin), or one query; by default all."),
     ] = None,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="The new file; a folder for one file each.")
-    ] = Path("labels.csv"),
+    out: Annotated[Path, option("The new file; a folder for one file each.", "--out", "-o")] = Path(
+        "labels.csv"
+    ),
     format_name: Annotated[
-        str | None, typer.Option("--format", "-f", help="csv, elan or json; else by the ending.")
+        str | None, option("csv, elan or json; else by the ending.", "--format", "-f")
     ] = None,
-    stale: Annotated[
-        bool, typer.Option("--stale", help="Also labels that do not hold any more.")
-    ] = False,
+    stale: Annotated[bool, option("Also labels that do not hold any more.", "--stale")] = False,
     root: WorkspaceOption = None,
     as_json: AsJson = False,
 ) -> None:
@@ -62,8 +60,8 @@ def export(
     files = _write(out, labels, chosen, format_name)
     left = [name for name in names if name not in {each.episode for each in kept}]
     if as_json:
-        print_json({"files": [str(each) for each in files], "episodes": len(labels),
-                    "without_labels": left, "loses": list(chosen.loses)})  # fmt: skip
+        print_json({"files": files, "episodes": len(labels), "without_labels": left,
+                    "loses": list(chosen.loses)})  # fmt: skip
         return
     console().print(f"labels of {len(labels)} episodes as {chosen.title}: {out}")
     for sentence in chosen.loses:
@@ -103,15 +101,14 @@ def _write(
 
 
 FormatName = Annotated[
-    str | None,
-    typer.Option("--format", "-f", help="csv, elan or json; by default as the name ends."),
+    str | None, option("csv, elan or json; by default as the name ends.", "--format", "-f")
 ]
 
 
 def bring_in(
-    files: Annotated[list[Path], typer.Argument(help="Files of labels; episodes by their ids.")],
+    files: Annotated[list[Path], argument("Files of labels; episodes by their ids.")],
     taxonomy: Annotated[
-        str, typer.Option("--taxonomy", "-t", help="A ready one, a file, or name@version.")
+        str, option("A ready one, a file, or name@version.", "--taxonomy", "-t")
     ] = "manipulation",
     format_name: FormatName = None,
     root: WorkspaceOption = None,
@@ -125,9 +122,6 @@ def bring_in(
         with workspace.database.read() as connection:
             document = find_taxonomy(connection, taxonomy)
         made = accept_label_files(workspace, files, document, by=actor, format_name=format_name)
-    if as_json:
-        print_json([{"episode": each.episode, "number": each.number, "hash": each.hash}
-                    for each in made])  # fmt: skip
-        return
-    for each in made:
-        console().print(f"{each.episode}: labels {each.number} are in force")
+    values = [{"episode": each.episode, "number": each.number, "hash": each.hash} for each in made]
+    lines = (f"{each.episode}: labels {each.number} are in force" for each in made)
+    print_result(as_json, values, *lines)

@@ -6,10 +6,11 @@ import json
 import sys
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from dataclasses import fields
+from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -21,7 +22,9 @@ from rich.progress import (
 )
 from rich.table import Table
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON to standard output, alone.")]
+from corporeal.cli.command import option
+
+AsJson = Annotated[bool, option("Print JSON to standard output, alone.", "--json")]
 COLOURS = {"accepted": "green", "quarantined": "yellow", "failed": "red",
            "fail": "red", "quarantine": "yellow", "note": "dim"}  # fmt: skip
 
@@ -38,7 +41,26 @@ def stderr() -> Console:
 
 def print_json(values: Any) -> None:
     """The result as JSON, alone on standard output."""
-    sys.stdout.write(json.dumps(values, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
+    text = json.dumps(values, ensure_ascii=False, indent=2, allow_nan=False, default=_plain)
+    sys.stdout.write(f"{text}\n")
+
+
+def _plain(value: Any) -> Any:
+    """A path, or a value of ours: as it says itself, or its fields by name."""
+    if isinstance(value, Path):
+        return str(value)
+    if hasattr(value, "to_json"):
+        return value.to_json()
+    return {field.name: getattr(value, field.name) for field in fields(value)}
+
+
+def print_result(as_json: bool, values: Any, *lines: RenderableType) -> None:
+    """The result as JSON, or in lines for people."""
+    if as_json:
+        print_json(values)
+        return
+    for line in lines:
+        console().print(line)
 
 
 def make_table(*titles: str, right: Collection[str] = (), wrap: bool = True) -> Table:

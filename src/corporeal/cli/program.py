@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from corporeal import __version__
-from corporeal.cli.command import LazyGroup
+from corporeal.cli.command import LazyGroup, option
 from corporeal.errors import CorporealError
 
 MISUSE = 2
@@ -24,7 +24,7 @@ def _version(asked: bool) -> None:
 
 def _root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool, option("Print the version.", "--version", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
     """Demonstrations of humanoid robots in, training datasets people can trust out."""

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from typing import Annotated
 
-import typer
-
 from corporeal.catalog.query import Comparison, every_episode
 from corporeal.catalog.workspace import Workspace
+from corporeal.cli.command import option
 from corporeal.cli.output import stderr
 from corporeal.operations import tracking
 from corporeal.operations.monitoring import measure_batch, measure_release
@@ -18,8 +17,7 @@ from corporeal.release.reading import Release
 
 VARIABLE = "MLFLOW_TRACKING_URI"
 Track = Annotated[
-    str | None,
-    typer.Option(help=f"An MLflow server, sqlite:///file or folder; by default ${VARIABLE}."),
+    str | None, option(f"An MLflow server, sqlite:///file or folder; by default ${VARIABLE}.")
 ]
 
 

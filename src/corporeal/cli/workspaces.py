@@ -7,19 +7,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 # The door itself, which loads the libraries of a database only where a workspace is opened.
 from corporeal import catalog
+from corporeal.cli.command import option
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 WorkspaceOption = Annotated[
     Path | None,
-    typer.Option(
-        "--workspace", "-w", help="The workspace; by default the one here, or $CORPOREAL_WORKSPACE."
-    ),
+    option("The workspace; by default the one here, or $CORPOREAL_WORKSPACE.", "--workspace", "-w"),
 ]
 
 

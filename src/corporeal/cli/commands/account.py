@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
-import typer
-
 from corporeal.catalog.accounts import accounts, add_account, new_token, revoke_token
-from corporeal.cli.command import Command, group
-from corporeal.cli.output import AsJson, console, make_table, print_json
+from corporeal.cli.command import Command, argument, group, option
+from corporeal.cli.output import AsJson, make_table, print_result
 from corporeal.cli.workspaces import WorkspaceOption, read_catalog, write_catalog
 
 app = group("Accounts with roles, and tokens for programs.")
-Name = Annotated[str, typer.Argument(help="The name of the account.")]
+Name = Annotated[str, argument("The name of the account.")]
 
 
 @app.command("add")
 def add(
     name: Name,
-    role: Annotated[str, typer.Option(help="viewer, operator, annotator, lead or admin.")],
+    role: Annotated[str, option("viewer, operator, annotator, lead or admin.")],
     root: WorkspaceOption = None,
     as_json: AsJson = False,
 ) -> None:
@@ -30,10 +27,8 @@ def add(
     """
     with write_catalog(root, "account") as (connection, actor):
         made = add_account(connection, name, role, by=actor)
-    if as_json:
-        print_json(asdict(made))
-    else:
-        console().print(f"{made.name} is {made.role}; next: corporeal account token {made.name}")
+    sentence = f"{made.name} is {made.role}; next: corporeal account token {made.name}"
+    print_result(as_json, made, sentence)
 
 
 @app.command("list")
@@ -44,21 +39,19 @@ def list_all(root: WorkspaceOption = None, as_json: AsJson = False) -> None:
     """
     with read_catalog(root, "read") as connection:
         found = accounts(connection)
-    if as_json:
-        print_json([asdict(each) for each in found])
-        return
     table = make_table("account", "role", "", "since")
     for each in found:
         state = "disabled" if each.disabled else ""
         table.add_row(each.name, each.role, state, each.created_at[:10])
-    console().print(table if found else "no account: everybody on this machine is admin")
+    empty = "no account: everybody on this machine is admin"
+    print_result(as_json, found, table if found else empty)
 
 
 @app.command("token")
 def token(
     name: Name,
-    label: Annotated[str, typer.Option(help="What it is for.")] = "command line",
-    days: Annotated[int, typer.Option(min=1, max=3650, help="How long it is good for.")] = 90,
+    label: Annotated[str, option("What it is for.")] = "command line",
+    days: Annotated[int, option("How long it is good for.", min=1, max=3650)] = 90,
     root: WorkspaceOption = None,
     as_json: AsJson = False,
 ) -> None:
@@ -69,18 +62,14 @@ def token(
     expires = datetime.now(UTC) + timedelta(days=days)
     with write_catalog(root, "read") as (connection, actor):
         secret = new_token(connection, name, label, expires=expires, by=actor)
-    if as_json:
-        print_json({"account": name, "token": secret})
-    else:
-        console().print(
-            f"{secret}\nset CORPOREAL_TOKEN to it; it is not stored and not shown again"
-        )
+    once = "set CORPOREAL_TOKEN to it; it is not stored and not shown again"
+    print_result(as_json, {"account": name, "token": secret}, secret, once)
 
 
 @app.command("revoke")
 def revoke(
     name: Name,
-    label: Annotated[str, typer.Option(help="The token's label.")],
+    label: Annotated[str, option("The token's label.")],
     root: WorkspaceOption = None,
     as_json: AsJson = False,
 ) -> None:
@@ -90,10 +79,8 @@ def revoke(
     """
     with write_catalog(root, "read") as (connection, actor):
         revoke_token(connection, name, label, by=actor)
-    if as_json:
-        print_json({"account": name, "label": label, "revoked": True})
-    else:
-        console().print(f"the token {label!r} of {name} is revoked")
+    values = {"account": name, "label": label, "revoked": True}
+    print_result(as_json, values, f"the token {label!r} of {name} is revoked")
 
 
 COMMAND = Command(app, panel="Workspace")

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from corporeal.cli.command import Command, group
+from corporeal.cli.command import Command, argument, group, option
 from corporeal.cli.label_decisions import accept, give_back, history, requeue
 from corporeal.cli.label_files import bring_in, export
 from corporeal.cli.label_proposals import (
@@ -27,7 +27,7 @@ from corporeal.cli.label_tables import (
     print_queues,
     print_taxonomy,
 )
-from corporeal.cli.output import AsJson, console, print_json
+from corporeal.cli.output import AsJson, console, print_json, print_result
 from corporeal.cli.workspaces import WorkspaceOption, enter_workspace, read_catalog, write_catalog
 from corporeal.labelling.agreement import agreement_of
 from corporeal.labelling.labels import coverage_of
@@ -37,24 +37,21 @@ from corporeal.labelling.tasks import TaskOptions, create_tasks, find_tasks, wan
 from corporeal.labelling.taxonomy import kept_taxonomies
 
 app = group("Propose labels, ask people, see how far they agree, and bring labels out.")
-TaxonomyName = Annotated[
-    str, typer.Option("--taxonomy", "-t", help="A ready one, a file, or name@version.")
-]
+TaxonomyName = Annotated[str, option("A ready one, a file, or name@version.", "--taxonomy", "-t")]
 SomeTaxonomy = Annotated[
-    str | None,
-    typer.Option("--taxonomy", "-t", help="name@version or a file; by default the newest used."),
+    str | None, option("name@version or a file; by default the newest used.", "--taxonomy", "-t")
 ]
 Episodes = Annotated[
     list[str] | None,
-    typer.Argument(help="Ids of episodes (or how they begin), or one query as for corporeal ls."),
+    argument("Ids of episodes (or how they begin), or one query as for corporeal ls."),
 ]
-QueueName = Annotated[str, typer.Option("--queue", "-q", help="The queue that people work on.")]
+QueueName = Annotated[str, option("The queue that people work on.", "--queue", "-q")]
 
 
 @app.command("taxonomy")
 def show_taxonomy(
-    name: Annotated[str, typer.Argument(help="A ready taxonomy by name, or a file.")],
-    diff: Annotated[str | None, typer.Option(help="A newer version: what does it touch?")] = None,
+    name: Annotated[str, argument("A ready taxonomy by name, or a file.")],
+    diff: Annotated[str | None, option("A newer version: what does it touch?")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show lanes, labels and the rules that decide each boundary; or what a new version touches.
@@ -82,19 +79,19 @@ def propose(
     queue: QueueName = "labels",
     taxonomy: TaxonomyName = "manipulation",
     using: Annotated[
-        str, typer.Option(help="Proposers, with commas between; `none` begins empty.")
+        str, option("Proposers, with commas between; `none` begins empty.")
     ] = "events",
     learn_from: Annotated[
-        int, typer.Option(min=0, max=50, help="Annotated episodes to show to the proposers.")
+        int, option("Annotated episodes to show to the proposers.", min=0, max=50)
     ] = 0,
-    double: Annotated[float, typer.Option(help="Share that two people do, unseen.")] = 0.1,
-    blind: Annotated[float, typer.Option(help="Share that begins without the proposal.")] = 0.1,
-    seed: Annotated[int, typer.Option(min=0, help="Another seed, other shares.")] = 0,
+    double: Annotated[float, option("Share that two people do, unseen.")] = 0.1,
+    blind: Annotated[float, option("Share that begins without the proposal.")] = 0.1,
+    seed: Annotated[int, option("Another seed, other shares.", min=0)] = 0,
     qualified: Annotated[
-        bool, typer.Option("--qualified", help="Only for people who have passed on gold.")
+        bool, option("Only for people who have passed on gold.", "--qualified")
     ] = False,
-    review: Annotated[bool, typer.Option(help="A lead looks at what is submitted.")] = True,
-    again: Annotated[bool, typer.Option("--again", help="Also what has good labels.")] = False,
+    review: Annotated[bool, option("A lead looks at what is submitted.")] = True,
+    again: Annotated[bool, option("Also what has good labels.", "--again")] = False,
     root: WorkspaceOption = None,
     as_json: AsJson = False,
 ) -> None:
@@ -160,16 +157,17 @@ def gold(
         names = [row.id for row in find_episodes(connection, wanted or [])]
         options = TaskOptions(queue, kind="qualify")
         made = create_tasks(connection, names, document, options, by=actor)
-    if as_json:
-        print_json({"queue": queue, "taxonomy": document.reference, "gold": len(made)})
-        return
-    console().print(f"[bold]{queue}[/bold]: {len(made)} gold episodes under {document.reference}")
-    console().print("next: annotators open this queue in Studio; then corporeal annotate status")
+    print_result(
+        as_json,
+        {"queue": queue, "taxonomy": document.reference, "gold": len(made)},
+        f"[bold]{queue}[/bold]: {len(made)} gold episodes under {document.reference}",
+        "next: annotators open this queue in Studio; then corporeal annotate status",
+    )
 
 
 @app.command("queue")
 def show_queue(
-    name: Annotated[str | None, typer.Argument(help="One queue; by default all.")] = None,
+    name: Annotated[str | None, argument("One queue; by default all.")] = None,
     root: WorkspaceOption = None,
     as_json: AsJson = False,
 ) -> None:
@@ -184,7 +182,7 @@ def show_queue(
         unseen = {"start", "content", "settings", "hidden"}
         listed = [{name: value for name, value in asdict(each).items() if name not in unseen}
                   for each in held]  # fmt: skip
-        print_json({"queues": [asdict(each) for each in found], "tasks": listed})
+        print_json({"queues": found, "tasks": listed})
         return
     if not found:
         console().print("no tasks; next: corporeal annotate propose QUERY")
@@ -197,7 +195,7 @@ def status(
     wanted: Episodes = None,
     taxonomy: SomeTaxonomy = None,
     people_only: Annotated[
-        bool, typer.Option("--people-only", help="What only a machine said does not count.")
+        bool, option("What only a machine said does not count.", "--people-only")
     ] = False,
     root: WorkspaceOption = None,
     as_json: AsJson = False,
@@ -226,9 +224,9 @@ def status(
 @app.command("agreement")
 def agreement(
     taxonomy: SomeTaxonomy = None,
-    queue: Annotated[str | None, typer.Option("--queue", "-q", help="Only this queue.")] = None,
-    since: Annotated[str | None, typer.Option(help="Only since this day, as 2026-01-31.")] = None,
-    annotator: Annotated[str | None, typer.Option(help="Only pairs with this person.")] = None,
+    queue: Annotated[str | None, option("Only this queue.", "--queue", "-q")] = None,
+    since: Annotated[str | None, option("Only since this day, as 2026-01-31.")] = None,
+    annotator: Annotated[str | None, option("Only pairs with this person.")] = None,
     root: WorkspaceOption = None,
     as_json: AsJson = False,
 ) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
 from corporeal.catalog.audit import events_of, head
 from corporeal.catalog.audit import verify as breaks_in
-from corporeal.cli.command import Command, group
-from corporeal.cli.output import AsJson, console, make_table, print_json
+from corporeal.cli.command import Command, argument, group
+from corporeal.cli.output import AsJson, console, make_table, print_json, print_result
 from corporeal.cli.workspaces import WorkspaceOption, read_catalog
 
 app = group("Read the audit log of a workspace, and check that nobody changed it.")
@@ -31,7 +30,7 @@ def verify(root: WorkspaceOption = None, as_json: AsJson = False) -> None:
         breaks = list(breaks_in(connection))
     if as_json:
         print_json({"events": end.number, "hash": end.hash,
-                    "breaks": [asdict(each) for each in breaks]})  # fmt: skip
+                    "breaks": breaks})  # fmt: skip
     elif breaks:
         for each in breaks[:_MOST]:
             console().print(each.reason, style="red")
@@ -44,7 +43,7 @@ def verify(root: WorkspaceOption = None, as_json: AsJson = False) -> None:
 @app.command("log")
 def log(
     subject: Annotated[
-        str, typer.Argument(help="What to follow: episode:ID, release:NAME@VERSION, account:NAME.")
+        str, argument("What to follow: episode:ID, release:NAME@VERSION, account:NAME.")
     ],
     root: WorkspaceOption = None,
     as_json: AsJson = False,
@@ -55,15 +54,13 @@ def log(
     """
     with read_catalog(root, "read") as connection:
         events = list(events_of(connection, subject))
-    if as_json:
-        print_json({"subject": subject, "events": [dict(each) for each in events]})
-        return
     table = make_table("", "when", "who", "what", "why")
     for each in events:
         details = ", ".join(f"{name} {value}" for name, value in each["details"].items())
         why = each["why"] or details
         table.add_row(str(each["number"]), str(each["at"])[:19], each["who"], each["what"], why)
-    console().print(table if events else f"nothing is known of {subject}")
+    values = {"subject": subject, "events": [dict(each) for each in events]}
+    print_result(as_json, values, table if events else f"nothing is known of {subject}")
 
 
 COMMAND = Command(app, panel="Workspace")

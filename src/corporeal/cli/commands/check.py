@@ -11,21 +11,22 @@ import typer
 from rich.markdown import Markdown
 from rich.text import Text
 
-from corporeal.cli.command import Command
-from corporeal.cli.export_options import CORES, Jobs, On
+from corporeal.cli.command import Command, argument, option
+from corporeal.cli.export_options import CORES, Jobs, On, Robot
 from corporeal.cli.output import (
     COLOURS,
     AsJson,
     console,
     make_table,
     print_json,
+    print_result,
     show_progress,
     stderr,
 )
 from corporeal.cli.sources import opener_of
 from corporeal.errors import CorporealError
-from corporeal.protocol import Protocol, open_protocol
-from corporeal.quality.anomaly import AnomalyDetector, open_detector
+from corporeal.protocol import open_protocol
+from corporeal.quality.anomaly import open_detector
 from corporeal.quality.check import Finding, explain, find_check
 from corporeal.quality.check import page as check_page
 from corporeal.quality.inspection import EpisodeReport, InspectionOptions, Report, inspect
@@ -42,29 +43,25 @@ _MOST_EPISODES = 60
 
 def check(
     paths: Annotated[
-        list[Path] | None, typer.Argument(help="Episodes, folders of them, datasets, bags.")
+        list[Path] | None, argument("Episodes, folders of them, datasets, bags.")
     ] = None,
-    robot: Annotated[
-        str | None, typer.Option(help="The robot: a ready name, or its URDF, MJCF or document.")
-    ] = None,
-    policy: Annotated[Path | None, typer.Option(help="A policy document of your own.")] = None,
+    robot: Robot = None,
+    policy: Annotated[Path | None, option("A policy document of your own.")] = None,
     protocol: Annotated[
-        str | None, typer.Option(help="The protocol to hold them to: a ready name or a file.")
+        str | None, option("The protocol to hold them to: a ready name or a file.")
     ] = None,
-    usual: Annotated[Path | None, typer.Option(help="A detector made by corporeal learn.")] = None,
-    only: Annotated[
-        list[str] | None, typer.Option(help="Run this check alone; may be repeated.")
-    ] = None,
-    pictures: Annotated[bool, typer.Option(help="Look at pictures as well.")] = True,
-    html: Annotated[Path | None, typer.Option(help="Write a page to forward.")] = None,
-    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML for CI.")] = None,
-    sarif: Annotated[Path | None, typer.Option(help="Write SARIF for code scanners.")] = None,
+    usual: Annotated[Path | None, option("A detector made by corporeal learn.")] = None,
+    only: Annotated[list[str] | None, option("Run this check alone; may be repeated.")] = None,
+    pictures: Annotated[bool, option("Look at pictures as well.")] = True,
+    html: Annotated[Path | None, option("Write a page to forward.")] = None,
+    junit: Annotated[Path | None, option("Write JUnit XML for CI.")] = None,
+    sarif: Annotated[Path | None, option("Write SARIF for code scanners.")] = None,
     sort: Annotated[
-        Path | None, typer.Option(help="Link episodes into accepted, quarantined, failures here.")
+        Path | None, option("Link episodes into accepted, quarantined, failures here.")
     ] = None,
     on: On = "processes",
     jobs: Jobs = CORES,
-    explain: Annotated[str | None, typer.Option(help="Say what a check does.")] = None,
+    explain: Annotated[str | None, option("Say what a check does.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Judge episodes and datasets. Exit 0 when all are accepted, 1 when not.
@@ -76,9 +73,19 @@ def check(
         return
     if not paths:
         raise CorporealError("check, got no path; expected episodes, folders or datasets.")
-    request = _request(policy, protocol, usual, only, pictures=pictures, exhibits=html is not None)
+    request = InspectionOptions(
+        policy=open_policy(policy),
+        protocol=None if protocol is None else open_protocol(protocol),
+        detector=None if usual is None else open_detector(usual),
+        pictures=pictures,
+        only=tuple(find_check(name)[0] for name in only or ()) or None,
+        exhibits=html is not None,
+    )
     with ExitStack() as stack:
-        report = _inspect(paths, robot, request, stack, on=on, jobs=jobs)
+        opener = opener_of(paths, robot, stack)
+        with show_progress("checking") as bar:
+            report = inspect(opener, request, on=on, jobs=jobs, on_start=bar.start,
+                             on_episode=bar.advance)  # fmt: skip
         _require_something(report)
         for target, text in _rendered(report, html=html, junit=junit, sarif=sarif):
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -91,61 +98,6 @@ def check(
     else:
         show(report)
     raise typer.Exit(0 if report.accepted else 1)
-
-
-def _request(
-    policy: Path | None,
-    protocol: str | None,
-    usual: Path | None,
-    only: list[str] | None,
-    *,
-    pictures: bool,
-    exhibits: bool,
-) -> InspectionOptions:
-    chosen = tuple(find_check(name)[0] for name in only or ())
-    return InspectionOptions(
-        policy=open_policy(policy),
-        protocol=_protocol(protocol),
-        detector=_detector(usual),
-        pictures=pictures,
-        only=chosen or None,
-        exhibits=exhibits,
-    )
-
-
-def _protocol(name: str | None) -> Protocol | None:
-    if name is None:
-        return None
-
-    return open_protocol(name)
-
-
-def _detector(path: Path | None) -> AnomalyDetector | None:
-    if path is None:
-        return None
-
-    return open_detector(path)
-
-
-def _inspect(
-    paths: list[Path],
-    robot: str | None,
-    request: InspectionOptions,
-    stack: ExitStack,
-    *,
-    on: str,
-    jobs: int,
-) -> Report:
-    opener = opener_of(paths, robot, stack)
-    with show_progress("checking") as bar:
-        return inspect(
-            opener,
-            request,
-            on=on,
-            jobs=jobs,
-            on_start=bar.start,
-            on_episode=bar.advance,
-        )
 
 
 def _require_something(report: Report) -> None:
@@ -183,10 +135,8 @@ def _sort(report: Report, folder: Path) -> None:
 def _explain(name: str, as_json: bool) -> None:
 
     present, check = find_check(name)
-    if as_json:
-        print_json(explain(present).__dict__ | {"limits": check.limits})
-    else:
-        console().print(Markdown(check_page(present)))
+    values = vars(explain(present)) | {"limits": check.limits}
+    print_result(as_json, values, Markdown(check_page(present)))
 
 
 def show(report: Report) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from corporeal.cli.command import Command
+from corporeal.cli.command import Command, option
 from corporeal.cli.output import AsJson, console, make_table, print_json
 from corporeal.errors import UnknownNameError
 from corporeal.quality.check import checks as catalogue
@@ -14,9 +14,9 @@ from corporeal.quality.check import default_document, explain
 
 
 def checks(
-    topic: Annotated[str | None, typer.Option(help="Only this topic, such as joints.")] = None,
+    topic: Annotated[str | None, option("Only this topic, such as joints.")] = None,
     as_policy: Annotated[
-        bool, typer.Option("--as-policy", help="Print a policy document with every limit.")
+        bool, option("Print a policy document with every limit.", "--as-policy")
     ] = False,
     as_json: AsJson = False,
 ) -> None:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from corporeal.cli.command import Command, spread_options
+from corporeal.cli.command import Command, argument, spread_options
 from corporeal.cli.export_options import ExportChoices
 from corporeal.cli.export_run import export_paths
 from corporeal.cli.output import AsJson
@@ -15,8 +13,8 @@ from corporeal.cli.output import AsJson
 
 @spread_options
 def convert(
-    source: Annotated[Path, typer.Argument(help="A dataset, a folder of episodes, a bag.")],
-    target: Annotated[Path, typer.Argument(help="A new folder; nothing is overwritten.")],
+    source: Annotated[Path, argument("A dataset, a folder of episodes, a bag.")],
+    target: Annotated[Path, argument("A new folder; nothing is overwritten.")],
     choices: ExportChoices,
     as_json: AsJson = False,
 ) -> None:

@@ -5,23 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from corporeal.cli.command import Command
-from corporeal.cli.dataset_edit import edit, require
-from corporeal.cli.export_options import CORES, Jobs, Out, Python, Verify, numbers_of
-from corporeal.cli.export_run import report
+from corporeal.cli.command import Command, argument, option, spread_options
+from corporeal.cli.export_options import EditChoices, Out, numbers_of
+from corporeal.cli.export_run import edit_and_report, numbers_in
 from corporeal.cli.output import AsJson
 from corporeal.errors import CorporealError
 
 
+@spread_options
 def delete(
-    path: Annotated[Path, typer.Argument(help="A dataset; it is not changed.")],
-    episodes: Annotated[str, typer.Option("--episodes", help="Numbers, such as 3,7-9.")],
+    path: Annotated[Path, argument("A dataset; it is not changed.")],
+    episodes: Annotated[str, option("Numbers, such as 3,7-9.", "--episodes")],
     out: Out,
-    verify: Verify = True,
-    python: Python = None,
-    jobs: Jobs = CORES,
+    choices: EditChoices,
     as_json: AsJson = False,
 ) -> None:
     """Write a new dataset that lacks the episodes named; the old one stays as it is.
@@ -29,11 +25,10 @@ def delete(
     Example: [bold]corporeal delete dataset --episodes 3,7-9 --out cleaned[/bold]
     """
     gone = numbers_of(episodes)
-    left = [number for number in require(path, gone) if number not in set(gone)]
+    left = [number for number in numbers_in(path, gone) if number not in set(gone)]
     if not left:
         raise CorporealError(f"{path}: no episode would be left; expected at least one.")
-    exported, proof = edit([path], out, episodes=left, verify=verify, python=python, jobs=jobs)
-    report(exported, proof, as_json=as_json, after=(f"corporeal check {out}",))
+    edit_and_report([path], out, choices, as_json=as_json, episodes=left)
 
 
 COMMAND = Command(delete, panel="Exchange")

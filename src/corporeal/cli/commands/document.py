@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +9,7 @@ import typer
 import yaml
 from rich.syntax import Syntax
 
-from corporeal.cli.command import Command, group
+from corporeal.cli.command import Command, argument, group
 from corporeal.cli.output import AsJson, console, print_json
 from corporeal.embodiment import Embodiment, open_robot, robot_names
 from corporeal.errors import DocumentError, Problem, UnknownNameError
@@ -24,7 +23,7 @@ from corporeal.schema.document import changes, kind_of
 from corporeal.schema.markup import SUFFIXES, read_markup
 
 _app = group("Check, show and compare documents: schemas, robots, protocols, policies.")
-_Path = Annotated[Path, typer.Argument(help="A .yaml, .toml or .json document, or a ready name.")]
+_Path = Annotated[Path, argument("A .yaml, .toml or .json document, or a ready name.")]
 
 
 @_app.command()
@@ -83,7 +82,7 @@ def diff(before: _Path, after: _Path, as_json: AsJson = False) -> None:
         raise DocumentError(str(after), [Problem(None, "document", message)])
     found = changes(old, new)
     if as_json:
-        print_json([asdict(change) for change in found])
+        print_json(found)
     else:
         for change in found:
             colour = {"+": "green", "-": "red", "~": "yellow"}[str(change)[0]]

@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from corporeal.cli.command import Command, spread_options
+from corporeal.cli.command import Command, argument, spread_options
 from corporeal.cli.export_options import ExportChoices, Out
 from corporeal.cli.export_run import export_paths
 from corporeal.cli.output import AsJson
@@ -15,9 +13,7 @@ from corporeal.cli.output import AsJson
 
 @spread_options
 def export(
-    paths: Annotated[
-        list[Path], typer.Argument(help="Episodes, datasets, bags, or a release: NAME@VERSION.")
-    ],
+    paths: Annotated[list[Path], argument("Episodes, datasets, bags, or a release: NAME@VERSION.")],
     out: Out,
     choices: ExportChoices,
     as_json: AsJson = False,

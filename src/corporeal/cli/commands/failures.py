@@ -6,9 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from corporeal.cli.command import Command
+from corporeal.cli.command import Command, argument, option
 from corporeal.cli.output import AsJson, console, make_table, print_json
 from corporeal.errors import UnknownNameError
 from corporeal.quality.check import present_name
@@ -16,12 +14,12 @@ from corporeal.quality.verdict_folders import read_entries
 
 
 def failures(
-    folder: Annotated[Path, typer.Argument(help="A folder made by corporeal check --sort.")],
+    folder: Annotated[Path, argument("A folder made by corporeal check --sort.")],
     reason: Annotated[
-        str | None, typer.Option(help="Only this reason: a check, or how the task failed.")
+        str | None, option("Only this reason: a check, or how the task failed.")
     ] = None,
     quarantined: Annotated[
-        bool, typer.Option("--quarantined", help="Also those that wait for a human.")
+        bool, option("Also those that wait for a human.", "--quarantined")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -38,7 +36,7 @@ def failures(
             raise UnknownNameError("reason among these episodes", reason, reasons)
         entries = [entry for entry in entries if reason in (*entry.reasons, entry.outcome)]
     if as_json:
-        print_json({"episodes": [entry.to_json() for entry in entries], "reasons": dict(reasons)})
+        print_json({"episodes": entries, "reasons": dict(reasons)})
         return
     table = make_table("episode", "verdict", "reasons", "in words")
     for entry in entries:

@@ -6,9 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from corporeal.cli.command import Command
+from corporeal.cli.command import Command, argument, option
 from corporeal.cli.export_options import CORES, Chosen, Jobs, Out, RecipeFile, Verify, numbers_of
 from corporeal.cli.export_run import report, run
 from corporeal.cli.output import AsJson, console, make_table
@@ -20,11 +18,10 @@ NO_ROBOT = "none"
 
 
 def import_(
-    paths: Annotated[list[Path], typer.Argument(help="Datasets, bags, motions.")],
+    paths: Annotated[list[Path], argument("Datasets, bags, motions.")],
     out: Out,
     robot: Annotated[
-        str | None,
-        typer.Option(help="The robot: a ready name, its file, or none to keep columns as named."),
+        str | None, option("The robot: a ready name, its file, or none to keep columns as named.")
     ] = None,
     recipe: RecipeFile = None,
     episodes: Chosen = None,

@@ -6,14 +6,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from rich.console import Group
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from corporeal.cli.command import Command
-from corporeal.cli.output import AsJson, console, make_table, print_json
+from corporeal.cli.command import Command, argument
+from corporeal.cli.output import AsJson, make_table, print_result
 from corporeal.episode import Episode
 from corporeal.episode.overview import EpisodeSummary, StreamSummary, summarise
 from corporeal.words import byte_size
@@ -22,7 +21,7 @@ _BARS = "▁▂▃▄▅▆▇█"
 
 
 def info(
-    episode: Annotated[Path, typer.Argument(help="An episode file (.h5).")],
+    episode: Annotated[Path, argument("An episode file (.h5).")],
     as_json: AsJson = False,
 ) -> None:
     """Show what is in an episode: streams, rates, gaps, sizes, robot, documents.
@@ -31,10 +30,7 @@ def info(
     """
     with Episode.open(episode) as opened:
         summary = summarise(opened)
-    if as_json:
-        print_json(summary.to_json())
-    else:
-        console().print(show(summary))
+    print_result(as_json, summary, show(summary))
 
 
 def show(summary: EpisodeSummary) -> Group:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.text import Text
 
-from corporeal.catalog.ingestion import Ingested, IngestOutcome
+from corporeal.catalog.ingestion import Ingested
 from corporeal.catalog.ingestion import ingest as take_in
 from corporeal.catalog.workspace import Workspace
-from corporeal.cli.command import Command
+from corporeal.cli.command import Command, argument, option
 from corporeal.cli.export_options import CORES, Jobs, On
 from corporeal.cli.output import (
     COLOURS,
@@ -30,12 +29,12 @@ _MOST = 60
 
 
 def ingest(
-    paths: Annotated[list[Path], typer.Argument(help="Episodes, or folders of them.")],
+    paths: Annotated[list[Path], argument("Episodes, or folders of them.")],
     root: WorkspaceOption = None,
-    batch: Annotated[str | None, typer.Option(help="The batch that they belong to.")] = None,
-    policy: Annotated[Path | None, typer.Option(help="A policy document of your own.")] = None,
-    pictures: Annotated[bool, typer.Option(help="Look at pictures as well.")] = True,
-    check: Annotated[bool, typer.Option(help="Judge and score them now.")] = True,
+    batch: Annotated[str | None, option("The batch that they belong to.")] = None,
+    policy: Annotated[Path | None, option("A policy document of your own.")] = None,
+    pictures: Annotated[bool, option("Look at pictures as well.")] = True,
+    check: Annotated[bool, option("Judge and score them now.")] = True,
     track: Track = None,
     on: On = "processes",
     jobs: Jobs = CORES,
@@ -70,7 +69,7 @@ def ingest(
 
 def _report(done: Ingested, workspace: Workspace, *, as_json: bool) -> None:
     if as_json:
-        print_json({"episodes": [_plain(each) for each in done.outcomes]})
+        print_json({"episodes": done.outcomes})
         return
     show(done)
     console().print(f"next: corporeal ls 'state = accepted' --workspace {workspace.root}")
@@ -94,10 +93,6 @@ def show(done: Ingested) -> None:
         f"{new} new, {len(done.having('known'))} known, "
         f"{len(done.having('refused', 'damaged'))} not taken in"
     )
-
-
-def _plain(each: IngestOutcome) -> dict[str, Any]:
-    return {**asdict(each), "path": str(each.path)}
 
 
 COMMAND = Command(ingest, panel="Workspace")

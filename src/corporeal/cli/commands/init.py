@@ -5,21 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from corporeal.catalog.workspace import make_workspace
-from corporeal.cli.command import Command
-from corporeal.cli.output import AsJson, console, print_json
+from corporeal.cli.command import Command, argument, option
+from corporeal.cli.output import AsJson, print_result
 
 
 def init(
-    folder: Annotated[Path, typer.Argument(help="The folder of the workspace.")] = Path(),
+    folder: Annotated[Path, argument("The folder of the workspace.")] = Path(),
     catalog: Annotated[
-        str, typer.Option(help="sqlite:///file, or postgresql://user@host/name.")
+        str, option("sqlite:///file, or postgresql://user@host/name.")
     ] = "sqlite:///catalog.db",
-    store: Annotated[str, typer.Option(help="A folder, or s3://bucket/prefix.")] = "objects",
+    store: Annotated[str, option("A folder, or s3://bucket/prefix.")] = "objects",
     endpoint: Annotated[
-        str | None, typer.Option(help="The address of an S3 server that is not Amazon's.")
+        str | None, option("The address of an S3 server that is not Amazon's.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -34,13 +32,13 @@ def init(
             "catalog": workspace.database.shown,
             "store": workspace.store.url,
         }
-    if as_json:
-        print_json(made)
-        return
-    page = console()
-    page.print(f"workspace [bold]{made['root']}[/bold]")
-    page.print(f"catalogue {made['catalog']}\nobjects   {made['store']}")
-    page.print(f"next: corporeal ingest RECORDINGS --workspace {folder}")
+    print_result(
+        as_json,
+        made,
+        f"workspace [bold]{made['root']}[/bold]",
+        f"catalogue {made['catalog']}\nobjects   {made['store']}",
+        f"next: corporeal ingest RECORDINGS --workspace {folder}",
+    )
 
 
 COMMAND = Command(init, panel="Workspace")

@@ -6,11 +6,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from rich.progress import track
 
-from corporeal.cli.command import Command
-from corporeal.cli.output import AsJson, console, print_json, stderr
+from corporeal.cli.command import Command, argument, option
+from corporeal.cli.output import AsJson, print_result, stderr
 from corporeal.cli.sources import opener_of
 from corporeal.episode.recording import Dataset, Recording
 from corporeal.errors import CorporealError, NotAssessed
@@ -19,16 +18,12 @@ from corporeal.quality.anomaly import network as networks
 
 
 def learn(
-    paths: Annotated[list[Path], typer.Argument(help="Good episodes, or datasets with them.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="File for the detector.")] = Path(
-        "usual.npz"
-    ),
+    paths: Annotated[list[Path], argument("Good episodes, or datasets with them.")],
+    out: Annotated[Path, option("File for the detector.", "--out", "-o")] = Path("usual.npz"),
     network: Annotated[
-        bool, typer.Option("--network", help="Train a network: needs the extra train.")
+        bool, option("Train a network: needs the extra train.", "--network")
     ] = False,
-    robot: Annotated[
-        str | None, typer.Option(help="The robot, where the data does not say.")
-    ] = None,
+    robot: Annotated[str | None, option("The robot, where the data does not say.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Learn from good episodes, so that check --usual finds the seconds that are unlike them.
@@ -48,11 +43,9 @@ def learn(
                 envelope.learn(good).save(out)
         except NotAssessed as reason:
             raise CorporealError(f"nothing was learnt: {reason}.") from None
-    if as_json:
-        print_json({"detector": str(out), "episodes": len(good)})
-    else:
-        console().print(f"learnt from {len(good)} episodes: {out}\n"
-                        f"next: corporeal check EPISODES --usual {out}")  # fmt: skip
+    sentence = f"learnt from {len(good)} episodes: {out}"
+    after = f"next: corporeal check EPISODES --usual {out}"
+    print_result(as_json, {"detector": out, "episodes": len(good)}, sentence, after)
 
 
 def _successes(dataset: Dataset) -> list[Recording]:

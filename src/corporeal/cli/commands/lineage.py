@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from rich.text import Text
 
 from corporeal.catalog.workspace import Workspace
-from corporeal.cli.command import Command
-from corporeal.cli.output import AsJson, console, print_json, stderr
+from corporeal.cli.command import Command, argument, option
+from corporeal.cli.output import AsJson, print_result, stderr
 from corporeal.cli.workspaces import WorkspaceOption, enter_workspace
 from corporeal.errors import CorporealError
 from corporeal.release.lineage import (
@@ -25,18 +25,17 @@ from corporeal.release.lineage import (
 
 def lineage(
     subject: Annotated[
-        str,
-        typer.Argument(help="episode:ID, release:NAME@VERSION, document:HASH, or an exported set."),
+        str, argument("episode:ID, release:NAME@VERSION, document:HASH, or an exported set.")
     ],
     episode: Annotated[
-        str | None, typer.Option(help="With --row: the episode, by its number or its id.")
+        str | None, option("With --row: the episode, by its number or its id.")
     ] = None,
     row: Annotated[
-        int | None, typer.Option(min=0, help="One row of an exported dataset or a release.")
+        int | None, option("One row of an exported dataset or a release.", min=0)
     ] = None,
-    depth: Annotated[int, typer.Option(min=1, max=20, help="Steps in either direction.")] = 4,
+    depth: Annotated[int, option("Steps in either direction.", min=1, max=20)] = 4,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Draw it: a .png, .svg or .mmd (Mermaid).")
+        Path | None, option("Draw it: a .png, .svg or .mmd (Mermaid).", "--out", "-o")
     ] = None,
     root: WorkspaceOption = None,
     as_json: AsJson = False,
@@ -53,10 +52,7 @@ def lineage(
         write_picture(graph, out)
     if out is not None:
         stderr().print(f"wrote {out}")
-    if as_json:
-        print_json(graph.to_json())
-    else:
-        console().print(as_text(graph), markup=False)
+    print_result(as_json, graph, Text(as_text(graph)))
 
 
 def _graph(

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Annotated
 
-import typer
 from rich.table import Table
 from rich.text import Text
 
 from corporeal.catalog.episodes import EpisodeRow
 from corporeal.catalog.query import count_episodes, episode_page
-from corporeal.cli.command import Command
-from corporeal.cli.output import COLOURS, AsJson, console, make_table, print_json
+from corporeal.cli.command import Command, argument, option
+from corporeal.cli.output import COLOURS, AsJson, make_table, print_result
 from corporeal.cli.workspaces import WorkspaceOption, read_catalog
 
 COLUMNS = ("id", "state", "task", "operator", "success", "score", "duration_s", "recorded")
@@ -21,16 +19,14 @@ COLUMNS = ("id", "state", "task", "operator", "success", "score", "duration_s", 
 
 def ls(
     query: Annotated[
-        str | None, typer.Argument(help="A condition, such as 'task = reach and score > 0.8'.")
+        str | None, argument("A condition, such as 'task = reach and score > 0.8'.")
     ] = None,
     root: WorkspaceOption = None,
     order: Annotated[
-        str, typer.Option(help="A field to sort by; with - before it, the highest first.")
+        str, option("A field to sort by; with - before it, the highest first.")
     ] = "-recorded",
-    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Rows at most.")] = 50,
-    after: Annotated[
-        str | None, typer.Option(help="Go on behind the episode with this id.")
-    ] = None,
+    limit: Annotated[int, option("Rows at most.", min=1, max=10_000)] = 50,
+    after: Annotated[str | None, option("Go on behind the episode with this id.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """List episodes by anything known about them.
@@ -40,15 +36,10 @@ def ls(
     with read_catalog(root, "read") as connection:
         found = episode_page(connection, query, order=order, limit=limit, after=after)
         total = count_episodes(connection, query)
-    if as_json:
-        print_json({"total": total, "after": found.after,
-                    "episodes": [asdict(row) for row in found.rows]})  # fmt: skip
-        return
-    screen = console()
-    screen.print(_table(found.rows))
-    screen.print(f"{len(found.rows)} of {total} episodes")
-    if found.after is not None:
-        screen.print(f"more: --after {found.after}")
+    values = {"total": total, "after": found.after, "episodes": found.rows}
+    more = [f"more: --after {found.after}"] if found.after is not None else []
+    counted = f"{len(found.rows)} of {total} episodes"
+    print_result(as_json, values, _table(found.rows), counted, *more)
 
 
 def _table(rows: tuple[EpisodeRow, ...]) -> Table:

@@ -5,29 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from corporeal.cli.command import Command
-from corporeal.cli.dataset_edit import edit
-from corporeal.cli.export_options import CORES, Jobs, Out, Python, Verify
-from corporeal.cli.export_run import report
+from corporeal.cli.command import Command, argument, spread_options
+from corporeal.cli.export_options import EditChoices, Out
+from corporeal.cli.export_run import edit_and_report
 from corporeal.cli.output import AsJson
 
 
+@spread_options
 def merge(
-    paths: Annotated[list[Path], typer.Argument(help="Datasets of one kind of robot and rate.")],
+    paths: Annotated[list[Path], argument("Datasets of one kind of robot and rate.")],
     out: Out,
-    verify: Verify = True,
-    python: Python = None,
-    jobs: Jobs = CORES,
+    choices: EditChoices,
     as_json: AsJson = False,
 ) -> None:
     """Put datasets one after the other into a new one, in the format of the first.
 
     Example: [bold]corporeal merge monday tuesday --out week[/bold]
     """
-    exported, proof = edit(paths, out, verify=verify, python=python, jobs=jobs)
-    report(exported, proof, as_json=as_json, after=(f"corporeal check {out}",))
+    edit_and_report(paths, out, choices, as_json=as_json)
 
 
 COMMAND = Command(merge, panel="Exchange")

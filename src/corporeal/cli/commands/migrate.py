@@ -5,17 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from corporeal.catalog.workspace import open_database, open_workspace, relocate, upgrade
-from corporeal.cli.command import Command
-from corporeal.cli.output import AsJson, console, print_json, show_progress
+from corporeal.cli.command import Command, option
+from corporeal.cli.output import AsJson, print_result, show_progress
 from corporeal.cli.workspaces import WorkspaceOption, enter_workspace
 
 
 def migrate(
     to: Annotated[
-        Path | None, typer.Option(help="Another workspace (made by init) to carry this one to.")
+        Path | None, option("Another workspace (made by init) to carry this one to.")
     ] = None,
     root: WorkspaceOption = None,
     as_json: AsJson = False,
@@ -36,19 +34,13 @@ def migrate(
         show_progress("carrying objects") as bar,
     ):
         done = relocate(source, target, on_object=bar.advance)
-    if as_json:
-        print_json(done.to_json())
-    else:
-        console().print(done.words)
+    print_result(as_json, done, done.words)
 
 
 def _upgrade(root: Path | None, *, as_json: bool) -> None:
     with open_database(root) as database:
         revision = upgrade(database)
-    if as_json:
-        print_json({"revision": revision})
-    else:
-        console().print(f"the catalogue is of revision {revision}")
+    print_result(as_json, {"revision": revision}, f"the catalogue is of revision {revision}")
 
 
 COMMAND = Command(migrate, panel="Workspace")

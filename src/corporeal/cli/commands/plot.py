@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from corporeal.cli.command import Command
-from corporeal.cli.output import AsJson, console, print_json
+from corporeal.cli.command import Command, argument, option
+from corporeal.cli.output import AsJson, print_result
 from corporeal.episode import Episode
 from corporeal.episode.overview import plot_episode
 from corporeal.errors import CorporealError
@@ -17,9 +15,9 @@ _SUFFIXES = (".png", ".pdf", ".svg")
 
 
 def plot(
-    episode: Annotated[Path, typer.Argument(help="An episode file (.h5).")],
+    episode: Annotated[Path, argument("An episode file (.h5).")],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Picture to write: .png, .pdf or .svg.")
+        Path | None, option("Picture to write: .png, .pdf or .svg.", "--out", "-o")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -38,10 +36,7 @@ def plot(
         figure.savefig(picture)
     except OSError as error:
         raise CorporealError(f"{picture}: {error.strerror or error}.") from None
-    if as_json:
-        print_json({"picture": str(picture)})
-    else:
-        console().print(f"wrote {picture}")
+    print_result(as_json, {"picture": picture}, f"wrote {picture}")
 
 
 COMMAND = Command(plot)

@@ -9,7 +9,6 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
 from rich.console import Group
 from rich.live import Live
 from rich.text import Text
@@ -20,7 +19,7 @@ from corporeal.capture.driver import Driver, drivers, parse_options
 from corporeal.capture.health import Health, StreamHealth
 from corporeal.capture.recorder import Recorder, RecorderSettings, write_health
 from corporeal.capture.trigger import Automatic, Button, Trigger, motion_trigger
-from corporeal.cli.command import Command
+from corporeal.cli.command import Command, option
 from corporeal.cli.output import AsJson, console, make_table, print_json, stderr
 from corporeal.errors import CorporealError, UnknownNameError
 
@@ -28,29 +27,24 @@ _COLOURS = {"good": "green", "waiting": "dim", "slow": "yellow", "silent": "bold
 
 
 def record(
-    driver: Annotated[str, typer.Option(help="The source: see --list-drivers.")] = "sim",
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the episodes.")] = Path(
-        "recordings"
-    ),
-    task: Annotated[str | None, typer.Option(help="Task, as the protocol calls it.")] = None,
-    episodes: Annotated[int | None, typer.Option(min=1, help="Stop after so many.")] = None,
-    operator: Annotated[str | None, typer.Option(help="Who demonstrates.")] = None,
-    station: Annotated[str | None, typer.Option(help="Where.")] = None,
-    session: Annotated[str, typer.Option(help="Name of this run of episodes.")] = "session",
+    driver: Annotated[str, option("The source: see --list-drivers.")] = "sim",
+    out: Annotated[Path, option("Folder for the episodes.", "--out", "-o")] = Path("recordings"),
+    task: Annotated[str | None, option("Task, as the protocol calls it.")] = None,
+    episodes: Annotated[int | None, option("Stop after so many.", min=1)] = None,
+    operator: Annotated[str | None, option("Who demonstrates.")] = None,
+    station: Annotated[str | None, option("Where.")] = None,
+    session: Annotated[str, option("Name of this run of episodes.")] = "session",
     trigger: Annotated[
-        str, typer.Option(help="What starts and ends an episode: auto, motion or key.")
+        str, option("What starts and ends an episode: auto, motion or key.")
     ] = "auto",
     option: Annotated[
-        list[str] | None, typer.Option("--set", help="An option of the driver, NAME=VALUE.")
+        list[str] | None, option("An option of the driver, NAME=VALUE.", "--set")
     ] = None,
-    metadata: Annotated[
-        list[str] | None, typer.Option("--meta", help="A metadata field, NAME=VALUE.")
-    ] = None,
+    metadata: Annotated[list[str] | None, option("A metadata field, NAME=VALUE.", "--meta")] = None,
     health_port: Annotated[
-        int | None,
-        typer.Option(min=0, max=65535, help="Port to publish health on; else one of 8790 to 8799."),
+        int | None, option("Port to publish health on; else one of 8790 to 8799.", min=0, max=65535)
     ] = None,
-    list_drivers: Annotated[bool, typer.Option("--list-drivers", help="List the sources.")] = False,
+    list_drivers: Annotated[bool, option("List the sources.", "--list-drivers")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Record episodes from a source; Ctrl-C ends it in order.

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from corporeal.capture.conversion import episode_from_journal, find_journals
-from corporeal.cli.command import Command
+from corporeal.cli.command import Command, argument
 from corporeal.cli.output import AsJson, console, print_json
 from corporeal.episode.file import find_spools
 from corporeal.episode.file import recover as recover_spool
@@ -16,9 +16,7 @@ from corporeal.errors import CorporealError
 
 
 def recover(
-    folder: Annotated[
-        Path, typer.Argument(help="A *.journal, a *.partial folder, or a folder of them.")
-    ],
+    folder: Annotated[Path, argument("A *.journal, a *.partial folder, or a folder of them.")],
     as_json: AsJson = False,
 ) -> None:
     """Make an episode of everything that a killed recorder or writer left behind.

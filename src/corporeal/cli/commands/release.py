@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from corporeal.cli.command import Command, group
-from corporeal.cli.output import AsJson, console, make_table, print_json, stderr
+from corporeal.cli.command import Command, argument, group, option
+from corporeal.cli.output import AsJson, console, make_table, print_json, print_result, stderr
 from corporeal.cli.tracking import Track, track_release
 from corporeal.cli.workspaces import WorkspaceOption, enter_workspace
 from corporeal.errors import CorporealError
@@ -26,40 +26,38 @@ from corporeal.release.card import write_card
 from corporeal.release.reading import Release, list_releases
 
 app = group("Make releases, compare, verify and describe them.")
-Reference = Annotated[str, typer.Argument(help="NAME@VERSION, or NAME for its newest version.")]
+Reference = Annotated[str, argument("NAME@VERSION, or NAME for its newest version.")]
 
 
 @app.command("create")
 def create(
-    name: Annotated[str, typer.Argument(help="Lower case letters, digits and _.")],
+    name: Annotated[str, argument("Lower case letters, digits and _.")],
     where: Annotated[
-        str | None, typer.Option(help="A condition, as for corporeal ls; by default all accepted.")
+        str | None, option("A condition, as for corporeal ls; by default all accepted.")
     ] = None,
     split: Annotated[
-        str, typer.Option(help="Shares: 0.9/0.1, or train=0.8,validation=0.1,test=0.1.")
+        str, option("Shares: 0.9/0.1, or train=0.8,validation=0.1,test=0.1.")
     ] = "0.9/0.1",
     stratify: Annotated[
-        str, typer.Option(help="What is spread evenly over the splits, with commas.")
+        str, option("What is spread evenly over the splits, with commas.")
     ] = "task,operator",
     group_by: Annotated[
-        str | None, typer.Option(help="What is kept together in one split, such as session.")
+        str | None, option("What is kept together in one split, such as session.")
     ] = None,
     version: Annotated[
-        str | None, typer.Option(help="By default what the changes since the last one ask for.")
+        str | None, option("By default what the changes since the last one ask for.")
     ] = None,
-    licence: Annotated[str, typer.Option(help="Under which terms.")] = "all rights reserved",
-    notes: Annotated[str | None, typer.Option(help="What people should know.")] = None,
+    licence: Annotated[str, option("Under which terms.")] = "all rights reserved",
+    notes: Annotated[str | None, option("What people should know.")] = None,
     negatives: Annotated[
-        bool, typer.Option("--negatives", help="Add failed episodes, in a split of their own.")
+        bool, option("Add failed episodes, in a split of their own.", "--negatives")
     ] = False,
     labels: Annotated[
-        str,
-        typer.Option(help="required of every episode, included where there are some, or none."),
+        str, option("required of every episode, included where there are some, or none.")
     ] = "included",
-    seed: Annotated[int, typer.Option(min=0, help="Another seed, another draw.")] = 0,
+    seed: Annotated[int, option("Another seed, another draw.", min=0)] = 0,
     retain_days: Annotated[
-        int | None,
-        typer.Option(min=1, max=36_500, help="Hold the objects against deletion for so long."),
+        int | None, option("Hold the objects against deletion for so long.", min=1, max=36_500)
     ] = None,
     track: Track = None,
     root: WorkspaceOption = None,
@@ -170,22 +168,20 @@ def list_all(root: WorkspaceOption = None, as_json: AsJson = False) -> None:
     """
     with enter_workspace(root, "read") as (workspace, _):
         found = list_releases(workspace)
-    if as_json:
-        print_json([_plain(each) for each in found])
-        return
     table = make_table("release", "episodes", "made", "by", "condition")
     for each in found:
         table.add_row(each.reference, str(each.episodes), each.created_at[:19], each.created_by,
                       each.condition)  # fmt: skip
-    console().print(table if found else "no release yet")
+    values = [_plain(each) for each in found]
+    print_result(as_json, values, table if found else "no release yet")
 
 
 @app.command("verify")
 def verify(
     release: Reference,
-    objects: Annotated[bool, typer.Option(help="Read and hash every byte.")] = True,
+    objects: Annotated[bool, option("Read and hash every byte.")] = True,
     deep: Annotated[
-        bool, typer.Option("--deep", help="Open every episode and compare shapes and joints.")
+        bool, option("Open every episode and compare shapes and joints.", "--deep")
     ] = False,
     root: WorkspaceOption = None,
     as_json: AsJson = False,
@@ -196,12 +192,8 @@ def verify(
     """
     with enter_workspace(root, "verify") as (workspace, _), stderr().status("verifying"):
         found = verify_release(workspace, release, objects=objects, deep=deep)
-    if as_json:
-        print_json(found.to_json())
-    else:
-        console().print(Text(found.words, style="green" if found.good else "red"))
-        for note in found.notes:
-            console().print(note)
+    words = Text(found.words, style="green" if found.good else "red")
+    print_result(as_json, found, words, *found.notes)
     raise typer.Exit(0 if found.good else 1)
 
 
@@ -215,19 +207,13 @@ def diff(
     """
     with enter_workspace(root, "read") as (workspace, _):
         found = diff_releases(workspace, old, new)
-    if as_json:
-        print_json(found.to_json())
-        return
-    for line in found.lines:
-        console().print(line)
+    print_result(as_json, found, *found.lines)
 
 
 @app.command("card")
 def card(
     release: Reference,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="A folder for README, Croissant, plots.")
-    ],
+    out: Annotated[Path, option("A folder for README, Croissant, plots.", "--out", "-o")],
     root: WorkspaceOption = None,
     as_json: AsJson = False,
 ) -> None:
@@ -237,11 +223,7 @@ def card(
     """
     with enter_workspace(root, "read") as (workspace, _):
         written = write_card(workspace, release, out)
-    if as_json:
-        print_json([str(path) for path in written])
-        return
-    for path in written:
-        console().print(f"wrote {path}")
+    print_result(as_json, written, *(f"wrote {path}" for path in written))
 
 
 COMMAND = Command(app, panel="Workspace")

@@ -2,117 +2,85 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 import yaml
+from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
+from rich.text import Text
 
-from corporeal.cli.command import Command, spread_options
+from corporeal.cli.command import Command, argument, option, spread_options
 from corporeal.cli.export_options import CORES, Jobs, On
-from corporeal.cli.output import AsJson, print_json
-from corporeal.cli.retargeted_clips import run_clips, show_clips
+from corporeal.cli.output import AsJson, console, make_table, print_json, show_progress, stderr
 from corporeal.embodiment import Embodiment, open_robot
 from corporeal.embodiment.engines import import_mujoco
 from corporeal.errors import CorporealError, UnknownNameError
 from corporeal.retargeting.goal import draft_map, open_map, robot_map
-from corporeal.retargeting.job import ClipJob, find_clips, jobs_of
+from corporeal.retargeting.job import (
+    ClipJob,
+    ClipOutcome,
+    find_clips,
+    jobs_of,
+    run_in_worker,
+    run_job,
+)
 from corporeal.retargeting.person import AXES, METRES
 from corporeal.retargeting.reader import ClipHints, readers
 from corporeal.retargeting.settings import POLICIES, RetargetSettings
 from corporeal.retargeting.tracking import open_policy
-from corporeal.runner import runner_of
+from corporeal.runner import run, runner_of
 
-_HINTS = "What the file does not say"
-_BESIDE = "Beside the episode"
-_KNOWN = "What the episode says of itself"
+_hint = partial(option, rich_help_panel="What the file does not say")
+_beside = partial(option, rich_help_panel="Beside the episode")
+_fact = partial(option, rich_help_panel="What the episode says of itself")
 
 
 @dataclass(frozen=True)
 class RetargetChoices:
     """What people choose of a retargeting."""
 
-    robot: Annotated[
-        str, typer.Option(help="The robot: a ready name, or its URDF, MJCF or document.")
-    ] = "g1"
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The episode; a folder for many clips.")
-    ] = None
-    policy: Annotated[
-        str, typer.Option(help="Frames out of reach: clip, interpolate, split or reject.")
-    ] = "clip"
-    cutoff: Annotated[
-        float, typer.Option(min=0, help="Low-pass without delay, Hz; 0 for none.")
-    ] = 5.0
-    rate: Annotated[
-        float | None, typer.Option(min=1, max=1000, help="Frames per second of the result.")
-    ] = None
-    ease: Annotated[
-        bool, typer.Option("--ease/--no-ease", help="Keep torques within what motors have.")
-    ] = True
+    robot: Annotated[str, option("The robot: a ready name, or its URDF, MJCF or document.")] = "g1"
+    out: Annotated[Path | None, option("The episode; a folder for many clips.", "--out", "-o")] = (
+        None
+    )
+    policy: Annotated[str, option("Frames out of reach: clip, interpolate, split or reject.")] = (
+        "clip"
+    )
+    cutoff: Annotated[float, option("Low-pass without delay, Hz; 0 for none.", min=0)] = 5.0
+    rate: Annotated[float | None, option("Frames per second of the result.", min=1, max=1000)] = (
+        None
+    )
+    ease: Annotated[bool, option("Keep torques within what motors have.", "--ease/--no-ease")] = (
+        True
+    )
     mapping: Annotated[
-        Path | None, typer.Option("--map", help="A retargeting map for a robot of your own.")
+        Path | None, option("A retargeting map for a robot of your own.", "--map")
     ] = None
-    draft_map: Annotated[
-        bool, typer.Option("--draft-map", help="Print a map of the robot to start from.")
-    ] = False
-    kind: Annotated[
-        str | None, typer.Option("--format", help="The clip's format.", rich_help_panel=_HINTS)
-    ] = None
-    skeleton: Annotated[
-        str | None,
-        typer.Option(help="A skeleton or marker set, ready or yours.", rich_help_panel=_HINTS),
-    ] = None
-    unit: Annotated[str | None, typer.Option(help="m, cm, mm or in.", rich_help_panel=_HINTS)] = (
-        None
+    draft_map: Annotated[bool, option("Print a map of the robot to start from.", "--draft-map")] = (
+        False
     )
-    up: Annotated[
-        str | None, typer.Option(help="x, y, z, -x, -y or -z.", rich_help_panel=_HINTS)
-    ] = None
-    clip_rate: Annotated[
-        float | None,
-        typer.Option(min=1, max=2000, help="Samples per second.", rich_help_panel=_HINTS),
-    ] = None
-    bones: Annotated[
-        Path | None, typer.Option(help="The ASF of an AMC.", rich_help_panel=_HINTS)
-    ] = None
-    person: Annotated[
-        str | None, typer.Option(help="Whom to follow of several.", rich_help_panel=_HINTS)
-    ] = None
-    preview: Annotated[
-        Path | None,
-        typer.Option(help="Both: .mp4, .png or .rrd; a folder for many.", rich_help_panel=_BESIDE),
-    ] = None
-    report: Annotated[
-        Path | None,
-        typer.Option(help="Figures: .png, .svg or .pdf; or a folder.", rich_help_panel=_BESIDE),
-    ] = None
-    track: Annotated[
-        bool,
-        typer.Option("--track", help="Try it in physics.", rich_help_panel=_BESIDE),
-    ] = False
-    tracker: Annotated[
-        Path | None,
-        typer.Option(help="With this ONNX network (and --track).", rich_help_panel=_BESIDE),
-    ] = None
-    operator: Annotated[
-        str | None, typer.Option(help="Who retargets it.", rich_help_panel=_KNOWN)
-    ] = None
-    demonstrator: Annotated[str | None, typer.Option(help="Who moved.", rich_help_panel=_KNOWN)] = (
-        None
-    )
-    consent: Annotated[
-        str | None,
-        typer.Option(help="That of the demonstrator: its record.", rich_help_panel=_KNOWN),
-    ] = None
-    task: Annotated[
-        str | None, typer.Option(help="The clip's name if none.", rich_help_panel=_KNOWN)
-    ] = None
-    meta: Annotated[
-        list[str] | None,
-        typer.Option(help="Another metadata field, NAME=VALUE.", rich_help_panel=_KNOWN),
-    ] = None
+    kind: Annotated[str | None, _hint("The clip's format.", "--format")] = None
+    skeleton: Annotated[str | None, _hint("A skeleton or marker set, ready or yours.")] = None
+    unit: Annotated[str | None, _hint("m, cm, mm or in.")] = None
+    up: Annotated[str | None, _hint("x, y, z, -x, -y or -z.")] = None
+    clip_rate: Annotated[float | None, _hint("Samples per second.", min=1, max=2000)] = None
+    bones: Annotated[Path | None, _hint("The ASF of an AMC.")] = None
+    person: Annotated[str | None, _hint("Whom to follow of several.")] = None
+    preview: Annotated[Path | None, _beside("Both: .mp4, .png or .rrd; a folder for many.")] = None
+    report: Annotated[Path | None, _beside("Figures: .png, .svg or .pdf; or a folder.")] = None
+    track: Annotated[bool, _beside("Try it in physics.", "--track")] = False
+    tracker: Annotated[Path | None, _beside("With this ONNX network (and --track).")] = None
+    operator: Annotated[str | None, _fact("Who retargets it.")] = None
+    demonstrator: Annotated[str | None, _fact("Who moved.")] = None
+    consent: Annotated[str | None, _fact("That of the demonstrator: its record.")] = None
+    task: Annotated[str | None, _fact("The clip's name if none.")] = None
+    meta: Annotated[list[str] | None, _fact("Another metadata field, NAME=VALUE.")] = None
     on: On = "processes"
     jobs: Jobs = CORES
 
@@ -149,7 +117,7 @@ class RetargetChoices:
 def retarget(
     choices: RetargetChoices,
     clips: Annotated[
-        list[Path] | None, typer.Argument(help="BVH, AMC, C3D, CSV, NPZ, NPY, JSON; or folders.")
+        list[Path] | None, argument("BVH, AMC, C3D, CSV, NPZ, NPY, JSON; or folders.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -240,6 +208,117 @@ def _check_physics(robot: Embodiment, tracker: Path | None) -> None:
     import_mujoco()
     if tracker is not None:
         open_policy(tracker, robot)
+
+
+_MOST, _FEW = 60, 3
+
+Refused = dict[Path, CorporealError]
+
+
+def run_clips(jobs: list[ClipJob], on: str, workers: int) -> tuple[list[ClipOutcome], Refused]:
+    """All jobs, one here with its stages shown or many in other processes; and who refused."""
+    outcomes: dict[int, ClipOutcome] = {}
+    refused: Refused = {}
+    if len(jobs) == 1:
+        with show_progress("reading", 1.0, counted=False) as bar:
+            try:
+                outcomes[0] = run_job(jobs[0], bar.move)
+            except CorporealError as error:
+                refused[jobs[0].clip] = error
+        return list(outcomes.values()), refused
+    with show_progress("retargeting", len(jobs)) as bar:
+        for done in run(run_in_worker, jobs, on=on, jobs=workers):
+            if done.value is not None:
+                outcomes[done.place] = done.value
+            elif done.error is not None:
+                refused[jobs[done.place].clip] = done.error
+            bar.advance()
+    return [outcomes[place] for place in sorted(outcomes)], refused
+
+
+def show_clips(outcomes: list[ClipOutcome], refused: Refused) -> None:
+    """One clip with all that was measured, or many with a line each; then what to do next."""
+    page = console()
+    if len(outcomes) == 1 and not refused:
+        _show_one(page, outcomes[0])
+    else:
+        _show_many(page, outcomes, refused)
+    written = [path for each in outcomes for path in each.episodes]
+    if written:
+        few = written if len(written) <= _FEW else [_shared_folder(written)]
+        where = " ".join(str(path) for path in few)
+        page.print(f"\nnext: corporeal check {escape(where)}", soft_wrap=True)
+
+
+def _show_one(page: Console, each: ClipOutcome) -> None:
+    where = ", ".join(str(path) for path in each.episodes) or "no episode"
+    again = " (was there already)" if each.was_there else ""
+    page.print(f"[bold]{escape(each.clip.name)}[/bold] -> {escape(where)}{again}", soft_wrap=True)
+    table = make_table()
+    for name, value in each.table:
+        table.add_row(name, value)
+    if each.table:
+        page.print(Padding(table, (0, 0, 0, 2)))
+    for sentence, style in (*((note, "dim") for note in each.notes), *_judged(each)):
+        page.print(Padding(Text(sentence, style=style), (0, 0, 0, 2)))
+
+
+def _show_many(page: Console, outcomes: list[ClipOutcome], refused: Refused) -> None:
+    table = make_table("clip", "episode", "frames", "hands off", "feet off", "to be said",
+                       right=("hands off", "feet off"))  # fmt: skip
+    troubled = sorted(outcomes, key=lambda each: each.good and not each.infeasible)
+    for each in troubled[:_MOST]:
+        said = "; ".join(sentence for sentence, _ in _judged(each))
+        names = ", ".join(path.name for path in each.episodes) or "none"
+        known = "there already" if each.was_there else ""
+        table.add_row(
+            escape(each.clip.name),
+            escape(names),
+            str(each.frames),
+            _mean(each, "hand_error"),
+            _mean(each, "foot_error"),
+            escape("; ".join(filter(None, (said, known)))),
+            style="" if each.good else "yellow",
+        )
+    page.print(table)
+    if len(troubled) > _MOST:
+        page.print(f"and {len(troubled) - _MOST} more; all of them: --json")
+    for clip, error in refused.items():
+        stderr().print(f"{clip.name}: {error}", style="yellow", markup=False, soft_wrap=True)
+    new = sum(not each.was_there and bool(each.episodes) for each in outcomes)
+    there = sum(each.was_there for each in outcomes)
+    none = len(refused) + sum(not each.episodes for each in outcomes)
+    page.print(f"\n{new} new, {there} there already, {none} without an episode")
+
+
+def _mean(each: ClipOutcome, name: str) -> str:
+    spread = (each.metrics or {}).get(name)
+    return f"{100 * spread['mean_m']:.1f} cm" if isinstance(spread, dict) else "-"
+
+
+def _judged(each: ClipOutcome) -> Iterator[tuple[str, str]]:
+    """What is to be said against a result, and how it fared in physics; with a style."""
+    if each.infeasible:
+        share = 100 * each.infeasible / max(1, each.frames)
+        what = "cut out" if each.policy == "split" else "flagged"
+        what = what if each.episodes else "so there is no episode"
+        far = f"{each.infeasible} of {each.frames} frames ({share:.1f} %)"
+        yield f"{far} are out of reach, {what}", "yellow"
+    if not each.converged:
+        yield "the solve did not come to an end; look at a --preview", "yellow"
+    if each.tracked is not None:
+        fell = each.tracked["fell_at_s"]
+        end = "survived" if fell is None else f"fell at {fell:.1f} s"
+        error = 100 * each.tracked["keypoint_error_m"]["mean"]
+        yield f"in physics ({each.tracked['method']}): {end}, {error:.1f} cm from the motion", ""
+
+
+def _shared_folder(paths: list[Path]) -> Path:
+    """The folder in which all of them are."""
+    first = paths[0].parent
+    while not all(path.is_relative_to(first) for path in paths):
+        first = first.parent
+    return first
 
 
 COMMAND = Command(retarget, panel="Retargeting")

@@ -13,8 +13,8 @@ import typer
 from rich.live import Live
 from rich.table import Table
 
-from corporeal.cli.command import Command
-from corporeal.cli.output import AsJson, console, make_table, print_json, stderr
+from corporeal.cli.command import Command, option
+from corporeal.cli.output import AsJson, console, make_table, print_json, print_result, stderr
 from corporeal.embodiment import open_robot
 from corporeal.errors import CorporealError
 from corporeal.retargeting.live import (
@@ -28,28 +28,22 @@ from corporeal.retargeting.live import (
 
 
 def retarget_live(
-    robot: Annotated[
-        str, typer.Option(help="The robot: a ready name, or its URDF, MJCF or document.")
-    ] = "g1",
+    robot: Annotated[str, option("The robot: a ready name, or its URDF, MJCF or document.")] = "g1",
     listen: Annotated[
-        str, typer.Option(help="Where poses come in: udp://, ws:// or natnet://HOST:PORT.")
+        str, option("Where poses come in: udp://, ws:// or natnet://HOST:PORT.")
     ] = "udp://127.0.0.1:9870",
-    send: Annotated[
-        str | None, typer.Option(help="Where joint targets go: udp://HOST:PORT.")
-    ] = None,
+    send: Annotated[str | None, option("Where joint targets go: udp://HOST:PORT.")] = None,
     view: Annotated[
-        int | None, typer.Option(min=0, max=65535, help="Port of the page with person and robot.")
+        int | None, option("Port of the page with person and robot.", min=0, max=65535)
     ] = None,
-    record: Annotated[Path | None, typer.Option(help="Keep the session as this episode.")] = None,
-    operator: Annotated[
-        str | None, typer.Option(help="Who runs it; stored in the episode.")
-    ] = None,
-    seconds: Annotated[float | None, typer.Option(min=0.1, help="Stop after so long.")] = None,
+    record: Annotated[Path | None, option("Keep the session as this episode.")] = None,
+    operator: Annotated[str | None, option("Who runs it; stored in the episode.")] = None,
+    seconds: Annotated[float | None, option("Stop after so long.", min=0.1)] = None,
     play: Annotated[
-        Path | None, typer.Option(help="Send this clip to itself, over and over, to try it out.")
+        Path | None, option("Send this clip to itself, over and over, to try it out.")
     ] = None,
     recover: Annotated[
-        Path | None, typer.Option(help="Make the episode of a session that was cut off (*.live).")
+        Path | None, option("Make the episode of a session that was cut off (*.live).")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -63,7 +57,9 @@ def retarget_live(
     facts = {} if operator is None else {"operator": operator}
     if recover is not None:
         target = record or recover.with_suffix("")
-        _tell_recovered(episode_of_live(recover, target, model, facts), as_json)
+        made = episode_of_live(recover, target, model, facts)
+        sentence = f"recovered {made}\nnext: corporeal check {made}"
+        print_result(as_json, {"episode": made}, sentence)
         return
     if record is not None and record.exists():
         raise CorporealError(f"{record}: is there already. Name another --record.")
@@ -88,17 +84,10 @@ def retarget_live(
     if as_json:
         told = asdict(summary)
         del told["frames_at"]
-        print_json({**told, "episode": None if episode is None else str(episode)})
+        print_json({**told, "episode": episode})
     else:
         _show(summary, episode)
     raise typer.Exit(0 if summary.frames else 1)
-
-
-def _tell_recovered(episode: Path, as_json: bool) -> None:
-    if as_json:
-        print_json({"episode": str(episode)})
-    else:
-        console().print(f"recovered {episode}\nnext: corporeal check {episode}")
 
 
 def _page(status: LiveStatus) -> Table:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Annotated, Any
 
-import typer
 from rich.table import Table
 from rich.text import Text
 
-from corporeal.cli.command import Command, group
-from corporeal.cli.output import AsJson, console, make_table, print_json
+from corporeal.cli.command import Command, argument, group, option
+from corporeal.cli.output import AsJson, console, make_table, print_json, print_result
 from corporeal.cli.workspaces import WorkspaceOption, enter_workspace, read_catalog, write_catalog
 from corporeal.errors import UnknownNameError
 from corporeal.operations.review import (
@@ -31,26 +30,24 @@ from corporeal.operations.review import (
 )
 
 app = group("Draw samples for people to look at, decide, and judge the lot.")
-Name = Annotated[str, typer.Argument(help="The name of the review.")]
+Name = Annotated[str, argument("The name of the review.")]
 _COLOURS = {"accepted": "green", "not accepted": "red"}
 
 
 @app.command("create")
 def create(
-    name: Annotated[str, typer.Argument(help="Small letters, digits, points and dashes.")],
+    name: Annotated[str, argument("Small letters, digits, points and dashes.")],
     query: Annotated[
-        str | None,
-        typer.Argument(help="As for corporeal ls; by default all accepted and quarantined."),
+        str | None, argument("As for corporeal ls; by default all accepted and quarantined.")
     ] = None,
-    share: Annotated[float, typer.Option(help="How much of the lot to look at.")] = 0.12,
+    share: Annotated[float, option("How much of the lot to look at.")] = 0.12,
     limit: Annotated[
-        float | None,
-        typer.Option(help="Draw as many as prove that no more than this share is bad."),
+        float | None, option("Draw as many as prove that no more than this share is bad.")
     ] = None,
-    confidence: Annotated[float, typer.Option(help="How sure that is to be.")] = 0.95,
-    seed: Annotated[int, typer.Option(min=0, help="Another seed, another draw.")] = 0,
+    confidence: Annotated[float, option("How sure that is to be.")] = 0.95,
+    seed: Annotated[int, option("Another seed, another draw.", min=0)] = 0,
     all_quarantined: Annotated[
-        bool, typer.Option("--all-quarantined", help="Look at every quarantined one, too.")
+        bool, option("Look at every quarantined one, too.", "--all-quarantined")
     ] = False,
     root: WorkspaceOption = None,
     as_json: AsJson = False,
@@ -82,9 +79,6 @@ def list_all(root: WorkspaceOption = None, as_json: AsJson = False) -> None:
     """
     with read_catalog(root, "read") as connection:
         found = [(each, progress_of(connection, each)) for each in reviews(connection)]
-    if as_json:
-        print_json([_plain(*each) for each in found])
-        return
     table = make_table("review", "decided", "rejected", "lot", "at most bad", "", "condition")
     for review, progress in found:
         bound = progress.lot.most_bad
@@ -94,7 +88,8 @@ def list_all(root: WorkspaceOption = None, as_json: AsJson = False) -> None:
             "-" if bound is None else f"{100 * bound:.1f} %",
             "closed" if review.closed_at else "", review.condition,
         )  # fmt: skip
-    console().print(table if found else "no review yet; next: corporeal review create NAME")
+    empty = "no review yet; next: corporeal review create NAME"
+    print_result(as_json, [_plain(*each) for each in found], table if found else empty)
 
 
 @app.command("show")
@@ -108,7 +103,7 @@ def show(name: Name, root: WorkspaceOption = None, as_json: AsJson = False) -> N
         progress = progress_of(connection, review)
         items = items_of(connection, review)
     if as_json:
-        print_json(_plain(review, progress) | {"episodes": [asdict(each) for each in items]})
+        print_json(_plain(review, progress) | {"episodes": items})
         return
     page = console()
     page.print(f"[bold]{review.name}[/bold]: {progress.decided} of {progress.items} decided, "
@@ -126,11 +121,11 @@ def show(name: Name, root: WorkspaceOption = None, as_json: AsJson = False) -> N
 @app.command("decide")
 def decide_one(
     name: Name,
-    episode: Annotated[str, typer.Argument(help="The id of the episode, or how it begins.")],
-    decision: Annotated[str, typer.Argument(help="accept, reject or undo.")],
+    episode: Annotated[str, argument("The id of the episode, or how it begins.")],
+    decision: Annotated[str, argument("accept, reject or undo.")],
     why: Annotated[
         str | None,
-        typer.Option(help="For reject: fall, task not done, wrong label, camera, sync, privacy, "
+        option("For reject: fall, task not done, wrong label, camera, sync, privacy, "
                      "other; words may follow behind a colon."),
     ] = None,
     root: WorkspaceOption = None,
@@ -152,7 +147,7 @@ def decide_one(
             choice = ReviewChoice(verb, *why_not)
             outcome = decide(connection, review, item.episode, choice, by=actor)
     if as_json:
-        print_json(asdict(outcome))
+        print_json(outcome)
         return
     console().print(f"{outcome.item.episode}: {decision}, now {outcome.state}")
     if outcome.pulled:
@@ -169,10 +164,8 @@ def close(name: Name, root: WorkspaceOption = None, as_json: AsJson = False) -> 
     """
     with write_catalog(root, "judge") as (connection, actor):
         closed, progress = close_review(connection, review_of(connection, name), by=actor)
-    if as_json:
-        print_json(_plain(closed, progress))
-        return
-    console().print(f"{closed.name} is closed: {progress.lot.words}")
+    sentence = f"{closed.name} is closed: {progress.lot.words}"
+    print_result(as_json, _plain(closed, progress), sentence)
 
 
 def _verb(decision: str) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -11,16 +10,14 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from corporeal.cli.command import Command, group
-from corporeal.cli.output import AsJson, console, make_table, print_json
+from corporeal.cli.command import Command, argument, group
+from corporeal.cli.output import AsJson, console, make_table, print_json, print_result
 from corporeal.embodiment import Embodiment, open_robot, robot_names
 from corporeal.embodiment.comparison import compare, describe
 from corporeal.embodiment.embodiment import Joint
 
 _app = group("Show robots and compare them.")
-_Robot = Annotated[
-    str, typer.Argument(help="A built-in name, or a .urdf, .xml (MJCF) or .yaml file.")
-]
+_Robot = Annotated[str, argument("A built-in name, or a .urdf, .xml (MJCF) or .yaml file.")]
 
 
 @_app.command("list")
@@ -30,16 +27,14 @@ def list_robots(as_json: AsJson = False) -> None:
     Example: [bold]corporeal robot list[/bold]
     """
     robots = [open_robot(name) for name in robot_names()]
-    if as_json:
-        print_json({robot.name: {"maker": robot.maker, "joints": len(robot.joint_names),
-                                 "mass_kg": robot.mass} for robot in robots})  # fmt: skip
-        return
+    values = {robot.name: {"maker": robot.maker, "joints": len(robot.joint_names),
+                           "mass_kg": robot.mass} for robot in robots}  # fmt: skip
     table = make_table("name", "maker", "joints", "mass", "estimated", right=("joints", "mass"))
     for robot in robots:
         guess = f"{len(robot.estimated)} facts" if robot.estimated else "nothing"
         table.add_row(robot.name, robot.maker or "", str(len(robot.joint_names)),
                       f"{robot.mass:.1f} kg", guess)  # fmt: skip
-    console().print(table)
+    print_result(as_json, values, table)
 
 
 @_app.command()
@@ -51,10 +46,8 @@ def show(robot: _Robot, as_json: AsJson = False) -> None:
     Example: [bold]corporeal robot show g1[/bold]
     """
     embodiment = open_robot(robot)
-    if as_json:
-        print_json(embodiment.model_dump(mode="json", exclude_none=True))
-    else:
-        console().print(_page(embodiment))
+    values = embodiment.model_dump(mode="json", exclude_none=True)
+    print_result(as_json, values, _page(embodiment))
 
 
 @_app.command()
@@ -65,7 +58,7 @@ def diff(first: _Robot, second: _Robot, as_json: AsJson = False) -> None:
     """
     differences = compare(open_robot(first), open_robot(second))
     if as_json:
-        print_json([asdict(difference) for difference in differences])
+        print_json(differences)
     else:
         console().print(f"A is {first}, B is {second}.", style="dim")
         console().print(describe(differences), soft_wrap=True, markup=False)

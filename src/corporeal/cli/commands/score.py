@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from corporeal.cli.command import Command
+from corporeal.cli.command import Command, argument, option
+from corporeal.cli.export_options import Robot
 from corporeal.cli.output import AsJson, console, make_table, print_json, show_progress, stderr
 from corporeal.cli.sources import opener_of
 from corporeal.errors import CorporealError
@@ -28,18 +29,16 @@ _BAR = 10
 
 
 def score(
-    paths: Annotated[list[Path], typer.Argument(help="Episodes, folders of them, datasets, bags.")],
-    robot: Annotated[
-        str | None, typer.Option(help="The robot: a ready name, or its URDF, MJCF or document.")
-    ] = None,
+    paths: Annotated[list[Path], argument("Episodes, folders of them, datasets, bags.")],
+    robot: Robot = None,
     weighting: Annotated[
-        str, typer.Option(help="A ready weighting, or a weighting document of your own.")
+        str, option("A ready weighting, or a weighting document of your own.")
     ] = "default",
     learn: Annotated[
-        bool, typer.Option("--learn", help="Take good and bad from the episodes of each task.")
+        bool, option("Take good and bad from the episodes of each task.", "--learn")
     ] = False,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Open the score of every episode, part by part.")
+        bool, option("Open the score of every episode, part by part.", "--explain")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -56,7 +55,7 @@ def score(
     if as_json:
         print_json({
             "weighting": {"name": chosen.reference, "hash": chosen.hash},
-            "episodes": [each.to_json() for each in scored],
+            "episodes": scored,
             "unreadable": unreadable,
         })  # fmt: skip
     else:

@@ -5,22 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from corporeal.cli.command import Command
-from corporeal.cli.dataset_edit import edit, require
-from corporeal.cli.export_options import CORES, Jobs, Out, Python, Verify, numbers_of
-from corporeal.cli.export_run import report
+from corporeal.cli.command import Command, argument, option, spread_options
+from corporeal.cli.export_options import EditChoices, Out, numbers_of
+from corporeal.cli.export_run import edit_and_report, numbers_in
 from corporeal.cli.output import AsJson
 
 
+@spread_options
 def select(
-    path: Annotated[Path, typer.Argument(help="A dataset; it is not changed.")],
-    episodes: Annotated[str, typer.Option("--episodes", help="Numbers in order, such as 5,0-2.")],
+    path: Annotated[Path, argument("A dataset; it is not changed.")],
+    episodes: Annotated[str, option("Numbers in order, such as 5,0-2.", "--episodes")],
     out: Out,
-    verify: Verify = True,
-    python: Python = None,
-    jobs: Jobs = CORES,
+    choices: EditChoices,
     as_json: AsJson = False,
 ) -> None:
     """Write a new dataset of the episodes named, in that order; the old one stays as it is.
@@ -28,9 +24,8 @@ def select(
     Example: [bold]corporeal select dataset --episodes 0-9 --out first_ten[/bold]
     """
     wanted = numbers_of(episodes)
-    require(path, wanted)
-    exported, proof = edit([path], out, episodes=wanted, verify=verify, python=python, jobs=jobs)
-    report(exported, proof, as_json=as_json, after=(f"corporeal check {out}",))
+    numbers_in(path, wanted)
+    edit_and_report([path], out, choices, as_json=as_json, episodes=wanted)
 
 
 COMMAND = Command(select, panel="Exchange")

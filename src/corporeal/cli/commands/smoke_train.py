@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from corporeal.cli.command import Command
+from corporeal.cli.command import Command, argument, option
 from corporeal.cli.export_options import Robot
+from corporeal.cli.export_run import FIRST, show_smoke, smoke_on
 from corporeal.cli.output import AsJson, print_json, stderr
-from corporeal.cli.smoke import FIRST, show_smoke, smoke_on
 from corporeal.cli.sources import opener_of
 from corporeal.exchange import ExportOptions
 from corporeal.exchange.training import POLICIES, is_trainable
@@ -19,13 +19,11 @@ from corporeal.exchange.training import smoke_train as train
 
 
 def smoke_train(
-    paths: Annotated[list[Path], typer.Argument(help="Episodes, folders of them, datasets.")],
-    policy: Annotated[
-        list[str] | None, typer.Option(help="act or diffusion; by default both.")
-    ] = None,
-    steps: Annotated[int, typer.Option(min=6, max=10_000, help="Steps of each.")] = 20,
+    paths: Annotated[list[Path], argument("Episodes, folders of them, datasets.")],
+    policy: Annotated[list[str] | None, option("act or diffusion; by default both.")] = None,
+    steps: Annotated[int, option("Steps of each.", min=6, max=10_000)] = 20,
     robot: Robot = None,
-    python: Annotated[str | None, typer.Option(help="A Python that has lerobot.")] = None,
+    python: Annotated[str | None, option("A Python that has lerobot.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Train on the first 100 episodes for a few steps, before anybody converts or trains on all.

@@ -5,16 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from corporeal.catalog.workspace import write_snapshot
-from corporeal.cli.command import Command
-from corporeal.cli.output import AsJson, console, print_json, stderr
+from corporeal.cli.command import Command, argument
+from corporeal.cli.output import AsJson, print_result, stderr
 from corporeal.cli.workspaces import WorkspaceOption, enter_workspace
 
 
 def snapshot(
-    folder: Annotated[Path, typer.Argument(help="A new folder.")],
+    folder: Annotated[Path, argument("A new folder.")],
     root: WorkspaceOption = None,
     as_json: AsJson = False,
 ) -> None:
@@ -26,12 +24,9 @@ def snapshot(
     """
     with enter_workspace(root, "export") as (workspace, _), stderr().status("writing"):
         tables = write_snapshot(workspace.database, folder)
-    if as_json:
-        print_json({"folder": str(folder), "tables": dict(tables)})
-        return
-    for name, rows in tables.items():
-        console().print(f"{name:12} {rows:>10,} rows")
-    console().print(f"next: duckdb -init {folder / 'views.sql'}")
+    lines = [f"{name:12} {rows:>10,} rows" for name, rows in tables.items()]
+    after = f"next: duckdb -init {folder / 'views.sql'}"
+    print_result(as_json, {"folder": folder, "tables": dict(tables)}, *lines, after)
 
 
 COMMAND = Command(snapshot, panel="Workspace")

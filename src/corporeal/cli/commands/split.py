@@ -7,25 +7,24 @@ from typing import Annotated, Any
 
 import typer
 
-from corporeal.cli.command import Command
-from corporeal.cli.dataset_edit import edit, numbers_in
-from corporeal.cli.export_options import CORES, Jobs, Out, Python, Verify
-from corporeal.cli.export_run import show, to_json
+from corporeal.cli.command import Command, argument, option, spread_options
+from corporeal.cli.export_options import EditChoices, Out
+from corporeal.cli.export_run import edit, numbers_in, show, to_json
 from corporeal.cli.output import AsJson, print_json
 from corporeal.errors import CorporealError
 from corporeal.exchange.editing import draw_split, parse_shares
 
 
+@spread_options
 def split(
-    path: Annotated[Path, typer.Argument(help="A dataset; it is not changed.")],
+    path: Annotated[Path, argument("A dataset; it is not changed.")],
     out: Out,
     parts: Annotated[
-        str, typer.Option(help="Names and shares, such as train=0.9,validation=0.1.")
+        str, option("Names and shares, such as train=0.9,validation=0.1.")
     ] = "train=0.9,validation=0.1",
-    seed: Annotated[int, typer.Option(min=0, help="Another seed, another draw.")] = 0,
-    verify: Verify = True,
-    python: Python = None,
-    jobs: Jobs = CORES,
+    seed: Annotated[int, option("Another seed, another draw.", min=0)] = 0,
+    *,
+    choices: EditChoices,
     as_json: AsJson = False,
 ) -> None:
     """Draw episodes into several new datasets below a new folder; the old one stays as it is.
@@ -38,9 +37,7 @@ def split(
     results: dict[str, Any] = {}
     holds = True
     for name, episodes in drawn.items():
-        exported, proof = edit(
-            [path], out / name, episodes=episodes, verify=verify, python=python, jobs=jobs
-        )
+        exported, proof = edit([path], out / name, choices, episodes=episodes)
         results[name] = to_json(exported, proof)
         holds = holds and (proof is None or proof.holds)
         if not as_json:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from corporeal.catalog.workspace import open_workspace
-from corporeal.cli.command import Command
+from corporeal.cli.command import Command, argument, option
 from corporeal.cli.output import AsJson, console, print_json
 from corporeal.studio.server import serve
 from corporeal.studio.settings import StudioSettings
@@ -16,23 +14,19 @@ from corporeal.studio.settings import StudioSettings
 
 def studio(
     workspace: Annotated[
-        Path | None,
-        typer.Argument(help="The workspace; by default the one here, or $CORPOREAL_WORKSPACE."),
+        Path | None, argument("The workspace; by default the one here, or $CORPOREAL_WORKSPACE.")
     ] = None,
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 8700,
+    host: Annotated[str, option("Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, option("Port; 0 takes a free one.", min=0, max=65535)] = 8700,
     recorder: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Show the health of the recorder at HOST:PORT; by default of all on this machine."
-        ),
+        option("Show the health of the recorder at HOST:PORT; by default of all on this machine."),
     ] = None,
     name: Annotated[
-        list[str] | None,
-        typer.Option(help="A name that Studio may be opened by, such as that of a proxy."),
+        list[str] | None, option("A name that Studio may be opened by, such as that of a proxy.")
     ] = None,
-    read_only: Annotated[bool, typer.Option(help="Nothing can be changed.")] = False,
-    open_browser: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
+    read_only: Annotated[bool, option("Nothing can be changed.")] = False,
+    open_browser: Annotated[bool, option("Open it in the browser.", "--open")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Look at every episode of a workspace, its streams and its verdicts, in the browser.

@@ -10,7 +10,7 @@ import typer
 from corporeal.capture.sync import SyncReport
 from corporeal.capture.sync import sync_test as test_sync
 from corporeal.capture.sync_plot import plot_sync
-from corporeal.cli.command import Command
+from corporeal.cli.command import Command, argument, option
 from corporeal.cli.output import AsJson, console, make_table, print_json
 from corporeal.episode import Episode
 from corporeal.episode.recording import recording_of
@@ -27,16 +27,15 @@ _COLOURS = {
 
 
 def sync_test(
-    episode: Annotated[Path, typer.Argument(help="An episode file (.h5) with sharp motions.")],
+    episode: Annotated[Path, argument("An episode file (.h5) with sharp motions.")],
     event_s: Annotated[
-        float | None,
-        typer.Option("--event", help="Use only the motion nearest to this time, in seconds."),
+        float | None, option("Use only the motion nearest to this time, in seconds.", "--event")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Picture to write: .png, .pdf or .svg.")
+        Path | None, option("Picture to write: .png, .pdf or .svg.", "--out", "-o")
     ] = None,
     tolerance_ms: Annotated[
-        float, typer.Option(help="How much later or earlier than the joints a stream may be.")
+        float, option("How much later or earlier than the joints a stream may be.")
     ] = 5.0,
     as_json: AsJson = False,
 ) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from corporeal.cli.command import Command
+from corporeal.cli.command import Command, argument
 from corporeal.cli.output import AsJson, console, print_json
 from corporeal.episode.overview import Damage
 from corporeal.episode.overview import verify as verify_episode
@@ -15,7 +15,7 @@ from corporeal.errors import EpisodeError
 
 
 def verify(
-    episodes: Annotated[list[Path], typer.Argument(help="Episode files (.h5).")],
+    episodes: Annotated[list[Path], argument("Episode files (.h5).")],
     as_json: AsJson = False,
 ) -> None:
     """Read every byte and compare it with the hashes inside; exit 1 if anything changed.
@@ -31,12 +31,7 @@ def verify(
                 raise
             results[str(path)] = (Damage("", str(error)),)
     if as_json:
-        print_json(
-            {
-                name: [{"path": item.path, "message": item.message} for item in damage]
-                for name, damage in results.items()
-            }
-        )
+        print_json(results)
     else:
         for name, damage in results.items():
             verdict = "[red]damaged[/red]" if damage else "[green]whole[/green]"

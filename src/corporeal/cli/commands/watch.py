@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from corporeal.catalog.episodes import batch_names
 from corporeal.catalog.workspace import read_settings
-from corporeal.cli.command import Command
+from corporeal.cli.command import Command, option
 from corporeal.cli.output import AsJson, console, print_json, stderr
 from corporeal.cli.workspaces import WorkspaceOption, enter_workspace
 from corporeal.operations.alert import alert_channels
@@ -30,7 +30,7 @@ from corporeal.operations.monitoring import watch as look
 def watch(
     root: WorkspaceOption = None,
     charts: Annotated[
-        Path | None, typer.Option(help="Draw a control chart of every figure into this folder.")
+        Path | None, option("Draw a control chart of every figure into this folder.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
