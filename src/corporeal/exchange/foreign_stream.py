@@ -1,9 +1,11 @@
-"""Streams of foreign data: which role a column plays, what its entries are, in which unit."""
+"""Foreign data as streams: an episode while it is read, and what each of its columns is."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,9 +13,20 @@ from numpy.typing import NDArray
 
 from corporeal.embodiment import Embodiment
 from corporeal.embodiment.joints import are_joints, match_joints, matched_share
-from corporeal.episode.recording import ArraySignal
+from corporeal.episode.recording import (
+    INDEX_WRONG,
+    ArraySignal,
+    Defect,
+    DefectCheck,
+    ImageSequence,
+    Recording,
+    Signal,
+)
+from corporeal.exchange.description import DatasetDescription, EpisodeDescription
 from corporeal.schema import Stream, roles
 from corporeal.schema.stream import Group
+from corporeal.signal.grid import even_stamps
+from corporeal.units import SECOND_NS
 
 # Last words of a label, by what they hold if the entries are joints.
 _JOINT_WORDS = {
@@ -29,6 +42,194 @@ _UNITS = {
     roles.JOINT_TORQUE: ("N m", "N"),
 }
 _OTHER = {roles.JOINT_POSITION: roles.STATE, roles.JOINT_POSITION_TARGET: roles.ACTION}
+
+
+@dataclass
+class EpisodeReading:
+    """One episode while it is read: every column and camera of the source goes through here.
+
+    A stream is what `description` says of it, if Corporeal wrote the dataset and the values fit.
+    `rate_hz` is 0 where every stream has its own, which its stamps tell.
+    """
+
+    index: int
+    rate_hz: float = 0.0
+    robot: Embodiment | None = None
+    description: DatasetDescription | None = None
+    signals: dict[str, Signal] = field(default_factory=dict)
+    defects: list[Defect] = field(default_factory=list)
+
+    def take_numbers(
+        self,
+        label: str,
+        values: NDArray[Any],
+        time_ns: NDArray[np.int64],
+        *,
+        role: str | None = None,
+        names: Sequence[str] | None = None,
+    ) -> None:
+        """Numbers (T, ...) in the role that their label, or the word `role`, and names give."""
+        values = to_storable(values)
+        spec = self.described_column(label, values)
+        if spec is None:
+            rate_hz = self._rate_of(time_ns)
+            spec = array_stream(
+                role or label, values, rate_hz=rate_hz, names=names, robot=self.robot
+            )
+        self.signals[label] = ArraySignal(spec, time_ns, values)
+
+    def take_stream(
+        self,
+        label: str,
+        values: NDArray[Any],
+        time_ns: NDArray[np.int64],
+        *,
+        name: str,
+        group: Group = "observations",
+        names: Sequence[str] | None = None,
+        unit: str | Sequence[str] = "1",
+        frame: str | None = None,
+    ) -> None:
+        """Numbers as the stream that they are known to be; names that do not fit are left out."""
+        values = to_storable(values)
+        shape = values.shape[1:]
+        spec = Stream(
+            name=name,
+            group=group,
+            dtype=values.dtype.name,
+            shape=shape,
+            rate_hz=self._rate_of(time_ns),
+            components=tuple(names) if names is not None and shape == (len(names),) else None,
+            unit=unit if isinstance(unit, str) else tuple(unit),
+            frame=frame,
+        )
+        self.signals[label] = ArraySignal(spec, time_ns, values)
+
+    def take_pictures(
+        self,
+        label: str,
+        pictures: Any,
+        time_ns: NDArray[np.int64],
+        *,
+        size: Sequence[int] | None = None,
+        name: str | None = None,
+    ) -> None:
+        """A camera, of the size that the first of its pictures has if nothing states it."""
+        height, width = size or (0, 0)
+        spec = picture_stream(
+            name or label, height=height, width=width, rate_hz=self._rate_of(time_ns)
+        )
+        if size is None and len(pictures):
+            first = ImageSequence(spec, time_ns, pictures)[0]
+            spec = spec.model_copy(update={"shape": first.shape})
+        if self.description is not None:
+            spec = self.description.camera(label, spec)
+        self.signals[label] = ImageSequence(spec, time_ns, pictures)
+
+    def row_stamps(self, count: int, time_ns: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+        """The stamps of rows: those that are known, if they are as many, else even ones."""
+        if time_ns is not None and len(time_ns) == count:
+            return time_ns
+        return even_stamps(count, self.rate_hz)
+
+    def described_column(self, label: str, values: Any) -> Stream | None:
+        """What is said of a column, if it is said of values of this shape and type."""
+        if self.description is None:
+            return None
+        return self.description.column(label, tuple(values.shape[1:]), values.dtype)
+
+    def _rate_of(self, time_ns: NDArray[np.int64]) -> float | None:
+        if self.rate_hz:
+            return self.rate_hz
+        span = int(time_ns.max() - time_ns.min()) if len(time_ns) else 0
+        return round((len(time_ns) - 1) * SECOND_NS / span, 3) if span else None
+
+    def complain(
+        self,
+        check: DefectCheck,
+        message: str,
+        label: str | None = None,
+        found: float | None = None,
+        wanted: float | None = None,
+    ) -> None:
+        """Say what is wrong with this episode."""
+        self.defects.append(Defect(check, message, self.index, label, found, wanted))
+
+    def check_lengths(self) -> None:
+        """Complain of streams that have another number of samples than most."""
+        counts = [len(signal) for signal in self.signals.values()]
+        usual = max(set(counts), key=counts.count, default=0)
+        for label, signal in self.signals.items():
+            if len(signal) != usual:
+                message = f"{label} has {len(signal)} samples, the other streams {usual}"
+                self.complain(INDEX_WRONG, message, label, float(len(signal)), float(usual))
+
+    def to_recording(
+        self,
+        episode_id: str,
+        source: Path,
+        metadata: Mapping[str, Any],
+        *,
+        described: EpisodeDescription | None = None,
+        time_ns: NDArray[np.int64] | None = None,
+        **more: Any,
+    ) -> Recording:
+        """All of it; `described` is what Corporeal says of an episode with rows at `time_ns`."""
+        if described is not None:
+            episode_id = described.id
+            metadata = {**metadata, **described.to_metadata()}
+            more |= {"epoch_ns": described.epoch_ns, "labels": described.labels}
+            if time_ns is not None:
+                self.signals |= described.instruction_signal(time_ns)
+        return Recording(
+            id=episode_id,
+            source=source,
+            index=self.index,
+            signals=self.signals,
+            embodiment=self.robot,
+            metadata=metadata,
+            defects=tuple(self.defects),
+            **more,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class StoredPictures(Sequence[Any]):
+    """Pictures that `read` takes from where they are stored, by their numbers, when asked for."""
+
+    length: int
+    read: Callable[[Iterable[int]], Iterator[Any]]
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __iter__(self) -> Iterator[Any]:
+        return self.read(range(self.length))
+
+    def __getitem__(self, selection: Any) -> Any:
+        numbers = np.arange(self.length)[selection]
+        pictures = list(self.read(np.atleast_1d(numbers).tolist()))
+        return pictures if np.ndim(numbers) else pictures[0]
+
+
+@dataclass(frozen=True, eq=False)
+class StoredSignal:
+    """Depth or point clouds that `load` reads one by one when they are asked for."""
+
+    spec: Stream
+    time_ns: NDArray[np.int64]
+    load: Callable[[int], NDArray[Any]]
+
+    def __len__(self) -> int:
+        return len(self.time_ns)
+
+    def __getitem__(self, selection: Any) -> Any:
+        """One sample, or several: depth (n, height, width), a list of clouds."""
+        numbers = np.arange(len(self))[selection]
+        if np.ndim(numbers) == 0:
+            return self.load(int(numbers))
+        samples = [self.load(int(number)) for number in numbers]
+        return np.stack(samples) if samples and self.spec.kind != "points" else samples
 
 
 def stream_name(label: str) -> str:

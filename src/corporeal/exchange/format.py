@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from corporeal.embodiment import Embodiment
 from corporeal.episode.recording import Dataset, Recording
@@ -17,6 +17,7 @@ from corporeal.exchange.table import EpisodeTable
 from corporeal.registry import plugins
 
 PACKAGE = "corporeal.exchange.formats"
+T = TypeVar("T")
 
 Loss = Literal[
     "rates", "stamps", "names", "units", "instructions", "precision", "pictures", "columns",
@@ -165,28 +166,34 @@ def writer_of(name: str) -> Writer:
     return writers[name]
 
 
-def dataset_of_files(
+def dataset_of(
     source: Path,
     name: str,
-    files: Sequence[Path],
-    open_file: Callable[[Path, int], Recording],
+    parts: Sequence[T],
+    open_part: Callable[[T, int], Recording],
     *,
     labelled: bool = False,
     noun: str = "episode",
+    **stated: Any,
 ) -> Dataset:
-    """A dataset with one file or folder for each episode, which `open_file` is called with.
+    """A dataset with one file, folder or other part for each episode, which `open_part` opens.
 
-    `labelled` when the episodes may have labels, of which only they themselves know.
+    `labelled` when the episodes may have labels, of which only they themselves know. `stated` are
+    further fields of the dataset.
     """
-    opener = partial(_open_numbered, tuple(files), open_file, noun)
-    numbers = tuple(range(len(files)))
-    dataset = Dataset(source=source, format=name, episodes=numbers, open=opener)
+    opener = partial(_open_numbered, source, tuple(parts), open_part, noun)
+    numbers = tuple(range(len(parts)))
+    dataset = Dataset(source=source, format=name, episodes=numbers, open=opener, **stated)
     return replace(dataset, lanes=partial(collect_lanes, opener, numbers)) if labelled else dataset
 
 
 def _open_numbered(
-    files: tuple[Path, ...], open_file: Callable[[Path, int], Recording], noun: str, index: int
+    source: Path,
+    parts: tuple[T, ...],
+    open_part: Callable[[T, int], Recording],
+    noun: str,
+    index: int,
 ) -> Recording:
-    if not 0 <= index < len(files):
-        raise EpisodeError(f"{noun} {index} is not here; expected 0 to {len(files) - 1}.")
-    return open_file(files[index], index)
+    if not 0 <= index < len(parts):
+        raise EpisodeError(f"{source}: {noun} {index} is not here; expected 0 to {len(parts) - 1}.")
+    return open_part(parts[index], index)

@@ -7,9 +7,9 @@ import json
 import math
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +19,7 @@ from numpy.typing import NDArray
 
 from corporeal.embodiment import Embodiment
 from corporeal.episode.file import SIGNATURE, read_attribute, write_attribute
-from corporeal.episode.recording import (
-    INDEX_WRONG,
-    MAX_PIXELS,
-    ArraySignal,
-    Defect,
-    ImageSequence,
-    Recording,
-    Signal,
-)
+from corporeal.episode.recording import MAX_PIXELS, Recording
 from corporeal.errors import CorporealError, EpisodeError
 from corporeal.exchange.description import (
     MODE,
@@ -37,11 +29,10 @@ from corporeal.exchange.description import (
     EpisodeDescription,
     Label,
 )
-from corporeal.exchange.foreign_stream import array_signal, picture_stream, to_storable
+from corporeal.exchange.foreign_stream import EpisodeReading, StoredPictures
 from corporeal.exchange.layout import lane_key
 from corporeal.exchange.movie.pictures import pictures_of
 from corporeal.exchange.table import EpisodeTable
-from corporeal.signal.grid import even_stamps
 
 MAX_BYTES = 1 << 31
 MAX_TEXT = 1 << 20
@@ -145,30 +136,6 @@ def last_number(name: str) -> int | None:
     return int(found[1]) if found else None
 
 
-@dataclass(frozen=True, eq=False)
-class Hdf5Pictures(Sequence[Any]):
-    """Pictures in a dataset, read one by one: arrays (h, w, 3), or encoded bytes in every row."""
-
-    path: Path
-    name: str
-    length: int
-
-    def __len__(self) -> int:
-        return self.length
-
-    def __getitem__(self, selection: Any) -> Any:
-        with open_hdf5(self.path) as file:
-            numbers = np.arange(self.length)[selection]
-            if np.ndim(numbers) == 0:
-                return _picture(file[self.name][int(numbers)])
-            return [_picture(file[self.name][int(number)]) for number in numbers]
-
-    def __iter__(self) -> Iterator[Any]:
-        with open_hdf5(self.path) as file:
-            for number in range(self.length):
-                yield _picture(file[self.name][number])
-
-
 def holds_pictures(dataset: Any) -> bool:
     """Whether every row is a colour picture, plain or encoded."""
     if dataset.external is not None or dataset.is_virtual or dataset.ndim < 1:
@@ -181,8 +148,12 @@ def holds_pictures(dataset: Any) -> bool:
     return bool(dataset.dtype == np.uint8 and (plain or encoded))
 
 
-def _picture(row: Any) -> Any:
-    return row.tobytes() if np.ndim(row) == 1 else row
+def read_pictures(path: Path, name: str, numbers: Iterable[int]) -> Iterator[Any]:
+    """Rows of a dataset as pictures: arrays (h, w, 3), or the encoded bytes."""
+    with open_hdf5(path) as file:
+        for number in numbers:
+            row = file[name][number]
+            yield row.tobytes() if np.ndim(row) == 1 else row
 
 
 # As robosuite and most of its kin order a quaternion.
@@ -193,64 +164,39 @@ MEASURED = "measured"
 """The attribute of a dataset that is there for the format alone, and false for it."""
 
 
-def signals_of(
+def take_datasets(
+    reading: EpisodeReading,
     path: Path,
     found: Mapping[str, Any],
     *,
-    rate_hz: float,
     names: Mapping[str, Sequence[str]] | None = None,
-    robot: Embodiment | None = None,
-) -> dict[str, Signal]:
-    """Signals by label from datasets by label; what is neither number nor picture is left out."""
-    signals: dict[str, Signal] = {}
+    times: NDArray[np.int64] | None = None,
+) -> None:
+    """Take datasets by label; what is neither number nor picture is left out.
+
+    `times` are the stamps of rows, which are even without them.
+    """
     for label, dataset in found.items():
-        if holds_pictures(dataset):
-            signals[label] = _stills(path, label, dataset, rate_hz)
+        count = int(dataset.shape[0]) if dataset.ndim else 0
+        is_column = dataset.ndim > 0 and reading.described_column(label, dataset) is not None
+        if holds_pictures(dataset) and not is_column:
+            if count > MAX_ROWS:
+                # One of nothing but its fill value takes no room in a file, however long it is.
+                raise EpisodeError(
+                    f"{dataset.name} has {count} pictures; expected at most {MAX_ROWS}."
+                )
+            pictures = StoredPictures(count, partial(read_pictures, path, dataset.name))
+            size = dataset.shape[1:3] if dataset.ndim == 4 else None
+            reading.take_pictures(label, pictures, reading.row_stamps(count, times), size=size)
             continue
         values = read_numbers(dataset)
-        if values is None or values.ndim > 3:
+        if values is None or (values.ndim > 3 and not is_column):
             continue
         columns = (names or {}).get(label)
         if columns is None and label.endswith("quat") and values.shape[1:] == (4,):
             columns = _QUATERNION
-        stamps = even_stamps(len(values), rate_hz)
-        signals[label] = array_signal(
-            label, values, stamps, rate_hz=rate_hz, names=columns, robot=robot
-        )
-    return signals
-
-
-def described_signals(
-    path: Path, found: Mapping[str, Any], description: DatasetDescription
-) -> dict[str, Signal]:
-    """Signals of a file that Corporeal wrote, as what they were when it was written.
-
-    Observations that somebody added since, and columns of another shape, are read as any other's.
-    """
-    stamps = row_times(found)
-    signals: dict[str, Signal] = {}
-    for label, dataset in found.items():
-        if label in description.camera_streams and holds_pictures(dataset):
-            stills = _stills(path, label, dataset, description.rate_hz)
-            spec = description.camera(label, stills.spec)
-            signals[label] = ImageSequence(spec, _stamped(stamps, stills.time_ns), stills.pictures)
-        elif label in description.streams:
-            values = read_numbers(dataset)
-            if values is None:
-                continue
-            values = to_storable(values)
-            stream = description.column(label, values.shape[1:], values.dtype)
-            if stream is not None:
-                times = _stamped(stamps, even_stamps(len(values), description.rate_hz))
-                signals[label] = ArraySignal(stream, times, values)
-    changed = {
-        label: each
-        for label, each in found.items()
-        if label not in signals
-        and (label in description.streams or label.startswith(_OBSERVATIONS))
-        and each.attrs.get(MEASURED, True)
-    }
-    return signals | signals_of(path, changed, rate_hz=description.rate_hz, robot=description.robot)
+        reading.take_numbers(label, values, reading.row_stamps(count, times), names=columns)
+    reading.check_lengths()
 
 
 def described_recording(
@@ -263,23 +209,22 @@ def described_recording(
     robot: Embodiment | None,
     metadata: Mapping[str, Any],
 ) -> Recording:
-    """An episode that Corporeal wrote; `metadata` is what the file says besides."""
-    signals = described_signals(path, found, description)
-    defects = length_defects(signals, index)
+    """An episode that Corporeal wrote; `metadata` is what the file says besides.
+
+    Observations that somebody added since, and columns of another shape, are read as any other's.
+    """
+    reading = EpisodeReading(index, description.rate_hz, robot or description.robot, description)
+    known = {*description.streams, *description.camera_streams}
     times = row_times(found)
-    if times is not None:
-        signals |= described.instruction_signal(times)
-    return Recording(
-        id=described.id,
-        source=path,
-        index=index,
-        signals=signals,
-        embodiment=robot or description.robot,
-        metadata={"fps": description.rate_hz, **metadata, **described.to_metadata()},
-        defects=tuple(defects),
-        epoch_ns=described.epoch_ns,
-        regridded=times is None,
-        labels=described.labels,
+    kept = {
+        label: dataset
+        for label, dataset in found.items()
+        if label in known or (label.startswith(_OBSERVATIONS) and dataset.attrs.get(MEASURED, True))
+    }
+    take_datasets(reading, path, kept, times=times)
+    metadata = {"fps": description.rate_hz, **metadata}
+    return reading.to_recording(
+        described.id, path, metadata, described=described, time_ns=times, regridded=times is None
     )
 
 
@@ -290,41 +235,6 @@ def row_times(found: Mapping[str, Any]) -> NDArray[np.int64] | None:
         return None
     times = read_numbers(dataset)
     return None if times is None or (np.diff(times) < 0).any() else times
-
-
-def _stamped(stamps: NDArray[np.int64] | None, even: NDArray[np.int64]) -> NDArray[np.int64]:
-    return even if stamps is None or len(stamps) != len(even) else stamps
-
-
-def length_defects(signals: Mapping[str, Signal], index: int) -> list[Defect]:
-    """Streams of one demonstration that do not have the same number of samples."""
-    lengths = {label: len(signal) for label, signal in signals.items()}
-    if not lengths:
-        return []
-    counts = list(lengths.values())
-    usual = max(set(counts), key=counts.count)
-    return [
-        Defect(INDEX_WRONG, f"{label} has {count} samples, the other streams {usual}", index,
-               label, float(count), float(usual))
-        for label, count in lengths.items()
-        if count != usual
-    ]  # fmt: skip
-
-
-def _stills(path: Path, label: str, dataset: Any, rate_hz: float) -> ImageSequence:
-    count = int(dataset.shape[0])
-    if count > MAX_ROWS:
-        # A dataset of nothing but its fill value takes no room in a file, however long it is.
-        raise EpisodeError(f"{dataset.name} has {count} pictures; expected at most {MAX_ROWS}.")
-    pictures = Hdf5Pictures(path, dataset.name, count)
-    height, width = dataset.shape[1:3] if dataset.ndim == 4 else (0, 0)
-    spec = picture_stream(label, height=int(height), width=int(width), rate_hz=rate_hz)
-    stills = ImageSequence(spec, even_stamps(count, rate_hz), pictures)
-    if dataset.ndim != 4 and count:
-        height, width = stills[0].shape[:2]
-        spec = picture_stream(label, height=height, width=width, rate_hz=rate_hz)
-        return ImageSequence(spec, stills.time_ns, pictures)
-    return stills
 
 
 _FIXED_BYTES = 1 << 20

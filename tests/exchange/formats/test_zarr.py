@@ -66,7 +66,7 @@ def test_episodes_are_cut_at_their_ends(tmp_path: Path) -> None:
     assert recording.signals["keypoint"].spec.shape == (9, 2)
     assert recording.signals["state"].time_ns[1] == 100_000_000
     assert recording.regridded
-    with pytest.raises(EpisodeError, match="no episode 3"):
+    with pytest.raises(EpisodeError, match="episode 3 is not here"):
         dataset.open(3)
 
 

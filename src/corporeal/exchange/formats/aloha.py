@@ -23,13 +23,14 @@ from corporeal.exchange.description import (
     describe_episode,
     read_description,
 )
+from corporeal.exchange.foreign_stream import EpisodeReading
 from corporeal.exchange.format import (
     Consumer,
     ExportContext,
     Format,
     TableWriter,
     WrittenEpisode,
-    dataset_of_files,
+    dataset_of,
 )
 from corporeal.exchange.hdf5 import (
     MAX_LANGUAGE,
@@ -39,10 +40,9 @@ from corporeal.exchange.hdf5 import (
     in_order,
     is_hdf5,
     json_dataset,
-    length_defects,
     members,
     open_hdf5,
-    signals_of,
+    take_datasets,
     text_attribute,
     write_description,
     write_table,
@@ -73,7 +73,7 @@ def recognises(path: Path) -> bool:
 def read(path: Path, *, robot: Embodiment | None = None, rate_hz: float | None = None) -> Dataset:
     """The episodes in order of the numbers in their names; files of others state no rate."""
     files = _files(path) if path.is_dir() else [path]
-    return dataset_of_files(path, "aloha", files, partial(_open, robot, rate_hz), labelled=True)
+    return dataset_of(path, "aloha", files, partial(_open, robot, rate_hz), labelled=True)
 
 
 def _open(robot: Embodiment | None, rate_hz: float | None, path: Path, index: int) -> Recording:
@@ -106,20 +106,12 @@ def _open(robot: Embodiment | None, rate_hz: float | None, path: Path, index: in
         if model is not None and len(model.joint_names) == motors:
             names = model.joint_names
         named = {label: names for label, width in widths.items() if width == (len(names),)}
-        signals = signals_of(path, found, rate_hz=rate_hz, names=named, robot=model)
-        if isinstance(base := signals.get(_BASE), ArraySignal):
-            commanded = base.spec.model_copy(update={"group": "actions"})
-            signals[_BASE] = replace(base, spec=commanded)
-    return Recording(
-        id=path.stem,
-        source=path,
-        index=index,
-        signals=signals,
-        embodiment=model,
-        metadata={"fps": rate_hz, **metadata},
-        defects=tuple(length_defects(signals, index)),
-        regridded=True,
-    )
+        reading = EpisodeReading(index, rate_hz, model)
+        take_datasets(reading, path, found, names=named)
+    if isinstance(base := reading.signals.get(_BASE), ArraySignal):
+        commanded = base.spec.model_copy(update={"group": "actions"})
+        reading.signals[_BASE] = replace(base, spec=commanded)
+    return reading.to_recording(path.stem, path, {"fps": rate_hz, **metadata}, regridded=True)
 
 
 def _metadata(file: h5py.File) -> dict[str, Any]:

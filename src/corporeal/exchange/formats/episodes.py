@@ -17,7 +17,7 @@ from corporeal.exchange.format import (
     Format,
     RecordingWriter,
     WrittenEpisode,
-    dataset_of_files,
+    dataset_of,
     formats,
 )
 from corporeal.exchange.hdf5 import is_hdf5, root_attribute
@@ -38,9 +38,7 @@ def recognises(path: Path) -> bool:
 def read(path: Path, *, robot: Embodiment | None = None) -> Dataset:
     """The episodes in order of their names; a damaged one is listed, and opening it raises."""
     files = _files(path) if path.is_dir() else [path]
-    return dataset_of_files(
-        path, "episodes", files, partial(_open, OpenFiles(), robot), labelled=True
-    )
+    return dataset_of(path, "episodes", files, partial(_open, OpenFiles(), robot), labelled=True)
 
 
 def _open(open_files: OpenFiles, robot: Embodiment | None, path: Path, index: int) -> Recording:

@@ -28,7 +28,7 @@ from corporeal.embodiment import Embodiment
 from corporeal.embodiment.joints import guess_robot
 from corporeal.episode.recording import INDEX_WRONG, Dataset, Recording
 from corporeal.errors import EpisodeError
-from corporeal.exchange.format import Format, dataset_of_files
+from corporeal.exchange.format import Format, dataset_of
 from corporeal.exchange.json_text import read_json
 from corporeal.exchange.steps import (
     DATA,
@@ -147,7 +147,7 @@ def recognises(path: Path) -> bool:
 def read(path: Path, *, robot: Embodiment | None = None) -> Dataset:
     """The episodes in order of their numbers."""
     folders = episode_folders(path)
-    return dataset_of_files(path, "humanoid_everyday", folders, partial(_open, robot))
+    return dataset_of(path, "humanoid_everyday", folders, partial(_open, robot))
 
 
 def _open(robot: Embodiment | None, folder: Path, index: int) -> Recording:

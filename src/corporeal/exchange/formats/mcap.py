@@ -15,7 +15,7 @@ from corporeal.exchange.format import (
     Format,
     RecordingWriter,
     WrittenEpisode,
-    dataset_of_files,
+    dataset_of,
 )
 from corporeal.exchange.mcap_messages.description import RECORD, LogDescription, signal_of
 from corporeal.exchange.mcap_messages.episode_log import write_log
@@ -48,7 +48,7 @@ def recognises(path: Path) -> bool:
 def read(path: Path, *, robot: Embodiment | None = None) -> Dataset:
     """The episodes in order of their names; a damaged one is listed, and opening it raises."""
     files = _files(path)
-    return dataset_of_files(path, "mcap", files, partial(_open, robot), labelled=True)
+    return dataset_of(path, "mcap", files, partial(_open, robot), labelled=True)
 
 
 def _files(path: Path) -> list[Path]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from corporeal.embodiment import Embodiment
 from corporeal.episode.recording import Dataset, Recording
 from corporeal.errors import EpisodeError
-from corporeal.exchange.format import Format, dataset_of_files
+from corporeal.exchange.format import Format, dataset_of
 from corporeal.exchange.motion.robot_motion import RobotMotion, read_motion
 
 RATE_HZ = 60.0
@@ -29,9 +29,7 @@ def recognises(path: Path) -> bool:
 def read(path: Path, *, robot: Embodiment | None = None, rate_hz: float | None = None) -> Dataset:
     """The motions in order of their names; the rate is not in the files."""
     files = [file for file in _files(path) if _is_motion(file)] if path.is_dir() else [path]
-    return dataset_of_files(
-        path, "motion_csv", files, partial(_open, robot, rate_hz), noun="motion"
-    )
+    return dataset_of(path, "motion_csv", files, partial(_open, robot, rate_hz), noun="motion")
 
 
 def _open(robot: Embodiment | None, rate_hz: float | None, path: Path, index: int) -> Recording:

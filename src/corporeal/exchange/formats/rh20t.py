@@ -37,7 +37,7 @@ from corporeal.episode.recording import (
 )
 from corporeal.errors import CorporealError, EpisodeError
 from corporeal.exchange.foreign_stream import array_signal, picture_stream
-from corporeal.exchange.format import Format, dataset_of_files
+from corporeal.exchange.format import Format, dataset_of
 from corporeal.exchange.hdf5 import in_order
 from corporeal.exchange.json_text import read_json
 from corporeal.exchange.movie.foreign_movie import read_header
@@ -137,7 +137,7 @@ def recognises(path: Path) -> bool:
 def read(path: Path, *, robot: Embodiment | None = None) -> Dataset:
     """The scenes in order of their names."""
     scenes = _scenes(path)
-    return dataset_of_files(path, "rh20t", scenes, partial(_open, robot), noun="scene")
+    return dataset_of(path, "rh20t", scenes, partial(_open, robot), noun="scene")
 
 
 def _scenes(path: Path) -> list[Path]:

@@ -11,7 +11,7 @@ from corporeal.embodiment import Embodiment
 from corporeal.episode.recording import INDEX_WRONG, METADATA_WRONG, Dataset, Defect
 from corporeal.errors import EpisodeError
 from corporeal.exchange.description import NAME, DatasetDescription, read_description
-from corporeal.exchange.format import Consumer, Format, TableWriter
+from corporeal.exchange.format import Consumer, Format, TableWriter, dataset_of
 from corporeal.exchange.json_text import read_json
 from corporeal.exchange.rlds.episode_facts import RATE_HZ, known_set
 from corporeal.exchange.rlds.features import FILE, INFO, METADATA, label, read_features
@@ -146,9 +146,9 @@ def read(path: Path, *, robot: Embodiment | None = None, rate_hz: float | None =
     name = str(info.get("name", home.name))
     known = known_set(name) if description is None else None
     stated = description.rate_hz if description else known.rate_hz if known else RATE_HZ
+    places = [place for file in files for place in records(file)]
     reader = RldsReader(
         name=name,
-        places=tuple(place for file in files for place in records(file)),
         steps=steps,
         others=others,
         rate_hz=rate_hz or stated,
@@ -156,14 +156,14 @@ def read(path: Path, *, robot: Embodiment | None = None, rate_hz: float | None =
         description=description,
         known=known,
     )
-    return Dataset(
-        source=path,
-        format="rlds",
-        episodes=tuple(range(len(reader.places))),
-        open=reader.open,
+    return dataset_of(
+        path,
+        "rlds",
+        places,
+        reader.open,
         facts=info,
         lanes=lambda: description.lanes if description is not None else (),
-        defects=tuple(split_defects(info, files, len(reader.places))),
+        defects=tuple(split_defects(info, files, len(places))),
     )
 
 

@@ -25,6 +25,7 @@ from corporeal.exchange.description import (
     describe_episode,
     read_description,
 )
+from corporeal.exchange.foreign_stream import EpisodeReading
 from corporeal.exchange.format import Consumer, ExportContext, Format, TableWriter, WrittenEpisode
 from corporeal.exchange.hdf5 import (
     MAX_LANGUAGE,
@@ -34,11 +35,10 @@ from corporeal.exchange.hdf5 import (
     is_hdf5,
     json_dataset,
     last_number,
-    length_defects,
     members,
     open_hdf5,
     read_numbers,
-    signals_of,
+    take_datasets,
     text_attribute,
     write_description,
     write_table,
@@ -116,35 +116,25 @@ def _open(
             )  # fmt: skip
             miscounted = _count_defects(group, recording.signals, index)
             return replace(recording, defects=(*recording.defects, *miscounted))
-        rate = _rate(facts, found)
         kept = {label: each for label, each in found.items() if not label.startswith(_LEFT_OUT)}
         if not kept:
             kept = {"states": found["states"]} if "states" in found else {}
         elif "actions" not in found:
             # The older layout stores what was commanded, and nothing observed but the states.
             kept = {f"actions/{label}": each for label, each in kept.items()}
-        signals = signals_of(path, kept, rate_hz=rate, robot=robot)
-        defects = [*length_defects(signals, index), *_count_defects(group, signals, index)]
+        reading = EpisodeReading(index, _rate(facts, found), robot)
+        take_datasets(reading, path, kept)
+        reading.defects += _count_defects(group, reading.signals, index)
         rewards = read_numbers(found["rewards"]) if "rewards" in found else None
-        language = _language(group)
-    metadata: dict[str, Any] = {"demonstration": names[index], "fps": rate}
-    task = _task(facts)
-    if task is not None:
-        metadata["task"] = task
-    if language is not None:
-        metadata["instruction"] = language
-    if rewards is not None:
-        metadata["reward"] = float(np.nansum(rewards))
-    return Recording(
-        id=f"{path.stem}_{names[index]}",
-        source=path,
-        index=index,
-        signals=signals,
-        embodiment=robot,
-        metadata=metadata,
-        defects=tuple(defects),
-        regridded=True,
-    )
+        stated = {
+            "demonstration": names[index],
+            "fps": reading.rate_hz,
+            "task": _task(facts),
+            "instruction": _language(group),
+            "reward": None if rewards is None else float(np.nansum(rewards)),
+        }
+    metadata = {name: value for name, value in stated.items() if value is not None}
+    return reading.to_recording(f"{path.stem}_{names[index]}", path, metadata, regridded=True)
 
 
 def label(key: str) -> str | None:

@@ -24,7 +24,7 @@ from corporeal.embodiment import Embodiment
 from corporeal.episode.recording import METADATA_WRONG, ArraySignal, Dataset, Recording
 from corporeal.errors import EpisodeError
 from corporeal.exchange.foreign_stream import stream_name
-from corporeal.exchange.format import Format, dataset_of_files
+from corporeal.exchange.format import Format, dataset_of
 from corporeal.exchange.json_text import MAX_BYTES
 from corporeal.exchange.steps import (
     DATA,
@@ -115,7 +115,7 @@ def recognises(path: Path) -> bool:
 def read(path: Path, *, robot: Embodiment | None = None, rate_hz: float | None = None) -> Dataset:
     """The episodes in order of their numbers; `rate_hz` takes the place of the one in the files."""
     folders = episode_folders(path)
-    return dataset_of_files(path, "unitree_json", folders, partial(_open, robot, rate_hz))
+    return dataset_of(path, "unitree_json", folders, partial(_open, robot, rate_hz))
 
 
 def _open(robot: Embodiment | None, rate_hz: float | None, folder: Path, index: int) -> Recording:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.embodiment import Embodiment
-from corporeal.episode.recording import (
-    MAX_PIXELS,
-    ArraySignal,
-    Dataset,
-    ImageSequence,
-    Recording,
-    Signal,
-)
+from corporeal.episode.recording import MAX_PIXELS, Dataset, Recording
 from corporeal.errors import EpisodeError
 from corporeal.exchange.description import (
     MODE,
@@ -32,8 +25,15 @@ from corporeal.exchange.description import (
     describe_episode,
     read_description,
 )
-from corporeal.exchange.foreign_stream import array_signal, picture_stream, to_storable
-from corporeal.exchange.format import Consumer, ExportContext, Format, TableWriter, WrittenEpisode
+from corporeal.exchange.foreign_stream import EpisodeReading, StoredPictures
+from corporeal.exchange.format import (
+    Consumer,
+    ExportContext,
+    Format,
+    TableWriter,
+    WrittenEpisode,
+    dataset_of,
+)
 from corporeal.exchange.json_text import write_json
 from corporeal.exchange.layout import IMAGES, lane_key
 from corporeal.exchange.movie.pictures import pictures_of
@@ -48,7 +48,6 @@ from corporeal.exchange.zarr_store import (
     read_json,
 )
 from corporeal.files import link_or_copy
-from corporeal.signal.grid import even_stamps
 
 RATE_HZ = 10.0
 _ENDS = "meta/episode_ends"
@@ -74,17 +73,17 @@ def read(path: Path, *, robot: Embodiment | None = None) -> Dataset:
                 f"{path}: data/{name} has {len(array)} rows; expected {ends[-1]}, where the last "
                 "episode ends. Replace the dataset."
             )
-    description = read_description(
-        read_json(store, ".zattrs").get(NAME), str(path), part="the note"
-    )
-    rate_hz = description.rate_hz if description is not None else RATE_HZ
-    facts: dict[str, Any] = {"rate_hz": rate_hz, "rate_stated": description is not None}
-    return Dataset(
-        source=path,
-        format="zarr",
-        episodes=tuple(range(len(ends))),
-        open=partial(_open, path, arrays, ends, description, robot),
-        facts=facts,
+    note = read_json(store, ".zattrs").get(NAME)
+    description = read_description(note, str(path), part="the note")
+    return dataset_of(
+        path,
+        "zarr",
+        list(pairwise((0, *ends.tolist()))),
+        partial(_open, path, arrays, description, robot),
+        facts={
+            "rate_hz": description.rate_hz if description is not None else RATE_HZ,
+            "rate_stated": description is not None,
+        },
         lanes=lambda: description.lanes if description is not None else (),
     )
 
@@ -92,96 +91,52 @@ def read(path: Path, *, robot: Embodiment | None = None) -> Dataset:
 def _open(
     path: Path,
     arrays: dict[str, StoredArray],
-    ends: NDArray[np.int64],
     description: DatasetDescription | None,
     robot: Embodiment | None,
+    rows: tuple[int, int],
     index: int,
 ) -> Recording:
-    if not 0 <= index < len(ends):
-        raise EpisodeError(f"{path}: no episode {index}; expected 0 to {len(ends) - 1}.")
-    first, stop = int(ends[index - 1]) if index else 0, int(ends[index])
+    first, stop = rows
     stamps = _stamps(arrays, first, stop)
-    rate_hz = description.rate_hz if description is not None else _rate_hz(stamps)
-    times = even_stamps(stop - first, rate_hz) if stamps is None else stamps
-    signals: dict[str, Signal] = {}
-    labelled = (
-        {label(lane_key(lane)) for lane in description.lanes} if description is not None else set()
-    )
+    if description is None:
+        reading = EpisodeReading(index, _rate_hz(stamps), robot)
+        left_out = set()
+    else:
+        robot = robot or description.robot
+        reading = EpisodeReading(index, description.rate_hz, robot, description)
+        left_out = {label(lane_key(lane)) for lane in description.lanes}
+    if stamps is not None:
+        left_out |= {TIMES, "timestamp"}
+    times = reading.row_stamps(stop - first, stamps)
     for name, array in arrays.items():
-        if name in labelled or (name in (TIMES, "timestamp") and stamps is not None):
+        if name in left_out:
             continue
-        signal = _signal(name, array, first, times, rate_hz, description, robot)
-        if signal is not None:
-            signals[name] = signal
-    described = description.episode(index) if description is not None else None
-    if described is not None:
-        signals |= described.instruction_signal(times)
-    return Recording(
-        id=described.id if described is not None else f"{path.name.partition('.')[0]}_{index}",
-        source=path,
-        index=index,
-        signals=signals,
-        embodiment=robot or (description.robot if description is not None else None),
-        metadata={"fps": rate_hz, **(described.to_metadata() if described is not None else {})},
-        epoch_ns=described.epoch_ns if described is not None else 0,
+        is_column = description is not None and name in description.streams
+        if _holds_pictures(array) and not is_column:
+            pictures = StoredPictures(len(times), partial(_read_pictures, array, first))
+            reading.take_pictures(name, pictures, times, size=array.shape[1:3])
+        elif len(array.shape) <= 3 or is_column:
+            reading.take_numbers(name, array.rows(first, stop), times)
+    return reading.to_recording(
+        f"{path.name.partition('.')[0]}_{index}",
+        path,
+        {"fps": reading.rate_hz},
+        described=description.episode(index) if description is not None else None,
+        time_ns=times,
         regridded=stamps is None,
-        labels=described.labels if described is not None else None,
     )
 
 
-def _signal(
-    name: str,
-    array: StoredArray,
-    first: int,
-    times: NDArray[np.int64],
-    rate_hz: float,
-    description: DatasetDescription | None,
-    robot: Embodiment | None,
-) -> Signal | None:
-    """An array as a signal; None when it is neither numbers in rows nor pictures."""
-    if _holds_pictures(array) and (description is None or name not in description.streams):
-        height, width = array.shape[1:3]
-        spec = picture_stream(name, height=height, width=width, rate_hz=rate_hz)
-        spec = description.camera(name, spec) if description is not None else spec
-        return ImageSequence(spec, times, ZarrPictures(array, first, len(times)))
-    if len(array.shape) > 3 and (description is None or name not in description.streams):
-        return None
-    values = to_storable(array.rows(first, first + len(times)))
-    stream = (
-        description.column(name, values.shape[1:], values.dtype)
-        if description is not None
-        else None
-    )
-    if stream is not None:
-        return ArraySignal(stream, times, values)
-    return array_signal(name, values, times, rate_hz=rate_hz, robot=robot)
-
-
-@dataclass(frozen=True, eq=False)
-class ZarrPictures(Sequence[Any]):
-    """The pictures of an episode, read one by one; shares of 1 and floats become bytes."""
-
-    array: StoredArray
-    first: int
-    length: int
-
-    def __len__(self) -> int:
-        return self.length
-
-    def __getitem__(self, selection: Any) -> Any:
-        numbers = np.arange(self.length)[selection]
-        if np.ndim(numbers) == 0:
-            return self._picture(int(numbers))
-        return [self._picture(int(number)) for number in numbers]
-
-    def _picture(self, number: int) -> NDArray[np.uint8]:
-        place = self.first + number
-        picture = self.array.rows(place, place + 1)[0]
+def _read_pictures(
+    array: StoredArray, first: int, numbers: Iterable[int]
+) -> Iterator[NDArray[np.uint8]]:
+    """Pictures of an episode from row `first` on; shares of 1 and floats become bytes."""
+    for row in (first + number for number in numbers):
+        picture = array.rows(row, row + 1)[0]
         if picture.dtype.kind == "f":
             scale = 255.0 if np.nanmax(picture, initial=0.0) <= 1.0 else 1.0
             picture = np.rint(np.clip(np.nan_to_num(picture) * scale, 0, 255))
-        shown: NDArray[np.uint8] = picture.astype(np.uint8, copy=False)
-        return shown
+        yield picture.astype(np.uint8, copy=False)
 
 
 def _holds_pictures(array: StoredArray) -> bool:

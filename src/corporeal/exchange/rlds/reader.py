@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,14 +18,11 @@ from corporeal.episode.recording import (
     MAX_PIXELS,
     METADATA_WRONG,
     ArraySignal,
-    Defect,
-    ImageSequence,
     Recording,
-    Signal,
 )
 from corporeal.errors import EpisodeError
 from corporeal.exchange.description import DatasetDescription
-from corporeal.exchange.foreign_stream import array_stream, picture_stream, stream_name, to_storable
+from corporeal.exchange.foreign_stream import EpisodeReading, StoredSignal, stream_name
 from corporeal.exchange.rlds.episode_facts import (
     TRACK,
     KnownSet,
@@ -46,7 +44,6 @@ class RldsReader:
     """Opens the episodes of a dataset one by one."""
 
     name: str
-    places: tuple[RecordPlace, ...]
     steps: Mapping[str, Leaf]
     others: Mapping[str, Leaf]
     rate_hz: float
@@ -54,109 +51,98 @@ class RldsReader:
     description: DatasetDescription | None = None
     known: KnownSet | None = None
 
-    def open(self, index: int) -> Recording:
-        """The episode with this number."""
-        if not 0 <= index < len(self.places):
-            raise EpisodeError(
-                f"episode {index} is not here; expected 0 to {len(self.places) - 1}."
-            )
-        place = self.places[index]
+    def open(self, place: RecordPlace, index: int) -> Recording:
+        """The episode in a record."""
         example = parse_example(place.read())
         stamps = self._stamps(example)
-        signals: dict[str, Signal] = {}
-        defects: list[Defect] = []
+        reading = EpisodeReading(index, self.rate_hz, self.robot, self.description)
         for label, leaf in self.steps.items():
-            found = self._signal(label, leaf, example, stamps, index)
-            if isinstance(found, Defect):
-                defects.append(found)
-            elif found is not None:
-                signals[label] = found
-        defects.extend(_length_defects(signals, index))
+            if not self._is_left_out(label, leaf):
+                self._take(reading, label, leaf, example, stamps)
+        reading.check_lengths()
         facts = facts_of(example, self.others, self.known)
-        spoken = instruction_signal(example, self._of(stamps, facts.length))
+        spoken = instruction_signal(example, reading.row_stamps(facts.length, stamps))
         if spoken is not None:
-            signals[INSTRUCTION] = spoken
+            reading.signals[INSTRUCTION] = spoken
         rate: dict[str, Any] = {"fps": self.rate_hz}
         if self.description is None:
             rate["rate_assumed"] = True
         is_labelled = self.description is not None and bool(self.description.lanes)
         if is_labelled:
             facts.metadata.pop(TRACK, None)
-        return Recording(
-            id=facts.id if self.description and facts.id else f"{self.name}_{index:06d}",
-            source=place.path,
-            index=index,
-            signals=signals,
-            embodiment=self.robot,
-            metadata=rate | facts.metadata,
-            defects=tuple(defects),
+        return reading.to_recording(
+            facts.id if self.description and facts.id else f"{self.name}_{index:06d}",
+            place.path,
+            rate | facts.metadata,
             regridded=stamps is None or _is_even(stamps, self.rate_hz),
             labels=labels_of(example, str(place.path)) if is_labelled else None,
         )
 
-    def _signal(
-        self, label: str, leaf: Leaf, example: Example, stamps: Times | None, index: int
-    ) -> Signal | Defect | None:
-        if leaf.kind == "text" or (
-            not self._is_ours(label) and (is_mark(label) or self._is_clock(label))
-        ):
-            return None
+    def _is_left_out(self, label: str, leaf: Leaf) -> bool:
+        """Whether it is text, a mark or the clock, unless Corporeal wrote it as a column."""
+        if leaf.kind == "text" or self._is_ours(label):
+            return leaf.kind == "text"
+        return is_mark(label) or (self.description is not None and label == TIME)
+
+    def _take(
+        self,
+        reading: EpisodeReading,
+        label: str,
+        leaf: Leaf,
+        example: Example,
+        stamps: Times | None,
+    ) -> None:
         values = example.get(f"{STEPS}{label}", [])
         if not len(values):
-            if f"{STEPS}{label}/ragged_flat_values" in example:
-                return None  # Lists of any length in every step have no place in a table.
-            message = f"features.json lists {label}, but the record has no values of it"
-            return Defect(METADATA_WRONG, message, index, label)
+            # Lists of any length in every step have no place in a table.
+            if f"{STEPS}{label}/ragged_flat_values" not in example:
+                message = f"features.json lists {label}, but the record has no values of it"
+                reading.complain(METADATA_WRONG, message, label)
+            return
         if leaf.kind == "image":
             if _is_unused(label, values, example):
-                return None
-            times = self._of(stamps, len(values))
-            signal = picture_signal(label, leaf, values, times, self.rate_hz, self.description)
+                return
+            times = reading.row_stamps(len(values), stamps)
+            is_taken = isinstance(values, list) and _take_pictures(
+                reading, label, leaf, values, times
+            )
         else:
             array = leaf.array(values)
-            times = self._of(stamps, 0 if array is None else len(array))
-            signal = None if array is None else self._numbers(label, leaf, array, times)
-        if signal is None:
+            is_taken = array is not None
+            if array is not None:
+                self._take_numbers(reading, label, leaf, array, stamps)
+        if not is_taken:
             message = f"{label} has {len(values)} values; expected a multiple of {leaf.shape}"
-            return Defect(INDEX_WRONG, message, index, label)
-        return signal
+            reading.complain(INDEX_WRONG, message, label)
 
-    def _numbers(self, label: str, leaf: Leaf, array: NDArray[Any], times: Times) -> Signal | None:
+    def _take_numbers(
+        self,
+        reading: EpisodeReading,
+        label: str,
+        leaf: Leaf,
+        array: NDArray[Any],
+        stamps: Times | None,
+    ) -> None:
+        times = reading.row_stamps(len(array), stamps)
         is_picture = leaf.dtype == "uint8" and len(leaf.shape) == 3 and leaf.shape[2] == 3
         if is_picture and not self._is_ours(label):
-            return picture_signal(label, leaf, array, times, self.rate_hz, self.description)
-        array = to_storable(array)
-        return ArraySignal(self._stream(label, array), times, array)
-
-    def _stream(self, label: str, array: NDArray[Any]) -> Stream:
-        described = self.description.streams.get(label) if self.description else None
-        if (
-            described is not None
-            and described.shape == array.shape[1:]
-            and described.dtype == array.dtype.name
-        ):
-            return described
+            reading.take_pictures(label, array, times, size=leaf.shape[:2])
+            return
         columns = self.known.columns.get(label) if self.known else None
         if columns is not None and array.shape[1:] != (len(columns.names),):
             columns = None
-        stream = array_stream(
-            # So that the commands of DROID count as commands.
-            label.replace("action_dict/", "action/"),
-            array,
-            rate_hz=self.rate_hz,
-            names=columns.names if columns else None,
-            robot=self.robot,
-        )
-        if columns is None or self.robot is not None:
-            return stream
-        return stream.model_copy(update={"unit": columns.units, "components": columns.names})
+        # So that the commands of DROID count as commands.
+        role = label.replace("action_dict/", "action/")
+        names = columns.names if columns else None
+        reading.take_numbers(label, array, times, role=role, names=names)
+        signal = reading.signals[label]
+        if columns is not None and self.robot is None and isinstance(signal, ArraySignal):
+            stated = {"unit": columns.units, "components": columns.names}
+            reading.signals[label] = replace(signal, spec=signal.spec.model_copy(update=stated))
 
     def _is_ours(self, label: str) -> bool:
         """Whether it is a column that Corporeal wrote, whatever its name."""
         return self.description is not None and label in self.description.streams
-
-    def _is_clock(self, label: str) -> bool:
-        return self.description is not None and label == TIME
 
     def _stamps(self, example: Example) -> Times | None:
         """The capture times of the steps, where Corporeal has written them."""
@@ -164,11 +150,6 @@ class RldsReader:
         if isinstance(values, list) or values.dtype != np.int64 or not len(values):
             return None
         return values if (np.diff(values) >= 0).all() else None
-
-    def _of(self, stamps: Times | None, count: int) -> Times:
-        if stamps is not None and len(stamps) == count:
-            return stamps
-        return even_stamps(count, self.rate_hz)
 
 
 def _is_even(stamps: Times, rate_hz: float) -> bool:
@@ -182,96 +163,50 @@ def _is_unused(label: str, values: Values, example: Example) -> bool:
     return len(present) == 1 and not present[0] and all(each == values[0] for each in values)
 
 
-def _length_defects(signals: Mapping[str, Signal], index: int) -> Iterator[Defect]:
-    lengths = [len(signal) for signal in signals.values()]
-    if len(set(lengths)) > 1:
-        message = f"the streams have from {min(lengths)} to {max(lengths)} steps"
-        yield Defect(INDEX_WRONG, message, index)
-
-
-@dataclass(frozen=True, eq=False)
-class DepthStills:
-    """Depth stored one by one as PNG, decoded when asked for: (height, width) each.
-
-    16 bits as they are; floats stand in the four bytes of the pixels, as TensorFlow Datasets
-    stores them.
-    """
-
-    spec: Stream
-    time_ns: NDArray[np.int64]
-    pictures: Sequence[bytes]
-
-    def __len__(self) -> int:
-        return len(self.time_ns)
-
-    def __getitem__(self, selection: Any) -> NDArray[Any]:
-        """Depth (T, height, width), or one (height, width)."""
-        numbers = np.arange(len(self.pictures))[selection]
-        if np.ndim(numbers) == 0:
-            return self._depth(self.pictures[int(numbers)])
-        # Stacked at last: memory is taken for what was decoded, not for what features.json claims.
-        return np.stack([self._depth(self.pictures[int(number)]) for number in numbers])
-
-    def __iter__(self) -> Iterator[NDArray[Any]]:
-        return map(self._depth, self.pictures)
-
-    def _depth(self, stored: bytes) -> NDArray[Any]:
-        is_float = self.spec.dtype == "float32"
-        try:
-            with Image.open(io.BytesIO(stored), formats=("PNG",)) as image:
-                if image.width * image.height > MAX_PIXELS:
-                    raise ValueError(f"{image.width} x {image.height} pixels")
-                raw = np.asarray(image)
-        except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-            raise self._broken(str(error)) from error
-        if is_float and raw.dtype == np.uint8 and raw.ndim == 3 and raw.shape[2] == 4:
-            raw = np.ascontiguousarray(raw).view("<f4")[..., 0]
-        if raw.shape != self.spec.shape or (raw.dtype.kind == "f") != is_float:
-            raise self._broken(f"it is {raw.shape} of {raw.dtype}, not {self.spec.shape}")
-        return raw.astype(self.spec.dtype, copy=False)
-
-    def _broken(self, why: str) -> EpisodeError:
-        return EpisodeError(f"{self.spec.path}: depth cannot be decoded ({why}). Replace the file.")
-
-
-def picture_signal(
-    label: str,
-    leaf: Leaf,
-    values: Any,
-    stamps: NDArray[np.int64],
-    rate_hz: float,
-    description: DatasetDescription | None,
-) -> Signal | None:
-    """A camera or a depth camera; None when the feature holds no encoded pictures."""
-    is_encoded = leaf.kind == "image"
-    if is_encoded and not isinstance(values, list):
-        return None
-    if is_encoded and leaf.dtype in ("uint16", "float32"):
-        return _depth_signal(label, leaf, values, stamps, rate_hz)
-    height, width = leaf.shape[:2] if len(leaf.shape) == 3 else (-1, -1)
-    if min(height, width) <= 0:
-        height, width = _size(values[0])
-    spec = picture_stream(label, height=height, width=width, rate_hz=rate_hz)
-    if description is not None:
-        spec = description.camera(label, spec)
-    return ImageSequence(spec, stamps, values)
-
-
-def _depth_signal(
-    label: str, leaf: Leaf, values: Sequence[bytes], stamps: NDArray[np.int64], rate_hz: float
-) -> DepthStills | None:
+def _take_pictures(
+    reading: EpisodeReading, label: str, leaf: Leaf, values: Sequence[bytes], times: Times
+) -> bool:
+    """Take a camera or a depth camera; False when its shape is that of neither."""
+    if leaf.dtype not in ("uint16", "float32"):
+        size = leaf.shape[:2] if len(leaf.shape) == 3 else (-1, -1)
+        reading.take_pictures(
+            label, values, times, size=size if min(size) > 0 else _size(values[0])
+        )
+        return True
     if len(leaf.shape) != 3 or leaf.shape[2] != 1 or min(leaf.shape) <= 0:
-        return None
-    is_float = leaf.dtype == "float32"
+        return False
     spec = Stream(
         name=stream_name(label),
         group="observations",
-        kind="array" if is_float else "depth",
-        dtype="float32" if is_float else "uint16",
+        kind="depth" if leaf.dtype == "uint16" else "array",
+        dtype=leaf.dtype,
         shape=leaf.shape[:2],
-        rate_hz=rate_hz,
+        rate_hz=reading.rate_hz,
     )
-    return DepthStills(spec, stamps, values)
+    reading.signals[label] = StoredSignal(spec, times, partial(_decode_depth, spec, values))
+    return True
+
+
+def _decode_depth(spec: Stream, pictures: Sequence[bytes], number: int) -> NDArray[Any]:
+    """Depth (height, width) from PNG: 16 bits as they are.
+
+    Floats stand in the four bytes of the pixels, as TensorFlow Datasets stores them.
+    """
+    is_float = spec.dtype == "float32"
+    try:
+        with Image.open(io.BytesIO(pictures[number]), formats=("PNG",)) as image:
+            if image.width * image.height > MAX_PIXELS:
+                raise ValueError(f"{image.width} x {image.height} pixels")
+            raw = np.asarray(image)
+        if is_float and raw.dtype == np.uint8 and raw.ndim == 3 and raw.shape[2] == 4:
+            raw = np.ascontiguousarray(raw).view("<f4")[..., 0]
+        if raw.shape != spec.shape or (raw.dtype.kind == "f") != is_float:
+            raise ValueError(f"it is {raw.shape} of {raw.dtype}, not {spec.shape}")
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        raise EpisodeError(
+            f"{spec.path}: depth cannot be decoded ({error}). Replace the file."
+        ) from error
+    return raw.astype(spec.dtype, copy=False)
 
 
 def _size(stored: bytes) -> tuple[int, int]:
