@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from corporeal.episode.recording import (
     ImageSequence,
     Recording,
     Signal,
+    VideoFile,
 )
 from corporeal.exchange.description import DatasetDescription, EpisodeDescription
 from corporeal.schema import Stream, roles
@@ -125,6 +127,21 @@ class EpisodeReading:
         if self.description is not None:
             spec = self.description.camera(label, spec)
         self.signals[label] = ImageSequence(spec, time_ns, pictures)
+
+    def take_movie(
+        self,
+        label: str,
+        path: Path,
+        time_ns: NDArray[np.int64],
+        *,
+        size: tuple[int, int],
+        first: int = 0,
+        count: int | None = None,
+    ) -> None:
+        """A camera whose pictures are a movie, or `count` of it from the `first` on."""
+        rate_hz = self._rate_of(time_ns)
+        spec = picture_stream(label, height=size[0], width=size[1], rate_hz=rate_hz)
+        self.signals[label] = VideoFile(spec, time_ns, partial(str, path), first, count)
 
     def row_stamps(self, count: int, time_ns: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
         """The stamps of rows: those that are known, if they are as many, else even ones."""

@@ -1,4 +1,4 @@
-"""JSON files: those from outside are bounded in size, and one sentence when they are broken."""
+"""Small files from outside, JSON most of all: bounded in size, one sentence when broken."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ MAX_BYTES = 1 << 28
 
 def read_json(path: Path) -> Any:
     """The content of a JSON file."""
-    return _parsed(path, _text(path))
+    return _parsed(path, read_text(path))
 
 
 def read_json_lines(path: Path) -> Iterator[dict[str, Any]]:
     """The objects of a file with one on every line."""
-    for number, line in enumerate(_text(path).splitlines(), start=1):
+    for number, line in enumerate(read_text(path).splitlines(), start=1):
         if line.strip():
             value = _parsed(path, line, number)
             if not isinstance(value, dict):
@@ -43,12 +43,23 @@ def whole(value: Any, default: int = -1) -> int:
     return int(value) if value == value and abs(value) < 2**62 and int(value) == value else default
 
 
-def _text(path: Path) -> str:
+def read_bounded(path: Path, *, limit: int, expected: str) -> bytes:
+    """The bytes of a file; raises EpisodeError when it has more, or cannot be read."""
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise EpisodeError(f"{path}: larger than {MAX_BYTES >> 20} MiB; expected metadata.")
-        return path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        with path.open("rb") as file:
+            data = file.read(limit + 1)
+    except OSError as error:
+        raise EpisodeError(f"{path}: cannot be read ({error.strerror}). Replace it.") from None
+    if len(data) > limit:
+        raise EpisodeError(f"{path}: larger than {limit >> 20} MiB; expected {expected}.")
+    return data
+
+
+def read_text(path: Path, *, expected: str = "metadata") -> str:
+    """The text of a file."""
+    try:
+        return read_bounded(path, limit=MAX_BYTES, expected=expected).decode("utf-8")
+    except UnicodeDecodeError as error:
         raise EpisodeError(f"{path}: cannot be read ({error}). Replace the file.") from None
 
 

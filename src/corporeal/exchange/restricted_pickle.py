@@ -19,6 +19,7 @@ from typing import Any, BinaryIO, ClassVar, Literal
 import numpy as np
 
 from corporeal.errors import EpisodeError
+from corporeal.exchange.json_text import read_bounded
 
 MAX_BYTES = 1 << 28
 MAX_DEPTH = 8
@@ -217,12 +218,7 @@ def read_pickle(path: Path) -> Any:
 
 
 def _read(path: Path, unwrap: Callable[[bytes], bytes]) -> Any:
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise EpisodeError(f"{path}: larger than {MAX_BYTES >> 20} MiB; expected a recording.")
-        raw = path.read_bytes()
-    except OSError as error:
-        raise EpisodeError(f"{path}: cannot be read ({error.strerror}). Replace it.") from None
+    raw = read_bounded(path, limit=MAX_BYTES, expected="a recording")
     try:
         body = unwrap(raw)
         return _Cleaning(len(body)).plain(_Unpickler(io.BytesIO(body)).load(), 0)

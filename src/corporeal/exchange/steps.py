@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.embodiment import Embodiment
-from corporeal.episode.recording import (
-    FOOTAGE_INCOMPLETE,
-    INDEX_WRONG,
-    ArraySignal,
-    Defect,
-    DefectCheck,
-    ImageSequence,
-    Signal,
-)
+from corporeal.episode.recording import FOOTAGE_INCOMPLETE, INDEX_WRONG
 from corporeal.errors import EpisodeError
-from corporeal.exchange.foreign_stream import array_signal, picture_stream
+from corporeal.exchange.foreign_stream import EpisodeReading, StoredPictures
 from corporeal.exchange.hdf5 import in_order
-from corporeal.schema import Stream
+from corporeal.exchange.json_text import read_bounded
 from corporeal.schema.stream import Group
 
 DATA = "data.json"
@@ -41,42 +33,6 @@ class StepColumn:
 
     def __len__(self) -> int:
         return len(self.steps)
-
-
-@dataclass(frozen=True, eq=False)
-class FilePictures(Sequence[bytes]):
-    """Encoded pictures, each in a file that is read when it is asked for."""
-
-    files: Sequence[Path]
-
-    def __len__(self) -> int:
-        return len(self.files)
-
-    def __getitem__(self, selection: Any) -> Any:
-        if isinstance(selection, slice):
-            return [read_bytes(path) for path in self.files[selection]]
-        return read_bytes(self.files[selection])
-
-
-@dataclass(frozen=True, eq=False)
-class FileSignal:
-    """Depth or point clouds, each in a file that `load` reads when it is asked for."""
-
-    spec: Stream
-    time_ns: NDArray[np.int64]
-    files: Sequence[Path]
-    load: Callable[[Path], NDArray[Any]]
-
-    def __len__(self) -> int:
-        return len(self.time_ns)
-
-    def __getitem__(self, selection: Any) -> Any:
-        """One sample, or several: depth (n, height, width), a list of clouds."""
-        numbers = np.arange(len(self))[selection]
-        if np.ndim(numbers) == 0:
-            return self.load(self.files[int(numbers)])
-        samples = [self.load(self.files[int(number)]) for number in numbers]
-        return np.stack(samples) if self.spec.kind == "depth" and samples else samples
 
 
 def episode_folders(path: Path) -> list[Path]:
@@ -170,27 +126,14 @@ def inside(root: Path, name: str) -> Path:
     return path
 
 
-def read_bytes(path: Path) -> bytes:
-    """A file of bounded size."""
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_FILE_BYTES + 1)
-    except OSError as error:
-        raise EpisodeError(f"{path}: cannot be read ({error.strerror}). Replace it.") from None
-    if len(data) > MAX_FILE_BYTES:
-        raise EpisodeError(f"{path}: larger than {MAX_FILE_BYTES >> 20} MiB; expected one frame.")
-    return data
+def read_frame(path: Path) -> bytes:
+    """A file of bounded size that holds one frame."""
+    return read_bounded(path, limit=MAX_FILE_BYTES, expected="one frame")
 
 
-def stills(
-    label: str, files: Sequence[Path], time_ns: NDArray[np.int64], rate_hz: float
-) -> ImageSequence:
-    """A camera whose pictures lie in files, of the size that the first of them has."""
-    pictures = FilePictures(files)
-    empty = picture_stream(label, height=2, width=2, rate_hz=rate_hz)
-    height, width = ImageSequence(empty, time_ns, pictures)[0].shape[:2]
-    spec = picture_stream(label, height=height, width=width, rate_hz=rate_hz)
-    return ImageSequence(spec, time_ns, pictures)
+def read_frames(files: Sequence[Path], numbers: Iterable[int]) -> Iterator[bytes]:
+    """The files with these numbers."""
+    return (read_frame(files[number]) for number in numbers)
 
 
 def _numbers(value: Any) -> NDArray[np.float64] | None:
@@ -203,67 +146,55 @@ def _numbers(value: Any) -> NDArray[np.float64] | None:
     return array if array.ndim <= 3 else None
 
 
-@dataclass
-class StepReading:
-    """What is read so far; `time_ns` has the stamp of every step."""
+@dataclass(kw_only=True)
+class StepReading(EpisodeReading):
+    """An episode of steps while it is read; `time_ns` has the stamp of every step."""
 
     folder: Path
-    index: int
     steps: Sequence[Any]
     time_ns: NDArray[np.int64]
-    rate_hz: float
-    robot: Embodiment | None
-    signals: dict[str, Signal] = field(default_factory=dict)
-    complaints: list[Defect] = field(default_factory=list)
-    _columns: dict[str, StepColumn] = field(default_factory=dict)
+
+    def column(self, *keys: str) -> StepColumn:
+        """A quantity in all steps that have it."""
+        return column(self.steps, *keys)
 
     def add(
         self,
         label: str,
-        found: StepColumn,
+        quantity: StepColumn,
         *,
         role: str | None = None,
         names: Sequence[str] | None = None,
     ) -> None:
         """A quantity in the role that its label, or the word `role`, and its names give it."""
-        if len(found):
-            self._columns[label] = found
-            self.signals[label] = array_signal(
-                role or label,
-                found.values,
-                self.time_ns[found.steps],
-                rate_hz=self.rate_hz,
-                names=names,
-                robot=self.robot,
-            )
+        if len(quantity):
+            stamps = self.time_ns[quantity.steps]
+            self.take_numbers(label, quantity.values, stamps, role=role, names=names)
+            self._check_steps(label, quantity)
 
     def add_stream(
         self,
         label: str,
-        found: StepColumn,
-        *,
+        quantity: StepColumn,
         name: str,
-        group: Group,
+        group: Group = "observations",
         names: Sequence[str] | None = None,
         unit: str | Sequence[str] = "1",
         frame: str | None = None,
     ) -> None:
-        """A quantity as the stream that it is known to be; names that do not fit are left out."""
-        if not len(found):
-            return
-        shape = found.values.shape[1:]
-        spec = Stream(
-            name=name,
-            group=group,
-            dtype="float64",
-            shape=shape,
-            rate_hz=self.rate_hz,
-            components=tuple(names) if names is not None and shape == (len(names),) else None,
-            unit=unit if isinstance(unit, str) else tuple(unit),
-            frame=frame,
-        )
-        self._columns[label] = found
-        self.signals[label] = ArraySignal(spec, self.time_ns[found.steps], found.values)
+        """A quantity as the stream that it is known to be."""
+        if len(quantity):
+            stamps = self.time_ns[quantity.steps]
+            self.take_stream(label, quantity.values, stamps, name=name, group=group, names=names,
+                             unit=unit, frame=frame)  # fmt: skip
+            self._check_steps(label, quantity)
+
+    def add_stills(self, label: str, *keys: str, name: str) -> None:
+        """A camera whose pictures lie in files that the steps name."""
+        files, stamps = self.files(label, *keys)
+        if files:
+            pictures = StoredPictures(len(files), partial(read_frames, files))
+            self.take_pictures(label, pictures, stamps, name=name)
 
     def files(
         self, label: str, *keys: str, spell: Callable[[Path], Path] = lambda path: path
@@ -280,35 +211,18 @@ class StepReading:
         if found < len(named):
             first = named[int(np.argmin(there))].name
             gone = f"{len(named) - found} of {len(named)} files are missing, {first} the first"
-            self.complain(FOOTAGE_INCOMPLETE, label, gone, found=found, wanted=len(named))
+            self.complain(FOOTAGE_INCOMPLETE, gone, label, found, len(named))
         elif 0 < found < count:
             few = f"{found} files for {count} steps"
-            self.complain(FOOTAGE_INCOMPLETE, label, few, found=found, wanted=count)
+            self.complain(FOOTAGE_INCOMPLETE, few, label, found, count)
         kept = [path for path, here in zip(named, there, strict=True) if here]
         return kept, self.time_ns[places[there]] if kept else self.time_ns[:0]
 
-    def complain(
-        self,
-        check: DefectCheck,
-        label: str | None,
-        message: str,
-        *,
-        found: float | None = None,
-        wanted: float | None = None,
-    ) -> None:
-        """Say what is wrong with this episode."""
-        self.complaints.append(Defect(check, message, self.index, label, found, wanted))
-
-    def defects(self) -> tuple[Defect, ...]:
-        """All that is wrong: what was said, and quantities that some of the steps lack."""
+    def _check_steps(self, label: str, quantity: StepColumn) -> None:
+        """Complain of a quantity that some of the steps lack."""
         count = len(self.steps)
-        lacking = []
-        for label, each in self._columns.items():
-            if len(each) != count:
-                message = f"{label} is in {len(each)} of {count} steps"
-                if each.odd:
-                    message += f", and in {each.odd} with other entries"
-                lacking.append(
-                    Defect(INDEX_WRONG, message, self.index, label, float(len(each)), float(count))
-                )
-        return (*self.complaints, *lacking)
+        if len(quantity) != count:
+            message = f"{label} is in {len(quantity)} of {count} steps"
+            if quantity.odd:
+                message += f", and in {quantity.odd} with other entries"
+            self.complain(INDEX_WRONG, message, label, float(len(quantity)), float(count))

@@ -15,8 +15,8 @@ from corporeal.embodiment import open_robot
 from corporeal.embodiment.kinematics import Kinematics
 from corporeal.errors import EpisodeError
 from corporeal.exchange.formats.motion_arrays import read, recognises
-from corporeal.exchange.motion.robot_motion import breadth_first
 from corporeal.exchange.opening import open_dataset
+from corporeal.exchange.robot_motion import breadth_first
 
 
 def _gmr(order: str, **changed: Any) -> dict[str, Any]:

@@ -28,19 +28,17 @@ from corporeal.embodiment import Embodiment
 from corporeal.embodiment.joints import guess_robot
 from corporeal.episode.recording import INDEX_WRONG, Dataset, Recording
 from corporeal.errors import EpisodeError
+from corporeal.exchange.foreign_stream import StoredSignal
 from corporeal.exchange.format import Format, dataset_of
 from corporeal.exchange.json_text import read_json
 from corporeal.exchange.steps import (
     DATA,
-    FileSignal,
     StepColumn,
     StepReading,
     begins_with,
-    column,
     episode_folders,
-    read_bytes,
+    read_frame,
     side_by_side,
-    stills,
     value_at,
 )
 from corporeal.schema import Stream, roles
@@ -56,7 +54,7 @@ _SIZES = {"F": (4, 8), "I": (1, 2, 4, 8), "U": (1, 2, 4, 8)}
 
 def read_pcd(path: Path) -> NDArray[np.float32]:
     """The points (n, 3) of a file with plain text or plain bytes in it."""
-    raw = read_bytes(path)
+    raw = read_frame(path)
     try:
         return _points(raw)
     except (ValueError, KeyError, IndexError, UnicodeDecodeError) as error:
@@ -157,24 +155,21 @@ def _open(robot: Embodiment | None, folder: Path, index: int) -> Recording:
     stamps, epoch_ns = _stamps(steps)
     spoken = value_at(steps[0], "robot_type") or value_at(steps[0], "states", "robot_type")
     model = robot or guess_robot(spoken if isinstance(spoken, str) else None, ARMS)
-    reading = StepReading(folder, index, steps, stamps, RATE_HZ, model)
+    reading = StepReading(index, RATE_HZ, model, folder=folder, steps=steps, time_ns=stamps)
     _joints(reading)
     _numbers(reading)
     _pressure(reading)
     _pictures(reading)
-    return Recording(
-        id=f"{folder.parent.name}_{folder.name}",
-        source=folder / DATA,
-        index=index,
-        signals=reading.signals,
-        embodiment=model,
-        metadata={
+    task = folder.parent.name
+    return reading.to_recording(
+        f"{task}_{folder.name}",
+        folder / DATA,
+        {
             "fps": RATE_HZ,
             "robot_type": spoken,
-            "task": folder.parent.name,
-            "instruction": re.sub(r"[_\s]+", " ", folder.parent.name).strip(),
+            "task": task,
+            "instruction": re.sub(r"[_\s]+", " ", task).strip(),
         },
-        defects=reading.defects(),
         epoch_ns=epoch_ns,
         regridded=not epoch_ns,
     )
@@ -197,28 +192,18 @@ def _stamps(steps: Sequence[Any]) -> tuple[NDArray[np.int64], int]:
 def _joints(reading: StepReading) -> None:
     """The arms: what they do and what they are told."""
     for keys, role in ((("states", "arm_state"), "qpos"), (("actions", "sol_q"), "action")):
-        found = column(reading.steps, *keys)
-        names = ARMS if found.values.shape[1:] == (len(ARMS),) else None
-        reading.add(".".join(keys), found, role=role, names=names)
+        reading.add(".".join(keys), reading.column(*keys), role=role, names=ARMS)
 
 
 def _numbers(reading: StepReading) -> None:
-    for keys, (name, group, names, unit) in _PLAIN.items():
-        found = column(reading.steps, *keys)
-        label = ".".join(keys)
-        reading.add_stream(label, found, name=name, group=group, names=names, unit=unit)
-    place = column(reading.steps, "states", "odometry", "position")
-    turn = column(reading.steps, "states", "odometry", "quat")
-    if place.values.shape[1:] == (3,) and turn.values.shape[1:] == (4,):
-        reading.add_stream(
-            "states.odometry",
-            side_by_side([place, turn]),
-            name=roles.BASE_POSE,
-            group="debug",
-            names=roles.POSE,
-            unit=roles.POSE_UNITS,
-            frame="world",
-        )
+    for keys, stated in _PLAIN.items():
+        reading.add_stream(".".join(keys), reading.column(*keys), *stated)
+    position = reading.column("states", "odometry", "position")
+    turn = reading.column("states", "odometry", "quat")
+    if position.values.shape[1:] == (3,) and turn.values.shape[1:] == (4,):
+        pose = side_by_side([position, turn])
+        reading.add_stream("states.odometry", pose, roles.BASE_POSE, "debug", roles.POSE,
+                           roles.POSE_UNITS, "world")  # fmt: skip
 
 
 def _pressure(reading: StepReading) -> None:
@@ -233,10 +218,10 @@ def _pressure(reading: StepReading) -> None:
     if len(widths) == 1 and widths.pop() <= 256:
         found = StepColumn(np.array(rows, np.float64), np.array(places, np.int64))
         label = "states.hand_pressure_state"
-        reading.add_stream(label, found, name="hand_pressure", group="observations")
+        reading.add_stream(label, found, "hand_pressure")
     elif rows:
         message = "hand_pressure_state has another number of sensors in some steps: left out"
-        reading.complain(INDEX_WRONG, None, message)
+        reading.complain(INDEX_WRONG, message)
 
 
 def _readings(sensor: Any) -> list[float]:
@@ -247,22 +232,24 @@ def _readings(sensor: Any) -> list[float]:
 
 
 def _pictures(reading: StepReading) -> None:
-    files, stamps = reading.files("image", "image")
-    if files:
-        camera = stills("image", files, stamps, RATE_HZ)
-        reading.signals["image"] = camera
-        height, width = (int(length) for length in camera.spec.shape[:2])
-        files, stamps = reading.files("depth", "depth")
+    reading.add_stills("image", "image", name="image")
+    if "image" in reading.signals:
+        height, width = (int(length) for length in reading.signals["image"].spec.shape[:2])
         spec = Stream(name="depth", group="observations", kind="depth", shape=(height, width),
                       rate_hz=RATE_HZ, unit="mm")  # fmt: skip
+        files, stamps = reading.files("depth", "depth")
         if files:
-            load = partial(_depth, (height, width))
-            reading.signals["depth"] = FileSignal(spec, stamps, files, load)
+            load = partial(_depth, (height, width), files)
+            reading.signals["depth"] = StoredSignal(spec, stamps, load)
     files, stamps = reading.files("lidar", "lidar", spell=_padded)
     if files:
         spec = Stream(name="lidar", group="observations", kind="points", shape=(3,),
                       rate_hz=RATE_HZ, components=roles.POSITION, unit="m")  # fmt: skip
-        reading.signals["lidar"] = FileSignal(spec, stamps, files, read_pcd)
+        reading.signals["lidar"] = StoredSignal(spec, stamps, partial(_cloud, files))
+
+
+def _cloud(files: Sequence[Path], number: int) -> NDArray[np.float32]:
+    return read_pcd(files[number])
 
 
 def _padded(path: Path) -> Path:
@@ -273,11 +260,12 @@ def _padded(path: Path) -> Path:
     return path.with_name(f"{digits[1]}{digits[2]:0<6}{digits[3]}") if digits else path
 
 
-def _depth(size: tuple[int, int], path: Path) -> NDArray[np.uint16]:
+def _depth(size: tuple[int, int], files: Sequence[Path], number: int) -> NDArray[np.uint16]:
+    path = files[number]
     wanted = size[0] * size[1] * 2
     try:
         # Never more than a frame: a small file may unpack to gigabytes.
-        unpacked = lzma.LZMADecompressor(memlimit=1 << 28).decompress(read_bytes(path), wanted + 1)
+        unpacked = lzma.LZMADecompressor(memlimit=1 << 28).decompress(read_frame(path), wanted + 1)
     except lzma.LZMAError as error:
         raise EpisodeError(f"{path}: cannot be unpacked ({error}). Replace it.") from None
     if len(unpacked) != wanted:

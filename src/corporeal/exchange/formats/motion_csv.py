@@ -12,7 +12,7 @@ from corporeal.embodiment import Embodiment
 from corporeal.episode.recording import Dataset, Recording
 from corporeal.errors import EpisodeError
 from corporeal.exchange.format import Format, dataset_of
-from corporeal.exchange.motion.robot_motion import RobotMotion, read_motion
+from corporeal.exchange.robot_motion import RobotMotion, read_motion
 
 RATE_HZ = 60.0
 """Taken where nobody states one; published motions have 30, 50, 60 or 120."""

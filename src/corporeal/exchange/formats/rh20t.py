@@ -16,34 +16,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.embodiment import Embodiment
-from corporeal.episode.recording import (
-    FOOTAGE_INCOMPLETE,
-    METADATA_WRONG,
-    ArraySignal,
-    Dataset,
-    Defect,
-    Recording,
-    Signal,
-    VideoFile,
-)
+from corporeal.episode.recording import FOOTAGE_INCOMPLETE, METADATA_WRONG, Dataset, Recording
 from corporeal.errors import CorporealError, EpisodeError
-from corporeal.exchange.foreign_stream import array_signal, picture_stream
+from corporeal.exchange.foreign_stream import EpisodeReading
 from corporeal.exchange.format import Format, dataset_of
 from corporeal.exchange.hdf5 import in_order
 from corporeal.exchange.json_text import read_json
 from corporeal.exchange.movie.foreign_movie import read_header
 from corporeal.exchange.restricted_pickle import read_pickled_npy
-from corporeal.schema import Stream, roles
-from corporeal.units import SECOND_NS
+from corporeal.schema import roles
+from corporeal.schema.stream import Group
 
 Samples = tuple[NDArray[np.int64], NDArray[np.float64]]
 _MS_NS = 1_000_000
@@ -99,12 +90,6 @@ def picture_stamps(path: Path) -> NDArray[np.int64]:
     return stamps * _MS_NS
 
 
-def rate_hz(stamps: NDArray[np.int64]) -> float | None:
-    """How many samples there are in a second on the whole; None when that cannot be told."""
-    span = int(stamps.max() - stamps.min()) if len(stamps) else 0
-    return round((len(stamps) - 1) * SECOND_NS / span, 3) if span else None
-
-
 _SCENE = re.compile(r"task_(\d+)_user_(\d+)_scene_(\d+)_cfg_(\d+)(_human)?")
 _SUCCESS_FROM = 2
 _UR5 = ("shoulder_pan_joint", "shoulder_lift_joint", "elbow_joint", "wrist_1_joint",
@@ -153,148 +138,119 @@ def _is_scene(path: Path) -> bool:
     return bool(_SCENE.fullmatch(path.name)) and (path / "metadata.json").is_file()
 
 
-@dataclass
-class _Reading:
-    """One scene while it is read; stamps are Unix nanoseconds until all are known."""
-
-    scene: Path
-    index: int
-    signals: dict[str, Signal] = field(default_factory=dict)
-    defects: list[Defect] = field(default_factory=list)
-
-    def table(self, name: str) -> Mapping[Any, Any]:
-        """What a file of `transformed` holds by camera; nothing when it is not there."""
-        path = self.scene / "transformed" / f"{name}.npy"
-        if not path.is_file():
-            return {}
-        values = read_pickled_npy(path)
-        if not isinstance(values, Mapping):
-            raise EpisodeError(f"{path}: got {type(values).__name__}; expected values by camera.")
-        return values
-
-    def add(
-        self, label: str, name: str, group: str, samples: Samples, entries: Sequence[str],
-        units: Sequence[str],
-    ) -> None:  # fmt: skip
-        stamps, values = samples
-        if not len(stamps):
-            return
-        if values.shape[1:] != (len(entries),):
-            message = f"{label} has {values.shape[1]} entries; expected {len(entries)}: left out"
-            self.defects.append(Defect(METADATA_WRONG, message, self.index, label))
-            return
-        spec = Stream.model_validate(
-            {
-                "name": name,
-                "group": group,
-                "dtype": "float64",
-                "shape": values.shape[1:],
-                "rate_hz": rate_hz(stamps),
-                "components": tuple(entries),
-                "unit": tuple(units),
-                "frame": "base" if "pose" in name or "wrench" in name else None,
-            }
-        )
-        self.signals[label] = ArraySignal(spec, stamps, values)
-
-
 def _open(robot: Embodiment | None, scene: Path, index: int) -> Recording:
-    reading = _Reading(scene, index)
+    # Stamps are Unix nanoseconds until all are known.
+    reading = EpisodeReading(index, robot=robot)
     metadata = _metadata(scene)
-    tables = {file: reading.table(file) for file in dict.fromkeys(row[0] for row in _TABLES)}
+    tables = {file: _table(scene, file) for file in dict.fromkeys(row[0] for row in _TABLES)}
     for file, key, name, (entries, units) in _TABLES:
         samples = merge_samples(stamped_pairs(tables[file], key))
-        reading.add(f"transformed/{file}.{key}", name, "observations", samples, entries, units)
-    _gripper(reading)
-    _joints(reading, metadata["cfg"], robot)
-    _cameras(reading)
+        _take(reading, f"transformed/{file}.{key}", samples, name, entries, units)
+    _take_gripper(reading, _table(scene, "gripper"))
+    _take_joints(reading, _table(scene, "joint"), metadata["cfg"])
+    for folder in sorted(scene.glob("cam_*")):
+        if (folder / "color.mp4").is_file():
+            _take_camera(reading, folder)
     if not reading.signals:
         raise EpisodeError(f"{scene}: neither transformed values nor a movie in it. Replace it.")
     epoch_ns = min(int(signal.time_ns[0]) for signal in reading.signals.values())
-    return Recording(
-        id=scene.name,
-        source=scene / "metadata.json",
-        index=index,
-        signals={label: _from(signal, epoch_ns) for label, signal in reading.signals.items()},
-        embodiment=robot,
-        metadata=metadata,
-        defects=tuple(reading.defects),
-        epoch_ns=epoch_ns,
+    for label, signal in reading.signals.items():
+        moved: Any = replace(cast(Any, signal), time_ns=signal.time_ns - epoch_ns)
+        reading.signals[label] = moved
+    return reading.to_recording(scene.name, scene / "metadata.json", metadata, epoch_ns=epoch_ns)
+
+
+def _table(scene: Path, name: str) -> Mapping[Any, Any]:
+    """What a file of `transformed` holds by camera; nothing when it is not there."""
+    path = scene / "transformed" / f"{name}.npy"
+    if not path.is_file():
+        return {}
+    values = read_pickled_npy(path)
+    if not isinstance(values, Mapping):
+        raise EpisodeError(f"{path}: got {type(values).__name__}; expected values by camera.")
+    return values
+
+
+def _take(
+    reading: EpisodeReading,
+    label: str,
+    samples: Samples,
+    name: str,
+    entries: Sequence[str],
+    units: Sequence[str],
+    group: Group = "observations",
+) -> None:
+    stamps, values = samples
+    if not len(stamps):
+        return
+    if values.shape[1:] != (len(entries),):
+        message = f"{label} has {values.shape[1]} entries; expected {len(entries)}: left out"
+        reading.complain(METADATA_WRONG, message, label)
+        return
+    frame = "base" if "pose" in name or "wrench" in name else None
+    reading.take_stream(
+        label, values, stamps, name=name, group=group, names=entries, unit=units, frame=frame
     )
 
 
-def _from(signal: Signal, epoch_ns: int) -> Signal:
-    """The same signal with stamps that count from the scene's first."""
-    stamps = signal.time_ns - epoch_ns
-    if isinstance(signal, VideoFile):
-        return VideoFile(signal.spec, stamps, signal.open)
-    return ArraySignal(signal.spec, stamps, signal[:])
+def _take_unnamed(reading: EpisodeReading, label: str, samples: Samples, name: str) -> None:
+    """Numbers of which nobody says what they are."""
+    entries = [f"given_{number}" for number in range(samples[1].shape[1])]
+    _take(reading, label, samples, name, entries, ["1"] * len(entries))
 
 
-def _gripper(reading: _Reading) -> None:
-    table = reading.table("gripper")
-    for key, group in (("gripper_command", "actions"), ("gripper_info", "observations")):
+def _take_gripper(reading: EpisodeReading, table: Mapping[Any, Any]) -> None:
+    groups: dict[str, Group] = {"gripper_command": "actions", "gripper_info": "observations"}
+    for key, group in groups.items():
         pairs = ((stamp, entry[key]) for stamp, entry in stamped(table)
                  if isinstance(entry, Mapping) and key in entry)  # fmt: skip
         samples = merge_samples(pairs)
         width = samples[1].shape[1]
         entries = ("opening", *(f"given_{number}" for number in range(1, width)))
         units = ("mm", *["1"] * (width - 1))
-        reading.add(f"transformed/gripper.{key}", key, group, samples, entries, units)
+        _take(reading, f"transformed/gripper.{key}", samples, key, entries, units, group)
 
 
-def _joints(reading: _Reading, cfg: int, robot: Embodiment | None) -> None:
-    stamps, values = merge_samples(stamped(reading.table("joint")))
-    if not len(stamps):
-        return
+def _take_joints(reading: EpisodeReading, table: Mapping[Any, Any], cfg: int) -> None:
+    label = "transformed/joint"
+    stamps, values = merge_samples(stamped(table))
     _, names, has_speeds = _ROBOTS.get(cfg, ("", (), False))
     count = len(names)
+    if not len(stamps):
+        return
     if not count or values.shape[1] < count:
-        numbered = tuple(f"given_{number}" for number in range(values.shape[1]))
-        reading.add("transformed/joint", "joint_given", "observations", (stamps, values), numbered,
-                    ["1"] * len(numbered))  # fmt: skip
+        _take_unnamed(reading, label, (stamps, values), "joint_given")
         return
     angles, rest = values[:, :count], values[:, count:]
-    if robot is not None:
-        reading.signals["transformed/joint"] = array_signal(
-            "qpos", angles, stamps, rate_hz=rate_hz(stamps), names=names, robot=robot
-        )
+    if reading.robot is not None:
+        reading.take_numbers(label, angles, stamps, role="qpos", names=names)
     else:
-        reading.add("transformed/joint", roles.JOINT_POSITION, "observations", (stamps, angles),
-                    names, ["rad"] * count)  # fmt: skip
+        _take(reading, label, (stamps, angles), roles.JOINT_POSITION, names, ["rad"] * count)
     if has_speeds and rest.shape[1] >= count:
-        reading.add("transformed/joint.speed", roles.JOINT_VELOCITY, "observations",
-                    (stamps, rest[:, :count]), names, ["rad/s"] * count)  # fmt: skip
-        rest = rest[:, count:]
+        speeds, rest = rest[:, :count], rest[:, count:]
+        _take(reading, f"{label}.speed", (stamps, speeds), roles.JOINT_VELOCITY, names,
+              ["rad/s"] * count)  # fmt: skip
     if rest.shape[1]:
-        numbered = tuple(f"given_{number}" for number in range(rest.shape[1]))
-        reading.add("transformed/joint.rest", "joint_rest", "observations", (stamps, rest),
-                    numbered, ["1"] * len(numbered))  # fmt: skip
+        _take_unnamed(reading, f"{label}.rest", (stamps, rest), "joint_rest")
 
 
-def _cameras(reading: _Reading) -> None:
-    for folder in sorted(reading.scene.glob("cam_*")):
-        movie = folder / "color.mp4"
-        if not movie.is_file():
-            continue
-        try:
-            stamps = picture_stamps(folder / "timestamps.npy")
-            header = read_header(movie)
-        except CorporealError as error:
-            message = f"{folder.name}: {error}"
-            reading.defects.append(Defect(FOOTAGE_INCOMPLETE, message, reading.index, folder.name))
-            continue
-        if (folder / "depth.mp4").is_file():
-            message = f"{folder.name}/depth.mp4 is not read"
-            reading.defects.append(Defect(METADATA_WRONG, message, reading.index, folder.name))
-        if header.frames != len(stamps):
-            message = f"{folder.name} has {header.frames} pictures for {len(stamps)} stamps"
-            reading.defects.append(Defect(FOOTAGE_INCOMPLETE, message, reading.index, folder.name,
-                                          float(header.frames), float(len(stamps))))  # fmt: skip
-        if len(stamps):
-            spec = picture_stream(folder.name, height=header.height, width=header.width,
-                                  rate_hz=rate_hz(stamps))  # fmt: skip
-            reading.signals[folder.name] = VideoFile(spec, stamps, partial(str, movie))
+def _take_camera(reading: EpisodeReading, folder: Path) -> None:
+    movie, label = folder / "color.mp4", folder.name
+    try:
+        stamps = picture_stamps(folder / "timestamps.npy")
+        header = read_header(movie)
+    except CorporealError as error:
+        reading.complain(FOOTAGE_INCOMPLETE, f"{label}: {error}", label)
+        return
+    if (folder / "depth.mp4").is_file():
+        reading.complain(METADATA_WRONG, f"{label}/depth.mp4 is not read", label)
+    if header.frames != len(stamps):
+        message = f"{label} has {header.frames} pictures for {len(stamps)} stamps"
+        reading.complain(
+            FOOTAGE_INCOMPLETE, message, label, float(header.frames), float(len(stamps))
+        )
+    if len(stamps):
+        reading.take_movie(label, movie, stamps, size=(header.height, header.width))
 
 
 def _metadata(scene: Path) -> dict[str, Any]:

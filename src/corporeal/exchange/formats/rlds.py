@@ -13,9 +13,8 @@ from corporeal.errors import EpisodeError
 from corporeal.exchange.description import NAME, DatasetDescription, read_description
 from corporeal.exchange.format import Consumer, Format, TableWriter, dataset_of
 from corporeal.exchange.json_text import read_json
-from corporeal.exchange.rlds.episode_facts import RATE_HZ, known_set
 from corporeal.exchange.rlds.features import FILE, INFO, METADATA, label, read_features
-from corporeal.exchange.rlds.reader import RldsReader
+from corporeal.exchange.rlds.reader import RATE_HZ, RldsReader, known_set
 from corporeal.exchange.rlds.writer import assemble, write_episode
 from corporeal.exchange.tfrecord import records
 

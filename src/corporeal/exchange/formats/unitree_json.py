@@ -25,16 +25,14 @@ from corporeal.episode.recording import METADATA_WRONG, ArraySignal, Dataset, Re
 from corporeal.errors import EpisodeError
 from corporeal.exchange.foreign_stream import stream_name
 from corporeal.exchange.format import Format, dataset_of
-from corporeal.exchange.json_text import MAX_BYTES
+from corporeal.exchange.json_text import read_text
 from corporeal.exchange.steps import (
     DATA,
     StepColumn,
     StepReading,
     begins_with,
-    column,
     episode_folders,
     side_by_side,
-    stills,
     value_at,
 )
 from corporeal.schema import Stream, roles
@@ -47,12 +45,7 @@ def read_truncated_json(path: Path, *, growing: str) -> tuple[dict[str, Any], bo
     Then the object has what is whole: of the list under the key `growing`, every whole item.
     Raises EpisodeError when there is none.
     """
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise EpisodeError(f"{path}: larger than {MAX_BYTES >> 20} MiB; expected an episode.")
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise EpisodeError(f"{path}: cannot be read ({error}). Replace the file.") from None
+    text = read_text(path, expected="an episode")
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -127,22 +120,20 @@ def _open(robot: Embodiment | None, rate_hz: float | None, folder: Path, index: 
     stated = value_at(info, "image", "fps")
     known = isinstance(stated, int | float) and 1e-3 <= stated <= 1e4
     rate = rate_hz or (float(stated) if known else RATE_HZ)
-    reading = StepReading(folder, index, steps, even_stamps(len(steps), rate), rate, robot)
+    reading = StepReading(
+        index, rate, robot, folder=folder, steps=steps, time_ns=even_stamps(len(steps), rate)
+    )
     for side in ("states", "actions"):
         _joints(reading, side, value_at(info, "joint_names"))
     _body(reading)
     for part in _keys(steps, "tactiles"):
-        reading.add(f"tactiles.{part}", column(steps, "tactiles", part))
+        reading.add(f"tactiles.{part}", reading.column("tactiles", part))
     _pictures(reading)
     _scene(reading)
-    return Recording(
-        id=f"{folder.parent.name}_{folder.name}",
-        source=folder / DATA,
-        index=index,
-        signals=reading.signals,
-        embodiment=robot,
-        metadata=_metadata(document, reading),
-        defects=reading.defects(),
+    return reading.to_recording(
+        f"{folder.parent.name}_{folder.name}",
+        folder / DATA,
+        _metadata(document, reading),
         recovered=f"{DATA} ends in the middle: the recorder was stopped" if torn else None,
         regridded=True,
     )
@@ -152,7 +143,7 @@ def _joints(reading: StepReading, side: str, stated: Any) -> None:
     """Angles, speeds and torques of all parts but the body, each as one signal."""
     parts = [part for part in _keys(reading.steps, side) if part != _BODY]
     for quantity in _QUANTITIES:
-        found = {part: column(reading.steps, side, part, quantity) for part in parts}
+        found = {part: reading.column(side, part, quantity) for part in parts}
         found = {part: each for part, each in found.items() if len(each) and each.values.ndim == 2}
         if not found:
             continue
@@ -161,7 +152,7 @@ def _joints(reading: StepReading, side: str, stated: Any) -> None:
         names = [name for part, each in found.items()
                  for name in _names(stated, part, each.values.shape[1])]  # fmt: skip
         if (problem := _overlap(found)) is not None:
-            reading.complain(METADATA_WRONG, label, problem)
+            reading.complain(METADATA_WRONG, problem, label)
             names = [f"{part}_{number}_given" for part, each in found.items()
                      for number in range(each.values.shape[1])]  # fmt: skip
         reading.add(label, side_by_side(list(found.values())), names=names)
@@ -197,49 +188,30 @@ def _overlap(found: Mapping[str, StepColumn]) -> str | None:
 
 
 def _body(reading: StepReading) -> None:
-    steps, robot = reading.steps, reading.robot
-    found = column(steps, "states", _BODY, "qpos")
-    if len(found) and found.values.ndim == 2:
-        width = found.values.shape[1]
-        names: tuple[str, ...] = tuple(f"motor_{number}" for number in range(width))
-        units = ["1"] * width
-        if robot is not None and robot.name == "g1" and width in _G1_MOTORS:
-            known = robot.joint_names
-            names, units = (
-                (*known, *names[len(known) :]),
-                ["rad"] * len(known) + units[len(known) :],
-            )
-        reading.add_stream(
-            "states.body.qpos",
-            found,
-            name="body_position",
-            group="observations",
-            names=names,
-            unit=units,
-        )
-    found = column(steps, "actions", _BODY, "qpos")
-    if found.values.shape[1:] == (3,):
-        reading.add_stream(
-            "actions.body.qpos",
-            found,
-            name=roles.BASE_VELOCITY,
-            group="actions",
-            names=("vx", "vy", "wz"),
-            unit=("m/s", "m/s", "rad/s"),
-        )
+    robot = reading.robot
+    angles = reading.column("states", _BODY, "qpos")
+    if angles.values.ndim == 2:
+        names = [f"motor_{number}" for number in range(angles.values.shape[1])]
+        units = ["1"] * len(names)
+        if robot is not None and robot.name == "g1" and len(names) in _G1_MOTORS:
+            known = len(robot.joint_names)
+            names[:known], units[:known] = robot.joint_names, ["rad"] * known
+        reading.add_stream("states.body.qpos", angles, "body_position", names=names, unit=units)
+    command = reading.column("actions", _BODY, "qpos")
+    if command.values.shape[1:] == (3,):
+        names, units = ["vx", "vy", "wz"], ["m/s", "m/s", "rad/s"]
+        reading.add_stream("actions.body.qpos", command, roles.BASE_VELOCITY, "actions", names,
+                           units)  # fmt: skip
     else:
-        reading.add("action.body", found)
+        reading.add("action.body", command)
 
 
 def _pictures(reading: StepReading) -> None:
     for kind in ("colors", "depths"):
         for camera in _keys(reading.steps, kind):
-            label = f"{kind}.{camera}"
-            files, stamps = reading.files(label, kind, camera)
-            if files:
-                reading.signals[label] = stills(camera, files, stamps, reading.rate_hz)
+            reading.add_stills(f"{kind}.{camera}", kind, camera, name=camera)
     if _keys(reading.steps, "audios"):
-        reading.complain(METADATA_WRONG, None, "sound (audios) is not read")
+        reading.complain(METADATA_WRONG, "sound (audios) is not read")
 
 
 def _scene(reading: StepReading) -> None:

@@ -208,3 +208,7 @@ def _described(leaf: Leaf) -> dict[str, Any]:
 
 INFO, METADATA = "dataset_info.json", "metadata.json"
 """What TensorFlow Datasets says of a dataset, and where the dataset may add what it wants."""
+EPISODE = "episode_metadata/"
+ID, SUCCESS, IS_JUDGED = "episode_id", "success", "success_known"
+VARIANTS, TRACK = "instructions", "labels"
+"""Texts of an episode with labels: all wordings as JSON, and the labels themselves."""

@@ -1,10 +1,12 @@
-"""One episode of an RLDS dataset as a recording."""
+"""One episode of an RLDS dataset as a recording: its streams, and what its record says of it."""
 
 from __future__ import annotations
 
 import io
+import json
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -13,6 +15,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from corporeal.embodiment import Embodiment
+from corporeal.episode.label_track import LabelTrack
 from corporeal.episode.recording import (
     INDEX_WRONG,
     MAX_PIXELS,
@@ -23,20 +26,85 @@ from corporeal.episode.recording import (
 from corporeal.errors import EpisodeError
 from corporeal.exchange.description import DatasetDescription
 from corporeal.exchange.foreign_stream import EpisodeReading, StoredSignal, stream_name
-from corporeal.exchange.rlds.episode_facts import (
+from corporeal.exchange.rlds.features import (
+    EPISODE,
+    ID,
+    INSTRUCTION,
+    IS_JUDGED,
+    STEPS,
+    SUCCESS,
+    TEXTS,
+    TIME,
     TRACK,
-    KnownSet,
-    facts_of,
-    instruction_signal,
-    labels_of,
+    Leaf,
+    is_mark,
+    is_text,
 )
-from corporeal.exchange.rlds.features import INSTRUCTION, STEPS, TIME, Leaf, is_mark
 from corporeal.exchange.tfrecord import RecordPlace, Values, parse_example
 from corporeal.schema import Stream
 from corporeal.signal.grid import even_stamps
 
 Example = Mapping[str, Values]
 Times = NDArray[np.int64]
+
+
+RATE_HZ = 10.0
+"""The control rate of a set that nobody knows; that of most of Open X-Embodiment."""
+_LONGEST = 4096
+_LARGEST_TRACK = 64 << 20
+
+NamedUnits = tuple[tuple[str, str], ...]
+"""Name and unit of every entry of a feature."""
+
+
+@dataclass(frozen=True)
+class KnownSet:
+    """A dataset or a family of them: control rate, and columns by the path in a step.
+
+    `outcome` finds the outcome in the path of the file that an episode was made of.
+    """
+
+    rate_hz: float
+    columns: Mapping[str, NamedUnits] = field(default_factory=dict)
+    outcome: re.Pattern[str] | None = None
+
+
+_POSITION: NamedUnits = (("x", "m"), ("y", "m"), ("z", "m"))
+_EULER: NamedUnits = (("roll", "rad"), ("pitch", "rad"), ("yaw", "rad"))
+_QUATERNION: NamedUnits = (("qx", "1"), ("qy", "1"), ("qz", "1"), ("qw", "1"))
+_GRIPPER: NamedUnits = (("gripper", "1"),)
+_SEVEN_JOINTS: NamedUnits = tuple((f"joint_{number}", "rad") for number in range(7))
+
+# By a word in the name of the dataset. Commanded velocities are left out: they are shares of a
+# largest one, and so without a unit.
+_SETS: Mapping[str, KnownSet] = {
+    "bridge": KnownSet(5.0, {"observation/state": _POSITION + _EULER + _GRIPPER}),
+    "droid": KnownSet(
+        15.0,
+        {
+            "observation/cartesian_position": _POSITION + _EULER,
+            "observation/joint_position": _SEVEN_JOINTS,
+            "action_dict/cartesian_position": _POSITION + _EULER,
+            "action_dict/joint_position": _SEVEN_JOINTS,
+        },
+        outcome=re.compile(r"(?:^|/)(success|failure)/"),
+    ),
+    "fractal": KnownSet(3.0, {"observation/base_pose_tool_reached": _POSITION + _QUATERNION}),
+    "kuka": KnownSet(
+        10.0, {"observation/clip_function_input/base_pose_tool_reached": _POSITION + _QUATERNION}
+    ),
+    "taco_play": KnownSet(15.0),
+    "toto": KnownSet(30.0),
+    "viola": KnownSet(20.0),
+}
+
+
+def known_set(name: str) -> KnownSet | None:
+    """What is known of the dataset with this name."""
+    for word, known in _SETS.items():
+        if re.search(rf"(^|[^a-z]){word}", name.lower()):
+            return known
+    return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,22 +128,23 @@ class RldsReader:
             if not self._is_left_out(label, leaf):
                 self._take(reading, label, leaf, example, stamps)
         reading.check_lengths()
-        facts = facts_of(example, self.others, self.known)
-        spoken = instruction_signal(example, reading.row_stamps(facts.length, stamps))
+        texts = _main_texts(example)
+        spoken = _instruction_signal(texts, reading.row_stamps(len(texts), stamps))
         if spoken is not None:
             reading.signals[INSTRUCTION] = spoken
-        rate: dict[str, Any] = {"fps": self.rate_hz}
+        metadata = {"fps": self.rate_hz} | _read_metadata(example, self.others, self.known, texts)
         if self.description is None:
-            rate["rate_assumed"] = True
+            metadata["rate_assumed"] = True
         is_labelled = self.description is not None and bool(self.description.lanes)
         if is_labelled:
-            facts.metadata.pop(TRACK, None)
+            metadata.pop(TRACK, None)
+        own_id = metadata.get(ID) if self.description is not None else None
         return reading.to_recording(
-            facts.id if self.description and facts.id else f"{self.name}_{index:06d}",
+            own_id if isinstance(own_id, str) and own_id else f"{self.name}_{index:06d}",
             place.path,
-            rate | facts.metadata,
+            metadata,
             regridded=stamps is None or _is_even(stamps, self.rate_hz),
-            labels=labels_of(example, str(place.path)) if is_labelled else None,
+            labels=_read_labels(example, str(place.path)) if is_labelled else None,
         )
 
     def _is_left_out(self, label: str, leaf: Leaf) -> bool:
@@ -129,15 +198,14 @@ class RldsReader:
             reading.take_pictures(label, array, times, size=leaf.shape[:2])
             return
         columns = self.known.columns.get(label) if self.known else None
-        if columns is not None and array.shape[1:] != (len(columns.names),):
-            columns = None
+        fits = columns is not None and array.shape[1:] == (len(columns),)
+        names, units = zip(*columns, strict=True) if columns and fits else (None, None)
         # So that the commands of DROID count as commands.
         role = label.replace("action_dict/", "action/")
-        names = columns.names if columns else None
         reading.take_numbers(label, array, times, role=role, names=names)
         signal = reading.signals[label]
-        if columns is not None and self.robot is None and isinstance(signal, ArraySignal):
-            stated = {"unit": columns.units, "components": columns.names}
+        if names is not None and self.robot is None and isinstance(signal, ArraySignal):
+            stated = {"unit": units, "components": names}
             reading.signals[label] = replace(signal, spec=signal.spec.model_copy(update=stated))
 
     def _is_ours(self, label: str) -> bool:
@@ -216,3 +284,85 @@ def _size(stored: bytes) -> tuple[int, int]:
             return image.height, image.width
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
         return 0, 0
+
+
+def _read_metadata(
+    example: Example, others: Mapping[str, Leaf], known: KnownSet | None, steps: Sequence[str]
+) -> dict[str, Any]:
+    """What the features outside the steps say, and the instructions; `steps` are those of steps."""
+    stated: dict[str, Any] = {}
+    for path, leaf in others.items():
+        values = example.get(path, [])
+        if len(values) == 1:
+            value = _plain(values[0])
+            is_flag = leaf.dtype == "bool" and isinstance(value, int)
+            stated[path.rsplit("/", 1)[-1]] = bool(value) if is_flag else value
+    _judge(stated, known)
+    texts = [text for text in dict.fromkeys([*steps, *_other_texts(example)]) if text]
+    if texts:
+        first = steps[0] if any(steps) else texts[0]
+        stated |= {"task": first, "instruction": first, "instructions": tuple(texts)}
+    return stated
+
+
+def _judge(stated: dict[str, Any], known: KnownSet | None) -> None:
+    """Leave `success` where somebody judged it, and find it where it is in a path."""
+    if stated.pop(IS_JUDGED, True) is False:
+        stated.pop(SUCCESS, None)
+    source = stated.get("file_path")
+    if known is not None and known.outcome is not None and isinstance(source, str):
+        found = known.outcome.search(source)
+        if found is not None:
+            stated.setdefault(SUCCESS, found[1] == SUCCESS)
+
+
+def _instruction_signal(texts: Sequence[str], stamps: Times) -> ArraySignal | None:
+    """The instructions with the times from which they hold; None when one holds throughout."""
+    if len(set(texts)) < 2:
+        return None
+    rows = [0, *(n for n in range(1, len(texts)) if texts[n] != texts[n - 1])]
+    spec = Stream(name="instruction", group="observations", kind="text", dtype="uint8")
+    return ArraySignal(spec, stamps[rows], [texts[row] for row in rows])
+
+
+def _read_labels(example: Example, where: str) -> LabelTrack | None:
+    """The labels of an episode that Corporeal wrote; EpisodeError when they make no sense."""
+    values = example.get(f"{EPISODE}{TRACK}", [])
+    if len(values) != 1 or not isinstance(values[0], bytes) or len(values[0]) > _LARGEST_TRACK:
+        return None
+    try:
+        return LabelTrack.from_json(json.loads(values[0]), where=where)
+    except (ValueError, RecursionError):
+        raise EpisodeError(f"{where}: its labels are not JSON. Replace the file.") from None
+
+
+def _main_texts(example: Example) -> list[str]:
+    """The instruction of every step; empty when there is none."""
+    for name in TEXTS:
+        for path in (f"{STEPS}{name}", f"{STEPS}observation/{name}"):
+            values = example.get(path)
+            if isinstance(values, list) and values:
+                return _decoded(values)
+    return []
+
+
+def _other_texts(example: Example) -> list[str]:
+    """The same in other words, where an episode has several instructions."""
+    found: list[str] = []
+    for path in sorted(example):
+        values = example[path]
+        if path.startswith(STEPS) and is_text(path) and isinstance(values, list):
+            found.extend(_decoded(values[:1]))
+    return found
+
+
+def _decoded(values: Sequence[bytes]) -> list[str]:
+    # Steps repeat their text: decode each one once.
+    known = {value: str(_plain(value)) for value in dict.fromkeys(values)}
+    return [known[value] for value in values]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")[:_LONGEST]
+    return value.item() if isinstance(value, np.generic) else value

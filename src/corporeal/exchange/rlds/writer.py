@@ -25,22 +25,20 @@ from corporeal.exchange.json_text import write_json
 from corporeal.exchange.layout import label_words, lane_key
 from corporeal.exchange.mode import MODES
 from corporeal.exchange.movie.pictures import pictures_of
-from corporeal.exchange.rlds.episode_facts import (
-    EPISODE,
-    ID,
-    IS_JUDGED,
-    SUCCESS,
-    TRACK,
-    VARIANTS,
-)
 from corporeal.exchange.rlds.features import (
+    EPISODE,
     FILE,
+    ID,
     INFO,
     INSTRUCTION,
+    IS_JUDGED,
     METADATA,
     MODE,
     STEPS,
+    SUCCESS,
     TIME,
+    TRACK,
+    VARIANTS,
     Leaf,
     features_json,
     label,

@@ -15,12 +15,10 @@ from numpy.typing import NDArray
 from corporeal.embodiment import Embodiment, open_robot
 from corporeal.embodiment.joints import match_joints
 from corporeal.embodiment.kinematics import Kinematics
-from corporeal.episode.recording import ArraySignal, Recording, Signal
+from corporeal.episode.recording import Recording
 from corporeal.errors import EpisodeError
-from corporeal.exchange.foreign_stream import stream_name, to_storable
-from corporeal.schema import Stream, roles
-from corporeal.schema.stream import Group
-from corporeal.signal.grid import even_stamps
+from corporeal.exchange.foreign_stream import EpisodeReading, stream_name
+from corporeal.schema import roles
 
 Array = NDArray[np.float64]
 QuaternionOrder = Literal["wxyz", "xyzw"]
@@ -129,15 +127,9 @@ def read_motion(
         metadata["quaternion_order_confidence"] = round(reading.order_confidence, 3)
     if assumed:
         metadata["assumed"] = assumed
-    return Recording(
-        id=motion.name,
-        source=source,
-        index=index,
-        signals=dict(_signals(motion, named, order, rate_hz)),
-        embodiment=robot if reading is None else reading.robot,
-        metadata=metadata,
-        regridded=True,
-    )
+    streams = EpisodeReading(index, rate_hz, robot if reading is None else reading.robot)
+    _take_motion(streams, motion, named, order)
+    return streams.to_recording(motion.name, source, metadata, regridded=True)
 
 
 def interpret_motion(motion: RobotMotion, robot: Embodiment | None) -> MotionReading | None:
@@ -298,35 +290,21 @@ def _as_wxyz(quaternion: Array, order: QuaternionOrder) -> Array:
     return quaternion[:, [order.index(part) for part in "wxyz"]]
 
 
-def _signals(
-    motion: RobotMotion, named: Sequence[str], order: QuaternionOrder, rate_hz: float
-) -> Iterator[tuple[str, Signal]]:
-    stamps = even_stamps(len(motion.joints), rate_hz)
-
-    def signal(
-        name: str, group: Group, values: NDArray[Any], **stated: Any
-    ) -> tuple[str, ArraySignal]:
-        values = to_storable(values)
-        spec = Stream(
-            name=name, group=group, dtype=values.dtype.name, shape=values.shape[1:],
-            rate_hz=rate_hz, **stated,
-        )  # fmt: skip
-        return name, ArraySignal(spec, stamps, values)
-
+def _take_motion(
+    reading: EpisodeReading, motion: RobotMotion, names: Sequence[str], order: QuaternionOrder
+) -> None:
+    stamps = reading.row_stamps(len(motion.joints))
     if motion.position is not None and motion.quaternion is not None:
         pose = np.concatenate((motion.position, _as_wxyz(motion.quaternion, order)), axis=1)
-        yield signal(
-            roles.BASE_POSE, "debug", pose,
-            unit=roles.POSE_UNITS, frame="world", components=roles.POSE,
-        )  # fmt: skip
-    columns = tuple(named)
-    yield signal(
-        roles.JOINT_POSITION, "observations", motion.joints, unit="rad", components=columns
-    )
-    if motion.velocities is not None:
-        yield signal(
-            roles.JOINT_VELOCITY, "observations", motion.velocities,
-            unit="rad/s", components=columns,
-        )  # fmt: skip
+        reading.take_stream(roles.BASE_POSE, pose, stamps, name=roles.BASE_POSE, group="debug",
+                            names=roles.POSE, unit=roles.POSE_UNITS, frame="world")  # fmt: skip
+    measured = {
+        roles.JOINT_POSITION: (motion.joints, "rad"),
+        roles.JOINT_VELOCITY: (motion.velocities, "rad/s"),
+    }
+    for name, (values, unit) in measured.items():
+        if values is not None:
+            reading.take_stream(name, values, stamps, name=name, names=names, unit=unit)
     for label, values in motion.others.items():
-        yield signal(stream_name(label), "debug", values, unit="1")
+        name = stream_name(label)
+        reading.take_stream(name, values, stamps, name=name, group="debug")
