@@ -32,8 +32,7 @@ from corporeal.episode import Episode
 from corporeal.episode.recording import recording_of
 from corporeal.labelling.annotation import Annotation, Edit, Instruction, Put, Set, Step
 from corporeal.labelling.frames import Frames, reference_stream
-from corporeal.labelling.proposal import detect
-from corporeal.labelling.proposal.proposal import ProposalRequest, proposers
+from corporeal.labelling.proposal import ProposalRequest, detect, proposers
 from corporeal.labelling.queues import take_next
 from corporeal.labelling.review import submit
 from corporeal.labelling.tasks import TaskOptions, create_tasks, frames_of, save_edits

@@ -25,8 +25,8 @@ WAIT_S = 120
 SCRIPT = """\
 import json, sys
 from pathlib import Path
-from corporeal.operations.tracking.tracking import track_batch, track_release, tracking_available
-from corporeal.operations.tracking.address import place
+from corporeal.operations.tracking import track_batch, track_release, tracking_available
+from corporeal.operations.tracking import place
 from tests.release.card.small_release import entries, facts_of
 
 work, uri = Path(sys.argv[1]), sys.argv[2]
@@ -62,7 +62,7 @@ print(json.dumps({"warnings": warnings, "once": first.run == again.run,
 BROKEN = """\
 import json, threading, time
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from corporeal.operations.tracking.tracking import track_batch
+from corporeal.operations.tracking import track_batch
 
 class Broken(BaseHTTPRequestHandler):
     def do_GET(self):

@@ -13,15 +13,14 @@ from tests.operations.made_up import DAY_NS, fill, laboratory
 from corporeal.catalog.database import CatalogError, Database
 from corporeal.catalog.episodes import EpisodeEntry
 from corporeal.catalog.query import count_episodes
-from corporeal.operations.charting.batch_line import (
+from corporeal.operations.monitoring import measure_batch
+from corporeal.operations.monitoring.batch_line import (
     FIGURES,
     batch_series,
     calibration_series,
     find_grouping,
 )
-from corporeal.operations.charting.outcome_stacks import OutcomeGroup, compare_groups, stand_out
-from corporeal.operations.monitoring import measure_batch
-from corporeal.operations.outcome import OUTCOMES, Outcome
+from corporeal.operations.outcome import OUTCOMES, Outcome, OutcomeGroup, compare_groups, stand_out
 from corporeal.operations.questions.compliance import find_gaps
 from corporeal.operations.questions.cost import CostAssumptions, compute_cost
 from corporeal.operations.questions.failure_reasons import Source, count_failed, list_reasons

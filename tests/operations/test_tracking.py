@@ -10,8 +10,15 @@ from pathlib import Path
 import pytest
 from tests.release.card.small_release import entries, facts_of
 
-from corporeal.operations.tracking import track_batch, track_release, tracking
-from corporeal.operations.tracking.address import place, reach, shown, without_secrets
+from corporeal.operations import tracking
+from corporeal.operations.tracking import (
+    place,
+    reach,
+    shown,
+    track_batch,
+    track_release,
+    without_secrets,
+)
 
 
 @pytest.fixture(autouse=True)

@@ -1,13 +1,18 @@
-"""What became of an episode once gates and people have looked at it."""
+"""What became of episodes once gates and people have looked at them, and of whose."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from sqlalchemy import ColumnElement, Integer, case, cast, func
+from sqlalchemy import ColumnElement, Connection, Integer, case, cast, func, select
 
 from corporeal.catalog.query import Condition, condition_sql, parse
+from corporeal.catalog.tables import EPISODE
+from corporeal.operations.question import Drawing, Stack, StackMarks, StackSegment, Tone
+from corporeal.operations.scope import Scope, equals
+from corporeal.words import counted, percent
 
 Outcome = Literal["accepted", "quarantined", "failed", "not judged"]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
@@ -41,3 +46,161 @@ def number_of(truth: ColumnElement[bool]) -> ColumnElement[int]:
 def total_where(truth: ColumnElement[bool], value: ColumnElement[Any]) -> ColumnElement[float]:
     """The sum of a column over the rows of a group for which something holds."""
     return func.coalesce(func.sum(case((truth, value), else_=0.0)), 0.0)
+
+
+Column = Literal["operator", "station", "task", "session", "robot", "environment"]
+# As rare as this by chance, over all groups together, stands out.
+_RARE = 0.01
+
+
+@dataclass(frozen=True)
+class OutcomeGroup:
+    """One operator, station or task; `name` is None for episodes that state none."""
+
+    name: str | None
+    outcomes: dict[Outcome, int]
+    hours: float
+
+    @property
+    def episodes(self) -> int:
+        """All of its episodes."""
+        return sum(self.outcomes.values())
+
+    @property
+    def judged(self) -> int:
+        """Those that gates or people have judged."""
+        return self.episodes - self.outcomes["not judged"]
+
+    @property
+    def refused(self) -> int:
+        """Those that were judged and not accepted."""
+        return self.judged - self.outcomes["accepted"]
+
+    @property
+    def refused_share(self) -> float:
+        """Refused episodes of those judged; 0 where none was."""
+        return self.refused / self.judged if self.judged else 0.0
+
+
+@dataclass(frozen=True)
+class StandOut:
+    """A group that is refused more often than the others, and their share."""
+
+    group: OutcomeGroup
+    elsewhere: float
+    chance: float
+
+
+def compare_groups(connection: Connection, scope: Scope, column: Column) -> list[OutcomeGroup]:
+    """Every value of a column with its outcomes, the one refused most often first."""
+    counts = [number_of(is_outcome(outcome)) for outcome in OUTCOMES]
+    hours = func.coalesce(func.sum(EPISODE.c.duration_s), 0.0) / 3600
+    rows = connection.execute(
+        select(EPISODE.c[column], hours, *counts).where(scope.where).group_by(EPISODE.c[column])
+    )
+    found = [
+        OutcomeGroup(name, dict(zip(OUTCOMES, map(int, numbers), strict=True)), float(time))
+        for name, time, *numbers in rows
+    ]
+    return sorted(found, key=lambda each: (-each.refused_share, -each.episodes, each.name or ""))
+
+
+def stand_out(found: Sequence[OutcomeGroup]) -> StandOut | None:
+    """The group whose refusals chance explains worst, if it explains them badly enough."""
+    from scipy import stats
+
+    judged, refused = sum(each.judged for each in found), sum(each.refused for each in found)
+    best: StandOut | None = None
+    for each in found:
+        others = judged - each.judged
+        if not others or not each.refused:
+            continue
+        share = (refused - each.refused) / others
+        # Exact, given how many were refused in all: small groups need no approximation.
+        chance = float(stats.hypergeom.sf(each.refused - 1, judged, refused, each.judged))
+        chance = min(1.0, chance * len(found))
+        if each.refused_share > share and (best is None or chance < best.chance):
+            best = StandOut(each, share, chance)
+    return best if best is not None and best.chance < _RARE else None
+
+
+TONES: Mapping[Outcome, Tone] = {
+    "accepted": "good",
+    "quarantined": "warn",
+    "failed": "bad",
+    "not judged": "quiet",
+}
+MOST = 30
+
+
+def outcome_stacks(connection: Connection, scope: Scope, column: Column) -> Drawing:
+    """The groups of a column, the one refused most often first, and who stands out."""
+    found = compare_groups(connection, scope, column)
+    named = [each for each in found if each.name is not None]
+    if not named:
+        return Drawing(
+            f"Cannot tell: no episode here states its {column}.",
+            advice=f"Record with {column} in the metadata, or ask for other episodes above.",
+        )
+    notes = ["Refused are episodes in quarantine and failed ones, of those that were judged."]
+    if len(found) > MOST:
+        notes.append(f"The {MOST} refused most often of {len(found)} are shown.")
+    shown = found[:MOST]
+    return Drawing(
+        _sentence(found, column),
+        StackMarks(
+            unit="share",
+            name="episodes",
+            fill=True,
+            legend={str(name): tone for name, tone in TONES.items()},
+            stacks=[_stack(each, scope, column) for each in shown],
+        ),
+        notes=tuple(notes),
+    )
+
+
+def _stack(group: OutcomeGroup, scope: Scope, column: Column) -> Stack:
+    here = equals(column, group.name)
+    label = group.name or "not stated"
+    segments = [
+        StackSegment(
+            name=outcome,
+            value=float(group.outcomes[outcome]),
+            detail=f"{label}: {counted(group.outcomes[outcome], 'episode')} {outcome} "
+            f"({percent(group.outcomes[outcome] / group.episodes)})",
+            tone=TONES[outcome],
+            query=scope.query(here, CONDITIONS[outcome]),
+        )
+        for outcome in OUTCOMES
+        if group.outcomes[outcome]
+    ]
+    refused = f"{percent(group.refused_share)} refused" if group.judged else "not judged"
+    return Stack(
+        label=label,
+        detail=f"{refused}, of {counted(group.episodes, 'episode')}",
+        segments=segments,
+        query=scope.query(here),
+    )
+
+
+def _sentence(found: list[OutcomeGroup], column: Column) -> str:
+    judged = [each for each in found if each.judged]
+    if not judged:
+        return "Cannot tell: none of these episodes has been judged yet."
+    if len(judged) == 1:
+        only = judged[0]
+        return (
+            f"Only one {column} so far, {only.name or 'not stated'}: "
+            f"{percent(only.refused_share)} of {counted(only.judged, 'judged episode')} refused."
+        )
+    out = stand_out(judged)
+    if out is not None:
+        return (
+            f"{out.group.name or 'Episodes without one'}: {percent(out.group.refused_share)} "
+            f"refused, against {percent(out.elsewhere)} elsewhere; more than chance explains."
+        )
+    refused = sum(each.refused for each in judged) / sum(each.judged for each in judged)
+    return (
+        f"None stands out: {percent(refused)} are refused overall, and the differences between "
+        f"{len(judged)} {column}s are no larger than chance makes them."
+    )

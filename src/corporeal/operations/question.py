@@ -214,19 +214,19 @@ class Drawing:
     """
 
     answer: str
-    payload: (
-        LineMarks
-        | BarMarks
-        | StackMarks
-        | HeatMarks
-        | HistogramMarks
-        | TableMarks
-        | BigNumbers
-        | None
-    ) = None
+    payload: Marks | None = None
     notes: tuple[str, ...] = ()
     advice: str = ""
     choices: tuple[ChartChoice, ...] = ()
+
+
+NO_PAIRS = Drawing(
+    "Cannot tell: no episode here was labelled and submitted by two people yet.",
+    advice="Make a queue under Labels; at least one episode in ten is given to two people who do "
+    "not see each other.",
+)
+TAKE_IN = "Choose a longer span of days above, or take in episodes: corporeal ingest."
+"""What to do where a chart has no episodes."""
 
 
 @dataclass(frozen=True)

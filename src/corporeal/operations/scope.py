@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from sqlalchemy import BigInteger, ColumnElement, Connection, and_, literal_column, select
@@ -16,6 +17,7 @@ from corporeal.catalog.query import (
     Condition,
     Date,
     Known,
+    OneOf,
     Within,
     condition_sql,
     parse,
@@ -25,6 +27,7 @@ from corporeal.catalog.query import (
 from corporeal.catalog.tables import EPISODE
 
 MOST_DAYS = 36_500
+_MOST_NAMED = 60
 # Written out, since PostgreSQL takes two parameters of the same value for two expressions.
 DAY = EPISODE.c.recorded_ns // literal_column(str(DAY_NS), BigInteger)
 """The day (UTC) of an episode, counted from 1970."""
@@ -76,6 +79,11 @@ def read_scope(connection: Connection, query: str = "", days: int | None = None)
 def equals(name: str, value: str | None) -> Condition:
     """`field = value`, or `field is unknown`."""
     return Known(name, False) if value is None else Comparison(name, "=", value)
+
+
+def only(episodes: Iterable[str]) -> Condition:
+    """These episodes and no others; the first ones of very many."""
+    return OneOf("id", tuple(dict.fromkeys(episodes))[:_MOST_NAMED])
 
 
 def on_days(first: int, count: int = 1) -> tuple[Condition, ...]:

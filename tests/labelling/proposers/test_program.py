@@ -12,7 +12,7 @@ from tests.labelling.picking import PICK, READY, events, head_camera, picking
 
 from corporeal.labelling.annotation import Annotation, AnnotationError
 from corporeal.labelling.frames import end_ns
-from corporeal.labelling.proposal.proposal import ProposalRequest, proposers
+from corporeal.labelling.proposal import ProposalRequest, proposers
 from corporeal.labelling.proposers import program
 
 

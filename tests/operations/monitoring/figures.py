@@ -12,7 +12,7 @@ from tests.catalog.entries import made_entry
 
 from corporeal.catalog.episodes import EpisodeEntry, add_episodes
 from corporeal.operations.monitoring import record_metrics
-from corporeal.operations.monitoring.metric_series import MetricSeries
+from corporeal.operations.monitoring.metrics import MetricSeries
 
 DAY_NS = 86_400_000_000_000
 FIRST_NS = 1_760_000_000 * 1_000_000_000

@@ -14,13 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corporeal.catalog.database import CatalogError
-from corporeal.operations.monitoring.baseline import Kind, estimate_baseline
 from corporeal.operations.monitoring.control_chart import (
     ChartRules,
     ControlChart,
+    Kind,
     Unjudged,
     chart,
     cusum,
+    estimate_baseline,
     ewma,
     ewma_spread,
 )

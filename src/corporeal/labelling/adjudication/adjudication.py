@@ -40,8 +40,7 @@ from corporeal.labelling.tasks.label_task import (
     from_row,
     stamps_of,
 )
-from corporeal.labelling.taxonomy.document import Taxonomy
-from corporeal.labelling.taxonomy.taxonomy_store import kept_taxonomy
+from corporeal.labelling.taxonomy import Taxonomy, kept_taxonomy
 
 AGREED = "two people agree within the tolerance; the labels are those of the first"
 ADJUDICATION_PRIORITY = 10

@@ -14,7 +14,7 @@ from corporeal.catalog.database import CatalogError
 from corporeal.labelling.agreement.comparison import NOTHING, DisagreementKind
 from corporeal.labelling.annotation import Annotation, Drop, Put, Segment, Set, Step
 from corporeal.labelling.frames import frame_of
-from corporeal.labelling.taxonomy.document import Taxonomy
+from corporeal.labelling.taxonomy import Taxonomy
 
 WHOLE = ("outcome", "failure_mode", "variant")
 

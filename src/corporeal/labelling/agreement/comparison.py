@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from corporeal.catalog.database import json_value
 from corporeal.labelling.agreement.measures import (
+    MOST_FRAMES,
     FrameSpan,
     Pair,
     boundary_figures,
@@ -21,11 +22,11 @@ from corporeal.labelling.agreement.measures import (
 )
 from corporeal.labelling.annotation import Annotation, Segment
 from corporeal.labelling.frames import frame_of
-from corporeal.labelling.taxonomy.document import Taxonomy
+from corporeal.labelling.taxonomy import Taxonomy
 
 NOTHING = "(nothing)"
 """The label of what one of two people did not mark."""
-LEAST_KAPPA, LEAST_EDIT_SCORE, MOST_FRAMES = 0.8, 0.9, 3.0
+LEAST_KAPPA, LEAST_EDIT_SCORE = 0.8, 0.9
 
 DisagreementKind = Literal["boundary", "label", "missing", "attribute", "outcome"]
 
@@ -172,6 +173,14 @@ def by_rule(agreements: Iterable[Agreement]) -> dict[str, list[int]]:
             for rule, step in lane.differences:
                 steps.setdefault(f"{lane.lane}/{rule}", []).append(step)
     return steps
+
+
+def rule_words(rule: str) -> str:
+    """`phase/grasp.starts` as people say it."""
+    lane, _, rest = rule.partition("/")
+    label, _, edge = rest.partition(".")
+    where = "" if lane == "phase" else f" ({lane.replace('_', ' ')})"
+    return f"{label.replace('_', ' ')} {'begins' if edge == 'starts' else 'ends'}{where}"
 
 
 def _kappas(agreements: Sequence[Agreement]) -> dict[str, float]:

@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv
 
 CONFIDENCE = 0.95
+MOST_FRAMES = 3.0
+FEWEST_BOUNDARIES = 5
+"""Boundaries below which nothing is said of a person or a rule: chance would speak."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,12 @@ class BoundaryFigures:
     spread_frames: float
     hit_rate: float
     hit_rate_bounds: tuple[float, float]
+
+    @property
+    def is_ambiguous(self) -> bool:
+        """Whether people differ more than the gate allows, and often enough to say so."""
+        is_wide = max(self.spread_frames, self.mean_frames) > MOST_FRAMES
+        return is_wide and self.boundaries >= FEWEST_BOUNDARIES
 
 
 def boundary_figures(steps: Sequence[int], tolerance_frames: int) -> BoundaryFigures:

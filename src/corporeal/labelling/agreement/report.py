@@ -1,39 +1,220 @@
-"""How far annotators agree: over all pairs, per label, per person, and per boundary rule."""
+"""Pairs of annotations compared, and how far people agree: over all, per label, person and rule."""
 
 from __future__ import annotations
 
+import math
+import threading
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection
+import numpy as np
+from sqlalchemy import ColumnElement, Connection, select, true
 
 from corporeal.catalog.database import json_value
+from corporeal.catalog.tables import EPISODE, LABEL_TASK
 from corporeal.labelling.agreement.comparison import (
     LEAST_KAPPA,
-    MOST_FRAMES,
     Agreement,
     AgreementSummary,
     by_rule,
+    compare,
     pairs_by_lane,
     summarise,
 )
 from corporeal.labelling.agreement.measures import (
+    FEWEST_BOUNDARIES,
+    MOST_FRAMES,
     BoundaryFigures,
     boundary_figures,
     cohen_kappa,
     krippendorff_alpha,
 )
-from corporeal.labelling.agreement.pairs import (
-    ComparedPair,
-    ProposalBias,
-    compared_pairs,
-    measure_proposal_bias,
-)
-from corporeal.labelling.taxonomy.document import Taxonomy
+from corporeal.labelling.annotation import Annotation
+from corporeal.labelling.tasks.label_task import LabelTask, find_task, from_row, stamps_of
+from corporeal.labelling.taxonomy import Taxonomy, kept_taxonomy
 
-FEWEST = 5
-"""Boundaries below which nothing is said of a person or a rule: chance would speak."""
+_OVER = ("submitted", "done")
+_MOST, _BLOCK = 5000, 500
+"""The newest pairs that figures rest on; episodes that are asked for at once."""
+_KEPT: OrderedDict[tuple[str, int, str, int], Agreement] = OrderedDict()
+_LOCK = threading.Lock()
+
+
+@dataclass(frozen=True)
+class ComparedPair:
+    """Two people on one episode: who they are, and how far they agree.
+
+    Differences are the second's minus the first's.
+    """
+
+    pair: str
+    episode: str
+    at: str
+    people: tuple[str, str]
+    agreement: Agreement
+
+    def seen_by(self, name: str) -> Agreement:
+        """The same with this person as the second: positive differences mean that they are late."""
+        return self.agreement if self.people[1] == name else turned(self.agreement)
+
+
+def compared_pairs(
+    connection: Connection,
+    where: ColumnElement[bool] | None = None,
+    *,
+    taxonomy: str | None = None,
+    queue: str | None = None,
+    most: int | None = _MOST,
+) -> list[ComparedPair]:
+    """Every pair that both have submitted, of episodes that `where` holds for, the oldest first.
+
+    With the hash of a `taxonomy` or a `queue`, only pairs of it; the newest ones, `most` of them.
+    """
+    query = (
+        select(LABEL_TASK)
+        .join(EPISODE, EPISODE.c.id == LABEL_TASK.c.episode)
+        .where(LABEL_TASK.c.pair.is_not(None), LABEL_TASK.c.kind == "annotate",
+               LABEL_TASK.c.state.in_(_OVER), true() if where is None else where)
+        .order_by(LABEL_TASK.c.changed_at.desc())
+        .limit(None if most is None else 2 * most)
+    )  # fmt: skip
+    if taxonomy is not None:
+        query = query.where(LABEL_TASK.c.taxonomy == taxonomy)
+    if queue is not None:
+        query = query.where(LABEL_TASK.c.queue == queue)
+    tasks: dict[str, list[LabelTask]] = {}
+    for row in connection.execute(query).mappings():
+        tasks.setdefault(str(row["pair"]), []).append(from_row(row))
+    pairs = [_compared(connection, pair, both) for pair, both in tasks.items() if len(both) == 2]
+    return sorted(pairs, key=lambda each: (each.at, each.pair))
+
+
+def _compared(connection: Connection, pair: str, both: Sequence[LabelTask]) -> ComparedPair:
+    first, second = sorted(both, key=lambda task: int(task.settings.get("place", 1)))
+    return ComparedPair(
+        pair=pair,
+        episode=first.episode,
+        at=max(first.changed_at, second.changed_at),
+        people=(first.assigned_to or "", second.assigned_to or ""),
+        agreement=_agreement(connection, first, second),
+    )
+
+
+def _agreement(connection: Connection, first: LabelTask, second: LabelTask) -> Agreement:
+    """Versions of tasks never change, so a comparison of two is made once."""
+    key = (first.id, first.version, second.id, second.version)
+    with _LOCK:
+        known = _KEPT.get(key)
+    if known is not None:
+        return known
+    taxonomy = kept_taxonomy(connection, first.taxonomy)
+    made = compare(first.annotation, second.annotation, taxonomy, stamps_of(connection, first))
+    with _LOCK:
+        _KEPT[key] = made
+        while len(_KEPT) > _MOST:
+            _KEPT.popitem(last=False)
+    return made
+
+
+def turned(agreement: Agreement) -> Agreement:
+    """The same agreement with the two people the other way round."""
+    lanes = tuple(
+        replace(
+            lane,
+            pairs=tuple((two, one) for one, two in lane.pairs),
+            differences=tuple((rule, -step) for rule, step in lane.differences),
+        )
+        for lane in agreement.lanes
+    )
+    attributes = tuple((name, two, one) for name, one, two in agreement.attributes)
+    return replace(agreement, lanes=lanes, attributes=attributes)
+
+
+def distances_to_lead(
+    connection: Connection, pairs: Sequence[ComparedPair]
+) -> dict[str, list[int]]:
+    """Frames between what people said and what a lead decided, by rule, over adjudicated pairs."""
+    wanted = {each.pair for each in pairs}
+    episodes = list(dict.fromkeys(each.episode for each in pairs))
+    distances: dict[str, list[int]] = {}
+    for start in range(0, len(episodes), _BLOCK):
+        query = select(LABEL_TASK).where(
+            LABEL_TASK.c.kind == "adjudicate", LABEL_TASK.c.state == "done",
+            LABEL_TASK.c.episode.in_(episodes[start : start + _BLOCK]),
+        )  # fmt: skip
+        for lead in map(from_row, connection.execute(query).mappings()):
+            if lead.settings.get("of") not in wanted:
+                continue
+            taxonomy, stamps = kept_taxonomy(connection, lead.taxonomy), stamps_of(connection, lead)
+            sides = [find_task(connection, lead.settings[side]) for side in ("first", "second")]
+            made = [compare(lead.annotation, each.annotation, taxonomy, stamps) for each in sides]
+            for rule, steps in by_rule(made).items():
+                distances.setdefault(rule, []).extend(steps)
+    return distances
+
+
+FEWEST_BESIDE_PROPOSAL = 10
+_TIMES, _FRAMES = 2.0, 1.0
+
+
+@dataclass(frozen=True)
+class ProposalBias:
+    """Mean distance in frames from people's boundaries to the proposal's, shown it and not."""
+
+    with_tasks: int
+    with_boundaries: int
+    with_frames: float
+    without_tasks: int
+    without_boundaries: int
+    without_frames: float
+
+    @property
+    def is_suspicious(self) -> bool:
+        """Whether those who saw no proposal end up at least twice, and a frame, further away."""
+        if min(self.with_boundaries, self.without_boundaries) < FEWEST_BESIDE_PROPOSAL:
+            return False
+        apart = self.without_frames - self.with_frames
+        return apart > _FRAMES and self.without_frames > _TIMES * self.with_frames
+
+
+def measure_proposal_bias(
+    connection: Connection,
+    taxonomy: Taxonomy,
+    *,
+    since: str | None = None,
+    queue: str | None = None,
+) -> ProposalBias:
+    """The distance to the proposal of all that was submitted, with and without it in sight."""
+    query = select(LABEL_TASK).where(
+        LABEL_TASK.c.taxonomy == taxonomy.hash,
+        LABEL_TASK.c.kind == "annotate",
+        LABEL_TASK.c.state.in_(("submitted", "done")),
+    )
+    if queue is not None:
+        query = query.where(LABEL_TASK.c.queue == queue)
+    if since is not None:
+        query = query.where(LABEL_TASK.c.changed_at >= since)
+    counts, steps = {True: 0, False: 0}, {True: [0] * 0, False: [0] * 0}
+    for task in map(from_row, connection.execute(query).mappings()):
+        if not task.settings.get("proposed"):
+            continue
+        proposal = task.hidden["proposal"] if task.is_blind else task.start
+        agreement = compare(
+            Annotation.model_validate(proposal), task.annotation, taxonomy,
+            stamps_of(connection, task),
+        )  # fmt: skip
+        counts[task.is_blind] += 1
+        steps[task.is_blind] += agreement.steps
+    return ProposalBias(
+        counts[False], len(steps[False]), _mean(steps[False]),
+        counts[True], len(steps[True]), _mean(steps[True]),
+    )  # fmt: skip
+
+
+def _mean(steps: list[int]) -> float:
+    return float(np.abs(steps).mean()) if steps else math.nan
 
 
 @dataclass(frozen=True)
@@ -137,10 +318,7 @@ def _labels(
 
 
 def _ambiguous(rules: Mapping[str, BoundaryFigures]) -> tuple[str, ...]:
-    wide = [
-        name for name, each in rules.items()
-        if each.boundaries >= FEWEST and max(each.spread_frames, each.mean_frames) > MOST_FRAMES
-    ]  # fmt: skip
+    wide = [name for name, each in rules.items() if each.is_ambiguous]
     return tuple(sorted(wide, key=lambda name: -rules[name].spread_frames))
 
 
@@ -163,7 +341,7 @@ def _alerts(
         elif name == "edit score":
             yield f"edit score is {summary.edit_score:.2f}; people see other sequences of labels."
     for name, each in people.items():
-        if each.boundaries >= FEWEST and abs(each.bias_frames) > MOST_FRAMES:
+        if each.boundaries >= FEWEST_BOUNDARIES and abs(each.bias_frames) > MOST_FRAMES:
             when = "later" if each.bias_frames > 0 else "earlier"
             yield f"{name} sets boundaries {abs(each.bias_frames):.1f} frames {when} than others."
     for rule in ambiguous:

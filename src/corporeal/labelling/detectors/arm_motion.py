@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corporeal.episode.recording import Recording
-from corporeal.labelling.proposal.event import (
+from corporeal.labelling.event import (
     EventDetector,
     PhysicalEvent,
     arm_joints,

@@ -8,7 +8,7 @@ import numpy as np
 
 from corporeal.episode.recording import Recording
 from corporeal.labelling.detectors import foot_contact
-from corporeal.labelling.proposal.event import EventDetector, PhysicalEvent, at_ns, track
+from corporeal.labelling.event import EventDetector, PhysicalEvent, at_ns, track
 from corporeal.schema import roles
 from corporeal.signal.runs import crossing_s, runs
 from corporeal.signal.track import Track

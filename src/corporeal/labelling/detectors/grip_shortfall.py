@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from corporeal.episode.recording import Recording
-from corporeal.labelling.proposal.event import EventDetector, PhysicalEvent, at_ns, sided, track
+from corporeal.labelling.event import EventDetector, PhysicalEvent, at_ns, sided, track
 from corporeal.signal.filters import estimate_noise
 from corporeal.signal.runs import crossing_s, runs
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from corporeal.episode.recording import Recording
-from corporeal.labelling.proposal.event import EventDetector, Hold, PhysicalEvent, holds
+from corporeal.labelling.event import EventDetector, Hold, PhysicalEvent, holds
 from corporeal.units import SECOND_NS
 
 

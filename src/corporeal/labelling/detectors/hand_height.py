@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from corporeal.episode.recording import Recording
-from corporeal.labelling.proposal.event import (
+from corporeal.labelling.event import (
     EventDetector,
     Hold,
     PhysicalEvent,

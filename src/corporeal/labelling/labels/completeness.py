@@ -15,8 +15,7 @@ from corporeal.catalog.episodes import EpisodeRow
 from corporeal.labelling.annotation import Annotation, Segment
 from corporeal.labelling.frames import Frames, end_ns
 from corporeal.labelling.labels.versions import Labels, labels_in_force
-from corporeal.labelling.taxonomy.document import LabelLane, Taxonomy
-from corporeal.labelling.taxonomy.taxonomy_store import kept_taxonomy
+from corporeal.labelling.taxonomy import LabelLane, Taxonomy, kept_taxonomy
 
 _BLOCK = 500
 _NO_STAMPS = np.zeros(0, np.int64)

@@ -24,7 +24,7 @@ from corporeal.labelling.annotation import Annotation, AnnotationError, Instruct
 from corporeal.labelling.frames import Frames, end_ns, read_frames
 from corporeal.labelling.labels.completeness import complaints
 from corporeal.labelling.labels.versions import Labels, accept_labels
-from corporeal.labelling.taxonomy.document import Taxonomy
+from corporeal.labelling.taxonomy import Taxonomy
 from corporeal.registry import plugins
 
 PACKAGE = "corporeal.labelling.formats"

@@ -17,8 +17,7 @@ from corporeal.catalog.permission import Actor, require
 from corporeal.catalog.tables import LABELS
 from corporeal.episode.label_track import LabelSpan, LabelTrack, Lane
 from corporeal.labelling.annotation import Annotation
-from corporeal.labelling.taxonomy.document import Taxonomy
-from corporeal.labelling.taxonomy.taxonomy_store import keep_taxonomy
+from corporeal.labelling.taxonomy import Taxonomy, keep_taxonomy
 
 _BLOCK = 500
 _NEWEST = select(LABELS.c.episode, func.max(LABELS.c.number).label("number")).group_by(

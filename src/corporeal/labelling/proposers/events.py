@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from corporeal.episode.recording import Recording
 from corporeal.labelling.annotation import Annotation, Instruction, Segment, Value
-from corporeal.labelling.frames import boundary_ns, end_ns
-from corporeal.labelling.proposal.automaton import Passage, free_labels, passages, tiling_lane
-from corporeal.labelling.proposal.event import (
+from corporeal.labelling.automaton import Passage, free_labels, passages, tiling_lane
+from corporeal.labelling.event import (
     SIDES,
     Hold,
     PhysicalEvent,
@@ -21,8 +20,9 @@ from corporeal.labelling.proposal.event import (
     holds_in,
     track,
 )
-from corporeal.labelling.proposal.proposal import ProposalRequest, Proposer
-from corporeal.labelling.taxonomy.document import LabelLane
+from corporeal.labelling.frames import boundary_ns, end_ns
+from corporeal.labelling.proposal import ProposalRequest, Proposer
+from corporeal.labelling.taxonomy import LabelLane
 from corporeal.schema import roles
 from corporeal.units import SECOND_NS
 

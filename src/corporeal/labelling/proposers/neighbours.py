@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from corporeal.episode.recording import Recording
 from corporeal.labelling.annotation import Annotation, Segment
+from corporeal.labelling.automaton import tiling_lane
+from corporeal.labelling.event import PhysicalEvent, arm_joints, hand_tracks, sided
 from corporeal.labelling.frames import boundary_ns, end_ns
-from corporeal.labelling.proposal.automaton import tiling_lane
-from corporeal.labelling.proposal.event import PhysicalEvent, arm_joints, hand_tracks, sided
-from corporeal.labelling.proposal.proposal import Example, ProposalRequest, Proposer
-from corporeal.labelling.taxonomy.document import LabelLane
+from corporeal.labelling.proposal import Example, ProposalRequest, Proposer
+from corporeal.labelling.taxonomy import LabelLane
 from corporeal.signal.track import Array, Track
 from corporeal.signal.warping import MOST_FRAMES, warping_path
 from corporeal.units import SECOND_NS

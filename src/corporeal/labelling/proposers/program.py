@@ -19,7 +19,7 @@ from PIL import Image
 from pydantic import ValidationError
 
 from corporeal.labelling.annotation import Annotation, AnnotationError
-from corporeal.labelling.proposal.proposal import ProposalRequest, Proposer, check_proposal
+from corporeal.labelling.proposal import ProposalRequest, Proposer, check_proposal
 
 VARIABLE, PICTURES = "CORPOREAL_PROPOSER", "CORPOREAL_PROPOSER_PICTURES"
 LIMIT_S, MOST_BYTES, MOST_PICTURES = 120.0, 4 << 20, 64

@@ -22,8 +22,7 @@ from corporeal.labelling.agreement.comparison import (
 from corporeal.labelling.annotation import Annotation
 from corporeal.labelling.tasks.creation import insert_tasks, new_row
 from corporeal.labelling.tasks.label_task import LabelTask, change_state, find_tasks, stamps_of
-from corporeal.labelling.taxonomy.document import Taxonomy
-from corporeal.labelling.taxonomy.taxonomy_store import kept_taxonomy
+from corporeal.labelling.taxonomy import Taxonomy, kept_taxonomy
 
 PER_ATTEMPT = 3
 """Gold episodes that one attempt takes, where there are so many."""

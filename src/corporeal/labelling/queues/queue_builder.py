@@ -23,7 +23,7 @@ from corporeal.errors import CorporealError
 from corporeal.labelling.annotation import Annotation
 from corporeal.labelling.frames import Frames, frames_in
 from corporeal.labelling.labels.versions import labelled_under
-from corporeal.labelling.proposal.proposal import propose
+from corporeal.labelling.proposal import propose
 from corporeal.labelling.tasks.creation import (
     TaskOptions,
     busy_episodes,
@@ -31,8 +31,7 @@ from corporeal.labelling.tasks.creation import (
     create_tasks,
 )
 from corporeal.labelling.tasks.label_task import TaskKind
-from corporeal.labelling.taxonomy.document import Taxonomy
-from corporeal.labelling.taxonomy.taxonomy_store import find_taxonomy
+from corporeal.labelling.taxonomy import Taxonomy, find_taxonomy
 
 LEAST_DOUBLE = 0.1
 MOST_EPISODES = 50_000

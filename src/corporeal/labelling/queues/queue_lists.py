@@ -20,7 +20,7 @@ from corporeal.labelling.queues.queue_builder import (
 )
 from corporeal.labelling.tasks.label_task import TaskKind
 from corporeal.labelling.tasks.task_lists import BLIND, IS_WORK
-from corporeal.labelling.taxonomy.taxonomy_store import kept_taxonomy
+from corporeal.labelling.taxonomy import kept_taxonomy
 
 _NEEDS = LABEL_TASK.c.settings["needs_qualification"].as_boolean()
 _IS_LABELLING = LABEL_TASK.c.kind != "adjudicate"

@@ -22,8 +22,7 @@ from corporeal.labelling.labels.versions import (
 from corporeal.labelling.queues.qualification import carry_qualifications
 from corporeal.labelling.tasks.creation import TaskOptions, create_tasks
 from corporeal.labelling.tasks.label_task import LabelTask
-from corporeal.labelling.taxonomy.document import AttributeChoice, LabelDefinition, Taxonomy
-from corporeal.labelling.taxonomy.taxonomy_store import keep_taxonomy
+from corporeal.labelling.taxonomy import AttributeChoice, LabelDefinition, Taxonomy, keep_taxonomy
 
 
 @dataclass(frozen=True)

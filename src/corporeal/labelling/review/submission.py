@@ -29,7 +29,7 @@ from corporeal.labelling.tasks.label_task import (
     find_tasks,
     require_owner,
 )
-from corporeal.labelling.taxonomy.taxonomy_store import kept_taxonomy
+from corporeal.labelling.taxonomy import kept_taxonomy
 
 _LONGEST = 2000
 MACHINE = "(machine)"

@@ -27,8 +27,7 @@ from corporeal.labelling.tasks.label_task import (
     frames_about,
     from_row,
 )
-from corporeal.labelling.taxonomy.document import Taxonomy
-from corporeal.labelling.taxonomy.taxonomy_store import keep_taxonomy
+from corporeal.labelling.taxonomy import Taxonomy, keep_taxonomy
 
 _QUEUE = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _BLOCK = 500

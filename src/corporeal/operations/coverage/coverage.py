@@ -1,16 +1,74 @@
-"""Which combinations have been recorded, how often, and which are still empty."""
+"""Which combinations have been recorded, how often, and which empty ones to collect next."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
-from corporeal.catalog.query import Condition
-from corporeal.operations.coverage.axis import CoverageAxis
-from corporeal.operations.coverage.layout import Place, lay_out
+from corporeal.catalog.query import Condition, MetadataField
+from corporeal.catalog.tables import EPISODE
+from corporeal.errors import UnknownNameError
+from corporeal.operations.coverage.axis import GRID_M, NOTED, CoverageAxis, axes
+from corporeal.operations.coverage.metadata_cache import find_cache
+from corporeal.operations.outcome import CONDITIONS, is_outcome
+from corporeal.operations.question import ChartChoice, Drawing, HeatCell, HeatMarks
 from corporeal.operations.scope import Scope
+from corporeal.words import counted
+
+Place = tuple[Any, ...]
+"""What one episode has along one axis: a value for each of its fields."""
+# A number this close below a step was meant to be on it: 0.6 / 0.2 falls short of 3.
+_CLOSE = 1e-9
+
+
+def lay_out(
+    connection: Connection, scope: Scope, used: Sequence[CoverageAxis]
+) -> Counter[tuple[bool, tuple[Place, ...]]]:
+    """How many episodes, accepted or not, lie at each combination of places."""
+    fields = dict.fromkeys(name for axis in used for name in axis.fields)
+    plain = [name for name in fields if not name.startswith(NOTED)]
+    good = is_outcome("accepted").label("good")
+    rows = connection.execute(
+        select(EPISODE.c.id, good, *(EPISODE.c[name] for name in plain)).where(scope.where)
+    ).all()
+    if not rows:
+        return Counter()
+    ids, goods, *columns = zip(*rows, strict=True)
+    values: dict[str, Sequence[Any]] = dict(zip(plain, columns, strict=True))
+    steps = {name: axis.step for axis in used for name in axis.fields}
+    noted = [name for name in fields if name not in values]
+    wanted = [
+        MetadataField(name.removeprefix(NOTED), "text" if steps[name] is None else "number")
+        for name in noted
+    ]
+    found = find_cache(connection).of(connection, ids, wanted) if noted else []
+    for name, column in zip(noted, found, strict=True):
+        step = steps[name]
+        values[name] = column if step is None else [_band(value, step) for value in column]
+    return Counter(zip(map(bool, goods), zip(*(_places(a, values) for a in used), strict=True),
+                       strict=True))  # fmt: skip
+
+
+def _band(value: float | None, step: float) -> int | None:
+    if value is None or not math.isfinite(value):
+        return None
+    return math.floor(value / step + _CLOSE)
+
+
+def _places(axis: CoverageAxis, values: dict[str, Sequence[Any]]) -> list[Place]:
+    columns = [values[name] for name in axis.fields]
+    if axis.either:
+        return [
+            (next((value for value in each if value is not None), None),)
+            for each in zip(*columns, strict=True)
+        ]
+    return list(zip(*columns, strict=True))
+
 
 MOST_LEVELS = 40
 
@@ -103,3 +161,111 @@ def _levels(
     return tuple(
         LevelCount(name, axis.condition(seen.get(name, (name,))), totals[name]) for name in names
     )
+
+
+_NEXT = 3
+_ADVICE = (
+    "Coverage needs episodes that say what they show: task, operator, and object and pose in the "
+    "metadata (or a protocol with factors)."
+)
+
+
+def coverage_table(connection: Connection, scope: Scope, rows: str, columns: str) -> Drawing:
+    """The table of two axes by name; an axis that nobody states is said to be missing."""
+    known = axes(connection, scope)
+    options = sorted(known)
+    choices = tuple(
+        ChartChoice(name=name, label=label, value=value,
+               options=options if value in known else [*options, value])
+        for name, label, value in (("rows", "Rows", rows), ("columns", "Columns", columns))
+    )  # fmt: skip
+    for name in (rows, columns):
+        if name not in known:
+            if name not in ("task", "object", "pose", "operator") and known:
+                raise UnknownNameError("axis of coverage", name, options)
+            return Drawing(f"Cannot tell: no episode here states its {name}.", advice=_ADVICE,
+                           choices=choices)  # fmt: skip
+    table = cross(connection, scope, known[rows], known[columns])
+    if not table.rows or not table.columns:
+        return Drawing(f"Cannot tell: no episode here states both {rows} and {columns}.",
+                       advice=_ADVICE, choices=choices)  # fmt: skip
+    return Drawing(
+        _sentence(table, rows, columns),
+        _heat(table, rows, columns, scope),
+        notes=_notes(table, known[rows], known[columns]),
+        choices=choices,
+    )
+
+
+def _heat(table: CoverageTable, rows: str, columns: str, scope: Scope) -> HeatMarks:
+    good = CONDITIONS["accepted"]
+    cells = []
+    for r, row in enumerate(table.rows):
+        line = []
+        for c, column in enumerate(table.columns):
+            count, accepted = table.counts[r][c], table.accepted[r][c]
+            query = _query(scope, row, column, *([good] if accepted else []))
+            line.append(_cell(f"{row.words}, {column.words}", count, accepted, query))
+        cells.append(line)
+    most = max((each for line in table.accepted for each in line), default=0)
+    return HeatMarks(
+        row_name=rows,
+        column_name=columns,
+        rows=[each.words for each in table.rows],
+        columns=[each.words for each in table.columns],
+        cells=cells,
+        most=float(max(1, most)),
+        empty_means="collect this next" if table.empty else "",
+    )
+
+
+def _cell(where: str, count: int, accepted: int, query: str | None) -> HeatCell:
+    if accepted:
+        rest = f", {count - accepted:,} more not accepted" if count > accepted else ""
+        said = f"{where}: {counted(accepted, 'accepted episode')}{rest}"
+    elif count:
+        said = f"{where}: {counted(count, 'episode')}, none accepted; collect this next"
+    else:
+        said = f"{where}: none; collect this next"
+    return HeatCell(value=float(accepted), text=f"{accepted:,}" if accepted else "", detail=said,
+                empty=not accepted, query=query if count else None)  # fmt: skip
+
+
+def _query(scope: Scope, row: LevelCount, column: LevelCount, *more: Condition) -> str | None:
+    if row.condition is None or column.condition is None:
+        return None
+    return scope.query(row.condition, column.condition, *more)
+
+
+def _sentence(table: CoverageTable, rows: str, columns: str) -> str:
+    size = len(table.rows) * len(table.columns)
+    empty = table.empty
+    if not empty:
+        least = min(each for line in table.accepted for each in line)
+        return (f"None: all {size} combinations of {rows} and {columns} have accepted episodes, "
+                f"at least {least:,}.")  # fmt: skip
+    # Where both levels are well covered otherwise, a gap is the likeliest to matter.
+    order = sorted(
+        empty, key=lambda at: -table.rows[at[0]].episodes - table.columns[at[1]].episodes
+    )
+    said = [f"{table.rows[r].words} / {table.columns[c].words}" for r, c in order[:_NEXT]]
+    more = f" and {len(empty) - _NEXT} more" if len(empty) > _NEXT else ""
+    what = "; ".join(said) + more
+    return f"{len(empty)} of {size} combinations lack an accepted episode: {what}."
+
+
+def _notes(table: CoverageTable, *used: CoverageAxis) -> tuple[str, ...]:
+    notes = []
+    if table.unplaced:
+        notes.append(f"{counted(table.unplaced, 'episode')} do not state both.")
+    if table.left_out:
+        notes.append(f"{counted(table.left_out, 'rarer level')} left out.")
+    unasked = [axis.name for axis in used if not axis.is_asked]
+    if unasked:
+        notes.append(
+            f"These cells open no episodes: {' and '.join(unasked)} is told in a list of the "
+            "metadata, for which there is no query."
+        )
+    if any(axis.step for axis in used):
+        notes.append(f"Positions are counted in squares of {GRID_M} m, in the robot's frame.")
+    return tuple(notes)

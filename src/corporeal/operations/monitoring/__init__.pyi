@@ -1,10 +1,10 @@
 from .alarm import WATCHED as WATCHED
+from .alarm import WatchResult as WatchResult
 from .alarm import check_series as check_series
-from .alarm_log import WatchResult as WatchResult
-from .alarm_log import watch as watch
-from .batch_metrics import measure_batch as measure_batch
-from .batch_metrics import measure_release as measure_release
+from .alarm import watch as watch
 from .chart_picture import save_chart as save_chart
-from .metric_series import metric_names as metric_names
-from .metric_series import read_series as read_series
-from .metric_series import record_metrics as record_metrics
+from .metrics import measure_batch as measure_batch
+from .metrics import measure_release as measure_release
+from .metrics import metric_names as metric_names
+from .metrics import read_series as read_series
+from .metrics import record_metrics as record_metrics

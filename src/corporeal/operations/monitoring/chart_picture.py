@@ -20,7 +20,7 @@ from corporeal.operations.monitoring.alarm import (
     metric_words,
 )
 from corporeal.operations.monitoring.control_chart import Array, ChartRules, ControlChart, Unjudged
-from corporeal.operations.monitoring.metric_series import MetricSeries
+from corporeal.operations.monitoring.metrics import MetricSeries
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

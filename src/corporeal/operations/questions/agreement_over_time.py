@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date, timedelta
 from typing import Literal
 
@@ -19,18 +20,26 @@ from corporeal.labelling.agreement import (
     compared_pairs,
     summarise,
 )
-from corporeal.operations.charting.agreement_wording import ADVICE, NO_PAIRS, only
-from corporeal.operations.question import Chart, ChartChoice, Drawing, LineMarks, LinePoint, Unit
-from corporeal.operations.scope import Scope
+from corporeal.operations.question import (
+    NO_PAIRS,
+    Chart,
+    ChartChoice,
+    Drawing,
+    LineMarks,
+    LinePoint,
+    Unit,
+)
+from corporeal.operations.scope import Scope, only
 from corporeal.words import counted, listed, percent
 
 _MOST_WEEKS = 104
-_FIGURES: dict[str, tuple[str, Unit]] = {
-    "boundaries": ("mean difference of boundaries, in frames", "number"),
-    "hit rate": ("share of boundaries within the tolerance", "share"),
-    "kappa": ("lowest kappa of a label type", "number"),
-    "edit score": ("edit score of the sequence of labels", "share"),
+_FIGURES: dict[str, tuple[str, Unit, float | None]] = {
+    "boundaries": ("mean difference of boundaries, in frames", "number", MOST_FRAMES),
+    "hit rate": ("share of boundaries within the tolerance", "share", None),
+    "kappa": ("lowest kappa of a label type", "number", LEAST_KAPPA),
+    "edit score": ("edit score of the sequence of labels", "share", LEAST_EDIT_SCORE),
 }
+"""What each is called, its unit, and what is asked of it."""
 
 
 def draw(connection: Connection, scope: Scope, *, figure: str = "boundaries") -> Drawing:
@@ -40,13 +49,13 @@ def draw(connection: Connection, scope: Scope, *, figure: str = "boundaries") ->
     choices = (ChartChoice(name="figure", label="Gate", value=figure, options=list(_FIGURES)),)
     pairs = compared_pairs(connection, scope.where)
     if not pairs:
-        return Drawing(NO_PAIRS, advice=ADVICE, choices=choices)
-    name, unit = _FIGURES[figure]
-    points = [_point(week, found, figure, scope) for week, found in _weeks(pairs).items()]
+        return replace(NO_PAIRS, choices=choices)
+    name, unit, target = _FIGURES[figure]
+    points = [_point(week, inside, figure, scope) for week, inside in _weeks(pairs).items()]
     known = [each for each in points if each is not None][-_MOST_WEEKS:]
     return Drawing(
         _sentence(summarise([each.agreement for each in pairs])),
-        LineMarks(unit=unit, name=name, points=known, target=_target(figure)) if known else None,
+        LineMarks(unit=unit, name=name, points=known, target=target) if known else None,
         notes=(
             f"Asked for: edit score {LEAST_EDIT_SCORE:g} and kappa {LEAST_KAPPA:g} or more, "
             f"boundaries {MOST_FRAMES:g} frames apart or fewer on average.",
@@ -66,27 +75,13 @@ def value_of(summary: AgreementSummary, figure: str) -> float:
             "edit score": summary.edit_score}[figure]  # fmt: skip
 
 
-def _target(figure: str) -> float | None:
-    return {"boundaries": MOST_FRAMES, "kappa": LEAST_KAPPA, "edit score": LEAST_EDIT_SCORE}.get(
-        figure
-    )
-
-
-def _band(summary: AgreementSummary, figure: str) -> tuple[float, float]:
-    """Where a figure should stay; of the hit rate, where it lies with 95 % confidence."""
-    if figure == "hit rate":
-        return summary.hit_rate_bounds
-    return {"boundaries": (0.0, MOST_FRAMES), "kappa": (LEAST_KAPPA, 1.0),
-            "edit score": (LEAST_EDIT_SCORE, 1.0)}[figure]  # fmt: skip
-
-
 def _weeks(pairs: Sequence[ComparedPair]) -> dict[date, list[ComparedPair]]:
     """Pairs by the Monday of the week in which the second of them was submitted or changed."""
-    found: dict[date, list[ComparedPair]] = {}
-    for each in pairs:
-        day = date.fromisoformat(each.at[:10])
-        found.setdefault(day - timedelta(days=day.weekday()), []).append(each)
-    return dict(sorted(found.items()))
+    weeks: dict[date, list[ComparedPair]] = {}
+    for pair in pairs:
+        day = date.fromisoformat(pair.at[:10])
+        weeks.setdefault(day - timedelta(days=day.weekday()), []).append(pair)
+    return dict(sorted(weeks.items()))
 
 
 def _point(
@@ -96,13 +91,14 @@ def _point(
     value = value_of(summary, figure)
     if not math.isfinite(value):
         return None
-    target = _target(figure)
+    _, unit, target = _FIGURES[figure]
     state: Literal["within", "out", "unknown"] = "unknown"
+    low, high = summary.hit_rate_bounds
     if target is not None:
-        good = value <= target if figure == "boundaries" else value >= target
-        state = "within" if good else "out"
-    low, high = _band(summary, figure)
-    shown = percent(value) if _FIGURES[figure][1] == "share" else f"{value:.2f}"
+        low, high = (0.0, target) if figure == "boundaries" else (target, 1.0)
+        is_good = value <= target if figure == "boundaries" else value >= target
+        state = "within" if is_good else "out"
+    shown = percent(value) if unit == "share" else f"{value:.2f}"
     return LinePoint(
         label=week.isoformat(),
         at=week.isoformat(),

@@ -9,8 +9,8 @@ from typing import Any, get_args
 from sqlalchemy import Connection, select
 
 from corporeal.catalog.tables import EVENT
-from corporeal.operations.charting.batch_line import Grouping
 from corporeal.operations.monitoring.alarm import metric_words
+from corporeal.operations.monitoring.batch_line import Grouping
 from corporeal.operations.question import Chart, Drawing, TableMarks, TableRow
 from corporeal.operations.scope import Scope, equals
 from corporeal.words import counted

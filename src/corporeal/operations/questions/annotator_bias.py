@@ -7,13 +7,18 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from sqlalchemy import Connection
 
-from corporeal.labelling.agreement import MOST_FRAMES, ComparedPair, compared_pairs
-from corporeal.operations.charting.agreement_wording import ADVICE, NO_PAIRS, lean, only, rule_words
-from corporeal.operations.question import Chart, Drawing, HeatCell, HeatMarks
-from corporeal.operations.scope import Scope
+from corporeal.labelling.agreement import (
+    FEWEST_BOUNDARIES,
+    MOST_FRAMES,
+    ComparedPair,
+    by_rule,
+    compared_pairs,
+    rule_words,
+)
+from corporeal.operations.question import NO_PAIRS, Chart, Drawing, HeatCell, HeatMarks
+from corporeal.operations.scope import Scope, only
 from corporeal.words import counted
 
-FEWEST = 5
 _ALL = "all boundaries"
 _MOST = 12
 
@@ -25,11 +30,11 @@ def draw(connection: Connection, scope: Scope) -> Drawing:
     pairs = compared_pairs(connection, scope.where)
     steps = steps_by_person(pairs)
     if not steps:
-        return Drawing(NO_PAIRS, advice=ADVICE)
+        return NO_PAIRS
     people = sorted(steps, key=lambda name: (-abs(_mean(steps[name][_ALL])), name))
     counts: dict[str, int] = {}
-    for held in steps.values():
-        for rule, given in held.items():
+    for by_person in steps.values():
+        for rule, given in by_person.items():
             counts[rule] = counts.get(rule, 0) + len(given)
     rules = sorted((rule for rule in counts if rule != _ALL), key=lambda rule: -counts[rule])
     columns = [_ALL, *rules[:_MOST]]
@@ -55,26 +60,24 @@ def draw(connection: Connection, scope: Scope) -> Drawing:
 
 def steps_by_person(pairs: Sequence[ComparedPair]) -> Steps:
     """The differences of every person to the others, by rule and over all rules."""
-    found: Steps = {}
-    for pair in pairs:
-        for name in pair.people:
-            mine = found.setdefault(name, {_ALL: []})
-            for lane in pair.seen_by(name).lanes:
-                for rule, step in lane.differences:
-                    mine.setdefault(f"{lane.lane}/{rule}", []).append(step)
-                    mine[_ALL].append(step)
-    return {name: held for name, held in found.items() if held[_ALL]}
+    agreements = {
+        name: [pair.seen_by(name) for pair in pairs if name in pair.people]
+        for name in dict.fromkeys(name for pair in pairs for name in pair.people)
+    }
+    steps = {name: {_ALL: [step for each in seen for step in each.steps], **by_rule(seen)}
+             for name, seen in agreements.items()}  # fmt: skip
+    return {name: rules for name, rules in steps.items() if rules[_ALL]}
 
 
-def _cell(name: str, rule: str, held: Mapping[str, Sequence[int]], query: str) -> HeatCell:
-    given = held.get(rule, ())
+def _cell(name: str, rule: str, steps: Mapping[str, Sequence[int]], query: str) -> HeatCell:
+    given = steps.get(rule, ())
     about = rule if rule == _ALL else rule_words(rule)
     if not given:
         return HeatCell(value=None, text="", detail=f"{name}, {about}: nothing compared")
     bias = _mean(given)
     return HeatCell(
         value=abs(bias),
-        text=lean(bias),
+        text=_lean(bias),
         detail=f"{name}, {about}: {bias:+.2f} frames on average over "
         f"{counted(len(given), 'boundary', 'boundaries')}",
         query=query,
@@ -85,15 +88,22 @@ def _mean(steps: Sequence[int]) -> float:
     return float(np.mean(steps)) if steps else 0.0
 
 
+def _lean(frames: float) -> str:
+    """A signed difference as people say it."""
+    if abs(frames) < 0.05:
+        return "on time"
+    return f"{abs(frames):.1f} {'late' if frames > 0 else 'early'}"
+
+
 def _sentence(people: Sequence[str], steps: Steps) -> str:
-    sure = [name for name in people if len(steps[name][_ALL]) >= FEWEST]
+    sure = [name for name in people if len(steps[name][_ALL]) >= FEWEST_BOUNDARIES]
     if not sure:
         return "Too early to tell: fewer than five boundaries of anybody were compared."
     worst = sure[0]
     bias = _mean(steps[worst][_ALL])
     over = counted(len(steps[worst][_ALL]), "boundary", "boundaries")
     if abs(bias) < 1:
-        return f"Nobody by a frame or more: {worst} leans most, {lean(bias)} over {over}."
+        return f"Nobody by a frame or more: {worst} leans most, {_lean(bias)} over {over}."
     way = "late" if bias > 0 else "early"
     return f"{worst} is {abs(bias):.1f} frames {way} on average over {over}."
 

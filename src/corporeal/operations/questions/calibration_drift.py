@@ -7,7 +7,7 @@ from sqlalchemy import Connection, func, select
 from corporeal.catalog.query import iso
 from corporeal.catalog.tables import EPISODE
 from corporeal.errors import UnknownNameError
-from corporeal.operations.charting.batch_line import (
+from corporeal.operations.monitoring.batch_line import (
     batch_line,
     batch_sentence,
     calibration_series,

@@ -10,7 +10,7 @@ from corporeal.catalog.query import Condition, Known, MetadataField, OneOf, Or, 
 from corporeal.catalog.tables import EPISODE
 from corporeal.operations.coverage.metadata_cache import find_cache
 from corporeal.operations.outcome import number_of
-from corporeal.operations.question import BarMark, BarMarks, Chart, Drawing
+from corporeal.operations.question import TAKE_IN, BarMark, BarMarks, Chart, Drawing
 from corporeal.operations.scope import Scope
 from corporeal.words import counted, listed, percent
 
@@ -77,7 +77,7 @@ def draw(connection: Connection, scope: Scope) -> Drawing:
     if not total:
         return Drawing(
             "Cannot tell: there are no episodes here.",
-            advice="Choose a longer span of days above, or take in episodes: corporeal ingest.",
+            advice=TAKE_IN,
         )
     missing = [each for each in found if each.episodes]
     bars = [

@@ -10,7 +10,14 @@ from sqlalchemy import Connection, func, select
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.tables import EPISODE
 from corporeal.operations.outcome import CONDITIONS, is_outcome, number_of, total_where
-from corporeal.operations.question import BigNumber, BigNumbers, Chart, ChartChoice, Drawing
+from corporeal.operations.question import (
+    TAKE_IN,
+    BigNumber,
+    BigNumbers,
+    Chart,
+    ChartChoice,
+    Drawing,
+)
 from corporeal.operations.scope import Scope
 from corporeal.words import counted, hours, money, percent
 
@@ -104,7 +111,7 @@ def draw(
     if not spent.episodes:
         return Drawing(
             "Cannot tell: there are no episodes here.",
-            advice="Choose a longer span of days above, or take in episodes: corporeal ingest.",
+            advice=TAKE_IN,
             choices=choices,
         )
     return Drawing(

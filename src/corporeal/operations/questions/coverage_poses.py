@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Connection
 
-from corporeal.operations.charting.coverage_table import coverage_table
+from corporeal.operations.coverage.coverage import coverage_table
 from corporeal.operations.question import Chart, Drawing
 from corporeal.operations.scope import Scope
 

@@ -9,9 +9,8 @@ from sqlalchemy import Connection, func, select
 
 from corporeal.catalog.tables import EPISODE
 from corporeal.errors import UnknownNameError
-from corporeal.operations.charting.outcome_stacks import Column
-from corporeal.operations.outcome import is_outcome, number_of
-from corporeal.operations.question import Chart, ChartChoice, Drawing, HeatCell, HeatMarks
+from corporeal.operations.outcome import Column, is_outcome, number_of
+from corporeal.operations.question import TAKE_IN, Chart, ChartChoice, Drawing, HeatCell, HeatMarks
 from corporeal.operations.scope import DAY, Scope, equals, on_days
 from corporeal.words import counted, day, percent
 
@@ -103,7 +102,7 @@ def draw(connection: Connection, scope: Scope, *, by: str = "station") -> Drawin
     if not history.moments:
         return Drawing(
             f"Cannot tell: no judged episode here states its {by} and when it was recorded.",
-            advice="Choose a longer span of days above, or take in episodes: corporeal ingest.",
+            advice=TAKE_IN,
             choices=choices,
         )
     grid = {(each.name, each.first): each for each in history.moments}

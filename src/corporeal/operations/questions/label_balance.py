@@ -10,7 +10,7 @@ from sqlalchemy import Connection, func, select
 from corporeal.catalog.query import Comparison, Condition
 from corporeal.catalog.tables import EPISODE
 from corporeal.operations.coverage.axis import CoverageAxis, axes
-from corporeal.operations.coverage.layout import Place, lay_out
+from corporeal.operations.coverage.coverage import Place, lay_out
 from corporeal.operations.monitoring.alarm import LIMITS
 from corporeal.operations.question import Chart, Drawing, Stack, StackMarks, StackSegment
 from corporeal.operations.scope import Scope

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlalchemy import Connection
 
-from corporeal.operations.charting.outcome_stacks import compare_groups
 from corporeal.operations.monitoring.alarm import LIMITS
+from corporeal.operations.outcome import compare_groups
 from corporeal.operations.question import BarMark, BarMarks, Chart, Drawing
 from corporeal.operations.scope import Scope, equals
 from corporeal.words import counted, hours, percent

@@ -7,7 +7,11 @@ import math
 from sqlalchemy import Connection
 
 from corporeal.errors import UnknownNameError
-from corporeal.labelling.agreement import FEWEST, ProposalBias, measure_proposal_bias
+from corporeal.labelling.agreement import (
+    FEWEST_BESIDE_PROPOSAL,
+    ProposalBias,
+    measure_proposal_bias,
+)
 from corporeal.labelling.taxonomy import usable_taxonomies
 from corporeal.operations.question import BarMark, BarMarks, Chart, ChartChoice, Drawing
 from corporeal.operations.scope import Scope
@@ -61,7 +65,7 @@ def _sentence(found: ProposalBias) -> str:
     told = f"people end {near:.1f} frames from a proposal that they see, and {far:.1f} from one " \
            "that they do not"  # fmt: skip
     few = min(found.with_boundaries, found.without_boundaries)
-    if few < FEWEST:
+    if few < FEWEST_BESIDE_PROPOSAL:
         return f"Too early to tell: {told}, over {counted(few, 'boundary', 'boundaries')} only."
     if found.is_suspicious:
         return f"Yes, it seems: {told}. Ask people to look before they accept."

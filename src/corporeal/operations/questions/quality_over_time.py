@@ -7,7 +7,7 @@ from typing import Literal
 from sqlalchemy import Connection
 
 from corporeal.errors import UnknownNameError
-from corporeal.operations.charting.batch_line import (
+from corporeal.operations.monitoring.batch_line import (
     FIGURES,
     MOST_POINTS,
     Figure,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Connection
 
-from corporeal.operations.charting.outcome_stacks import outcome_stacks
+from corporeal.operations.outcome import outcome_stacks
 from corporeal.operations.question import Chart, Drawing
 from corporeal.operations.scope import Scope
 

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, func, select
 
 from corporeal.catalog.tables import EPISODE
-from corporeal.operations.charting.outcome_stacks import TONES
 from corporeal.operations.outcome import (
     CONDITIONS,
     OUTCOMES,
+    TONES,
     Outcome,
     is_outcome,
     number_of,
     total_where,
 )
-from corporeal.operations.question import Chart, Drawing, Stack, StackMarks, StackSegment
+from corporeal.operations.question import TAKE_IN, Chart, Drawing, Stack, StackMarks, StackSegment
 from corporeal.operations.scope import DAY, Scope, on_days
 from corporeal.words import counted, day, hours, percent
 
@@ -111,7 +111,7 @@ def draw(connection: Connection, scope: Scope) -> Drawing:
     if not days:
         return Drawing(
             "Cannot tell: no episode here says when it was recorded.",
-            advice="Choose a longer span of days above, or take in episodes: corporeal ingest.",
+            advice=TAKE_IN,
             notes=tuple(notes),
         )
     columns = bucket_spans(days)

@@ -17,7 +17,7 @@ from corporeal.operations.monitoring import (
     read_series,
     record_metrics,
 )
-from corporeal.operations.monitoring.metric_series import subject_metrics
+from corporeal.operations.monitoring.metrics import subject_metrics
 from corporeal.protocol.coverage import Factor
 
 HAND = Factor(name="hand", levels=("left", "right"))

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from corporeal.embodiment import Embodiment, open_robot
 from corporeal.embodiment.kinematics import Kinematics
 from corporeal.episode.recording import ArraySignal, Recording, Signal
+from corporeal.labelling import event as events_module
 from corporeal.labelling.detectors import arm_motion, finger_contact
+from corporeal.labelling.event import detectors, holds, track
 from corporeal.labelling.proposal import detect
-from corporeal.labelling.proposal import event as events_module
-from corporeal.labelling.proposal.event import detectors, holds, track
 from corporeal.schema import Stream
 
 Array = NDArray[np.float64]

@@ -8,9 +8,8 @@ import pytest
 from tests.labelling.good_annotation import READY
 
 from corporeal.errors import DocumentError, UnknownNameError
-from corporeal.labelling.proposal.event import detectors
-from corporeal.labelling.taxonomy import Taxonomy, open_taxonomy
-from corporeal.labelling.taxonomy.document import taxonomy_names
+from corporeal.labelling.event import detectors
+from corporeal.labelling.taxonomy import Taxonomy, open_taxonomy, taxonomy_names
 
 
 def _changed(**changes: Any) -> Taxonomy:

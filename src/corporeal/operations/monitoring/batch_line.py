@@ -21,7 +21,7 @@ from corporeal.operations.monitoring.alarm import (
 )
 from corporeal.operations.monitoring.control_chart import ControlChart as ControlChart
 from corporeal.operations.monitoring.control_chart import Unjudged
-from corporeal.operations.monitoring.metric_series import MetricSeries
+from corporeal.operations.monitoring.metrics import MetricSeries
 from corporeal.operations.outcome import number_of
 from corporeal.operations.question import LineMarks, LinePoint, Unit
 from corporeal.operations.scope import Scope, equals

@@ -7,7 +7,7 @@ import time
 from tests.labelling.picking import PICK, READY, SECOND, events
 
 from corporeal.labelling.annotation import Segment
-from corporeal.labelling.proposal.automaton import Passage, free_labels, passages
+from corporeal.labelling.automaton import Passage, free_labels, passages
 
 PHASES = READY.lanes[0]
 

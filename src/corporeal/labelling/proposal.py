@@ -20,9 +20,10 @@ from corporeal.labelling.annotation import (
     Instruction,
     Segment,
 )
+from corporeal.labelling.event import PhysicalEvent as PhysicalEvent
+from corporeal.labelling.event import detect as detect
 from corporeal.labelling.frames import boundary_ns, end_ns, reference_stream
-from corporeal.labelling.proposal.event import PhysicalEvent, detect
-from corporeal.labelling.taxonomy.document import Taxonomy
+from corporeal.labelling.taxonomy import Taxonomy
 from corporeal.registry import plugins
 
 PACKAGE = "corporeal.labelling.proposers"

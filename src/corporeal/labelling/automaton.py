@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from corporeal.labelling.proposal.event import PhysicalEvent
-from corporeal.labelling.taxonomy.document import LabelLane, Taxonomy
+from corporeal.labelling.event import PhysicalEvent
+from corporeal.labelling.taxonomy import LabelLane, Taxonomy
 from corporeal.units import SECOND_NS
 
 # What a path through the states costs, against the confidence (0 to 1) of the events it uses.

@@ -1,5 +1,0 @@
-"""Taxonomies: the document, and the versions that labels refer to."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,1 +1,0 @@
-"""Figures and marks that several questions share."""
