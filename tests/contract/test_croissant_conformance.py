@@ -18,8 +18,7 @@ from corporeal.exchange.conversion import export
 from corporeal.exchange.opening import open_dataset
 from corporeal.exchange.options import ExportOptions
 from corporeal.release.card import card_plots, render_card
-from corporeal.release.card.croissant import croissant
-from corporeal.release.card.parts import ReleaseFile
+from corporeal.release.card.croissant import ReleaseFile, croissant
 
 pytestmark = pytest.mark.slow
 

@@ -20,7 +20,7 @@ from tests.catalog.entries import made_entry
 from tests.exchange.small_sets import write_episodes
 
 from corporeal.catalog.database import CatalogError, Database
-from corporeal.catalog.episodes import EpisodeEntry, add_episodes, move_episodes
+from corporeal.catalog.episodes import EpisodeEntry, HistoryEdge, add_episodes, move_episodes
 from corporeal.catalog.ingestion import ingest
 from corporeal.catalog.tables import EDGE, MEMBER, RELEASE
 from corporeal.catalog.workspace import Workspace, make_workspace
@@ -39,7 +39,7 @@ from corporeal.release.lineage import (
     write_picture,
 )
 from corporeal.release.lineage.frame_trace import FrameTrace, sensor_of
-from corporeal.release.lineage.graph import GraphEdge, GraphNode
+from corporeal.release.lineage.lineage import GraphNode
 from corporeal.release.lineage.picture import draw
 
 SCHEMA = "sha256:" + "5" * 64
@@ -141,7 +141,7 @@ HOSTILE = LineageGraph(
         GraphNode("episode:a", '"]; click n0 "javascript:alert(1)" \x1b[2J'),
         GraphNode("operator:b", "<script>alert(1)</script> $x^{2}$ \u202e& 手"),
     ),
-    (GraphEdge("episode:a", "operator:b", "made_by"),),
+    (HistoryEdge("episode:a", "operator:b", "made_by"),),
 )
 
 
@@ -179,9 +179,9 @@ def test_a_tree_reads_from_the_subject() -> None:
         "episode:a",
         (GraphNode("episode:a", "episode a"), GraphNode("operator:b", "operator b"),
          GraphNode("release:c", "release c"), GraphNode("session:d", "session d")),
-        (GraphEdge("episode:a", "operator:b", "made_by"),
-         GraphEdge("episode:a", "session:d", "recorded_in"),
-         GraphEdge("release:c", "episode:a", "train")),
+        (HistoryEdge("episode:a", "operator:b", "made_by"),
+         HistoryEdge("episode:a", "session:d", "recorded_in"),
+         HistoryEdge("release:c", "episode:a", "train")),
     )  # fmt: skip
     assert as_text(graph).splitlines() == [
         "episode a",

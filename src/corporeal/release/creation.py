@@ -44,6 +44,11 @@ SHARES: Mapping[str, float] = {"train": 0.9, "validation": 0.1}
 STRATIFY = ("task", "operator")
 LICENCE = "all rights reserved"
 _LONGEST_NOTES = 100_000
+_STATED = (
+    "id", "hash", "bytes", "file", "state", "verdict", "score", "policy", "task", "robot",
+    "success", "duration_s",
+)  # fmt: skip
+"""What a manifest says of an episode, as its row had it."""
 
 
 @dataclass(frozen=True)
@@ -281,7 +286,7 @@ def _described(options: ReleaseOptions, chosen: Selection) -> dict[str, Any]:
         "negatives": options.negatives,
         "layout": layout_of(documents.values(), {each.row.robot for each in chosen.candidates}),
         "documents": {
-            digest: DocumentHead(kind=each["kind"], name=each["name"], version=each["version"])
+            digest: DocumentHead(kind=each.kind, name=each.name, version=each.version)
             for digest, each in documents.items()
         },
         "retention": None,
@@ -289,20 +294,9 @@ def _described(options: ReleaseOptions, chosen: Selection) -> dict[str, Any]:
 
 
 def _member(candidate: ReleaseCandidate, split: str) -> ReleaseMember:
-    row = candidate.row
+    stated = {name: getattr(candidate.row, name) for name in _STATED}
     return ReleaseMember(
-        id=row.id,
-        hash=row.hash,
-        bytes=row.bytes,
-        file=row.file,
-        state=row.state,
-        verdict=row.verdict,
-        score=row.score,
-        policy=row.policy,
-        task=row.task,
-        robot=row.robot,
-        success=row.success,
-        duration_s=row.duration_s,
+        **stated,
         split=split,
         negative=candidate.negative,
         content_hash=candidate.content_hash,

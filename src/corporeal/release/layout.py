@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from corporeal.catalog.episodes import DocumentRow
 from corporeal.release.manifest import Layout, Manifest, ReleaseRig, Robot
 from corporeal.release.version import Change
 
 
-def layout_of(documents: Iterable[Mapping[str, str]], robots: Iterable[str | None]) -> Layout:
+def layout_of(documents: Iterable[DocumentRow], robots: Iterable[str | None]) -> Layout:
     """The layout that schemas and embodiments describe; a robot without a document by its name."""
     rigs: dict[tuple[tuple[str, str], ...], ReleaseRig] = {}
     known: dict[tuple[str, tuple[str, ...]], Robot] = {}
     for document in documents:
-        if document["kind"] == "schema":
-            streams = dict(_streams(document["text"]))
+        if document.kind == "schema":
+            streams = dict(_streams(document.text))
             rigs.setdefault(
-                tuple(sorted(streams.items())), ReleaseRig(name=document["name"], streams=streams)
+                tuple(sorted(streams.items())), ReleaseRig(name=document.name, streams=streams)
             )
-        elif document["kind"] == "embodiment":
-            joints = tuple(_joints(document["text"]))
-            name = document["name"]
+        elif document.kind == "embodiment":
+            joints = tuple(_joints(document.text))
+            name = document.name
             known[name, joints] = Robot(name=name, joints=joints)
     named = {name for name, _ in known}
     for stated in robots:

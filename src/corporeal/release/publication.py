@@ -7,18 +7,19 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, cast
 
-from sqlalchemy import ColumnElement, Connection, and_, insert, select, update
+from sqlalchemy import Connection, insert, select
 from sqlalchemy.exc import IntegrityError
 
-from corporeal.catalog.audit import Change, record
+from corporeal.catalog.audit import Change, latest_events, record
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.episodes import State, check_change
-from corporeal.catalog.tables import EPISODE, EVENT, MEMBER, RELEASE
+from corporeal.catalog.episodes import State, check_change, set_state
+from corporeal.catalog.query import read_fields
+from corporeal.catalog.tables import MEMBER, RELEASE
 from corporeal.catalog.workspace import Workspace
 from corporeal.release.label_bundle import LabelBundle, store_labels
 from corporeal.release.local_copy import LocalCopies
 from corporeal.release.manifest import Manifest, store_manifest
-from corporeal.release.reading import load_release
+from corporeal.release.reading import load_release, member_ids
 from corporeal.release.representativeness import Representativeness
 
 _BLOCK = 5000
@@ -59,14 +60,11 @@ def publish(
 def _take_version(
     connection: Connection, manifest: Manifest, digest: str, facts: Mapping[str, Any]
 ) -> None:
-    subject = f"release:{manifest.reference}"
-    taken = connection.execute(
-        select(EVENT.c.number).where(EVENT.c.subject == subject, EVENT.c.what == "release")
-    ).first()
-    there = connection.execute(
-        select(RELEASE.c.name).where(_is(RELEASE.c.name, RELEASE.c.version, manifest))
-    ).first()
-    if taken is not None or there is not None:
+    taken = latest_events(connection, f"release:{manifest.reference}", ["release"])
+    there = connection.execute(select(RELEASE.c.name).where(
+        RELEASE.c.name == manifest.name, RELEASE.c.version == manifest.version
+    )).first()  # fmt: skip
+    if taken or there is not None:
         raise _taken(manifest)
     row = {
         "name": manifest.name,
@@ -108,16 +106,11 @@ def _add_members(connection: Connection, manifest: Manifest) -> None:
 def _require_unchanged(connection: Connection, manifest: Manifest) -> None:
     """Raise CatalogError if an episode is no longer what the manifest says; hold the others."""
     columns = ("id", "hash", "state", "verdict", "score", "policy")
-    query = (
-        select(*(EPISODE.c[name] for name in columns))
-        .join(MEMBER, MEMBER.c.episode == EPISODE.c.id)
-        .where(_is(MEMBER.c.name, MEMBER.c.version, manifest))
-        .order_by(EPISODE.c.id)
-        .with_for_update(of=EPISODE)
-    )
-    found = {tuple(row) for row in connection.execute(query)}
+    ours = member_ids(manifest.name, manifest.version)
+    rows = read_fields(connection, *columns, where=ours, order="id", hold=True)
+    present = {tuple(row) for row in rows}
     listed = [tuple(getattr(each, name) for name in columns) for each in manifest.episodes]
-    changed = [each[0] for each in listed if each not in found]
+    changed = [each[0] for each in listed if each not in present]
     if changed:
         raise CatalogError(
             f"{len(changed)} episode{'s' * (len(changed) > 1)} changed while the release was made, "
@@ -129,12 +122,7 @@ def _move(connection: Connection, manifest: Manifest) -> Iterator[Change]:
     """All members to the state released, and what to tell the log of each."""
     for state in sorted({each.state for each in manifest.episodes} - {"released"}):
         check_change(cast(State, state), "released")
-    ours = select(MEMBER.c.episode).where(_is(MEMBER.c.name, MEMBER.c.version, manifest))
-    connection.execute(
-        update(EPISODE)
-        .where(EPISODE.c.id.in_(ours), EPISODE.c.state != "released")
-        .values(state="released")
-    )
+    set_state(connection, member_ids(manifest.name, manifest.version), "released")
     why = f"release {manifest.reference}"
     for each in manifest.episodes:
         if each.state != "released":
@@ -183,10 +171,6 @@ def _held_until(manifest: Manifest) -> datetime | None:
     if retention is None or not retention.write_once:
         return None
     return datetime.fromisoformat(retention.until)
-
-
-def _is(name: ColumnElement[str], version: ColumnElement[str], manifest: Manifest) -> Any:
-    return and_(name == manifest.name, version == manifest.version)
 
 
 def hold_release(

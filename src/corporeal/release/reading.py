@@ -8,10 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import Connection, Select, select
 
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.tables import RELEASE
+from corporeal.catalog.tables import MEMBER, RELEASE
 from corporeal.catalog.workspace import Workspace, open_workspace
 from corporeal.embodiment import Embodiment
 from corporeal.episode import Episode
@@ -51,6 +51,19 @@ def list_releases(workspace: Workspace, name: str | None = None) -> list[Release
     with workspace.database.read() as connection:
         found = [Release(**dict(row)) for row in connection.execute(query).mappings()]
     return sorted(found, key=lambda each: (each.name, Version.parse(each.version)))
+
+
+def splits_of(connection: Connection, name: str, version: str) -> dict[str, str]:
+    """The split of every episode of a release, by id."""
+    query = select(MEMBER.c.episode, MEMBER.c.split).where(
+        MEMBER.c.name == name, MEMBER.c.version == version
+    )
+    return {row.episode: row.split for row in connection.execute(query)}
+
+
+def member_ids(name: str, version: str) -> Select[Any]:
+    """A search for the ids of the episodes of a release."""
+    return select(MEMBER.c.episode).where(MEMBER.c.name == name, MEMBER.c.version == version)
 
 
 def find_release(workspace: Workspace, reference: str) -> Release:

@@ -4,17 +4,36 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, String, and_, func, literal, select, true
+from sqlalchemy import ColumnElement, Connection, true
 from sqlalchemy.exc import CompileError
 
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.episodes import EpisodeRow, State
-from corporeal.catalog.query import condition_sql, parse, pinned, query_text
-from corporeal.catalog.tables import DOCUMENT, EPISODE, EVENT, GOVERNS
+from corporeal.catalog.episodes import (
+    DocumentRow,
+    EpisodeRow,
+    State,
+    find_documents,
+    states_of,
+    unknown_episode,
+)
+from corporeal.catalog.query import (
+    MetadataField,
+    OneOf,
+    condition_sql,
+    count_of,
+    documents_behind,
+    failed_last,
+    parse,
+    pinned,
+    query_text,
+    read_fields,
+    sum_episodes,
+)
 
 COLUMNS = (
     "task", "instruction", "robot", "operator", "station", "session", "batch", "protocol",
@@ -23,31 +42,29 @@ COLUMNS = (
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 
 
-def property_column(name: str) -> ColumnElement[str]:
-    """The SQL of a property: `operator` is a column, `object` or `metadata.object` a field."""
+def property_field(name: str) -> str | MetadataField:
+    """What a property is read from: `operator` is a field, `object` something in the metadata."""
     if name in COLUMNS:
-        return EPISODE.c[name]
+        return name
     key = name.removeprefix("metadata.")
-    if not _KEY.fullmatch(key) or key in EPISODE.c:
+    if not _KEY.fullmatch(key) or key in EpisodeRow.__dataclass_fields__:
         raise CatalogError(
             f"property to split by, got {name[:80]!r}; expected one of {', '.join(COLUMNS)}, or a "
             "field of the metadata such as object."
         )
-    column: ColumnElement[str] = EPISODE.c.metadata[key].as_string()
-    return column
+    return MetadataField(key, "any")
 
 
 Where = str | ColumnElement[bool] | Sequence[str] | None
 """A condition in the query language, an SQLAlchemy expression over EPISODE, or ids; None: all."""
 
 _BLOCK = 500
-_FETCH = 5000
 _GOOD: tuple[State, ...] = ("accepted", "annotated", "released")
-_JUDGEMENTS = ("accepted", "quarantined", "failed")
-_COLUMNS = (
+_FIELDS = (
     "id", "hash", "bytes", "file", "state", "verdict", "score", "policy", "task", "robot",
-    "success", "duration_s", "recorded_ns",
+    "success", "duration_s", "recorded",
 )  # fmt: skip
+_COLUMNS = (*_FIELDS[:-1], "recorded_ns")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +92,7 @@ class Selection:
 
     condition: str
     candidates: tuple[ReleaseCandidate, ...]
-    documents: Mapping[str, Mapping[str, str]]
+    documents: Mapping[str, DocumentRow]
     left_out: Mapping[str, int]
 
 
@@ -87,29 +104,33 @@ def select_episodes(
     Accepted and annotated ones, and those released before, are taken; failed ones only with
     `negatives`. What was annotated or released after a failure is still a failure.
     """
-    text, conditions = conditions_of(connection, where)
-    states = (*_GOOD, *(("failed",) if negatives else ()))
-    rows: dict[str, dict[str, Any]] = {}
+    text, parts = conditions_of(connection, where)
+    states: tuple[State, ...] = (*_GOOD, *(("failed",) if negatives else ()))
+    fields = [*_FIELDS, MetadataField("content_hash", "any"), *map(property_field, properties)]
+    rows: dict[str, Sequence[Any]] = {}
     governs: dict[str, dict[str, str]] = {}
     failed: set[str] = set()
-    left_out: dict[str, int] = {}
-    for condition in conditions:
-        fit = and_(condition, EPISODE.c.state.in_(states))
-        rows.update((row["id"], row) for row in _rows(connection, fit, properties))
-        failed |= _failed(connection, fit)
-        _collect_documents(connection, fit, governs)
-        for state, count in _unfit(connection, condition, states):
-            left_out[state] = left_out.get(state, 0) + count
+    left_out: Counter[str] = Counter()
+    for part in parts:
+        fit = condition_sql(OneOf("state", states)) & part
+        rows.update((row[0], row) for row in read_fields(connection, *fields, where=fit))
+        failed |= failed_last(connection, fit)
+        for owner, kind, document in documents_behind(connection, fit):
+            # Few documents stand behind many episodes: one text in memory for each.
+            governs.setdefault(owner, {})[sys.intern(kind)] = sys.intern(document)
+        counts = sum_episodes(connection, part, count_of(), by=("state",))
+        left_out.update({state: count for state, count in counts if state not in states})
     if not isinstance(where, str) and isinstance(where, Sequence):
-        _require_all(connection, where)
+        for name in sorted(set(where) - states_of(connection, where).keys()):
+            raise unknown_episode(name)
     chosen = [name for name in sorted(rows) if negatives or name not in failed]
     if len(chosen) < len(rows):
-        left_out["failed"] = left_out.get("failed", 0) + len(rows) - len(chosen)
-    found = tuple(
+        left_out["failed"] += len(rows) - len(chosen)
+    candidates = tuple(
         _candidate(rows[name], name in failed, governs.get(name, {}), properties) for name in chosen
     )
-    needed = sorted({each for one in found for each in one.documents.values()})
-    return Selection(text, found, _documents(connection, needed), left_out)
+    needed = sorted({each for one in candidates for each in one.documents.values()})
+    return Selection(text, candidates, find_documents(connection, needed), dict(left_out))
 
 
 def conditions_of(connection: Connection, where: Where) -> tuple[str, list[ColumnElement[bool]]]:
@@ -126,96 +147,18 @@ def conditions_of(connection: Connection, where: Where) -> tuple[str, list[Colum
             shown = where.compile(connection)
         return str(shown), [where]
     ids = sorted(set(where))
-    parts = [ids[first : first + _BLOCK] for first in range(0, len(ids), _BLOCK)]
-    return f"id in a list of {len(ids)}", [EPISODE.c.id.in_(part) for part in parts]
-
-
-def _rows(
-    connection: Connection, fit: ColumnElement[bool], properties: Sequence[str]
-) -> Iterator[dict[str, Any]]:
-    query = select(
-        *(EPISODE.c[name] for name in _COLUMNS),
-        EPISODE.c.metadata["content_hash"].as_string().label("stated_content"),
-        *(property_column(name).label(f"property_{at}") for at, name in enumerate(properties)),
-    ).where(fit)
-    for row in connection.execute(query.execution_options(yield_per=_FETCH)).mappings():
-        yield dict(row)
-
-
-def _failed(connection: Connection, fit: ColumnElement[bool]) -> set[str]:
-    """Those whose last judgement, by the checks or by a person, is that they failed."""
-    plain = select(EPISODE.c.id).where(fit, EPISODE.c.state == "failed")
-    found = set(connection.execute(plain).scalars())
-    subject = literal("episode:", String) + EPISODE.c.id
-    query = (
-        select(EPISODE.c.id, EVENT.c.details)
-        .join(EVENT, EVENT.c.subject == subject)
-        .where(fit, EPISODE.c.state.in_(("annotated", "released")))
-        .where(EVENT.c.what.in_(("ingest", "state")))
-        .order_by(EVENT.c.number)
-        .execution_options(yield_per=_FETCH)
-    )
-    for name, details in connection.execute(query):
-        state = details.get("to", details.get("state"))
-        if state in _JUDGEMENTS:
-            (found.add if state == "failed" else found.discard)(name)
-    return found
-
-
-def _collect_documents(
-    connection: Connection, fit: ColumnElement[bool], governs: dict[str, dict[str, str]]
-) -> None:
-    """Put the hashes of documents into `governs`, by episode and kind."""
-    query = (
-        select(GOVERNS.c.episode, GOVERNS.c.kind, GOVERNS.c.document)
-        .join(EPISODE, EPISODE.c.id == GOVERNS.c.episode)
-        .where(fit)
-        .execution_options(yield_per=_FETCH)
-    )
-    for rows in connection.execute(query).partitions():
-        for owner, kind, document in rows:
-            # Few documents stand behind many episodes: one text in memory for each.
-            governs.setdefault(owner, {})[sys.intern(kind)] = sys.intern(document)
-
-
-def _unfit(
-    connection: Connection, condition: ColumnElement[bool], states: Sequence[str]
-) -> list[tuple[str, int]]:
-    query = (
-        select(EPISODE.c.state, func.count())
-        .where(condition, EPISODE.c.state.not_in(states))
-        .group_by(EPISODE.c.state)
-    )
-    return [(str(state), int(count)) for state, count in connection.execute(query)]
-
-
-def _require_all(connection: Connection, ids: Sequence[str]) -> None:
-    for first in range(0, len(ids), _BLOCK):
-        part = list(ids[first : first + _BLOCK])
-        query = select(EPISODE.c.id).where(EPISODE.c.id.in_(part))
-        missing = sorted(set(part) - set(connection.execute(query).scalars()))
-        if missing:
-            raise CatalogError(
-                f"episode {missing[0]!r} is not in the catalogue. List them with: corporeal ls."
-            )
+    parts = [tuple(ids[first : first + _BLOCK]) for first in range(0, len(ids), _BLOCK)]
+    return f"id in a list of {len(ids)}", [condition_sql(OneOf("id", part)) for part in parts]
 
 
 def _candidate(
-    row: Mapping[str, Any], negative: bool, documents: Mapping[str, str], properties: Sequence[str]
+    row: Sequence[Any], negative: bool, documents: Mapping[str, str], properties: Sequence[str]
 ) -> ReleaseCandidate:
+    own = len(_COLUMNS)
     return ReleaseCandidate(
-        row=EpisodeRow(**{name: row[name] for name in _COLUMNS}),
+        row=EpisodeRow(**dict(zip(_COLUMNS, row[:own], strict=True))),
         negative=negative,
-        content_hash=row["stated_content"],
-        properties={name: row[f"property_{at}"] for at, name in enumerate(properties)},
+        content_hash=row[own],
+        properties=dict(zip(properties, row[own + 1 :], strict=True)),
         documents=documents,
     )
-
-
-def _documents(connection: Connection, hashes: Sequence[str]) -> dict[str, Mapping[str, str]]:
-    found: dict[str, Mapping[str, str]] = {}
-    for first in range(0, len(hashes), _BLOCK):
-        part = hashes[first : first + _BLOCK]
-        query = select(DOCUMENT).where(DOCUMENT.c.hash.in_(part))
-        found |= {row["hash"]: dict(row) for row in connection.execute(query).mappings()}
-    return found

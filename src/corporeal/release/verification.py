@@ -7,26 +7,26 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, and_, select
+from sqlalchemy import Connection
 
 from corporeal.catalog.audit import chain_hash, events_of
 from corporeal.catalog.database import CatalogError
+from corporeal.catalog.episodes import find_documents
+from corporeal.catalog.query import read_fields
 from corporeal.catalog.store import verify_store
-from corporeal.catalog.tables import DOCUMENT, EPISODE, MEMBER
 from corporeal.catalog.workspace import Workspace
 from corporeal.labelling.labels import label_hashes
 from corporeal.release.label_bundle import load_labels
 from corporeal.release.local_copy import LocalCopies
 from corporeal.release.manifest import Manifest, ReleaseMember, load_manifest
-from corporeal.release.reading import Release, find_release
+from corporeal.release.reading import Release, find_release, member_ids, splits_of
 from corporeal.release.validation import (
     joint_orders,
     missing_objects,
     unreadable_episodes,
 )
 
-_BLOCK = 500
-_FETCH = 5000
+_FIELDS = ("id", "hash", "bytes", "state")
 
 
 @dataclass(frozen=True)
@@ -123,13 +123,11 @@ def verify_release(
 
 def _rows(connection: Connection, release: Release) -> dict[str, Mapping[str, Any]]:
     """The members that the catalogue has, with their episodes, by id."""
-    query = (
-        select(EPISODE.c.id, EPISODE.c.hash, EPISODE.c.bytes, EPISODE.c.state, MEMBER.c.split)
-        .join(MEMBER, MEMBER.c.episode == EPISODE.c.id)
-        .where(and_(MEMBER.c.name == release.name, MEMBER.c.version == release.version))
-        .execution_options(yield_per=_FETCH)
-    )
-    return {row["id"]: dict(row) for row in connection.execute(query).mappings()}
+    ids = member_ids(release.name, release.version)
+    splits = splits_of(connection, release.name, release.version)
+    rows = (dict(zip(_FIELDS, row, strict=True))
+            for row in read_fields(connection, *_FIELDS, where=ids))  # fmt: skip
+    return {row["id"]: {**row, "split": splits[row["id"]]} for row in rows}
 
 
 def _head_problems(release: Release, manifest: Manifest) -> Iterator[ReleaseProblem]:
@@ -172,15 +170,12 @@ def _document_problems(connection: Connection, manifest: Manifest) -> Iterator[R
     named = {each for member in manifest.episodes for each in member.documents.values()}
     for digest in sorted(named - set(hashes)):
         yield ReleaseProblem(f"document:{digest}", "stands behind an episode, but is not listed")
-    for first in range(0, len(hashes), _BLOCK):
-        part = hashes[first : first + _BLOCK]
-        query = select(DOCUMENT.c.hash, DOCUMENT.c.text).where(DOCUMENT.c.hash.in_(part))
-        texts = {row.hash: row.text for row in connection.execute(query)}
-        for digest in part:
-            if digest not in texts:
-                yield ReleaseProblem(f"document:{digest}", "is not in the catalogue")
-            elif "sha256:" + hashlib.sha256(texts[digest].encode()).hexdigest() != digest:
-                yield ReleaseProblem(f"document:{digest}", "its text does not match its hash")
+    documents = find_documents(connection, hashes)
+    for digest in hashes:
+        if digest not in documents:
+            yield ReleaseProblem(f"document:{digest}", "is not in the catalogue")
+        elif "sha256:" + hashlib.sha256(documents[digest].text.encode()).hexdigest() != digest:
+            yield ReleaseProblem(f"document:{digest}", "its text does not match its hash")
 
 
 def _label_problems(

@@ -13,8 +13,7 @@ from tests.release.card.small_release import PEOPLE, entries, facts_of
 
 from corporeal.catalog.database import CatalogError
 from corporeal.release.card import CardFacts
-from corporeal.release.card.croissant import croissant
-from corporeal.release.card.parts import ReleaseFile
+from corporeal.release.card.croissant import ReleaseFile, croissant
 
 FEATURES: dict[str, dict[str, Any]] = {
     "observation.state": {"dtype": "float32", "shape": [2], "names": ["hip", "knee"],

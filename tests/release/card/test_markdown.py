@@ -14,7 +14,7 @@ from tests.catalog.entries import changed, made_entry
 from tests.release.card.small_release import FACTS, PEOPLE, entries, facts_of
 
 from corporeal.release.card import CardFacts, render_card
-from corporeal.release.card.escaping import code, one_line, plain
+from corporeal.release.card.wording import code, one_line, plain
 
 PICTURES = ("episodes.png", "scores.png", "durations.png", "outcomes.png", "operators.png")
 HOSTILE = (

@@ -1,15 +1,20 @@
 from .reading import GravestFinding as GravestFinding
+from .reading import HistoryEdge as HistoryEdge
 from .reading import UnknownEpisodeError as UnknownEpisodeError
 from .reading import batch_names as batch_names
 from .reading import documents_of as documents_of
 from .reading import documents_of_kind as documents_of_kind
+from .reading import edges_of as edges_of
+from .reading import episodes_under as episodes_under
 from .reading import find_by_prefix as find_by_prefix
 from .reading import find_document as find_document
+from .reading import find_documents as find_documents
 from .reading import find_episode as find_episode
 from .reading import find_nearest as find_nearest
 from .reading import findings_of as findings_of
 from .reading import gravest_findings as gravest_findings
 from .reading import hashes_of as hashes_of
+from .reading import limited as limited
 from .reading import scores_of as scores_of
 from .reading import states_of as states_of
 from .reading import unknown_episode as unknown_episode
@@ -25,3 +30,4 @@ from .state import check_change as check_change
 from .writing import add_episodes as add_episodes
 from .writing import keep_document as keep_document
 from .writing import move_episodes as move_episodes
+from .writing import set_state as set_state

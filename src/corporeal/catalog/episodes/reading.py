@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import Column, Connection, Table, case, func, or_, select
+from sqlalchemy import Column, Connection, Select, Table, case, func, or_, select
 
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.episodes.rows import (
@@ -18,7 +18,7 @@ from corporeal.catalog.episodes.rows import (
     ScoreRow,
 )
 from corporeal.catalog.episodes.state import State
-from corporeal.catalog.tables import DOCUMENT, EPISODE, FINDING, GOVERNS, SCORE
+from corporeal.catalog.tables import DOCUMENT, EDGE, EPISODE, FINDING, GOVERNS, SCORE
 from corporeal.quality.check import SEVERITIES
 
 BLOCK = 2000
@@ -36,6 +36,14 @@ class StoredEpisode(NamedTuple):
 
     id: str
     state: State
+
+
+class HistoryEdge(NamedTuple):
+    """`child` came from `parent`; both are kind:id."""
+
+    child: str
+    parent: str
+    relation: str
 
 
 class GravestFinding(NamedTuple):
@@ -188,6 +196,47 @@ def find_document(connection: Connection, digest: str) -> DocumentRow | None:
     query = select(*_columns(DOCUMENT, DocumentRow)).where(DOCUMENT.c.hash == digest)
     row = connection.execute(query).first()
     return None if row is None else DocumentRow(*row)
+
+
+def find_documents(connection: Connection, digests: Sequence[str]) -> dict[str, DocumentRow]:
+    """The documents whose texts have these hashes; those that are not there are left out."""
+    documents: dict[str, DocumentRow] = {}
+    for part in parts_of(digests):
+        query = select(*_columns(DOCUMENT, DocumentRow)).where(DOCUMENT.c.hash.in_(part))
+        documents |= {row.hash: DocumentRow(*row) for row in connection.execute(query)}
+    return documents
+
+
+def edges_of(
+    connection: Connection, name: str, *, upwards: bool, most: int
+) -> tuple[list[HistoryEdge], int]:
+    """What a thing (`kind:id`) came from, or what came of it: `most` of them, and how many more."""
+    near, far = (EDGE.c.child, EDGE.c.parent) if upwards else (EDGE.c.parent, EDGE.c.child)
+    return limited(
+        connection, select(EDGE).where(near == name).order_by(EDGE.c.relation, far), most,
+        lambda row: HistoryEdge(*row),
+    )  # fmt: skip
+
+
+def episodes_under(
+    connection: Connection, digest: str, *, most: int
+) -> tuple[list[HistoryEdge], int]:
+    """The episodes that a document stands behind: `most` of them, and how many more."""
+    query = select(GOVERNS).where(GOVERNS.c.document == digest).order_by(GOVERNS.c.episode)
+    return limited(connection, query, most, lambda row: HistoryEdge(
+        f"episode:{row.episode}", f"document:{digest}", row.kind
+    ))  # fmt: skip
+
+
+def limited(
+    connection: Connection, query: Select[Any], most: int, make: Callable[[Any], _Row]
+) -> tuple[list[_Row], int]:
+    """The first rows of a search, and how many more it finds."""
+    rows = [make(row) for row in connection.execute(query.limit(most + 1))]
+    if len(rows) <= most:
+        return rows, 0
+    whole = select(func.count()).select_from(query.order_by(None).subquery())
+    return rows[:most], int(connection.execute(whole).scalar_one()) - most
 
 
 def documents_of_kind(

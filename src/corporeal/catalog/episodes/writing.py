@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Table, insert, select, update
+from sqlalchemy import Connection, Select, Table, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from corporeal.catalog.audit import Change, now, record
@@ -91,6 +91,12 @@ def move_episodes(
             connection.execute(query.values(state=state))
     record(connection, changes)
     return len(changes)
+
+
+def set_state(connection: Connection, ids: Select[Any], state: State) -> None:
+    """Move the episodes that a search finds, inside a transaction; the log is the caller's."""
+    query = update(EPISODE).where(EPISODE.c.id.in_(ids), EPISODE.c.state != state)
+    connection.execute(query.values(state=state))
 
 
 def keep_document(connection: Connection, document: DocumentRow) -> None:

@@ -4,14 +4,18 @@ from .condition import pinned as pinned
 from .facets import count_facets as count_facets
 from .fields import find_field as find_field
 from .figures import PRESENT as PRESENT
+from .figures import EpisodeFilter as EpisodeFilter
 from .figures import EpisodeKey as EpisodeKey
 from .figures import EpisodeSum as EpisodeSum
 from .figures import FieldStep as FieldStep
 from .figures import MetadataField as MetadataField
 from .figures import ScoreSample as ScoreSample
+from .figures import count_documents as count_documents
 from .figures import count_findings as count_findings
 from .figures import count_of as count_of
+from .figures import documents_behind as documents_behind
 from .figures import episode_meets as episode_meets
+from .figures import failed_last as failed_last
 from .figures import least_of as least_of
 from .figures import mean_score_parts as mean_score_parts
 from .figures import most_of as most_of
@@ -19,6 +23,7 @@ from .figures import read_fields as read_fields
 from .figures import sample_scores as sample_scores
 from .figures import sum_episodes as sum_episodes
 from .figures import sum_of as sum_of
+from .figures import sum_streams as sum_streams
 from .grammar import parse as parse
 from .lexer import LONGEST_QUERY as LONGEST_QUERY
 from .listing import count_episodes as count_episodes

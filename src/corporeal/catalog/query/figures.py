@@ -4,32 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import partial
+from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import (
     BigInteger,
     ColumnElement,
     Connection,
     Integer,
+    Select,
+    String,
     case,
     cast,
     func,
+    literal,
     literal_column,
     select,
     true,
 )
 
 from corporeal.catalog.episodes.reading import parts_of
+from corporeal.catalog.episodes.rows import DocumentReference
 from corporeal.catalog.query.condition import condition_sql
 from corporeal.catalog.query.dialect import json_kind, json_number, json_text, whole_steps
 from corporeal.catalog.query.fields import PLAIN, field_named
+from corporeal.catalog.query.search import is_few
 from corporeal.catalog.query.tree import Comparison, Condition
 from corporeal.catalog.query.unparse import DAY_NS
-from corporeal.catalog.tables import EPISODE, FINDING, SCORE
+from corporeal.catalog.tables import DOCUMENT, EPISODE, EVENT, FINDING, GOVERNS, SCORE, STREAM
 from corporeal.errors import UnknownNameError
 
 PRESENT: Condition = Comparison("state", "!=", "erased")
 """True of every episode that was not erased."""
+EpisodeFilter = Condition | ColumnElement[bool] | Select[Any] | None
+"""Which episodes are meant: those of a condition, of an SQL expression over the table of episodes,
+those whose ids a search in another table finds, or all."""
+_FEW = 100_000
+_FETCH = 5000
+_JUDGEMENTS = ("accepted", "quarantined", "failed")
 _OF_FINDING = ("episode", "check", "severity")
 
 
@@ -74,11 +86,11 @@ class FieldStep:
 class MetadataField:
     """Something in the metadata: a text, a number, or the kind of whatever is there.
 
-    None where it is missing or of another kind.
+    None where it is missing or of another kind; `any` takes whatever stands under a key.
     """
 
     path: str
-    kind: Literal["text", "number", "kind"] = "text"
+    kind: Literal["text", "number", "kind", "any"] = "text"
 
 
 EpisodeKey = str | FieldStep | MetadataField | Condition
@@ -88,7 +100,7 @@ step a number lies in, something in the metadata, or whether a condition holds."
 
 def sum_episodes(
     connection: Connection,
-    where: Condition | None,
+    where: EpisodeFilter,
     *wanted: EpisodeSum,
     by: Sequence[EpisodeKey] = (),
 ) -> list[tuple[Any, ...]]:
@@ -98,7 +110,8 @@ def sum_episodes(
     count_of(), by=("operator",))`. The order of rows is any.
     """
     columns = [_column(key) for key in by]
-    query = select(*columns, *map(_figure, wanted)).select_from(EPISODE).where(_truth(where))
+    query = select(*columns, *map(_figure, wanted)).select_from(EPISODE)
+    query = query.where(_truth(connection, where))
     # By number, since PostgreSQL takes an expression with parameters written twice for two.
     query = query.group_by(*(literal_column(str(place + 1)) for place in range(len(columns))))
     return [tuple(row) for row in connection.execute(query)]
@@ -107,15 +120,20 @@ def sum_episodes(
 def read_fields(
     connection: Connection,
     *wanted: EpisodeKey,
-    where: Condition | None = None,
+    where: EpisodeFilter = None,
     ids: Sequence[str] | None = None,
     order: str | None = None,
+    hold: bool = False,
 ) -> Iterator[Sequence[Any]]:
     """Single fields of the episodes that meet a condition (and are among `ids`), row by row.
 
-    `order` is a field, then the id; it holds within lots of ids only.
+    `order` is a field, then the id; it holds within lots of ids only. With `hold` nobody else can
+    change these episodes until the transaction ends.
     """
-    query = select(*map(_column, wanted)).select_from(EPISODE).where(_truth(where))
+    query = select(*map(_column, wanted)).select_from(EPISODE).where(_truth(connection, where))
+    query = query.execution_options(yield_per=_FETCH)
+    if hold:
+        query = query.with_for_update(of=EPISODE)
     if order is not None:
         query = query.order_by(_column(order), EPISODE.c.id)
     for part in [None] if ids is None else parts_of(ids):
@@ -125,13 +143,14 @@ def read_fields(
 
 def episode_meets(column: ColumnElement[Any], where: Condition | None) -> ColumnElement[bool]:
     """SQL for another room's table: true of rows whose episode, in `column`, meets a condition."""
-    inside = select(EPISODE.c.id).where(EPISODE.c.id == column, _truth(where))
+    truth = true() if where is None else condition_sql(where)
+    inside = select(EPISODE.c.id).where(EPISODE.c.id == column, truth)
     return inside.correlate_except(EPISODE).exists()
 
 
 def count_findings(
     connection: Connection,
-    where: Condition | None,
+    where: EpisodeFilter,
     *,
     by: Sequence[str] = ("check",),
     severities: Sequence[str] = (),
@@ -147,9 +166,10 @@ def count_findings(
     number = func.count(FINDING.c.episode.distinct()) if episodes else func.count()
     query = select(*columns, number).select_from(FINDING)
     if not own:
-        query = query.join(EPISODE, FINDING.c.episode == EPISODE.c.id).where(_truth(where))
+        query = query.join(EPISODE, FINDING.c.episode == EPISODE.c.id)
+        query = query.where(_truth(connection, where))
     elif where is not None:
-        query = query.where(FINDING.c.episode.in_(select(EPISODE.c.id).where(_truth(where))))
+        query = query.where(FINDING.c.episode.in_(_ids(connection, where)))
     if severities:
         query = query.where(FINDING.c.severity.in_(severities))
     return [(*keys, int(count)) for *keys, count in connection.execute(query.group_by(*columns))]
@@ -163,10 +183,10 @@ class ScoreSample:
     parts: dict[str, list[float]]
 
 
-def sample_scores(connection: Connection, where: Condition | None, *, most: int) -> ScoreSample:
+def sample_scores(connection: Connection, where: EpisodeFilter, *, most: int) -> ScoreSample:
     """The scores of the episodes that meet a condition; of a fair sample where they are many."""
     chosen = select(EPISODE.c.id, EPISODE.c.score).where(
-        _truth(where), EPISODE.c.score.is_not(None)
+        _truth(connection, where), EPISODE.c.score.is_not(None)
     )
     some = connection.execute(select(func.count()).select_from(chosen.subquery())).scalar_one()
     if some > most:
@@ -182,19 +202,105 @@ def sample_scores(connection: Connection, where: Condition | None, *, most: int)
     return ScoreSample(totals, parts)
 
 
-def mean_score_parts(connection: Connection, where: Condition | None) -> dict[str, float]:
+def mean_score_parts(connection: Connection, where: EpisodeFilter) -> dict[str, float]:
     """The mean of each part of the score over the episodes that meet a condition."""
     query = (
         select(SCORE.c.part, func.avg(SCORE.c.value))
-        .where(SCORE.c.episode.in_(select(EPISODE.c.id).where(_truth(where))))
+        .where(SCORE.c.episode.in_(_ids(connection, where)))
         .where(SCORE.c.value.is_not(None))
         .group_by(SCORE.c.part)
     )
     return {part: float(mean) for part, mean in connection.execute(query)}
 
 
-def _truth(where: Condition | None) -> ColumnElement[bool]:
-    return true() if where is None else condition_sql(where)
+class StreamSum(NamedTuple):
+    """A stream over all episodes that have it; rates are None for events."""
+
+    path: str
+    kind: str
+    lowest_hz: float | None
+    highest_hz: float | None
+    samples: int
+    episodes: int
+
+
+def sum_streams(connection: Connection, where: EpisodeFilter) -> list[StreamSum]:
+    """Every stream of the episodes meant, by path and kind."""
+    query = (
+        select(
+            STREAM.c.path, STREAM.c.kind, func.min(STREAM.c.rate_hz), func.max(STREAM.c.rate_hz),
+            func.sum(STREAM.c.samples), func.count(),
+        )
+        .where(STREAM.c.episode.in_(_ids(connection, where)))
+        .group_by(STREAM.c.path, STREAM.c.kind)
+        .order_by(STREAM.c.path, STREAM.c.kind)
+    )  # fmt: skip
+    return [StreamSum(*row) for row in connection.execute(query)]
+
+
+def count_documents(
+    connection: Connection, where: EpisodeFilter
+) -> list[tuple[DocumentReference, int]]:
+    """Every document behind the episodes meant, by kind, and behind how many of them it stands."""
+    named = (DOCUMENT.c.kind, DOCUMENT.c.name, DOCUMENT.c.version, DOCUMENT.c.hash)
+    query = (
+        select(*named, func.count())
+        .join(GOVERNS, DOCUMENT.c.hash == GOVERNS.c.document)
+        .where(GOVERNS.c.episode.in_(_ids(connection, where)))
+        .group_by(*named)
+        .order_by(*named)
+    )
+    return [(DocumentReference(*row[:-1]), int(row[-1])) for row in connection.execute(query)]
+
+
+def documents_behind(
+    connection: Connection, where: EpisodeFilter
+) -> Iterator[tuple[str, str, str]]:
+    """Episode, kind and hash of every document behind the episodes meant."""
+    query = select(GOVERNS.c.episode, GOVERNS.c.kind, GOVERNS.c.document)
+    query = query.join(EPISODE, EPISODE.c.id == GOVERNS.c.episode)
+    query = query.where(_truth(connection, where)).execution_options(yield_per=_FETCH)
+    for rows in connection.execute(query).partitions():
+        yield from (tuple(row) for row in rows)
+
+
+def failed_last(connection: Connection, where: EpisodeFilter) -> set[str]:
+    """Episodes whose last judgement, by the checks or by a person, is that they failed.
+
+    What was annotated or released after a failure is still a failure: the log knows.
+    """
+    truth = _truth(connection, where)
+    plain = select(EPISODE.c.id).where(truth, EPISODE.c.state == "failed")
+    failed = set(connection.execute(plain).scalars())
+    query = (
+        select(EPISODE.c.id, EVENT.c.details)
+        .join(EVENT, EVENT.c.subject == literal("episode:", String) + EPISODE.c.id)
+        .where(truth, EPISODE.c.state.in_(("annotated", "released")))
+        .where(EVENT.c.what.in_(("ingest", "state")))
+        .order_by(EVENT.c.number)
+        .execution_options(yield_per=_FETCH)
+    )
+    for name, details in connection.execute(query):
+        state = details.get("to", details.get("state"))
+        if state in _JUDGEMENTS:
+            (failed.add if state == "failed" else failed.discard)(name)
+    return failed
+
+
+def _truth(connection: Connection, where: EpisodeFilter) -> ColumnElement[bool]:
+    if where is None:
+        return true()
+    if isinstance(where, Select):
+        return EPISODE.c.id.in_(where)
+    if isinstance(where, ColumnElement):
+        return where
+    return condition_sql(where, few=partial(is_few, connection, _FEW))
+
+
+def _ids(connection: Connection, where: EpisodeFilter) -> Select[Any]:
+    if isinstance(where, Select):
+        return where
+    return select(EPISODE.c.id).where(_truth(connection, where))
 
 
 def _column(key: EpisodeKey) -> ColumnElement[Any]:
@@ -209,6 +315,9 @@ def _column(key: EpisodeKey) -> ColumnElement[Any]:
             return EPISODE.c[field_named(name).column]
         case FieldStep(name, step):
             return whole_steps(_column(name), step)
+        case MetadataField(path, "any"):
+            stated: ColumnElement[Any] = EPISODE.c.metadata[path].as_string()
+            return stated
         case MetadataField(path, kind):
             return {"text": json_text, "number": json_number, "kind": json_kind}[kind](path)
         case _:
@@ -217,12 +326,13 @@ def _column(key: EpisodeKey) -> ColumnElement[Any]:
 
 def _figure(wanted: EpisodeSum) -> ColumnElement[Any]:
     value = None if wanted.field is None else _column(wanted.field)
+    met = None if wanted.where is None else condition_sql(wanted.where)
     if wanted.function in ("min", "max"):
         return func.min(value) if wanted.function == "min" else func.max(value)
     if wanted.function == "sum":
-        added = value if wanted.where is None else case((_truth(wanted.where), value), else_=0.0)
+        added = value if met is None else case((met, value), else_=0.0)
         return func.coalesce(func.sum(added), 0.0)
-    if wanted.where is not None:
-        met = _truth(wanted.where) if value is None else _truth(wanted.where) & value.is_not(None)
+    if met is not None:
+        met = met if value is None else met & value.is_not(None)
         return cast(func.coalesce(func.sum(case((met, 1), else_=0)), 0), Integer)
     return func.count() if value is None else func.count(value)

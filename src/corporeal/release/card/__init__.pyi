@@ -1,5 +1,5 @@
+from .contents import card_facts as card_facts
 from .facts import CardFacts as CardFacts
-from .facts import card_facts as card_facts
 from .markdown import render_card as render_card
 from .plots import card_plots as card_plots
 from .writing import write_card as write_card

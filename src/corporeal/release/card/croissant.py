@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import quote
 
 from corporeal.catalog.database import CatalogError
 from corporeal.episode.facts import SYNTHETIC
-from corporeal.release.card.escaping import one_line
-from corporeal.release.card.facts import CardFacts
-from corporeal.release.card.parts import UNKNOWN, CardShare, ReleaseFile
-from corporeal.release.card.remarks import biases, limitations
-from corporeal.release.card.wording import address, day, length, summary
+from corporeal.release.card.facts import UNKNOWN, CardFacts, CardShare
+from corporeal.release.card.wording import (
+    address,
+    biases,
+    day,
+    length,
+    limitations,
+    one_line,
+    summary,
+)
 from corporeal.words import counted, listed
 
 CONFORMS_TO = ("http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0")
@@ -63,6 +69,15 @@ EPISODE_FIELDS = {
     "duration_s": ("cr:Float64", "How long it is, in seconds."),
 }
 """What that file says of every episode beside its split: data type and description."""
+
+
+@dataclass(frozen=True)
+class ReleaseFile:
+    """A file that is published with a release: where it lies in the folder, and its hash."""
+
+    path: str
+    hash: str
+    bytes: int
 
 
 def croissant(

@@ -9,23 +9,26 @@ from typing import Any
 
 import yaml
 
-from corporeal.release.card.escaping import code, one_line, plain, table
-from corporeal.release.card.facts import CardFacts
-from corporeal.release.card.parts import UNKNOWN
-from corporeal.release.card.remarks import biases, limitations
+from corporeal.release.card.facts import UNKNOWN, CardFacts
 from corporeal.release.card.wording import (
     MOST_ROWS,
     address,
+    biases,
     bullets,
+    code,
     day,
     hub_name,
     length,
+    limitations,
     more,
     number,
+    one_line,
+    plain,
     rate,
     shape,
     spread,
     summary,
+    table,
     unit,
 )
 from corporeal.words import byte_size, counted, listed

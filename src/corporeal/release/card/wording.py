@@ -1,14 +1,56 @@
-"""Figures in the words of a card."""
+"""The words of a card: text from outside made harmless, figures, licences, what to beware of."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
-from corporeal.release.card.escaping import plain
-from corporeal.release.card.facts import CardFacts
-from corporeal.release.card.parts import CardShare, StreamFacts
+from corporeal.release.card.facts import UNKNOWN, CardFacts, CardShare, StreamFacts, TaskFacts
 from corporeal.words import counted
+
+_MOST_LETTERS = 240
+# What Markdown and HTML act on; an underscore inside a word does nothing.
+_ACTIVE = re.compile(r"[\\`*\[\]<>&|~$\"'{}@]|(?<!\w)_|_(?!\w)|:(?=//)|(?<=www)\.", re.IGNORECASE)
+_AT_START = re.compile(r"^(?:[#+=>!-]|\d+(?=[.)]))")
+
+
+def plain(text: str, *, most: int = _MOST_LETTERS) -> str:
+    """Words for a sentence or a cell: one line, no markup, no links, not too long."""
+    line = _ACTIVE.sub(_entity, one_line(text, most=most))
+    return _AT_START.sub(lambda found: "".join(f"&#{ord(each)};" for each in found[0]), line)
+
+
+def code(text: str, *, most: int = _MOST_LETTERS) -> str:
+    """A name as code. Nothing acts inside of it but a backtick, which becomes an apostrophe."""
+    line = one_line(text, most=most).replace("`", "'")
+    return f"`{line}`" if line else ""
+
+
+def one_line(text: str, *, most: int = _MOST_LETTERS) -> str:
+    """Text without line breaks, control characters and marks that turn the direction around."""
+    seen = "".join(" " if unicodedata.category(letter)[0] in "CZ" else letter for letter in text)
+    line = " ".join(seen.split())
+    return line if len(line) <= most else line[: most - 3].rstrip() + "..."
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterable[int] = ()) -> str:
+    """A table; the cells are Markdown already. Columns with these numbers are set to the right."""
+    numbers = set(right)
+    rules = ["---:" if number in numbers else "---" for number in range(len(heads))]
+    lines = [list(heads), rules, *(list(row) for row in rows)]
+    return "\n".join("| " + " | ".join(_cell(each) for each in line) + " |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    """A bar would end the cell, even inside code."""
+    return text.replace("|", r"\|")
+
+
+def _entity(found: re.Match[str]) -> str:
+    return f"&#{ord(found[0])};"
+
 
 MOST_ROWS = 40
 
@@ -97,3 +139,57 @@ def address(licence: str) -> str | None:
     """Where the text of a well-known licence stands."""
     name = spdx_name(licence)
     return None if name is None else f"https://spdx.org/licenses/{name}.html"
+
+
+# Nobody should have made more than the first share; a task or place above the second dominates.
+_MOST_OF_ONE, _DOMINATES = 0.30, 0.80
+_FIELDS = {"recorded_ns": "time of recording", "duration_s": "duration", "success": "outcome"}
+_MOST_FINDINGS = 12
+
+
+def limitations(facts: CardFacts) -> Iterator[str]:
+    """What is missing, and what checks found that is still in the release."""
+    for finding in facts.findings[:_MOST_FINDINGS]:
+        yield (
+            f"{_part(finding.episodes, facts)} with a finding of the check {finding.check} "
+            f"({finding.severity})."
+        )
+    if len(facts.findings) > _MOST_FINDINGS:
+        yield f"Findings of {len(facts.findings) - _MOST_FINDINGS} more checks."
+    for hole in facts.holes:
+        field = _FIELDS.get(hole.field, hole.field)
+        yield f"{_part(hole.episodes, facts)} without a stated {field}."
+    for stream in facts.streams:
+        if stream.episodes < facts.episodes:
+            missing = facts.episodes - stream.episodes
+            yield f"{_part(missing, facts)} without the stream {stream.path}."
+    if facts.erased:
+        yield f"{_part(facts.erased, facts)} erased since the release was made."
+    if facts.licence is None:
+        yield "No licence is stated."
+
+
+def biases(facts: CardFacts) -> Iterator[str]:
+    """What there is more of than the rest: people, tasks, places, robots."""
+    for share in facts.operators:
+        if share.name != UNKNOWN and share.episodes > _MOST_OF_ONE * facts.episodes:
+            yield f"One person ({share.name}) made {share.episodes / facts.episodes:.0%} of it."
+    kinds: Mapping[str, Sequence[CardShare | TaskFacts]] = {
+        "task": facts.tasks,
+        "station": facts.stations,
+        "environment": facts.environments,
+        "robot": facts.robots,
+    }
+    for kind, shares in kinds.items():
+        named = [share for share in shares if share.name != UNKNOWN]
+        if len(named) == 1:
+            yield f"Every stated {kind} is the same: {named[0].name}."
+        elif named and named[0].episodes > _DOMINATES * facts.episodes:
+            part = named[0].episodes / facts.episodes
+            yield f"The {kind} {named[0].name} makes up {part:.0%} of it."
+
+
+def _part(episodes: int, facts: CardFacts) -> str:
+    share = episodes / max(1, facts.episodes)
+    told = "under 1%" if 0 < share < 0.01 else f"{share:.0%}"
+    return f"{counted(episodes, 'episode')} ({told})"

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from corporeal.catalog.database import CatalogError
+from corporeal.catalog.store import digest_of
 from corporeal.catalog.workspace import Workspace
 from corporeal.files import atomic_write
-from corporeal.release.card.croissant import EPISODE_FIELDS, EPISODES, croissant
-from corporeal.release.card.facts import card_facts
+from corporeal.release.card.contents import card_facts
+from corporeal.release.card.croissant import EPISODE_FIELDS, EPISODES, ReleaseFile, croissant
 from corporeal.release.card.markdown import render_card
-from corporeal.release.card.parts import ReleaseFile
 from corporeal.release.card.plots import card_plots
 from corporeal.release.manifest import Manifest
 from corporeal.release.reading import find_release, load_release
 
 README, DESCRIPTION, PLOTS = "README.md", "croissant.json", "plots"
-_BLOCK = 1 << 20
 
 
 def write_card(
@@ -79,11 +77,7 @@ def _files(folder: Path) -> Iterator[ReleaseFile]:
         hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
         if path.is_symlink() or not path.is_file() or hidden or name == DESCRIPTION:
             continue
-        digest = hashlib.sha256()
-        with path.open("rb") as file:
-            while block := file.read(_BLOCK):
-                digest.update(block)
-        yield ReleaseFile(name, f"sha256:{digest.hexdigest()}", path.stat().st_size)
+        yield ReleaseFile(name, digest_of(path), path.stat().st_size)
 
 
 def _write(path: Path, content: bytes) -> Path:

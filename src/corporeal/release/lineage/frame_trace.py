@@ -12,8 +12,8 @@ import numpy as np
 from sqlalchemy import Connection
 
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.episodes import EpisodeRow, documents_of, find_episode
-from corporeal.catalog.ingestion import sensor_serials
+from corporeal.catalog.episodes import EpisodeRow, HistoryEdge, documents_of, find_episode
+from corporeal.catalog.ingestion import NOTHING, sensor_serials
 from corporeal.catalog.releases import releases_of
 from corporeal.catalog.store import open_remote
 from corporeal.catalog.workspace import Workspace
@@ -32,6 +32,8 @@ from corporeal.exchange.sidecar import (
     side_name,
 )
 from corporeal.exchange.table import lay_out
+from corporeal.release.lineage.lineage import GraphNode, LineageGraph
+from corporeal.units import SECOND_NS
 
 
 @dataclass(frozen=True)
@@ -310,3 +312,75 @@ def sensor_of(
     exact = [name for name in serials if name in (path, path.rsplit("/", 1)[-1], frame)]
     found = next(iter(exact), None) or max(fitting, key=lambda each: each.count("_"), default=None)
     return (found, serials[found]) if found is not None else (None, None)
+
+
+_RELATIONS = {
+    "operator": "made_by",
+    "session": "recorded_in",
+    "station": "recorded_at",
+    "calibration": "calibrated_with",
+    "protocol": "follows",
+    "environment": "recorded_at",
+}
+
+
+def history_of(trace: FrameTrace) -> LineageGraph:
+    """Row, then the samples that it rests on, then their sensors and all behind the episode."""
+    subject = f"frame:{trace.episode}@{trace.row}"
+    label = f"row {trace.row} of {Path(trace.dataset).name}, at {trace.time_ns / SECOND_NS:.3f} s"
+    nodes = {subject: GraphNode(subject, label, {"time_ns": trace.time_ns})}
+    edges: dict[HistoryEdge, None] = {}
+    for node, edge in (*_released(trace, subject), *_behind(trace), *_sample_nodes(trace, subject)):
+        nodes.setdefault(node.id, node)
+        edges[edge] = None
+    return LineageGraph(subject, tuple(nodes.values()), tuple(edges))
+
+
+def _episode(trace: FrameTrace) -> GraphNode:
+    words = [f"episode {trace.episode[-12:]}", trace.facts.get("task")]
+    return GraphNode(f"episode:{trace.episode}", ", ".join(filter(None, words)))
+
+
+def _sample_nodes(trace: FrameTrace, subject: str) -> Iterator[tuple[GraphNode, HistoryEdge]]:
+    for sample in trace.samples:
+        node = GraphNode(f"sample:{sample.stream} {sample.samples}", _words(sample))
+        yield node, HistoryEdge(subject, node.id, sample.column)
+        if sample.serial is not None:
+            sensor = GraphNode(
+                f"sensor:{sample.serial}", f"{sample.sensor}, serial {sample.serial}"
+            )
+            yield sensor, HistoryEdge(node.id, sensor.id, "sensed_by")
+
+
+def _words(sample: SampleTrace) -> str:
+    name = sample.stream.rsplit("/", 1)[-1]
+    if not sample.samples:
+        return f"{name}, {sample.method}"
+    numbers = " and ".join(map(str, sorted(sample.samples)))
+    return f"{name} {numbers}, at {sample.stamps_ns[0] / SECOND_NS:.4f} s"
+
+
+def _released(trace: FrameTrace, subject: str) -> Iterator[tuple[GraphNode, HistoryEdge]]:
+    episode = _episode(trace)
+    if not trace.releases:
+        yield episode, HistoryEdge(subject, episode.id, "exported_from")
+    for name in trace.releases:
+        release = GraphNode(f"release:{name}", f"release {name}")
+        yield release, HistoryEdge(subject, release.id, "released_in")
+        yield episode, HistoryEdge(release.id, episode.id, "contains")
+
+
+def _behind(trace: FrameTrace) -> Iterator[tuple[GraphNode, HistoryEdge]]:
+    """Everything that stands behind the episode."""
+    episode = _episode(trace)
+    stored = GraphNode(f"object:{trace.hash}", trace.hash[:23])
+    yield stored, HistoryEdge(episode.id, stored.id, "stored_as")
+    for kind, document in trace.documents.items():
+        node = GraphNode(f"document:{document['hash']}",
+                    f"{kind} {document['name']}@{document['version']}")  # fmt: skip
+        yield node, HistoryEdge(episode.id, node.id, kind)
+    for kind, relation in _RELATIONS.items():
+        value = trace.facts.get(kind)
+        if str(value or "").lower() not in NOTHING and kind not in trace.documents:
+            node = GraphNode(f"{kind}:{value}", f"{kind} {value}")
+            yield node, HistoryEdge(episode.id, node.id, relation)

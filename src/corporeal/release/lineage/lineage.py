@@ -2,36 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import Connection, select
 
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.tables import (
-    DOCUMENT,
-    EDGE,
-    EPISODE,
-    GOVERNS,
-    MEMBER,
-    RELEASE,
+from corporeal.catalog.episodes import (
+    HistoryEdge,
+    documents_of,
+    edges_of,
+    episodes_under,
+    find_documents,
+    limited,
 )
+from corporeal.catalog.query import read_fields
+from corporeal.catalog.tables import MEMBER, RELEASE
 from corporeal.labelling.labels import label_summary
 from corporeal.labelling.tasks import editors_of, task_summaries
-from corporeal.release.lineage.graph import GraphEdge, GraphNode, LineageGraph
 
 MOST = 12
 """Neighbours of one kind that are shown of a node; the rest is one node that counts them."""
 MORE = "more"
+_MOST_PEOPLE = 12
+_EPISODE = ("id", "task", "state", "operator", "robot", "score", "hash", "duration_s", "file")
+_RELEASE = ("manifest", "condition", "episodes", "created_at", "created_by")
+_Step = tuple[Sequence[HistoryEdge], int]
+"""Neighbours of a node, and how many more there are."""
 
 
 @dataclass(frozen=True)
-class _Step:
-    """Neighbours of a node, and how many more there are."""
+class GraphNode:
+    """One thing in the history: `id` is kind:name, `label` its line for people."""
 
-    edges: tuple[GraphEdge, ...]
-    others: int = 0
+    id: str
+    label: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> str:
+        """What sort of thing it is."""
+        return self.id.partition(":")[0]
+
+
+@dataclass(frozen=True)
+class LineageGraph:
+    """The history of `subject`: its ancestors, its descendants, and how they hang together."""
+
+    subject: str
+    nodes: tuple[GraphNode, ...]
+    edges: tuple[HistoryEdge, ...]
+
+    def node(self, name: str) -> GraphNode:
+        """The node with this id."""
+        return next(each for each in self.nodes if each.id == name)
+
+    def parents(self, name: str) -> list[HistoryEdge]:
+        """What a node came from."""
+        return [edge for edge in self.edges if edge.child == name]
+
+    def children(self, name: str) -> list[HistoryEdge]:
+        """What came of a node."""
+        return [edge for edge in self.edges if edge.parent == name]
+
+    def to_json(self) -> dict[str, Any]:
+        """The graph as plain values."""
+        return {
+            "subject": self.subject,
+            "nodes": [
+                {"id": each.id, "kind": each.kind, "label": each.label, "facts": dict(each.facts)}
+                for each in self.nodes
+            ],
+            "edges": [each._asdict() for each in self.edges],
+        }
 
 
 def lineage_of(
@@ -42,22 +86,22 @@ def lineage_of(
     Upwards and downwards `depth` steps. Of a node with many neighbours of one kind `most` are
     there, and one node that counts the others. Raises CatalogError for what is not known.
     """
-    edges: dict[GraphEdge, None] = {}
+    edges: dict[HistoryEdge, None] = {}
     counts: dict[str, GraphNode] = {}
     for neighbours in (_parents, _children):
         seen = {subject}
         front = [subject]
         for _ in range(max(0, depth)):
-            found: list[str] = []
+            far: list[str] = []
             for name in front:
-                for step in neighbours(connection, name, most):
-                    edges |= dict.fromkeys(step.edges)
-                    found += [_far_end(edge, name) for edge in step.edges]
-                    if step.others:
-                        more = _more(name, step)
-                        counts[more[0].id] = more[0]
-                        edges[more[1]] = None
-            front = [name for name in dict.fromkeys(found) if name not in seen]
+                for near, others in neighbours(connection, name, most):
+                    edges |= dict.fromkeys(near)
+                    far += [_far_end(edge, name) for edge in near]
+                    if others:
+                        node, edge = _more(name, near[0], others)
+                        counts[node.id] = node
+                        edges[edge] = None
+            front = [name for name in dict.fromkeys(far) if name not in seen]
             seen.update(front)
     names = dict.fromkeys([subject, *(n for edge in edges for n in (edge.child, edge.parent))])
     labelled = _nodes(connection, [name for name in names if name not in counts])
@@ -75,97 +119,71 @@ def _unknown(subject: str) -> CatalogError:
     )
 
 
-def _far_end(edge: GraphEdge, name: str) -> str:
+def _far_end(edge: HistoryEdge, name: str) -> str:
     return edge.parent if edge.child == name else edge.child
 
 
-def _more(name: str, step: _Step) -> tuple[GraphNode, GraphEdge]:
+def _more(name: str, first: HistoryEdge, others: int) -> tuple[GraphNode, HistoryEdge]:
     """The node that stands for all neighbours which are not shown."""
-    first = step.edges[0]
     upwards = first.child == name
     kind = _far_end(first, name).partition(":")[0]
     way = "above" if upwards else "below"
-    plural = "s" if step.others > 1 else ""
-    node = GraphNode(f"{MORE}:{kind} {way} {name}", f"and {step.others:,} more {kind}{plural}",
-                {"count": step.others})  # fmt: skip
+    plural = "s" if others > 1 else ""
+    node = GraphNode(f"{MORE}:{kind} {way} {name}", f"and {others:,} more {kind}{plural}",
+                     {"count": others})  # fmt: skip
     ends = (name, node.id) if upwards else (node.id, name)
-    return node, GraphEdge(*ends, first.relation)
+    return node, HistoryEdge(*ends, first.relation)
 
 
-def _parents(connection: Connection, name: str, most: int) -> list[_Step]:
+def _parents(connection: Connection, name: str, most: int) -> Iterator[_Step]:
     kind, _, own = name.partition(":")
-    steps = [_by_edge(connection, name, most, upwards=True)]
-    if kind == "episode":
-        query = select(GOVERNS.c.kind, GOVERNS.c.document).where(GOVERNS.c.episode == own)
-        rows = connection.execute(query.order_by(GOVERNS.c.kind)).all()
-        governs = (GraphEdge(name, f"document:{row.document}", row.kind) for row in rows)
-        steps.append(_Step(tuple(governs)))
-        steps.append(_Step(tuple(labels_behind(connection, own))))
-    elif kind in LABEL_KINDS:
-        steps.append(_Step(tuple(label_parents(connection, kind, own))))
-    elif kind == "release":
-        steps.append(_members(connection, name, most))
-    return [step for step in steps if step.edges]
-
-
-def _members(connection: Connection, name: str, most: int) -> _Step:
-    release, version = _named_release(name)
-    mine = (MEMBER.c.name == release) & (MEMBER.c.version == version)
-    query = select(MEMBER.c.episode, MEMBER.c.split).where(mine).order_by(MEMBER.c.episode)
-    return _limited(
-        connection, query, most, lambda row: GraphEdge(name, f"episode:{row.episode}", row.split)
-    )
-
-
-def _children(connection: Connection, name: str, most: int) -> list[_Step]:
-    kind, _, own = name.partition(":")
-    steps = [_by_edge(connection, name, most, upwards=False)]
-    if kind == "document":
-        query = (
-            select(GOVERNS.c.episode, GOVERNS.c.kind)
-            .where(GOVERNS.c.document == own)
-            .order_by(GOVERNS.c.episode)
-        )
-        steps.append(_limited(
-            connection, query, most,
-            lambda row: GraphEdge(f"episode:{row.episode}", name, row.kind),
-        ))  # fmt: skip
-    elif kind == "episode":
-        query = (
-            select(MEMBER.c.name, MEMBER.c.version, MEMBER.c.split)
-            .where(MEMBER.c.episode == own)
-            .order_by(MEMBER.c.name, MEMBER.c.version)
-        )
-        steps.append(_limited(
-            connection, query, most,
-            lambda row: GraphEdge(f"release:{row.name}@{row.version}", name, row.split),
-        ))  # fmt: skip
-    return [step for step in steps if step.edges]
-
-
-def _by_edge(connection: Connection, name: str, most: int, *, upwards: bool) -> _Step:
-    near, far = (EDGE.c.child, EDGE.c.parent) if upwards else (EDGE.c.parent, EDGE.c.child)
-    query = select(EDGE).where(near == name).order_by(EDGE.c.relation, far)
     # What an episode came from is all shown: it is a handful, and each is of another kind.
-    limit = most if not upwards or name.startswith("release:") else 8 * most
-    return _limited(
-        connection, query, limit, lambda row: GraphEdge(row.child, row.parent, row.relation)
-    )
+    limit = most if kind == "release" else 8 * most
+    yield edges_of(connection, name, upwards=True, most=limit)
+    if kind == "episode":
+        behind = documents_of(connection, own)
+        yield [HistoryEdge(name, f"document:{each.hash}", each.kind) for each in behind], 0
+        labels = label_summary(connection, own)
+        if labels is not None:
+            yield [HistoryEdge(name, f"labels:{own}/{labels['number']}", "labelled")], 0
+    elif kind == "labels":
+        yield list(_behind_labels(connection, own)), 0
+    elif kind == "label_task":
+        people = editors_of(connection, own)[:_MOST_PEOPLE]
+        yield [HistoryEdge(name, f"annotator:{who}", "edited_by") for who in people], 0
+    elif kind == "release":
+        release, _, version = own.partition("@")
+        mine = (MEMBER.c.name == release) & (MEMBER.c.version == version)
+        query = select(MEMBER.c.episode, MEMBER.c.split).where(mine).order_by(MEMBER.c.episode)
+        yield limited(
+            connection, query, most,
+            lambda row: HistoryEdge(name, f"episode:{row.episode}", row.split),
+        )  # fmt: skip
 
 
-def _limited(
-    connection: Connection,
-    query: Select[*tuple[Any, ...]],
-    most: int,
-    edge: Callable[[Any], GraphEdge],
-) -> _Step:
-    rows = connection.execute(query.limit(most + 1)).all()
-    if len(rows) <= most:
-        return _Step(tuple(edge(row) for row in rows))
-    whole = connection.execute(
-        select(func.count()).select_from(query.order_by(None).subquery())
-    ).scalar_one()
-    return _Step(tuple(edge(row) for row in rows[:most]), int(whole) - most)
+def _behind_labels(connection: Connection, own: str) -> Iterator[HistoryEdge]:
+    labels = label_summary(connection, *_parts(own))
+    if labels is None:
+        return
+    name = f"labels:{own}"
+    yield HistoryEdge(name, f"document:{labels['taxonomy']}", "taxonomy")
+    yield HistoryEdge(name, f"annotator:{labels['who']}", "annotated_by")
+    if labels["task"] is not None:
+        yield HistoryEdge(name, f"label_task:{labels['task']}", "made_in")
+
+
+def _children(connection: Connection, name: str, most: int) -> Iterator[_Step]:
+    kind, _, own = name.partition(":")
+    yield edges_of(connection, name, upwards=False, most=most)
+    if kind == "document":
+        yield episodes_under(connection, own, most=most)
+    elif kind == "episode":
+        columns = (MEMBER.c.name, MEMBER.c.version, MEMBER.c.split)
+        query = select(*columns).where(MEMBER.c.episode == own).order_by(*columns[:2])
+        yield limited(
+            connection, query, most,
+            lambda row: HistoryEdge(f"release:{row.name}@{row.version}", name, row.split),
+        )  # fmt: skip
 
 
 def _nodes(connection: Connection, names: Sequence[str]) -> dict[str, GraphNode]:
@@ -174,12 +192,12 @@ def _nodes(connection: Connection, names: Sequence[str]) -> dict[str, GraphNode]
     for name in names:
         kind, _, own = name.partition(":")
         by_kind.setdefault(kind, []).append(own)
-    found: dict[str, GraphNode] = {}
+    nodes: dict[str, GraphNode] = {}
     readers = (("episode", _episodes), ("release", _releases), ("document", _documents),
-               ("labels", label_nodes), ("label_task", label_task_nodes))  # fmt: skip
+               ("labels", _labels), ("label_task", _tasks))  # fmt: skip
     for kind, read in readers:
-        found |= {each.id: each for each in read(connection, by_kind.get(kind, []))}
-    return found
+        nodes |= {node.id: node for node in read(connection, by_kind.get(kind, []))}
+    return nodes
 
 
 def _plain(name: str) -> GraphNode:
@@ -189,69 +207,30 @@ def _plain(name: str) -> GraphNode:
 
 
 def _episodes(connection: Connection, ids: Sequence[str]) -> Iterable[GraphNode]:
-    columns = ("id", "task", "state", "operator", "robot", "score", "hash", "duration_s", "file")
-    query = select(*(EPISODE.c[name] for name in columns)).where(EPISODE.c.id.in_(ids))
-    for row in connection.execute(query).mappings() if ids else ():
-        words = [f"episode {row['id'][-12:]}", row["task"], row["state"]]
-        yield GraphNode(f"episode:{row['id']}", ", ".join(filter(None, words)), dict(row))
+    for row in read_fields(connection, *_EPISODE, ids=ids):
+        facts = dict(zip(_EPISODE, row, strict=True))
+        words = [f"episode {facts['id'][-12:]}", facts["task"], facts["state"]]
+        yield GraphNode(f"episode:{facts['id']}", ", ".join(filter(None, words)), facts)
 
 
 def _releases(connection: Connection, names: Sequence[str]) -> Iterable[GraphNode]:
     for name in names:
-        release, version = _named_release(f"release:{name}")
+        release, _, version = name.partition("@")
         query = select(RELEASE).where(RELEASE.c.name == release, RELEASE.c.version == version)
         row = connection.execute(query).mappings().first()
         if row is not None:
-            shown = ("manifest", "condition", "episodes", "created_at", "created_by")
             label = f"release {name}, {row['episodes']:,} episodes"
-            yield GraphNode(f"release:{name}", label, {each: row[each] for each in shown})
+            yield GraphNode(f"release:{name}", label, {each: row[each] for each in _RELEASE})
 
 
 def _documents(connection: Connection, hashes: Sequence[str]) -> Iterable[GraphNode]:
-    columns = (DOCUMENT.c.hash, DOCUMENT.c.kind, DOCUMENT.c.name, DOCUMENT.c.version)
-    query = select(*columns).where(DOCUMENT.c.hash.in_(hashes))
-    for row in connection.execute(query).mappings() if hashes else ():
-        reference = f"{row['name']}@{row['version']}" if row["version"] else row["name"]
-        yield GraphNode(f"document:{row['hash']}", f"{row['kind']} {reference}", dict(row))
+    for each in find_documents(connection, hashes).values():
+        reference = f"{each.name}@{each.version}" if each.version else each.name
+        facts = {name: getattr(each, name) for name in ("hash", "kind", "name", "version")}
+        yield GraphNode(f"document:{each.hash}", f"{each.kind} {reference}", facts)
 
 
-def _named_release(name: str) -> tuple[str, str]:
-    release, _, version = name.removeprefix("release:").partition("@")
-    return release, version
-
-
-LABEL_KINDS = ("labels", "label_task")
-_MOST_PEOPLE = 12
-
-
-def labels_behind(connection: Connection, episode: str) -> Iterator[GraphEdge]:
-    """The labels of an episode that are in force."""
-    labels = label_summary(connection, episode)
-    if labels is not None:
-        yield GraphEdge(f"episode:{episode}", f"labels:{episode}/{labels['number']}", "labelled")
-
-
-def label_parents(connection: Connection, kind: str, own: str) -> Iterator[GraphEdge]:
-    """What labels, or a task that made some, came from."""
-    if kind == "labels":
-        yield from _of_labels(connection, own)
-        return
-    for who in editors_of(connection, own)[:_MOST_PEOPLE]:
-        yield GraphEdge(f"label_task:{own}", f"annotator:{who}", "edited_by")
-
-
-def _of_labels(connection: Connection, own: str) -> Iterator[GraphEdge]:
-    labels = label_summary(connection, *_parts(own))
-    if labels is None:
-        return
-    name = f"labels:{own}"
-    yield GraphEdge(name, f"document:{labels['taxonomy']}", "taxonomy")
-    yield GraphEdge(name, f"annotator:{labels['who']}", "annotated_by")
-    if labels["task"] is not None:
-        yield GraphEdge(name, f"label_task:{labels['task']}", "made_in")
-
-
-def label_nodes(connection: Connection, names: Sequence[str]) -> Iterable[GraphNode]:
+def _labels(connection: Connection, names: Sequence[str]) -> Iterable[GraphNode]:
     """Labels with what the catalogue says of each version."""
     for own in names:
         labels = label_summary(connection, *_parts(own))
@@ -261,7 +240,7 @@ def label_nodes(connection: Connection, names: Sequence[str]) -> Iterable[GraphN
             yield GraphNode(f"labels:{own}", f"labels, version {labels['number']}{stale}", facts)
 
 
-def label_task_nodes(connection: Connection, names: Sequence[str]) -> Iterable[GraphNode]:
+def _tasks(connection: Connection, names: Sequence[str]) -> Iterable[GraphNode]:
     """Tasks with their kind, queue and state."""
     for row in task_summaries(connection, names):
         label = f"task to {row['kind']}, queue {row['queue']}"

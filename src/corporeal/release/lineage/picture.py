@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corporeal.catalog.database import CatalogError
-from corporeal.release.lineage.graph import GraphEdge, LineageGraph
+from corporeal.catalog.episodes import HistoryEdge
+from corporeal.release.lineage.lineage import LineageGraph
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,8 +56,8 @@ def places_of(graph: LineageGraph) -> dict[str, NodePlace]:
 
 def _distances(
     graph: LineageGraph,
-    next_edges: Callable[[str], list[GraphEdge]],
-    far: Callable[[GraphEdge], str],
+    next_edges: Callable[[str], list[HistoryEdge]],
+    far: Callable[[HistoryEdge], str],
 ) -> dict[str, int]:
     """The longest way from the subject to each node; a circle is walked once."""
     found = {graph.subject: 0}
@@ -128,19 +129,19 @@ def as_text(graph: LineageGraph) -> str:
     return "\n".join(lines)
 
 
-def _parent(edge: GraphEdge) -> str:
+def _parent(edge: HistoryEdge) -> str:
     return edge.parent
 
 
-def _child(edge: GraphEdge) -> str:
+def _child(edge: HistoryEdge) -> str:
     return edge.child
 
 
 def _branch(
     graph: LineageGraph,
     name: str,
-    next_edges: Callable[[str], list[GraphEdge]],
-    far: Callable[[GraphEdge], str],
+    next_edges: Callable[[str], list[HistoryEdge]],
+    far: Callable[[HistoryEdge], str],
     indent: str,
     seen: set[str],
 ) -> Iterator[str]:
