@@ -55,8 +55,8 @@ def test_the_consumer_finds_every_episode_with_its_instruction(
     assert len(answer.episodes) == len(wanted.episodes)
     for index, episode in zip(wanted.episodes, answer.episodes, strict=True):
         # Transforms of the robot's links come on top of the samples.
-        assert episode["length"] > samples(wanted.open(index))
-        assert episode["instructions"] == ["pick up the red box and put it on the shelf"]
+        assert episode.length > samples(wanted.open(index))
+        assert episode.instructions == ["pick up the red box and put it on the shelf"]
 
 
 def test_the_mcap_library_decodes_the_same_numbers(source: Path, logs: Path) -> None:

@@ -111,8 +111,8 @@ def asked(
 def check(answer: LibraryAnswer, tables: list[EpisodeTable], rows: list[tuple[int, int]]) -> None:
     """The rows that were asked for are those of the tables, and so are lengths and texts."""
     assert answer.library == "tensorflow-datasets"
-    assert [episode["length"] for episode in answer.episodes] == [len(table) for table in tables]
-    texts = [episode["instructions"] for episode in answer.episodes]
+    assert [episode.length for episode in answer.episodes] == [len(table) for table in tables]
+    texts = [episode.instructions for episode in answer.episodes]
     assert texts == [[table.text] for table in tables]
     shown = {number: _pictures(tables[number]) for number, _ in rows}
     for place, (number, row) in enumerate(rows):

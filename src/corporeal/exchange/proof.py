@@ -169,7 +169,7 @@ def _compare_value(
 
 
 def _boundaries(answer: LibraryAnswer, lengths: Sequence[int], by: str) -> Evidence:
-    got = [int(episode.get("length", -1)) for episode in answer.episodes]
+    got = [episode.length for episode in answer.episodes]
     wrong = [n for n, (a, b) in enumerate(zip(got, lengths, strict=False)) if a != b]
     holds = got == list(lengths)
     agree = "1 episode agrees" if len(lengths) == 1 else f"{len(lengths):,} episodes agree"
@@ -184,7 +184,7 @@ def _compare_instructions(
     exported: ExportResult, answer: LibraryAnswer, writer: TableWriter, by: str
 ) -> Iterator[Evidence]:
     """The instructions, where the library hands them out."""
-    texts_of = [episode.get("instructions") for episode in answer.episodes]
+    texts_of = [episode.instructions for episode in answer.episodes]
     if "instructions" in writer.loses or not all(texts_of):
         return
     tally = DifferenceTally()

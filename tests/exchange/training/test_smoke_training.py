@@ -19,12 +19,11 @@ from corporeal.exchange.training.smoke_training import SmokeReport, smoke_train
 TRAINER = """
 import json, sys
 from pathlib import Path
-request = json.loads(Path(sys.argv[1]).read_text())
-told = json.loads(Path({told!r}).read_text())
-answer = {{"library": "lerobot", "version": "9.9",
-           "policies": {{name: told[name] for name in request["policies"]}}}}
-(Path(sys.argv[2]) / "answer.json").write_text(json.dumps(answer))
-Path({seen!r}).write_text(json.dumps(request))
+def main(request):
+    told = json.loads(Path({told!r}).read_text())
+    Path({seen!r}).write_text(json.dumps(request))
+    return {{"library": "lerobot", "version": "9.9",
+             "policies": {{name: told[name] for name in request["policies"]}}}}, None
 """
 
 
@@ -125,7 +124,7 @@ def test_a_dataset_that_lacks_what_a_policy_needs_is_told_so(dataset: Path, lost
 def test_without_lerobot_the_way_to_get_it_is_told(
     dataset: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    absent = Consumer("lerobot_training", "no_such_library", "pip install 'lerobot[training]'")
+    absent = Consumer("lerobot", "no_such_library", "pip install 'lerobot[training]'")
     monkeypatch.setattr(smoke_training, "TRAINER", absent)
     monkeypatch.delenv("CORPOREAL_NO_SUCH_LIBRARY_PYTHON", raising=False)
     with pytest.raises(CorporealError, match=r"pip install .* CORPOREAL_NO_SUCH_LIBRARY_PYTHON"):

@@ -14,16 +14,16 @@ import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationError
 
 from corporeal.errors import CorporealError
 from corporeal.exchange.format import Consumer
-from corporeal.exchange.json_text import read_json, whole
+from corporeal.exchange.json_text import read_json
 
 SCRIPTS = Path(__file__).parent / "scripts"
 ANSWER = "answer.json"
@@ -31,15 +31,19 @@ _TAIL_BYTES = 1 << 16
 _SENTENCE = 300
 # Its standard input is a pipe from us: when we are gone, however that came, it ends too.
 _LAUNCHER = """
-import os, runpy, signal, sys, threading
+import json, os, pathlib, runpy, signal, sys, threading
 
 def end_with_the_asker():
     os.read(0, 1)
     os.killpg(0, signal.SIGKILL)
 
 threading.Thread(target=end_with_the_asker, daemon=True).start()
-del sys.argv[0]
-runpy.run_path(sys.argv[0], run_name="__main__")
+script, request, folder = map(pathlib.Path, sys.argv[1:])
+answer, samples = runpy.run_path(script)["main"](json.loads(request.read_text("utf-8")))
+if samples:
+    import numpy
+    numpy.savez(folder / "samples.npz", **samples)
+(folder / "answer.json").write_text(json.dumps(answer), "utf-8")
 """
 # A library that is asked for its version answers from its metadata, without being imported.
 _VERSION = "import sys, importlib.metadata as m; sys.stdout.write(m.version(sys.argv[1]))"
@@ -68,7 +72,8 @@ def run_script(
 ) -> Iterator[Path]:
     """Run the script and give the folder with its answer, which is gone afterwards.
 
-    `what` is what the library was asked to do ("read OUT"), for the error when it could not.
+    Its `main(request)` returns the answer and the samples, arrays by "n|label". `what` is what
+    the library was asked to do ("read OUT"), for the error when it could not.
     """
     python = _runnable(python)
     with tempfile.TemporaryDirectory(prefix="corporeal-") as scratch:
@@ -109,6 +114,8 @@ def _run(command: list[str], scratch: Path, timeout_s: float) -> tuple[int | Non
     output = scratch / "output"
     # Threads that wait by spinning starve each other on a busy machine: five times the work.
     environment = {"OMP_WAIT_POLICY": "PASSIVE", **os.environ, "TMPDIR": str(scratch)}
+    # Nothing is asked of a hub, nor left in anybody's home.
+    environment |= {"HF_HUB_OFFLINE": "1", "HF_HOME": str(scratch / "huggingface")}
     environment.pop("PYTHONPATH", None)
     with output.open("wb") as sink:
         try:
@@ -169,8 +176,6 @@ def _named(consumer: Consumer, python: str) -> str:
     return f"{consumer.module} {version[:40]}".strip()
 
 
-__all__ = ["MAX_BYTES", "MAX_ROWS", "LibraryAnswer", "UnsuitedError", "ask", "find_python"]
-
 MAX_ROWS = 1024
 MAX_BYTES = 1 << 31
 _MAX_EPISODES = 10_000_000
@@ -182,20 +187,30 @@ class UnsuitedError(CorporealError):
     """The release of the library that is there is not one for this format."""
 
 
-@dataclass(frozen=True, eq=False)
-class LibraryAnswer:
+Text = Annotated[str, Field(max_length=_MAX_TEXT)]
+Figures = Annotated[NDArray[np.float64], PlainValidator(lambda each: np.asarray(each, np.float64))]
+
+
+class LibraryEpisode(BaseModel):
+    """An episode as a library counts it; `instructions` is None when the library has none."""
+
+    length: int = Field(ge=0)
+    instructions: list[Text] | None = None
+
+
+class LibraryAnswer(BaseModel):
     """What a library found: its episodes, its statistics, and the rows that were asked for.
 
-    An episode has `length` and `instructions` (texts, or None when the library has none).
     `samples[n, label]` is the column or picture of the n-th row, where the library has one.
     """
 
-    library: str
-    version: str
-    episodes: tuple[Mapping[str, Any], ...]
-    statistics: Mapping[str, Mapping[str, NDArray[np.float64]]]
-    samples: Mapping[tuple[int, str], NDArray[Any]]
-    python: str
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    library: Text
+    version: Text
+    episodes: list[LibraryEpisode] = Field(max_length=_MAX_EPISODES)
+    statistics: dict[str, dict[str, Figures]] = Field(default_factory=dict)
+    samples: dict[tuple[int, str], Any] = Field(default_factory=dict)
 
 
 def ask(
@@ -228,28 +243,20 @@ def ask(
     with run_script(
         consumer, request, python=python, timeout_s=timeout_s, what=f"read {path}"
     ) as folder:
-        answer = _object(read_json(folder / ANSWER), "an answer")
-        if "unsuited" in answer:
-            reason = _text(answer["unsuited"], "unsuited")
+        answer = read_json(folder / ANSWER)
+        if isinstance(answer, dict) and "unsuited" in answer:
+            reason = str(answer["unsuited"])[:_MAX_TEXT]
             raise UnsuitedError(f"{path}: {reason}. Use another one: {consumer.install}.")
         names = {
             f"{n}|{label}": (n, label) for n in range(len(rows)) for label in (*keys, *cameras)
         }
         samples = _samples(folder / "samples.npz", names, frozenset(cameras))
-    return LibraryAnswer(
-        library=_text(answer.get("library"), "library"),
-        version=_text(answer.get("version"), "version"),
-        episodes=tuple(_episodes(answer.get("episodes"))),
-        statistics=_statistics(answer.get("statistics") or {}),
-        samples=samples,
-        python=python,
-    )
-
-
-def _object(value: Any, what: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise _nonsense(f"{what} is {type(value).__name__}", "an object")
-    return value
+    try:
+        return LibraryAnswer.model_validate(answer).model_copy(update={"samples": samples})
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "the answer"
+        raise _nonsense(f"{where}: {first['msg']}", "what a library answers") from None
 
 
 def _nonsense(got: str, expected: str) -> CorporealError:
@@ -258,47 +265,13 @@ def _nonsense(got: str, expected: str) -> CorporealError:
     )
 
 
-def _text(value: Any, what: str) -> str:
-    if not isinstance(value, str) or len(value) > _MAX_TEXT:
-        raise _nonsense(f"{what} is {type(value).__name__}", f"a text of at most {_MAX_TEXT}")
-    return value
-
-
-def _episodes(listed: Any) -> list[dict[str, Any]]:
-    if not isinstance(listed, list) or len(listed) > _MAX_EPISODES:
-        raise _nonsense(f"episodes is {type(listed).__name__}", "a list of them")
-    found = []
-    for number, entry in enumerate(listed):
-        episode = _object(entry, f"episode {number}")
-        length, texts = whole(episode.get("length")), episode.get("instructions")
-        if length < 0:
-            raise _nonsense(f"episode {number} has length {episode.get('length')!r}", "a count")
-        if texts is not None and not isinstance(texts, list):
-            raise _nonsense(f"episode {number} has instructions {texts!r}", "a list of texts")
-        instructions = None if texts is None else [_text(text, "an instruction") for text in texts]
-        found.append({"length": length, "instructions": instructions})
-    return found
-
-
-def _statistics(stated: Any) -> dict[str, dict[str, NDArray[np.float64]]]:
-    found: dict[str, dict[str, NDArray[np.float64]]] = {}
-    for label, figures in _object(stated, "statistics").items():
-        found[label] = {}
-        for name, values in _object(figures, f"the statistics of {label}").items():
-            try:
-                found[label][name] = np.asarray(values, np.float64)
-            except (TypeError, ValueError):
-                raise _nonsense(f"{name} of {label} is not numbers", "an array") from None
-    return found
-
-
 def _samples(
     path: Path, names: Mapping[str, tuple[int, str]], cameras: frozenset[str]
 ) -> dict[tuple[int, str], NDArray[Any]]:
     """The arrays of an .npz file, each checked before memory is taken for it."""
     if not path.exists():
         return {}
-    found: dict[tuple[int, str], NDArray[Any]] = {}
+    samples: dict[tuple[int, str], NDArray[Any]] = {}
     try:
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
@@ -314,13 +287,17 @@ def _samples(
                     raise _nonsense(f"an array {name!r}", "one for each row and label")
                 with archive.open(member) as stream:
                     array = _array(stream, name, member.file_size)
-                if names[name][1] in cameras:
-                    _check_picture(array, name)
-                found[names[name]] = array
+                is_picture = array.dtype == np.uint8 and array.ndim == 3 and array.shape[2] == 3
+                if names[name][1] in cameras and not is_picture:
+                    raise _nonsense(
+                        f"picture {name!r} of {array.dtype} and shape {array.shape}",
+                        "(height, width, 3) of uint8",
+                    )
+                samples[names[name]] = array
     except (zipfile.BadZipFile, zipfile.LargeZipFile, EOFError, OSError, ValueError,
             NotImplementedError, RuntimeError) as error:  # fmt: skip
         raise _nonsense(f"samples.npz cannot be read ({error})", "arrays") from None
-    return found
+    return samples
 
 
 def _array(stream: IO[bytes], name: str, size: int) -> NDArray[Any]:
@@ -336,9 +313,3 @@ def _array(stream: IO[bytes], name: str, size: int) -> NDArray[Any]:
         raise _nonsense(f"array {name!r} ends after {len(data)} bytes", f"{bytes_wanted}")
     values = np.frombuffer(data, dtype)
     return values.reshape(shape, order="F" if columns_first else "C")
-
-
-def _check_picture(array: NDArray[Any], name: str) -> None:
-    if array.dtype != np.uint8 or array.ndim != 3 or array.shape[2] != 3:
-        raise _nonsense(f"picture {name!r} of {array.dtype} and shape {array.shape}",
-                        "(height, width, 3) of uint8")  # fmt: skip

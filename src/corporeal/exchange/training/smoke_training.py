@@ -21,7 +21,7 @@ from corporeal.exchange.json_text import read_json, whole
 from corporeal.exchange.layout import ACTION, STATE
 from corporeal.exchange.lerobot.info import Info, read_info
 
-TRAINER = Consumer("lerobot_training", "lerobot", "pip install 'lerobot[training,diffusion]'")
+TRAINER = Consumer("lerobot", "lerobot", "pip install 'lerobot[training,diffusion]'")
 POLICIES = ("act", "diffusion")
 MAX_STEPS, MIN_STEPS = 10_000, 6
 # The losses of a diffusion policy are noise around a slow fall.

@@ -1,5 +1,5 @@
 """Scripts that read a dataset with its users' own library, each by itself in another Python.
 
-A script imports nothing of this project. It runs as `python SCRIPT.py REQUEST.json FOLDER` and
-leaves `answer.json` and `samples.npz` in the folder; `exchange/consumer.py` asks and checks.
+A script imports nothing of this project. Its `main(request)` returns the answer and the samples;
+`conformance/library.py` asks and checks.
 """

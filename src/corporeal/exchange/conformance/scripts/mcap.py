@@ -1,54 +1,39 @@
 """Reads MCAP logs with mcap and rosbags: counts, checksums, sampled messages. Runs by itself.
 
-`length` of an episode is the number of its messages; `topics` counts them by topic. The logs have
-no rows, so `samples.npz` stays empty; instead the first, middle and last message of every topic
-must decode.
+`length` of an episode is the number of its messages. The logs have no rows, so there are no
+samples; instead the first, middle and last message of every topic must decode.
 """
 
 from __future__ import annotations
 
-import json
-import sys
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-
-# This file has the name of the library, which it would otherwise import itself as.
-if __name__ == "__main__" and sys.path and Path(sys.path[0]).resolve() == Path(__file__).parent:
-    del sys.path[0]
 
 from mcap.reader import make_reader
 from mcap.stream_reader import StreamReader
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 
-def main(request: dict[str, Any], folder: Path) -> None:
-    """Answer a request: every episode, and the messages of every topic."""
+def main(request: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Answer a request: every episode."""
     root = Path(request["path"])
     files = sorted(root.glob("*.mcap")) if root.is_dir() else [root]
-    topics: dict[str, int] = {}
     episodes = []
     for path in files:
-        counts, instruction = read(path)
-        for topic, count in counts.items():
-            topics[topic] = topics.get(topic, 0) + count
+        length, instruction = read(path)
         texts = None if instruction is None else [instruction]
-        episodes.append({"length": sum(counts.values()), "instructions": texts})
-    np.savez(folder / "samples.npz")
+        episodes.append({"length": length, "instructions": texts})
     answer = {
         "library": "mcap",
         "version": version("mcap"),
         "episodes": episodes,
-        "statistics": {},
-        "topics": topics,
     }
-    (folder / "answer.json").write_text(json.dumps(answer), "utf-8")
+    return answer, {}
 
 
-def read(path: Path) -> tuple[dict[str, int], str | None]:
-    """Messages by topic as counted, and the instruction; raises when anything is wrong."""
+def read(path: Path) -> tuple[int, str | None]:
+    """How many messages there are, and the instruction; raises when anything is wrong."""
     with path.open("rb") as file:
         # From the first byte to the last, without the index: every checksum is looked at.
         for _ in StreamReader(file, validate_crcs=True).records:
@@ -75,7 +60,7 @@ def read(path: Path) -> tuple[dict[str, int], str | None]:
                 decoders[channel.topic](message.data)
         if counts != stated:
             raise ValueError(f"{path.name}: counts {counts} are not those of its index {stated}")
-    return counts, records.get("corporeal", {}).get("instruction")
+    return sum(counts.values()), records.get("corporeal", {}).get("instruction")
 
 
 def decoder(schema: Any) -> Any:
@@ -85,7 +70,3 @@ def decoder(schema: Any) -> Any:
     store = get_typestore(Stores.EMPTY)
     store.register(get_types_from_msg(schema.data.decode(), schema.name))
     return lambda data: store.deserialize_cdr(data, schema.name)
-
-
-if __name__ == "__main__":
-    main(json.loads(Path(sys.argv[1]).read_text("utf-8")), Path(sys.argv[2]))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import sys
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import numpy as np
 OBSERVATION = "obs/"
 
 
-def main(request: dict[str, Any], folder: Path) -> None:
+def main(request: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Answer a request: every episode, and the rows that were asked for, read in both ways.
 
     `low_dim` keeps all but pictures in memory and makes commands 32-bit; None reads the file.
@@ -33,14 +32,12 @@ def main(request: dict[str, Any], folder: Path) -> None:
                 raise ValueError(f"{label} is another one in memory, row {row} of {episode}")
             samples[f"{place}|{label}"] = value
     check_masks(path, len(lengths))
-    np.savez(folder / "samples.npz", **samples)
     answer = {
         "library": "robomimic",
         "version": version("robomimic"),
         "episodes": [{"length": length, "instructions": None} for length in lengths],
-        "statistics": {},
     }
-    (folder / "answer.json").write_text(json.dumps(answer), "utf-8")
+    return answer, samples
 
 
 def open_dataset(path: Path, request: dict[str, Any], mode: str | None) -> Any:
@@ -101,7 +98,3 @@ def check_masks(path: Path, count: int) -> None:
         names += part.demos
     if len(set(names)) != count or len(names) != count:
         raise ValueError(f"{len(names)} demonstrations in the masks; expected {count}")
-
-
-if __name__ == "__main__":
-    main(json.loads(Path(sys.argv[1]).read_text("utf-8")), Path(sys.argv[2]))

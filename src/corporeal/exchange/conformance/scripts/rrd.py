@@ -1,12 +1,10 @@
-"""Reads Rerun recordings with Rerun: verifies each, counts rows by entity. Runs by itself.
+"""Reads Rerun recordings with Rerun: verifies each, counts its samples. Runs by itself.
 
-`length` of an episode is the number of its samples; `topics` counts them by entity. A recording
-has no rows, so `samples.npz` stays empty.
+`length` of an episode is the number of its samples. A recording has no rows, so there are none.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -14,32 +12,25 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rerun.chunk import RrdReader
 
 
-def main(request: dict[str, Any], folder: Path) -> None:
-    """Answer a request: every episode, and the samples of every entity."""
+def main(request: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Answer a request: every episode."""
     root = Path(request["path"])
     files = sorted(root.glob("*.rrd")) if root.is_dir() else [root]
-    topics: dict[str, int] = {}
     episodes = []
     for path in files:
         verify(path)
-        counts, instruction = read(path)
-        for entity, count in counts.items():
-            topics[entity] = topics.get(entity, 0) + count
+        length, instruction = read(path)
         texts = None if instruction is None else [instruction]
-        episodes.append({"length": sum(counts.values()), "instructions": texts})
-    np.savez(folder / "samples.npz")
+        episodes.append({"length": length, "instructions": texts})
     answer = {
         "library": "rerun",
         "version": version("rerun-sdk"),
         "episodes": episodes,
-        "statistics": {},
-        "topics": topics,
     }
-    (folder / "answer.json").write_text(json.dumps(answer), "utf-8")
+    return answer, {}
 
 
 def verify(path: Path) -> None:
@@ -52,21 +43,20 @@ def verify(path: Path) -> None:
         raise ValueError(f"{path.name}: {(done.stderr or done.stdout).strip()[-500:]}")
 
 
-def read(path: Path) -> tuple[dict[str, int], str | None]:
-    """Samples by entity, and the instruction; raises when the file is not complete."""
+def read(path: Path) -> tuple[int, str | None]:
+    """How many samples there are, and the instruction; raises when the file is not complete."""
     reader = RrdReader(path)
     if len(reader.recordings()) != 1 or not reader.blueprints():
         raise ValueError(f"{path.name}: expected one recording and a layout")
-    counts: dict[str, int] = {}
-    instruction = None
+    count, instruction = 0, None
     for chunk in reader.stream():
         if chunk.entity_path == "/about":
             instruction = heading(chunk.to_record_batch())
         if not chunk.is_static:
             if not {"time", "row"} <= set(chunk.timeline_names):
                 raise ValueError(f"{path.name}: {chunk.entity_path} has no time or no row")
-            counts[chunk.entity_path] = counts.get(chunk.entity_path, 0) + chunk.num_rows
-    return counts, instruction
+            count += chunk.num_rows
+    return count, instruction
 
 
 def heading(batch: Any) -> str | None:
@@ -76,7 +66,3 @@ def heading(batch: Any) -> str | None:
             text = column[0].as_py()
             return str(text[0] if isinstance(text, list) else text).splitlines()[0].lstrip("# ")
     return None
-
-
-if __name__ == "__main__":
-    main(json.loads(Path(sys.argv[1]).read_text("utf-8")), Path(sys.argv[2]))
