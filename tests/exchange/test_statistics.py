@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -108,7 +109,7 @@ def test_blocks_say_the_same_however_they_are_cut(
 ) -> None:
     cuts = sorted(data.draw(st.lists(st.integers(0, len(values)), max_size=5)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(statistics, "_SPILL_ROWS", spill)
+        patch.setattr(statistics, "_SPILL_VALUES", spill * math.prod(values.shape[1:]))
         summary = summarise_blocks(iter(np.split(values, cuts)), values.shape[1:])
     agrees(summary, values)
 

@@ -27,7 +27,7 @@ from corporeal.exchange.conformance.library import LibraryAnswer, UnsuitedError,
 from corporeal.exchange.conversion import ExportResult, table_at
 from corporeal.exchange.format import Consumer, Loss, TableWriter, Writer, formats, writer_of
 from corporeal.exchange.opening import open_dataset
-from corporeal.exchange.statistics import ColumnMoments
+from corporeal.exchange.statistics import merge_moments
 from corporeal.exchange.table import EpisodeTable
 
 # Sums of many floats of 32 bits.
@@ -317,12 +317,8 @@ def _compare_statistics(
 ) -> Evidence:
     """Mean, spread and range of every column, reckoned anew from the episodes."""
     tally = DifferenceTally()
-    moments: dict[str, ColumnMoments] = {}
-    for number in range(len(exported.episodes)):
-        for block in table_at(exported, source, number).blocks():
-            for key, values in block.items():
-                part = ColumnMoments.of(values)
-                moments[key] = moments[key] + part if key in moments else part
+    tables = (table_at(exported, source, number) for number in range(len(exported.episodes)))
+    moments = merge_moments(block for table in tables for block in table.blocks())
     for key in moments:
         claims = stated.get(writer.label(key) or "", {})
         for name in ("mean", "std", "min", "max"):

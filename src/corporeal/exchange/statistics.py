@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -15,8 +16,8 @@ from corporeal.errors import EpisodeError
 QUANTILES = (0.01, 0.10, 0.50, 0.90, 0.99)
 NAMES = ("min", "max", "mean", "std", *(f"q{round(100 * share):02d}" for share in QUANTILES))
 _LEVELS = 256
-# Rows that are put aside together when a column is too long for memory.
-_SPILL_ROWS = 1 << 16
+# Values that are put aside together when a column is too long for memory.
+_SPILL_VALUES = 1 << 22
 
 Values = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -80,6 +81,16 @@ class ColumnMoments:
         return dict(zip(NAMES, (*known, *quantiles), strict=True))
 
 
+def merge_moments(blocks: Iterable[Mapping[str, Values]]) -> dict[str, ColumnMoments]:
+    """The moments of columns by key, of which each block holds some rows."""
+    moments: dict[str, ColumnMoments] = {}
+    for block in blocks:
+        for key, values in block.items():
+            part = ColumnMoments.of(values)
+            moments[key] = moments[key] + part if key in moments else part
+    return moments
+
+
 def summarise(values: Values) -> Summary:
     """All statistics of a column (T, ...); NaN is left out."""
     numbers = np.asarray(values, np.float64)
@@ -89,51 +100,56 @@ def summarise(values: Values) -> Summary:
 
 
 def summarise_blocks(blocks: Iterable[Values], shape: Sequence[int]) -> Summary:
-    """All statistics of a column that comes in blocks (rows, *shape), exact whatever its length.
-
-    Long columns go through a temporary file; memory holds one entry's values at a time.
-    """
-    moments = None
+    """All statistics of a column that comes in blocks (rows, *shape), exact whatever its length."""
     with tempfile.TemporaryFile() as file:
-        spill = _Spill(file, int(np.prod(shape)))
+        summary = BlockSummary(file, shape)
         for block in blocks:
-            if len(block):
-                part = ColumnMoments.of(block)
-                moments = part if moments is None else moments + part
-                spill.add(np.asarray(block, np.float64).reshape(len(block), -1))
-        if moments is None:
-            raise EpisodeError("a column has no rows, so it has no statistics; expected some.")
-        entries = [_quantiles(column) for column in spill.columns()]
-    quantiles = np.array(entries, np.float64).reshape(*shape, len(QUANTILES))
-    return moments.summary(list(np.moveaxis(quantiles, -1, 0)))
+            summary.add(block)
+        return summary.result()
 
 
-class _Spill:
-    """Rows put aside in a file, many at a time and turned, so that a column lies in few pieces."""
+class BlockSummary:
+    """The statistics of a column that comes in blocks (rows, *shape), exact whatever its length.
 
-    def __init__(self, file: IO[bytes], width: int) -> None:
-        self._file = file
-        self._width = width
+    Long columns go through the file, many rows at a time and turned, so that an entry lies
+    in few pieces; memory holds one entry's values at a time.
+    """
+
+    def __init__(self, file: IO[bytes], shape: Sequence[int]) -> None:
+        self._file, self._shape, self._width = file, tuple(shape), math.prod(shape)
+        self._moments: ColumnMoments | None = None
         self._waiting: list[Floats] = []
         self._stored: list[int] = []
 
-    def add(self, rows: Floats) -> None:
-        self._waiting.append(rows)
-        if sum(map(len, self._waiting)) >= _SPILL_ROWS:
-            block = np.concatenate(self._waiting)
+    def add(self, block: Values) -> None:
+        """Take some rows."""
+        if not len(block):
+            return
+        moments = ColumnMoments.of(block)
+        self._moments = moments if self._moments is None else self._moments + moments
+        self._waiting.append(np.asarray(block, np.float64).reshape(len(block), -1))
+        rows = sum(map(len, self._waiting))
+        if rows * self._width >= _SPILL_VALUES:
+            self._file.write(np.ascontiguousarray(np.concatenate(self._waiting).T).tobytes())
+            self._stored.append(rows)
             self._waiting = []
-            self._stored.append(len(block))
-            self._file.write(np.ascontiguousarray(block.T).tobytes())
 
-    def columns(self) -> Iterator[Floats]:
-        for column in range(self._width):
-            parts = [part[:, column] for part in self._waiting]
-            begin = 0
-            for rows in self._stored:
-                self._file.seek(8 * (begin * self._width + column * rows))
-                parts.append(np.frombuffer(self._file.read(8 * rows), np.float64))
-                begin += rows
-            yield np.concatenate(parts)
+    def result(self) -> Summary:
+        """The statistics of all rows; raises EpisodeError when there were none."""
+        if self._moments is None:
+            raise EpisodeError("a column has no rows, so it has no statistics; expected some.")
+        entries = [_quantiles(self._entry(number)) for number in range(self._width)]
+        quantiles = np.array(entries, np.float64).reshape(*self._shape, len(QUANTILES))
+        return self._moments.summary(list(np.moveaxis(quantiles, -1, 0)))
+
+    def _entry(self, number: int) -> Floats:
+        parts = [part[:, number] for part in self._waiting]
+        begin = 0
+        for rows in self._stored:
+            self._file.seek(8 * (begin * self._width + number * rows))
+            parts.append(np.frombuffer(self._file.read(8 * rows), np.float64))
+            begin += rows
+        return np.concatenate(parts)
 
 
 def _quantiles(values: Floats) -> Sequence[Floats]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from corporeal.embodiment import Embodiment
 from corporeal.episode.recording import Recording
 from corporeal.errors import EpisodeError, UnknownNameError, WriteError
 from corporeal.exchange.layout import ColumnSpec, TableLayout
+from corporeal.exchange.statistics import BlockSummary, merge_moments
 from corporeal.exchange.table import table_of
 from corporeal.exchange.training.joint_order import limits_of
 from corporeal.schema import Document, Part
@@ -24,9 +25,7 @@ from corporeal.schema import Document, Part
 Values = NDArray[Any]
 Source = Literal["limits", "range", "quantiles"]
 METHODS = ("limits", "quantiles")
-PERCENTILES = (1.0, 99.0)
 
-_IN_MEMORY_BYTES = 64 << 20
 # A span below the rounding of float32 is noise: stretched to -1 to 1 it would look like motion.
 _NO_SPAN = 4 * float(np.finfo(np.float32).eps)
 
@@ -114,8 +113,8 @@ def fit(
     if method not in METHODS:
         raise UnknownNameError("method of normalisation", method, METHODS)
     scaled = {key: spec for key, spec in layout.columns.items() if spec.dtype.startswith("float")}
-    ends = _percentiles if method == "quantiles" else _ranges
-    ranges = ends(recordings, layout, scaled)
+    rows = _rows(recordings, layout, scaled)
+    ranges = _percentiles(rows, scaled) if method == "quantiles" else _ranges(rows)
     columns = {}
     for key, spec in scaled.items():
         low, high = _spread(*ranges[key])
@@ -151,64 +150,43 @@ def _limits(spec: ColumnSpec, robot: Embodiment | None) -> dict[int, tuple[float
     return limits
 
 
-Ends = dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]
+Ends = dict[str, tuple[Values, Values]]
 
 
-def _rows(recordings: Iterable[Recording], layout: TableLayout) -> Iterable[dict[str, Values]]:
-    """All rows of all episodes, a block at a time."""
+def _rows(
+    recordings: Iterable[Recording], layout: TableLayout, scaled: Iterable[str]
+) -> Iterator[dict[str, Values]]:
+    """All rows of all episodes, a block at a time; NaN for what is not finite."""
     count = 0
     numbers_only = replace(layout, mode=False)
     for number, recording in enumerate(recordings):
         count += 1
-        yield from table_of(recording, numbers_only, number=number).blocks()
+        for block in table_of(recording, numbers_only, number=number).blocks():
+            yield {key: np.where(np.isfinite(block[key]), block[key], np.nan) for key in scaled}
     if not count:
         raise EpisodeError("no episode to normalise by; expected at least one.")
 
 
-def _ranges(
-    recordings: Iterable[Recording], layout: TableLayout, scaled: Mapping[str, ColumnSpec]
-) -> Ends:
-    ranges: Ends = {}
-    for block in _rows(recordings, layout):
-        for key in scaled:
-            flat = block[key].reshape(len(block[key]), -1).astype(np.float64)
-            flat = np.where(np.isfinite(flat), flat, np.nan)
-            low, high = np.fmin.reduce(flat, initial=np.inf), np.fmax.reduce(flat, initial=-np.inf)
-            if key in ranges:
-                low, high = np.fmin(low, ranges[key][0]), np.fmax(high, ranges[key][1])
-            ranges[key] = low, high
-    return ranges
+def _ranges(rows: Iterable[dict[str, Values]]) -> Ends:
+    moments = merge_moments(rows)
+    return {key: (column.min.ravel(), column.max.ravel()) for key, column in moments.items()}
 
 
-def _percentiles(
-    recordings: Iterable[Recording], layout: TableLayout, scaled: Mapping[str, ColumnSpec]
-) -> Ends:
+def _percentiles(rows: Iterable[dict[str, Values]], scaled: Mapping[str, ColumnSpec]) -> Ends:
     """Exact ones need all values at once: they wait on the disk, and come back entry by entry."""
     with ExitStack() as stack:
-        spools = {key: stack.enter_context(tempfile.TemporaryFile()) for key in scaled}
+        summaries = {
+            key: BlockSummary(stack.enter_context(tempfile.TemporaryFile()), spec.shape)
+            for key, spec in scaled.items()
+        }
         try:
-            for block in _rows(recordings, layout):
-                for key, spool in spools.items():
-                    spool.write(np.ascontiguousarray(block[key], scaled[key].dtype).tobytes())
+            for block in rows:
+                for key, values in block.items():
+                    summaries[key].add(values)
         except OSError as error:
             raise WriteError(
                 f"the values of all episodes cannot be put on the disk: {error.strerror}. Free "
                 f"some space in {tempfile.gettempdir()}."
             ) from None
-        return {key: _of_spool(spool, scaled[key]) for key, spool in spools.items()}
-
-
-def _of_spool(
-    spool: IO[bytes], spec: ColumnSpec
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    width = int(np.prod(spec.shape, dtype=np.int64))
-    spool.flush()
-    stored = np.memmap(spool, dtype=spec.dtype, mode="r").reshape(-1, width)
-    ends = np.empty((2, width))
-    step = max(1, _IN_MEMORY_BYTES // (8 * len(stored)))
-    for first in range(0, width, step):
-        part = np.array(stored[:, first : first + step], np.float64)
-        for number, entry in enumerate(part.T, first):
-            entry = entry[np.isfinite(entry)]
-            ends[:, number] = np.percentile(entry, PERCENTILES) if len(entry) else 0.0
-    return ends[0], ends[1]
+        results = {key: summary.result() for key, summary in summaries.items()}
+    return {key: (each["q01"].ravel(), each["q99"].ravel()) for key, each in results.items()}

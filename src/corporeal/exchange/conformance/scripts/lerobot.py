@@ -20,10 +20,8 @@ def main(request: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Answer a request: how policies trained, or episodes, statistics and the rows asked for."""
     answer: dict[str, Any] = {"library": "lerobot", "version": version()}
     if "policies" in request:
-        return {
-            **answer,
-            "policies": {name: train(name, request) for name in request["policies"]},
-        }, {}
+        answer["policies"] = {name: train(name, request) for name in request["policies"]}
+        return answer, {}
     unsuited = unsuited_for(Path(request["path"]))
     if unsuited:
         return {"unsuited": unsuited}, {}
