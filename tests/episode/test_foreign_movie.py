@@ -17,7 +17,7 @@ from corporeal.episode.overview import verify
 from corporeal.episode.recording import VideoFile
 from corporeal.episode.video import is_key_frame
 from corporeal.errors import EpisodeError
-from corporeal.exchange.movie.foreign_movie import MAX_GROUP, copy_packets, survey
+from corporeal.exchange.movie.foreign_movie import MAX_GROUP, packets_shown, survey
 from corporeal.schema import Schema, Stream
 
 COUNT = 40
@@ -71,7 +71,8 @@ def _footage(path: Path, *, size: tuple[int, int] = (48, 64), **stretch: Any) ->
 def _written(footage: VideoFile, path: Path) -> Path:
     schema = Schema(document="schema", name="one", version="1.0.0", streams=(footage.spec,))
     with EpisodeWriter(path, schema=schema, epoch_ns=0) as writer:
-        for stamp, packet in zip(footage.time_ns.tolist(), copy_packets(footage), strict=True):
+        packets = packets_shown(footage, "h264")
+        for stamp, (packet, _) in zip(footage.time_ns.tolist(), packets, strict=True):
             writer.append_packed(footage.spec.path, stamp, packet)
     return path
 
@@ -107,7 +108,7 @@ def test_a_stretch_that_begins_between_key_frames_is_not(make_movie: Make) -> No
 
 
 def test_every_key_frame_brings_what_a_decoder_needs(make_movie: Make) -> None:
-    packets = list(copy_packets(_footage(make_movie())))
+    packets = [packet for packet, _ in packets_shown(_footage(make_movie()), "h264")]
     keys = [number for number, packet in enumerate(packets) if is_key_frame(packet)]
     assert keys == list(range(0, COUNT, 8))
     for key in keys:

@@ -20,7 +20,7 @@ from corporeal.episode.recording import ArraySignal, ImageSequence, Recording, S
 from corporeal.errors import EpisodeError
 from corporeal.exchange.foreign_stream import stream_name
 from corporeal.exchange.layout import metadata_with_labels
-from corporeal.exchange.movie.foreign_movie import MovieSurvey, copy_packets, survey
+from corporeal.exchange.movie.foreign_movie import MovieSurvey, packets_shown, survey
 from corporeal.schema import Document, Schema, Stream
 
 BLOCK_BYTES = 8 << 20
@@ -216,7 +216,7 @@ def _write(writer: EpisodeWriter, lane: _Lane) -> None:
     stamps = signal.time_ns[: lane.samples].tolist()
     written = 0
     if isinstance(signal, VideoFile) and lane.movie is not None and lane.movie.obstacle is None:
-        for stamp, packet in zip(stamps, copy_packets(signal), strict=False):
+        for stamp, (packet, _) in zip(stamps, packets_shown(signal, "h264"), strict=False):
             writer.append_packed(path, stamp, packet)
             written += 1
     else:

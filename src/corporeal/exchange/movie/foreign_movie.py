@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import struct
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from corporeal.episode.recording import VideoFile
 from corporeal.episode.video import TICKS_PER_S, TIME_BASE, is_key_frame, ticks
 from corporeal.errors import EpisodeError
+from corporeal.exchange.movie.packets import annex_b_units, movie_errors_explained
 
 MAX_GROUP = 32
 """Pictures from one key frame to the next, at most: so many decodes may a jump cost."""
@@ -43,56 +44,43 @@ def survey(footage: VideoFile) -> MovieSurvey:
     They can be copied when they are H.264 that browsers play, in the order of time (no B-frames),
     from a key frame on, with at most `MAX_GROUP` pictures from one key frame to the next.
     """
-    with _movie(footage) as (container, stream):
-        codec = str(stream.codec_context.name)
+    goes_back, last, count = False, None, 0
+    with _opened(footage) as (container, stream):
+        codec = _codec(stream)
         layout = str(stream.codec_context.pix_fmt)
         size = (stream.codec_context.height, stream.codec_context.width)
-        order = _Order()
-        probe = _Probe(size) if codec == "h264" else None
-        annex_b = _filter(stream) if codec == "h264" else None
-        count = 0
+        probe = _Probe(size)
+        rewrite = _rewriter(stream, codec)
         for packet in _shown(container, stream, footage):
             count += 1
-            order.add(packet)
-            if probe is not None and annex_b is not None:
-                probe.add(_filtered(annex_b, packet))
-    wanted = tuple(int(length) for length in footage.spec.shape[:2])
+            if packet.pts is None or packet.is_discard or packet.is_corrupt:
+                goes_back = True
+            else:
+                goes_back |= last is not None and packet.pts <= last
+                last = packet.pts
+            if codec == "h264":
+                probe.add(rewrite(packet))
     if codec != "h264":
-        obstacle: str | None = f"it is {_plain(codec)}"
+        obstacle: str | None = f"it is {codec}"
     elif layout not in _LAYOUTS:
         obstacle = f"its pictures are {layout}"
-    elif size != wanted:
+    elif size != footage.spec.sizes[:2]:
         obstacle = f"its pictures are {size[0]} x {size[1]}"
-    elif order.goes_back:
-        obstacle = "it has B-frames"
     else:
-        assert probe is not None
-        obstacle = probe.obstacle()
-    return MovieSurvey(_plain(codec), count, obstacle)
+        obstacle = "it has B-frames" if goes_back else probe.obstacle()
+    return MovieSurvey(codec, count, obstacle)
 
 
-def copy_packets(footage: VideoFile) -> Iterator[bytes]:
-    """One H.264 packet (Annex B) for every picture; only for footage that `survey` let through."""
-    with _movie(footage) as (container, stream):
-        annex_b = _filter(stream)
+def packets_shown(footage: VideoFile, codec: str) -> Iterator[tuple[bytes, bool]]:
+    """The packet of every picture that the footage shows, and whether it is a key frame.
+
+    H.264 and H.265 are in Annex B with parameter sets in every key frame.
+    """
+    with _opened(footage) as (container, stream):
+        rewrite = _rewriter(stream, codec)
         for packet in _shown(container, stream, footage):
-            yield _filtered(annex_b, packet)
-
-
-class _Order:
-    """Whether packets come in the order in which their pictures are shown."""
-
-    def __init__(self) -> None:
-        self._last: int | None = None
-        self.goes_back = False
-
-    def add(self, packet: Any) -> None:
-        pts = packet.pts
-        if pts is None or packet.is_discard or packet.is_corrupt:
-            self.goes_back = True
-            return
-        self.goes_back |= self._last is not None and pts <= self._last
-        self._last = pts
+            is_key = bool(packet.is_keyframe)
+            yield rewrite(packet), is_key
 
 
 class _Probe:
@@ -134,14 +122,22 @@ class _Probe:
 
 
 @contextmanager
-def _movie(footage: VideoFile) -> Iterator[tuple[Any, Any]]:
-    try:
-        with av.open(footage.open()) as container:
-            yield container, container.streams.video[0]
-    except (av.FFmpegError, IndexError, OSError) as error:
-        raise EpisodeError(
-            f"{footage.spec.path}: the movie cannot be read ({error}). Replace the file."
-        ) from error
+def _opened(footage: VideoFile) -> Iterator[tuple[Any, Any]]:
+    with movie_errors_explained(footage.spec.path), av.open(footage.open()) as container:
+        yield container, container.streams.video[0]
+
+
+def _codec(stream: Any) -> str:
+    """The format's name, where FFmpeg may have another one for the decoder."""
+    return str(stream.codec_context.codec.canonical_name)
+
+
+def _rewriter(stream: Any, codec: str) -> Callable[[Any], bytes]:
+    """Makes packets that start anywhere: each key frame brings what a decoder needs to begin."""
+    if codec not in _FILTERS:
+        return bytes
+    annex_b = BitStreamFilterContext(_FILTERS[codec], stream)
+    return lambda packet: b"".join(bytes(each) for each in annex_b.filter(packet))
 
 
 def _shown(container: Any, stream: Any, footage: VideoFile) -> Iterator[Any]:
@@ -165,20 +161,6 @@ def _shown(container: Any, stream: Any, footage: VideoFile) -> Iterator[Any]:
             yield packet
         elif stop is not None and number >= stop and packet.dts == packet.pts:
             return
-
-
-def _filter(stream: Any) -> BitStreamFilterContext:
-    """Makes packets that start anywhere: each key frame brings what a decoder needs to begin."""
-    return BitStreamFilterContext("h264_mp4toannexb", stream)
-
-
-def _filtered(annex_b: BitStreamFilterContext, packet: Any) -> bytes:
-    return b"".join(bytes(each) for each in annex_b.filter(packet))
-
-
-def _plain(codec: str) -> str:
-    """The format's name, where FFmpeg gives that of the decoder."""
-    return {"libdav1d": "av1", "libaom-av1": "av1", "libvpx-vp9": "vp9"}.get(codec, codec)
 
 
 @dataclass(frozen=True)
@@ -222,28 +204,21 @@ def _pictures(container: Any, stream: Any, size: int) -> int:
 CODECS = {"h264": "h264", "hevc": "h265", "av1": "av1", "vp9": "vp9"}
 """Codecs that viewers play packet by packet, by FFmpeg's name: what viewers call them."""
 
-_DECODERS = {"libdav1d": "av1", "libvpx-vp9": "vp9"}
 # FFmpeg keeps parameter sets apart from the pictures; a viewer wants them in every key frame.
 _FILTERS = {"h264": "h264_mp4toannexb", "hevc": "hevc_mp4toannexb"}
 _FOURCC = {"av1": b"AV01", "vp9": b"VP90"}
-_START_CODE = b"\x00\x00\x01"
 
 
 @dataclass(frozen=True)
 class PlayablePackets:
-    """A camera whose pictures can be had without decoding: one packet each, in order.
-
-    H.264 and H.265 are in Annex B with parameter sets in every key frame.
-    """
+    """A camera whose pictures can be had without decoding: one packet each, in order."""
 
     codec: str
     footage: VideoFile
 
     def __iter__(self) -> Iterator[tuple[bytes, bool]]:
         """Each packet, and whether it is a key frame; as many as there are stamps and pictures."""
-        footage = self.footage
-        wanted = len(footage) if footage.count is None else min(footage.count, len(footage))
-        yield from islice(_packets(footage, self.codec), footage.first, footage.first + wanted)
+        yield from islice(packets_shown(self.footage, self.codec), len(self.footage))
 
 
 def playable_packets(footage: VideoFile) -> PlayablePackets | None:
@@ -252,47 +227,17 @@ def playable_packets(footage: VideoFile) -> PlayablePackets | None:
     That is so for other codecs, for pictures that are stored in another order than they are shown
     in, and for a stretch of a movie that does not begin with a key frame.
     """
-    begins_with_key, last = False, None
-    try:
-        with av.open(footage.open()) as container:
-            stream = container.streams.video[0]
-            name = stream.codec_context.name
-            codec = _DECODERS.get(name, name)
-            if codec not in CODECS:
+    last = None
+    with _opened(footage) as (container, stream):
+        codec = _codec(stream)
+        if codec not in CODECS:
+            return None
+        for packet in _shown(container, stream, footage):
+            is_start = last is not None or packet.is_keyframe
+            if packet.pts is None or not is_start or (last is not None and packet.pts <= last):
                 return None
-            for number, packet in enumerate(_sized(container.demux(stream))):
-                if packet.pts is None or (last is not None and packet.pts <= last):
-                    return None
-                last = packet.pts
-                if number == footage.first:
-                    begins_with_key = bool(packet.is_keyframe)
-    except (av.FFmpegError, IndexError, OSError) as error:
-        raise _unreadable(footage, error) from error
-    return PlayablePackets(codec, footage) if begins_with_key else None
-
-
-def _packets(footage: VideoFile, codec: str) -> Iterator[tuple[bytes, bool]]:
-    try:
-        with av.open(footage.open()) as container:
-            stream = container.streams.video[0]
-            name = _FILTERS.get(codec)
-            rewrite = BitStreamFilterContext(name, stream) if name else None
-            for packet in _sized(container.demux(stream)):
-                is_key = bool(packet.is_keyframe)
-                for each in rewrite.filter(packet) if rewrite else (packet,):
-                    yield bytes(each), is_key
-    except (av.FFmpegError, IndexError, OSError) as error:
-        raise _unreadable(footage, error) from error
-
-
-def _sized(packets: Iterable[Any]) -> Iterator[Any]:
-    return (packet for packet in packets if packet.size)
-
-
-def _unreadable(footage: VideoFile, error: Exception) -> EpisodeError:
-    return EpisodeError(
-        f"{footage.spec.path}: the movie cannot be read ({error}). Replace the file."
-    )
+            last = packet.pts
+    return PlayablePackets(codec, footage) if last is not None else None
 
 
 def movie_of(packets: Iterable[bytes], time_ns: NDArray[np.int64], codec: str) -> io.BytesIO:
@@ -338,23 +283,14 @@ def _head(packet: bytes, codec: str) -> bytes:
 def is_key_packet(packet: bytes, codec: str) -> bool:
     """Whether a decoder can begin with this packet."""
     if codec == "h264":
-        return _first_slice(packet, 0, 0x1F, (1, 5)) == 5
+        return is_key_frame(packet)
     if codec == "hevc":
-        return _first_slice(packet, 1, 0x3F, range(32)) in range(16, 24)
+        kinds = ((unit[0] >> 1) & 0x3F for unit in annex_b_units(packet))
+        return next((kind for kind in kinds if kind < 32), -1) in range(16, 24)
     if codec == "av1":
         return _has_sequence_header(packet)
     # VP9: two bits that say 2, two of the profile, show-existing, frame type (0 for a key frame).
     return bool(packet) and (packet[0] & 0b1100_1100) == 0b1000_0000
-
-
-def _first_slice(packet: bytes, shift: int, mask: int, slices: Collection[int]) -> int:
-    start = packet.find(_START_CODE)
-    while 0 <= start < len(packet) - 3:
-        kind = (packet[start + 3] >> shift) & mask
-        if kind in slices:
-            return kind
-        start = packet.find(_START_CODE, start + 3)
-    return -1
 
 
 def _has_sequence_header(packet: bytes) -> bool:

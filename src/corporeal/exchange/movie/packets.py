@@ -27,7 +27,7 @@ _IN_NEED_OF_ESCAPE = re.compile(rb"\x00\x00(?=[\x00-\x03])")
 
 def parameters_in(packet: bytes) -> tuple[bytes, ...]:
     """The parameter sets that an encoder puts before a key frame (Annex B)."""
-    return tuple(unit for unit in _units(packet) if _kind(unit) in (_SPS, _PPS))
+    return tuple(unit for unit in annex_b_units(packet) if _kind(unit) in (_SPS, _PPS))
 
 
 def stored_parameters(extradata: bytes) -> tuple[bytes, ...] | None:
@@ -49,13 +49,13 @@ def stored_parameters(extradata: bytes) -> tuple[bytes, ...] | None:
 
 def as_stored(packet: bytes) -> bytes:
     """A packet (Annex B) as an MP4 holds it: lengths, and no parameter sets."""
-    kept = (unit for unit in _units(packet) if _kind(unit) not in (_SPS, _PPS))
+    kept = (unit for unit in annex_b_units(packet) if _kind(unit) not in (_SPS, _PPS))
     return b"".join(len(unit).to_bytes(_LENGTH_BYTES, "big") + unit for unit in kept)
 
 
 def stands_alone(packet: bytes) -> bool:
     """Whether a packet of an MP4 has an IDR picture: a table of key frames may say more."""
-    return any(_kind(unit) == _IDR for unit in _stored_units(packet))
+    return any(_kind(unit) == _IDR for unit in _storedannex_b_units(packet))
 
 
 def frame_number_bits(extradata: bytes) -> int | None:
@@ -77,7 +77,7 @@ def told_apart(packet: bytes, last: int | None, number_bits: int) -> tuple[bytes
     The standard wants neighbours to differ, lest one be taken for a part of the other.
     """
     ids, units = [], []
-    for unit in _stored_units(packet):
+    for unit in _storedannex_b_units(packet):
         if _kind(unit) == _IDR:
             bits = _bits(unit[1:].replace(b"\x00\x00\x03", b"\x00\x00"))
             begin = 0
@@ -128,7 +128,7 @@ def _written_number(number: int) -> str:
     return "0" * (len(digits) - 1) + digits
 
 
-def _stored_units(packet: bytes) -> Iterator[bytes]:
+def _storedannex_b_units(packet: bytes) -> Iterator[bytes]:
     """The units of a packet of an MP4."""
     place = 0
     while place + _LENGTH_BYTES < len(packet):
@@ -138,7 +138,7 @@ def _stored_units(packet: bytes) -> Iterator[bytes]:
             yield packet[begin:place]
 
 
-def _units(packet: bytes) -> Iterator[bytes]:
+def annex_b_units(packet: bytes) -> Iterator[bytes]:
     """The units of a packet in Annex B, without their start codes."""
     for part in packet.split(_START_CODE)[1:]:
         unit = part.rstrip(b"\x00")
