@@ -24,6 +24,7 @@ from corporeal.exchange.layout import ColumnSpec, TableLayout, lane_key
 from corporeal.exchange.mode import MODES
 from corporeal.exchange.table import EpisodeTable
 from corporeal.schema import Stream
+from corporeal.schema.document import first_problem
 
 NAME, MODE, TIMES = "corporeal", "observation.mode", "time_ns"
 """What the description, the column of modes and the capture times of rows are called."""
@@ -169,8 +170,7 @@ def read_description(raw: Any, where: str, *, part: str) -> DatasetDescription |
     try:
         return DatasetDescription.model_validate(_upgrade(raw))
     except ValidationError as error:
-        first = error.errors()[0]
-        reason = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        reason = first_problem(error)
     except (KeyError, TypeError, AttributeError, OverflowError) as error:
         reason = f"{type(error).__name__}: {error}"
     raise EpisodeError(

@@ -54,6 +54,12 @@ def problems_of(error: ValidationError, model: type[BaseModel], markup: Markup) 
     return sorted(found.values(), key=lambda problem: problem.line or 0)
 
 
+def first_problem(error: ValidationError) -> str:
+    """The first thing that pydantic finds wrong, and where, in one line."""
+    detail = error.errors()[0]
+    return f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}"
+
+
 def _problem(detail: dict[str, Any], model: type[BaseModel], markup: Markup) -> Problem:
     path = _present(detail["loc"], markup.values, keep_last=detail["type"] == "missing")
     last = str(path[-1]) if path else ""

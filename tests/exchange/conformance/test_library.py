@@ -219,7 +219,7 @@ def test_a_release_that_is_not_for_the_dataset_is_told_from_a_failure(tmp_path: 
         ("samples['0|head'] = np.zeros((4, 6, 3))\n", "uint8"),
         ("samples['0|head'] = np.zeros((3, 4, 6), np.uint8)\n", "uint8"),
         ("samples['more'] = np.zeros(1)\n", "4 of"),
-        ("answer = []\n", "the answer: .* a valid dictionary"),
+        ("answer = []\n", "nonsense: .* a valid dictionary"),
         ("answer['library'] = 3\n", "library: .* a valid string"),
         ("answer['episodes'] = {}\n", "episodes: .* a valid list"),
         ("answer['episodes'][0]['length'] = -1\n", "episodes.0.length: .* equal to 0"),

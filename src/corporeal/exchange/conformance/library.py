@@ -24,6 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationErr
 from corporeal.errors import CorporealError
 from corporeal.exchange.format import Consumer
 from corporeal.exchange.json_text import read_json
+from corporeal.schema.document import first_problem
 
 SCRIPTS = Path(__file__).parent / "scripts"
 ANSWER = "answer.json"
@@ -254,9 +255,7 @@ def ask(
     try:
         return LibraryAnswer.model_validate(answer).model_copy(update={"samples": samples})
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "the answer"
-        raise _nonsense(f"{where}: {first['msg']}", "what a library answers") from None
+        raise _nonsense(first_problem(error), "what a library answers") from None
 
 
 def _nonsense(got: str, expected: str) -> CorporealError:

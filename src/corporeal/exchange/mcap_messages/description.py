@@ -32,11 +32,15 @@ from corporeal.exchange.mcap_messages.stream_message import (
 from corporeal.exchange.movie.foreign_movie import CODECS, movie_of
 from corporeal.exchange.table import instructions_of
 from corporeal.schema import Stream
+from corporeal.schema.document import first_problem
 
 RECORD = NAME
 VERSION = "2"
 # Version 1 had labels among the metadata, and no instructions nor outcome of its own.
 _READABLE = ("1", VERSION)
+_CARRIED = ("id", "epoch_ns", "labels", "metadata", "missing_streams", "missing_metadata",
+            "recovered", "regridded")  # fmt: skip
+"""What a recording and its description have under one name."""
 
 
 class LoggedTopic(Stated):
@@ -65,19 +69,12 @@ class LogDescription(EpisodeDescription):
     def of(cls, recording: Recording, topics: tuple[LoggedTopic, ...], offset_ns: int) -> Self:
         """The description of a recording whose streams go to these topics."""
         return cls(
-            id=recording.id,
             source=recording.source.name,
-            epoch_ns=recording.epoch_ns,
             offset_ns=offset_ns,
             success=recording.facts.outcome.success,
             instructions=instructions_of(recording),
-            labels=recording.labels,
-            metadata=dict(recording.metadata),
-            missing_streams=recording.missing_streams,
-            missing_metadata=recording.missing_metadata,
-            recovered=recording.recovered,
-            regridded=recording.regridded,
             topics=topics,
+            **{name: getattr(recording, name) for name in _CARRIED},
         )
 
     def to_record(self, *, robot: str) -> dict[str, str]:
@@ -107,8 +104,10 @@ class LogDescription(EpisodeDescription):
             )
         try:
             described = cls.model_validate(json.loads(text))
+        except ValidationError as error:
+            raise EpisodeError(f"{where}: {first_problem(error)}.") from None
         except (ValueError, RecursionError) as error:
-            raise EpisodeError(f"{where}: {_reason(error)}.") from None
+            raise EpisodeError(f"{where}: its record {RECORD!r} is not JSON ({error}).") from None
         for topic in described.topics:
             if "joints" in topic.stream.shape or topic.stream.components == "joints":
                 raise EpisodeError(f"{where}: {topic.topic} does not say how many joints.")
@@ -129,13 +128,6 @@ def _to_json(value: Any) -> Any:
 
 def _checksum(text: str) -> str:
     return f"{zlib.crc32(text.encode()):08x}"
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, ValidationError):
-        first = error.errors()[0]
-        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-    return f"its record {RECORD!r} is not JSON ({error})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,20 +169,20 @@ class LoggedSignal:
         numbers = np.atleast_1d(np.arange(len(self))[selection])
         chunks = np.searchsorted(self._starts, numbers, side="right") - 1
         places = numbers - self._starts[chunks]
-        found: list[Any] = []
+        samples: list[Any] = []
         # Neighbours in one chunk are taken together.
         cuts = [0, *(np.flatnonzero(np.diff(chunks)) + 1).tolist(), len(numbers)]
         for first, stop in pairwise(cuts):
             if first < stop:
                 chunk = self._chunk(int(chunks[first]))
-                found.extend(chunk[place] for place in places[first:stop].tolist())
+                samples.extend(chunk[place] for place in places[first:stop].tolist())
         if isinstance(selection, int | np.integer):
-            return found[0]
+            return samples[0]
         if self.spec.kind in ("points", "text"):
-            return found
-        if not found:
+            return samples
+        if not samples:
             return np.zeros((0, *self.spec.sizes), self.spec.dtype)
-        return np.stack(found)
+        return np.stack(samples)
 
     def _chunk(self, number: int) -> Any:
         if number not in self._last:
@@ -215,26 +207,10 @@ class LoggedSignal:
         where = f"{self.log.path}: {self.spec.path}"
         return messages_at(records, self._index[number][:, 1], self.channel, where=where)
 
-    def samples(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Any]:
         """All samples in order, a chunk at a time."""
         for number in range(len(self._index)):
             yield from self._samples(self.messages(number))
-
-
-@dataclass(frozen=True, eq=False)
-class _Pictures:
-    """The stored pictures of a camera, by number."""
-
-    signal: LoggedSignal
-
-    def __len__(self) -> int:
-        return len(self.signal)
-
-    def __getitem__(self, number: int) -> Any:
-        return self.signal[number]
-
-    def __iter__(self) -> Iterator[Any]:
-        return self.signal.samples()
 
 
 def signal_of(log: McapLog, topic: LoggedTopic, offset_ns: int) -> Signal:
@@ -255,7 +231,7 @@ def signal_of(log: McapLog, topic: LoggedTopic, offset_ns: int) -> Signal:
             raise EpisodeError(f"{log.path}: {topic.topic} holds {type_name}; expected {expected}.")
         return signal
     if type_name == IMAGE:
-        pictures: Any = _Pictures(signal)
+        pictures: Any = signal
         return ImageSequence(spec, signal.time_ns, pictures)
     codec = topic.codec or ""
     if type_name != VIDEO or codec not in CODECS:
@@ -267,7 +243,7 @@ def signal_of(log: McapLog, topic: LoggedTopic, offset_ns: int) -> Signal:
 
 
 def _movie(signal: LoggedSignal, codec: str) -> io.BytesIO:
-    packets = (packet for packet in signal.samples() if packet)
+    packets = (packet for packet in signal if packet)
     try:
         return movie_of(packets, signal.time_ns, codec)
     except (av.FFmpegError, IndexError) as error:

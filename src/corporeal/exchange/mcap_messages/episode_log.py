@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from corporeal.embodiment.embodiment import Placed, Shape
 from corporeal.embodiment.kinematics import placement_of
 from corporeal.episode.label_track import LabelTrack
 from corporeal.episode.recording import Recording, Signal
+from corporeal.exchange.episode_file import is_named
 from corporeal.exchange.layout import LabelChange, label_changes
 from corporeal.exchange.link_poses import RobotPoses, link_poses_of
 from corporeal.exchange.mcap_messages.description import RECORD, LogDescription, LoggedTopic
@@ -30,7 +31,9 @@ from corporeal.exchange.mcap_messages.message_type import (
     encode,
     header,
     make_message,
-    time,
+    pose,
+    quaternion,
+    vector,
 )
 from corporeal.exchange.mcap_messages.stream_message import (
     DEPTH,
@@ -64,7 +67,8 @@ class _Track:
 def write_log(recording: Recording, path: Path, *, exclude: Collection[str] = ()) -> dict[str, int]:
     """Write everything but the excluded streams (by path or name); messages by topic."""
     tracks = _tracks(recording, exclude)
-    begin_ns = _begin(tracks)
+    first_ns = (int(track.signal.time_ns.min()) for track in tracks if len(track.signal))
+    begin_ns = min(first_ns, default=0)
     # Log times count from the epoch, or from later if that would leave some below zero.
     offset_ns = max(recording.epoch_ns, -begin_ns, 0)
     with path.open("xb") as file:
@@ -83,7 +87,7 @@ def _tracks(recording: Recording, exclude: Collection[str]) -> list[_Track]:
     tracks: dict[str, _Track] = {}
     for label, signal in recording.signals.items():
         spec = signal.spec
-        if spec.path in exclude or spec.name in exclude:
+        if is_named(spec, exclude):
             continue
         topic, count = f"/{spec.path}", 1
         while topic in tracks:
@@ -92,11 +96,6 @@ def _tracks(recording: Recording, exclude: Collection[str]) -> list[_Track]:
         form = numeric_form(spec) if spec.kind == "array" else media_form(signal)
         tracks[topic] = _Track(label, topic, signal, form)
     return list(tracks.values())
-
-
-def _begin(tracks: list[_Track]) -> int:
-    """The first stamp of all."""
-    return min((int(each.signal.time_ns.min()) for each in tracks if len(each.signal)), default=0)
 
 
 def _describe(
@@ -117,15 +116,11 @@ def _describe(
     robot = recording.embodiment.name if recording.embodiment is not None else ""
     description = LogDescription.of(recording, topics, offset_ns)
     log.add_metadata(RECORD, description.to_record(robot=robot))
-    for kind, text in _documents(recording).items():
-        log.add_attachment(f"{kind}.json", "application/json", text.encode())
-
-
-def _documents(recording: Recording) -> Mapping[str, str]:
     documents = dict(recording.documents)
     if recording.embodiment is not None:
         documents.setdefault("embodiment", recording.embodiment.canonical())
-    return documents
+    for kind, text in documents.items():
+        log.add_attachment(f"{kind}.json", "application/json", text.encode())
 
 
 def _batches(log: LogWriter, track: _Track, offset_ns: int) -> Iterator[MessageBatch]:
@@ -228,17 +223,16 @@ def _episode(labels: LabelTrack) -> bytes:
         labels.variant or "",
         list(labels.flags),
     )
-    return encode(make_message(EPISODE_LABELS, *values), EPISODE_LABELS)
+    return encode(EPISODE_LABELS, *values)
 
 
 def _label(change: LabelChange) -> bytes:
     span = change.span
     if span is None:
         end_s = change.time_ns / SECOND_NS
-        return encode(make_message(LABEL, "", end_s, end_s, "{}"), LABEL)
+        return encode(LABEL, "", end_s, end_s, "{}")
     attributes = json.dumps(span.attributes, ensure_ascii=False)
-    values = (span.label, span.start_ns / SECOND_NS, span.end_ns / SECOND_NS, attributes)
-    return encode(make_message(LABEL, *values), LABEL)
+    return encode(LABEL, span.label, span.start_ns / SECOND_NS, span.end_ns / SECOND_NS, attributes)
 
 
 TRANSFORMS, SHAPES = "tf2_msgs/msg/TFMessage", "visualization_msgs/msg/MarkerArray"
@@ -255,7 +249,7 @@ def moving_transforms(posture: RobotPoses, stamp_ns: NDArray[np.uint64]) -> Byte
         rows = values.reshape(len(names), 7)
         listed = [_transform(stamp, WORLD, name, row[:3], row[3:])
                   for name, row in zip(names, rows, strict=True)]  # fmt: skip
-        return encode(make_message(TRANSFORMS, listed), TRANSFORMS)
+        return encode(TRANSFORMS, listed)
 
     stencil = Stencil(build, 7 * len(names), "float64")
     return stencil.pack(stamp_ns, numbers.reshape(len(numbers), -1))
@@ -268,7 +262,7 @@ def fixed_transforms(robot: Embodiment, stamp_ns: int) -> bytes:
         for frame in robot.frames
         if frame.name != frame.link
     ]
-    return encode(make_message(TRANSFORMS, listed), TRANSFORMS)
+    return encode(TRANSFORMS, listed)
 
 
 def shapes(robot: Embodiment, stamp_ns: int) -> bytes:
@@ -279,7 +273,7 @@ def shapes(robot: Embodiment, stamp_ns: int) -> bytes:
             for kind, offset, scale in _primitives(shape):
                 markers.append(_marker(len(markers), link.name, shape, kind, offset, scale,
                                        stamp_ns))  # fmt: skip
-    return encode(make_message(SHAPES, markers), SHAPES)
+    return encode(SHAPES, markers)
 
 
 def _primitives(shape: Shape) -> Iterator[tuple[int, float, tuple[float, float, float]]]:
@@ -310,34 +304,21 @@ def _marker(
     placement = placement_of(shape)
     centre = placement[:, 3] + placement[:, 2] * offset
     zero = make_message("builtin_interfaces/msg/Duration", 0, 0)
-    no_picture = make_message("sensor_msgs/msg/CompressedImage", header(0, ""), "",
-                         np.zeros(0, np.uint8))  # fmt: skip
-    no_mesh = make_message("visualization_msgs/msg/MeshFile", "", np.zeros(0, np.uint8))
+    nothing = np.zeros(0, np.uint8)
+    no_picture = make_message("sensor_msgs/msg/CompressedImage", header(0, ""), "", nothing)
+    no_mesh = make_message("visualization_msgs/msg/MeshFile", "", nothing)
     return make_message(
         "visualization_msgs/msg/Marker", header(stamp_ns, link), "robot", number, kind, 0,
-        _pose(centre, _xyzw(shape)), make_message("geometry_msgs/msg/Vector3", *scale),
-        make_message("std_msgs/msg/ColorRGBA", *_COLOUR), zero, True, [], [], "", no_picture, [],
-        "", "", no_mesh, False,
+        pose(centre, _xyzw(shape)), vector(scale), make_message("std_msgs/msg/ColorRGBA", *_COLOUR),
+        zero, True, [], [], "", no_picture, [], "", "", no_mesh, False,
     )  # fmt: skip
-
-
-def _pose(position: NDArray[Any], xyzw: NDArray[Any]) -> Any:
-    return make_message(
-        "geometry_msgs/msg/Pose",
-        make_message("geometry_msgs/msg/Point", *map(float, position)),
-        make_message("geometry_msgs/msg/Quaternion", *map(float, xyzw)),
-    )
 
 
 def _transform(
     stamp_ns: int, parent: str, child: str, position: NDArray[Any], xyzw: NDArray[Any]
 ) -> Any:
-    moved = make_message(
-        "geometry_msgs/msg/Transform",
-        make_message("geometry_msgs/msg/Vector3", *map(float, position)),
-        make_message("geometry_msgs/msg/Quaternion", *map(float, xyzw)),
-    )
-    head = make_message("std_msgs/msg/Header", time(stamp_ns), parent)
+    moved = make_message("geometry_msgs/msg/Transform", vector(position), quaternion(xyzw))
+    head = header(stamp_ns, parent)
     return make_message("geometry_msgs/msg/TransformStamped", head, child, moved)
 
 

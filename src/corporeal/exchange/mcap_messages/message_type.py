@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any
 
@@ -70,28 +70,30 @@ class Stencil:
 
 
 VIDEO = "foxglove_msgs/msg/CompressedVideo"
-_VIDEO_DEFINITION = """\
+LABEL = "corporeal_msgs/msg/Label"
+EPISODE_LABELS = "corporeal_msgs/msg/EpisodeLabels"
+_DEFINITIONS = {
+    VIDEO: """\
 builtin_interfaces/Time timestamp
 string frame_id
 uint8[] data
 string format
-"""
-LABEL = "corporeal_msgs/msg/Label"
-_LABEL_DEFINITION = """\
+""",
+    LABEL: """\
 string label
 float64 start_s
 float64 end_s
 string attributes
-"""
-EPISODE_LABELS = "corporeal_msgs/msg/EpisodeLabels"
-_EPISODE_LABELS_DEFINITION = """\
+""",
+    EPISODE_LABELS: """\
 string taxonomy
 string[] instructions
 string outcome
 string failure_mode
 string variant
 string[] flags
-"""
+""",
+}
 # What generated code makes of bytes that do not fit the definition.
 _BROKEN = (SerdeError, ValueError, IndexError, TypeError, AssertionError, OverflowError)
 
@@ -99,11 +101,7 @@ _BROKEN = (SerdeError, ValueError, IndexError, TypeError, AssertionError, Overfl
 @cache
 def _store() -> Any:
     store = get_typestore(Stores.ROS2_HUMBLE)
-    for name, text in (
-        (VIDEO, _VIDEO_DEFINITION),
-        (LABEL, _LABEL_DEFINITION),
-        (EPISODE_LABELS, _EPISODE_LABELS_DEFINITION),
-    ):
+    for name, text in _DEFINITIONS.items():
         store.register(get_types_from_msg(text, name))
     return store
 
@@ -119,9 +117,9 @@ def definition(type_name: str) -> str:
     return str(text)
 
 
-def encode(value: Any, type_name: str) -> bytes:
-    """The bytes of a message."""
-    return bytes(_store().serialize_cdr(value, type_name))
+def encode(type_name: str, *values: Any) -> bytes:
+    """The bytes of a message of this type; values in the order of its fields."""
+    return bytes(_store().serialize_cdr(make_message(type_name, *values), type_name))
 
 
 def decode(data: bytes, type_name: str, *, where: str) -> Any:
@@ -139,6 +137,22 @@ def time(stamp_ns: int) -> Any:
     """A stamp in whole seconds and nanoseconds; one that the type cannot hold stops at its end."""
     seconds, rest = divmod(stamp_ns, 1_000_000_000)
     return make_message("builtin_interfaces/msg/Time", min(seconds, 2**31 - 1), rest)
+
+
+def vector(xyz: Iterable[float]) -> Any:
+    """Three numbers."""
+    return make_message("geometry_msgs/msg/Vector3", *map(float, xyz))
+
+
+def quaternion(xyzw: Iterable[float]) -> Any:
+    """A rotation."""
+    return make_message("geometry_msgs/msg/Quaternion", *map(float, xyzw))
+
+
+def pose(position: Iterable[float], xyzw: Iterable[float]) -> Any:
+    """Where something is, and how it is turned."""
+    point = make_message("geometry_msgs/msg/Point", *map(float, position))
+    return make_message("geometry_msgs/msg/Pose", point, quaternion(xyzw))
 
 
 def header(stamp_ns: int, frame: str) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, repeat
 from typing import Any
@@ -22,7 +22,10 @@ from corporeal.exchange.mcap_messages.message_type import (
     encode,
     header,
     make_message,
+    pose,
+    quaternion,
     time,
+    vector,
 )
 from corporeal.exchange.movie.foreign_movie import CODECS, PlayablePackets, playable_packets
 from corporeal.schema import Stream
@@ -63,25 +66,24 @@ class NumericForm:
         return flat.astype(self.spec.dtype, copy=False).reshape(shape)
 
 
+Build = Callable[[int, NDArray[Any]], tuple[Any, ...]]
+"""The fields of the message of one sample, from its stamp and its numbers."""
+
+
 def numeric_form(spec: Stream) -> NumericForm:
     """The message that viewers understand best among those that hold the stream exactly."""
     named = spec.names if len(spec.shape) == 1 else ()
     if named and len(set(named)) == len(named) and spec.dtype in ("float64", "float32"):
         if spec.name.startswith("joint_"):
-            return _form(spec, "sensor_msgs/msg/JointState", _joints(spec, named), len(named))
+            return _form(spec, "sensor_msgs/msg/JointState", _joints(spec))
         for fields, fits, type_name, build in _MEANINGS:
             if fits(frozenset(named)):
                 order = tuple(named.index(each) for each in fields if each in named)
-                present = np.array([field in named for field in fields])
-                return _form(spec, type_name, build(spec, present), len(named), order)
-    type_name = f"std_msgs/msg/{_ARRAYS[spec.dtype]}MultiArray"
-    kind = "uint8" if spec.dtype == "bool" else spec.dtype
+                return _form(spec, type_name, _spread(spec, fields, build), order=order)
     layout = array_layout(spec, spec.sizes)
-
-    def build_array(_: int, numbers: NDArray[Any]) -> bytes:
-        return encode(make_message(type_name, layout, numbers), type_name)
-
-    return NumericForm(spec, type_name, Stencil(build_array, spec.width, kind))
+    dtype = "uint8" if spec.dtype == "bool" else spec.dtype
+    type_name = f"std_msgs/msg/{_ARRAYS[spec.dtype]}MultiArray"
+    return _form(spec, type_name, lambda _, numbers: (layout, numbers), dtype=dtype)
 
 
 def array_layout(spec: Stream, shape: tuple[int, ...]) -> Any:
@@ -98,81 +100,57 @@ def array_layout(spec: Stream, shape: tuple[int, ...]) -> Any:
 def _form(
     spec: Stream,
     type_name: str,
-    build: Callable[[int, NDArray[Any]], Any],
-    count: int,
+    build: Build,
+    *,
+    dtype: str = "float64",
     order: tuple[int, ...] | None = None,
 ) -> NumericForm:
     def bytes_of(stamp_ns: int, numbers: NDArray[Any]) -> bytes:
-        return encode(build(stamp_ns, numbers), type_name)
+        return encode(type_name, *build(stamp_ns, numbers))
 
-    return NumericForm(spec, type_name, Stencil(bytes_of, count, "float64"), order)
+    return NumericForm(spec, type_name, Stencil(bytes_of, spec.width, dtype), order)
 
 
-def _joints(spec: Stream, names: tuple[str, ...]) -> Callable[[int, NDArray[Any]], Any]:
-    unit = spec.units[0]
-    place = 1 if unit in _VELOCITY_UNITS else 2 if unit in _EFFORT_UNITS else 0
+def _joints(spec: Stream) -> Build:
+    place = 1 if spec.units[0] in _VELOCITY_UNITS else 2 if spec.units[0] in _EFFORT_UNITS else 0
 
-    def build(stamp_ns: int, numbers: NDArray[Any]) -> Any:
+    def build(stamp_ns: int, numbers: NDArray[Any]) -> tuple[Any, ...]:
         fields = [np.zeros(0) for _ in range(3)]
         fields[place] = numbers
-        head = header(stamp_ns, spec.frame or "")
-        return make_message("sensor_msgs/msg/JointState", head, list(names), *fields)
+        return header(stamp_ns, spec.frame or ""), list(spec.names), *fields
 
     return build
 
 
-def _spread(numbers: NDArray[Any], present: NDArray[np.bool_]) -> list[float]:
-    """The numbers of all fields: zero for those that the stream does not have."""
-    values = np.zeros(len(present))
-    values[present] = numbers
-    return [float(value) for value in values]
+def _spread(spec: Stream, fields: Sequence[str], parts: Callable[..., tuple[Any, ...]]) -> Build:
+    """The parts of a message below its header: zero for what the stream does not have."""
+    present = np.array([field in spec.names for field in fields])
+    frame = spec.frame or (WORLD if fields is _POSE else "")
+
+    def build(stamp_ns: int, numbers: NDArray[Any]) -> tuple[Any, ...]:
+        values = np.zeros(len(present))
+        values[present] = numbers
+        return header(stamp_ns, frame), *parts(values, present)
+
+    return build
 
 
-def _imu(spec: Stream, present: NDArray[np.bool_]) -> Callable[[int, NDArray[Any]], Any]:
+def _imu(values: NDArray[Any], present: NDArray[np.bool_]) -> tuple[Any, ...]:
     unknown = np.zeros(9)
     # By convention of the type: no orientation is given.
     unknown[0] = 0.0 if present[:4].all() else -1.0
-
-    def build(stamp_ns: int, numbers: NDArray[Any]) -> Any:
-        values = _spread(numbers, present)
-        return make_message(
-            "sensor_msgs/msg/Imu", header(stamp_ns, spec.frame or ""),
-            make_message("geometry_msgs/msg/Quaternion", *values[:4]), unknown,
-            make_message("geometry_msgs/msg/Vector3", *values[4:7]), np.zeros(9),
-            make_message("geometry_msgs/msg/Vector3", *values[7:]), np.zeros(9),
-        )  # fmt: skip
-
-    return build
+    turn, rate, push = quaternion(values[:4]), vector(values[4:7]), vector(values[7:])
+    return turn, unknown, rate, np.zeros(9), push, np.zeros(9)
 
 
-def _pose(spec: Stream, present: NDArray[np.bool_]) -> Callable[[int, NDArray[Any]], Any]:
-    def build(stamp_ns: int, numbers: NDArray[Any]) -> Any:
-        values = _spread(numbers, present)
-        point = make_message("geometry_msgs/msg/Point", *values[:3])
-        rotation = make_message("geometry_msgs/msg/Quaternion", *values[3:])
-        pose = make_message("geometry_msgs/msg/Pose", point, rotation)
-        head = header(stamp_ns, spec.frame or WORLD)
-        return make_message("geometry_msgs/msg/PoseStamped", head, pose)
-
-    return build
+def _pose(values: NDArray[Any], _: NDArray[np.bool_]) -> tuple[Any, ...]:
+    return (pose(values[:3], values[3:]),)
 
 
-def _pair(kind: str) -> Callable[..., Callable[[int, NDArray[Any]], Any]]:
+def _pair(kind: str) -> Callable[..., tuple[Any, ...]]:
     """Wrench or Twist: two vectors below a header."""
-
-    def of(spec: Stream, present: NDArray[np.bool_]) -> Callable[[int, NDArray[Any]], Any]:
-        def build(stamp_ns: int, numbers: NDArray[Any]) -> Any:
-            values = _spread(numbers, present)
-            vectors = [
-                make_message("geometry_msgs/msg/Vector3", *values[at : at + 3]) for at in (0, 3)
-            ]
-            both = make_message(f"geometry_msgs/msg/{kind}", *vectors)
-            head = header(stamp_ns, spec.frame or "")
-            return make_message(f"geometry_msgs/msg/{kind}Stamped", head, both)
-
-        return build
-
-    return of
+    name = f"geometry_msgs/msg/{kind}"
+    return lambda values, _: (make_message(name, vector(values[:3]), vector(values[3:])),)
 
 
 def _is_imu(names: frozenset[str]) -> bool:
@@ -244,9 +222,7 @@ def _video(packets: PlayablePackets, stamps: NDArray[np.uint64]) -> Iterator[byt
     pictures = chain((data for data, _ in packets), repeat(b""))
     for stamp, data in zip(stamps.tolist(), pictures, strict=False):
         picture = np.frombuffer(data, np.uint8)
-        yield encode(
-            make_message(VIDEO, time(stamp), spec.frame or spec.name, picture, name), VIDEO
-        )
+        yield encode(VIDEO, time(stamp), spec.frame or spec.name, picture, name)
 
 
 def _stills(signal: Any, stamps: NDArray[np.uint64]) -> Iterator[bytes]:
@@ -262,7 +238,7 @@ def _stills(signal: Any, stamps: NDArray[np.uint64]) -> Iterator[bytes]:
         data = picture if isinstance(picture, bytes) else _png(np.asarray(picture, np.uint8))
         kind = "png" if data.startswith(b"\x89PNG") else "jpeg"
         head = header(stamp, spec.frame or spec.name)
-        yield encode(make_message(IMAGE, head, kind, np.frombuffer(data, np.uint8)), IMAGE)
+        yield encode(IMAGE, head, kind, np.frombuffer(data, np.uint8))
 
 
 def _png(picture: NDArray[np.uint8]) -> bytes:
@@ -275,16 +251,14 @@ def _depth(spec: Stream, stamp_ns: int, frame: NDArray[np.uint16]) -> bytes:
     height, width = frame.shape
     pixels = np.ascontiguousarray(frame, "<u2").view(np.uint8).reshape(-1)
     head = header(stamp_ns, spec.frame or spec.name)
-    return encode(make_message(DEPTH, head, height, width, "16UC1", 0, 2 * width, pixels), DEPTH)
+    return encode(DEPTH, head, height, width, "16UC1", 0, 2 * width, pixels)
 
 
 def _points(spec: Stream, stamp_ns: int, points: NDArray[Any]) -> bytes:
     points = np.ascontiguousarray(points, spec.dtype).reshape(-1, spec.sizes[0])
     if spec.dtype in _WIDE:
         layout = array_layout(spec, points.shape)
-        return encode(
-            make_message(_WIDE[spec.dtype], layout, points.reshape(-1)), _WIDE[spec.dtype]
-        )
+        return encode(_WIDE[spec.dtype], layout, points.reshape(-1))
     size = points.dtype.itemsize
     names = spec.names or [f"c{place}" for place in range(points.shape[1])]
     fields = [
@@ -292,15 +266,14 @@ def _points(spec: Stream, stamp_ns: int, points: NDArray[Any]) -> bytes:
         for place, name in enumerate(names)
     ]
     step = size * points.shape[1]
+    head, pixels = header(stamp_ns, spec.frame or WORLD), points.view(np.uint8).reshape(-1)
     return encode(
-        make_message(CLOUD, header(stamp_ns, spec.frame or "world"), 1, len(points), fields, False,
-                step, step * len(points), points.view(np.uint8).reshape(-1), True),
-        CLOUD,
-    )  # fmt: skip
+        CLOUD, head, 1, len(points), fields, False, step, step * len(points), pixels, True
+    )
 
 
 def _text(_: Stream, __: int, text: str) -> bytes:
-    return encode(make_message(TEXT, text), TEXT)
+    return encode(TEXT, text)
 
 
 def read_sample(spec: Stream, type_name: str, data: bytes, *, where: str) -> Any:
