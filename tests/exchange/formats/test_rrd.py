@@ -15,8 +15,7 @@ from corporeal.exchange.formats import rrd
 from corporeal.exchange.link_poses import link_poses_of
 from corporeal.exchange.opening import open_dataset
 from corporeal.exchange.options import ExportOptions
-from corporeal.exchange.rerun_scene.entities import depth_png, rerun
-from corporeal.exchange.rerun_scene.panels import MAIN, plots_of
+from corporeal.exchange.rerun_scene.entities import MAIN, depth_png, plots_of, rerun
 from corporeal.schema import Stream
 
 

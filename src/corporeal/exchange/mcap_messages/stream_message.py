@@ -266,10 +266,8 @@ def _points(spec: Stream, stamp_ns: int, points: NDArray[Any]) -> bytes:
         for place, name in enumerate(names)
     ]
     step = size * points.shape[1]
-    head, pixels = header(stamp_ns, spec.frame or WORLD), points.view(np.uint8).reshape(-1)
-    return encode(
-        CLOUD, head, 1, len(points), fields, False, step, step * len(points), pixels, True
-    )
+    head, data = header(stamp_ns, spec.frame or WORLD), points.view(np.uint8).reshape(-1)
+    return encode(CLOUD, head, 1, len(points), fields, False, step, data.size, data, True)
 
 
 def _text(_: Stream, __: int, text: str) -> bytes:

@@ -1,12 +1,13 @@
-"""What a scene shows at its two clocks: the robot, clouds and poses, cameras, depth and maps."""
+"""What a scene shows at its two clocks: the robot, clouds, poses, cameras, depth, maps, lines."""
 
 from __future__ import annotations
 
+import colorsys
 import io
 import struct
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from corporeal.errors import MissingExtraError
 from corporeal.exchange.link_poses import RobotPoses
 from corporeal.exchange.movie.foreign_movie import playable_packets
 from corporeal.geometry import quaternion_from_matrix
-from corporeal.schema import roles
+from corporeal.schema import Stream, roles
 
 
 def rerun() -> Any:
@@ -306,3 +307,95 @@ def depth_png(frame: NDArray[np.uint16]) -> bytes:
 def _chunk(kind: bytes, data: bytes) -> bytes:
     checksum = zlib.crc32(data, zlib.crc32(kind))
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", checksum)
+
+
+MAX_LINES = 64
+MAIN = "State and action"
+_LINE_BLOCK = 1 << 15
+_TABS = (("Velocity", ("rad/s", "m/s")), ("Effort", ("N m", "N")), ("Motion", ("m/s2",)))
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """Some entries of a stream, drawn together."""
+
+    entity: str
+    signal: Signal
+    columns: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Plot:
+    """One panel: what it is called, the tab it is in, and the lines it shows."""
+
+    tab: str
+    name: str
+    lines: list[Lines] = field(default_factory=list)
+
+
+def plots_of(signals: Sequence[Signal], robot: Embodiment | None) -> tuple[Plot, ...]:
+    """The panels for streams of numbers: a command is with what it commands, joints by limb."""
+    commanded = {_base(signal.spec.name) for signal in signals if signal.spec.group == "actions"}
+    plots: dict[tuple[str, str], Plot] = {}
+    for signal in signals:
+        spec = signal.spec
+        if spec.width > MAX_LINES:
+            continue
+        tab = MAIN if _base(spec.name) in commanded else _tab(spec)
+        for part, columns in _parts(spec, robot).items():
+            entity = f"/{spec.path}/{part}" if part else f"/{spec.path}"
+            title = part or _base(spec.name)
+            plot = plots.setdefault((tab, title), Plot(tab, title.replace("_", " ")))
+            plot.lines.append(Lines(entity, signal, columns))
+    return tuple(plots.values())
+
+
+def _base(name: str) -> str:
+    return name.removesuffix("_target")
+
+
+def _tab(spec: Stream) -> str:
+    units = spec.units
+    for tab, known in reversed(_TABS):
+        if any(unit in known for unit in units):
+            return tab if not (tab == "Effort" and "N" in units and "N m" in units) else "Force"
+    return "Pose" if spec.quaternion_columns is not None else "Other"
+
+
+def _parts(spec: Stream, robot: Embodiment | None) -> Mapping[str, tuple[int, ...]]:
+    """Joints by the limb they belong to; anything else is one part without a name."""
+    if robot is None or not set(spec.names) & set(robot.joint_names):
+        return {"": tuple(range(spec.width))}
+    parts: dict[str, list[int]] = {}
+    for column, name in enumerate(spec.names):
+        parts.setdefault(robot.group_of(name) or "other", []).append(column)
+    order = sorted(parts, key=lambda part: ("arm" not in part, "leg" in part, part))
+    return {part: tuple(parts[part]) for part in order}
+
+
+def add_lines(scene: RerunScene, lines: Lines) -> None:
+    """The numbers themselves, with names and colours."""
+    rr = rerun()
+    signal, columns = lines.signal, lines.columns
+    is_command = signal.spec.group == "actions"
+    named = [name.removesuffix("_joint") for name in signal.spec.names]
+    names = [named[column] if named else str(column) for column in columns]
+    look = rr.SeriesLines(
+        names=[f"{name} (target)" if is_command else name for name in names],
+        colors=[_hue(place, len(columns), pale=is_command) for place in range(len(columns))],
+        widths=[1.0 if is_command else 2.0] * len(columns),
+    )
+    scene.fix(lines.entity, look)
+    for first in range(0, len(signal), _LINE_BLOCK):
+        block = np.asarray(signal[first : first + _LINE_BLOCK], np.float64)
+        flat = block.reshape(len(block), -1)[:, list(columns)]
+        stamps = signal.time_ns[first : first + len(block)]
+        scene.add(lines.entity, stamps, rr.Scalars.columns(scalars=flat))
+
+
+def _hue(place: int, count: int, *, pale: bool) -> tuple[int, int, int]:
+    """Hues around the circle, so that neighbours differ; a command has the pale one."""
+    hue = (0.58 + place / max(count, 1)) % 1.0
+    levels = colorsys.hsv_to_rgb(hue, 0.32 if pale else 0.72, 0.98 if pale else 0.88)
+    red, green, blue = (round(255 * level) for level in levels)
+    return red, green, blue

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,37 +13,36 @@ from corporeal.embodiment import Embodiment
 from corporeal.episode.label_track import LabelSpan, LabelTrack
 from corporeal.episode.recording import Recording, Signal
 from corporeal.errors import EpisodeError, WriteError
+from corporeal.exchange.episode_file import is_named
 from corporeal.exchange.layout import label_changes, layout_of
 from corporeal.exchange.link_poses import RobotPoses, link_poses_of
 from corporeal.exchange.options import ExportOptions
 from corporeal.exchange.rerun_scene.entities import (
     CLOUDS,
+    MAIN,
+    PATHS,
+    TIME,
     WORLD,
+    Plot,
     RerunScene,
     add_camera,
     add_depth,
     add_frames,
+    add_lines,
     add_map,
     add_points,
     add_pose,
     add_robot,
     map_span,
     place_of,
-    rerun,
-)
-from corporeal.exchange.rerun_scene.panels import (
-    ABOUT,
-    EVENTS,
-    Contents,
-    Plot,
-    add_lines,
-    panels,
     plots_of,
+    rerun,
 )
 from corporeal.exchange.table import instructions_of, row_times
 from corporeal.schema import Stream, roles
 from corporeal.units import SECOND_NS
 
+ABOUT, EVENTS, LANES = "/about", "/events", "/labels"
 _ORDER = ("text", "array", "points", "video", "depth")
 _MAP_SIDE = 4
 _BRIEF = 80
@@ -55,21 +53,19 @@ def write_scene(
 ) -> tuple[str, ...]:
     """Write all streams but the excluded ones (by path or name); the paths of those written."""
     rr = rerun()
-    exclude = options.exclude
-    clock = _row_clock(recording, options)
+    rows_ns, rate_hz = _row_clock(recording, options)
     signals = [
         signal
         for signal in recording.signals.values()
-        if len(signal) and not {signal.spec.path, signal.spec.name} & set(exclude)
+        if len(signal) and not is_named(signal.spec, options.exclude)
     ]
     try:
         with rr.RecordingStream("corporeal", recording_id=recording.id) as stream:
             stream.save(path)
             stream.set_log_time_enabled(False)
             stream.set_log_tick_enabled(False)
-            name = f"{recording.facts.task or 'episode'} {number}"
-            stream.send_recording_name(name)
-            _fill(RerunScene(stream, clock.time_ns), recording, clock, signals)
+            stream.send_recording_name(f"{recording.facts.task or 'episode'} {number}")
+            _fill(RerunScene(stream, rows_ns), recording, rate_hz, signals)
             stream.flush()
             stream.disconnect()
     except RuntimeError as error:
@@ -79,24 +75,17 @@ def write_scene(
     return tuple(signal.spec.path for signal in signals)
 
 
-@dataclass(frozen=True, eq=False)
-class _RowClock:
+def _row_clock(recording: Recording, options: ExportOptions) -> tuple[NDArray[np.int64], float]:
     """When the rows of an export would be; none where the recording cannot be put into rows."""
-
-    time_ns: NDArray[np.int64]
-    rate_hz: float
-
-
-def _row_clock(recording: Recording, options: ExportOptions) -> _RowClock:
     try:
         layout = layout_of(recording, options)
-        return _RowClock(row_times(recording, layout), layout.rate_hz)
+        return row_times(recording, layout), layout.rate_hz
     except EpisodeError:
-        return _RowClock(np.zeros(0, np.int64), options.rate_hz or 1.0)
+        return np.zeros(0, np.int64), options.rate_hz or 1.0
 
 
 def _fill(
-    scene: RerunScene, recording: Recording, clock: _RowClock, signals: Sequence[Signal]
+    scene: RerunScene, recording: Recording, rate_hz: float, signals: Sequence[Signal]
 ) -> None:
     """The layout first and what is large last, so that a viewer soon has something to show."""
     rr = rerun()
@@ -105,18 +94,20 @@ def _fill(
     has_joints = any(signal.spec.name in roles.MEASURED for signal in signals)
     posture = link_poses_of(recording) if has_joints else None
     plots = plots_of([each for each in signals if places[each.spec.path][0] == "number"], robot)
-    blueprint = panels(
-        _contents((*places.values(), *label_places(recording.labels)), plots, posture)
-    )
+    shown: dict[str, list[str]] = {}
+    for kind, entity in (*places.values(), *_label_places(recording.labels)):
+        shown.setdefault(kind, []).append(entity)
+    blueprint = _blueprint(shown, plots, posture)
     scene.stream.send_blueprint(blueprint, make_active=True, make_default=True)
-    scene.fix(ABOUT, rr.TextDocument(_about(recording, clock), media_type="text/markdown"))
+    about = _about(recording, f"{len(scene.rows_ns)} at {rate_hz:g} Hz")
+    scene.fix(ABOUT, rr.TextDocument(about, media_type="text/markdown"))
     if posture is not None and robot is not None:
         add_robot(scene, robot, posture)
         add_frames(scene, robot)
     for plot in plots:
         for lines in plot.lines:
             add_lines(scene, lines)
-    add_labels(scene, recording.labels)
+    _add_labels(scene, recording.labels)
     _add_maps(scene, [each for each in signals if places[each.spec.path][0] == "map"])
     for signal in sorted(signals, key=lambda signal: _ORDER.index(signal.spec.kind)):
         _add(scene, signal, *places[signal.spec.path])
@@ -128,33 +119,6 @@ def _add_maps(scene: RerunScene, maps: Sequence[Signal]) -> None:
         span = map_span(alike)
         for signal in alike:
             add_map(scene, f"/{signal.spec.path}", signal, span)
-
-
-def _contents(
-    places: Collection[tuple[str, str]], plots: tuple[Plot, ...], posture: RobotPoses | None
-) -> Contents:
-    def of(kind: str) -> tuple[str, ...]:
-        return tuple(entity for each, entity in places if each == kind)
-
-    return Contents(
-        robot=posture is not None,
-        eye=_eye(posture),
-        pictures=(*of("video"), *of("depth")),
-        clouds=tuple(each for each in of("points") if each.startswith(CLOUDS)),
-        maps=of("map"),
-        labels=of("state"),
-        plots=plots,
-        events=bool(of("text")),
-    )
-
-
-def _eye(posture: RobotPoses | None) -> tuple[float, float, float]:
-    """The middle of the robot at the start."""
-    if posture is None:
-        return 0.0, 0.0, 0.0
-    first = posture.positions[0]
-    x, y, z = ((first.min(axis=0) + first.max(axis=0)) / 2).tolist()
-    return x, y, z
 
 
 def _place(spec: Stream, robot: Embodiment | None) -> tuple[str, str]:
@@ -185,7 +149,7 @@ def _add(scene: RerunScene, signal: Signal, kind: str, entity: str) -> None:
         add(scene, entity, signal)
 
 
-def _about(recording: Recording, clock: _RowClock) -> str:
+def _about(recording: Recording, rows: str) -> str:
     """What is known of the episode, for people."""
     robot = recording.embodiment.name if recording.embodiment is not None else "unknown"
     lines = [f"# {instructions_of(recording)[0] or 'No instruction'}", ""]
@@ -194,7 +158,7 @@ def _about(recording: Recording, clock: _RowClock) -> str:
     if recording.recovered:
         lines += [f"**Not complete:** {recording.recovered}", ""]
     lines += [f"| episode | {recording.id[:18]} |", "|---|---|"]
-    lines.append(f"| rows | {len(clock.time_ns)} at {clock.rate_hz:g} Hz |")
+    lines.append(f"| rows | {rows} |")
     facts = {**recording.metadata, **recording.facts.outcome.measures}
     for name, value in sorted(facts.items()):
         if name != "instruction" and (brief := _brief(value)):
@@ -227,31 +191,23 @@ def _brief(value: Any) -> str:
     return text if len(text) <= _BRIEF else ""
 
 
-LANES = "/labels"
-
-
-def label_places(labels: LabelTrack | None) -> tuple[tuple[str, str], ...]:
+def _label_places(labels: LabelTrack | None) -> Iterator[tuple[str, str]]:
     """How lanes are shown, and where: each as text and as states."""
-    names = [lane.name for lane in labels.used_lanes] if labels is not None else []
-    texts = tuple(("text", f"{EVENTS}/labels/{name}") for name in names)
-    return (*texts, *(("state", f"{LANES}/{name}") for name in names))
+    for lane in labels.used_lanes if labels is not None else ():
+        yield "text", f"{EVENTS}/labels/{lane.name}"
+        yield "state", f"{LANES}/{lane.name}"
 
 
-def add_labels(scene: RerunScene, labels: LabelTrack | None) -> None:
+def _add_labels(scene: RerunScene, labels: LabelTrack | None) -> None:
     """Every segment in words at the time at which it begins, and as a state until it ends."""
-    if labels is None:
-        return
-    for lane in labels.used_lanes:
+    for lane in labels.used_lanes if labels is not None else ():
+        assert labels is not None
         spans = labels.in_lane(lane.name)
         if spans:
-            _add_words(scene, f"{EVENTS}/labels/{lane.name}", spans)
+            stamps = np.array([span.start_ns for span in spans], np.int64)
+            words = rerun().TextLog.columns(text=[_words(span) for span in spans])
+            scene.add(f"{EVENTS}/labels/{lane.name}", stamps, words)
             _add_states(scene, f"{LANES}/{lane.name}", spans)
-
-
-def _add_words(scene: RerunScene, entity: str, spans: tuple[LabelSpan, ...]) -> None:
-    stamps = np.array([span.start_ns for span in spans], np.int64)
-    texts = [_words(span) for span in spans]
-    scene.add(entity, stamps, rerun().TextLog.columns(text=texts))
 
 
 def _add_states(scene: RerunScene, entity: str, spans: tuple[LabelSpan, ...]) -> None:
@@ -267,3 +223,95 @@ def _words(span: LabelSpan) -> str:
     attributes = ", ".join(str(each) for each in span.attributes.values() if each is not None)
     until = f" until {span.end_ns / SECOND_NS:.2f} s" if span.end_ns > span.start_ns else ""
     return f"{span.lane}: {span.label}" + (f" ({attributes})" if attributes else "") + until
+
+
+# A legend may not hide what it explains: in a small panel fewer lines have one.
+_LEGEND_LINES, _LEGEND_LINES_SMALL = 8, 4
+
+
+def _blueprint(
+    shown: Mapping[str, Sequence[str]], plots: Sequence[Plot], posture: RobotPoses | None
+) -> Any:
+    """How the scene is laid out: 3D and cameras on top, plots of state against action below.
+
+    `shown` are the entities by how they are shown.
+    """
+    rrb = rerun().blueprint
+    top = _top(rrb, shown, posture)
+    shares = [share for _, share in top]
+    rows = [rrb.Horizontal(*(view for view, _ in top), column_shares=shares)]
+    bottom = _tabs(rrb, shown, plots)
+    rows += [bottom] if bottom is not None else []
+    return rrb.Blueprint(
+        rrb.Vertical(*rows, row_shares=[3, 2][: len(rows)]),
+        rrb.TimePanel(timeline=TIME, state="collapsed", play_state="playing", loop_mode="all"),
+        rrb.SelectionPanel(state="collapsed"),
+        rrb.BlueprintPanel(state="collapsed"),
+        auto_views=False,
+        auto_layout=False,
+    )
+
+
+def _top(
+    rrb: Any, shown: Mapping[str, Sequence[str]], posture: RobotPoses | None
+) -> list[tuple[Any, float]]:
+    """The views of the upper row, each with its share of the width."""
+    views: list[tuple[Any, float]] = []
+    if posture is not None:
+        # The middle of the robot at the start.
+        first = posture.positions[0]
+        x, y, z = ((first.min(axis=0) + first.max(axis=0)) / 2).tolist()
+        eye = rrb.EyeControls3D(position=(x + 1.5, y + 0.9, z + 0.5), look_target=(x, y, z),
+                                eye_up=(0, 0, 1))  # fmt: skip
+        scene = rrb.Spatial3DView(origin=WORLD, name="Robot", eye_controls=eye,
+                                  contents=[f"{WORLD}/**", f"{PATHS}/**"])  # fmt: skip
+        views.append((scene, 2.0))
+    flat = [*shown.get("video", ()), *shown.get("depth", ())]
+    pictures = [rrb.Spatial2DView(origin=each, name=_title(each)) for each in flat]
+    pictures += [rrb.Spatial3DView(origin=each, name=_title(each))
+                 for each in shown.get("points", ()) if each.startswith(CLOUDS)]  # fmt: skip
+    if pictures:
+        columns = 1 if len(pictures) == 1 else 2 if len(pictures) <= 4 else 3
+        views.append((rrb.Grid(*pictures, grid_columns=columns), 3.0))
+    about = rrb.TextDocumentView(origin=ABOUT, name="Episode")
+    if "text" in shown:
+        events = rrb.TextLogView(origin=EVENTS, name="Events")
+        about = rrb.Vertical(about, events, row_shares=[3, 1])
+    return [*views, (about, 1.2)]
+
+
+def _tabs(rrb: Any, shown: Mapping[str, Sequence[str]], plots: Sequence[Plot]) -> Any | None:
+    by_tab: dict[str, list[Plot]] = {MAIN: []}
+    for plot in plots:
+        by_tab.setdefault(plot.tab, []).append(plot)
+    tabs = [
+        rrb.Grid(
+            *(_plot(rrb, plot, len(together)) for plot in together),
+            grid_columns=_columns(len(together)),
+            name=tab,
+        )
+        for tab, together in by_tab.items()
+        if together
+    ]
+    if "map" in shown:
+        maps = [rrb.Spatial2DView(origin=each, name=_title(each)) for each in shown["map"]]
+        tabs.append(rrb.Grid(*maps, name="Touch"))
+    if "state" in shown:
+        tabs.append(rrb.StateTimelineView(origin="/", contents=shown["state"], name="Labels"))
+    return rrb.Tabs(*tabs, active_tab=0) if tabs else None
+
+
+def _columns(plots: int) -> int:
+    return plots if plots <= 3 else (plots + 1) // 2 if plots <= 8 else 4
+
+
+def _plot(rrb: Any, plot: Plot, beside: int) -> Any:
+    most = _LEGEND_LINES if beside <= 3 else _LEGEND_LINES_SMALL
+    shown = sum(len(lines.columns) for lines in plot.lines) <= most
+    entities = [lines.entity for lines in plot.lines]
+    return rrb.TimeSeriesView(origin="/", contents=entities, name=plot.name,
+                              plot_legend=rrb.PlotLegend(visible=shown))  # fmt: skip
+
+
+def _title(entity: str) -> str:
+    return entity.rsplit("/", 1)[-1].replace("_", " ")
