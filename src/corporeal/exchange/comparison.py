@@ -12,9 +12,21 @@ from numpy.typing import NDArray
 from corporeal.episode.recording import Recording, Signal
 from corporeal.exchange.movie.pictures import pictures_of
 from corporeal.exchange.table import EpisodeTable, TableCamera
+from corporeal.words import counted
 
 EPISODES, ROWS = 4, 3
 """Single pictures and rows are looked at in so many episodes, and so many of each."""
+# Floats of 32 bits hold 7 digits.
+_MAX_DIFFERENCE = 1e-6
+# A picture encoded anew is not the same, but plainly the same scene.
+_MIN_PSNR_DB = 26.0
+_BLOCK = 4096
+_UNITS = {
+    "episode boundaries": "episode", "values": "number", "instructions": "episode",
+    "outcomes": "episode", "labels": "row", "pictures": "picture", "statistics": "figure",
+    "streams": "stream",
+}  # fmt: skip
+"""What is compared, in the order in which it is told, and what of it is counted."""
 
 
 @dataclass(frozen=True)
@@ -32,27 +44,40 @@ class DifferenceTally:
     """Differences of one kind, counted over all episodes."""
 
     compared: int = 0
-    worst: float = 0.0
     wrong: list[str] = field(default_factory=list)
 
-    def evidence(self, what: str, by: str, unit: str) -> Evidence:
+    def compare(
+        self, where: str, label: str, wanted: NDArray[Any], got: NDArray[Any] | None
+    ) -> None:
+        """Count the values of a column."""
+        self.compared += wanted.size
+        if got is None or got.size != wanted.size:
+            self.wrong.append(f"{where} has no {label} of {wanted.size} entries")
+            return
+        error = difference(wanted, got.reshape(wanted.shape))
+        if error > _MAX_DIFFERENCE:
+            self.wrong.append(f"{where} differs in {label} by {error:.3g}")
+
+    def check(self, agrees: bool, wrong: str) -> bool:
+        """Count one thing that agrees or is wrong."""
+        self.compared += 1
+        if not agrees:
+            self.wrong.append(wrong)
+        return agrees
+
+    def evidence(self, what: str, by: str) -> Evidence:
         """All of them in one line: the first that differs, or how many agree."""
         if self.wrong:
             more = f" and {len(self.wrong) - 1} more" if len(self.wrong) > 1 else ""
             return Evidence(what, by, f"{self.wrong[0]}{more}", holds=False)
-        agree = f"1 {unit} agrees" if self.compared == 1 else f"{self.compared:,} {unit}s agree"
+        one = self.compared == 1
+        agree = f"{counted(self.compared, _UNITS[what])} agree{'s' if one else ''}"
         return Evidence(what, by, agree, holds=self.compared > 0)
 
 
 def spread(count: int, wanted: int) -> list[int]:
     """Numbers from the first to the last, evenly."""
     return sorted({round(float(place)) for place in np.linspace(0, count - 1, min(count, wanted))})
-
-
-MAX_DIFFERENCE = 1e-6
-"""Floats of 32 bits hold 7 digits."""
-MIN_PSNR_DB = 26.0
-"""A picture encoded anew is not the same, but plainly the same scene."""
 
 
 def difference(wanted: NDArray[Any], got: NDArray[Any]) -> float:
@@ -64,7 +89,7 @@ def difference(wanted: NDArray[Any], got: NDArray[Any]) -> float:
     return float(np.nanmax(np.abs(a - b) / scale, initial=0.0))
 
 
-def psnr_db(wanted: NDArray[Any], got: NDArray[Any]) -> float:
+def _psnr_db(wanted: NDArray[Any], got: NDArray[Any]) -> float:
     """How alike two pictures are; 99 for the same."""
     error = float(np.mean((np.asarray(wanted, np.float32) - np.asarray(got, np.float32)) ** 2))
     return 99.0 if error == 0 else float(10 * np.log10(255.0**2 / error))
@@ -78,30 +103,26 @@ def compare_shown(
     beside = {row: [near for near in (row - 1, row + 1)
                     if 0 <= near < len(table) and camera.numbers[near] != camera.numbers[row]]
               for row in shown}  # fmt: skip
-    wanted = pictures_at(camera, {*shown, *(near for each in beside.values() for near in each)})
+    wanted = _pictures_at(camera, {*shown, *(near for each in beside.values() for near in each)})
     for row, picture in shown.items():
         pictures.compared += 1
         where = f"episode {table.number}, row {row} of {key}"
         if picture.shape != wanted[row].shape:
             pictures.wrong.append(f"{where} is {picture.shape} instead of {wanted[row].shape}")
             continue
-        quality = psnr_db(wanted[row], picture)
-        nearer = [near for near in beside[row] if psnr_db(wanted[near], picture) > quality + 1.0]
+        quality = _psnr_db(wanted[row], picture)
+        nearer = [near for near in beside[row] if _psnr_db(wanted[near], picture) > quality + 1.0]
         if nearer:
             pictures.wrong.append(f"{where} shows row {nearer[0]}")
-        elif quality < MIN_PSNR_DB:
+        elif quality < _MIN_PSNR_DB:
             pictures.wrong.append(f"{where} is another picture ({quality:.0f} dB)")
 
 
-def pictures_at(camera: TableCamera, rows: Collection[int]) -> dict[int, NDArray[np.uint8]]:
+def _pictures_at(camera: TableCamera, rows: Collection[int]) -> dict[int, NDArray[np.uint8]]:
     """The pictures (height, width, 3) that these rows show, decoded in one pass."""
     ordered = sorted(rows)
     chosen = replace(camera, numbers=camera.numbers[ordered])
     return dict(zip(ordered, pictures_of(chosen), strict=True))
-
-
-_BLOCK = 4096
-_PICTURES = 3
 
 
 def differences(wanted: Recording, got: Recording) -> Iterator[str]:
@@ -153,7 +174,7 @@ def _is_same(a: Any, b: Any) -> bool:
     if isinstance(a, list) or isinstance(b, list):
         return len(a) == len(b) and all(_is_same_sample(x, y) for x, y in zip(a, b, strict=True))
     left, right = np.asarray(a), np.asarray(b)
-    return left.shape == right.shape and difference(left, right) <= MAX_DIFFERENCE
+    return left.shape == right.shape and difference(left, right) <= _MAX_DIFFERENCE
 
 
 def _is_same_sample(a: Any, b: Any) -> bool:
@@ -161,10 +182,10 @@ def _is_same_sample(a: Any, b: Any) -> bool:
 
 
 def _pictures(wanted: Signal, got: Signal) -> Iterator[str]:
-    numbers = sorted({*np.linspace(0, len(wanted) - 1, _PICTURES).round().astype(int).tolist()})
+    numbers = spread(len(wanted), ROWS)
     for number, a, b in zip(numbers, wanted[numbers], got[numbers], strict=True):
         height, width = min(a.shape[0], b.shape[0]), min(a.shape[1], b.shape[1])
         if abs(a.shape[0] - b.shape[0]) > 1 or abs(a.shape[1] - b.shape[1]) > 1:
             yield f"picture {number} is {b.shape} instead of {a.shape}"
-        elif psnr_db(a[:height, :width], b[:height, :width]) < MIN_PSNR_DB:
+        elif _psnr_db(a[:height, :width], b[:height, :width]) < _MIN_PSNR_DB:
             yield f"picture {number} is another one"

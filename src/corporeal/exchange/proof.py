@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from corporeal.episode.label_track import NOTHING
 from corporeal.episode.recording import Dataset, Recording
 from corporeal.errors import CorporealError
 from corporeal.exchange.comparison import (
     EPISODES,
-    MAX_DIFFERENCE,
     ROWS,
     DifferenceTally,
     Evidence,
@@ -23,7 +21,7 @@ from corporeal.exchange.comparison import (
     differences,
     spread,
 )
-from corporeal.exchange.conformance.library import LibraryAnswer, UnsuitedError, ask, find_python
+from corporeal.exchange.conformance.library import UnsuitedError, ask, find_python
 from corporeal.exchange.conversion import ExportResult, table_at
 from corporeal.exchange.format import Consumer, Loss, TableWriter, Writer, formats, writer_of
 from corporeal.exchange.opening import open_dataset
@@ -96,9 +94,8 @@ def _ask_library(
     Raises UnsuitedError when the release that is there is not one for this format.
     """
     count = len(exported.episodes)
-    lengths = [episode.rows for episode in exported.episodes]
     rows = [(number, row) for number in spread(count, EPISODES)
-            for row in spread(lengths[number], ROWS)]  # fmt: skip
+            for row in spread(exported.episodes[number].rows, ROWS)]  # fmt: skip
     keys, cameras = _labels_by_key(exported, writer)
     try:
         answer = ask(consumer, exported.out, rows, list(keys.values()), list(cameras.values()),
@@ -113,24 +110,50 @@ def _ask_library(
         yield Evidence("episodes", by, f"{len(answer.episodes)} of {count}",
                        holds=len(answer.episodes) == count)  # fmt: skip
         return
-    yield _boundaries(answer, lengths, by)
-    values, pictures = DifferenceTally(), DifferenceTally()
+    texts = [episode.instructions for episode in answer.episodes]
+    has_texts = "instructions" not in writer.loses and all(texts)
+    kept = {"episode boundaries": True, "values": True, "pictures": bool(cameras),
+            "instructions": has_texts}  # fmt: skip
+    tallies = _tallies(kept)
+    _compare_counts(tallies, count, len(answer.episodes))
+    for written, got in zip(exported.episodes, answer.episodes, strict=False):
+        _compare_length(tallies, written.number, written.rows, {got.length})
+        if has_texts:
+            said = got.instructions or ()
+            tallies["instructions"].check(
+                written.instructions[0] in said, f"episode {written.number} says {said!r}"
+            )
     for number in dict.fromkeys(number for number, _ in rows):
         table = table_at(exported, source, number)
         asked = {row: n for n, (episode, row) in enumerate(rows) if episode == number}
-        _compare_samples(table, asked, answer, keys, values)
+        for row, n in asked.items():
+            block, where = table.block(row, row + 1), f"episode {number}, row {row}"
+            for key, label in keys.items():
+                tallies["values"].compare(where, label, block[key], answer.samples.get((n, label)))
         for key, label in cameras.items():
             shown = {row: answer.samples[n, label] for row, n in asked.items()
                      if (n, label) in answer.samples}  # fmt: skip
             if len(shown) < len(asked):
-                pictures.wrong.append(f"episode {number} lacks pictures of {label}")
-            compare_shown(table, key, shown, pictures)
-    yield values.evidence("values", by, "number")
-    if cameras:
-        yield pictures.evidence("pictures", by, "picture")
-    yield from _compare_instructions(exported, answer, writer, by)
+                tallies["pictures"].wrong.append(f"episode {number} lacks pictures of {label}")
+            compare_shown(table, key, shown, tallies["pictures"])
     if answer.statistics:
-        yield _compare_statistics(exported, source, answer.statistics, writer, by)
+        tallies["statistics"] = _compare_statistics(exported, source, answer.statistics, writer)
+    yield from _evidence(tallies, by)
+
+
+Tallies = dict[str, DifferenceTally]
+
+
+def _tallies(kept: Mapping[str, bool]) -> Tallies:
+    """One for everything that the format keeps."""
+    return {what: DifferenceTally() for what, is_kept in kept.items() if is_kept}
+
+
+def _evidence(tallies: Tallies, by: str) -> Iterator[Evidence]:
+    """What was compared; nothing of outcomes where none is known."""
+    for what, tally in tallies.items():
+        if what != "outcomes" or tally.compared:
+            yield tally.evidence(what, by)
 
 
 def _labels_by_key(exported: ExportResult, writer: Writer) -> tuple[dict[str, str], dict[str, str]]:
@@ -142,123 +165,77 @@ def _labels_by_key(exported: ExportResult, writer: Writer) -> tuple[dict[str, st
     return columns, {key: label for key in layout.cameras if (label := writer.label(key))}
 
 
-def _compare_samples(
-    table: EpisodeTable,
-    asked: Mapping[int, int],
-    answer: LibraryAnswer,
-    keys: Mapping[str, str],
-    values: DifferenceTally,
-) -> None:
-    for row, n in asked.items():
-        block = table.block(row, row + 1)
-        for key, label in keys.items():
-            got = answer.samples.get((n, label))
-            _compare_value(values, f"episode {table.number}, row {row}", label, block[key][0], got)
+def _compare_counts(tallies: Tallies, wanted: int, got: int) -> None:
+    if got != wanted:
+        wrong = f"{got} episodes instead of {wanted}"
+        tallies["episode boundaries"].wrong.append(wrong)
 
 
-def _compare_value(
-    values: DifferenceTally, where: str, label: str, wanted: NDArray[Any], got: NDArray[Any] | None
-) -> None:
-    values.compared += wanted.size
-    if got is None or got.size != wanted.size:
-        values.wrong.append(f"{where} has no {label} of {wanted.size} entries")
-        return
-    error = difference(wanted.reshape(-1), got.reshape(-1))
-    if error > MAX_DIFFERENCE:
-        values.wrong.append(f"{where} differs in {label} by {error:.3g}")
-
-
-def _boundaries(answer: LibraryAnswer, lengths: Sequence[int], by: str) -> Evidence:
-    got = [episode.length for episode in answer.episodes]
-    wrong = [n for n, (a, b) in enumerate(zip(got, lengths, strict=False)) if a != b]
-    holds = got == list(lengths)
-    agree = "1 episode agrees" if len(lengths) == 1 else f"{len(lengths):,} episodes agree"
-    result = agree if holds else (
-        f"{len(got)} episodes instead of {len(lengths)}" if len(got) != len(lengths)
-        else f"episode {wrong[0]} has {got[wrong[0]]} rows instead of {lengths[wrong[0]]}"
-    )  # fmt: skip
-    return Evidence("episode boundaries", by, result, holds)
-
-
-def _compare_instructions(
-    exported: ExportResult, answer: LibraryAnswer, writer: TableWriter, by: str
-) -> Iterator[Evidence]:
-    """The instructions, where the library hands them out."""
-    texts_of = [episode.instructions for episode in answer.episodes]
-    if "instructions" in writer.loses or not all(texts_of):
-        return
-    tally = DifferenceTally()
-    for number, (episode, texts) in enumerate(zip(exported.episodes, texts_of, strict=False)):
-        tally.compared += 1
-        if episode.instructions[0] not in (texts or ()):
-            tally.wrong.append(f"episode {number} says {texts!r}")
-    yield tally.evidence("instructions", by, "episode")
+def _compare_length(tallies: Tallies, number: int, wanted: int, got: set[int]) -> bool:
+    counts = " or ".join(map(str, sorted(got))) or "no"
+    wrong = f"episode {number} has {counts} rows instead of {wanted}"
+    return tallies["episode boundaries"].check(got == {wanted}, wrong)
 
 
 def _read_rows_back(
     exported: ExportResult, source: Dataset, result: Dataset, writer: TableWriter
 ) -> Iterator[Evidence]:
     """All episodes and all numbers; pictures of some rows of some episodes."""
-    by = "corporeal"
-    bounds, values, texts, outcomes, pictures, labels = (DifferenceTally() for _ in range(6))
+    layout = exported.layout
+    assert layout is not None
+    kept = {
+        "episode boundaries": True,
+        "values": True,
+        "instructions": "instructions" not in writer.loses,
+        "outcomes": "outcome" not in writer.loses,
+        "labels": bool(layout.lanes),
+        "pictures": bool(layout.cameras) and "cameras" not in writer.loses,
+    }
+    tallies = _tallies(kept)
     count = len(exported.episodes)
-    if len(result.episodes) != count:
-        bounds.wrong.append(f"{len(result.episodes)} episodes instead of {count}")
+    _compare_counts(tallies, count, len(result.episodes))
     looked_at = set(spread(count, EPISODES))
     for number in range(min(count, len(result.episodes))):
         table = table_at(exported, source, number)
         got = result.open(result.episodes[number])
-        _compare_texts(table, got, writer, texts, outcomes)
-        if not _compare_lengths(table, got, bounds):
+        _compare_texts(table, got, tallies)
+        lengths = {len(signal) for signal in got.signals.values() if signal.spec.kind != "text"}
+        if not _compare_length(tallies, number, len(table), lengths):
             continue
-        _compare_rows(table, got, writer, values)
-        _compare_labels(table, got, labels)
-        if number in looked_at:
-            _compare_pictures(table, got, writer, pictures)
-    yield bounds.evidence("episode boundaries", by, "episode")
-    yield values.evidence("values", by, "number")
-    if "instructions" not in writer.loses:
-        yield texts.evidence("instructions", by, "episode")
-    if "outcome" not in writer.loses and outcomes.compared:
-        yield outcomes.evidence("outcomes", by, "episode")
-    layout = exported.layout
-    if layout is not None and layout.lanes:
-        yield labels.evidence("labels", by, "row")
-    if layout is not None and layout.cameras and "cameras" not in writer.loses:
-        yield pictures.evidence("pictures", by, "picture")
+        _compare_rows(table, got, writer, tallies["values"])
+        if "labels" in tallies:
+            _compare_labels(table, got, tallies["labels"])
+        if "pictures" in tallies and number in looked_at:
+            _compare_pictures(table, got, writer, tallies["pictures"])
     if result.statistics:
-        yield _compare_statistics(exported, source, result.statistics, writer, by)
+        tallies["statistics"] = _compare_statistics(exported, source, result.statistics, writer)
+    yield from _evidence(tallies, "corporeal")
 
 
-def _compare_lengths(table: EpisodeTable, got: Recording, bounds: DifferenceTally) -> bool:
-    bounds.compared += 1
-    lengths = {len(signal) for signal in got.signals.values() if signal.spec.kind != "text"}
-    if lengths == {len(table)}:
-        return True
-    counts = " or ".join(map(str, sorted(lengths))) or "no"
-    bounds.wrong.append(f"episode {table.number} has {counts} rows instead of {len(table)}")
-    return False
+def _compare_texts(table: EpisodeTable, got: Recording, tallies: Tallies) -> None:
+    if "instructions" in tallies:
+        said = got.facts.instruction or ""
+        wrong = f"episode {table.number} says {said!r} instead of {table.text!r}"
+        tallies["instructions"].check(said == table.text, wrong)
+    if "outcomes" in tallies and table.success is not None:
+        success = got.facts.outcome.success
+        wrong = f"episode {table.number} has success {success}"
+        tallies["outcomes"].check(success is table.success, wrong)
 
 
 def _compare_rows(
     table: EpisodeTable, got: Recording, writer: TableWriter, values: DifferenceTally
 ) -> None:
     where = f"episode {table.number}"
-    for key in table.layout.columns:
-        label = writer.label(key)
-        if label is not None and label not in got.signals:
-            values.wrong.append(f"{where} has no {label}")
     labels = {key: label for key in table.layout.columns
-            if (label := writer.label(key)) is not None and label in got.signals}  # fmt: skip
+              if (label := writer.label(key)) is not None}  # fmt: skip
+    for key in [key for key, label in labels.items() if label not in got.signals]:
+        values.wrong.append(f"{where} has no {labels.pop(key)}")
     first = 0
     for block in table.blocks():
         stop = first + len(next(iter(block.values()))) if block else len(table)
         for key, label in labels.items():
-            wanted, there = block[key], np.asarray(got.signals[label][first:stop])
-            values.compared += wanted.size
-            error = difference(wanted, there.reshape(wanted.shape))
-            if error > MAX_DIFFERENCE:
-                values.wrong.append(f"{where} differs in {label} by {error:.3g}")
+            values.compare(where, label, block[key], np.asarray(got.signals[label][first:stop]))
         first = stop
 
 
@@ -275,25 +252,6 @@ def _compare_labels(table: EpisodeTable, got: Recording, labels: DifferenceTally
             labels.wrong.append(f"episode {table.number} has other labels in {lane.name}")
 
 
-def _compare_texts(
-    table: EpisodeTable,
-    got: Recording,
-    writer: TableWriter,
-    texts: DifferenceTally,
-    outcomes: DifferenceTally,
-) -> None:
-    texts.compared += 1
-    instruction = got.facts.instruction or ""
-    if "instructions" not in writer.loses and instruction != table.text:
-        texts.wrong.append(f"episode {table.number} says {instruction!r} instead of {table.text!r}")
-    if table.success is None:
-        return
-    outcomes.compared += 1
-    success = got.facts.outcome.success
-    if "outcome" not in writer.loses and success is not table.success:
-        outcomes.wrong.append(f"episode {table.number} has success {success}")
-
-
 def _compare_pictures(
     table: EpisodeTable, got: Recording, writer: TableWriter, pictures: DifferenceTally
 ) -> None:
@@ -301,20 +259,15 @@ def _compare_pictures(
     for key in table.cameras:
         label = writer.label(key)
         if label is None or label not in got.signals:
-            if "cameras" not in writer.loses:
-                pictures.wrong.append(f"episode {table.number} has no {label or key}")
+            pictures.wrong.append(f"episode {table.number} has no {label or key}")
             continue
         shown = np.asarray(got.signals[label][rows])
         compare_shown(table, key, dict(zip(rows, shown, strict=True)), pictures)
 
 
 def _compare_statistics(
-    exported: ExportResult,
-    source: Dataset,
-    stated: Mapping[str, Any],
-    writer: TableWriter,
-    by: str,
-) -> Evidence:
+    exported: ExportResult, source: Dataset, stated: Mapping[str, Any], writer: TableWriter
+) -> DifferenceTally:
     """Mean, spread and range of every column, reckoned anew from the episodes."""
     tally = DifferenceTally()
     tables = (table_at(exported, source, number) for number in range(len(exported.episodes)))
@@ -328,7 +281,7 @@ def _compare_statistics(
                 error = difference(value, np.asarray(claims[name]).reshape(value.shape))
                 if error > _STATISTIC:
                     tally.wrong.append(f"{name} of {key} is off by {error:.3g}")
-    return tally.evidence("statistics", by, "figure")
+    return tally
 
 
 def _read_streams_back(exported: ExportResult, source: Dataset, result: Dataset) -> Evidence:
@@ -340,4 +293,4 @@ def _read_streams_back(exported: ExportResult, source: Dataset, result: Dataset)
         wanted = source.open(index)
         tally.compared += len(wanted.signals)
         tally.wrong.extend(differences(wanted, result.open(number)))
-    return tally.evidence("streams", "corporeal", "stream")
+    return tally.evidence("streams", "corporeal")
