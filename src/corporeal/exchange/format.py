@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
@@ -164,6 +165,19 @@ def writer_of(name: str) -> Writer:
     if name not in writers:
         raise UnknownNameError("format", name, writers)
     return writers[name]
+
+
+def in_order(items: Iterable[T]) -> list[T]:
+    """Names or paths by the numbers in them: demo_2 before demo_10."""
+    return sorted(items, key=lambda item: [int(part) if part.isdigit() else part
+                                           for part in re.split(r"(\d+)", str(item))])  # fmt: skip
+
+
+def files_of(path: Path, *suffixes: str) -> list[Path]:
+    """The file itself, or those of a folder with such a suffix, by the numbers in their names."""
+    if not path.is_dir():
+        return [path] if path.suffix in suffixes and path.is_file() else []
+    return in_order(file for file in path.iterdir() if file.suffix in suffixes and file.is_file())
 
 
 def dataset_of(

@@ -5,9 +5,8 @@ from __future__ import annotations
 import errno
 import json
 import math
-import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -18,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.embodiment import Embodiment
-from corporeal.episode.file import SIGNATURE, read_attribute, write_attribute
+from corporeal.episode.file import SIGNATURE, write_attribute
 from corporeal.episode.recording import MAX_PIXELS, Recording
 from corporeal.errors import CorporealError, EpisodeError
 from corporeal.exchange.description import (
@@ -28,11 +27,12 @@ from corporeal.exchange.description import (
     DatasetDescription,
     EpisodeDescription,
     Label,
+    read_description,
 )
 from corporeal.exchange.foreign_stream import EpisodeReading, StoredPictures
 from corporeal.exchange.layout import lane_key
 from corporeal.exchange.movie.pictures import pictures_of
-from corporeal.exchange.table import EpisodeTable
+from corporeal.exchange.table import BLOCK_ROWS, EpisodeTable
 
 MAX_BYTES = 1 << 31
 MAX_TEXT = 1 << 20
@@ -61,22 +61,29 @@ def open_hdf5(path: Path) -> Iterator[h5py.File]:
         raise EpisodeError(f"{path}: cannot be read as HDF5 ({reason}). Replace it.") from None
 
 
-def root_attribute(path: Path, name: str) -> Any:
-    """An attribute of the file's root; None when there is none or the file cannot be read."""
+def is_hdf5_with(path: Path, test: Callable[[h5py.File], bool]) -> bool:
+    """Whether it is an HDF5 file, it can be read, and the test says so of it."""
+    if not is_hdf5(path):
+        return False
     try:
         with open_hdf5(path) as file:
-            return read_attribute(file, name)
+            return test(file)
     except CorporealError:
-        return None
+        return False
+
+
+def read_note(file: h5py.File, path: Path) -> DatasetDescription | None:
+    """What Corporeal says of the dataset, if it wrote the file."""
+    return read_description(json_dataset(file, NAME), str(path), part="the note")
 
 
 def members(group: Any) -> dict[str, Any]:
     """Groups and datasets that lie in this very file, by name; links to elsewhere are left out."""
-    found = {}
-    for name in group:
-        if isinstance(group.get(name, getlink=True), h5py.HardLink):
-            found[name] = group[name]
-    return found
+    return {
+        name: group[name]
+        for name in group
+        if isinstance(group.get(name, getlink=True), h5py.HardLink)
+    }
 
 
 def datasets(group: Any, prefix: str = "") -> dict[str, Any]:
@@ -122,18 +129,6 @@ def json_dataset(file: Any, name: str) -> Any:
         return json.loads(bytes(found[()]).decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise EpisodeError(f"{found.name} is not JSON ({error}). Remove it.") from None
-
-
-def in_order(names: Sequence[str]) -> list[str]:
-    """Names by the numbers in them: demo_2 before demo_10."""
-    return sorted(names, key=lambda name: [int(n) if n.isdigit() else n
-                                           for n in re.split(r"(\d+)", name)])  # fmt: skip
-
-
-def last_number(name: str) -> int | None:
-    """The number at the end of a name such as demo_7."""
-    found = re.search(r"(\d{1,9})$", name)
-    return int(found[1]) if found else None
 
 
 def holds_pictures(dataset: Any) -> bool:
@@ -247,23 +242,22 @@ def write_table(group: Any, table: EpisodeTable, label: Label) -> None:
     _require_room(Path(group.file.filename), table, label)
     _write_numbers(group, table, label)
     for key, camera in table.cameras.items():
-        place = label(key)
-        if place is None:
+        name = label(key)
+        if name is None:
             continue
-        height, width = camera.spec.size
-        shape = (height, width, 3)
+        shape = (*camera.spec.size, 3)
         # Neither packed nor shared: one picture is one read, which is what training does.
-        pictures = group.create_dataset(place, (len(table), *shape), np.uint8, chunks=(1, *shape))
+        pictures = group.create_dataset(name, (len(table), *shape), np.uint8, chunks=(1, *shape))
         for row, picture in enumerate(pictures_of(camera)):
             pictures[row] = picture
     group.create_dataset(TIMES, data=table.time_ns)
-    place = label(MODE)
-    if table.mode is not None and place is not None:
-        group.create_dataset(place, data=table.mode.reshape(-1, 1))
+    name = label(MODE)
+    if table.mode is not None and name is not None:
+        group.create_dataset(name, data=table.mode.reshape(-1, 1))
     for lane in table.layout.lanes:
-        place = label(lane_key(lane))
-        if place is not None:
-            rows = group.create_dataset(place, data=table.labels[lane.name])
+        name = label(lane_key(lane))
+        if name is not None:
+            rows = group.create_dataset(name, data=table.labels[lane.name])
             write_attribute(rows, "labels", lane.labels)
             write_attribute(rows, "meaning", "places in labels; -1 where nothing is said")
 
@@ -283,20 +277,13 @@ def _require_room(path: Path, table: EpisodeTable, label: Label) -> None:
 
 
 def _write_numbers(group: Any, table: EpisodeTable, label: Label) -> None:
-    made: dict[str, Any] = {}
-    first = 0
-    for block in table.blocks():
-        stop = first
+    for first, block in zip(range(0, len(table), BLOCK_ROWS), table.blocks(), strict=True):
         for key, values in block.items():
-            place = label(key)
-            stop = first + len(values)
-            if place is None:
-                continue
-            if place not in made:
+            name = label(key)
+            if name is not None:
                 shape = (len(table), *values.shape[1:])
-                made[place] = group.create_dataset(place, shape, values.dtype)
-            made[place][first:stop] = values
-        first = stop
+                column = group.require_dataset(name, shape, values.dtype, exact=True)
+                column[first : first + len(values)] = values
 
 
 def write_description(file: Any, description: DatasetDescription) -> None:

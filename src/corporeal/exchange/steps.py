@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from corporeal.episode.recording import FOOTAGE_INCOMPLETE, INDEX_WRONG
 from corporeal.errors import EpisodeError
 from corporeal.exchange.foreign_stream import EpisodeReading, StoredPictures
-from corporeal.exchange.hdf5 import in_order
+from corporeal.exchange.format import in_order
 from corporeal.exchange.json_text import read_bounded
 from corporeal.schema.stream import Group
 
@@ -43,12 +43,9 @@ def episode_folders(path: Path) -> list[Path]:
         return [path]
     if not path.is_dir():
         return []
-    found = {
-        str(each.parent.relative_to(path)): each.parent
-        for pattern in (f"*/{DATA}", f"*/*/{DATA}")
-        for each in path.glob(pattern)
-    }
-    return [found[name] for name in in_order(list(found))]
+    return in_order(
+        file.parent for pattern in (f"*/{DATA}", f"*/*/{DATA}") for file in path.glob(pattern)
+    )
 
 
 def begins_with(path: Path, mark: str, *keys: str) -> bool:

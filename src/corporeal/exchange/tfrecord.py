@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Self
@@ -252,8 +253,10 @@ class ExampleWriter:
 
     def write(self, path: Path) -> int:
         """Write the record as the only one of a file; gives its size without the frame."""
-        bodies = {name: _Body(name, kind, file) for name, (kind, file) in self._features.items()}
-        inside = sum(_measured(body.size) for body in bodies.values())
+        heads = {name: _feature_head(name, kind, file.tell())
+                 for name, (kind, file) in self._features.items()}  # fmt: skip
+        sizes = {name: len(head) + self._features[name][1].tell() for name, head in heads.items()}
+        inside = sum(_measured(size) for size in sizes.values())
         total = _measured(inside)
         if total > MAX_RECORD:
             raise WriteError(
@@ -261,7 +264,16 @@ class ExampleWriter:
                 f"{MAX_RECORD >> 20}. Export smaller pictures (--image-size) or fewer rows "
                 "(--rate)."
             )
-        write_record(path, total, _parts(bodies.values(), inside))
+
+        def parts() -> Iterator[bytes]:
+            yield _head(1, inside)
+            for name, head in heads.items():
+                yield _head(1, sizes[name]) + head
+                file = self._features[name][1]
+                file.seek(0)
+                yield from iter(partial(file.read, _COPY), b"")
+
+        write_record(path, total, parts())
         return total
 
     def _file(self, name: str, kind: str) -> IO[bytes]:
@@ -274,32 +286,13 @@ class ExampleWriter:
         return file
 
 
-class _Body:
-    """An entry of the map: the name, and the list that its file holds."""
-
-    def __init__(self, name: str, kind: str, file: IO[bytes]) -> None:
-        content = file.tell()
-        # Numbers are packed: one field holds them all. Each text is a field of its own already.
-        packed = b"" if kind == "S" else _head(1, content)
-        listed = len(packed) + content
-        lists = _head(_LISTS[kind], listed) + packed
-        key = name.encode()
-        self._front = _head(1, len(key)) + key + _head(2, len(lists) + content) + lists
-        self._file = file
-        self.size = len(self._front) + content
-
-    def parts(self) -> Iterator[bytes]:
-        yield self._front
-        self._file.seek(0)
-        while part := self._file.read(_COPY):
-            yield part
-
-
-def _parts(bodies: Iterable[_Body], inside: int) -> Iterator[bytes]:
-    yield _head(1, inside)
-    for body in bodies:
-        yield _head(1, body.size)
-        yield from body.parts()
+def _feature_head(name: str, kind: str, content: int) -> bytes:
+    """What stands before the content of a feature, an entry of the map: its name, its list."""
+    # Numbers are packed: one field holds them all. Each text is a field of its own already.
+    packed = b"" if kind == "S" else _head(1, content)
+    lists = _head(_LISTS[kind], len(packed) + content) + packed
+    key = name.encode()
+    return _head(1, len(key)) + key + _head(2, len(lists) + content) + lists
 
 
 def _measured(size: int) -> int:

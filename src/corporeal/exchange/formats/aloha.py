@@ -13,7 +13,8 @@ import numpy as np
 
 from corporeal.embodiment import Embodiment, open_robot
 from corporeal.episode.recording import ArraySignal, Dataset, Recording
-from corporeal.errors import CorporealError, WriteError
+from corporeal.errors import WriteError
+from corporeal.exchange import hdf5
 from corporeal.exchange.description import (
     MODE,
     NAME,
@@ -21,7 +22,6 @@ from corporeal.exchange.description import (
     check_labels,
     describe_dataset,
     describe_episode,
-    read_description,
 )
 from corporeal.exchange.foreign_stream import EpisodeReading
 from corporeal.exchange.format import (
@@ -31,21 +31,7 @@ from corporeal.exchange.format import (
     TableWriter,
     WrittenEpisode,
     dataset_of,
-)
-from corporeal.exchange.hdf5 import (
-    MAX_LANGUAGE,
-    MEASURED,
-    datasets,
-    described_recording,
-    in_order,
-    is_hdf5,
-    json_dataset,
-    members,
-    open_hdf5,
-    take_datasets,
-    text_attribute,
-    write_description,
-    write_table,
+    files_of,
 )
 from corporeal.exchange.layout import ACTION, IMAGES, LABELS, STATE
 from corporeal.exchange.table import EpisodeTable
@@ -67,33 +53,38 @@ _LABELS = {
 
 def recognises(path: Path) -> bool:
     """Whether the file has observations/qpos and action, or the folder holds such files."""
-    return any(map(_is_episode, _files(path)[:1] if path.is_dir() else [path]))
+    return any(hdf5.is_hdf5_with(file, _is_episode) for file in _files(path)[:1])
 
 
 def read(path: Path, *, robot: Embodiment | None = None, rate_hz: float | None = None) -> Dataset:
     """The episodes in order of the numbers in their names; files of others state no rate."""
-    files = _files(path) if path.is_dir() else [path]
-    return dataset_of(path, "aloha", files, partial(_open, robot, rate_hz), labelled=True)
+    opener = partial(_open, robot, rate_hz)
+    return dataset_of(path, "aloha", _files(path), opener, labelled=True)
+
+
+def _files(path: Path) -> list[Path]:
+    return files_of(path, *SUFFIXES) if path.is_dir() else [path]
+
+
+def _is_episode(file: h5py.File) -> bool:
+    observations = hdf5.members(file).get("observations")
+    plain = isinstance(observations, h5py.Group) and "qpos" in hdf5.members(observations)
+    return plain and isinstance(hdf5.members(file).get("action"), h5py.Dataset)
 
 
 def _open(robot: Embodiment | None, rate_hz: float | None, path: Path, index: int) -> Recording:
-    with open_hdf5(path) as file:
-        description = read_description(json_dataset(file, NAME), str(path), part="the note")
+    with hdf5.open_hdf5(path) as file:
+        description = hdf5.read_note(file, path)
         metadata = _metadata(file)
         if description is not None and description.episodes:
-            return described_recording(
-                path,
-                datasets(file),
-                description,
-                description.episodes[0],
-                index=index,
-                robot=robot,
-                metadata=metadata,
-            )
+            return hdf5.described_recording(
+                path, hdf5.datasets(file), description, description.episodes[0], index=index,
+                robot=robot, metadata=metadata,
+            )  # fmt: skip
         rate_hz = rate_hz or RATE_HZ
         found = {
             label: each
-            for label, each in datasets(file).items()
+            for label, each in hdf5.datasets(file).items()
             if label in ("action", _BASE) or label.startswith("observations/")
         }
         widths = {label: found[label].shape[-1:] for label in _JOINTED if label in found}
@@ -107,7 +98,7 @@ def _open(robot: Embodiment | None, rate_hz: float | None, path: Path, index: in
             names = model.joint_names
         named = {label: names for label, width in widths.items() if width == (len(names),)}
         reading = EpisodeReading(index, rate_hz, model)
-        take_datasets(reading, path, found, names=named)
+        hdf5.take_datasets(reading, path, found, names=named)
     if isinstance(base := reading.signals.get(_BASE), ArraySignal):
         commanded = base.spec.model_copy(update={"group": "actions"})
         reading.signals[_BASE] = replace(base, spec=commanded)
@@ -115,7 +106,7 @@ def _open(robot: Embodiment | None, rate_hz: float | None, path: Path, index: in
 
 
 def _metadata(file: h5py.File) -> dict[str, Any]:
-    texts = {name: text_attribute(file, name) for name in ("task", "instruction", "language")}
+    texts = {name: hdf5.text_attribute(file, name) for name in ("task", "instruction", "language")}
     stated: dict[str, Any] = {name: text for name, text in texts.items() if text}
     if "sim" in file.attrs:
         stated["sim"] = bool(file.attrs["sim"])
@@ -148,17 +139,17 @@ def write_episode(table: EpisodeTable, folder: Path, context: ExportContext) -> 
     with h5py.File(folder / _FILE, "w") as file:
         file.attrs["sim"] = _is_simulated(table)
         file.attrs["compress"] = False
-        if 0 < len(table.text) <= MAX_LANGUAGE:
+        if 0 < len(table.text) <= hdf5.MAX_LANGUAGE:
             file.attrs["instruction"] = table.text
-        write_table(file, table, label)
+        hdf5.write_table(file, table, label)
         file.require_group("observations/images")
         if "observations/qvel" not in file:
             # Every loader reads it and none uses it. Zeros would claim that nothing moves.
             shape = file["observations/qpos"].shape
             unknown = file.create_dataset("observations/qvel", shape, np.float32, fillvalue=np.nan)
-            unknown.attrs[MEASURED] = False
+            unknown.attrs[hdf5.MEASURED] = False
         description = describe_dataset(context, label, mode_label=label(MODE))
-        write_description(file, description.model_copy(update={"episodes": (described,)}))
+        hdf5.write_description(file, description.model_copy(update={"episodes": (described,)}))
     return described.to_json()
 
 
@@ -173,23 +164,6 @@ def _is_simulated(table: EpisodeTable) -> bool:
     return metadata.get("sim") is True or str(metadata.get("environment", "")).startswith(
         "simulated"
     )
-
-
-def _files(folder: Path) -> list[Path]:
-    found = {path.name: path for path in folder.iterdir() if path.suffix in SUFFIXES}
-    return [found[name] for name in in_order(list(found))]
-
-
-def _is_episode(path: Path) -> bool:
-    if not path.is_file() or not is_hdf5(path):
-        return False
-    try:
-        with open_hdf5(path) as file:
-            observations = members(file).get("observations")
-            plain = isinstance(observations, h5py.Group) and "qpos" in members(observations)
-            return plain and isinstance(members(file).get("action"), h5py.Dataset)
-    except CorporealError:
-        return False
 
 
 FORMAT = Format(

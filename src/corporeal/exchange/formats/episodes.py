@@ -9,7 +9,7 @@ from typing import Any
 
 from corporeal.embodiment import Embodiment
 from corporeal.episode import Episode
-from corporeal.episode.file import layout
+from corporeal.episode.file import layout, read_attribute
 from corporeal.episode.recording import Dataset, OpenFiles, Recording, recording_of
 from corporeal.errors import WriteError
 from corporeal.exchange.episode_file import write_recording
@@ -20,7 +20,7 @@ from corporeal.exchange.format import (
     dataset_of,
     formats,
 )
-from corporeal.exchange.hdf5 import is_hdf5, root_attribute
+from corporeal.exchange.hdf5 import is_hdf5, is_hdf5_with
 from corporeal.exchange.options import ExportOptions
 from corporeal.files import link_or_copy
 
@@ -66,7 +66,7 @@ def _is_ours(path: Path) -> bool:
     if not is_hdf5(path):
         # Damaged from its first byte; no other format here has this suffix and nothing inside.
         return path.suffix == SUFFIX
-    return bool(root_attribute(path, "format") == layout.FORMAT)
+    return is_hdf5_with(path, lambda file: read_attribute(file, "format") == layout.FORMAT)
 
 
 def write(recording: Recording, _: int, folder: Path, options: ExportOptions) -> Mapping[str, Any]:

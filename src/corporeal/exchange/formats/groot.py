@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import chain, count, groupby
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,7 @@ from corporeal.exchange.layout import ACTION, IMAGES, STATE, ColumnSpec
 from corporeal.exchange.lerobot.assembly import assembly_of
 from corporeal.exchange.lerobot.layouts import write_v21
 from corporeal.exchange.lerobot.writing import LOSES, write_episode
-from corporeal.exchange.table import EpisodeTable
-from corporeal.schema import Stream, roles
+from corporeal.schema import roles
 
 # Streams that are the body itself, so that state and action have parts of the same names.
 _BODY = (*roles.MEASURED, *roles.COMMANDED)
@@ -66,7 +66,7 @@ def parts_of(spec: ColumnSpec, robot: Embodiment | None) -> Iterator[Span]:
         if stream.name in _BODY and len(names) == width:
             yield from _body_parts(names, robot, first)
         else:
-            yield _whole_name(stream), first, first + width
+            yield "body" if stream.name in _BODY else stream.name, first, first + width
         first += width
 
 
@@ -74,9 +74,9 @@ def _body_parts(names: Sequence[str], robot: Embodiment | None, first: int) -> I
     joints = match_joints(names, robot) if robot is not None else (None,) * len(names)
     parts = [_part(name, joint, robot) for name, joint in zip(names, joints, strict=True)]
     for part, run in groupby(parts):
-        count = len(list(run))
-        yield part, first, first + count
-        first += count
+        width = len(list(run))
+        yield part, first, first + width
+        first += width
 
 
 def _part(name: str, joint: str | None, robot: Embodiment | None) -> str:
@@ -90,25 +90,10 @@ def _part(name: str, joint: str | None, robot: Embodiment | None) -> str:
     return "body"
 
 
-def _whole_name(stream: Stream) -> str:
-    return "body" if stream.name in _BODY else stream.name
-
-
 def _free(name: str, taken: dict[str, Any]) -> str:
     """The name, with a number where another part has it."""
-    number = 1
-    free = name
-    while free in taken:
-        number += 1
-        free = f"{name}_{number}"
-    return free
-
-
-def write_flat_episode(
-    table: EpisodeTable, folder: Path, context: ExportContext
-) -> Mapping[str, Any]:
-    """Write one episode; columns of several axes become flat, their shape is in info.json."""
-    return write_episode(table, folder, context, flat=True)
+    numbered = chain([name], (f"{name}_{number}" for number in count(2)))
+    return next(free for free in numbered if free not in taken)
 
 
 def assemble(episodes: Sequence[WrittenEpisode], out: Path, context: ExportContext) -> None:
@@ -120,7 +105,8 @@ def assemble(episodes: Sequence[WrittenEpisode], out: Path, context: ExportConte
 FORMAT = Format(
     title="LeRobot v2.1 for GR00T",
     writer=TableWriter(
-        write=write_flat_episode,
+        # Columns of several axes become flat, their shape is in info.json.
+        write=partial(write_episode, flat=True),
         assemble=assemble,
         loses=LOSES,
         consumer=Consumer("lerobot", "lerobot", "pip install lerobot==0.3.3"),

@@ -9,7 +9,6 @@ from corporeal.episode.recording import Dataset
 from corporeal.exchange.format import Consumer, Format, TableWriter
 from corporeal.exchange.lerobot.bookkeeping import complaints
 from corporeal.exchange.lerobot.files import Files
-from corporeal.exchange.lerobot.footage import CameraFiles
 from corporeal.exchange.lerobot.info import find_robot, read_info, read_modality
 from corporeal.exchange.lerobot.layouts import assemble_v3
 from corporeal.exchange.lerobot.listing import read_listing, read_statistics
@@ -29,12 +28,11 @@ def read(path: Path, *, robot: Embodiment | None = None) -> Dataset:
     files = Files(listing)
     present = tuple(entry for entry in listing.entries if files.home(entry) is not None)
     found = tuple(complaints(files, present))
-    reported = frozenset(each.reported for each in found if each.reported is not None)
+    reported = frozenset((str(defect.stream), what) for defect, what in found if what is not None)
     modality = read_modality(path)
     lanes = lane_columns(info)
     reader = LerobotReader(
         files=files,
-        cameras=CameraFiles(files, reported),
         robot=robot or find_robot(info, modality),
         modality=modality,
         reported=reported,
@@ -47,7 +45,7 @@ def read(path: Path, *, robot: Embodiment | None = None) -> Dataset:
         open=reader.open,
         statistics=read_statistics(path),
         facts=dict(info.raw),
-        defects=tuple(each.defect for each in found),
+        defects=tuple(defect for defect, _ in found),
         lanes=lambda: tuple(each.lane for each in lanes),
     )
 

@@ -16,6 +16,7 @@ from corporeal.exchange.format import (
     RecordingWriter,
     WrittenEpisode,
     dataset_of,
+    files_of,
 )
 from corporeal.exchange.mcap_messages.description import RECORD, LogDescription, signal_of
 from corporeal.exchange.mcap_messages.episode_log import write_log
@@ -42,19 +43,12 @@ def assemble(episodes: Sequence[WrittenEpisode], out: Path) -> None:
 
 def recognises(path: Path) -> bool:
     """Whether the file, or one in the folder, is a log that Corporeal wrote."""
-    return any(map(_is_ours, _files(path)))
+    return any(map(_is_ours, files_of(path, SUFFIX)))
 
 
 def read(path: Path, *, robot: Embodiment | None = None) -> Dataset:
     """The episodes in order of their names; a damaged one is listed, and opening it raises."""
-    files = _files(path)
-    return dataset_of(path, "mcap", files, partial(_open, robot), labelled=True)
-
-
-def _files(path: Path) -> list[Path]:
-    if path.is_dir():
-        return sorted(each for each in path.glob(f"*{SUFFIX}") if each.is_file())
-    return [path] if path.suffix == SUFFIX and path.is_file() else []
+    return dataset_of(path, "mcap", files_of(path, SUFFIX), partial(_open, robot), labelled=True)
 
 
 def _is_ours(path: Path) -> bool:

@@ -29,14 +29,14 @@ from numpy.typing import NDArray
 from corporeal.embodiment import Embodiment
 from corporeal.episode.recording import Dataset, Recording
 from corporeal.errors import EpisodeError
-from corporeal.exchange.format import Format, dataset_of
+from corporeal.exchange.format import Format, dataset_of, files_of
 from corporeal.exchange.restricted_pickle import MAX_BYTES, read_pickle
 from corporeal.exchange.robot_motion import Array, QuaternionOrder, RobotMotion, read_motion
 from corporeal.geometry import matrix_from_vector, quaternion_from_matrix
 
 RATE_HZ = 30.0
 """Taken where neither the file nor its velocities tell; most retargeted motions have it."""
-_PICKLES = (".pkl", ".pickle", ".joblib")
+_SUFFIXES = (".pkl", ".pickle", ".joblib", ".npz")
 _KEYS = (b"root_trans_offset", b"root_rot", b"dof_pos", b"dof")
 _LOOKED_AT = 1 << 16
 Content = Mapping[str, Any]
@@ -83,12 +83,12 @@ _MEMBERS = (
 
 def recognises(path: Path) -> bool:
     """Whether the file holds such a motion, or the folder such files."""
-    return any(map(_is_motion, _files(path)))
+    return any(map(_is_motion, files_of(path, *_SUFFIXES)))
 
 
 def read(path: Path, *, robot: Embodiment | None = None, rate_hz: float | None = None) -> Dataset:
     """The motions in order of their files; `rate_hz` takes the place of the one in them."""
-    files = [file for file in _files(path) if path.is_file() or _is_motion(file)]
+    files = [file for file in files_of(path, *_SUFFIXES) if path.is_file() or _is_motion(file)]
     motions = [(file, number) for file in files for number in range(len(_motions(file)))]
     opener = partial(_open, robot, rate_hz)
     return dataset_of(path, "motion_arrays", motions, opener, noun="motion")
@@ -110,14 +110,6 @@ def _motions(file: Path) -> list[RobotMotion]:
             "another layout that `corporeal convert --help` names."
         )
     return motions
-
-
-def _files(path: Path) -> list[Path]:
-    if path.is_file():
-        return [path] if path.suffix in (*_PICKLES, ".npz") else []
-    if not path.is_dir():
-        return []
-    return sorted(file for file in path.iterdir() if file.suffix in (*_PICKLES, ".npz"))
 
 
 def _is_motion(path: Path) -> bool:

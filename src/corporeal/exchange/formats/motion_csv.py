@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from corporeal.embodiment import Embodiment
 from corporeal.episode.recording import Dataset, Recording
 from corporeal.errors import EpisodeError
-from corporeal.exchange.format import Format, dataset_of
+from corporeal.exchange.format import Format, dataset_of, files_of
 from corporeal.exchange.robot_motion import RobotMotion, read_motion
 
+SUFFIX = ".csv"
 RATE_HZ = 60.0
 """Taken where nobody states one; published motions have 30, 50, 60 or 120."""
 MAX_BYTES = 1 << 29
@@ -23,12 +24,12 @@ _LOOKED_AT = 1 << 16
 
 def recognises(path: Path) -> bool:
     """Whether the file is such a table, or the folder holds one."""
-    return any(map(_is_motion, _files(path) if path.is_dir() else [path]))
+    return any(map(_is_motion, files_of(path, SUFFIX)))
 
 
 def read(path: Path, *, robot: Embodiment | None = None, rate_hz: float | None = None) -> Dataset:
     """The motions in order of their names; the rate is not in the files."""
-    files = [file for file in _files(path) if _is_motion(file)] if path.is_dir() else [path]
+    files = [path] if path.is_file() else list(filter(_is_motion, files_of(path, SUFFIX)))
     return dataset_of(path, "motion_csv", files, partial(_open, robot, rate_hz), noun="motion")
 
 
@@ -53,14 +54,8 @@ def _table(path: Path) -> NDArray[np.float64]:
     return np.asarray(table, np.float64)
 
 
-def _files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.iterdir() if path.suffix == ".csv")
-
-
 def _is_motion(path: Path) -> bool:
     """Whether the first rows have the right number of columns and a quaternion in them."""
-    if path.suffix != ".csv" or not path.is_file():
-        return False
     try:
         with path.open(encoding="ascii") as file:
             lines = file.read(_LOOKED_AT).splitlines()[:20]

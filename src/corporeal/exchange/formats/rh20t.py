@@ -28,8 +28,7 @@ from corporeal.embodiment import Embodiment
 from corporeal.episode.recording import FOOTAGE_INCOMPLETE, METADATA_WRONG, Dataset, Recording
 from corporeal.errors import CorporealError, EpisodeError
 from corporeal.exchange.foreign_stream import EpisodeReading
-from corporeal.exchange.format import Format, dataset_of
-from corporeal.exchange.hdf5 import in_order
+from corporeal.exchange.format import Format, dataset_of, in_order
 from corporeal.exchange.json_text import read_json
 from corporeal.exchange.movie.foreign_movie import read_header
 from corporeal.exchange.restricted_pickle import read_pickled_npy
@@ -130,8 +129,7 @@ def _scenes(path: Path) -> list[Path]:
         return [path]
     if not path.is_dir():
         return []
-    found = {each.name: each for each in path.iterdir() if _is_scene(each)}
-    return [found[name] for name in in_order(list(found))]
+    return in_order(folder for folder in path.iterdir() if _is_scene(folder))
 
 
 def _is_scene(path: Path) -> bool:

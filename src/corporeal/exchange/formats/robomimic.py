@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -14,34 +15,24 @@ import numpy as np
 
 from corporeal.embodiment import Embodiment
 from corporeal.episode.recording import INDEX_WRONG, Dataset, Defect, Recording
-from corporeal.errors import CorporealError, EpisodeError
+from corporeal.errors import EpisodeError
+from corporeal.exchange import hdf5
 from corporeal.exchange.description import (
     MODE,
-    NAME,
     TIMES,
     DatasetDescription,
     check_labels,
     describe_dataset,
     describe_episode,
-    read_description,
 )
 from corporeal.exchange.foreign_stream import EpisodeReading
-from corporeal.exchange.format import Consumer, ExportContext, Format, TableWriter, WrittenEpisode
-from corporeal.exchange.hdf5 import (
-    MAX_LANGUAGE,
-    datasets,
-    described_recording,
+from corporeal.exchange.format import (
+    Consumer,
+    ExportContext,
+    Format,
+    TableWriter,
+    WrittenEpisode,
     in_order,
-    is_hdf5,
-    json_dataset,
-    last_number,
-    members,
-    open_hdf5,
-    read_numbers,
-    take_datasets,
-    text_attribute,
-    write_description,
-    write_table,
 )
 from corporeal.exchange.layout import ACTION, IMAGES, LABELS
 from corporeal.exchange.table import EpisodeTable
@@ -58,33 +49,24 @@ _GYM = 2
 
 def recognises(path: Path) -> bool:
     """Whether the file, or dataset.hdf5 in the folder, has groups data/demo... ."""
-    path = _file(path)
-    if not path.is_file() or not is_hdf5(path):
-        return False
-    try:
-        with open_hdf5(path) as file:
-            return bool(_demonstrations(file))
-    except CorporealError:
-        return False
+    return hdf5.is_hdf5_with(_file(path), lambda file: bool(_demonstrations(file)))
 
 
 def read(path: Path, *, robot: Embodiment | None = None) -> Dataset:
     """The demonstrations by the numbers in their names."""
     path = _file(path)
-    with open_hdf5(path) as file:
+    with hdf5.open_hdf5(path) as file:
         names = _demonstrations(file)
-        attributes = members(file)["data"]
+        attributes = hdf5.members(file)["data"]
         facts = {
             name: value
             for name in ("env", "env_args", "date", "repository_version")
-            if (value := text_attribute(attributes, name)) is not None
+            if (value := hdf5.text_attribute(attributes, name)) is not None
         }
-        description = read_description(json_dataset(file, NAME), str(path), part="the note")
-    numbers = [last_number(name) for name in names]
-    unique = None not in numbers and len(set(numbers)) == len(numbers)
-    places = {number if unique else place: name
-              for place, (number, name) in enumerate(zip(numbers, names, strict=True))}  # fmt: skip
-    by_number = {int(number): name for number, name in places.items() if number is not None}
+        description = hdf5.read_note(file, path)
+    by_number = {number: name for name in names if (number := _last_number(name)) is not None}
+    if len(by_number) < len(names):
+        by_number = dict(enumerate(names))
     return Dataset(
         source=path,
         format="robomimic",
@@ -105,12 +87,12 @@ def _open(
 ) -> Recording:
     if index not in names:
         raise EpisodeError(f"{path}: no demonstration {index}; expected one of {list(names)}.")
-    with open_hdf5(path) as file:
-        group = members(members(file)["data"])[names[index]]
-        found = datasets(group)
+    with hdf5.open_hdf5(path) as file:
+        group = hdf5.members(hdf5.members(file)["data"])[names[index]]
+        found = hdf5.datasets(group)
         described = description.episode(index) if description is not None else None
         if description is not None and described is not None:
-            recording = described_recording(
+            recording = hdf5.described_recording(
                 path, found, description, described, index=index, robot=robot,
                 metadata={"demonstration": names[index]},
             )  # fmt: skip
@@ -123,9 +105,9 @@ def _open(
             # The older layout stores what was commanded, and nothing observed but the states.
             kept = {f"actions/{label}": each for label, each in kept.items()}
         reading = EpisodeReading(index, _rate(facts, found), robot)
-        take_datasets(reading, path, kept)
+        hdf5.take_datasets(reading, path, kept)
         reading.defects += _count_defects(group, reading.signals, index)
-        rewards = read_numbers(found["rewards"]) if "rewards" in found else None
+        rewards = hdf5.read_numbers(found["rewards"]) if "rewards" in found else None
         stated = {
             "demonstration": names[index],
             "fps": reading.rate_hz,
@@ -156,9 +138,9 @@ def write_episode(table: EpisodeTable, folder: Path, _: ExportContext) -> Mappin
     with h5py.File(folder / _FILE, "w") as file:
         demo = file.create_group(_DEMO)
         demo.attrs["num_samples"] = len(table)
-        if 0 < len(table.text) <= MAX_LANGUAGE:
+        if 0 < len(table.text) <= hdf5.MAX_LANGUAGE:
             demo.attrs["ep_meta"] = json.dumps({"lang": table.text})
-        write_table(demo, table, label)
+        hdf5.write_table(demo, table, label)
         last = np.zeros(len(table))
         last[-1] = 1.0
         demo.create_dataset("rewards", data=last * float(table.success is True))
@@ -180,7 +162,9 @@ def assemble(episodes: Sequence[WrittenEpisode], out: Path, context: ExportConte
         kind = f"S{max(map(len, names))}"
         file["mask/train"] = np.array([name for name in names if name not in valid], kind)
         file["mask/valid"] = np.array(valid, kind)
-        write_description(file, describe_dataset(context, label, episodes, mode_label=label(MODE)))
+        hdf5.write_description(
+            file, describe_dataset(context, label, episodes, mode_label=label(MODE))
+        )
 
 
 def _environment(context: ExportContext) -> dict[str, Any]:
@@ -193,22 +177,23 @@ def _file(path: Path) -> Path:
     return path / FILE if path.is_dir() else path
 
 
+def _last_number(name: str) -> int | None:
+    digits = re.search(r"(\d{1,9})$", name)
+    return int(digits[1]) if digits else None
+
+
 def _language(group: Any) -> str | None:
     """The instruction where robomimic keeps it: `lang` in the attribute ep_meta."""
-    try:
-        stated = json.loads(text_attribute(group, "ep_meta") or "{}")
-    except (ValueError, RecursionError):
-        return None
-    text = stated.get("lang") if isinstance(stated, dict) else None
+    text = _parse(hdf5.text_attribute(group, "ep_meta")).get("lang")
     return text if isinstance(text, str) and text else None
 
 
 def _demonstrations(file: h5py.File) -> list[str]:
-    data = members(file).get("data")
+    data = hdf5.members(file).get("data")
     if not isinstance(data, h5py.Group):
         return []
     names = in_order([name for name in data if name.startswith("demo")])
-    groups = members(data)
+    groups = hdf5.members(data)
     return [
         name
         for name in names
@@ -229,9 +214,10 @@ def _count_defects(group: Any, signals: Any, index: int) -> list[Defect]:
     return [Defect(INDEX_WRONG, message, index, None, float(most), float(stated))]
 
 
-def _arguments(facts: dict[str, str]) -> dict[str, Any]:
+def _parse(text: str | None) -> dict[str, Any]:
+    """The object in a text of JSON; empty when it is none."""
     try:
-        stated = json.loads(facts.get("env_args", "{}"))
+        stated = json.loads(text or "{}")
     except (ValueError, RecursionError):
         return {}
     return stated if isinstance(stated, dict) else {}
@@ -239,11 +225,11 @@ def _arguments(facts: dict[str, str]) -> dict[str, Any]:
 
 def _rate(facts: dict[str, str], found: dict[str, Any]) -> float:
     """Control rate: as stated, or from the simulator's clock, which begins every state."""
-    kwargs = _arguments(facts).get("env_kwargs")
+    kwargs = _parse(facts.get("env_args")).get("env_kwargs")
     rate = kwargs.get("control_freq") if isinstance(kwargs, dict) else None
     if isinstance(rate, int | float) and 0 < rate <= 1e5:
         return float(rate)
-    states = read_numbers(found["states"]) if "states" in found else None
+    states = hdf5.read_numbers(found["states"]) if "states" in found else None
     if states is not None and states.ndim == 2 and len(states) > 2:
         steps = np.diff(states[:, 0])
         middle = float(np.median(steps))
@@ -253,7 +239,7 @@ def _rate(facts: dict[str, str], found: dict[str, Any]) -> float:
 
 
 def _task(facts: dict[str, str]) -> str | None:
-    name = _arguments(facts).get("env_name") or facts.get("env")
+    name = _parse(facts.get("env_args")).get("env_name") or facts.get("env")
     return str(name) if name else None
 
 

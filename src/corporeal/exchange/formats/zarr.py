@@ -37,7 +37,7 @@ from corporeal.exchange.format import (
 from corporeal.exchange.json_text import write_json
 from corporeal.exchange.layout import IMAGES, lane_key
 from corporeal.exchange.movie.pictures import pictures_of
-from corporeal.exchange.table import EpisodeTable
+from corporeal.exchange.table import BLOCK_ROWS, EpisodeTable
 from corporeal.exchange.zarr_store import (
     StoredArray,
     ZarrFolderStore,
@@ -230,11 +230,12 @@ def write_episode(table: EpisodeTable, folder: Path, _: ExportContext) -> Mappin
     check_labels(table.layout, label, (TIMES,))
     (folder / _COLUMNS).mkdir()
     _write_columns(table, folder / _COLUMNS)
-    np.save(folder / _COLUMNS / f"{TIMES}.npy", table.time_ns)
+    rows = {TIMES: table.time_ns}
     if table.mode is not None:
-        np.save(folder / _COLUMNS / f"{label(MODE)}.npy", table.mode.reshape(-1, 1))
-    for lane in table.layout.lanes:
-        np.save(folder / _COLUMNS / f"{label(lane_key(lane))}.npy", table.labels[lane.name])
+        rows[label(MODE)] = table.mode.reshape(-1, 1)
+    rows |= {label(lane_key(lane)): table.labels[lane.name] for lane in table.layout.lanes}
+    for name, values in rows.items():
+        np.save(folder / _COLUMNS / f"{name}.npy", values)
     pack = packer()
     for key, camera in table.cameras.items():
         target = folder / _CAMERAS / label(key)
@@ -245,19 +246,13 @@ def write_episode(table: EpisodeTable, folder: Path, _: ExportContext) -> Mappin
 
 
 def _write_columns(table: EpisodeTable, folder: Path) -> None:
-    made: dict[str, NDArray[Any]] = {}
-    first = 0
-    for block in table.blocks():
-        stop = first
+    columns: dict[str, NDArray[Any]] = {}
+    for first, block in zip(range(0, len(table), BLOCK_ROWS), table.blocks(), strict=True):
         for key, values in block.items():
-            stop = first + len(values)
-            if key not in made:
-                shape = (len(table), *values.shape[1:])
-                made[key] = np.lib.format.open_memmap(
-                    folder / f"{label(key)}.npy", "w+", values.dtype, shape
-                )
-            made[key][first:stop] = values
-        first = stop
+            if key not in columns:
+                path, shape = folder / f"{label(key)}.npy", (len(table), *values.shape[1:])
+                columns[key] = np.lib.format.open_memmap(path, "w+", values.dtype, shape)
+            columns[key][first : first + len(values)] = values
 
 
 def assemble(episodes: Sequence[WrittenEpisode], out: Path, context: ExportContext) -> None:
@@ -273,7 +268,8 @@ def assemble(episodes: Sequence[WrittenEpisode], out: Path, context: ExportConte
         parts = [episode.folder / _COLUMNS / path.name for episode in episodes]
         one = np.load(path, mmap_mode="r")
         shape = (int(ends[-1]), *one.shape[1:])
-        write_array(root / "data" / path.stem, _loaded(parts), shape, one.dtype)
+        loaded = (np.load(part, mmap_mode="r") for part in parts)
+        write_array(root / "data" / path.stem, loaded, shape, one.dtype)
     for key, camera in context.layout.cameras.items():
         name = label(key)
         target = root / "data" / name
@@ -289,11 +285,6 @@ def assemble(episodes: Sequence[WrittenEpisode], out: Path, context: ExportConte
         root / ".zattrs",
         {"fps": context.layout.rate_hz, "robot_type": robot, NAME: description.to_json()},
     )
-
-
-def _loaded(paths: Sequence[Path]) -> Iterator[NDArray[Any]]:
-    for path in paths:
-        yield np.load(path, mmap_mode="r")
 
 
 def write_array(

@@ -15,23 +15,19 @@ from numpy.typing import NDArray
 
 from corporeal.exchange.format import ExportContext, WrittenEpisode
 from corporeal.exchange.layout import LABELS
-from corporeal.exchange.lerobot.features import (
-    MODE,
-    SUBTASK,
-    FeatureColumn,
-    ListName,
-    columns_of,
-    feature_entries,
-    schema_of,
-)
-from corporeal.exchange.lerobot.files import BOOKKEEPING
+from corporeal.exchange.lerobot.files import BOOKKEEPING, MODE, SUBTASK
 from corporeal.exchange.lerobot.writing import (
     HISTOGRAM,
     PLACED,
     STATISTICS,
     Blocks,
+    FeatureColumn,
+    ListName,
+    columns_of,
+    feature_entries,
     read_batches,
     read_column,
+    schema_of,
     summarise_column,
     values_of,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,30 +17,29 @@ from corporeal.episode.recording import (
     Defect,
 )
 from corporeal.errors import EpisodeError
-from corporeal.exchange.lerobot.files import Files
-from corporeal.exchange.lerobot.footage import RATE_TOLERANCE, contradictions
+from corporeal.exchange.lerobot.files import (
+    RATE_TOLERANCE,
+    Files,
+    feature_contradictions,
+    footage_contradictions,
+    rate_of,
+)
 from corporeal.exchange.lerobot.info import Feature
-from corporeal.exchange.lerobot.listing import LerobotEntry, ListedClip
-from corporeal.exchange.lerobot.reader import feature_contradictions, rate_of
+from corporeal.exchange.lerobot.listing import LerobotEntry
+from corporeal.exchange.movie.foreign_movie import Header
 from corporeal.units import SECOND_NS
 
 MAX_NAMED = 12
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Complaint:
-    """A defect of the whole set; `reported` keeps the episodes from repeating it."""
-
-    defect: Defect
-    reported: tuple[str, str] | None = None
+Complaint = tuple[Defect, str | None]
+"""A defect of the whole set, and what to call it, so that its episodes do not repeat it."""
 
 
 def complaints(files: Files, present: Sequence[LerobotEntry]) -> Iterator[Complaint]:
     """Everything that is wrong with the set as a whole; `present` are the episodes with data."""
     for defect in (*_lists(files, present), *_totals(files), *_strays(files)):
-        yield Complaint(defect)
+        yield defect, None
     yield from _features(files, present)
     for camera in files.info.cameras:
         yield from _camera(files, camera, present)
@@ -110,8 +109,7 @@ def _features(files: Files, present: Sequence[LerobotEntry]) -> Iterator[Complai
         names = feature.names
         if names is not None and len(feature.shape) == 1 and len(names) != feature.width:
             message = f"info.json gives {len(names)} names to the {feature.width} of {feature.key}"
-            defect = Defect(METADATA_WRONG, message, stream=feature.key, episodes=everyone)
-            yield Complaint(defect)
+            yield Defect(METADATA_WRONG, message, stream=feature.key, episodes=everyone), None
     rates: list[float] = []
     reports: list[dict[tuple[str, str], str]] = []
     for entry in _sample(present):
@@ -126,80 +124,61 @@ def _features(files: Files, present: Sequence[LerobotEntry]) -> Iterator[Complai
         })  # fmt: skip
         rates.extend(_rates(columns.get("timestamp")))
     # What a single table denies may be an episode's fault; what several deny is the set's.
-    for key in sorted(set.intersection(*map(set, reports))) if len(reports) > 1 else ():
-        defect = Defect(METADATA_WRONG, reports[0][key], stream=key[0], episodes=everyone)
-        yield Complaint(defect, key)
+    for key, what in sorted(set.intersection(*map(set, reports))) if len(reports) > 1 else ():
+        message = reports[0][key, what]
+        yield Defect(METADATA_WRONG, message, stream=key, episodes=everyone), what
     fps = files.info.fps
     if len(rates) > 1 and min(abs(rate - fps) for rate in rates) > RATE_TOLERANCE * fps:
         rate = float(np.median(rates))
         message = f"frames are stamped at {rate:.4g} Hz, but info.json says fps {fps:g}"
-        defect = Defect(METADATA_WRONG, message, None, "timestamp", rate, fps, everyone)
-        yield Complaint(defect, ("timestamp", "fps"))
+        yield Defect(METADATA_WRONG, message, None, "timestamp", rate, fps, everyone), "fps"
 
 
 def _rates(stamps: NDArray[Any] | None) -> list[float]:
-    if stamps is None or not len(stamps):
-        return []
-    seconds = np.asarray(stamps, np.float64).ravel()
+    seconds = np.asarray(() if stamps is None else stamps, np.float64).ravel()
     seconds = seconds[np.abs(seconds) < 1e9]
     rate = rate_of(np.round(seconds * SECOND_NS).astype(np.int64))
     return [] if rate is None else [rate]
 
 
 def _camera(files: Files, camera: Feature, present: Sequence[LerobotEntry]) -> Iterator[Complaint]:
-    key = camera.key
+    key, fps = camera.key, files.info.fps
     everyone = tuple(entry.index for entry in present)
-    clips = [entry.clips[key] for entry in present if key in entry.clips]
-    here = [clip for clip in clips if clip.path.is_file()]
-    if present and not here:
+    ends_s: dict[Path, float] = {}  # Below zero where a movie has one episode.
+    for clip in (entry.clips[key] for entry in present if key in entry.clips):
+        if clip.path.is_file():
+            end_s = -1.0 if clip.to_s is None else clip.to_s
+            ends_s[clip.path] = max(ends_s.get(clip.path, -1.0), end_s)
+    if present and not ends_s:
         message = f"info.json names the camera {key}, but there is no movie of it"
-        defect = Defect(STREAM_MISSING, message, stream=key, episodes=everyone)
-        yield Complaint(defect, (key, "absent"))
+        yield Defect(STREAM_MISSING, message, stream=key, episodes=everyone), "absent"
         return
-    reports = []
-    for clip in _sample(_distinct(here)):
-        try:
-            header = files.header(clip.path)
-        except EpisodeError:
-            continue
-        found = contradictions(camera, header, files.info.fps)
-        reports.append({what: (check, message) for what, check, message in found})
+    headers = [header for path in _sample(list(ends_s)) if (header := _header(files, path))]
+    reports = [
+        {what: (check, text) for what, check, text in footage_contradictions(camera, header, fps)}
+        for header in headers
+    ]
     # A single movie may be an episode's fault; several that say the same are the set's.
-    shared = (
-        set.intersection(*map(set, reports))
-        if len(reports) > 1 or files.info.shares_files
-        else set()
-    )
-    for what in sorted(shared) if reports else ():
+    is_shared = len(reports) > 1 or (files.info.shares_files and bool(reports))
+    for what in sorted(set.intersection(*map(set, reports))) if is_shared else ():
         check, message = reports[0][what]
-        yield Complaint(Defect(check, message, stream=key, episodes=everyone), (key, what))
-    yield from _unused(files, camera, here)
-
-
-def _unused(files: Files, camera: Feature, clips: Sequence[ListedClip]) -> Iterator[Complaint]:
-    """Pictures at the end of a movie that no episode has (v3)."""
-    ends: dict[object, float] = {}
-    for clip in clips:
-        if clip.to_s is not None:
-            ends[clip.path] = max(ends.get(clip.path, 0.0), clip.to_s)
-    for clip in _distinct(clips):
-        try:
-            header = files.header(clip.path)
-        except EpisodeError:
-            continue
-        used = round(ends.get(clip.path, 0.0) * (header.fps or files.info.fps))
-        if clip.to_s is not None and header.frames > used:
+        yield Defect(check, message, stream=key, episodes=everyone), what
+    for path, end_s in ends_s.items():
+        header = _header(files, path) if end_s >= 0 else None
+        used = round(end_s * (header.fps or fps)) if header is not None else 0
+        if header is not None and header.frames > used:
             message = (
-                f"{clip.path.name} of {camera.key} has {header.frames} pictures, but the episodes "
-                f"in it end at {used}"
+                f"{path.name} of {key} has {header.frames} pictures, but the episodes in it end "
+                f"at {used}"
             )
-            yield Complaint(
-                Defect(FOOTAGE_INCOMPLETE, message, None, camera.key, header.frames, used)
-            )
+            yield Defect(FOOTAGE_INCOMPLETE, message, None, key, header.frames, used), None
 
 
-def _distinct(clips: Sequence[ListedClip]) -> list[ListedClip]:
-    return list({clip.path: clip for clip in clips}.values())
+def _header(files: Files, path: Path) -> Header | None:
+    try:
+        return files.header(path)
+    except EpisodeError:
+        return None
 
 
 def _sample(items: Sequence[T]) -> list[T]:

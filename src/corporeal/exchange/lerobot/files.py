@@ -1,9 +1,9 @@
-"""The data files of a LeRobot dataset: which rows are an episode's, and where their numbers lie."""
+"""The tables and movies of a LeRobot dataset: what of them is an episode's, and what is wrong."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,14 +11,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.episode.recording import INDEX_WRONG, METADATA_WRONG, Defect
+from corporeal.episode.recording import (
+    FOOTAGE_INCOMPLETE,
+    INDEX_WRONG,
+    METADATA_WRONG,
+    DefectCheck,
+)
 from corporeal.errors import EpisodeError
-from corporeal.exchange.lerobot.info import Info
+from corporeal.exchange.foreign_stream import EpisodeReading
+from corporeal.exchange.lerobot.info import Feature, Info
 from corporeal.exchange.lerobot.listing import LerobotEntry, Listing
 from corporeal.exchange.movie.foreign_movie import Header, read_header
 from corporeal.exchange.parquet import is_numeric, read_table, row_count, to_numpy
 from corporeal.units import SECOND_NS
 
+RATE_TOLERANCE = 0.01
+MODE, SUBTASK = "mode", "subtask_index"
 KEPT = 2
 BOOKKEEPING = ("timestamp", "frame_index", "episode_index", "index", "task_index")
 Columns = Mapping[str, NDArray[Any]]
@@ -33,6 +41,7 @@ class Files:
     _headers: dict[Path, Header | EpisodeError] = field(default_factory=dict)
     _rows: dict[Path, int | None] = field(default_factory=dict)
     _first: dict[Path, int] = field(default_factory=dict)
+    _pictures: dict[Path, dict[int, int]] = field(default_factory=dict)
 
     @property
     def info(self) -> Info:
@@ -106,6 +115,20 @@ class Files:
         # A file that cannot be read is not absent: opening the episode says what is wrong.
         return rows is None or 0 <= row - self.first_row(path) < rows
 
+    def first_picture(self, key: str, entry: LerobotEntry, header: Header, stated: int) -> int:
+        """Where an episode begins in its movie, by lengths that leave no doubt, or as `stated`."""
+        path = entry.clips[key].path
+        if path not in self._pictures:
+            inside = [other for other in self.listing.entries
+                      if key in other.clips and other.clips[key].path == path]  # fmt: skip
+            lengths = np.array([max(0, other.length) for other in inside], np.int64)
+            starts = (np.cumsum(lengths) - lengths).tolist()
+            sure = int(lengths.sum()) == header.frames
+            self._pictures[path] = {
+                other.index: start for other, start in zip(inside, starts, strict=True) if sure
+            }
+        return self._pictures[path].get(entry.index, stated)
+
     def own_rows(self, path: Path, episode: int) -> NDArray[np.int64]:
         """Numbers of the rows in a file that say they are of this episode."""
         number = self.columns(path).get("episode_index")
@@ -128,8 +151,10 @@ def _arrays(path: Path, table: Any) -> dict[str, NDArray[Any]]:
     return arrays
 
 
-def rows_of(files: Files, entry: LerobotEntry) -> tuple[NDArray[np.int64], tuple[Defect, ...]]:
-    """Numbers of the episode's rows in its file, and what is wrong with where they are said to be.
+def take_rows(
+    reading: EpisodeReading, files: Files, entry: LerobotEntry
+) -> tuple[NDArray[np.int64], bool]:
+    """Numbers of the episode's rows in its file, and whether they are where they are said to be.
 
     In v3 the list of episodes and the table's own episode_index both say which rows these are. If
     they disagree, those count whose frames run from first to last without a break.
@@ -138,124 +163,96 @@ def rows_of(files: Files, entry: LerobotEntry) -> tuple[NDArray[np.int64], tuple
     columns = files.columns(path)
     count = len(next(iter(columns.values()), ()))
     if entry.rows is None:
-        return np.arange(count), ()
+        return np.arange(count), True
     start = files.first_row(path)
     stated = np.arange(max(0, entry.rows[0] - start), max(0, min(count, entry.rows[1] - start)))
     own = files.own_rows(path, entry.index)
     in_file = entry.rows[0] >= start and entry.rows[1] - start <= count
     if in_file and np.array_equal(stated, own):
-        if path == entry.data:
-            return stated, ()
-        message = f"the list says its data is in {entry.data.name}, but it is in {path.name}"
-        return stated, (Defect(INDEX_WRONG, message, entry.index),)
+        if path != entry.data:
+            message = f"the list says its data is in {entry.data.name}, but it is in {path.name}"
+            reading.complain(INDEX_WRONG, message)
+        return stated, path == entry.data
     runs = _runs_through(columns, stated) and in_file and len(stated)
-    rows = stated if runs or not len(own) else own
-    claim = f"dataset_from_index and dataset_to_index say rows {_span(entry.rows)}"
-    where = _span((int(own[0]) + start, int(own[-1]) + 1 + start)) if len(own) else "no row"
-    message = f"{claim}, but episode_index says {where} ({len(own)} rows)"
-    defect = Defect(
-        INDEX_WRONG, message, entry.index, value=float(len(own)), limit=float(len(stated))
+    span = f"{own[0] + start} to {own[-1] + 1 + start}" if len(own) else "no row"
+    message = (
+        f"dataset_from_index and dataset_to_index say rows {entry.rows[0]} to {entry.rows[1]}, "
+        f"but episode_index says {span} ({len(own)} rows)"
     )
-    return rows, (defect,)
+    reading.complain(INDEX_WRONG, message, None, float(len(own)), float(len(stated)))
+    return stated if runs or not len(own) else own, False
 
 
-def row_defects(
-    entry: LerobotEntry, columns: Columns, *, first: int | None, tasks: Mapping[int, str]
-) -> Iterator[Defect]:
-    """What the rows' own numbers contradict; `first` is the index the first row should have."""
+def check_rows(
+    reading: EpisodeReading,
+    entry: LerobotEntry,
+    columns: Columns,
+    *,
+    first: int | None,
+    tasks: Mapping[int, str],
+) -> None:
+    """Complain of what the rows' own numbers contradict.
+
+    `first` is the index that the first row should have, if that is known.
+    """
     count = len(next(iter(columns.values()), ()))
     if entry.length != count:
-        yield Defect(
-            INDEX_WRONG,
-            f"meta lists {entry.length} frames, the table has {count}",
-            entry.index,
-            value=float(count),
-            limit=float(entry.length),
-        )
-    expected = {
-        "episode_index": np.full(count, entry.index),
-        "frame_index": np.arange(count),
-        "index": None if first is None else np.arange(first, first + count),
-    }
+        message = f"meta lists {entry.length} frames, the table has {count}"
+        reading.complain(INDEX_WRONG, message, None, float(count), float(entry.length))
+    expected = {"episode_index": np.full(count, entry.index), "frame_index": np.arange(count)}
+    if first is not None:
+        expected["index"] = np.arange(first, first + count)
     for name, right in expected.items():
-        found = _flat(columns, name, count)
-        if found is not None and right is not None and not np.array_equal(found, right):
-            yield _wrong_numbers(entry, name, found, right)
-    yield from _task_defects(entry, columns, tasks, count)
+        numbers = _flat(columns, name, count)
+        if numbers is not None and not np.array_equal(numbers, right):
+            wrong = np.flatnonzero(~(numbers == right))
+            row = int(wrong[0])
+            message = (
+                f"{name} is wrong in {len(wrong)} of {count} rows, first in row {row}: "
+                f"it is {numbers[row]:g}, expected {right[row]}"
+            )
+            reading.complain(INDEX_WRONG, message, name, float(len(wrong)), 0.0)
+    numbers = _flat(columns, "task_index", count)
+    if numbers is not None:
+        _check_tasks(reading, entry, np.unique(numbers).tolist(), tasks)
 
 
-def _wrong_numbers(
-    entry: LerobotEntry, name: str, found: NDArray[Any], right: NDArray[np.int64]
-) -> Defect:
-    bad = np.flatnonzero(~(found == right))
-    row = int(bad[0])
-    message = (
-        f"{name} is wrong in {len(bad)} of {len(found)} rows, first in row {row}: "
-        f"it is {found[row]:g}, expected {right[row]}"
-    )
-    return Defect(INDEX_WRONG, message, entry.index, name, float(len(bad)), 0.0)
-
-
-def _task_defects(
-    entry: LerobotEntry, columns: Columns, tasks: Mapping[int, str], count: int
-) -> Iterator[Defect]:
-    found = _flat(columns, "task_index", count)
-    if found is None:
-        return
-    numbers = np.unique(found)
-    outside = [number for number in numbers.tolist() if number not in tasks]
+def _check_tasks(
+    reading: EpisodeReading, entry: LerobotEntry, numbers: list[Any], tasks: Mapping[int, str]
+) -> None:
+    outside = [number for number in numbers if number not in tasks]
     if outside:
         message = f"task_index is {outside[0]:g}, which is not one of the {len(tasks)} listed tasks"
-        yield Defect(INDEX_WRONG, message, entry.index, "task_index", float(outside[0]))
+        reading.complain(INDEX_WRONG, message, "task_index", float(outside[0]))
         return
-    given = [tasks[int(number)] for number in numbers]
-    other = [task for task in given if task not in entry.tasks]
-    if entry.tasks and other:
-        message = f"task_index points at {other[0]!r}, but meta lists {entry.tasks[0]!r}"
-        yield Defect(INDEX_WRONG, message, entry.index, "task_index")
-
-
-def instructions_of(
-    entry: LerobotEntry, columns: Columns, tasks: Mapping[int, str], count: int
-) -> tuple[str, ...]:
-    """The episode's instructions: those its rows point at, else those its entry lists."""
-    found = _flat(columns, "task_index", count)
-    if found is not None and count:
-        numbers, first = np.unique(found, return_index=True)
-        ordered = numbers[np.argsort(first)].tolist()
-        texts = tuple(tasks[int(number)] for number in ordered if number in tasks)
-        if texts:
-            return texts
-    return entry.tasks
+    unlisted = [tasks[number] for number in numbers if tasks[number] not in entry.tasks]
+    if entry.tasks and unlisted:
+        message = f"task_index points at {unlisted[0]!r}, but meta lists {entry.tasks[0]!r}"
+        reading.complain(INDEX_WRONG, message, "task_index")
 
 
 def task_changes(
     columns: Columns, tasks: Mapping[int, str], count: int
 ) -> tuple[tuple[int, str], ...]:
     """The rows in which another task than before is in force, and its text."""
-    found = _flat(columns, "task_index", count)
-    if found is None or not count:
+    numbers = _flat(columns, "task_index", count)
+    if numbers is None or not count:
         return ()
-    rows = np.flatnonzero(np.concatenate(([True], found[1:] != found[:-1])))
-    return tuple((int(row), tasks[int(found[row])]) for row in rows if found[row] in tasks)
+    rows = np.flatnonzero(np.concatenate(([True], numbers[1:] != numbers[:-1])))
+    return tuple((int(row), tasks[int(numbers[row])]) for row in rows if numbers[row] in tasks)
 
 
-def stamps_of(
-    entry: LerobotEntry, columns: Columns, *, count: int, fps: float
-) -> tuple[NDArray[np.int64], tuple[Defect, ...]]:
+def take_stamps(reading: EpisodeReading, columns: Columns, count: int) -> NDArray[np.int64]:
     """Stamps of the rows; a row without one is stamped by its number."""
-    even = np.arange(count) / fps
-    seconds = _flat(columns, "timestamp", count)
-    if seconds is None:
-        return np.round(even * SECOND_NS).astype(np.int64), ()
-    seconds = np.asarray(seconds, np.float64)
+    even = np.arange(count) / reading.rate_hz
+    stated = _flat(columns, "timestamp", count)
+    seconds = even if stated is None else np.asarray(stated, np.float64)
     good = np.abs(seconds) < 1e9
-    stamps = np.round(np.where(good, seconds, even) * SECOND_NS).astype(np.int64)
-    if good.all():
-        return stamps, ()
     lost = int((~good).sum())
-    message = f"timestamp is not a time in {lost} of {count} rows"
-    return stamps, (Defect(METADATA_WRONG, message, entry.index, "timestamp", float(lost), 0.0),)
+    if lost:
+        message = f"timestamp is not a time in {lost} of {count} rows"
+        reading.complain(METADATA_WRONG, message, "timestamp", float(lost), 0.0)
+    return np.round(np.where(good, seconds, even) * SECOND_NS).astype(np.int64)
 
 
 def _runs_through(columns: Columns, rows: NDArray[np.int64]) -> bool:
@@ -269,10 +266,101 @@ def _runs_through(columns: Columns, rows: NDArray[np.int64]) -> bool:
 
 def _flat(columns: Columns, name: str, count: int) -> NDArray[Any] | None:
     values = columns.get(name)
-    if values is None or values.size != count:
+    return None if values is None or values.size != count else values.reshape(count)
+
+
+def rate_of(time_ns: NDArray[np.int64]) -> float | None:
+    """The rate that most stamps follow; None when there are too few of them."""
+    steps = np.diff(time_ns)
+    steps = steps[steps > 0]
+    return float(SECOND_NS / np.median(steps)) if len(steps) >= 2 else None
+
+
+def feature_contradictions(feature: Feature, columns: Columns) -> Iterator[tuple[str, str]]:
+    """What info.json says of a column and the table denies: (what, message)."""
+    if feature.is_video or feature.is_image or feature.dtype in ("string", "language"):
+        return
+    values = columns.get(feature.key)
+    if values is None:
+        yield "data", f"info.json lists {feature.key}, but the table has no such numbers"
+        return
+    width = int(np.prod(values.shape[1:], dtype=np.int64))
+    if len(values) and width != feature.width:
+        message = f"info.json says {feature.width} values in {feature.key}, but the table has"
+        yield "width", f"{message} {width}"
+
+
+def take_footage(
+    reading: EpisodeReading,
+    files: Files,
+    camera: Feature,
+    entry: LerobotEntry,
+    time_ns: NDArray[np.int64],
+    reported: Collection[tuple[str, str]],
+) -> None:
+    """One camera's pictures in one episode, and where they do not fit its table."""
+    key, clip, rows = camera.key, entry.clips.get(camera.key), len(time_ns)
+    if clip is None or not clip.path.is_file():
+        gone = f"{clip.path.name} of {key} is missing" if clip else f"no place listed of {key}"
+        reading.complain(FOOTAGE_INCOMPLETE, gone, key, 0.0, float(rows))
+        return
+    try:
+        header = files.header(clip.path)
+    except EpisodeError as error:
+        message = f"the movie of {key} cannot be opened: {error}"
+        reading.complain(FOOTAGE_INCOMPLETE, message, key, 0.0, float(rows))
+        return
+    for what, check, message in footage_contradictions(camera, header, reading.rate_hz):
+        if (key, what) not in reported:
+            reading.complain(check, message, key)
+    first, count = 0, None
+    if clip.from_s is not None and clip.to_s is not None:
+        rate = header.fps or reading.rate_hz
+        first = max(0, round(clip.from_s * rate))
+        count = max(0, round(clip.to_s * rate) - first)
+    there = max(0, min(header.frames - first, header.frames if count is None else count))
+    if there != rows:
+        short = "too few" if there < rows else "too many"
+        message = f"{clip.path.name} of {key} has {there} pictures for {rows} rows: {short}"
+        reading.complain(FOOTAGE_INCOMPLETE, message, key, float(there), float(rows))
+    expected = first if clip.from_s is None else files.first_picture(key, entry, header, first)
+    if first != expected:
+        message = (
+            f"from_timestamp of {key} points at picture {first} of {clip.path.name}, but the "
+            f"episodes before it in that file have {expected}"
+        )
+        reading.complain(INDEX_WRONG, message, key, float(first), float(expected))
+    if not camera.is_depth:
+        size = header.height, header.width
+        reading.take_movie(key, clip.path, time_ns, size=size, first=first, count=count)
+
+
+def footage_contradictions(
+    camera: Feature, header: Header, fps: float
+) -> Iterator[tuple[str, DefectCheck, str]]:
+    """What info.json says of a camera and its movie denies: (what, check, message)."""
+    size = picture_size(camera)
+    if size is not None and size != (header.height, header.width):
+        yield (
+            "size",
+            FOOTAGE_INCOMPLETE,
+            f"{camera.key} has pictures of {header.height} x {header.width}, but info.json says "
+            f"{size[0]} x {size[1]}",
+        )
+    rate = header.fps if header.frames > 2 else None
+    if rate is not None and abs(rate - fps) > RATE_TOLERANCE * fps:
+        yield (
+            "fps",
+            METADATA_WRONG,
+            f"the movie of {camera.key} runs at {rate:g} frames per second, but info.json says "
+            f"{fps:g}",
+        )
+
+
+def picture_size(camera: Feature) -> tuple[int, int] | None:
+    """Height and width that info.json gives, whether channels come first or last."""
+    if len(camera.shape) != 3:
         return None
-    return values.reshape(count)
-
-
-def _span(rows: tuple[int, int]) -> str:
-    return f"{rows[0]} to {rows[1]}"
+    if camera.shape[0] in (1, 3, 4) and camera.shape[2] not in (1, 3, 4):
+        return camera.shape[1], camera.shape[2]
+    return camera.shape[0], camera.shape[1]

@@ -25,9 +25,9 @@ from corporeal.exchange.lerobot.assembly import (
     to_lists,
     total_statistics,
 )
-from corporeal.exchange.lerobot.features import SUBTASK, nest_lists, subtasks_of
+from corporeal.exchange.lerobot.files import SUBTASK
 from corporeal.exchange.lerobot.info import DATA_PATH, VIDEO_PATH
-from corporeal.exchange.lerobot.writing import movie_file
+from corporeal.exchange.lerobot.writing import movie_file, nest_lists, subtasks_of
 from corporeal.exchange.movie.writing import can_join, join_movies
 from corporeal.files import link_or_copy
 

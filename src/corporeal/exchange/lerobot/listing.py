@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -19,26 +19,8 @@ from corporeal.exchange.json_text import read_json, read_json_lines, whole
 from corporeal.exchange.lerobot.info import Info
 from corporeal.exchange.parquet import is_numeric, read_table, to_numpy
 
-
-@dataclass(frozen=True, eq=False)
-class Claims:
-    """Statistics of each episode: as the lines of a file give them, or as columns of a table."""
-
-    lines: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
-    columns: Mapping[str, Mapping[str, NDArray[Any]]] = field(default_factory=dict)
-    rows: Mapping[int, int] = field(default_factory=dict)
-
-    def of(self, index: int) -> dict[str, Statistics]:
-        """What is stated of one episode, by feature."""
-        if index in self.lines:
-            return _statistics(self.lines[index])
-        if index not in self.rows:
-            return {}
-        row = self.rows[index]
-        return {
-            feature: {name: np.asarray(rows[row], np.float64) for name, rows in stated.items()}
-            for feature, stated in self.columns.items()
-        }
+Claims = Callable[[int], dict[str, Statistics]]
+"""What is stated of the values of one episode, by feature."""
 
 
 def read_statistics(root: Path) -> dict[str, Statistics]:
@@ -48,20 +30,15 @@ def read_statistics(root: Path) -> dict[str, Statistics]:
     return _statistics(stated) if isinstance(stated, dict) else {}
 
 
-def read_claims(root: Path) -> Claims:
-    """meta/episodes_stats.jsonl of v2.1; empty when there is none."""
-    path = root / "meta" / "episodes_stats.jsonl"
-    if not path.is_file():
-        return Claims()
-    lines = {}
-    for entry in read_json_lines(path):
-        stats = entry.get("stats")
-        if isinstance(stats, dict):
-            lines[whole(entry.get("episode_index"))] = stats
-    return Claims(lines=lines)
+def _read_claims(path: Path) -> Claims:
+    """episodes_stats.jsonl of v2.1: statistics of each episode; nothing when there is none."""
+    stated = {whole(line.get("episode_index")): line.get("stats")
+              for line in (read_json_lines(path) if path.is_file() else ())}  # fmt: skip
+    lines = {number: stats for number, stats in stated.items() if isinstance(stats, dict)}
+    return lambda index: _statistics(lines.get(index, {}))
 
 
-def claims_of_table(table: Any, numbers: NDArray[Any]) -> Claims:
+def _claims_of_table(table: Any, numbers: NDArray[Any]) -> Claims:
     """The stats/<feature>/<name> columns that the table of episodes has in v3.0."""
     columns: dict[str, dict[str, NDArray[Any]]] = {}
     for title in table.column_names:
@@ -69,11 +46,21 @@ def claims_of_table(table: Any, numbers: NDArray[Any]) -> Claims:
         if len(parts) < 3 or parts[0] != "stats" or not is_numeric(table.schema.field(title).type):
             continue
         try:
-            rows = to_numpy(table.column(title))
+            values = to_numpy(table.column(title))
         except ValueError:
             continue  # Lists of several sizes are no statistics of one feature.
-        columns.setdefault("/".join(parts[1:-1]), {})[parts[-1]] = rows
-    return Claims(columns=columns, rows={int(n): row for row, n in enumerate(numbers)})
+        columns.setdefault("/".join(parts[1:-1]), {})[parts[-1]] = values
+    rows = {int(number): row for row, number in enumerate(numbers)}
+
+    def claims(index: int) -> dict[str, Statistics]:
+        return {
+            feature: {name: np.asarray(values[rows[index]], np.float64)
+                      for name, values in stated.items()}
+            for feature, stated in columns.items()
+            if index in rows
+        }  # fmt: skip
+
+    return claims
 
 
 def _statistics(stated: Mapping[str, Any]) -> dict[str, Statistics]:
@@ -93,6 +80,7 @@ def _array(value: Any) -> NDArray[np.float64] | None:
 
 
 MAX_EPISODES = 1 << 24
+_TAKEN = ("data/", "videos/", "meta/", "dataset_", "episode_index", "tasks", "length")
 
 
 @dataclass(frozen=True)
@@ -124,7 +112,7 @@ class Listing:
     info: Info
     entries: tuple[LerobotEntry, ...]
     tasks: Mapping[int, str]
-    claims: Claims
+    claims_of: Claims
     repeated: tuple[int, ...] = ()
     """Numbers that more than one entry has; the last of them counts."""
 
@@ -154,33 +142,15 @@ def read_listing(info: Info) -> Listing:
         tasks={
             number: str(text) for number, text in read_texts(tasks, "task_index", "task").items()
         },
-        claims=claims,
+        claims_of=claims,
         repeated=tuple(sorted(number for number, count in often.items() if count > 1)),
     )
 
 
 def _entries_v2(info: Info) -> tuple[list[LerobotEntry], Claims]:
     path = info.root / "meta" / "episodes.jsonl"
-    entries = []
-    for line in read_json_lines(path):
-        number = _number(path, line.get("episode_index"))
-        tasks = line.get("tasks")
-        clips = {
-            camera.key: ListedClip(info.video_file(camera.key, episode_index=number))
-            for camera in info.cameras
-        }
-        facts = {k: v for k, v in line.items() if k not in ("episode_index", "tasks", "length")}
-        entries.append(
-            LerobotEntry(
-                index=number,
-                length=whole(line.get("length")),
-                tasks=tuple(map(str, tasks)) if isinstance(tasks, list) else (),
-                data=info.data_file(episode_index=number),
-                clips=clips,
-                facts=facts,
-            )
-        )
-    return entries, read_claims(info.root)
+    entries = [_entry(info, path, line) for line in read_json_lines(path)]
+    return entries, _read_claims(path.with_name("episodes_stats.jsonl"))
 
 
 def _entries_v3(info: Info) -> tuple[list[LerobotEntry], Claims]:
@@ -196,34 +166,45 @@ def _entries_v3(info: Info) -> tuple[list[LerobotEntry], Claims]:
     if table.num_rows > MAX_EPISODES or "episode_index" not in table.column_names:
         raise EpisodeError(f"{folder}: got {table.num_rows} rows; expected a list of episodes.")
     plain = [name for name in table.column_names if not name.startswith("stats/")]
-    rows = table.select(plain).to_pylist()
-    numbers = to_numpy(table.column("episode_index"))
-    return [_entry_v3(info, folder, row) for row in rows], claims_of_table(table, numbers)
+    entries = [_entry(info, folder, row) for row in table.select(plain).to_pylist()]
+    return entries, _claims_of_table(table, to_numpy(table.column("episode_index")))
 
 
-def _entry_v3(info: Info, folder: Path, row: Mapping[str, Any]) -> LerobotEntry:
-    clips = {}
-    for camera in info.cameras:
-        prefix = f"videos/{camera.key}"
-        chunk, file = (whole(row.get(f"{prefix}/{part}_index")) for part in ("chunk", "file"))
-        if min(chunk, file) >= 0:
-            clips[camera.key] = ListedClip(
-                info.video_file(camera.key, chunk_index=chunk, file_index=file),
-                _seconds(row.get(f"{prefix}/from_timestamp")),
-                _seconds(row.get(f"{prefix}/to_timestamp")),
-            )
-    chunk, file = (max(0, whole(row.get(f"data/{part}_index"))) for part in ("chunk", "file"))
-    first, stop = (whole(row.get(f"dataset_{end}_index")) for end in ("from", "to"))
+def _entry(info: Info, where: Path, row: Mapping[str, Any]) -> LerobotEntry:
+    """An episode by what its line (v2) or its row (v3) says."""
+    number = whole(row.get("episode_index"))
+    if not 0 <= number < MAX_EPISODES:
+        stated = row.get("episode_index")
+        raise EpisodeError(f"{where}: episode_index, got {stated!r}; expected a number from 0.")
+    keys = [camera.key for camera in info.cameras]
+    if info.shares_files:
+        chunk, file = (max(0, whole(row.get(f"data/{part}_index"))) for part in ("chunk", "file"))
+        data = info.data_file(chunk_index=chunk, file_index=file)
+        rows = whole(row.get("dataset_from_index")), whole(row.get("dataset_to_index"))
+        clips = {key: clip for key in keys if (clip := _clip(info, key, row)) is not None}
+    else:
+        data, rows = info.data_file(episode_index=number), None
+        clips = {key: ListedClip(info.video_file(key, episode_index=number)) for key in keys}
     tasks = row.get("tasks")
-    taken = ("data/", "videos/", "meta/", "dataset_", "episode_index", "tasks", "length")
     return LerobotEntry(
-        index=_number(folder, row["episode_index"]),
+        index=number,
         length=whole(row.get("length")),
         tasks=tuple(map(str, tasks)) if isinstance(tasks, list) else (),
-        data=info.data_file(chunk_index=chunk, file_index=file),
-        rows=(first, stop),
+        data=data,
+        rows=rows,
         clips=clips,
-        facts={key: value for key, value in row.items() if not key.startswith(taken)},
+        facts={key: value for key, value in row.items() if not key.startswith(_TAKEN)},
+    )
+
+
+def _clip(info: Info, key: str, row: Mapping[str, Any]) -> ListedClip | None:
+    """Where a row says that the pictures of a camera are (v3); None when it does not."""
+    chunk, file = (whole(row.get(f"videos/{key}/{part}_index")) for part in ("chunk", "file"))
+    if min(chunk, file) < 0:
+        return None
+    times = (row.get(f"videos/{key}/{end}_timestamp") for end in ("from", "to"))
+    return ListedClip(
+        info.video_file(key, chunk_index=chunk, file_index=file), *map(_seconds, times)
     )
 
 
@@ -244,13 +225,6 @@ def read_texts(path: Path, number: str, name: str) -> dict[int, Any]:
     title = next((title for title in (name, "__index_level_0__") if title in texts), texts[0])
     numbers = map(whole, table.column(number).to_pylist())
     return dict(zip(numbers, table.column(title).to_pylist(), strict=True))
-
-
-def _number(path: Path, value: Any) -> int:
-    number = whole(value)
-    if not 0 <= number < MAX_EPISODES:
-        raise EpisodeError(f"{path}: episode_index, got {value!r}; expected a number from 0.")
-    return number
 
 
 def _seconds(value: Any) -> float | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,34 +12,29 @@ from numpy.typing import NDArray
 
 from corporeal.embodiment import Embodiment
 from corporeal.episode.label_track import LabelSpan, LabelTrack, Lane, spans_of_rows
-from corporeal.episode.recording import (
-    METADATA_WRONG,
-    ArraySignal,
-    Defect,
-    ImageSequence,
-    Recording,
-    Signal,
-)
+from corporeal.episode.recording import METADATA_WRONG, ArraySignal, Recording
 from corporeal.errors import EpisodeError, UnknownNameError
-from corporeal.exchange.foreign_stream import array_stream, picture_stream, to_storable
+from corporeal.exchange.foreign_stream import EpisodeReading, array_stream, to_storable
 from corporeal.exchange.layout import LABELS
-from corporeal.exchange.lerobot.features import SUBTASK
 from corporeal.exchange.lerobot.files import (
     BOOKKEEPING,
+    RATE_TOLERANCE,
+    SUBTASK,
     Columns,
     Files,
-    instructions_of,
-    row_defects,
-    rows_of,
-    stamps_of,
+    check_rows,
+    feature_contradictions,
+    picture_size,
+    rate_of,
+    take_footage,
+    take_rows,
+    take_stamps,
     task_changes,
 )
-from corporeal.exchange.lerobot.footage import RATE_TOLERANCE, CameraFiles, picture_size
-from corporeal.exchange.lerobot.info import Feature, Info, Joints, Parts, joints_of
+from corporeal.exchange.lerobot.info import Feature, Info, Parts, joints_of
 from corporeal.exchange.lerobot.listing import LerobotEntry, read_texts
 from corporeal.exchange.parquet import read_table
 from corporeal.schema import Stream
-from corporeal.units import SECOND_NS
 
 # Marks of a frame, not measurements of the robot.
 _MARKS = ("next.", "annotation.")
@@ -48,70 +43,65 @@ _SUCCESS = "next.success"
 
 @dataclass(frozen=True, eq=False)
 class LerobotReader:
-    """Opens the episodes of a dataset one by one."""
+    """Opens the episodes of a dataset one by one; `reported` is said of the whole set already."""
 
     files: Files
-    cameras: CameraFiles
     robot: Embodiment | None
     modality: Mapping[str, Parts] = field(default_factory=dict)
     reported: frozenset[tuple[str, str]] = frozenset()
     lanes: tuple[LaneColumn, ...] = ()
-    _joints: dict[str, Joints | None] = field(default_factory=dict)
     _specs: dict[tuple[Any, ...], Stream] = field(default_factory=dict)
     _starts: dict[int, int] = field(default_factory=dict)
 
     def open(self, index: int) -> Recording:
         """The episode with this number."""
-        listing = self.files.listing
-        entry = listing.by_number.get(index)
-        if entry is None:
+        files, info, listing = self.files, self.files.info, self.files.listing
+        listed = listing.by_number.get(index)
+        if listed is None:
             raise UnknownNameError("episode", str(index), map(str, listing.by_number))
-        entry = replace(entry, data=self.files.home(entry) or entry.data)
-        whole = self.files.columns(entry.data)
-        rows, defects = rows_of(self.files, listing.by_number[index])
-        count = len(rows)
+        entry = replace(listed, data=files.home(listed) or listed.data)
+        reading = EpisodeReading(index, info.fps, self.robot)
+        whole = files.columns(entry.data)
+        rows, is_in_place = take_rows(reading, files, listed)
         columns = {name: _picked(values, rows) for name, values in whole.items()}
-        time_ns, lost = stamps_of(entry, columns, count=count, fps=self.files.info.fps)
-        signals: dict[str, Signal] = dict(self._arrays(columns, time_ns))
-        signals.update(self._stills(entry, rows, time_ns))
-        signals.update(self._texts(columns, time_ns))
-        more = [*defects, *lost, *self._row_defects(entry, columns, bool(defects))]
-        more.extend(self._feature_defects(entry, whole, time_ns))
-        for camera in self.files.info.cameras:
-            footage, wrong = self.cameras.footage(camera, entry, time_ns)
-            more.extend(wrong)
-            if footage is not None:
-                signals[camera.key] = footage
-        return Recording(
-            id=f"{self.files.info.root.name}_{index:06d}",
-            source=entry.data,
-            index=index,
-            signals=signals,
-            embodiment=self.robot,
-            metadata=self._metadata(entry, columns, count),
-            claims=listing.claims.of(index),
-            defects=tuple(more),
+        time_ns = take_stamps(reading, columns, len(rows))
+        self._take_columns(reading, columns, time_ns)
+        self._take_stills(reading, entry, rows, time_ns)
+        tasks = task_changes(columns, listing.tasks, len(rows))
+        if len({text for _, text in tasks}) > 1:
+            spec = Stream(name="instruction", group="observations", kind="text")
+            stamps = time_ns[[row for row, _ in tasks]]
+            reading.signals["task_index"] = ArraySignal(spec, stamps, [text for _, text in tasks])
+        first = self._start(entry) if is_in_place else None
+        check_rows(reading, entry, columns, first=first, tasks=listing.tasks)
+        self._check_features(reading, whole, time_ns)
+        for camera in info.cameras:
+            if (camera.key, "absent") not in self.reported:
+                take_footage(reading, files, camera, entry, time_ns, self.reported)
+        return reading.to_recording(
+            f"{info.root.name}_{index:06d}",
+            entry.data,
+            self._metadata(entry, columns, tuple(dict.fromkeys(text for _, text in tasks))),
+            claims=listing.claims_of(index),
             regridded=True,
             labels=track_of(self.lanes, columns, time_ns),
         )
 
-    def _arrays(
-        self, columns: Columns, time_ns: NDArray[np.int64]
-    ) -> Iterator[tuple[str, ArraySignal]]:
+    def _take_columns(
+        self, reading: EpisodeReading, columns: Columns, time_ns: NDArray[np.int64]
+    ) -> None:
+        left_out = {*BOOKKEEPING, *(lane.key for lane in self.lanes)}
         for feature in self.files.info.features.values():
-            values = columns.get(feature.key)
-            if values is None or feature.key in BOOKKEEPING or feature.key.startswith(_MARKS):
+            key, values = feature.key, columns.get(feature.key)
+            if values is None or key in left_out or key.startswith(_MARKS):
                 continue
-            if feature.key.endswith("_index") or 0 in values.shape[1:]:
-                continue
-            if any(feature.key == each.key for each in self.lanes):
+            if key.endswith("_index") or 0 in values.shape[1:]:
                 continue
             shape = feature.given_shape
             if shape is not None and values.shape[1:] == feature.shape:
                 values = values.reshape(len(values), *shape)
             values = to_storable(values)
-            spec = self._spec(feature, values)
-            yield feature.key, ArraySignal(spec, time_ns, values)
+            reading.signals[key] = ArraySignal(self._spec(feature, values), time_ns, values)
 
     def _spec(self, feature: Feature, values: NDArray[Any]) -> Stream:
         key = (feature.key, values.shape[1:], values.dtype.name)
@@ -120,48 +110,32 @@ class LerobotReader:
             state = self.files.info.features.get("observation.state")
             if names is None and state is not None and state.shape == feature.shape:
                 names = state.names
+            parts, joints = self.modality.get(feature.key), None
+            if self.robot is not None and parts is not None and len(feature.shape) == 1:
+                joints = joints_of(feature, parts, self.robot)
             spec = array_stream(
                 feature.key,
                 values,
                 rate_hz=self.files.info.fps,
                 names=names,
                 robot=self.robot,
-                joints=self._joints_of(feature),
+                joints=joints,
             )
             self._specs[key] = as_stated(spec, feature)
         return self._specs[key]
 
-    def _joints_of(self, feature: Feature) -> Joints | None:
-        parts = self.modality.get(feature.key)
-        if self.robot is None or parts is None or len(feature.shape) != 1:
-            return None
-        return joints_of(feature, parts, self.robot)
-
-    def _stills(
-        self, entry: LerobotEntry, rows: NDArray[np.int64], time_ns: NDArray[np.int64]
-    ) -> Iterator[tuple[str, ImageSequence]]:
+    def _take_stills(
+        self,
+        reading: EpisodeReading,
+        entry: LerobotEntry,
+        rows: NDArray[np.int64],
+        time_ns: NDArray[np.int64],
+    ) -> None:
         for feature in self.files.info.features.values():
             size = picture_size(feature) if feature.is_image else None
             if size is not None and len(rows):
-                spec = picture_stream(
-                    feature.key, height=size[0], width=size[1], rate_hz=self.files.info.fps
-                )
                 pictures = TablePictures(entry.data, feature.key, rows)
-                yield feature.key, ImageSequence(spec, time_ns, pictures)
-
-    def _texts(
-        self, columns: Columns, time_ns: NDArray[np.int64]
-    ) -> Iterator[tuple[str, ArraySignal]]:
-        """The instructions and when each was given, where there is more than one."""
-        given = task_changes(columns, self.files.listing.tasks, len(time_ns))
-        if len({text for _, text in given}) > 1:
-            spec = Stream(name="instruction", group="observations", kind="text")
-            stamps = time_ns[[row for row, _ in given]]
-            yield "task_index", ArraySignal(spec, stamps, [text for _, text in given])
-
-    def _row_defects(self, entry: LerobotEntry, columns: Columns, moved: bool) -> Iterator[Defect]:
-        first = None if moved else self._start(entry)
-        yield from row_defects(entry, columns, first=first, tasks=self.files.listing.tasks)
+                reading.take_pictures(feature.key, pictures, time_ns, size=size)
 
     def _start(self, entry: LerobotEntry) -> int | None:
         """The `index` of the episode's first row: how many rows come before it."""
@@ -169,36 +143,40 @@ class LerobotReader:
             return entry.rows[0]
         if not self._starts:
             total = 0
-            for each in self.files.listing.entries:
-                self._starts[each.index] = total
-                rows = self.files.rows(each.data)
-                total += max(0, each.length) if rows is None else rows
+            for other in self.files.listing.entries:
+                self._starts[other.index] = total
+                rows = self.files.rows(other.data)
+                total += max(0, other.length) if rows is None else rows
         return self._starts[entry.index]
 
-    def _feature_defects(
-        self, entry: LerobotEntry, columns: Columns, time_ns: NDArray[np.int64]
-    ) -> Iterator[Defect]:
-        info = self.files.info
-        for feature in info.features.values():
+    def _check_features(
+        self, reading: EpisodeReading, columns: Columns, time_ns: NDArray[np.int64]
+    ) -> None:
+        fps = self.files.info.fps
+        for feature in self.files.info.features.values():
             for what, message in feature_contradictions(feature, columns):
                 if (feature.key, what) not in self.reported:
-                    yield Defect(METADATA_WRONG, message, entry.index, feature.key)
+                    reading.complain(METADATA_WRONG, message, feature.key)
         rate = rate_of(time_ns) if ("timestamp", "fps") not in self.reported else None
-        if rate is not None and abs(rate - info.fps) > RATE_TOLERANCE * info.fps:
-            message = f"frames are stamped at {rate:.4g} Hz, but info.json says fps {info.fps:g}"
-            yield Defect(METADATA_WRONG, message, entry.index, "timestamp", rate, info.fps)
+        if rate is not None and abs(rate - fps) > RATE_TOLERANCE * fps:
+            message = f"frames are stamped at {rate:.4g} Hz, but info.json says fps {fps:g}"
+            reading.complain(METADATA_WRONG, message, "timestamp", rate, fps)
 
-    def _metadata(self, entry: LerobotEntry, columns: Columns, count: int) -> dict[str, Any]:
+    def _metadata(
+        self, entry: LerobotEntry, columns: Columns, texts: tuple[str, ...]
+    ) -> dict[str, Any]:
+        """What is said of an episode; `texts` are the instructions that its rows point at."""
         info = self.files.info
-        instructions = instructions_of(entry, columns, self.files.listing.tasks, count)
-        text = instructions[0] if instructions else None
+        instructions = texts or entry.tasks
         stated: dict[str, Any] = dict(entry.facts)
         flags = columns.get(_SUCCESS)
         if flags is not None and len(flags):
             # The frame that ends a success is marked; where none is, the episode failed.
             stated.setdefault("success", bool(np.any(flags)))
         stated |= {"fps": info.fps, "robot_type": info.robot_type, "instructions": instructions}
-        return stated if text is None else stated | {"task": text, "instruction": text}
+        if instructions:
+            stated |= {"task": instructions[0], "instruction": instructions[0]}
+        return stated
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,29 +217,6 @@ def as_stated(spec: Stream, feature: Feature) -> Stream:
             for name, found in zip(names, given, strict=True)
         )
     return spec.model_copy(update={"unit": unit, "components": components})
-
-
-def feature_contradictions(feature: Feature, columns: Columns) -> Iterator[tuple[str, str]]:
-    """What info.json says of a column and the table denies: (what, message)."""
-    if feature.is_video or feature.is_image or feature.dtype in ("string", "language"):
-        return
-    values = columns.get(feature.key)
-    if values is None:
-        yield "data", f"info.json lists {feature.key}, but the table has no such numbers"
-        return
-    width = int(np.prod(values.shape[1:], dtype=np.int64))
-    if len(values) and width != feature.width:
-        yield (
-            "width",
-            f"info.json says {feature.width} values in {feature.key}, but the table has {width}",
-        )
-
-
-def rate_of(time_ns: NDArray[np.int64]) -> float | None:
-    """The rate that most stamps follow; None when there are too few of them."""
-    steps = np.diff(time_ns)
-    steps = steps[steps > 0]
-    return float(SECOND_NS / np.median(steps)) if len(steps) >= 2 else None
 
 
 def _picked(values: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[Any]:
