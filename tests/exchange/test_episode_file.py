@@ -17,22 +17,19 @@ from corporeal.episode.overview import verify
 from corporeal.episode.recording import ArraySignal, Defect, ImageSequence, Recording, VideoFile
 from corporeal.errors import EpisodeError
 from corporeal.exchange.episode_file import is_uuid, write_recording
-from corporeal.exchange.foreign_stream import array_signal, picture_stream
+from corporeal.exchange.foreign_stream import EpisodeReading, picture_stream
 from corporeal.exchange.opening import open_dataset
 from corporeal.schema import Stream
 from corporeal.signal.grid import even_stamps
 
 
 def _foreign(**changes: Any) -> Recording:
+    reading = EpisodeReading(3, 10.0)
     stamps = even_stamps(6, 10.0)
     values = np.arange(18, dtype=np.float32).reshape(6, 3)
-    signals = {
-        "observation.state": array_signal(
-            "observation.state", values, stamps, rate_hz=10.0, names=("a", "b", "c")
-        ),
-        "action": array_signal("action", values + 1, stamps, rate_hz=10.0),
-    }
-    plain = Recording("set_000003", Path("data") / "file.parquet", 3, signals)
+    reading.take_numbers("observation.state", values, stamps, names=("a", "b", "c"))
+    reading.take_numbers("action", values + 1, stamps)
+    plain = reading.to_recording("set_000003", Path("data") / "file.parquet", {})
     return replace(plain, **changes)
 
 

@@ -37,11 +37,12 @@ _JOINT_WORDS = {
     roles.JOINT_TORQUE: r"effort|torques?|joint_torques?|joint_efforts?",
 }
 _PLAINLY_JOINTS = re.compile(r"(robot\d_)?(joint_\w+|qpos|qvel)")
+_ACTION = re.compile(r"actions?\b")
 _UNITS = {
-    roles.JOINT_POSITION: ("rad", "m"),
-    roles.JOINT_POSITION_TARGET: ("rad", "m"),
-    roles.JOINT_VELOCITY: ("rad/s", "m/s"),
-    roles.JOINT_TORQUE: ("N m", "N"),
+    roles.JOINT_POSITION: "rad",
+    roles.JOINT_POSITION_TARGET: "rad",
+    roles.JOINT_VELOCITY: "rad/s",
+    roles.JOINT_TORQUE: "N m",
 }
 _OTHER = {roles.JOINT_POSITION: roles.STATE, roles.JOINT_POSITION_TARGET: roles.ACTION}
 
@@ -210,6 +211,13 @@ class EpisodeReading:
         )
 
 
+def described_reading(
+    description: DatasetDescription, index: int, robot: Embodiment | None
+) -> EpisodeReading:
+    """The reading of an episode that Corporeal wrote; `robot` takes the place of its own."""
+    return EpisodeReading(index, description.rate_hz, robot or description.robot, description)
+
+
 @dataclass(frozen=True, eq=False)
 class StoredPictures(Sequence[Any]):
     """Pictures that `read` takes from where they are stored, by their numbers, when asked for."""
@@ -231,11 +239,12 @@ class StoredPictures(Sequence[Any]):
 
 @dataclass(frozen=True, eq=False)
 class StoredSignal:
-    """Depth or point clouds that `load` reads one by one when they are asked for."""
+    """Depth or point clouds, each made of a file or bytes by `load` when it is asked for."""
 
     spec: Stream
     time_ns: NDArray[np.int64]
-    load: Callable[[int], NDArray[Any]]
+    stored: Sequence[Any]
+    load: Callable[[Any], NDArray[Any]]
 
     def __len__(self) -> int:
         return len(self.time_ns)
@@ -244,8 +253,8 @@ class StoredSignal:
         """One sample, or several: depth (n, height, width), a list of clouds."""
         numbers = np.arange(len(self))[selection]
         if np.ndim(numbers) == 0:
-            return self.load(int(numbers))
-        samples = [self.load(int(number)) for number in numbers]
+            return self.load(self.stored[int(numbers)])
+        samples = [self.load(self.stored[int(number)]) for number in numbers]
         return np.stack(samples) if samples and self.spec.kind != "points" else samples
 
 
@@ -259,7 +268,7 @@ def stream_name(label: str) -> str:
 def joint_role(label: str) -> str | None:
     """The role a label has if its columns are joints; None for a label that says otherwise."""
     last = stream_name(label)
-    if re.match(r"^actions?\b", label):
+    if _ACTION.match(label):
         return roles.JOINT_POSITION_TARGET if last in (roles.ACTION, roles.ACTIONS) else None
     for role, words in _JOINT_WORDS.items():
         if re.fullmatch(rf"(robot\d_)?({words})", last):
@@ -284,6 +293,7 @@ def array_stream(
     named = tuple(names) if names is not None and len(names) == width and width else None
     columns = named or tuple(f"{number}" for number in range(width))
     role = joint_role(label)
+    is_action = _ACTION.match(label) is not None
     if robot is None or (joints is not None and len(joints) != width):
         joints = None
     elif joints is None and role is not None:
@@ -303,28 +313,13 @@ def array_stream(
         name = "base_pose_given"
     return Stream(
         name=name,
-        group=_group(label),
+        group="actions" if is_action else "observations",
         dtype=values.dtype.name,
         shape=values.shape[1:],
         rate_hz=rate_hz,
         unit=unit,
         components=components,
     )
-
-
-def array_signal(
-    label: str,
-    values: NDArray[Any],
-    time_ns: NDArray[np.int64],
-    *,
-    rate_hz: float | None,
-    names: Sequence[str] | None = None,
-    robot: Embodiment | None = None,
-) -> ArraySignal:
-    """Numbers (T, ...) as a signal in the role that its label and columns give it."""
-    values = to_storable(values)
-    spec = array_stream(label, values, rate_hz=rate_hz, names=names, robot=robot)
-    return ArraySignal(spec, time_ns, values)
 
 
 def picture_stream(
@@ -340,10 +335,6 @@ def picture_stream(
         rate_hz=rate_hz,
         unit="1",
     )
-
-
-def _group(label: str) -> Group:
-    return "actions" if re.match(r"^actions?\b", label) else "observations"
 
 
 def to_storable(values: NDArray[Any]) -> NDArray[Any]:
@@ -368,5 +359,5 @@ def _claimed(
         known = joint is not None and joint in turning
         own = f"{column}_given" if column in robot.joint_names else column
         components.append(joint if known and joint is not None else own)
-        units.append(_UNITS[name][0] if known else "1")
+        units.append(_UNITS[name] if known else "1")
     return tuple(components), tuple(units)

@@ -16,16 +16,14 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.embodiment import Embodiment
 from corporeal.episode.file import SIGNATURE, write_attribute
-from corporeal.episode.recording import MAX_PIXELS, Recording
+from corporeal.episode.recording import MAX_PIXELS
 from corporeal.errors import CorporealError, EpisodeError
 from corporeal.exchange.description import (
     MODE,
     NAME,
     TIMES,
     DatasetDescription,
-    EpisodeDescription,
     Label,
     read_description,
 )
@@ -146,8 +144,9 @@ def holds_pictures(dataset: Any) -> bool:
 def read_pictures(path: Path, name: str, numbers: Iterable[int]) -> Iterator[Any]:
     """Rows of a dataset as pictures: arrays (h, w, 3), or the encoded bytes."""
     with open_hdf5(path) as file:
+        dataset = file[name]
         for number in numbers:
-            row = file[name][number]
+            row = dataset[number]
             yield row.tobytes() if np.ndim(row) == 1 else row
 
 
@@ -194,36 +193,26 @@ def take_datasets(
     reading.check_lengths()
 
 
-def described_recording(
-    path: Path,
-    found: Mapping[str, Any],
-    description: DatasetDescription,
-    described: EpisodeDescription,
-    *,
-    index: int,
-    robot: Embodiment | None,
-    metadata: Mapping[str, Any],
-) -> Recording:
-    """An episode that Corporeal wrote; `metadata` is what the file says besides.
+def take_described(
+    reading: EpisodeReading, path: Path, found: Mapping[str, Any], known: DatasetDescription
+) -> NDArray[np.int64] | None:
+    """Take the datasets of an episode that Corporeal wrote; the capture times of its rows.
 
     Observations that somebody added since, and columns of another shape, are read as any other's.
     """
-    reading = EpisodeReading(index, description.rate_hz, robot or description.robot, description)
-    known = {*description.streams, *description.camera_streams}
-    times = row_times(found)
+    labels = {*known.streams, *known.camera_streams}
     kept = {
         label: dataset
         for label, dataset in found.items()
-        if label in known or (label.startswith(_OBSERVATIONS) and dataset.attrs.get(MEASURED, True))
+        if label in labels
+        or (label.startswith(_OBSERVATIONS) and dataset.attrs.get(MEASURED, True))
     }
+    times = _row_times(found)
     take_datasets(reading, path, kept, times=times)
-    metadata = {"fps": description.rate_hz, **metadata}
-    return reading.to_recording(
-        described.id, path, metadata, described=described, time_ns=times, regridded=times is None
-    )
+    return times
 
 
-def row_times(found: Mapping[str, Any]) -> NDArray[np.int64] | None:
+def _row_times(found: Mapping[str, Any]) -> NDArray[np.int64] | None:
     """The capture times of the rows, where they are kept and go forward."""
     dataset = found.get(TIMES)
     if dataset is None or dataset.dtype != np.int64 or dataset.ndim != 1:

@@ -37,12 +37,6 @@ def row_count(path: Path) -> int:
         return int(file.metadata.num_rows)
 
 
-def column_names(path: Path) -> tuple[str, ...]:
-    """Names of the columns of a table, from its footer alone."""
-    with _explained(path), pq.ParquetFile(path) as file:
-        return tuple(file.schema_arrow.names)
-
-
 def read_table(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
     """The whole table, or those of the named columns that it has."""
     with _explained(path), pq.ParquetFile(path) as file:

@@ -8,7 +8,7 @@ import math
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -216,7 +216,8 @@ class StoredArray:
         if (stop - first) * row_bytes > MAX_BYTES:
             raise self._wrong(f"{stop - first} rows of {row_bytes} bytes", f"{MAX_BYTES} bytes")
         spans = [range(first // self.chunks[0], -(-stop // self.chunks[0]))]
-        spans += [range(-(-size // chunk)) for size, chunk in self._other_axes()]
+        spans += [range(-(-size // chunk))
+                  for size, chunk in zip(self.shape[1:], self.chunks[1:], strict=True)]  # fmt: skip
         if math.prod(map(len, spans)) > MAX_CHUNKS:
             raise self._wrong(f"{math.prod(map(len, spans))} chunks", f"at most {MAX_CHUNKS}")
         values = np.empty((stop - first, *self.shape[1:]), self.dtype)
@@ -230,9 +231,6 @@ class StoredArray:
                 outside.append(slice(begin - low, end - low))
             values[tuple(outside)] = self._chunk(place)[tuple(inside)]
         return values
-
-    def _other_axes(self) -> Iterator[tuple[int, int]]:
-        return zip(self.shape[1:], self.chunks[1:], strict=True)
 
     def _chunk(self, place: tuple[int, ...]) -> NDArray[Any]:
         name = f"{self.name}/{self.separator.join(map(str, place))}"

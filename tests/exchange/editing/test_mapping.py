@@ -11,7 +11,7 @@ from corporeal.embodiment import Embodiment, open_robot
 from corporeal.episode.recording import ArraySignal, Dataset, Recording, Signal
 from corporeal.errors import EpisodeError
 from corporeal.exchange.editing.mapping import candidates, mapping_of, require_robot
-from corporeal.exchange.foreign_stream import array_signal, picture_stream
+from corporeal.exchange.foreign_stream import array_stream, picture_stream
 from corporeal.exchange.opening import open_dataset
 from corporeal.schema import Stream
 from corporeal.signal.grid import even_stamps
@@ -21,8 +21,8 @@ COUNT = 5
 
 def _state(names: tuple[str, ...], robot: Embodiment | None, *, top: float = 1.0) -> Signal:
     values = np.linspace(0, top, COUNT * len(names)).reshape(COUNT, -1)
-    return array_signal("observation.state", values, even_stamps(COUNT, 10.0), rate_hz=10.0,
-                        names=names, robot=robot)  # fmt: skip
+    spec = array_stream("observation.state", values, rate_hz=10.0, names=names, robot=robot)
+    return ArraySignal(spec, even_stamps(COUNT, 10.0), values)
 
 
 def _recording(robot: Embodiment | None, **signals: Signal) -> Recording:

@@ -23,7 +23,7 @@ from corporeal.exchange.description import (
     describe_dataset,
     describe_episode,
 )
-from corporeal.exchange.foreign_stream import EpisodeReading
+from corporeal.exchange.foreign_stream import EpisodeReading, described_reading
 from corporeal.exchange.format import (
     Consumer,
     ExportContext,
@@ -77,10 +77,12 @@ def _open(robot: Embodiment | None, rate_hz: float | None, path: Path, index: in
         description = hdf5.read_note(file, path)
         metadata = _metadata(file)
         if description is not None and description.episodes:
-            return hdf5.described_recording(
-                path, hdf5.datasets(file), description, description.episodes[0], index=index,
-                robot=robot, metadata=metadata,
-            )  # fmt: skip
+            reading = described_reading(description, index, robot)
+            times = hdf5.take_described(reading, path, hdf5.datasets(file), description)
+            metadata = {"fps": reading.rate_hz, **metadata}
+            return reading.to_recording(path.stem, path, metadata, time_ns=times,
+                                        described=description.episodes[0],
+                                        regridded=times is None)  # fmt: skip
         rate_hz = rate_hz or RATE_HZ
         found = {
             label: each

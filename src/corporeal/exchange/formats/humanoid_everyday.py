@@ -239,17 +239,13 @@ def _pictures(reading: StepReading) -> None:
                       rate_hz=RATE_HZ, unit="mm")  # fmt: skip
         files, stamps = reading.files("depth", "depth")
         if files:
-            load = partial(_depth, (height, width), files)
-            reading.signals["depth"] = StoredSignal(spec, stamps, load)
+            load = partial(_depth, (height, width))
+            reading.signals["depth"] = StoredSignal(spec, stamps, files, load)
     files, stamps = reading.files("lidar", "lidar", spell=_padded)
     if files:
         spec = Stream(name="lidar", group="observations", kind="points", shape=(3,),
                       rate_hz=RATE_HZ, components=roles.POSITION, unit="m")  # fmt: skip
-        reading.signals["lidar"] = StoredSignal(spec, stamps, partial(_cloud, files))
-
-
-def _cloud(files: Sequence[Path], number: int) -> NDArray[np.float32]:
-    return read_pcd(files[number])
+        reading.signals["lidar"] = StoredSignal(spec, stamps, files, read_pcd)
 
 
 def _padded(path: Path) -> Path:
@@ -260,8 +256,7 @@ def _padded(path: Path) -> Path:
     return path.with_name(f"{digits[1]}{digits[2]:0<6}{digits[3]}") if digits else path
 
 
-def _depth(size: tuple[int, int], files: Sequence[Path], number: int) -> NDArray[np.uint16]:
-    path = files[number]
+def _depth(size: tuple[int, int], path: Path) -> NDArray[np.uint16]:
     wanted = size[0] * size[1] * 2
     try:
         # Never more than a frame: a small file may unpack to gigabytes.

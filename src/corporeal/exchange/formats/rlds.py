@@ -17,12 +17,12 @@ from corporeal.exchange.rlds.features import FILE, INFO, METADATA, label, read_f
 from corporeal.exchange.rlds.reader import RATE_HZ, RldsReader, known_set
 from corporeal.exchange.rlds.writer import assemble, write_episode
 from corporeal.exchange.tfrecord import records
+from corporeal.words import some_of
 
 _SHARD = re.compile(r"(?P<set>.+)-(?P<number>\d{5,})-of-(?P<count>\d{5,})")
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
 # Containers of records that TensorFlow Datasets writes beside TFRecord.
 _OTHERS = ("array_record", "riegeli", "bagz", "parquet")
-_NAMED = 4
 
 
 def homes(path: Path) -> list[Path]:
@@ -50,10 +50,9 @@ def home_of(path: Path) -> Path:
     if not found:
         raise EpisodeError(f"{path}: no {FILE} beside TFRecord files.")
     if len(found) > 1:
-        names = ", ".join(str(home.relative_to(path)) for home in found[:_NAMED])
-        more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+        names = some_of(str(home.relative_to(path)) for home in found)
         raise EpisodeError(
-            f"{path}: {len(found)} datasets are here ({names}{more}); expected one. Give its path."
+            f"{path}: {len(found)} datasets are here ({names}); expected one. Give its path."
         )
     return found[0]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import h5py
 import numpy as np
 
 from corporeal.embodiment import Embodiment
-from corporeal.episode.recording import INDEX_WRONG, Dataset, Defect, Recording
+from corporeal.episode.recording import INDEX_WRONG, Dataset, Recording
 from corporeal.errors import EpisodeError
 from corporeal.exchange import hdf5
 from corporeal.exchange.description import (
@@ -25,7 +24,7 @@ from corporeal.exchange.description import (
     describe_dataset,
     describe_episode,
 )
-from corporeal.exchange.foreign_stream import EpisodeReading
+from corporeal.exchange.foreign_stream import EpisodeReading, described_reading
 from corporeal.exchange.format import (
     Consumer,
     ExportContext,
@@ -92,12 +91,12 @@ def _open(
         found = hdf5.datasets(group)
         described = description.episode(index) if description is not None else None
         if description is not None and described is not None:
-            recording = hdf5.described_recording(
-                path, found, description, described, index=index, robot=robot,
-                metadata={"demonstration": names[index]},
-            )  # fmt: skip
-            miscounted = _count_defects(group, recording.signals, index)
-            return replace(recording, defects=(*recording.defects, *miscounted))
+            reading = described_reading(description, index, robot)
+            times = hdf5.take_described(reading, path, found, description)
+            _check_count(reading, group)
+            metadata = {"demonstration": names[index], "fps": reading.rate_hz}
+            return reading.to_recording(described.id, path, metadata, described=described,
+                                        time_ns=times, regridded=times is None)  # fmt: skip
         kept = {label: each for label, each in found.items() if not label.startswith(_LEFT_OUT)}
         if not kept:
             kept = {"states": found["states"]} if "states" in found else {}
@@ -106,7 +105,7 @@ def _open(
             kept = {f"actions/{label}": each for label, each in kept.items()}
         reading = EpisodeReading(index, _rate(facts, found), robot)
         hdf5.take_datasets(reading, path, kept)
-        reading.defects += _count_defects(group, reading.signals, index)
+        _check_count(reading, group)
         rewards = hdf5.read_numbers(found["rewards"]) if "rewards" in found else None
         stated = {
             "demonstration": names[index],
@@ -202,16 +201,12 @@ def _demonstrations(file: h5py.File) -> list[str]:
     ]
 
 
-def _count_defects(group: Any, signals: Any, index: int) -> list[Defect]:
+def _check_count(reading: EpisodeReading, group: Any) -> None:
     stated = group.attrs.get("num_samples")
-    counts = {len(signal) for signal in signals.values()}
-    if not np.isscalar(stated) or not isinstance(stated, int | np.integer) or not counts:
-        return []
-    if int(stated) in counts:
-        return []
-    most = max(counts)
-    message = f"num_samples says {stated}, but the streams have {most}"
-    return [Defect(INDEX_WRONG, message, index, None, float(most), float(stated))]
+    counts = {len(signal) for signal in reading.signals.values()}
+    if isinstance(stated, int | np.integer) and counts and int(stated) not in counts:
+        message = f"num_samples says {stated}, but the streams have {max(counts)}"
+        reading.complain(INDEX_WRONG, message, None, float(max(counts)), float(stated))
 
 
 def _parse(text: str | None) -> dict[str, Any]:

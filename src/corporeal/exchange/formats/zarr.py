@@ -25,7 +25,7 @@ from corporeal.exchange.description import (
     describe_episode,
     read_description,
 )
-from corporeal.exchange.foreign_stream import EpisodeReading, StoredPictures
+from corporeal.exchange.foreign_stream import EpisodeReading, StoredPictures, described_reading
 from corporeal.exchange.format import (
     Consumer,
     ExportContext,
@@ -102,8 +102,7 @@ def _open(
         reading = EpisodeReading(index, _rate_hz(stamps), robot)
         left_out = set()
     else:
-        robot = robot or description.robot
-        reading = EpisodeReading(index, description.rate_hz, robot, description)
+        reading = described_reading(description, index, robot)
         left_out = {label(lane_key(lane)) for lane in description.lanes}
     if stamps is not None:
         left_out |= {TIMES, "timestamp"}

@@ -77,7 +77,9 @@ class Feature:
         """The unit, or that of each entry of the last axis, if that is said."""
         stated = self.facts.get("unit")
         listed = [stated] if isinstance(stated, str) else stated
-        if not isinstance(listed, list) or not all(_is_unit(each) for each in listed):
+        if not isinstance(listed, list) or not all(
+            isinstance(unit, str) and unit in KNOWN for unit in listed
+        ):
             return None
         if isinstance(stated, str):
             return stated
@@ -182,15 +184,12 @@ def _version(path: Path, raw: Mapping[str, Any]) -> str:
 def _template(path: Path, what: str, template: Any) -> str:
     """A file name template that only fills in numbers and stays below the dataset's folder."""
     fields = [match[0] for match in _FIELD.findall(template)] if isinstance(template, str) else []
-    if not isinstance(template, str) or set(fields) - _FIELDS or _open_brace(template):
+    rest = set(_FIELD.sub("", template)) if isinstance(template, str) else set()
+    if not isinstance(template, str) or set(fields) - _FIELDS or rest & set("{}\0"):
         raise EpisodeError(f"{path}: {what}, got {template!r}; expected fields such as "
                            "{episode_index:06d}.")  # fmt: skip
     _stays_below(path, what, template)
     return template
-
-
-def _open_brace(template: str) -> bool:
-    return bool(set("{}\0") & set(_FIELD.sub("", template)))
 
 
 def _stays_below(path: Path, what: str, name: str) -> None:
@@ -237,10 +236,6 @@ def _feature(path: Path, key: str, entry: Any) -> Feature:
         names=_names(entry.get("names")),
         facts=entry,
     )
-
-
-def _is_unit(value: Any) -> bool:
-    return isinstance(value, str) and value in KNOWN
 
 
 def _names(listed: Any) -> tuple[str, ...] | None:

@@ -251,18 +251,18 @@ def _take_pictures(
         shape=leaf.shape[:2],
         rate_hz=reading.rate_hz,
     )
-    reading.signals[label] = StoredSignal(spec, times, partial(_decode_depth, spec, values))
+    reading.signals[label] = StoredSignal(spec, times, values, partial(_decode_depth, spec))
     return True
 
 
-def _decode_depth(spec: Stream, pictures: Sequence[bytes], number: int) -> NDArray[Any]:
+def _decode_depth(spec: Stream, stored: bytes) -> NDArray[Any]:
     """Depth (height, width) from PNG: 16 bits as they are.
 
     Floats stand in the four bytes of the pixels, as TensorFlow Datasets stores them.
     """
     is_float = spec.dtype == "float32"
     try:
-        with Image.open(io.BytesIO(pictures[number]), formats=("PNG",)) as image:
+        with Image.open(io.BytesIO(stored), formats=("PNG",)) as image:
             if image.width * image.height > MAX_PIXELS:
                 raise ValueError(f"{image.width} x {image.height} pixels")
             raw = np.asarray(image)
