@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal
 
@@ -146,20 +147,19 @@ def interpret_motion(motion: RobotMotion, robot: Embodiment | None) -> MotionRea
                 f"{len(robot.joint_names)}. Name the right robot with --robot."
             )
         return None
-    costs = [_cost(motion, reading) for reading in readings]
-    number = min(range(len(readings)), key=costs.__getitem__)
-    best, cost = readings[number], costs[number]
-    rivals = list(zip(readings, costs, strict=True))
-    by_columns = [
-        rival_cost
-        for rival, rival_cost in rivals
-        if (rival.robot.name, rival.columns) != (best.robot.name, best.columns)
-    ]
-    by_order = [rival_cost for rival, rival_cost in rivals if rival.order != best.order]
+    costs = [(reading, _cost(motion, reading)) for reading in readings]
+    best, least = min(costs, key=itemgetter(1))
+    joints = best.robot.name, best.columns
+
+    def confidence(rivals: Iterable[float]) -> float:
+        return min((cost / (cost + least) for cost in rivals), default=1.0)
+
     return replace(
         best,
-        column_confidence=min((other / (other + cost) for other in by_columns), default=1.0),
-        order_confidence=min((other / (other + cost) for other in by_order), default=1.0),
+        column_confidence=confidence(
+            cost for rival, cost in costs if (rival.robot.name, rival.columns) != joints
+        ),
+        order_confidence=confidence(cost for rival, cost in costs if rival.order != best.order),
     )
 
 
@@ -181,11 +181,9 @@ def settle_rate(motion: RobotMotion, assumed_hz: float) -> tuple[float, str | No
 
 
 def _readings(motion: RobotMotion, robot: Embodiment | None) -> Iterator[MotionReading]:
-    orders: Sequence[QuaternionOrder] = (
+    orders: Sequence[QuaternionOrder] = ("wxyz",) if motion.quaternion is None else (
         (motion.order,) if motion.order is not None else ("wxyz", "xyzw")
-    )
-    if motion.quaternion is None:
-        orders = ("wxyz",)
+    )  # fmt: skip
     for kinematics in (Kinematics(robot),) if robot is not None else map(_built_in, BUILT_IN):
         for columns, doubt in _column_orders(motion, kinematics.embodiment):
             for order in orders:

@@ -271,7 +271,7 @@ def test_the_newest_version_below_a_folder_is_read(tmp_path: Path) -> None:
 def test_several_datasets_below_a_folder_are_told(tmp_path: Path) -> None:
     for name in ("one", "two"):
         write_set(tmp_path / name / "1.0.0", name, {"action": tensor(2)})
-    with pytest.raises(EpisodeError, match=r"2 datasets are here \(one/1\.0\.0, two/1\.0\.0\)"):
+    with pytest.raises(EpisodeError, match=r"2 datasets are here \(one/1\.0\.0 and two/1\.0\.0\)"):
         open_dataset(tmp_path)
 
 

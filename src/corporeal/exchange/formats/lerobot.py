@@ -12,7 +12,7 @@ from corporeal.exchange.lerobot.files import Files
 from corporeal.exchange.lerobot.info import find_robot, read_info, read_modality
 from corporeal.exchange.lerobot.layouts import assemble_v3
 from corporeal.exchange.lerobot.listing import read_listing, read_statistics
-from corporeal.exchange.lerobot.reader import LerobotReader, lane_columns
+from corporeal.exchange.lerobot.reader import LerobotReader, read_lanes
 from corporeal.exchange.lerobot.writing import LOSES, write_episode
 
 
@@ -30,7 +30,7 @@ def read(path: Path, *, robot: Embodiment | None = None) -> Dataset:
     found = tuple(complaints(files, present))
     reported = frozenset((str(defect.stream), what) for defect, what in found if what is not None)
     modality = read_modality(path)
-    lanes = lane_columns(info)
+    lanes = read_lanes(info)
     reader = LerobotReader(
         files=files,
         robot=robot or find_robot(info, modality),
@@ -46,7 +46,7 @@ def read(path: Path, *, robot: Embodiment | None = None) -> Dataset:
         statistics=read_statistics(path),
         facts=dict(info.raw),
         defects=tuple(defect for defect, _ in found),
-        lanes=lambda: tuple(each.lane for each in lanes),
+        lanes=lambda: tuple(lanes.values()),
     )
 
 

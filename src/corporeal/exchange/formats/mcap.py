@@ -10,6 +10,7 @@ from typing import Any
 from corporeal.embodiment import Embodiment
 from corporeal.episode.recording import Dataset, Recording
 from corporeal.errors import CorporealError, EpisodeError
+from corporeal.exchange.foreign_stream import EpisodeReading
 from corporeal.exchange.format import (
     Consumer,
     Format,
@@ -78,14 +79,13 @@ def _open(robot: Embodiment | None, path: Path, index: int) -> Recording:
     own = documents.get("embodiment")
     if robot is None and own is not None:
         robot = Embodiment.parse(own, source=f"{path}:embodiment", suffix=".json")
-    signals = {topic.label: signal_of(log, topic, content.offset_ns) for topic in content.topics}
-    return Recording(
-        id=content.id,
-        source=path,
-        index=index,
-        signals=signals,
-        embodiment=robot,
-        metadata=content.metadata,
+    reading = EpisodeReading(index, robot=robot)
+    for topic in content.topics:
+        reading.signals[topic.label] = signal_of(log, topic, content.offset_ns)
+    return reading.to_recording(
+        content.id,
+        path,
+        content.metadata,
         missing_streams=content.missing_streams,
         missing_metadata=content.missing_metadata,
         documents=documents,

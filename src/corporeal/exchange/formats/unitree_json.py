@@ -13,6 +13,7 @@ BrainCo, in different orders, so they stay numbered. `rewards` says success in e
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -81,14 +82,8 @@ def _whole_part(text: str, growing: str) -> dict[str, Any]:
 
 def _value(text: str, place: int, sign: str) -> int:
     """Where the next value begins: one `sign` and the white space around it are passed over."""
-    place = _spaces(text, place)
-    return _spaces(text, place + 1) if text[place : place + 1] == sign else place
-
-
-def _spaces(text: str, place: int) -> int:
-    while place < len(text) and text[place] in " \t\r\n":
-        place += 1
-    return place
+    passed = re.compile(rf"[ \t\r\n]*{re.escape(sign)}?[ \t\r\n]*").match(text, place)
+    return passed.end() if passed is not None else place
 
 
 RATE_HZ = 30.0

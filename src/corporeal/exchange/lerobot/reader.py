@@ -49,7 +49,8 @@ class LerobotReader:
     robot: Embodiment | None
     modality: Mapping[str, Parts] = field(default_factory=dict)
     reported: frozenset[tuple[str, str]] = frozenset()
-    lanes: tuple[LaneColumn, ...] = ()
+    lanes: Mapping[str, Lane] = field(default_factory=dict)
+    """The columns that are labels, and what these are."""
     _specs: dict[tuple[Any, ...], Stream] = field(default_factory=dict)
     _starts: dict[int, int] = field(default_factory=dict)
 
@@ -84,13 +85,13 @@ class LerobotReader:
             self._metadata(entry, columns, tuple(dict.fromkeys(text for _, text in tasks))),
             claims=listing.claims_of(index),
             regridded=True,
-            labels=track_of(self.lanes, columns, time_ns),
+            labels=_track_of(self.lanes, columns, time_ns),
         )
 
     def _take_columns(
         self, reading: EpisodeReading, columns: Columns, time_ns: NDArray[np.int64]
     ) -> None:
-        left_out = {*BOOKKEEPING, *(lane.key for lane in self.lanes)}
+        left_out = {*BOOKKEEPING, *self.lanes}
         for feature in self.files.info.features.values():
             key, values = feature.key, columns.get(feature.key)
             if values is None or key in left_out or key.startswith(_MARKS):
@@ -232,47 +233,29 @@ _NAME_LENGTH = 1024
 _MAX_LABELS = 4096
 
 
-@dataclass(frozen=True)
-class LaneColumn:
-    """A column of label numbers in a dataset that is read."""
-
-    key: str
-    lane: Lane
-
-
-def lane_columns(info: Info) -> tuple[LaneColumn, ...]:
+def read_lanes(info: Info) -> dict[str, Lane]:
     """The columns of labels that a dataset has, ours or others'; none when it has no list."""
-    columns = []
-    for feature in info.features.values():
-        labels = _subtasks(info) if feature.key == SUBTASK else _labels(feature)
+    lanes = {}
+    for key, feature in info.features.items():
+        labels = _subtasks(info) if key == SUBTASK else _labels(feature)
         if labels:
+            stated = feature.facts.get("lane") if key == SUBTASK else key.removeprefix(LABELS)
+            name = stated.strip()[:_NAME_LENGTH] if isinstance(stated, str) else ""
             tiles = feature.facts.get("tiles") is True
-            lane = Lane(name=_lane_name(feature), labels=labels, tiles=tiles)
-            columns.append(LaneColumn(feature.key, lane))
-    return tuple(columns)
+            lanes[key] = Lane(name=name or LANE, labels=labels, tiles=tiles)
+    return lanes
 
 
-def _lane_name(feature: Feature) -> str:
-    if feature.key != SUBTASK:
-        return feature.key.removeprefix(LABELS).strip()[:_NAME_LENGTH] or LANE
-    stated = feature.facts.get("lane")
-    return stated.strip()[:_NAME_LENGTH] or LANE if isinstance(stated, str) else LANE
-
-
-def track_of(
-    lane_columns: Sequence[LaneColumn],
-    columns: Mapping[str, NDArray[Any]],
-    time_ns: NDArray[np.int64],
+def _track_of(
+    lanes: Mapping[str, Lane], columns: Columns, time_ns: NDArray[np.int64]
 ) -> LabelTrack | None:
     """The labels of an episode's rows; None when they say nothing."""
     spans: list[LabelSpan] = []
-    for column in lane_columns:
-        values = columns.get(column.key)
+    for key, lane in lanes.items():
+        values = columns.get(key)
         if values is not None and values.size == len(time_ns) and values.dtype.kind in "iu":
-            numbers = values.reshape(-1).astype(np.int64)
-            spans += spans_of_rows(column.lane, numbers, time_ns)
-    lanes = tuple(column.lane for column in lane_columns)
-    return LabelTrack(lanes=lanes, spans=tuple(spans)) if spans else None
+            spans += spans_of_rows(lane, values.reshape(-1).astype(np.int64), time_ns)
+    return LabelTrack(lanes=tuple(lanes.values()), spans=tuple(spans)) if spans else None
 
 
 def _labels(feature: Feature) -> tuple[str, ...]:

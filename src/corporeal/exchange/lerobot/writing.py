@@ -49,8 +49,8 @@ class FeatureColumn:
 
     key: str
     dtype: str
-    shape: tuple[int, ...]
-    given: tuple[int, ...]
+    shape: tuple[int, ...] = (1,)
+    given: tuple[int, ...] = (1,)
     names: tuple[str, ...] | None = None
     units: tuple[str, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -124,10 +124,10 @@ def columns_of(context: ExportContext, *, flat: bool = False) -> tuple[FeatureCo
         units = ("1",) * len(spec.units) if normalised else spec.units
         columns.append(FeatureColumn(key, dtype, shape, given, spec.names, units))
     if context.layout.mode:
-        columns.append(FeatureColumn(MODE, "int64", (1,), (1,)))
+        columns.append(FeatureColumn(MODE, "int64"))
     columns += _label_columns(context.layout.lanes)
     for key in BOOKKEEPING:
-        columns.append(FeatureColumn(key, "float32" if key == "timestamp" else "int64", (1,), (1,)))
+        columns.append(FeatureColumn(key, "float32" if key == "timestamp" else "int64"))
     return tuple(columns)
 
 
@@ -135,12 +135,9 @@ def _label_columns(lanes: Sequence[Lane]) -> Iterator[FeatureColumn]:
     """The columns of labels: the main lane under the name that LeRobot has, then the others."""
     main = main_lane(lanes)
     for lane in lanes:
-        if lane is main:
-            facts = {"lane": lane.name, "tiles": lane.tiles}
-            yield FeatureColumn(SUBTASK, "int64", (1,), (1,), facts=facts)
-        else:
-            facts = {"labels": list(lane.labels), "tiles": lane.tiles}
-            yield FeatureColumn(lane_key(lane), "int64", (1,), (1,), facts=facts)
+        stated = {"lane": lane.name} if lane is main else {"labels": list(lane.labels)}
+        key = SUBTASK if lane is main else lane_key(lane)
+        yield FeatureColumn(key, "int64", facts={**stated, "tiles": lane.tiles})
 
 
 def schema_of(columns: Sequence[FeatureColumn], list_name: ListName) -> Any:
