@@ -15,11 +15,10 @@ from corporeal.embodiment import open_robot
 from corporeal.errors import WriteError
 from corporeal.geometry import Array
 from corporeal.retargeting.motion import POINTS, MotionError
-from corporeal.retargeting.preview.bodies import complete_points, limbs
-from corporeal.retargeting.preview.caption import clip_title
+from corporeal.retargeting.preview.look import clip_title
 from corporeal.retargeting.preview.preview_file import write_preview
 from corporeal.retargeting.preview.scene import PreviewScene, camera_for
-from corporeal.retargeting.preview.stage import Stage, stage_of
+from corporeal.retargeting.preview.stage import Stage, complete_points, limbs, stage_of
 from corporeal.retargeting.result import ENDS, Retargeted
 from corporeal.simulation.rendering import CameraError, check_rendering
 

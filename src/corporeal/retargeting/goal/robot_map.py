@@ -67,8 +67,7 @@ def drafted_places(robot: Embodiment, given: Iterable[str]) -> dict[str, str]:
 
 def chain_to(robot: Embodiment, place: str) -> list[Joint]:
     """The joints from the base to a place, outwards."""
-    link = Kinematics(robot).place(place)[0]
-    name = robot.links[link].name
+    name = robot.links[model_of(robot, Kinematics).place(place)[0]].name
     above = {joint.child: joint for joint in robot.joints}
     chain: list[Joint] = []
     while name in above:

@@ -12,13 +12,19 @@ from typing import Any
 import av
 import numpy as np
 from av import FFmpegError
-from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
 from corporeal.errors import WriteError
 from corporeal.files import atomic_file
 from corporeal.retargeting.preview import look
-from corporeal.retargeting.preview.caption import Caption, clip_title, errors, font, robot_title
+from corporeal.retargeting.preview.look import (
+    Caption,
+    Picture,
+    clip_title,
+    errors,
+    font,
+    robot_title,
+)
 from corporeal.retargeting.preview.rerun_file import write_rerun
 from corporeal.retargeting.preview.scene import PreviewScene
 from corporeal.retargeting.preview.stage import Stage, stage_of
@@ -61,6 +67,7 @@ def write_preview(
     if not path.parent.is_dir():
         raise WriteError(f"{path}: its folder does not exist. Make it first.")
     even = (size[0] - size[0] % 2, size[1] - size[1] % 2)
+    progress = progress or (lambda *_: None)
     try:
         stage = stage_of(result, fps=fps)
         with atomic_file(path) as draft:
@@ -74,8 +81,6 @@ def write_preview(
         raise WriteError(f"{path}: cannot be written ({error}). Is the disk full?") from error
 
 
-Picture = NDArray[np.uint8]
-
 # A movie of more pictures is drawn without smooth edges, in half the time.
 MOST_SMOOTH = 300
 _X264 = {"preset": "veryfast", "crf": "19"}
@@ -88,7 +93,7 @@ def write_movie(
     *,
     size: tuple[int, int],
     fps: float,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress,
 ) -> None:
     """Write an MP4 (H.264, its index first), one picture for every time of the stage.
 
@@ -108,8 +113,7 @@ def write_movie(
             if coded is not None:
                 coded.result()
             coded = pool.submit(_code, container, stream, picture, number)
-            if progress is not None:
-                progress(number + 1, len(stage))
+            progress(number + 1, len(stage))
         if coded is not None:
             coded.result()
         container.mux(stream.encode(None))
@@ -141,7 +145,7 @@ def write_figure(
     path: Path,
     *,
     size: tuple[int, int],
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress,
 ) -> None:
     """Write a PNG of `size` (height, width): moments evenly over the clip, in reading order."""
     height, width = size
@@ -165,8 +169,7 @@ def write_figure(
                 colour = look.FAR if moment.far[2 * part : 2 * part + 2].any() else look.QUIET
                 draw.text((across, low), words, colour, font(letters), anchor="ls")
                 across += font(letters).getlength(words) + 1.2 * letters
-            if progress is not None:
-                progress(place + 1, len(numbers))
+            progress(place + 1, len(numbers))
     title = f"{clip_title(stage.result)}  →  {robot_title(stage.result)}"
     draw.text((letters * 0.8, head / 2), title, look.INK, font(letters, bold=True), anchor="lm")
     sheet.save(path, "PNG")

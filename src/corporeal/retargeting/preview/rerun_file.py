@@ -15,22 +15,25 @@ from corporeal.errors import MissingExtraError, WriteError
 from corporeal.geometry import Array, quaternion_from_matrix
 from corporeal.retargeting.motion import POINTS
 from corporeal.retargeting.preview import look
-from corporeal.retargeting.preview.bodies import bones, complete_points, limbs
-from corporeal.retargeting.preview.caption import clip_title, robot_title
-from corporeal.retargeting.preview.stage import BLOCK, PreviewMoment, Stage
+from corporeal.retargeting.preview.look import CM, clip_title, robot_title
+from corporeal.retargeting.preview.stage import (
+    BLOCK,
+    PreviewMoment,
+    Stage,
+    bones,
+    complete_points,
+    limbs,
+)
 from corporeal.retargeting.result import ENDS, FAR_M
 
 WORLD, ROBOT, PERSON, GOALS = "/world", "/world/robot", "/world/person", "/world/goals"
 CONTACTS, MIDDLE, ERRORS, LIMIT = "/world/contacts", "/world/middle", "/error", "/limit"
 TIME, FRAME = "time", "frame"
-CM = 100.0
 ROD_M, MARK_M = 0.018, (0.11, 0.11, 0.003)
 _END_COLOURS = ((31, 119, 180), (123, 94, 167), (42, 157, 143), (242, 165, 65))
 
 
-def write_rerun(
-    stage: Stage, path: Path, *, progress: Callable[[int, int], None] | None = None
-) -> None:
+def write_rerun(stage: Stage, path: Path, *, progress: Callable[[int, int], None]) -> None:
     """Write an RRD with its layout inside; MissingExtraError says how to install Rerun."""
     rr = _rerun()
     try:
@@ -47,8 +50,7 @@ def write_rerun(
                 if len(batch) == BLOCK or number == len(stage):
                     _send(rr, stream, stage, batch, number - len(batch))
                     batch = []
-                    if progress is not None:
-                        progress(number, len(stage))
+                    progress(number, len(stage))
             stream.flush()
             stream.disconnect()
     except RuntimeError as error:

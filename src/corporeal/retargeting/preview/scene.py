@@ -8,7 +8,6 @@ from math import cos, degrees, radians, sin, tan
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from corporeal.embodiment import Embodiment
 from corporeal.embodiment.embodiment import Shape
@@ -17,15 +16,17 @@ from corporeal.embodiment.kinematics import Kinematics, placement_of
 from corporeal.geometry import Array
 from corporeal.retargeting.motion import POINTS, SIDES
 from corporeal.retargeting.preview import look
-from corporeal.retargeting.preview.bodies import (
+from corporeal.retargeting.preview.look import Picture
+from corporeal.retargeting.preview.stage import (
     HEAD_RADIUS,
     STATURE_M,
+    PreviewMoment,
+    Stage,
     bones,
     complete_points,
     limbs,
     stature,
 )
-from corporeal.retargeting.preview.stage import PreviewMoment, Stage
 from corporeal.simulation.rendering import open_context
 
 # No humanoid comes near: a document with more is not drawn in full.
@@ -127,8 +128,6 @@ def camera_for(
         needed, first = max(needed, float(np.nanmax(wanted))), first + len(points)
     return PreviewCamera(right, level, needed)
 
-
-Picture = NDArray[np.uint8]
 
 MOST_SOLIDS = 1000
 MARK_M = 0.006

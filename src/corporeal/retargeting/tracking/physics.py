@@ -83,8 +83,7 @@ class PhysicsScene:
         self.data.qvel[:3], self.data.qvel[3:6] = velocity, angular_velocity
         self.data.ctrl[:] = q
         mujoco.mj_forward(self.model, self.data)
-        depth = max((-float(contact.dist) for contact in self.on_floor()), default=0.0)
-        lift = max(0.0, depth)
+        lift = max((0.0, *(-float(contact.dist) for contact in self.on_floor())))
         self.data.qpos[2] += lift
         mujoco.mj_forward(self.model, self.data)
         return lift
@@ -107,12 +106,8 @@ class PhysicsScene:
 
     def on_floor(self) -> list[Any]:
         """MuJoCo's contacts between the robot and the floor."""
-        contacts = []
-        for index in range(self.data.ncon):
-            contact = self.data.contact[index]
-            if self._floor in (contact.geom1, contact.geom2):
-                contacts.append(contact)
-        return contacts
+        contacts = (self.data.contact[index] for index in range(self.data.ncon))
+        return [one for one in contacts if self._floor in (one.geom1, one.geom2)]
 
     def body_of(self, contact: Any) -> int:
         """The number of the body that a contact with the floor is on."""

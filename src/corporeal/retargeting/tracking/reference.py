@@ -16,6 +16,7 @@ from corporeal.geometry import (
     continuous_quaternions,
     matrix_from_quaternion,
     normalise,
+    rotation_vectors,
 )
 
 LONGEST_S = 3600.0
@@ -148,23 +149,12 @@ def _check_values(joints: Array, poses: Array) -> None:
 
 
 def _angular_velocity(rotations: Array, rate_hz: float) -> Array:
+    """Angular velocities (N, 3) in the base's own axes, over the samples beside each."""
     count = len(rotations)
     after = np.minimum(np.arange(count) + 1, count - 1)
     before = np.maximum(np.arange(count) - 1, 0)
     between = np.einsum("tji,tjk->tik", rotations[before], rotations[after])
-    axis = np.stack(
-        [
-            between[:, 2, 1] - between[:, 1, 2],
-            between[:, 0, 2] - between[:, 2, 0],
-            between[:, 1, 0] - between[:, 0, 1],
-        ],
-        axis=1,
-    )
-    # The antisymmetric part has length 2 sin, the trace is 1 + 2 cos of the angle turned.
-    sine = np.linalg.norm(axis, axis=1) / 2
-    angle = np.arctan2(sine, (np.trace(between, axis1=1, axis2=2) - 1) / 2)
-    speed = angle * rate_hz / (after - before)
-    return np.asarray(normalise(axis) * speed[:, None])
+    return np.asarray(rotation_vectors(between) * (rate_hz / (after - before))[:, None])
 
 
 def _standing_feet(contacts: ArrayLike, frames: int, place: Array) -> Array:

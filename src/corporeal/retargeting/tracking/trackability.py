@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,11 @@ from numpy.typing import ArrayLike
 from corporeal.embodiment import Embodiment
 from corporeal.embodiment.kinematics import Kinematics
 from corporeal.geometry import Array, matrix_from_quaternion
-from corporeal.retargeting.tracking.attempt import Attempt, Progress, begin
-from corporeal.retargeting.tracking.physics import GRAVITY, PhysicsScene, Servos
+from corporeal.retargeting.motion import SIDES
+from corporeal.retargeting.tracking.attempt import RATE_HZ, Attempt, Progress, follow, replay
+from corporeal.retargeting.tracking.physics import GRAVITY
 from corporeal.retargeting.tracking.reference import ReferenceMotion, reference_of
-from corporeal.retargeting.tracking.replay import RATE_HZ, replay
-from corporeal.retargeting.tracking.tracker import SensedState, TrackingPolicy, open_policy
+from corporeal.retargeting.tracking.tracker import open_policy
 
 REPLAY = "replay"
 
@@ -185,7 +185,6 @@ def _help(reference: ReferenceMotion, attempt: Attempt) -> Help | None:
 BASE = "base"
 # A joint by a part of its name: the first of a side is where that part of the body is.
 PARTS = ("knee", "elbow", "shoulder")
-SIDES = ("left", "right")
 
 
 @dataclass(frozen=True)
@@ -247,54 +246,3 @@ def _on_body(points: Array, base: Array) -> Array:
     cosine, sine = np.cos(headings(base))[:, None], np.sin(headings(base))[:, None]
     x, y = away[..., 0], away[..., 1]
     return np.stack([cosine * x + sine * y, cosine * y - sine * x, away[..., 2]], axis=-1)
-
-
-TELL_EVERY = 25
-
-
-def follow(
-    policy: TrackingPolicy, reference: ReferenceMotion, *, progress: Progress | None
-) -> Attempt:
-    """The robot follows the motion by itself; the attempt ends where it falls."""
-    scene = PhysicsScene(reference.robot, _servos(policy, reference), rate_hz=reference.rate_hz)
-    follower = policy.tracker.follow(reference)
-    attempt = begin(scene, reference)
-    target = np.empty(len(reference.robot.joint_names))
-    for frame in range(len(reference)):
-        if not attempt.note(scene, reference):
-            break
-        action = policy.answer(follower.observe(_state(scene, policy), frame))
-        if not np.isfinite(action).all():
-            attempt.fell = frame
-            break
-        target[policy.columns] = follower.targets(action)
-        scene.act(target, scene.steps)
-        if progress is not None and frame % TELL_EVERY == 0:
-            progress(frame / len(reference))
-    return attempt
-
-
-def _servos(policy: TrackingPolicy, reference: ReferenceMotion) -> Servos:
-    # The document's efforts hold too: a tracker's own limits may be those of a stronger motor.
-    given = policy.tracker.servos
-    robot = reference.robot
-    limits = np.array(
-        [np.inf if joint.effort is None else joint.effort for joint in robot.actuated]
-    )
-    return replace(
-        given,
-        stiffness=_spread(given.stiffness, policy),
-        damping=_spread(given.damping, policy),
-        effort=np.minimum(_spread(given.effort, policy), limits),
-    )
-
-
-def _spread(values: Array, policy: TrackingPolicy) -> Array:
-    out = np.empty_like(values)
-    out[policy.columns] = values
-    return out
-
-
-def _state(scene: PhysicsScene, policy: TrackingPolicy) -> SensedState:
-    rates: Array = scene.data.qvel[scene.rates[policy.columns]]
-    return SensedState(scene.q[policy.columns], rates, scene.base[3:], scene.data.qvel[3:6].copy())

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.geometry import Array, matrix_from_quaternion, rpy_from_matrix
+from corporeal.retargeting.motion import SIDES
 from corporeal.retargeting.tracking.physics import Servos
 from corporeal.retargeting.tracking.reference import ReferenceMotion
 from corporeal.retargeting.tracking.tracker import SensedState, Tracker
 
 HISTORY = 10
 TURNING_SCALE, RATE_SCALE, ACTION_SCALE = 0.25, 0.05, 0.5
-SIDES = ("left", "right")
 LEG = ("hip_pitch", "hip_roll", "hip_yaw", "knee", "ankle_pitch", "ankle_roll")
 ARM = ("shoulder_pitch", "shoulder_roll", "shoulder_yaw", "elbow", "wrist_roll", "wrist_pitch",
        "wrist_yaw")  # fmt: skip
