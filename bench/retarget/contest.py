@@ -14,7 +14,7 @@ from bench.retarget.peers.published import asap, sheets
 from bench.retarget.robot_motion import RobotMotion, contacts_of, resampled
 from corporeal.embodiment import Embodiment
 from corporeal.errors import CorporealError
-from corporeal.retargeting.goal.contacts import ground_of
+from corporeal.retargeting.goal.footholds import ground_of
 from corporeal.retargeting.result import ENDS, Retargeted
 from corporeal.retargeting.solve import retarget_motion
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from corporeal.embodiment import Embodiment
 from corporeal.embodiment.kinematics import Kinematics
 from corporeal.geometry import Array
-from corporeal.retargeting.goal.contacts import ground_of
+from corporeal.retargeting.goal.footholds import ground_of
 from corporeal.retargeting.goal.soles import sole_points, soles_of
 from corporeal.retargeting.motion import POINTS, SIDES, HumanMotion, Origin
 

@@ -27,7 +27,7 @@ ALLOWED = {
     "release/lineage/frame_trace.py",
     "release/selection.py",
     "retargeting/job/clip_job.py",
-    "retargeting/job/clip_outputs.py",
+    "retargeting/job/clip_files.py",
 }
 
 

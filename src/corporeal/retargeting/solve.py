@@ -19,8 +19,12 @@ from corporeal.embodiment.engines import model_of
 from corporeal.geometry import Array, continuous_quaternions, normalise, quaternion_from_matrix
 from corporeal.retargeting.cleaning.cleaning import clean
 from corporeal.retargeting.cleaning.gaps import resample
-from corporeal.retargeting.goal.contacts import ground_of, remove_floor_drift
-from corporeal.retargeting.goal.footholds import footholds_of, level_floor
+from corporeal.retargeting.goal.footholds import (
+    footholds_of,
+    ground_of,
+    level_floor,
+    remove_floor_drift,
+)
 from corporeal.retargeting.goal.goals import UP, confidence_of, goals_of, on_the_floor
 from corporeal.retargeting.goal.robot_map import RobotMap, robot_map
 from corporeal.retargeting.motion import POINTS, SIDES, HumanMotion, MotionError

@@ -10,12 +10,12 @@ from tests.retargeting.people import walking_person
 
 from corporeal.embodiment import open_robot
 from corporeal.geometry import Array, matrix_from_rpy, rotation_angle
-from corporeal.retargeting.goal.body import body_of
-from corporeal.retargeting.goal.contacts import ground_of
+from corporeal.retargeting.goal.footholds import ground_of
 from corporeal.retargeting.goal.goals import (
     LEG_REACH,
     SPARE_RAD,
     beside_hips,
+    body_of,
     foot_rotation,
     frame_of,
     goals_of,

@@ -11,8 +11,8 @@ from tests.retargeting.clips import spot, walk, write_clip
 
 from corporeal.embodiment import open_robot
 from corporeal.geometry import Array, matrix_from_rpy
+from corporeal.retargeting.job.clip_files import ClipOutcome
 from corporeal.retargeting.job.clip_job import ClipJob, run_job
-from corporeal.retargeting.job.clip_outputs import ClipOutcome
 from corporeal.retargeting.motion import POINTS, MotionError
 from corporeal.retargeting.reader import ClipHints
 

@@ -19,9 +19,8 @@ from corporeal.episode.facts import RETARGETED_MOCAP
 from corporeal.episode.file import HEADER, spool_folder
 from corporeal.episode.file.spool import Sink
 from corporeal.errors import CorporealError, WriteError
-from corporeal.retargeting.job.clip_files import check_target, find_clips
+from corporeal.retargeting.job.clip_files import check_target, find_clips, piece_path, write_whole
 from corporeal.retargeting.job.clip_job import ClipJob, retarget, run_job
-from corporeal.retargeting.job.clip_outputs import piece_path, write_whole
 from corporeal.retargeting.motion import MotionError
 from corporeal.retargeting.settings import RetargetSettings
 

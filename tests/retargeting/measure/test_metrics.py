@@ -12,8 +12,13 @@ from tests.retargeting.made_results import RATE_HZ, result_of, squatting, standi
 from corporeal.embodiment import open_robot
 from corporeal.errors import ModelError
 from corporeal.geometry import Array
-from corporeal.retargeting.measure.joint_metrics import jumps_of, quick_share
-from corporeal.retargeting.measure.metrics import Metrics, measure, measure_result
+from corporeal.retargeting.measure.metrics import (
+    Metrics,
+    jumps_of,
+    measure,
+    measure_result,
+    quick_share,
+)
 
 G1 = open_robot("g1")
 DANCE = "retarget/g1_csv_xyzw/dance_102/G1_Take_102.bvh_60hz.csv"

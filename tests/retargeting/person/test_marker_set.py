@@ -20,9 +20,9 @@ from corporeal.retargeting.person.joint_centres import (
 )
 from corporeal.retargeting.person.marker_motion import Markers, fill_lost, person_from_markers
 from corporeal.retargeting.person.marker_set import (
+    MARKER_SETS,
     MarkerSet,
     best_marker_set,
-    marker_set_names,
     open_marker_set,
     plain,
 )
@@ -68,7 +68,7 @@ def test_labels_of_no_set_are_found_by_their_usual_names() -> None:
 
 
 def test_every_ready_set_names_only_known_places_and_makes_a_body() -> None:
-    for name in marker_set_names():
+    for name in MARKER_SETS.names:
         ready = open_marker_set(name)
         assert ready.name == name
         assert set(NEEDED) <= reachable(ready.markers), name

@@ -13,7 +13,7 @@ from corporeal.geometry import matrix_from_rpy, rotation_angle
 from corporeal.retargeting.motion import NEEDED, POINTS, SIDES, HumanMotion, MotionError
 from corporeal.retargeting.person.hierarchy import Hierarchy, SkeletonJoint
 from corporeal.retargeting.person.skeletal_motion import SkeletalClip, person_from_skeleton
-from corporeal.retargeting.person.skeleton_map import SkeletonMap, open_skeleton, skeleton_names
+from corporeal.retargeting.person.skeleton_map import SKELETONS, SkeletonMap
 from corporeal.retargeting.person.skeleton_points import find_points
 from corporeal.retargeting.reader import ClipHints
 
@@ -288,12 +288,12 @@ def test_a_document_with_an_unknown_point_lists_the_known_ones() -> None:
 
 def test_an_unknown_skeleton_lists_the_built_in_ones() -> None:
     with pytest.raises(UnknownNameError, match="cmu_asf"):
-        open_skeleton("cmu")
+        SKELETONS.open("cmu")
 
 
-@pytest.mark.parametrize("name", skeleton_names())
+@pytest.mark.parametrize("name", SKELETONS.names)
 def test_a_built_in_document_is_called_as_its_file(name: str) -> None:
-    assert open_skeleton(name).name == name
+    assert SKELETONS.open(name).name == name
 
 
 def test_joints_that_only_turn_the_skin_are_no_joints_of_a_body() -> None:

@@ -18,7 +18,7 @@ from corporeal.embodiment.kinematics import Kinematics
 from corporeal.geometry import Array, quaternion_from_vector
 from corporeal.retargeting.goal.robot_map import robot_map
 from corporeal.retargeting.goal.soles import soles_of
-from corporeal.retargeting.measure.joint_metrics import effort_violations
+from corporeal.retargeting.measure.metrics import effort_violations
 from corporeal.retargeting.solver import effort
 from corporeal.retargeting.solver.chain import BASE, Chain, MotionState, Numbers
 from corporeal.retargeting.solver.effort import (

@@ -188,7 +188,9 @@ def _trunk_frames(points: Array) -> tuple[Array, Array]:
     rotations = (u * flip[:, None]) @ vt
     good = (weights.sum(axis=1) >= 3) & (size[:, 1] > 1e-4)
     origins = middle - np.einsum("tij,tj->ti", rotations, shape_middle)
-    return _bridge_poses(rotations, origins, good)
+    if not np.any(good):
+        return np.broadcast_to(np.eye(3), rotations.shape).copy(), np.zeros_like(origins)
+    return bridge_rotations(rotations, good), bridge(origins[:, None], good[:, None])[:, 0]
 
 
 def _usual_shape(points: Array, known: Mask) -> Array:
@@ -203,21 +205,17 @@ def _usual_shape(points: Array, known: Mask) -> Array:
     return np.asarray(shape - np.nanmean(shape, axis=0))
 
 
-def _bridge_poses(rotations: Array, origins: Array, good: Mask) -> tuple[Array, Array]:
-    if not np.any(good):
-        return np.broadcast_to(np.eye(3), rotations.shape).copy(), np.zeros_like(origins)
-    if np.all(good):
-        return rotations, origins
-    frames, seen = np.arange(len(rotations)), np.flatnonzero(good)
-    next_seen = np.clip(np.searchsorted(seen, frames), 1, max(1, len(seen) - 1))
-    first = seen[np.minimum(next_seen - 1, len(seen) - 1)]
-    last = seen[np.minimum(next_seen, len(seen) - 1)]
-    fraction = np.clip((frames - first) / np.maximum(last - first, 1), 0.0, 1.0)
+def bridge_rotations(rotations: Array, known: Mask) -> Array:
+    """Rotations (T, 3, 3), some `known` (T,), with the others on great arcs between their ends."""
+    seen, lost = np.flatnonzero(known), np.flatnonzero(~known)
+    after = np.clip(np.searchsorted(seen, lost), 0, len(seen) - 1)
+    before = np.maximum(np.searchsorted(seen, lost) - 1, 0)
+    first, last = seen[before], seen[after]
+    part = np.clip((lost - first) / np.maximum(last - first, 1), 0.0, 1.0)
     quaternions = quaternion_from_matrix(rotations[seen])
-    place = np.searchsorted(seen, first), np.searchsorted(seen, last)
-    bridged = matrix_from_quaternion(slerp(quaternions[place[0]], quaternions[place[1]], fraction))
-    bridged[good] = rotations[good]
-    return bridged, bridge(origins[:, None], good[:, None])[:, 0]
+    bridged = rotations.copy()
+    bridged[lost] = matrix_from_quaternion(slerp(quaternions[before], quaternions[after], part))
+    return bridged
 
 
 def _unit(vectors: Array) -> Array:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, ClassVar
 
@@ -23,6 +22,7 @@ from corporeal.geometry import Array
 from corporeal.retargeting.goal.soles import Soles, soles_of
 from corporeal.retargeting.motion import SIDES
 from corporeal.schema import Document, Part
+from corporeal.schema.document import Library
 
 # Joints of a person, and the words in a robot's joint names that tell them.
 WORDS = {
@@ -245,9 +245,13 @@ class RobotMap:
         return {name: poses.position(name)[0] for name in placed}
 
 
+MAPS = Library(RetargetingMap, "corporeal.retargeting", "maps")
+
+
 def robot_map(robot: Embodiment, document: RetargetingMap | None = None) -> RobotMap:
     """The map of a robot: from its document, a built-in one, and its joint names for the rest."""
-    document = document or _built_in(robot.name)
+    if document is None and robot.name in MAPS.names:
+        document = MAPS.open(robot.name)
     if document is not None and document.robot != robot.name:
         raise ModelError(
             f"retargeting map {document.name!r} is for robot {document.robot!r}, got "
@@ -311,10 +315,3 @@ def draft_map(robot: Embodiment) -> RetargetingMap:
         hands=dict(mapped.hands),
         weights=dict(mapped.weights),
     )
-
-
-def _built_in(name: str) -> RetargetingMap | None:
-    entry = files("corporeal.retargeting").joinpath("maps", f"{name}.yaml")
-    if not entry.is_file():
-        return None
-    return RetargetingMap.parse(entry.read_text(encoding="utf-8"), source=f"{name}.yaml")

@@ -18,10 +18,11 @@ from corporeal import __version__
 from corporeal.embodiment import Embodiment, open_robot
 from corporeal.errors import CorporealError, WriteError
 from corporeal.retargeting.goal.robot_map import RetargetingMap, robot_map
-from corporeal.retargeting.job.clip_files import ClipFile, check_target
-from corporeal.retargeting.job.clip_outputs import (
+from corporeal.retargeting.job.clip_files import (
+    ClipFile,
     ClipOutcome,
     Finished,
+    check_target,
     find_finished,
     make_folder,
     piece_path,

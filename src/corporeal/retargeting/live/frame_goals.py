@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from corporeal.geometry import Array
-from corporeal.retargeting.goal.body import HAND_SHARE, Body
 from corporeal.retargeting.goal.goals import (
+    HAND_SHARE,
     SPARE_RAD,
+    Body,
     Scales,
     ankle_to_sole,
     hand_goals,

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from corporeal.geometry import Array
-from corporeal.retargeting.goal.body import Body, body_of
+from corporeal.retargeting.goal.goals import Body, body_of
 from corporeal.retargeting.motion import NEEDED, POINTS, SIDES, HumanMotion, Origin
 
 _INDEX = {name: index for index, name in enumerate(POINTS)}

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from corporeal.embodiment import Embodiment
 from corporeal.geometry import Array, continuous_quaternions, normalise
 from corporeal.retargeting.cleaning.cleaning import clean
-from corporeal.retargeting.goal.contacts import ground_of
+from corporeal.retargeting.goal.footholds import ground_of
 from corporeal.retargeting.goal.goals import goals_of, on_the_floor
 from corporeal.retargeting.goal.robot_map import robot_map
 from corporeal.retargeting.live.frame_solver import LivePose

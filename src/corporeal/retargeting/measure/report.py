@@ -13,8 +13,13 @@ from corporeal.embodiment.engines import model_of
 from corporeal.embodiment.kinematics import Kinematics
 from corporeal.geometry import Array
 from corporeal.retargeting.goal.soles import sole_points, soles_of
-from corporeal.retargeting.measure.joint_metrics import QUICK_HZ, Violations
-from corporeal.retargeting.measure.metrics import OVERLAP_M, ErrorSpread, Metrics
+from corporeal.retargeting.measure.metrics import (
+    OVERLAP_M,
+    QUICK_HZ,
+    ErrorSpread,
+    Metrics,
+    Violations,
+)
 from corporeal.retargeting.result import ENDS, FAR_M, KNOWN, Retargeted
 from corporeal.retargeting.solver.effort import efforts_of
 

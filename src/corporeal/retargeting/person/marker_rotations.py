@@ -5,18 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
-from corporeal.geometry import (
-    Array,
-    matrix_from_quaternion,
-    matrix_from_rpy,
-    normalise,
-    quaternion_from_matrix,
-    slerp,
-)
+from corporeal.geometry import Array, matrix_from_rpy, normalise
+from corporeal.retargeting.cleaning.gaps import bridge_rotations
 from corporeal.retargeting.motion import SIDES
 from corporeal.retargeting.person.joint_centres import MarkedBody, across, median, pelvis_axes
+from corporeal.signal.runs import runs
 
 # A longer gap says nothing of what happened in it: such a segment is left without rotations.
 _GAP_S = 0.25
@@ -90,31 +84,15 @@ def _axes(forward: Array, up: Array) -> Array:
 
 
 def _bridged(rotation: Array, longest: int) -> Array | None:
-    """The rotations with short gaps bridged, None where a gap is long or at an end."""
+    """The rotations with gaps of at most `longest` frames bridged, None where one is longer."""
     known = np.isfinite(rotation).all(axis=(1, 2)) & (
         np.abs(np.linalg.det(np.nan_to_num(rotation)) - 1) < 1e-6
     )
     if known.all():
         return rotation
-    if not known.any() or _longest_gap(known) > longest:
+    if not known.any() or runs(~known, least=longest + 1):
         return None
-    places = np.flatnonzero(known)
-    lost = np.flatnonzero(~known)
-    after = np.clip(np.searchsorted(places, lost), 0, len(places) - 1)
-    before = np.clip(np.searchsorted(places, lost) - 1, 0, len(places) - 1)
-    first, last = places[before], places[after]
-    part = np.where(last > first, (lost - first) / np.maximum(last - first, 1), 0.0)
-    quaternions = quaternion_from_matrix(rotation[places])
-    result = rotation.copy()
-    result[lost] = matrix_from_quaternion(
-        slerp(quaternions[before], quaternions[after], np.clip(part, 0.0, 1.0))
-    )
-    return result
-
-
-def _longest_gap(known: NDArray[np.bool_]) -> int:
-    edges = np.flatnonzero(np.concatenate([[True], known, [True]]))
-    return int(np.max(np.diff(edges))) - 1
+    return bridge_rotations(rotation, known)
 
 
 # From the sole to the middle of a marker on the edge of the foot.

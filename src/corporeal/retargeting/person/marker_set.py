@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from functools import cache
-from importlib.resources import files
-from pathlib import Path
+from collections.abc import Iterable
 from typing import ClassVar, Self
 
 from pydantic import Field, model_validator
@@ -15,9 +12,7 @@ from corporeal.errors import UnknownNameError
 from corporeal.retargeting.motion import NEEDED, POINTS
 from corporeal.retargeting.person.joint_centres import LANDMARKS, Sizes, reachable
 from corporeal.schema import Document
-from corporeal.schema.markup import SUFFIXES
-
-_READY = Path(str(files("corporeal.retargeting") / "marker_sets"))
+from corporeal.schema.document import Library
 
 
 class MarkerSet(Document):
@@ -52,13 +47,11 @@ class MarkerSet(Document):
         given: dict[str, str] = {}
         for label in labels:
             given.setdefault(plain(label), label)
-        marked = {}
-        for place, names in self.markers.items():
-            for name in map(plain, names):
-                if name in given:
-                    marked[place] = given[name]
-                    break
-        return marked
+        marks = {
+            place: next((given[name] for name in map(plain, names) if name in given), None)
+            for place, names in self.markers.items()
+        }
+        return {place: label for place, label in marks.items() if label is not None}
 
     def missing(self, labels: Iterable[str]) -> tuple[str, ...]:
         """The points a body needs that these labels do not give."""
@@ -76,32 +69,16 @@ def subject_of(label: str) -> str:
     return label.rpartition(":")[0].strip()
 
 
-def marker_set_names() -> tuple[str, ...]:
-    """Names of the ready marker sets: the files in `retargeting/marker_sets`."""
-    return tuple(sorted(path.stem for path in _READY.glob("*.yaml")))
-
-
-def open_marker_set(name_or_path: str | Path) -> MarkerSet:
-    """A ready marker set by name, or a marker_set document by path."""
-    if Path(name_or_path).suffix in SUFFIXES:
-        return MarkerSet.load(name_or_path)
-    if str(name_or_path) not in marker_set_names():
-        raise UnknownNameError("marker set", str(name_or_path), marker_set_names())
-    return _ready(str(name_or_path))
+MARKER_SETS = Library(MarkerSet, "corporeal.retargeting", "marker_sets")
+open_marker_set = MARKER_SETS.open
 
 
 def best_marker_set(labels: Iterable[str]) -> MarkerSet:
     """The ready marker set that leaves the fewest needed points and the fewest labels unknown."""
-    listed = tuple(labels)
-    ready: Mapping[str, MarkerSet] = {name: _ready(name) for name in marker_set_names()}
+    listed, ready = tuple(labels), MARKER_SETS.all()
 
     def order(name: str) -> tuple[int, int, bool]:
-        each = ready[name]
-        return len(each.missing(listed)), -len(each.places(listed)), name == "generic"
+        marker_set = ready[name]
+        return len(marker_set.missing(listed)), -len(marker_set.places(listed)), name == "generic"
 
     return ready[min(ready, key=order)]
-
-
-@cache
-def _ready(name: str) -> MarkerSet:
-    return MarkerSet.load(_READY / f"{name}.yaml")

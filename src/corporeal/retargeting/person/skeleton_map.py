@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
-from importlib.resources import files
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar, Literal, Self
 
-import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
-from corporeal.errors import UnknownNameError
-from corporeal.geometry import Array
-from corporeal.retargeting.motion import NEEDED, POINTS, SEGMENTS
+from corporeal.retargeting.motion import POINTS, SEGMENTS
 from corporeal.schema import Document, Part
-from corporeal.schema.markup import SUFFIXES
-
-_SKELETONS = Path(str(files("corporeal.retargeting") / "skeletons"))
+from corporeal.schema.document import Library
 
 
 def _listed(value: object) -> object:
@@ -92,20 +84,6 @@ class SkeletonMap(Document):
         return tuple(sorted(joint for joint in self.joints if _place(places, joint) is None))
 
 
-def missing_points(known: Iterable[str]) -> list[str]:
-    """The points that a body needs and `known` has not."""
-    there = {*known}
-    return [name for name in NEEDED if name not in there]
-
-
-def placed(points: Mapping[str, Sequence[int]], positions: Array) -> Array:
-    """Positions (T, P, 3) in the order of POINTS from those of joints (T, J, 3), by indices."""
-    result = np.full((len(positions), len(POINTS), 3), np.nan)
-    for name, indices in points.items():
-        result[:, POINTS.index(name)] = positions[:, list(indices)].mean(axis=1)
-    return result
-
-
 def _places(names: Sequence[str]) -> dict[str, int | None]:
     """Indices by exact name, then by name without prefix and case where only one joint has it."""
     loose: dict[str, int | None] = {}
@@ -127,26 +105,10 @@ def _bare(name: str) -> str:
     return end + name[len(end) :].rpartition(":")[2].strip().lower()
 
 
-def skeleton_names() -> tuple[str, ...]:
-    """Names of the built-in documents: the files in `retargeting/skeletons`."""
-    return tuple(sorted(path.stem for path in _SKELETONS.glob("*.yaml")))
-
-
-def open_skeleton(name_or_path: str | Path) -> SkeletonMap:
-    """A built-in skeleton by name, or a skeleton document by path."""
-    if Path(name_or_path).suffix in SUFFIXES:
-        return SkeletonMap.load(name_or_path)
-    if str(name_or_path) not in skeleton_names():
-        raise UnknownNameError("skeleton", str(name_or_path), skeleton_names())
-    return _built_in(str(name_or_path))
+SKELETONS = Library(SkeletonMap, "corporeal.retargeting", "skeletons")
 
 
 def known_skeleton(names: Sequence[str]) -> SkeletonMap | None:
-    """The built-in document that names most of these joints, and none that is not there."""
-    fitting = [each for each in map(_built_in, skeleton_names()) if each.found_in(names)]
-    return max(fitting, key=lambda each: len(each.joints), default=None)
-
-
-@cache
-def _built_in(name: str) -> SkeletonMap:
-    return SkeletonMap.load(_SKELETONS / f"{name}.yaml")
+    """The ready document that names most of these joints, and none that is not there."""
+    fitting = [document for document in SKELETONS.all().values() if document.found_in(names)]
+    return max(fitting, key=lambda document: len(document.joints), default=None)

@@ -20,7 +20,7 @@ from corporeal.retargeting.person.keypoint_layouts import (
     oddness,
     plain_name,
 )
-from corporeal.retargeting.person.skeleton_map import open_skeleton
+from corporeal.retargeting.person.skeleton_map import SKELETONS
 from corporeal.retargeting.person.standard_axes import standardise
 from corporeal.retargeting.reader import ClipHints, MotionReader
 
@@ -251,7 +251,7 @@ def _points(keypoints: Keypoints, names: tuple[str, ...]) -> tuple[Array, Array]
 
 def _mapped(keypoints: Keypoints, skeleton: str, path: Path) -> tuple[Array, Array]:
     """The points that a skeleton document makes of the file's names."""
-    document = open_skeleton(skeleton)
+    document = SKELETONS.open(skeleton)
     places = document.found_in(keypoints.names)
     if places is None:
         absent = document.absent_from(keypoints.names)

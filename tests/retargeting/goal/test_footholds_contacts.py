@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tests.retargeting.people import walking_person
 
 from corporeal.geometry import Array
-from corporeal.retargeting.goal.contacts import (
+from corporeal.retargeting.goal.footholds import (
     LEAST_M,
     SHORTEST_S,
     ground_of,

@@ -9,7 +9,7 @@ import pytest
 from tests.retargeting import people
 from tests.retargeting.people import walking_person
 
-from corporeal.retargeting.goal.body import HAND_SHARE, body_of, knuckles
+from corporeal.retargeting.goal.goals import HAND_SHARE, body_of, knuckles
 from corporeal.retargeting.motion import POINTS, HumanMotion, MotionError
 
 

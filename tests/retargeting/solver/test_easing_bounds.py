@@ -15,14 +15,7 @@ from tests.retargeting.overloads import leaning, tasks_of
 
 from corporeal.geometry import Array
 from corporeal.retargeting.goal.soles import sole_points
-from corporeal.retargeting.solver import bounded_solver
-from corporeal.retargeting.solver.bounded_solver import (
-    BOUND,
-    QUICK,
-    WEIGHT,
-    bounded_step,
-    solve_bounded,
-)
+from corporeal.retargeting.solver import easing
 from corporeal.retargeting.solver.chain import MotionState
 from corporeal.retargeting.solver.clip_solver import (
     DAMPING,
@@ -30,6 +23,13 @@ from corporeal.retargeting.solver.clip_solver import (
     build_band,
     normal_equations,
     solve_step,
+)
+from corporeal.retargeting.solver.easing import (
+    BOUND,
+    QUICK,
+    WEIGHT,
+    bounded_step,
+    solve_bounded,
 )
 from corporeal.retargeting.solver.effort import Motors, Shares
 
@@ -158,7 +158,7 @@ def test_rows_tied_in_and_out_again_leave_the_band_as_it_was() -> None:
 def tie(band: Array, slope: Array, shares: Shares, before: Array, now: Array) -> None:
     """Rows in or out, for all shares whose side has changed."""
     changed = np.flatnonzero(before != now)
-    bounded_solver._tie(band, slope, shares, changed, before, now)
+    easing._tie(band, slope, shares, changed, before, now)
 
 
 def greatest(motors: Motors, state: MotionState) -> float:
@@ -213,7 +213,7 @@ def test_a_step_that_makes_things_worse_is_cut_or_not_made(
     problem, motors = problem_of(state)
     real: Callable[..., Array] = bounded_step
     factor = -1.0 if worse else 6.0
-    monkeypatch.setattr(bounded_solver, "bounded_step", lambda *given: factor * real(*given))
+    monkeypatch.setattr(easing, "bounded_step", lambda *given: factor * real(*given))
     found = solve_bounded(problem, motors, state, replace(QUICK, steps=1))
     if worse:
         assert found is state
