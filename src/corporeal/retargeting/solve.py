@@ -16,7 +16,7 @@ from threadpoolctl import ThreadpoolController
 from corporeal.embodiment import Embodiment
 from corporeal.embodiment.collision import CollisionModel
 from corporeal.embodiment.engines import model_of
-from corporeal.geometry import Array, continuous_quaternions, normalise, quaternion_from_matrix
+from corporeal.geometry import Array, quaternion_from_matrix
 from corporeal.retargeting.cleaning.cleaning import clean
 from corporeal.retargeting.cleaning.gaps import resample
 from corporeal.retargeting.goal.footholds import (
@@ -131,16 +131,12 @@ class _Work:
     settings: RetargetSettings
     report: Report
 
-    @property
-    def collision(self) -> CollisionModel:
-        """The shapes of the robot."""
-        return model_of(self.tasks.chain.robot.robot, CollisionModel)
-
     def _avoidance(self, weight: float, margin_m: float) -> Avoidance | None:
         """Links that are kept apart, or None where nobody asked for it."""
         if not self.settings.avoid_self:
             return None
-        return Avoidance(self.collision, weight, margin_m)
+        shapes = model_of(self.tasks.chain.robot.robot, CollisionModel)
+        return Avoidance(shapes, weight, margin_m)
 
     def result(self, start: MotionState) -> Retargeted:
         """The robot's motion, found from a start, and how far it is from its goals."""
@@ -156,7 +152,7 @@ class _Work:
             human=person,
             goals=goals,
             error_m=error,
-            infeasible=far[:, 0] | far[:, 1] | far[:, 2] | far[:, 3],
+            infeasible=np.asarray(far.any(axis=1)),
             # Whoever has reached every goal need not have come to the end of the way.
             converged=settled and (followed or not far.any()),
             notes=person.origin.notes,
@@ -210,9 +206,8 @@ class _Work:
         rate, frames = self.tasks.person.rate_hz, len(start)
         stride = max(1, round(rate / COARSE_HZ))
         some = np.unique(np.append(np.arange(0, frames, stride), frames - 1))
-        few = self._follow_problem(
-            [pick_frames(task, some) for task in tasks], rate / stride, len(some)
-        )
+        picked = [pick_frames(task, some) for task in tasks]
+        few = self._follow_problem(picked, rate / stride, len(some))
         state, _ = solve(few, start.part(some), steps=COARSE_STEPS, tolerance=3e-3)
         every = replace(
             self._follow_problem(tasks, rate, frames), avoidance=self._avoidance(SOFT, WIDE_M)
@@ -243,7 +238,7 @@ class _Work:
         state, progress = solve(problem, wanted, steps=SETTLE_STEPS)
         for _ in range(PUSHES):
             avoidance = problem.avoidance
-            if avoidance is None or not len(self.collision.near(state.q, -DEEP_M).frame):
+            if avoidance is None or not len(avoidance.model.near(state.q, -DEEP_M).frame):
                 break
             harder = replace(avoidance, weight=avoidance.weight * HARDER)
             problem = replace(problem, avoidance=harder)
@@ -255,11 +250,8 @@ def _fill_frames(state: MotionState, known: Numbers, frames: int) -> MotionState
     """A state of all frames from that of some, straight between them."""
     if len(known) == frames:
         return state
-    rows = np.concatenate(
-        [state.base[:, :3], continuous_quaternions(state.base[:, 3:]), state.q], axis=1
-    )
-    full = interpolate(np.arange(frames, dtype=np.float64), known.astype(np.float64), rows)
-    return MotionState(np.concatenate([full[:, :3], normalise(full[:, 3:7])], axis=1), full[:, 7:])
+    every = np.arange(frames, dtype=np.float64)
+    return MotionState.from_rows(interpolate(every, known.astype(np.float64), state.rows))
 
 
 ORDER = 4
@@ -274,12 +266,7 @@ def low_pass(state: MotionState, rate_hz: float, cutoff_hz: float) -> MotionStat
     """
     if cutoff_hz >= 0.45 * rate_hz or len(state) < PERIODS * rate_hz / cutoff_hz:
         return state
-    values = np.concatenate(
-        [state.base[:, :3], continuous_quaternions(state.base[:, 3:]), state.q], axis=1
-    )
-    smooth = filter_low(values, rate_hz, cutoff_hz)
-    base = np.concatenate([smooth[:, :3], normalise(smooth[:, 3:7])], axis=1)
-    return MotionState(base, smooth[:, 7:])
+    return MotionState.from_rows(filter_low(state.rows, rate_hz, cutoff_hz))
 
 
 def filter_low(values: Array, rate_hz: float, cutoff_hz: float) -> Array:

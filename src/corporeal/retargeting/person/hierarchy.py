@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -138,13 +139,23 @@ class Hierarchy:
         if joint.axes is not None:
             rotation = np.einsum("ijt,jk->ikt", rotation, joint.axes)
         for axis, column in joint.rotations:
-            _rotate_about(rotation, axis, np.radians(columns[column]))
+            rotate_about(rotation, axis, np.radians(columns[column]))
         if joint.axes is not None:
             rotation = np.einsum("ijt,kj->ikt", rotation, joint.axes)
         how[index] = rotation
 
 
-def _rotate_about(rotation: Array, axis: int, angle: Array) -> None:
+def parse_numbers(text: bytes) -> Array | None:
+    """All numbers of a text with space between them, None where something in it is none."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DeprecationWarning)
+        try:
+            return np.fromstring(text, np.float64, sep=" ")
+        except (DeprecationWarning, ValueError):
+            return None
+
+
+def rotate_about(rotation: Array, axis: int, angle: Array) -> None:
     """Multiply matrices (3, 3, T) from the right by rotations about one axis, in place."""
     first, second = (axis + 1) % 3, (axis + 2) % 3
     cosine, sine = np.cos(angle), np.sin(angle)

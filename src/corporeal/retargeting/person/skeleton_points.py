@@ -165,14 +165,9 @@ class _Search:
         knee = self._hinge(side, "knee", "hip", _KNEE, _HIP)
         if knee is None:
             return
-        ankle = self._known(f"{side}_ankle")
-        if ankle is None:
-            ankle = self._first(side, _ANKLE, self.tree.descendants(knee))
-        if ankle is None:
-            ankle = self._only_child(knee)
+        ankle = self._beyond(knee, side, "ankle", _ANKLE)
         if ankle is None:
             return
-        self._is(f"{side}_ankle", ankle)
         beyond = self.tree.descendants(ankle)
         heels = [each for each in beyond if "heel" in self._word(each)]
         if heels:
@@ -187,15 +182,9 @@ class _Search:
         elbow = self._hinge(side, "elbow", "shoulder", _ELBOW, _SHOULDER)
         if elbow is None:
             return
-        wrist = self._known(f"{side}_wrist")
-        if wrist is None:
-            wrist = self._first(side, _WRIST, self.tree.descendants(elbow))
-        if wrist is None:
-            wrist = self._only_child(elbow)
-        if wrist is None:
-            return
-        self._is(f"{side}_wrist", wrist)
-        self._hand(side, elbow, wrist)
+        wrist = self._beyond(elbow, side, "wrist", _WRIST)
+        if wrist is not None:
+            self._hand(side, elbow, wrist)
 
     def _hand(self, side: str, elbow: int, wrist: int) -> None:
         beyond = [each for each in self.tree.descendants(wrist) if self._apart(wrist, each) > 0]
@@ -246,6 +235,17 @@ class _Search:
         distinct = [each for each in between if self._apart(low, each) > 0]
         if distinct:
             self._is("spine", distinct[len(distinct) // 2])
+
+    def _beyond(self, hinge: int, side: str, part: str, words: Iterable[str]) -> int | None:
+        """The ankle or the wrist: as given, by its name, or all that hangs on the hinge."""
+        joint = self._known(f"{side}_{part}")
+        if joint is None:
+            joint = self._first(side, words, self.tree.descendants(hinge))
+        if joint is None:
+            joint = self._only_child(hinge)
+        if joint is not None:
+            self._is(f"{side}_{part}", joint)
+        return joint
 
     def _known(self, point: str) -> int | None:
         return self.points[point][0] if point in self.points else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +11,12 @@ import numpy as np
 
 from corporeal.geometry import Array
 from corporeal.retargeting.motion import HumanMotion, MotionError
-from corporeal.retargeting.person.hierarchy import Hierarchy, SkeletonJoint
+from corporeal.retargeting.person.hierarchy import (
+    Hierarchy,
+    SkeletonJoint,
+    parse_numbers,
+    rotate_about,
+)
 from corporeal.retargeting.person.skeletal_motion import SkeletalClip, person_from_skeleton
 from corporeal.retargeting.reader import ClipHints, MotionReader
 
@@ -202,16 +206,10 @@ def _axis_order(word: str) -> str:
 
 
 def _turned(degrees: Array, order: str) -> Array:
-    """The matrix of rotations about fixed axes, one after the other."""
+    """The matrix (3, 3) of rotations about fixed axes, one after the other."""
     matrix = np.eye(3)
-    for axis in order:
-        along = "xyz".index(axis)
-        cosine, sine = np.cos(np.radians(degrees[along])), np.sin(np.radians(degrees[along]))
-        rotation = np.eye(3)
-        first, second = (along + 1) % 3, (along + 2) % 3
-        rotation[first, first] = rotation[second, second] = cosine
-        rotation[second, first], rotation[first, second] = sine, -sine
-        matrix = rotation @ matrix
+    for axis in reversed(order):
+        rotate_about(matrix, "xyz".index(axis), np.radians(degrees["xyz".index(axis)]))
     return matrix
 
 
@@ -323,14 +321,11 @@ def _rows(body: bytes, order: list[str], bones: Bones, width: int) -> Array | No
             return None
         words[at::period] = [b""] * frames
         at += 1 + len(bones.columns[name])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", DeprecationWarning)
-        try:
-            numbers = np.fromstring(b" ".join(words), np.float64, sep=" ")
-        except (DeprecationWarning, ValueError):
-            return None
-    rows = numbers.reshape(frames, width) if numbers.size == frames * width else None
-    return rows if rows is not None and bool(np.all(np.diff(rows[:, 0]) == 1)) else None
+    numbers = parse_numbers(b" ".join(words))
+    if numbers is None or numbers.size != frames * width:
+        return None
+    rows = numbers.reshape(frames, width)
+    return rows if np.all(np.diff(rows[:, 0]) == 1) else None
 
 
 def _whole_frames(

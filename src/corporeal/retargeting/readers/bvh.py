@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from corporeal.geometry import Array
 from corporeal.retargeting.motion import HumanMotion, MotionError
-from corporeal.retargeting.person.hierarchy import Hierarchy, SkeletonJoint
+from corporeal.retargeting.person.hierarchy import Hierarchy, SkeletonJoint, parse_numbers
 from corporeal.retargeting.person.skeletal_motion import SkeletalClip, person_from_skeleton
 from corporeal.retargeting.reader import ClipHints, MotionReader
 
@@ -177,12 +176,7 @@ def _table(
     """The numbers (T, C): as many frames as are there and whole."""
     if b"#" in text:
         text = _NOT_A_NUMBER.sub(b"nan", text)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", DeprecationWarning)
-        try:
-            numbers = np.fromstring(text, np.float64, sep=" ")
-        except (DeprecationWarning, ValueError):
-            numbers = None
+    numbers = parse_numbers(text)
     if numbers is None or numbers.size % columns:
         numbers = _whole_lines(path, text, columns, first_line)
     count = numbers.size // columns

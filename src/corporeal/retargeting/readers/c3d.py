@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -150,29 +150,14 @@ def long_of(parameters: Mapping[str, Value], name: str) -> int | None:
 
 MAX_POSITIONS = 1 << 25
 _KEY = 80
+_UNITS = {
+    "m": "m", "meter": "m", "meters": "m", "metre": "m", "metres": "m", "cm": "cm",
+    "centimeters": "cm", "mm": "mm", "millimeters": "mm", "millimetres": "mm", "in": "in",
+    "inch": "in", "inches": "in",
+}  # fmt: skip
 _CHUNK = 1 << 22
 # The header counts frames in 16 bits, so a longer clip has this as its last frame.
 _FULL = 65535
-
-
-@dataclass(frozen=True, eq=False)
-class C3D:
-    """What a C3D file says of its markers.
-
-    `positions` (T, M, 3) are in the file's own `unit` and axes, NaN where a marker was not seen.
-    `parameters` are by `GROUP:NAME`. `notes` say where the file contradicts itself.
-    """
-
-    labels: tuple[str, ...]
-    positions: Array
-    rate_hz: float
-    unit: str
-    parameters: Mapping[str, Value]
-    notes: tuple[str, ...] = ()
-
-    def texts(self, name: str) -> tuple[str, ...]:
-        """The texts of a parameter, none where it is missing or holds numbers."""
-        return tuple(each for each in self.parameters.get(name, ()) if isinstance(each, str))
 
 
 @dataclass(frozen=True)
@@ -197,7 +182,7 @@ class _Layout:
         return (4 * self.points + self.analog) * self.width
 
 
-def is_c3d(path: Path) -> bool:
+def recognises(path: Path) -> bool:
     """Whether the file begins as a C3D file does."""
     try:
         with path.open("rb") as file:
@@ -207,10 +192,11 @@ def is_c3d(path: Path) -> bool:
     return len(start) == 2 and start[0] > 0 and start[1] == _KEY
 
 
-def read_c3d(path: Path) -> C3D:
+def read_c3d(path: Path) -> Markers:
     """The markers of a C3D file; raises MotionError with one sentence where it is none or broken.
 
-    Analogue channels, events and camera masks are not read.
+    Analogue channels, events and camera masks are not read; notes say where the file contradicts
+    itself.
     """
     try:
         size = path.stat().st_size
@@ -223,15 +209,24 @@ def read_c3d(path: Path) -> C3D:
             positions = _positions(file, path, layout)
     except OSError as error:
         raise MotionError(f"{path}: cannot be read ({error.strerror}). Check the file.") from None
-    unit = next((each for each in parameters.get("POINT:UNITS", ()) if isinstance(each, str)), "")
-    return C3D(
+    unit = _text_of(parameters, "POINT:UNITS")
+    return Markers(
+        path=path,
+        format="c3d",
         labels=_labels(parameters, layout.points),
         positions=positions,
         rate_hz=layout.rate_hz,
-        unit=unit.strip().lower(),
-        parameters=parameters,
+        unit=_UNITS.get(unit, unit or None),
+        # The axis that points up on the screen of the program that wrote the file.
+        up=_text_of(parameters, "POINT:Y_SCREEN").replace("+", "").strip() or None,
         notes=tuple(notes),
     )
+
+
+def _text_of(parameters: Mapping[str, Value], name: str) -> str:
+    """The first text of a parameter in lower case, empty where there is none."""
+    texts = (value for value in parameters.get(name, ()) if isinstance(value, str))
+    return next(texts, "").strip().lower()
 
 
 def _layout(
@@ -270,7 +265,7 @@ def _layout(
             f"{path}: {frames} frames of {points} markers; expected at most {MAX_POSITIONS} "
             "positions in all. Cut the clip."
         )
-    return _Layout(machine, points, int(words[1]), frames, begin, scale, rate), notes
+    return replace(layout, frames=frames), notes
 
 
 def _frames(
@@ -342,36 +337,9 @@ def _labels(parameters: Mapping[str, Value], points: int) -> tuple[str, ...]:
     return tuple(labels)
 
 
-_UNITS = {
-    "m": "m", "meter": "m", "meters": "m", "metre": "m", "metres": "m", "cm": "cm",
-    "centimeters": "cm", "mm": "mm", "millimeters": "mm", "millimetres": "mm", "in": "in",
-    "inch": "in", "inches": "in",
-}  # fmt: skip
-
-
-def recognises(path: Path) -> bool:
-    """Whether the file begins as a C3D file does."""
-    return is_c3d(path)
-
-
 def read(path: Path, hints: ClipHints) -> HumanMotion:
     """The person whose markers the file holds; force plates and other channels are not read."""
-    content = read_c3d(path)
-    # Y_SCREEN is the axis that points up on the screen of the program that wrote the file.
-    screen = "".join(content.texts("POINT:Y_SCREEN")[:1]).lower().replace("+", "").strip()
-    return person_from_markers(
-        Markers(
-            path=path,
-            format="c3d",
-            labels=content.labels,
-            positions=content.positions,
-            rate_hz=content.rate_hz,
-            unit=_UNITS.get(content.unit, content.unit or None),
-            up=screen or None,
-            notes=content.notes,
-        ),
-        hints,
-    )
+    return person_from_markers(read_c3d(path), hints)
 
 
 READER = MotionReader(recognises, read, "C3D: labelled markers of an optical system")

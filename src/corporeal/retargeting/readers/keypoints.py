@@ -27,6 +27,7 @@ from corporeal.retargeting.reader import ClipHints, MotionReader
 MAX_TEXT_BYTES = 1 << 28
 MAX_KEYPOINTS = 1000
 _LOOKED_AT = 1 << 16
+_COUNTS = frozenset(len(names) for names in LAYOUTS.values())
 _RATES = ("fps", "rate_hz", "frame_rate")
 _TIMES = ("time", "time_s", "timestamp", "t")
 _COLUMN = re.compile(r"(.+?)[_. :]?(x|y|z|c|conf|confidence|score|visibility)", re.IGNORECASE)
@@ -42,12 +43,12 @@ class Keypoints:
     rate_hz: float | None = None
 
 
-def looks_like_keypoints(path: Path, counts: frozenset[int]) -> bool:
-    """Whether a file begins as keypoints do; `counts` are those that an array may have."""
+def recognises(path: Path) -> bool:
+    """Whether the file holds keypoints: an array of a known layout, or points with names."""
     suffix = path.suffix.lower()
     if suffix == ".npy":
         shape = npy_shape(path)
-        return len(shape) == 3 and shape[1] in counts and shape[2] in (3, 4)
+        return len(shape) == 3 and shape[1] in _COUNTS and shape[2] in (3, 4)
     if suffix not in (".json", ".csv"):
         return False
     try:
@@ -190,14 +191,8 @@ def _rate_of(times: Array | None, path: Path) -> float | None:
 
 
 RATE_HZ = 30.0
-_COUNTS = frozenset(len(names) for names in LAYOUTS.values())
 # Beyond this no body is likely; a second layout is worth a word if it is about as good.
 _ODDEST, _CLOSE = 0.65, 1.5
-
-
-def recognises(path: Path) -> bool:
-    """Whether the file holds keypoints: an array of a known layout, or points with names."""
-    return looks_like_keypoints(path, _COUNTS)
 
 
 def read(path: Path, hints: ClipHints) -> HumanMotion:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -10,7 +10,13 @@ from numpy.typing import NDArray
 
 from corporeal.embodiment.joints import standing_positions
 from corporeal.embodiment.kinematics import Kinematics
-from corporeal.geometry import Array, normalise, quaternion_from_vector, quaternion_product
+from corporeal.geometry import (
+    Array,
+    continuous_quaternions,
+    normalise,
+    quaternion_from_vector,
+    quaternion_product,
+)
 from corporeal.retargeting.goal.robot_map import RobotMap
 
 Numbers = NDArray[np.int64]
@@ -28,24 +34,29 @@ class MotionState:
     def __len__(self) -> int:
         return len(self.q)
 
+    @property
+    def rows(self) -> Array:
+        """Everything as columns (T, 7 + J); quaternions of neighbours are on the same side."""
+        turned = continuous_quaternions(self.base[:, 3:])
+        return np.concatenate([self.base[:, :3], turned, self.q], axis=1)
+
+    @classmethod
+    def from_rows(cls, rows: Array) -> MotionState:
+        """The state with these `rows`, whose quaternions need not be of unit length."""
+        base = np.concatenate([rows[:, :3], normalise(rows[:, 3:7])], axis=1)
+        return cls(base, rows[:, 7:])
+
     def part(self, frames: slice | Numbers) -> MotionState:
         """Some of the frames."""
         return MotionState(self.base[frames], self.q[frames])
 
     def stepped(self, step: Array, columns: Numbers) -> MotionState:
         """The state after a step (T, 6 + columns) of its unknowns."""
-        base = np.concatenate(
-            [
-                self.base[:, :3] + step[:, :3],
-                normalise(
-                    quaternion_product(quaternion_from_vector(step[:, 3:6]), self.base[:, 3:])
-                ),
-            ],
-            axis=1,
-        )
+        turned = quaternion_product(quaternion_from_vector(step[:, 3:6]), self.base[:, 3:])
+        base = np.concatenate([self.base[:, :3] + step[:, :3], normalise(turned)], axis=1)
         q = self.q.copy()
         q[:, columns] += step[:, BASE:]
-        return replace(self, base=base, q=q)
+        return MotionState(base, q)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,9 +118,9 @@ class Chain:
     def limits(self) -> tuple[Array, Array]:
         """Lower and upper limits (C,) of the unknown joints; infinite where none is stated."""
         joints = [self.robot.robot.actuated[column] for column in self.columns]
-        lower = np.array([-np.inf if joint.lower is None else joint.lower for joint in joints])
-        upper = np.array([np.inf if joint.upper is None else joint.upper for joint in joints])
-        return lower, upper
+        lower = [-np.inf if joint.lower is None else joint.lower for joint in joints]
+        upper = [np.inf if joint.upper is None else joint.upper for joint in joints]
+        return np.array(lower), np.array(upper)
 
     @cached_property
     def speeds(self) -> Array:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from corporeal.errors import CorporealError
-from corporeal.geometry import Array, matrix_from_quaternion, normalise, rotation_vectors
+from corporeal.geometry import Array, matrix_from_quaternion, rotation_vectors
 from corporeal.retargeting.solver.avoidance import Avoidance
 from corporeal.retargeting.solver.chain import BASE, Chain, MotionState
 from corporeal.retargeting.solver.tasks import Task
@@ -80,18 +80,14 @@ def solve(
         tried = step_within_limits(chain, state, shorten_step(step))
         matrix_after, slope_after, after = normal_equations(problem, tried)
         # A step that gains next to nothing, up or down, is the end of the way.
-        little = abs(cost - after) < tolerance * max(cost, after)
+        converged = abs(cost - after) < tolerance * max(cost, after)
         if after > cost:
-            if little:
-                converged = True
-                break
             damping = max(damping, 1e-2) * 30
-            continue
-        state, matrix, slope, cost = tried, matrix_after, slope_after, after
-        costs.append(cost)
-        damping = max(damping / 10, DAMPING)
-        if little:
-            converged = True
+        else:
+            state, matrix, slope, cost = tried, matrix_after, slope_after, after
+            costs.append(cost)
+            damping = max(damping / 10, DAMPING)
+        if converged:
             break
     if not converged and len(costs) > 1:
         converged = costs[-2] - costs[-1] < ENOUGH * costs[-2]
@@ -295,10 +291,7 @@ def join_windows(parts: Sequence[tuple[ClipWindow, MotionState]], frames: int) -
             rows[:, 3:7] *= np.where(same, 1.0, -1.0)[:, None]
         total[span] += weight * rows
         weights[span] += weight
-    total /= weights
-    return MotionState(
-        np.concatenate([total[:, :3], normalise(total[:, 3:7])], axis=1), total[:, 7:]
-    )
+    return MotionState.from_rows(total / weights)
 
 
 def _faded(

@@ -115,13 +115,8 @@ Task = PointTask | RotationTask | LevelTask | FloorTask
 
 # Square roots of weights: per metre for places, per radian for rotations.
 PELVIS, KNEE, SHOULDER, ELBOW, HAND, FOOT = 6.0, 8.0, 10.0, 8.0, 25.0, 20.0
-PELVIS_ROTATION, CHEST_ROTATION, HEAD_ROTATION, HAND_ROTATION, FOOT_ROTATION = (
-    2.0,
-    3.0,
-    1.5,
-    0.6,
-    3.0,
-)
+PELVIS_ROTATION, CHEST_ROTATION, FOOT_ROTATION = 2.0, 3.0, 3.0
+HEAD_ROTATION, HAND_ROTATION = 1.5, 0.6
 HELD, LEVEL, BELOW = 400.0, 20.0, 400.0
 KEPT_PLACE, KEPT_ROTATION = 18.0, 12.0
 # Nothing is left without any pull: what is not seen is better guessed than free.
@@ -139,55 +134,30 @@ class ClipTasks:
 
     def following(self) -> list[Task]:
         """Everything that follows the person."""
-        goals, robot = self.goals, self.chain.robot
-        base = self.chain.kinematics.names.index(robot.robot.base)
-        pelvis = goals.positions["pelvis"]
-        seen = {
-            name: self._seen(name, *more)
-            for name, *more in (
-                ("hip",), ("knee", "hip"), ("shoulder", "hip"), ("elbow", "shoulder"),
-                ("wrist", "elbow", "shoulder"), ("ankle",),
-            )
-        }  # fmt: skip
+        goals, robot, kinematics = self.goals, self.chain.robot, self.chain.kinematics
+        base = kinematics.names.index(robot.robot.base)
+        hips, shoulders = self._seen("hip").min(axis=1), self._seen("shoulder", "hip").min(axis=1)
+        chest, axes = kinematics.place(robot.chest)
+        weight = _weights(PELVIS, hips)
         tasks: list[Task] = [
-            PointTask(base, robot.hip_centre, pelvis, _weights(PELVIS, seen["hip"].min(axis=1))),
-            RotationTask(
-                base,
-                np.eye(3),
-                goals.rotations["pelvis"],
-                PELVIS_ROTATION * seen["hip"].min(axis=1),
-            ),
+            PointTask(base, robot.hip_centre, goals.positions["pelvis"], weight),
+            RotationTask(base, np.eye(3), goals.rotations["pelvis"], PELVIS_ROTATION * hips),
+            RotationTask(chest, axes[:, :3], goals.rotations["chest"], CHEST_ROTATION * shoulders),
         ]
-        chest, place = self.chain.kinematics.place(robot.chest)
-        tasks.append(
-            RotationTask(
-                chest,
-                place[:, :3],
-                goals.rotations["chest"],
-                CHEST_ROTATION * seen["shoulder"].min(axis=1),
-            )
-        )
-        for side_number, side in enumerate(SIDES):
-            for part, weight, witness in (
-                ("knee", KNEE, "knee"),
-                ("shoulder", SHOULDER, "shoulder"),
-                ("elbow", ELBOW, "elbow"),
+        for number, side in enumerate(SIDES):
+            for part, usual, above in (
+                ("knee", KNEE, "hip"),
+                ("shoulder", SHOULDER, "hip"),
+                ("elbow", ELBOW, "shoulder"),
             ):
                 name = f"{side}_{part}"
-                link, place = self.chain.kinematics.place(robot.places[name])
-                weight = weight * robot.weights.get(name, 1.0)
-                tasks.append(
-                    PointTask(
-                        link,
-                        place[:, 3],
-                        goals.positions[name],
-                        _weights(weight, seen[witness][:, side_number]),
-                    )
-                )
-            tasks += self._hand(side, seen["wrist"][:, side_number])
-            tasks += self._foot(side_number, seen["ankle"][:, side_number])
+                link, place = kinematics.place(robot.places[name])
+                seen = self._seen(part, above)[:, number]
+                weight = _weights(usual * robot.weights.get(name, 1.0), seen)
+                tasks.append(PointTask(link, place[:, 3], goals.positions[name], weight))
+            tasks += self._end(number)
         if robot.head is not None and "head" in goals.rotations:
-            link, place = self.chain.kinematics.place(robot.head)
+            link, place = kinematics.place(robot.head)
             rotation = np.full(len(self.person), HEAD_ROTATION)
             tasks.append(RotationTask(link, place[:, :3], goals.rotations["head"], rotation))
         return [*tasks, *self.standing()]
@@ -205,12 +175,12 @@ class ClipTasks:
 
     def ends(self) -> list[Task]:
         """Hands and feet that follow the person's."""
-        hands, feet = self._seen("wrist", "elbow", "shoulder"), self._seen("ankle")
-        tasks = list[Task]()
-        for number, side in enumerate(SIDES):
-            tasks += self._hand(side, hands[:, number])
-            tasks += self._foot(number, feet[:, number])
-        return tasks
+        return [task for number in range(2) for task in self._end(number)]
+
+    def _end(self, number: int) -> list[Task]:
+        """Hand and foot of one side."""
+        hand = self._hand(SIDES[number], self._seen("wrist", "elbow", "shoulder")[:, number])
+        return hand + self._foot(number, self._seen("ankle")[:, number])
 
     def _hand(self, side: str, seen: Array) -> list[Task]:
         robot = self.chain.robot
