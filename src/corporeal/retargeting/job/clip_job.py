@@ -306,8 +306,7 @@ def _write_beside(job: ClipJob, result: Retargeted, metrics: Metrics, say: Stage
 
 
 def _try_in_physics(job: ClipJob, result: Retargeted, say: StageReport) -> dict[str, Any]:
-    """The trial in physics."""
-    trial = track(
+    return track(
         result.robot,
         result.rate_hz,
         result.q,
@@ -315,5 +314,4 @@ def _try_in_physics(job: ClipJob, result: Retargeted, say: StageReport) -> dict[
         tracker=job.tracker,
         contacts=result.goals.contacts,
         progress=lambda share: say("tracking in physics", share),
-    )
-    return trial.to_json()
+    ).to_json()

@@ -18,6 +18,8 @@ from corporeal.retargeting.live.frame_tasks import FrameTasks, cross_matrix
 from corporeal.retargeting.live.live_person import LiveSize, PointFilter, SizeEstimate
 from corporeal.retargeting.result import ENDS, FAR_M
 
+# Joints (J,), and the base's origin (3,) and rotation (3, 3).
+Posture = tuple[Array, Array, Array]
 # Marker systems scatter less than this: their poses pass as they are.
 CALM_M = 0.003
 # 2 cm of scatter are smoothed at 6 Hz.
@@ -29,12 +31,10 @@ class PoseSmoother:
 
     def __init__(self) -> None:
         self._pin = import_pinocchio()
-        self._stages: list[tuple[Array, Array, Array]] = []
+        self._stages: list[Posture] = []
 
-    def take(
-        self, pose: tuple[Array, Array, Array], scatter_m: float, dt_s: float
-    ) -> tuple[Array, Array, Array]:
-        """Joints (J,), origin (3,) and rotation (3, 3), smoothed as their scatter asks for."""
+    def take(self, pose: Posture, scatter_m: float, dt_s: float) -> Posture:
+        """The pose smoothed as the scatter of the points asks for."""
         if not self._stages:
             self._stages = [pose, pose]
         share = 1.0
@@ -93,10 +93,7 @@ class BodyGuard:
         self._tasks.pose(q, np.zeros(3), np.eye(3))
         rows = np.empty((len(first), len(q)))
         for row, index in zip(rows, first, strict=True):
-            a, b = (
-                self._way(int(link), point)
-                for link, point in zip(near.links[index], near.points[index], strict=True)
-            )
+            a, b = map(self._way, near.links[index], near.points[index])
             row[:] = near.normal[index] @ (a - b)
         return Guarded(q.copy(), rows, near.distance[first])
 
@@ -163,7 +160,7 @@ class FrameSolver:
         fastest = [FASTEST_RAD_S if j.velocity is None else j.velocity for j in joints]
         self._fastest = np.minimum(fastest, FASTEST_RAD_S) * (1 - 1e-3)
         self._rest = np.clip(standing_positions(robot.robot), self._lower, self._upper)
-        self._last: tuple[Array, Array, Array] | None = None
+        self._last: Posture | None = None
         self._sent = (self._rest, np.zeros(3), np.eye(3))
         self._pace = np.zeros(len(joints))
         self._smoother = PoseSmoother()
@@ -203,25 +200,19 @@ class FrameSolver:
         self._sent = self._calmed(self._last, dt_s)
         return self._posed(goals, self._last, self._sent)
 
-    def _calmed(self, pose: tuple[Array, Array, Array], dt_s: float) -> tuple[Array, Array, Array]:
+    def _calmed(self, pose: Posture, dt_s: float) -> Posture:
         """The pose as it is sent: smoothed, and no further from the last one than limits allow."""
         q, origin, rotation = self._smoother.take(pose, self._points.scatter_m, dt_s)
         reach = self._fastest * dt_s
         return np.clip(q, self._sent[0] - reach, self._sent[0] + reach), origin, rotation
 
-    def _start(self, goals: FrameGoals) -> tuple[Array, Array, Array]:
+    def _start(self, goals: FrameGoals) -> Posture:
         """The first pose, from standing posture at the person's heading, without speed limits."""
         rotation = goals.rotations["pelvis"]
         origin = goals.positions["hips"] - rotation @ self.robot.hip_centre
         return self._follow(goals, (self._rest.copy(), origin, rotation), None, _FIRST_STEPS)
 
-    def _follow(
-        self,
-        goals: FrameGoals,
-        last: tuple[Array, Array, Array],
-        dt_s: float | None,
-        steps: int,
-    ) -> tuple[Array, Array, Array]:
+    def _follow(self, goals: FrameGoals, last: Posture, dt_s: float | None, steps: int) -> Posture:
         q, origin, rotation = last
         low, high = self._lower, self._upper
         spare, calm = np.full(6, np.inf), 0.0
@@ -252,18 +243,13 @@ class FrameSolver:
                 break
         return q, origin, rotation
 
-    def _posed(
-        self,
-        goals: FrameGoals,
-        solved: tuple[Array, Array, Array],
-        sent: tuple[Array, Array, Array],
-    ) -> LivePose:
+    def _posed(self, goals: FrameGoals, solved: Posture, sent: Posture) -> LivePose:
         trusted = np.array([goals.trust[end] > _TRUSTED for end in ENDS])
         reachable = self._errors(goals, solved)[trusted] <= FAR_M
         base = np.concatenate([sent[1], quaternion_from_matrix(sent[2])])
         return LivePose(sent[0].copy(), base, self._errors(goals, sent), bool(reachable.all()))
 
-    def _errors(self, goals: FrameGoals, pose: tuple[Array, Array, Array]) -> Array:
+    def _errors(self, goals: FrameGoals, pose: Posture) -> Array:
         reached = self._tasks.places(*pose)
         apart = [np.linalg.norm(reached[end] - goals.positions[end]) for end in ENDS]
         return np.array(apart, np.float64)

@@ -49,25 +49,27 @@ def position_violations(robot: Embodiment, q: Array) -> Violations:
     lower = limits([joint.lower for joint in robot.actuated], -np.inf)
     upper = limits([joint.upper for joint in robot.actuated], np.inf)
     beyond = np.maximum(np.maximum(lower - q, q - upper), 0.0)
-    return count_violations(
-        robot, beyond, POSITION_SLACK_RAD, np.isfinite(lower) | np.isfinite(upper)
-    )
+    stated = np.isfinite(lower) | np.isfinite(upper)
+    return count_violations(robot, beyond, POSITION_SLACK_RAD, stated)
 
 
 def speed_violations(robot: Embodiment, rate_hz: float, q: Array) -> Violations:
     """Steps of joints (T, J) faster than their motors, as a share of the limit."""
-    limit = limits([joint.velocity or None for joint in robot.actuated], np.inf)
-    speed = np.abs(np.diff(q, axis=0)) * rate_hz
-    return count_violations(
-        robot, np.maximum(speed / limit - 1, 0.0), SPEED_SLACK, np.isfinite(limit)
-    )
+    speeds = np.diff(q, axis=0) * rate_hz
+    return _shares_beyond(robot, speeds, [one.velocity for one in robot.actuated], SPEED_SLACK)
 
 
 def effort_violations(robot: Embodiment, efforts: Array) -> Violations:
     """Efforts (T, J) above their limits by more than EFFORT_SLACK, as a share of the limit."""
-    limit = limits([joint.effort or None for joint in robot.actuated], np.inf)
-    over = np.maximum(np.abs(efforts) / limit - 1, 0.0)
-    return count_violations(robot, over, EFFORT_SLACK, np.isfinite(limit))
+    return _shares_beyond(robot, efforts, [one.effort for one in robot.actuated], EFFORT_SLACK)
+
+
+def _shares_beyond(
+    robot: Embodiment, values: Array, stated: list[float | None], slack: float
+) -> Violations:
+    limit = limits([value or None for value in stated], np.inf)
+    beyond = np.maximum(np.abs(values) / limit - 1, 0.0)
+    return count_violations(robot, beyond, slack, np.isfinite(limit))
 
 
 def count_violations(
@@ -124,7 +126,7 @@ def measure_smoothness(robot: Embodiment, rate_hz: float, q: Array, base: Array)
     jerk = np.abs(np.diff(q, n=3, axis=0)) * rate_hz**3
     return Smoothness(
         jumps=int(np.count_nonzero(jumps_of(robot, rate_hz, q))),
-        jerk_mean_rad_s3=float(jerk.mean()) if jerk.size else 0.0,
+        jerk_mean_rad_s3=_mean(jerk),
         jerk_p95_rad_s3=float(np.quantile(jerk, 0.95)) if jerk.size else 0.0,
         quick_share=quick_share(rate_hz, q),
         base_gain_p95_m_s2=float(np.quantile(gain, 0.95)) if gain.size else 0.0,
@@ -141,9 +143,8 @@ def jumps_of(robot: Embodiment, rate_hz: float, q: Array) -> NDArray[np.bool_]:
     steps = np.abs(np.diff(q, axis=0))
     fastest = limits([joint.velocity or None for joint in robot.actuated], 0.0) / rate_hz
     jumps: NDArray[np.bool_] = steps > np.maximum(fastest, POSITION_SLACK_RAD)
-    columns = np.flatnonzero(jumps.any(axis=0))
     window = max(3, round(_AROUND_S * rate_hz))
-    for column in columns:
+    for column in np.flatnonzero(jumps.any(axis=0)):
         usual = median_filter(steps[:, column], window, mode="nearest")
         jumps[:, column] &= steps[:, column] > JUMP_RATIO * usual
     return jumps
@@ -196,28 +197,25 @@ def measure_grounding(
     """Grounding of links at `poses` (L, 3, 4, T) with `contacts` (T, 2, 2) of heels and toes."""
     standing = sole_points(soles, poses)
     drifts, heights = [], []
-    for side in range(2):
-        for part in range(2):
-            touches = contacts[:, side, part]
-            place = standing[:, side, part]
-            heights.append(place[touches, 2])
-            drifts += [
-                float(np.linalg.norm(place[first:stop, :2] - place[first, :2], axis=1).max())
-                for first, stop in runs(touches)
-                if stop - first >= _SHORTEST
-            ]
+    for side, part in np.ndindex(2, 2):
+        touches, place = contacts[:, side, part], standing[:, side, part]
+        heights.append(place[touches, 2])
+        drifts += [
+            float(np.linalg.norm(place[first:stop, :2] - place[first, :2], axis=1).max())
+            for first, stop in runs(touches, least=_SHORTEST)
+        ]
     above = np.maximum(np.concatenate(heights), 0.0)
     sole_depth = np.maximum(-corner_heights(soles, poses).min(axis=(1, 2)), 0.0)
     body_depth = np.maximum(-lowest_of_body(robot, soles, poses), 0.0)
     return Grounding(
         stances=len(drifts),
-        drift_mean_m=float(np.mean(drifts)) if drifts else 0.0,
+        drift_mean_m=_mean(np.array(drifts)),
         drift_max_m=max(drifts, default=0.0),
-        hover_mean_m=float(above.mean()) if above.size else 0.0,
+        hover_mean_m=_mean(above),
         hover_max_m=float(above.max(initial=0.0)),
-        sole_depth_mean_m=_mean_of_sunk(sole_depth),
+        sole_depth_mean_m=_mean(sole_depth[sole_depth > SUNK_M]),
         sole_depth_max_m=float(sole_depth.max(initial=0.0)),
-        body_depth_mean_m=_mean_of_sunk(body_depth),
+        body_depth_mean_m=_mean(body_depth[body_depth > SUNK_M]),
         body_depth_max_m=float(body_depth.max(initial=0.0)),
         sunk_frames=int(np.count_nonzero(np.maximum(sole_depth, body_depth) > SUNK_M)),
     )
@@ -234,9 +232,8 @@ def lowest_of_body(robot: Embodiment, soles: Soles, poses: Array) -> Array:
     return lowest
 
 
-def _mean_of_sunk(depth: Array) -> float:
-    sunk = depth > SUNK_M
-    return float(depth[sunk].mean()) if sunk.any() else 0.0
+def _mean(values: Array) -> float:
+    return float(values.mean()) if values.size else 0.0
 
 
 # Links that overlap by less are counted as touching: shapes are rounder than the robot.

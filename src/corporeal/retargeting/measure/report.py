@@ -62,13 +62,6 @@ def metric_rows(metrics: Metrics) -> list[tuple[str, str]]:
     return pairs
 
 
-def metric_lines(metrics: Metrics) -> list[str]:
-    """The same as lines of text."""
-    table = metric_rows(metrics)
-    width = max(len(name) for name, _ in table)
-    return [f"{name:<{width}}  {value}" for name, value in table]
-
-
 def _cm(metres: float) -> str:
     return f"{100 * metres:.2f} cm"
 
@@ -79,15 +72,15 @@ def _spread(spread: ErrorSpread | None) -> str:
     return f"{_cm(spread.mean_m)} mean, {_cm(spread.p95_m)} p95, {_cm(spread.max_m)} max"
 
 
-def _broken(found: Violations | None, unit: str) -> str:
-    if found is None:
+def _broken(violations: Violations | None, unit: str) -> str:
+    if violations is None:
         return "not known"
-    if not found.stated:
+    if not violations.stated:
         return "the robot states no limit"
-    if not found.count:
+    if not violations.count:
         return "none"
-    worst = f"{found.worst:.3f} {unit}" if unit else f"{100 * found.worst:.0f} %"
-    return f"{found.frames} frames, worst {found.joint.replace('_', ' ')} by {worst}"
+    worst = f"{violations.worst:.3f} {unit}" if unit else f"{100 * violations.worst:.0f} %"
+    return f"{violations.frames} frames, worst {_words(violations.joint)} by {worst}"
 
 
 def _overlap(metrics: Metrics) -> str:

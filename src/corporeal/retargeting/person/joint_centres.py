@@ -16,6 +16,7 @@ from pydantic import Field
 
 from corporeal.geometry import Array, normalise
 from corporeal.retargeting.motion import POINTS, SIDES
+from corporeal.retargeting.person.standard_axes import median
 from corporeal.schema import Part
 
 _TRUNK_MARKS = ("sacrum", "c7", "t10", "sternum_top", "sternum_end", "head_top", "head_front")
@@ -83,9 +84,7 @@ class MarkedBody:
 
     def half(self, outer: str, inner: str, otherwise: float) -> float:
         """Half the width of a joint with the marker on it, measured where both sides are seen."""
-        width = np.linalg.norm(self.at(outer) - self.at(inner), axis=1)
-        known = width[np.isfinite(width)]
-        measured = float(np.median(known)) / 2 if len(known) else np.nan
+        measured = median(np.linalg.norm(self.at(outer) - self.at(inner), axis=1)) / 2
         return measured if 0.01 < measured < 0.12 else otherwise / 2 + self.sizes.marker_radius_m
 
 
@@ -93,12 +92,6 @@ def across(vectors: Array, axis: Array) -> Array:
     """The part of vectors (T, 3) at right angles to unit axes (T, 3)."""
     along = np.sum(vectors * axis, axis=1, keepdims=True)
     return np.asarray(vectors - axis * along)
-
-
-def median(values: Array) -> float:
-    """The median of what is known, NaN where nothing is."""
-    known = values[np.isfinite(values)]
-    return float(np.median(known)) if len(known) else float("nan")
 
 
 # How often the axis of a knee is found anew from the centres that it gave.

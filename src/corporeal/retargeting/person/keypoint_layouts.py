@@ -10,6 +10,7 @@ import numpy as np
 
 from corporeal.geometry import Array
 from corporeal.retargeting.motion import POINTS, SIDES
+from corporeal.retargeting.person.standard_axes import median
 
 _SMPL = (
     "pelvis", "left_hip", "right_hip", "spine", "left_knee", "right_knee", "upper_spine",
@@ -146,16 +147,15 @@ def oddness(positions: Array) -> float:
             for bone in pairwise(chain)
             for side in SIDES
         }
-        usual = {key: _median(each) for key, each in lengths.items()}
-        changing = [
-            _median(np.abs(each - usual[key])) / usual[key] for key, each in lengths.items()
-        ]
+        # As numpy's: divided by zero they are infinite, and no error.
+        usual = {key: np.float64(median(each)) for key, each in lengths.items()}
+        changing = [median(np.abs(each - usual[key])) / usual[key] for key, each in lengths.items()]
         bones = {bone for _, bone in lengths}
         uneven = [abs(np.log(usual["left", bone] / usual["right", bone])) for bone in bones]
         leg = sum(usual["left", bone] for bone in bones if bone[0] in ("hip", "knee"))
         arm = sum(usual["left", bone] for bone in bones if bone[0] in ("shoulder", "elbow"))
         across = positions[:, POINTS.index("neck")] - positions[:, POINTS.index("pelvis")]
-        trunk = _median(np.linalg.norm(across, axis=1))
+        trunk = median(np.linalg.norm(across, axis=1))
         odd = [
             abs(np.log(usual["left", ("hip", "knee")] / usual["left", ("knee", "ankle")])),
             abs(np.log(usual["left", ("shoulder", "elbow")] / usual["left", ("elbow", "wrist")])),
@@ -170,8 +170,3 @@ def _bone(positions: Array, side: str, upper: str, lower: str) -> Array:
     ends = [positions[:, POINTS.index(f"{side}_{part}")] for part in (upper, lower)]
     length = np.linalg.norm(ends[1] - ends[0], axis=1)
     return np.asarray(length[np.isfinite(length)])
-
-
-def _median(values: Array) -> np.float64:
-    known = values[np.isfinite(values)]
-    return np.float64(np.median(known) if len(known) else np.nan)

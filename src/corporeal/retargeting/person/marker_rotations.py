@@ -9,7 +9,8 @@ import numpy as np
 from corporeal.geometry import Array, matrix_from_rpy, normalise
 from corporeal.retargeting.cleaning.gaps import bridge_rotations
 from corporeal.retargeting.motion import SIDES
-from corporeal.retargeting.person.joint_centres import MarkedBody, across, median, pelvis_axes
+from corporeal.retargeting.person.joint_centres import MarkedBody, across, pelvis_axes
+from corporeal.retargeting.person.standard_axes import median
 from corporeal.signal.runs import runs
 
 # A longer gap says nothing of what happened in it: such a segment is left without rotations.

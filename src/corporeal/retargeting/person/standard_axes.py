@@ -76,12 +76,12 @@ def stature(positions: Array) -> float:
     """The person's height, estimated from legs, trunk and arms, in the unit of the points."""
     lengths = {
         "leg": _limb(positions, "hip", "knee", "ankle"),
-        "trunk": _middle(np.linalg.norm(_trunk(positions), axis=1)),
+        "trunk": median(np.linalg.norm(_trunk(positions), axis=1)),
         "arm": _limb(positions, "shoulder", "elbow", "wrist"),
     }
     # Legs say most about the height, so theirs counts twice among the three.
     guesses = [lengths[name] / _PARTS[name] for name in ("leg", "leg", "trunk", "arm")]
-    return _middle(np.array(guesses))
+    return median(np.array(guesses))
 
 
 def _scale(positions: Array, unit: str | None, source: Path) -> tuple[float, tuple[str, ...]]:
@@ -242,11 +242,12 @@ def _limb(positions: Array, *parts: str) -> float:
         bones = [
             _at(positions, f"{side}_{lower}") - _at(positions, f"{side}_{upper}") for side in SIDES
         ]
-        lengths.append(_middle(np.linalg.norm(np.concatenate(bones), axis=1)))
+        lengths.append(median(np.linalg.norm(np.concatenate(bones), axis=1)))
     return float(np.sum(lengths))
 
 
-def _middle(values: Array) -> float:
+def median(values: Array) -> float:
+    """The median of what is known, NaN where nothing is."""
     known = values[np.isfinite(values)]
     return float(np.median(known)) if len(known) else float("nan")
 

@@ -104,8 +104,10 @@ class Stage:
         """Poses of all links."""
         result = self.result
         before, after, share = _between(times_s, result.rate_hz, len(result))
-        q = result.q[before] + share[:, None] * (result.q[after] - result.q[before])
-        base = result.base[before] + share[:, None] * (result.base[after] - result.base[before])
+        q, base = (
+            rows[before] + share[:, None] * (rows[after] - rows[before])
+            for rows in (result.q, result.base)
+        )
         base[:, 3:] = slerp(result.base[before, 3:], result.base[after, 3:], share)
         return self.kinematics.link_poses(q, base)
 
@@ -201,14 +203,11 @@ def _distance(stage: Stage, right: Array) -> float:
     needed = NEAREST_M
     for first in range(0, len(stage), BLOCK):
         times = stage.times_s[first : first + BLOCK]
-        robot, person = stage.robot_at(times).positions @ right, stage.person_at(times)
-        reach = robot.max(axis=1) - _lowest(_near(person) @ right)
-        needed = max(needed, float(reach.max()) + GAP_M)
+        robot = stage.robot_at(times).positions @ right
+        person = _near(stage.person_at(times)) @ right
+        nearest = np.where(np.isfinite(person), person, np.inf).min(axis=1)
+        needed = max(needed, float((robot.max(axis=1) - nearest).max()) + GAP_M)
     return min(needed, FARTHEST_M)
-
-
-def _lowest(values: Array) -> Array:
-    return np.asarray(np.where(np.isfinite(values), values, np.inf).min(axis=1))
 
 
 def _near(points: Array) -> Array:
