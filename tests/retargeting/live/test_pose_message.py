@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from tests.retargeting.live_streams import BONES, natnet_model, natnet_pose
 from tests.retargeting.people import walking_person
 
-from corporeal.retargeting.live.arrivals import Arrivals
-from corporeal.retargeting.live.inlet import inlets, parse_address
+from corporeal.retargeting.live.inlet import Arrivals, inlets, parse_address
 from corporeal.retargeting.live.inlets.natnet import bone_names, parse_frame, split_packet
 from corporeal.retargeting.live.pose_message import (
     MAX_BYTES,

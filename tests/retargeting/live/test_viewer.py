@@ -13,8 +13,8 @@ from tests.studio.waiting import SECONDS, comes_to
 
 from corporeal.embodiment import open_robot
 from corporeal.retargeting.goal.robot_map import RobotMap, robot_map
-from corporeal.retargeting.live.arrivals import ArrivalTally, LatencyLog
 from corporeal.retargeting.live.frame_solver import FrameSolver
+from corporeal.retargeting.live.inlet import ArrivalTally, LatencyLog
 from corporeal.retargeting.live.pose_message import Announcement, PoseMessage, parse_message
 from corporeal.retargeting.live.viewer import Viewer
 from corporeal.retargeting.motion import HumanMotion

@@ -14,16 +14,17 @@ from typing import Any, Self
 
 from corporeal.embodiment import Embodiment
 from corporeal.retargeting.goal.robot_map import robot_map
-from corporeal.retargeting.live.arrivals import (
+from corporeal.retargeting.live.frame_solver import FrameSolver, LivePose, LiveSolver
+from corporeal.retargeting.live.inlet import (
     SHORTEST_STEP_S,
     Arrival,
     Arrivals,
     ArrivalTally,
     LatencyLog,
     LiveLatency,
+    open_inlet,
+    parse_address,
 )
-from corporeal.retargeting.live.frame_solver import FrameSolver, LivePose, LiveSolver
-from corporeal.retargeting.live.inlet import open_inlet, parse_address
 from corporeal.retargeting.live.live_recording import (
     LiveRecording,
     discard_recording,

@@ -19,9 +19,8 @@ from corporeal.embodiment.kinematics import placement_of
 from corporeal.errors import MissingExtraError
 from corporeal.geometry import quaternion_from_matrix
 from corporeal.retargeting.goal.robot_map import RobotMap
-from corporeal.retargeting.live.arrivals import ArrivalTally, LatencyLog
 from corporeal.retargeting.live.frame_solver import LivePose
-from corporeal.retargeting.live.inlet import LOOPBACK
+from corporeal.retargeting.live.inlet import LOOPBACK, ArrivalTally, LatencyLog
 from corporeal.retargeting.live.pose_message import PoseMessage
 from corporeal.retargeting.motion import POINTS, MotionError
 

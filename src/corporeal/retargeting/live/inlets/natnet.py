@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from corporeal.retargeting.live.arrivals import Arrivals
-from corporeal.retargeting.live.inlet import Address, Inlet, bound_socket, in_thread
+from corporeal.retargeting.live.inlet import Address, Arrivals, Inlet, bound_socket, in_thread
 from corporeal.retargeting.live.pose_message import MAX_BYTES, PoseMessage, make_pose, upward
 from corporeal.retargeting.motion import MotionError
 

@@ -8,8 +8,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from corporeal.retargeting.live.arrivals import Arrivals
-from corporeal.retargeting.live.inlet import Address, Inlet, JsonStream, bound_socket, in_thread
+from corporeal.retargeting.live.inlet import (
+    Address,
+    Arrivals,
+    Inlet,
+    JsonStream,
+    bound_socket,
+    in_thread,
+)
 from corporeal.retargeting.live.pose_message import MAX_BYTES
 
 

@@ -8,8 +8,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from corporeal.errors import MissingExtraError
-from corporeal.retargeting.live.arrivals import Arrivals
-from corporeal.retargeting.live.inlet import OWN_PAGES, Address, Inlet, JsonStream, in_thread
+from corporeal.retargeting.live.inlet import (
+    OWN_PAGES,
+    Address,
+    Arrivals,
+    Inlet,
+    JsonStream,
+    in_thread,
+)
 from corporeal.retargeting.live.pose_message import MAX_BYTES
 from corporeal.retargeting.motion import MotionError
 
