@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from sqlalchemy import func, select
 from tests.operations.made_up import fill, laboratory
 
 from corporeal.catalog.database import CatalogError, Database
 from corporeal.catalog.query import count_episodes
 from corporeal.catalog.query.lexer import QueryError
-from corporeal.catalog.tables import EPISODE
 from corporeal.operations.outcome import CONDITIONS, OUTCOMES
 from corporeal.operations.scope import equals, on_days, read_scope
 
@@ -24,9 +22,7 @@ def test_a_scope_holds_the_episodes_that_its_query_finds(
     fill(database, laboratory())
     with database.read() as connection:
         scope = read_scope(connection, query, days)
-        inside = connection.execute(
-            select(func.count()).select_from(EPISODE).where(scope.where)
-        ).scalar_one()
+        inside = count_episodes(connection, scope.condition)
         assert inside == count_episodes(connection, scope.query())
         assert inside > 0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, select
 
-from corporeal.catalog.tables import MEMBER
+from corporeal.catalog.tables import MEMBER, RELEASE
 
 
 def releases_of(connection: Connection, episode: str) -> list[str]:
@@ -15,3 +15,10 @@ def releases_of(connection: Connection, episode: str) -> list[str]:
         .order_by(MEMBER.c.name, MEMBER.c.version)
     )
     return [f"{name}@{version}" for name, version in connection.execute(query)]
+
+
+def release_made_at(connection: Connection, name: str, version: str) -> str | None:
+    """When a release was made; None where there is none of this name and version."""
+    query = select(RELEASE.c.created_at).where(RELEASE.c.name == name, RELEASE.c.version == version)
+    made: str | None = connection.execute(query).scalar()
+    return made

@@ -8,10 +8,15 @@ from pathlib import Path
 from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection
 
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.tables import DOCUMENT
+from corporeal.catalog.episodes import (
+    DocumentRow,
+    documents_of_kind,
+    find_document,
+    keep_document,
+)
 from corporeal.errors import UnknownNameError
 from corporeal.schema import Document, Part
 from corporeal.schema.document import Library, Name
@@ -183,37 +188,27 @@ def open_taxonomy(name_or_path: str | Path) -> Taxonomy:
 
 def keep_taxonomy(connection: Connection, taxonomy: Taxonomy) -> str:
     """Store a taxonomy unless it is there, inside a transaction; its hash."""
-    digest = taxonomy.hash
-    there = select(DOCUMENT.c.hash).where(DOCUMENT.c.hash == digest)
-    if connection.execute(there).first() is None:
-        connection.execute(
-            insert(DOCUMENT).values(
-                hash=digest, kind=Taxonomy.kind, name=taxonomy.name, version=taxonomy.version,
-                text=taxonomy.canonical(),
-            )
-        )  # fmt: skip
-    return digest
+    keep_document(connection, DocumentRow(
+        taxonomy.hash, Taxonomy.kind, taxonomy.name, taxonomy.version, taxonomy.canonical()
+    ))  # fmt: skip
+    return taxonomy.hash
 
 
 def kept_taxonomy(connection: Connection, digest: str) -> Taxonomy:
     """The taxonomy with this hash; raises CatalogError when it was never used here."""
-    query = select(DOCUMENT.c.text).where(
-        DOCUMENT.c.hash == digest, DOCUMENT.c.kind == Taxonomy.kind
-    )
-    text = connection.execute(query).scalar()
-    if text is None:
+    document = find_document(connection, digest)
+    if document is None or document.kind != Taxonomy.kind:
         raise CatalogError(
             f"taxonomy, got {digest[:80]!r}, which is not in the catalogue; expected one that "
             "tasks or labels refer to."
         )
-    return _parsed(str(text))
+    return _parsed(document.text)
 
 
 def kept_taxonomies(connection: Connection) -> list[Taxonomy]:
     """Every taxonomy that was used, in the order of name and version."""
-    query = select(DOCUMENT.c.text).where(DOCUMENT.c.kind == Taxonomy.kind)
-    found = [_parsed(str(text)) for text in connection.execute(query).scalars()]
-    return sorted(found, key=lambda each: (each.name, _numbers(each.version), each.hash))
+    kept = [_parsed(each.text) for each in documents_of_kind(connection, Taxonomy.kind)]
+    return sorted(kept, key=lambda each: (each.name, _numbers(each.version), each.hash))
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
-from sqlalchemy import ColumnElement, Connection, Integer, case, cast, func, select
+from sqlalchemy import Connection
 
-from corporeal.catalog.query import Condition, condition_sql, parse
-from corporeal.catalog.tables import EPISODE
+from corporeal.catalog.query import Condition, count_of, parse, sum_episodes, sum_of
 from corporeal.operations.question import Drawing, Stack, StackMarks, StackSegment, Tone
 from corporeal.operations.scope import Scope, equals
 from corporeal.words import counted, percent
@@ -31,21 +30,6 @@ CONDITIONS: Mapping[Outcome, Condition] = {
     "not judged": parse("verdict is unknown and not state in (accepted, quarantined, failed)"),
 }
 """Each episode that is not erased has exactly one outcome."""
-
-
-def is_outcome(outcome: Outcome) -> ColumnElement[bool]:
-    """The outcome as SQL over the table of episodes."""
-    return condition_sql(CONDITIONS[outcome])
-
-
-def number_of(truth: ColumnElement[bool]) -> ColumnElement[int]:
-    """How many rows of a group something holds for."""
-    return cast(func.coalesce(func.sum(case((truth, 1), else_=0)), 0), Integer)
-
-
-def total_where(truth: ColumnElement[bool], value: ColumnElement[Any]) -> ColumnElement[float]:
-    """The sum of a column over the rows of a group for which something holds."""
-    return func.coalesce(func.sum(case((truth, value), else_=0.0)), 0.0)
 
 
 Column = Literal["operator", "station", "task", "session", "robot", "environment"]
@@ -93,32 +77,29 @@ class StandOut:
 
 def compare_groups(connection: Connection, scope: Scope, column: Column) -> list[OutcomeGroup]:
     """Every value of a column with its outcomes, the one refused most often first."""
-    counts = [number_of(is_outcome(outcome)) for outcome in OUTCOMES]
-    hours = func.coalesce(func.sum(EPISODE.c.duration_s), 0.0) / 3600
-    rows = connection.execute(
-        select(EPISODE.c[column], hours, *counts).where(scope.where).group_by(EPISODE.c[column])
-    )
-    found = [
-        OutcomeGroup(name, dict(zip(OUTCOMES, map(int, numbers), strict=True)), float(time))
-        for name, time, *numbers in rows
+    counts = [count_of(CONDITIONS[outcome]) for outcome in OUTCOMES]
+    rows = sum_episodes(connection, scope.condition, sum_of("duration_s"), *counts, by=(column,))
+    groups = [
+        OutcomeGroup(name, dict(zip(OUTCOMES, numbers, strict=True)), float(seconds) / 3600)
+        for name, seconds, *numbers in rows
     ]
-    return sorted(found, key=lambda each: (-each.refused_share, -each.episodes, each.name or ""))
+    return sorted(groups, key=lambda each: (-each.refused_share, -each.episodes, each.name or ""))
 
 
-def stand_out(found: Sequence[OutcomeGroup]) -> StandOut | None:
+def stand_out(groups: Sequence[OutcomeGroup]) -> StandOut | None:
     """The group whose refusals chance explains worst, if it explains them badly enough."""
     from scipy import stats
 
-    judged, refused = sum(each.judged for each in found), sum(each.refused for each in found)
+    judged, refused = sum(each.judged for each in groups), sum(each.refused for each in groups)
     best: StandOut | None = None
-    for each in found:
+    for each in groups:
         others = judged - each.judged
         if not others or not each.refused:
             continue
         share = (refused - each.refused) / others
         # Exact, given how many were refused in all: small groups need no approximation.
         chance = float(stats.hypergeom.sf(each.refused - 1, judged, refused, each.judged))
-        chance = min(1.0, chance * len(found))
+        chance = min(1.0, chance * len(groups))
         if each.refused_share > share and (best is None or chance < best.chance):
             best = StandOut(each, share, chance)
     return best if best is not None and best.chance < _RARE else None

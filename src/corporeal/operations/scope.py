@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from sqlalchemy import BigInteger, ColumnElement, Connection, and_, literal_column, select
+from sqlalchemy import Connection
 
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.query import (
@@ -19,18 +19,14 @@ from corporeal.catalog.query import (
     Known,
     OneOf,
     Within,
-    condition_sql,
+    count_episodes,
     parse,
     pinned,
     query_text,
 )
-from corporeal.catalog.tables import EPISODE
 
 MOST_DAYS = 36_500
 _MOST_NAMED = 60
-# Written out, since PostgreSQL takes two parameters of the same value for two expressions.
-DAY = EPISODE.c.recorded_ns // literal_column(str(DAY_NS), BigInteger)
-"""The day (UTC) of an episode, counted from 1970."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +42,9 @@ class Scope:
         """The scope as one condition, with `within 7 days` as the date it means here."""
         return pinned(And((PRESENT, *self.parts)), now_ns=self.now_ns)
 
-    @property
-    def where(self) -> ColumnElement[bool]:
-        """The scope as SQL over the table of episodes."""
-        inside = [condition_sql(part, now_ns=self.now_ns) for part in self.parts]
-        return and_(EPISODE.c.state != "erased", *inside)
+    def meeting(self, *more: Condition) -> Condition:
+        """The episodes in scope of which `more` holds too, as one condition."""
+        return And((self.condition, *more))
 
     def query(self, *more: Condition) -> str:
         """What `corporeal ls` is asked for the episodes in scope of which `more` holds too.
@@ -72,8 +66,8 @@ def read_scope(connection: Connection, query: str = "", days: int | None = None)
         if not 1 <= days <= MOST_DAYS:
             raise CatalogError(f"days, got {days}; expected 1 to {MOST_DAYS}.")
         parts.append(Within("recorded", days, "days"))
-    gone = select(EPISODE.c.id).where(EPISODE.c.state == "erased").limit(1)
-    return Scope(tuple(parts), has_erased=connection.execute(gone).first() is not None)
+    erased = count_episodes(connection, Comparison("state", "=", "erased"), up_to=1)
+    return Scope(tuple(parts), has_erased=bool(erased))
 
 
 def equals(name: str, value: str | None) -> Condition:

@@ -82,18 +82,12 @@ def test_allocation_gives_out_exactly_what_there_is(
 
 
 def test_a_variant_is_named_by_words_not_by_measures() -> None:
-    row = {
-        "id": "a",
-        "operator": None,
-        "station": "st1",
-        "recorded_ns": 3_600 * 10**9 * 14,
-        "task": "reach",
-        "variant": None,
-        "variation": {"hand": "left", "light": 0.8, "fault": None, "approach": "top"},
-    }
-    assert variant_of(row) == "reach top left"
-    assert variant_of({**row, "variant": "green cup"}) == "green cup"
-    assert read_lot_episode(row).levels == ("unknown", "st1", "14 h", "reach top left")
+    varied = {"variation": {"hand": "left", "light": 0.8, "fault": None, "approach": "top"}}
+    assert variant_of("reach", varied) == "reach top left"
+    assert variant_of("reach", {**varied, "variant": "green cup"}) == "green cup"
+    hour_ns = 3_600 * 10**9
+    read = read_lot_episode("a", "accepted", None, "st1", 14 * hour_ns, "reach", varied)
+    assert read.levels == ("unknown", "st1", "14 h", "reach top left")
 
 
 def test_a_share_is_rounded_up_and_checked() -> None:

@@ -15,7 +15,8 @@ from corporeal.catalog.audit import now
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.episodes import find_episode
 from corporeal.catalog.permission import Actor, PermissionDeniedError, require
-from corporeal.catalog.tables import EPISODE, LABEL_TASK
+from corporeal.catalog.query import read_fields
+from corporeal.catalog.tables import LABEL_TASK
 from corporeal.errors import UnknownNameError
 from corporeal.labelling.adjudication.cards import (
     Card,
@@ -88,13 +89,15 @@ def list_adjudications(connection: Connection, *, by: Actor) -> list[Adjudicatio
     Those of what somebody has annotated themselves are left out.
     """
     rows = connection.execute(
-        select(LABEL_TASK, EPISODE.c.task.label("episode_task"))
-        .join(EPISODE, EPISODE.c.id == LABEL_TASK.c.episode)
+        select(LABEL_TASK)
         .where(LABEL_TASK.c.kind == "adjudicate", LABEL_TASK.c.state != "dropped")
         .order_by(LABEL_TASK.c.state == "done", LABEL_TASK.c.changed_at.desc())
         .limit(_MOST)
     ).mappings()
-    opened = [_opened(connection, from_row(row), row["episode_task"]) for row in rows]
+    tasks = [from_row(row) for row in rows]
+    ids = [task.episode for task in tasks]
+    done = {row[0]: row[1] for row in read_fields(connection, "id", "task", ids=ids)}
+    opened = [_opened(connection, task, done[task.episode]) for task in tasks]
     return [each for each in opened
             if by.name not in (each.first.assigned_to, each.second.assigned_to)]  # fmt: skip
 

@@ -10,10 +10,11 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, select, true
+from sqlalchemy import Connection, select
 
 from corporeal.catalog.database import json_value
-from corporeal.catalog.tables import EPISODE, LABEL_TASK
+from corporeal.catalog.query import Condition, episode_meets
+from corporeal.catalog.tables import LABEL_TASK
 from corporeal.labelling.agreement.comparison import (
     LEAST_KAPPA,
     Agreement,
@@ -62,7 +63,7 @@ class ComparedPair:
 
 def compared_pairs(
     connection: Connection,
-    where: ColumnElement[bool] | None = None,
+    where: Condition | None = None,
     *,
     taxonomy: str | None = None,
     queue: str | None = None,
@@ -74,12 +75,13 @@ def compared_pairs(
     """
     query = (
         select(LABEL_TASK)
-        .join(EPISODE, EPISODE.c.id == LABEL_TASK.c.episode)
         .where(LABEL_TASK.c.pair.is_not(None), LABEL_TASK.c.kind == "annotate",
-               LABEL_TASK.c.state.in_(_OVER), true() if where is None else where)
+               LABEL_TASK.c.state.in_(_OVER))
         .order_by(LABEL_TASK.c.changed_at.desc())
         .limit(None if most is None else 2 * most)
     )  # fmt: skip
+    if where is not None:
+        query = query.where(episode_meets(LABEL_TASK.c.episode, where))
     if taxonomy is not None:
         query = query.where(LABEL_TASK.c.taxonomy == taxonomy)
     if queue is not None:
@@ -190,7 +192,7 @@ def measure_proposal_bias(
     query = select(LABEL_TASK).where(
         LABEL_TASK.c.taxonomy == taxonomy.hash,
         LABEL_TASK.c.kind == "annotate",
-        LABEL_TASK.c.state.in_(("submitted", "done")),
+        LABEL_TASK.c.state.in_(_OVER),
     )
     if queue is not None:
         query = query.where(LABEL_TASK.c.queue == queue)

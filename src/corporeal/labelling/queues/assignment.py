@@ -23,9 +23,11 @@ from corporeal.catalog.accounts import account
 from corporeal.catalog.audit import now
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.permission import Actor, Role, may, require
-from corporeal.catalog.tables import EPISODE, LABEL_TASK
+from corporeal.catalog.query import PRESENT, episode_meets
+from corporeal.catalog.tables import LABEL_TASK
 from corporeal.labelling.queues.qualification import begin_attempt, is_qualified, qualified_for
 from corporeal.labelling.tasks.label_task import (
+    EDITABLE,
     LabelTask,
     TaskStateError,
     change_state,
@@ -89,7 +91,7 @@ def assign(connection: Connection, task_id: str, name: str | None, *, by: Actor)
     """Give a task to somebody, or with None to whoever comes next, inside a transaction."""
     require(by, "judge")
     task = find_task(connection, task_id)
-    if task.state not in ("open", "working", "returned"):
+    if not task.is_editable:
         raise TaskStateError(f"task {task.id} is {task.state}; expected one that is not over.")
     if name is not None:
         given = account(connection, name)
@@ -122,9 +124,8 @@ def _waiting(queue: str) -> Select[Any]:
                  else_=2)  # fmt: skip
     return (
         select(LABEL_TASK)
-        .join(EPISODE, EPISODE.c.id == LABEL_TASK.c.episode)
-        .where(LABEL_TASK.c.queue == queue, EPISODE.c.state != "erased",
-               LABEL_TASK.c.state.in_(("open", "working", "returned")))
+        .where(LABEL_TASK.c.queue == queue, episode_meets(LABEL_TASK.c.episode, PRESENT),
+               LABEL_TASK.c.state.in_(EDITABLE))
         .order_by(order, LABEL_TASK.c.priority.desc(), LABEL_TASK.c.created_at, LABEL_TASK.c.id)
     )  # fmt: skip
 

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, func, select
+from sqlalchemy import Connection, Select, func, select
 
 from corporeal.catalog.permission import Actor, may
-from corporeal.catalog.tables import EPISODE, LABEL_TASK
+from corporeal.catalog.query import Condition, episode_meets
+from corporeal.catalog.tables import LABEL_TASK
 from corporeal.labelling.queues.qualification import is_qualified
 from corporeal.labelling.queues.queue_builder import (
     QueueBuild,
@@ -148,14 +149,14 @@ def all_queues(connection: Connection, builder: QueueBuilder) -> list[QueueFacts
 
 
 def count_states(
-    connection: Connection, where: ColumnElement[bool]
+    connection: Connection, where: Condition
 ) -> tuple[dict[str, dict[str, int]], float]:
     """Tasks to annotate of episodes that `where` holds for: by queue and state; seconds in all."""
     grouped = (LABEL_TASK.c.queue, LABEL_TASK.c.state)
     rows = connection.execute(
         select(*grouped, func.count(), func.sum(LABEL_TASK.c.seconds))
-        .join(EPISODE, EPISODE.c.id == LABEL_TASK.c.episode)
-        .where(where, LABEL_TASK.c.kind == "annotate", LABEL_TASK.c.state != "dropped")
+        .where(episode_meets(LABEL_TASK.c.episode, where))
+        .where(LABEL_TASK.c.kind == "annotate", LABEL_TASK.c.state != "dropped")
         .group_by(*grouped)
         .order_by(LABEL_TASK.c.queue)
     ).all()

@@ -14,9 +14,9 @@ from sqlalchemy import Connection, insert, select
 
 from corporeal.catalog.audit import Change, now, record
 from corporeal.catalog.database import CatalogError, json_value
-from corporeal.catalog.episodes import UnknownEpisodeError
+from corporeal.catalog.episodes import states_of, unknown_episode
 from corporeal.catalog.permission import Actor, require
-from corporeal.catalog.tables import EPISODE, LABEL_TASK
+from corporeal.catalog.tables import LABEL_TASK
 from corporeal.labelling.annotation import Annotation
 from corporeal.labelling.frames import Frames
 from corporeal.labelling.labels.versions import Labels, labels_in_force
@@ -239,14 +239,7 @@ def check_queue_name(name: str) -> None:
 
 
 def _check_there(connection: Connection, episodes: Sequence[str]) -> None:
-    there: set[str] = set()
-    for first in range(0, len(episodes), _BLOCK):
-        query = select(EPISODE.c.id).where(
-            EPISODE.c.id.in_(episodes[first : first + _BLOCK]), EPISODE.c.state != "erased"
-        )
-        there |= set(connection.execute(query).scalars())
-    for each in episodes:
-        if each not in there:
-            raise UnknownEpisodeError(
-                f"episode {each[:120]!r} is not in the catalogue. List them with: corporeal ls."
-            )
+    states = states_of(connection, episodes)
+    for name in episodes:
+        if states.get(name, "erased") == "erased":
+            raise unknown_episode(name)

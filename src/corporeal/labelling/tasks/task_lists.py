@@ -10,8 +10,10 @@ from sqlalchemy import Connection, Select, func, select
 
 from corporeal.catalog.audit import events_of
 from corporeal.catalog.permission import Actor, may
-from corporeal.catalog.tables import DOCUMENT, EPISODE, LABEL_COMMENT, LABEL_TASK
+from corporeal.catalog.query import read_fields
+from corporeal.catalog.tables import LABEL_COMMENT, LABEL_TASK
 from corporeal.labelling.tasks.label_task import TaskKind, TaskState
+from corporeal.labelling.taxonomy import kept_taxonomy
 
 MOST = 1000
 BLIND = LABEL_TASK.c.settings["blind"].as_boolean()
@@ -100,31 +102,30 @@ def open_comments(connection: Connection) -> list[OpenComment]:
 
 
 def _light() -> Select[Any]:
+    columns = (LABEL_TASK.c[name] for name in (*_COLUMNS, "taxonomy", "pair", "version"))
     return (
-        select(
-            *(LABEL_TASK.c[name] for name in (*_COLUMNS, "pair", "version")),
-            EPISODE.c.task, EPISODE.c.instruction,
-            DOCUMENT.c.name.label("document"), DOCUMENT.c.version.label("document_version"),
-            BLIND.label("blind"), _PROPOSED.label("proposed"),
-        )
-        .join(EPISODE, EPISODE.c.id == LABEL_TASK.c.episode)
-        .join(DOCUMENT, DOCUMENT.c.hash == LABEL_TASK.c.taxonomy)
+        select(*columns, BLIND.label("blind"), _PROPOSED.label("proposed"))
         .where(IS_WORK)
         .order_by(LABEL_TASK.c.changed_at.desc())
-    )  # fmt: skip
+    )
 
 
 def _listed(connection: Connection, query: Select[Any], by: Actor) -> list[ListedTask]:
     rows = connection.execute(query).mappings().all()
     reasons = return_reasons(connection, [row["id"] for row in rows if row["state"] == "returned"])
     comments = _count_comments(connection, [str(row["id"]) for row in rows])
+    taxonomies = {name: kept_taxonomy(connection, name).reference
+                  for name in {row["taxonomy"] for row in rows}}  # fmt: skip
+    ids = list({row["episode"] for row in rows})
+    episodes = {name: (task, instruction) for name, task, instruction
+                in read_fields(connection, "id", "task", "instruction", ids=ids)}  # fmt: skip
     is_lead = may(by, "judge")
     return [
         ListedTask(
             **{name: row[name] for name in _COLUMNS},
-            episode_task=row["task"],
-            instruction=row["instruction"],
-            taxonomy=f"{row['document']}@{row['document_version']}",
+            episode_task=episodes[row["episode"]][0],
+            instruction=episodes[row["episode"]][1],
+            taxonomy=taxonomies[row["taxonomy"]],
             edits=row["version"],
             pair=row["pair"] if is_lead else None,
             is_double=row["pair"] is not None if is_lead else None,

@@ -7,10 +7,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
-from corporeal.catalog.query import And, Comparison, Condition, Known, Or, find_field
-from corporeal.catalog.tables import DOCUMENT, EPISODE, GOVERNS
+from corporeal.catalog.episodes import documents_of_kind
+from corporeal.catalog.query import (
+    And,
+    Comparison,
+    Condition,
+    Known,
+    Or,
+    episode_page,
+    find_field,
+)
 from corporeal.errors import CorporealError
 from corporeal.operations.scope import Scope
 from corporeal.protocol import Protocol
@@ -90,20 +98,13 @@ def _band_words(band: int, step: float, above: str, below: str) -> str:
 
 def axes(connection: Connection, scope: Scope) -> dict[str, CoverageAxis]:
     """Every axis that the newest episodes in scope can be laid out along, by name."""
-    rows = connection.execute(
-        select(EPISODE)
-        .where(scope.where)
-        .order_by(EPISODE.c.recorded_ns.desc(), EPISODE.c.id)
-        .limit(_SAMPLE)
-    ).mappings().all()  # fmt: skip
-    found = {
-        name: CoverageAxis(name, (name,)) for name in _COLUMNS
-        if any(row[name] is not None for row in rows)
-    }  # fmt: skip
-    metadata = [row["metadata"] for row in rows if isinstance(row["metadata"], Mapping)]
-    for axis in (*_stated(metadata), *_planned(connection)):
-        found[axis.name] = axis
-    return found
+    rows = episode_page(connection, scope.condition, order="-recorded", limit=_SAMPLE).rows
+    stated = [
+        CoverageAxis(name, (name,)) for name in _COLUMNS
+        if any(getattr(row, name) is not None for row in rows)
+    ]  # fmt: skip
+    metadata = [row.metadata for row in rows if isinstance(row.metadata, Mapping)]
+    return {axis.name: axis for axis in (*stated, *_stated(metadata), *_planned(connection))}
 
 
 def _stated(metadata: Sequence[Mapping[str, Any]]) -> Iterator[CoverageAxis]:
@@ -140,14 +141,9 @@ def _at(metadata: Any, path: str) -> Any:
 
 def _planned(connection: Connection) -> Iterator[CoverageAxis]:
     """The factors of the protocols that stand behind episodes."""
-    behind = select(GOVERNS.c.document).where(GOVERNS.c.kind == "protocol").distinct()
-    texts = connection.execute(
-        select(DOCUMENT.c.text).where(DOCUMENT.c.kind == "protocol", DOCUMENT.c.hash.in_(behind))
-        .order_by(DOCUMENT.c.name, DOCUMENT.c.version).limit(_MOST_PROTOCOLS)
-    ).scalars()  # fmt: skip
-    for text in texts:
+    for document in documents_of_kind(connection, "protocol", most=_MOST_PROTOCOLS, governing=True):
         try:
-            factors = Protocol.parse(text, suffix=".json").factors
+            factors = Protocol.parse(document.text, suffix=".json").factors
         except CorporealError:
             continue  # Written by another version: its factors cannot be known here.
         for factor in factors:

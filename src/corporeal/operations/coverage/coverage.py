@@ -8,14 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
-from corporeal.catalog.query import Condition, MetadataField
-from corporeal.catalog.tables import EPISODE
+from corporeal.catalog.query import Condition, MetadataField, read_fields
 from corporeal.errors import UnknownNameError
 from corporeal.operations.coverage.axis import GRID_M, NOTED, CoverageAxis, axes
 from corporeal.operations.coverage.metadata_cache import find_cache
-from corporeal.operations.outcome import CONDITIONS, is_outcome
+from corporeal.operations.outcome import CONDITIONS
 from corporeal.operations.question import ChartChoice, Drawing, HeatCell, HeatMarks
 from corporeal.operations.scope import Scope
 from corporeal.words import counted
@@ -32,10 +31,9 @@ def lay_out(
     """How many episodes, accepted or not, lie at each combination of places."""
     fields = dict.fromkeys(name for axis in used for name in axis.fields)
     plain = [name for name in fields if not name.startswith(NOTED)]
-    good = is_outcome("accepted").label("good")
-    rows = connection.execute(
-        select(EPISODE.c.id, good, *(EPISODE.c[name] for name in plain)).where(scope.where)
-    ).all()
+    rows = list(
+        read_fields(connection, "id", CONDITIONS["accepted"], *plain, where=scope.condition)
+    )
     if not rows:
         return Counter()
     ids, goods, *columns = zip(*rows, strict=True)

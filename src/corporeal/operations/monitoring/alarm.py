@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
-from corporeal.catalog.audit import Change, record
+from corporeal.catalog.audit import Change, latest_events, record, take_turn
 from corporeal.catalog.database import Database
-from corporeal.catalog.tables import EVENT, HEAD
 from corporeal.operations.alert import Alert, AlertChannel, Delivery, one_line, tell
 from corporeal.operations.monitoring.control_chart import (
     ChartRules,
@@ -268,7 +267,7 @@ def watch(
     """
     with database.write() as connection:
         # Two that watch at once take turns, so that one of them tells.
-        connection.execute(select(HEAD.c.number).with_for_update())
+        take_turn(connection)
         found = look(connection, who=who, scope=scope, names=names, rules=rules,
                      reference=reference, limits=limits)  # fmt: skip
         if not channels:
@@ -330,7 +329,7 @@ def _compare(
     if not len(figures):
         return [], [], []
     subject = f"metric:{figures.scope}/{figures.name}"
-    last = _last_event(connection, subject, ("alarm", "recovered"))
+    last = next(iter(latest_events(connection, subject, ("alarm", "recovered"))), None)
     seen = str(last["details"]["seen"]) if last else ""
     is_open = last is not None and last["what"] == "alarm"
     same = [each for each in departures if is_open and each.at <= seen <= each.last_at]
@@ -365,22 +364,11 @@ def _recovery(told: Mapping[str, Any], figures: MetricSeries) -> Alert:
     return Alert(f"{name} recovered", text, "recovered", facts)
 
 
-def _last_event(
-    connection: Connection, subject: str, kinds: Sequence[str]
-) -> dict[str, Any] | None:
-    query = (
-        select(EVENT.c.what, EVENT.c.details)
-        .where(EVENT.c.subject == subject, EVENT.c.what.in_(kinds))
-        .order_by(EVENT.c.number.desc())
-        .limit(1)
-    )
-    row = connection.execute(query).mappings().first()
-    return dict(row) if row is not None else None
-
-
 def _pending(connection: Connection, scope: str) -> list[Alert]:
     """Alerts that reached nobody the last time."""
-    last = _last_event(connection, f"watch:{scope}", ("undelivered", "delivered"))
-    if last is None or last["what"] == "delivered":
-        return []
-    return [Alert(**alert) for alert in last["details"]["alerts"]]
+    return [
+        Alert(**alert)
+        for event in latest_events(connection, f"watch:{scope}", ("undelivered", "delivered"))
+        if event["what"] == "undelivered"
+        for alert in event["details"]["alerts"]
+    ]

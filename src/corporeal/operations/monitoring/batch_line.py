@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, func, select
+from sqlalchemy import Connection
 
-from corporeal.catalog.query import MetadataField, iso
-from corporeal.catalog.tables import EPISODE, FINDING
+from corporeal.catalog.query import (
+    Comparison,
+    Known,
+    MetadataField,
+    count_episodes,
+    count_findings,
+    count_of,
+    iso,
+    most_of,
+    read_fields,
+    sum_episodes,
+    sum_of,
+)
 from corporeal.operations.coverage.metadata_cache import find_cache
 from corporeal.operations.monitoring.alarm import (
     Alarm,
@@ -21,8 +32,7 @@ from corporeal.operations.monitoring.alarm import (
 )
 from corporeal.operations.monitoring.control_chart import ControlChart as ControlChart
 from corporeal.operations.monitoring.control_chart import Unjudged
-from corporeal.operations.monitoring.metrics import MetricSeries
-from corporeal.operations.outcome import number_of
+from corporeal.operations.monitoring.metrics import GRAVE, MetricSeries
 from corporeal.operations.question import LineMarks, LinePoint, Unit
 from corporeal.operations.scope import Scope, equals
 from corporeal.words import counted
@@ -36,8 +46,7 @@ def find_grouping(connection: Connection, scope: Scope) -> Grouping | None:
     """What episodes come in: batches, else sessions; None where they name neither."""
     names: tuple[Grouping, ...] = ("batch", "session")
     for name in names:
-        known = select(EPISODE.c.id).where(scope.where, EPISODE.c[name].is_not(None)).limit(1)
-        if connection.execute(known).first() is not None:
+        if count_episodes(connection, scope.meeting(Known(name, True)), up_to=1):
             return name
     return None
 
@@ -46,16 +55,23 @@ def batch_series(
     connection: Connection, scope: Scope, figure: Figure, by: Grouping
 ) -> MetricSeries:
     """One figure of every batch, the oldest first; the same numbers that `watch` keeps."""
-    if figure == "findings_per_episode":
-        return _findings(connection, scope, by)
     value, size = {
-        "acceptance_rate": (number_of(EPISODE.c.verdict == "accepted"), EPISODE.c.verdict),
-        "failure_rate": (number_of(EPISODE.c.success.is_(False)), EPISODE.c.success),
-        "score_mean": (func.sum(EPISODE.c.score), EPISODE.c.score),
+        "acceptance_rate": (count_of(Comparison("verdict", "=", "accepted")), "verdict"),
+        "failure_rate": (count_of(Comparison("success", "=", False)), "success"),
+        "score_mean": (sum_of("score"), "score"),
+        "findings_per_episode": (count_of(), "verdict"),
     }[figure]
-    rows = _rows(connection, scope, by, value, func.count(size))
+    inside = scope.meeting(Known(by, True))
+    rows = sum_episodes(
+        connection, inside, most_of("recorded"), value, count_of(known=size), by=(by,)
+    )
+    totals = {name: float(total) for name, _, total, _ in rows}
+    if figure == "findings_per_episode":
+        found = count_findings(connection, inside, by=(by,), severities=GRAVE)
+        totals = dict.fromkeys(totals, 0.0) | dict(found)
     return _made(figure, by, [
-        (name, last_ns, total / count, count) for name, last_ns, total, count in rows if count
+        (name, last_ns or 0, totals[name] / count, count) for name, last_ns, _, count in rows
+        if count
     ])  # fmt: skip
 
 
@@ -63,10 +79,7 @@ def calibration_series(
     connection: Connection, scope: Scope, name: str, by: Grouping
 ) -> MetricSeries:
     """How much an error (`position_error_m` ...) grew between start and end, mean of each batch."""
-    rows = connection.execute(
-        select(EPISODE.c.id, EPISODE.c[by], EPISODE.c.recorded_ns)
-        .where(scope.where, EPISODE.c[by].is_not(None))
-    ).all()  # fmt: skip
+    rows = list(read_fields(connection, "id", by, "recorded", where=scope.meeting(Known(by, True))))
     wanted = [MetadataField(f"calibration.{end}.{name}", "number") for end in ("start", "end")]
     starts, ends = find_cache(connection).of(connection, [row[0] for row in rows], wanted)
     sums: dict[str, tuple[int, float, int]] = {}
@@ -78,36 +91,6 @@ def calibration_series(
         (subject, last_ns, total / count, count)
         for subject, (last_ns, total, count) in sums.items()
     ])  # fmt: skip
-
-
-def _findings(connection: Connection, scope: Scope, by: Grouping) -> MetricSeries:
-    judged = _rows(connection, scope, by, func.count(), func.count(EPISODE.c.verdict))
-    found = connection.execute(
-        select(EPISODE.c[by], func.count())
-        .select_from(FINDING.join(EPISODE, FINDING.c.episode == EPISODE.c.id))
-        .where(scope.where, FINDING.c.severity != "note", EPISODE.c[by].is_not(None))
-        .group_by(EPISODE.c[by])
-    )
-    counts = {name: int(number) for name, number in found}
-    return _made("findings_per_episode", by, [
-        (name, last_ns, counts.get(name, 0) / size, size) for name, last_ns, _, size in judged
-        if size
-    ])  # fmt: skip
-
-
-def _rows(
-    connection: Connection, scope: Scope, by: Grouping,
-    value: ColumnElement[Any], size: ColumnElement[int],
-) -> list[tuple[str, int, float, int]]:  # fmt: skip
-    rows = connection.execute(
-        select(EPISODE.c[by], func.max(EPISODE.c.recorded_ns), value, size)
-        .where(scope.where, EPISODE.c[by].is_not(None))
-        .group_by(EPISODE.c[by])
-    )
-    return [
-        (str(name), int(last_ns or 0), float(total or 0.0), int(count))
-        for name, last_ns, total, count in rows
-    ]
 
 
 def _made(name: str, by: Grouping, rows: Sequence[tuple[str, int, float, int]]) -> MetricSeries:

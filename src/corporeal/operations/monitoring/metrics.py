@@ -4,26 +4,42 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import ColumnElement, Connection, and_, delete, func, select
+from sqlalchemy import Connection, and_, delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from corporeal.catalog.audit import Change, record
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.tables import EPISODE, FINDING, MEMBER, METRIC, RELEASE, SCORE
+from corporeal.catalog.query import (
+    PRESENT,
+    And,
+    Comparison,
+    Condition,
+    InRelease,
+    count_findings,
+    mean_score_parts,
+    most_of,
+    read_fields,
+    sum_episodes,
+)
+from corporeal.catalog.releases import release_made_at
+from corporeal.catalog.tables import METRIC
 from corporeal.protocol.coverage import Factor, coverage
-from corporeal.quality.check import present_name
+from corporeal.quality.check import SEVERITIES, present_name
 from corporeal.units import SECOND_NS
 
 SubjectKind = Literal["batch", "session", "release"]
 FINDINGS = "findings"
-_ROWS = 5000
+GRAVE = tuple(each for each in SEVERITIES if each != "note")
+_FIELDS = (
+    "score", "duration_s", "verdict", "success", "operator", "environment", "task", "metadata",
+)  # fmt: skip
 
 
 def measure_batch(
@@ -49,136 +65,97 @@ def measure_release(
     )
 
 
-@dataclass
-class _Tally:
-    """What is gathered from the episodes in one pass."""
-
-    scores: list[float] = field(default_factory=list)
-    durations: list[float] = field(default_factory=list)
-    verdicts: Counter[str] = field(default_factory=Counter)
-    outcomes: Counter[bool] = field(default_factory=Counter)
-    operators: Counter[str] = field(default_factory=Counter)
-    environments: set[str] = field(default_factory=set)
-    calibrations: list[Mapping[str, Any]] = field(default_factory=list)
-    facts: list[Mapping[str, Any]] = field(default_factory=list)
-    episodes: int = 0
-
-    def take(self, row: Mapping[str, Any]) -> None:
-        self.episodes += 1
-        if row["score"] is not None:
-            self.scores.append(row["score"])
-        if row["duration_s"] is not None:
-            self.durations.append(row["duration_s"])
-        if row["verdict"] is not None:
-            self.verdicts[row["verdict"]] += 1
-        if row["success"] is not None:
-            self.outcomes[bool(row["success"])] += 1
-        if row["operator"]:
-            self.operators[row["operator"]] += 1
-        if row["environment"]:
-            self.environments.add(row["environment"])
-        if isinstance(row["calibration"], Mapping):
-            self.calibrations.append(row["calibration"])
-        if "metadata" in row:
-            columns = {name: row[name] for name in ("task", "operator", "environment")}
-            told = {name: value for name, value in columns.items() if value is not None}
-            self.facts.append(told | dict(row["metadata"] or {}))
-
-
 def _metrics(
-    connection: Connection, members: ColumnElement[bool], words: str, factors: Sequence[Factor]
+    connection: Connection, inside: Condition, words: str, factors: Sequence[Factor]
 ) -> dict[str, float]:
-    tally = _Tally()
-    columns: list[ColumnElement[Any]] = [
-        EPISODE.c.score, EPISODE.c.duration_s, EPISODE.c.verdict, EPISODE.c.success,
-        EPISODE.c.operator, EPISODE.c.environment, EPISODE.c.task,
-        EPISODE.c.metadata["calibration"].label("calibration"),
-    ]  # fmt: skip
-    if factors:
-        columns.append(EPISODE.c.metadata)
-    query = select(*columns).where(members).execution_options(yield_per=_ROWS)
-    for row in connection.execute(query).mappings():
-        tally.take(dict(row))
-    if not tally.episodes:
+    rows = [
+        dict(zip(_FIELDS, row, strict=True))
+        for row in read_fields(connection, *_FIELDS, where=inside)
+    ]
+    if not rows:
         raise CatalogError(f"{words} has no episodes; expected at least one. Ingest it first.")
+    quality = _quality(rows)
     return {
-        "episodes": float(tally.episodes),
-        **_quality(tally),
-        **_averages(connection, members, tally),
-        **_variety(tally, factors),
-        **dict(_calibration(tally.calibrations)),
+        "episodes": float(len(rows)),
+        **quality,
+        **{f"score.{part}": mean for part, mean in mean_score_parts(connection, inside).items()},
+        **_findings(connection, inside, quality["judged"]),
+        **_variety(rows, factors),
+        **dict(_calibration([row["metadata"].get("calibration") for row in rows])),
     }
 
 
-def _quality(tally: _Tally) -> dict[str, float]:
-    judged, told = tally.verdicts.total(), tally.outcomes.total()
-    figures = {"judged": float(judged), "outcomes": float(told)}
+def _stated(rows: Iterable[Mapping[str, Any]], name: str) -> list[Any]:
+    """What episodes say of themselves, of those that do."""
+    return [row[name] for row in rows if row[name] not in (None, "")]
+
+
+def _quality(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    verdicts = Counter(_stated(rows, "verdict"))
+    outcomes, scores, durations = (
+        _stated(rows, name) for name in ("success", "score", "duration_s")
+    )
+    judged = verdicts.total()
+    figures = {"judged": float(judged), "outcomes": float(len(outcomes))}
     if judged:
-        figures["acceptance_rate"] = tally.verdicts["accepted"] / judged
-        figures["quarantine_rate"] = tally.verdicts["quarantined"] / judged
-    if told:
-        figures["failure_rate"] = tally.outcomes[False] / told
-    if tally.scores:
-        figures["score_mean"] = float(np.mean(tally.scores))
-        figures["score_median"] = float(np.median(tally.scores))
-    if tally.durations:
-        figures["duration_mean_s"] = float(np.mean(tally.durations))
-        figures["duration_median_s"] = float(np.median(tally.durations))
-        figures["hours"] = math.fsum(tally.durations) / 3600
+        figures["acceptance_rate"] = verdicts["accepted"] / judged
+        figures["quarantine_rate"] = verdicts["quarantined"] / judged
+    if outcomes:
+        figures["failure_rate"] = sum(not each for each in outcomes) / len(outcomes)
+    if scores:
+        figures["score_mean"] = float(np.mean(scores))
+        figures["score_median"] = float(np.median(scores))
+    if durations:
+        figures["duration_mean_s"] = float(np.mean(durations))
+        figures["duration_median_s"] = float(np.median(durations))
+        figures["hours"] = math.fsum(durations) / 3600
     return figures
 
 
-def _averages(
-    connection: Connection, members: ColumnElement[bool], tally: _Tally
-) -> dict[str, float]:
-    """The mean of each part of the score, and findings (not notes) per judged episode."""
-    inside = select(EPISODE.c.id).where(members)
-    parts = (
-        select(SCORE.c.part, func.avg(SCORE.c.value).label("mean"))
-        .where(SCORE.c.episode.in_(inside), SCORE.c.value.is_not(None))
-        .group_by(SCORE.c.part)
-    )
-    figures = {f"score.{row.part}": float(row.mean) for row in connection.execute(parts)}
-    judged = tally.verdicts.total()
+def _findings(connection: Connection, inside: Condition, judged: float) -> dict[str, float]:
+    """Findings (not notes) per judged episode: all of them, and those of each check."""
     if not judged:
-        return figures
-    found = (
-        select(FINDING.c.check, func.count().label("count"))
-        .where(FINDING.c.episode.in_(inside), FINDING.c.severity != "note")
-        .group_by(FINDING.c.check)
-    )
-    counts = {row.check: int(row[1]) for row in connection.execute(found)}
-    figures[f"{FINDINGS}_per_episode"] = sum(counts.values()) / judged
-    return figures | {f"{FINDINGS}.{check}": count / judged for check, count in counts.items()}
-
-
-def _variety(tally: _Tally, factors: Sequence[Factor]) -> dict[str, float]:
-    figures = {}
-    if tally.operators:
-        figures["operators"] = float(len(tally.operators))
-        most = max(tally.operators.values())
-        figures["largest_operator_share"] = most / tally.operators.total()
-    if tally.environments:
-        figures["environments"] = float(len(tally.environments))
-    stated = {
-        factor.name: sum(factor.level_of(each) is not None for each in tally.facts)
-        for factor in factors
+        return {}
+    counts = dict(count_findings(connection, inside, severities=GRAVE))
+    return {
+        f"{FINDINGS}_per_episode": sum(counts.values()) / judged,
+        **{f"{FINDINGS}.{check}": count / judged for check, count in counts.items()},
     }
-    cells = [cell for cell in coverage(factors, tally.facts) if stated[cell.factor]]
+
+
+def _variety(rows: Sequence[Mapping[str, Any]], factors: Sequence[Factor]) -> dict[str, float]:
+    operators, environments = Counter(_stated(rows, "operator")), _stated(rows, "environment")
+    figures = {}
+    if operators:
+        figures["operators"] = float(len(operators))
+        figures["largest_operator_share"] = max(operators.values()) / operators.total()
+    if environments:
+        figures["environments"] = float(len(set(environments)))
+    facts = [
+        {name: row[name] for name in ("task", "operator", "environment") if row[name] is not None}
+        | dict(row["metadata"])
+        for row in rows
+    ] if factors else []  # fmt: skip
+    stated = {
+        factor.name: sum(factor.level_of(each) is not None for each in facts) for factor in factors
+    }
+    cells = [cell for cell in coverage(factors, facts) if stated[cell.factor]]
     if cells:
         figures["label_balance_error"] = max(
-            abs(cell.count / stated[cell.factor] - cell.planned / tally.episodes) for cell in cells
+            abs(cell.count / stated[cell.factor] - cell.planned / len(rows)) for cell in cells
         )
         figures["environment_coverage"] = sum(cell.count > 0 for cell in cells) / len(cells)
     return figures
 
 
-def _calibration(calibrations: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, float]]:
+def _calibration(calibrations: Sequence[Any]) -> Iterator[tuple[str, float]]:
     """How much larger the errors were at the end than at the start, and how often it changed."""
     pairs = [
         (each["start"], each["end"])
         for each in calibrations
-        if isinstance(each.get("start"), Mapping) and isinstance(each.get("end"), Mapping)
+        if isinstance(each, Mapping)
+        and isinstance(each.get("start"), Mapping)
+        and isinstance(each.get("end"), Mapping)
     ]
     for name in ("position_error_m", "rotation_error_rad"):
         moved = [
@@ -194,15 +171,12 @@ def _calibration(calibrations: Sequence[Mapping[str, Any]]) -> Iterator[tuple[st
         yield "calibration_changed_share", sum(a != b for a, b in ids) / len(ids)
 
 
-def members(scope: SubjectKind, subject: str) -> ColumnElement[bool]:
+def members(scope: SubjectKind, subject: str) -> Condition:
     """Which episodes belong to a batch, session or release; what is erased belongs to none."""
-    there = EPISODE.c.state != "erased"
     if scope == "release":
         name, _, version = subject.rpartition("@")
-        inside = select(MEMBER.c.episode).where(MEMBER.c.name == name, MEMBER.c.version == version)
-        return and_(there, EPISODE.c.id.in_(inside))
-    column = EPISODE.c.batch if scope == "batch" else EPISODE.c.session
-    return and_(there, column == subject)
+        return And((PRESENT, InRelease(name, version, None)))
+    return And((PRESENT, Comparison(scope, "=", subject)))
 
 
 MAX_NAME = 64
@@ -312,21 +286,19 @@ def subject_metrics(
 
 def _when(connection: Connection, scope: SubjectKind, subject: str) -> str:
     """When a batch was last recorded, or a release made; ISO 8601 in UTC."""
+    recorded_ns, made = None, None
     if scope == "release":
         name, _, version = subject.rpartition("@")
-        query = select(RELEASE.c.created_at).where(
-            RELEASE.c.name == name, RELEASE.c.version == version
-        )
-        made: str | None = connection.execute(query).scalar()
+        made = release_made_at(connection, name, version)
     else:
-        last = select(func.max(EPISODE.c.recorded_ns), func.max(EPISODE.c.ingested_at))
-        recorded_ns, made = connection.execute(last.where(members(scope, subject))).one()
-        if recorded_ns is not None:
-            moment = datetime.fromtimestamp(int(recorded_ns) // SECOND_NS, UTC)
-            return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
+        last = most_of("recorded"), most_of("ingested")
+        ((recorded_ns, made),) = sum_episodes(connection, members(scope, subject), *last)
+    if recorded_ns is not None:
+        moment = datetime.fromtimestamp(int(recorded_ns) // SECOND_NS, UTC)
+        return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
     if made is None:
         raise CatalogError(f"{scope} {subject!r} is not in the catalogue. Ingest or make it first.")
-    return made
+    return str(made)
 
 
 def _put(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:

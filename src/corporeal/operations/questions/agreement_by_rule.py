@@ -26,7 +26,7 @@ _TOLERANCE = 2
 
 def draw(connection: Connection, scope: Scope) -> Drawing:
     """Every rule with how far people differ over it, the worst first."""
-    pairs = compared_pairs(connection, scope.where)
+    pairs = compared_pairs(connection, scope.condition)
     if not pairs:
         return NO_PAIRS
     # Who of the two comes first is chance; the order of names is not.

@@ -47,7 +47,7 @@ def draw(connection: Connection, scope: Scope, *, figure: str = "boundaries") ->
     if figure not in _FIGURES:
         raise UnknownNameError("figure", figure, list(_FIGURES))
     choices = (ChartChoice(name="figure", label="Gate", value=figure, options=list(_FIGURES)),)
-    pairs = compared_pairs(connection, scope.where)
+    pairs = compared_pairs(connection, scope.condition)
     if not pairs:
         return replace(NO_PAIRS, choices=choices)
     name, unit, target = _FIGURES[figure]

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
-from corporeal.catalog.tables import EVENT
+from corporeal.catalog.audit import latest_events
 from corporeal.operations.monitoring.alarm import metric_words
 from corporeal.operations.monitoring.batch_line import Grouping
 from corporeal.operations.question import Chart, Drawing, TableMarks, TableRow
@@ -32,37 +32,30 @@ class LoggedAlarm:
 
 def read_alarm_log(connection: Connection) -> list[LoggedAlarm]:
     """The last alarms, the newest first; a figure has one that stands at most."""
-    rows = connection.execute(
-        select(EVENT.c.at, EVENT.c.what, EVENT.c.subject, EVENT.c.why, EVENT.c.details)
-        # Written as a range, for which both databases use the index of subjects.
-        .where(EVENT.c.subject >= "metric:", EVENT.c.subject < "metric;")
-        .where(EVENT.c.what.in_(("alarm", "recovered")))
-        .order_by(EVENT.c.number.desc())
-        .limit(2 * _MOST_READ)
-    ).all()
+    events = latest_events(connection, "metric:", ("alarm", "recovered"), most=2 * _MOST_READ)
     over: dict[str, str] = {}
     last: dict[str, str] = {}
-    found = []
-    for at, what, subject, why, details in rows:
-        if what == "recovered":
+    alarms = []
+    for event in events:
+        subject, at = event["subject"], event["at"]
+        if event["what"] == "recovered":
             over[subject] = at
             continue
         # A later alarm of the same figure means that this one had ended before it.
-        found.append(_told(at, subject, why, details, over.pop(subject, last.get(subject))))
+        alarms.append(_logged(event, over.pop(subject, last.get(subject))))
         last[subject] = at
-    return found[:_MOST_READ]
+    return alarms[:_MOST_READ]
 
 
-def _told(at: str, subject: str, why: str | None, details: Any, over_at: str | None) -> LoggedAlarm:
-    facts = details if isinstance(details, Mapping) else {}
-    grouping, _, metric = subject.removeprefix("metric:").partition("/")
-    since = facts.get("since")
+def _logged(event: Mapping[str, Any], over_at: str | None) -> LoggedAlarm:
+    grouping, _, metric = event["subject"].removeprefix("metric:").partition("/")
+    since = event["details"].get("since") if isinstance(event["details"], Mapping) else None
     return LoggedAlarm(
-        at=at,
+        at=event["at"],
         metric=metric,
         grouping=grouping,
         subject=since if isinstance(since, str) else None,
-        sentence=why or f"{metric} left its limits.",
+        sentence=event["why"] or f"{metric} left its limits.",
         over_at=over_at,
     )
 

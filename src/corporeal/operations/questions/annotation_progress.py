@@ -40,7 +40,7 @@ def draw(
     unit = currency[:8]
     choices = (ChartChoice(name="annotator_per_hour", label="Annotator",
                       value=f"{annotator_per_hour:g}", unit=f"{unit} per hour"),)  # fmt: skip
-    counts, seconds = count_states(connection, scope.where)
+    counts, seconds = count_states(connection, scope.condition)
     if not counts:
         return Drawing(
             "Nothing is being labelled here.",

@@ -27,7 +27,7 @@ Steps = dict[str, dict[str, list[int]]]
 
 def draw(connection: Connection, scope: Scope) -> Drawing:
     """The signed mean difference to the others, of every person and rule."""
-    pairs = compared_pairs(connection, scope.where)
+    pairs = compared_pairs(connection, scope.condition)
     steps = steps_by_person(pairs)
     if not steps:
         return NO_PAIRS

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection
 
-from corporeal.catalog.query import iso
-from corporeal.catalog.tables import EPISODE
+from corporeal.catalog.query import count_of, iso, least_of, most_of, sum_episodes
 from corporeal.errors import UnknownNameError
 from corporeal.operations.monitoring.batch_line import (
     batch_line,
@@ -40,16 +39,11 @@ def draw(connection: Connection, scope: Scope, *, error: str = "position_error_m
 
 
 def _in_use(connection: Connection, scope: Scope) -> Drawing:
-    rows = connection.execute(
-        select(
-            EPISODE.c.calibration, func.count(), func.min(EPISODE.c.recorded_ns),
-            func.max(EPISODE.c.recorded_ns),
-        )
-        .where(scope.where)
-        .group_by(EPISODE.c.calibration)
-        .order_by(func.count().desc(), EPISODE.c.calibration)
-        .limit(_MOST)
-    ).all()  # fmt: skip
+    used = sum_episodes(
+        connection, scope.condition, count_of(), least_of("recorded"), most_of("recorded"),
+        by=("calibration",),
+    )  # fmt: skip
+    rows = sorted(used, key=lambda row: (-row[1], row[0] or ""))[:_MOST]
     told = "Cannot tell: no episode here states the error of its calibration at start and end"
     advice = (
         "Verify the calibration before and after recording, and write both into the metadata as "

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection
 
-from corporeal.catalog.query import Condition, Known, MetadataField, OneOf, Or, condition_sql
-from corporeal.catalog.tables import EPISODE
+from corporeal.catalog.query import (
+    Condition,
+    Known,
+    MetadataField,
+    OneOf,
+    Or,
+    count_of,
+    read_fields,
+    sum_episodes,
+)
 from corporeal.operations.coverage.metadata_cache import find_cache
-from corporeal.operations.outcome import number_of
 from corporeal.operations.question import TAKE_IN, BarMark, BarMarks, Chart, Drawing
 from corporeal.operations.scope import Scope
 from corporeal.words import counted, listed, percent
@@ -50,19 +57,17 @@ def find_gaps(connection: Connection, scope: Scope) -> tuple[int, list[RecordGap
     """How many episodes there are, and what they lack, in the order of `ASKED`."""
     conditions = {name: lacks(field) for name, field in ASKED.items()}
     plain = [name for name, field in ASKED.items() if not field.startswith(_NOTED)]
-    counts = [number_of(condition_sql(conditions[name])) for name in plain]
-    total, *found = connection.execute(
-        select(func.count(), *counts).select_from(EPISODE).where(scope.where)
-    ).one()
-    missing = dict(zip(plain, map(int, found), strict=True))
+    counts = [count_of(conditions[name]) for name in plain]
+    ((total, *lacking),) = sum_episodes(connection, scope.condition, count_of(), *counts)
+    missing = dict(zip(plain, lacking, strict=True))
     for name, field in ASKED.items():
         if name not in missing:
             missing[name] = _not_noted(connection, scope, field.removeprefix(_NOTED))
-    return int(total), [RecordGap(name, missing[name], conditions[name]) for name in ASKED]
+    return total, [RecordGap(name, missing[name], conditions[name]) for name in ASKED]
 
 
 def _not_noted(connection: Connection, scope: Scope, path: str) -> int:
-    ids = list(connection.execute(select(EPISODE.c.id).where(scope.where)).scalars())
+    ids = [row[0] for row in read_fields(connection, "id", where=scope.condition)]
     wanted = [MetadataField(path, "kind"), MetadataField(path, "text")]
     kinds, texts = find_cache(connection).of(connection, ids, wanted)
     return sum(

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection
 
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.tables import EPISODE
-from corporeal.operations.outcome import CONDITIONS, is_outcome, number_of, total_where
+from corporeal.catalog.query import count_of, sum_episodes, sum_of
+from corporeal.operations.outcome import CONDITIONS
 from corporeal.operations.question import (
     TAKE_IN,
     BigNumber,
@@ -67,22 +67,17 @@ def compute_cost(
     connection: Connection, scope: Scope, assumptions: CostAssumptions
 ) -> CollectionCost:
     """What the episodes in scope have cost: recorded time and a reset after each of them."""
-    good = is_outcome("accepted")
-    row = connection.execute(
-        select(
-            func.count(),
-            number_of(good),
-            func.coalesce(func.sum(EPISODE.c.duration_s), 0.0),
-            total_where(good, EPISODE.c.duration_s),
-        ).where(scope.where)
-    ).one()
-    episodes, accepted, recorded_s, accepted_s = row
-    worked = (float(recorded_s) + int(episodes) * assumptions.reset_s) / 3600
+    good = CONDITIONS["accepted"]
+    ((episodes, accepted, recorded_s, accepted_s),) = sum_episodes(
+        connection, scope.condition, count_of(), count_of(good), sum_of("duration_s"),
+        sum_of("duration_s", good),
+    )  # fmt: skip
+    worked = (recorded_s + episodes * assumptions.reset_s) / 3600
     return CollectionCost(
-        episodes=int(episodes),
-        accepted=int(accepted),
-        recorded_hours=float(recorded_s) / 3600,
-        accepted_hours=float(accepted_s) / 3600,
+        episodes=episodes,
+        accepted=accepted,
+        recorded_hours=recorded_s / 3600,
+        accepted_hours=accepted_s / 3600,
         worked_hours=worked,
         total=worked * assumptions.per_hour,
     )

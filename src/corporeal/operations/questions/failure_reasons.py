@@ -5,14 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, cast, get_args
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection
 
-from corporeal.catalog.query import Comparison, Condition, HasFinding, Known
-from corporeal.catalog.tables import EPISODE, FINDING
+from corporeal.catalog.query import (
+    Comparison,
+    Condition,
+    HasFinding,
+    count_findings,
+    count_of,
+    sum_episodes,
+)
 from corporeal.errors import UnknownNameError
-from corporeal.operations.outcome import CONDITIONS, is_outcome
+from corporeal.operations.outcome import CONDITIONS
 from corporeal.operations.question import BarMark, BarMarks, Chart, ChartChoice, Drawing
-from corporeal.operations.scope import Scope
+from corporeal.operations.scope import Scope, equals
 from corporeal.words import counted, percent
 
 Source = Literal["checks", "outcomes"]
@@ -27,45 +33,30 @@ class FailureReason:
     conditions: tuple[Condition, ...]
 
 
+_LOST = Comparison("success", "=", False)
+
+
 def count_failed(connection: Connection, scope: Scope, source: Source) -> int:
     """How many episodes failed: by the gates and people, or by their own outcome."""
-    test = is_outcome("failed") if source == "checks" else EPISODE.c.success.is_(False)
-    query = select(func.count()).select_from(EPISODE).where(scope.where, test)
-    return int(connection.execute(query).scalar_one())
+    test = CONDITIONS["failed"] if source == "checks" else _LOST
+    ((number,),) = sum_episodes(connection, scope.meeting(test), count_of())
+    return int(number)
 
 
 def list_reasons(connection: Connection, scope: Scope, source: Source) -> list[FailureReason]:
     """Every reason of the failed episodes, the commonest first; one episode may have several."""
-    found = _found(connection, scope) if source == "checks" else _said(connection, scope)
-    return sorted(found, key=lambda each: (-each.episodes, each.name or ""))
-
-
-def _found(connection: Connection, scope: Scope) -> list[FailureReason]:
-    inside = select(EPISODE.c.id).where(scope.where, is_outcome("failed"))
-    rows = connection.execute(
-        select(FINDING.c.check, func.count(FINDING.c.episode.distinct()))
-        .where(FINDING.c.severity == "fail", FINDING.c.episode.in_(inside))
-        .group_by(FINDING.c.check)
-    )
-    return [
-        FailureReason(check, int(count), (CONDITIONS["failed"], HasFinding(check, "fail")))
-        for check, count in rows
-    ]
-
-
-def _said(connection: Connection, scope: Scope) -> list[FailureReason]:
-    rows = connection.execute(
-        select(EPISODE.c.failure, func.count())
-        .where(scope.where, EPISODE.c.success.is_(False))
-        .group_by(EPISODE.c.failure)
-    )
-    lost = Comparison("success", "=", False)
-    return [
-        FailureReason(name, int(count), (
-            lost, Known("failure", False) if name is None else Comparison("failure", "=", name)
-        ))
-        for name, count in rows
-    ]  # fmt: skip
+    if source == "checks":
+        failed = CONDITIONS["failed"]
+        found = count_findings(
+            connection, scope.meeting(failed), severities=("fail",), episodes=True
+        )
+        reasons = [FailureReason(check, count, (failed, HasFinding(check, "fail")))
+                   for check, count in found]  # fmt: skip
+    else:
+        stated = sum_episodes(connection, scope.meeting(_LOST), count_of(), by=("failure",))
+        reasons = [FailureReason(name, count, (_LOST, equals("failure", name)))
+                   for name, count in stated]  # fmt: skip
+    return sorted(reasons, key=lambda each: (-each.episodes, each.name or ""))
 
 
 _MOST = 20

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import cast
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection
 
-from corporeal.catalog.tables import EPISODE
+from corporeal.catalog.query import Known, Not, count_of, sum_episodes
 from corporeal.errors import UnknownNameError
-from corporeal.operations.outcome import Column, is_outcome, number_of
+from corporeal.operations.outcome import CONDITIONS, Column
 from corporeal.operations.question import TAKE_IN, Chart, ChartChoice, Drawing, HeatCell, HeatMarks
-from corporeal.operations.scope import DAY, Scope, equals, on_days
+from corporeal.operations.scope import Scope, equals, on_days
 from corporeal.words import counted, day, percent
 
 _MOST_NAMES = 20
@@ -45,17 +45,12 @@ class RefusalHistory:
 
 def refusal_history(connection: Connection, scope: Scope, column: Column) -> RefusalHistory:
     """The refused shares of the groups with most episodes, by day, week or four weeks."""
-    day = DAY.label("day")
-    rows = connection.execute(
-        select(
-            EPISODE.c[column], day,
-            func.count() - number_of(is_outcome("not judged")),
-            number_of(is_outcome("accepted")),
-        )
-        .where(scope.where, EPISODE.c.recorded_ns.is_not(None))
-        .group_by(EPISODE.c[column], day)
-    ).all()  # fmt: skip
-    judged = [(name, int(at), int(n), int(n) - int(good)) for name, at, n, good in rows if n]
+    rows = sum_episodes(
+        connection, scope.meeting(Known("recorded", True)),
+        count_of(Not(CONDITIONS["not judged"])), count_of(CONDITIONS["accepted"]),
+        by=(column, "day"),
+    )  # fmt: skip
+    judged = [(name, at, count, count - good) for name, at, count, good in rows if count]
     if not judged:
         return RefusalHistory([], [], 1, [])
     first, last = min(row[1] for row in judged), max(row[1] for row in judged)

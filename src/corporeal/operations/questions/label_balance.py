@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection
 
-from corporeal.catalog.query import Comparison, Condition
-from corporeal.catalog.tables import EPISODE
+from corporeal.catalog.query import Comparison, Condition, Known, count_of, sum_episodes
 from corporeal.operations.coverage.axis import CoverageAxis, axes
 from corporeal.operations.coverage.coverage import Place, lay_out
 from corporeal.operations.monitoring.alarm import LIMITS
@@ -61,12 +60,9 @@ def measure_labels(
 
 
 def _success(connection: Connection, scope: Scope) -> LabelBalance:
-    rows = connection.execute(
-        select(EPISODE.c.success, func.count())
-        .where(scope.where, EPISODE.c.success.is_not(None))
-        .group_by(EPISODE.c.success)
-    )
-    counts = {bool(value): int(count) for value, count in rows}
+    inside = scope.meeting(Known("success", True))
+    rows = sum_episodes(connection, inside, count_of(), by=("success",))
+    counts = {bool(value): count for value, count in rows}
     stated = sum(counts.values())
     shares = tuple(
         LevelShare("success" if value else "failure", counts[value], counts[value] / stated, None,

@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection
 
-from corporeal.catalog.tables import EPISODE
-from corporeal.operations.outcome import (
-    CONDITIONS,
-    OUTCOMES,
-    TONES,
-    Outcome,
-    is_outcome,
-    number_of,
-    total_where,
-)
+from corporeal.catalog.query import Known, count_of, sum_episodes, sum_of
+from corporeal.operations.outcome import CONDITIONS, OUTCOMES, TONES, Outcome
 from corporeal.operations.question import TAKE_IN, Chart, Drawing, Stack, StackMarks, StackSegment
-from corporeal.operations.scope import DAY, Scope, on_days
+from corporeal.operations.scope import Scope, on_days
 from corporeal.words import counted, day, hours, percent
 
 _MOST_COLUMNS = 45
@@ -42,25 +34,18 @@ class DaySpan:
 
 def read_days(connection: Connection, scope: Scope) -> list[DaySpan]:
     """Every day on which something was recorded, the oldest first."""
-    sums = [total_where(is_outcome(each), EPISODE.c.duration_s) for each in OUTCOMES]
-    counts = [number_of(is_outcome(each)) for each in OUTCOMES]
-    day = DAY.label("day")
-    rows = connection.execute(
-        select(day, *sums, *counts)
-        .where(scope.where, EPISODE.c.recorded_ns.is_not(None))
-        .group_by(day)
-        .order_by(day)
-    )
-    kinds = len(OUTCOMES)
-    return [
-        DaySpan(
-            int(row[0]), 1,
-            {each: float(row[1 + place]) / 3600 for place, each in enumerate(OUTCOMES)},
-            {each: int(row[1 + kinds + place]) for place, each in enumerate(OUTCOMES)},
-            1,
-        )
-        for row in rows
+    figures = [
+        figure for outcome in OUTCOMES
+        for figure in (sum_of("duration_s", CONDITIONS[outcome]), count_of(CONDITIONS[outcome]))
     ]  # fmt: skip
+    dated = scope.meeting(Known("recorded", True))
+    spans = []
+    for day_number, *numbers in sorted(sum_episodes(connection, dated, *figures, by=("day",))):
+        seconds = dict(zip(OUTCOMES, numbers[::2], strict=True))
+        worked = {outcome: seconds[outcome] / 3600 for outcome in OUTCOMES}
+        episodes = dict(zip(OUTCOMES, numbers[1::2], strict=True))
+        spans.append(DaySpan(day_number, 1, worked, episodes, 1))
+    return spans
 
 
 def bucket_days(first: int, last: int) -> int:
@@ -96,8 +81,8 @@ def bucket_spans(days: list[DaySpan]) -> list[DaySpan]:
 
 def count_undated(connection: Connection, scope: Scope) -> int:
     """How many episodes do not say when they were recorded."""
-    query = select(func.count()).where(scope.where, EPISODE.c.recorded_ns.is_(None))
-    return int(connection.execute(query).scalar_one())
+    ((number,),) = sum_episodes(connection, scope.meeting(Known("recorded", False)), count_of())
+    return int(number)
 
 
 _RECENT = 7

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Connection, func, select
 
-from corporeal.catalog.query import Condition
-from corporeal.catalog.tables import EPISODE, REVIEW, REVIEW_ITEM
-from corporeal.operations.outcome import CONDITIONS, Outcome, is_outcome
+from corporeal.catalog.query import Condition, count_of, episode_meets, least_of, sum_episodes
+from corporeal.catalog.tables import REVIEW, REVIEW_ITEM
+from corporeal.operations.outcome import CONDITIONS, Outcome
 from corporeal.operations.question import Chart, Drawing, TableMarks, TableRow
 from corporeal.operations.scope import Scope
 from corporeal.words import counted
@@ -40,8 +40,9 @@ def list_waiting(connection: Connection, scope: Scope) -> list[Waiting]:
     ]
     rows = connection.execute(
         select(REVIEW.c.name, REVIEW.c.created_at, func.count())
-        .select_from(REVIEW_ITEM.join(REVIEW).join(EPISODE, REVIEW_ITEM.c.episode == EPISODE.c.id))
-        .where(scope.where, REVIEW.c.closed_at.is_(None), REVIEW_ITEM.c.decision.is_(None))
+        .select_from(REVIEW_ITEM.join(REVIEW))
+        .where(episode_meets(REVIEW_ITEM.c.episode, scope.condition))
+        .where(REVIEW.c.closed_at.is_(None), REVIEW_ITEM.c.decision.is_(None))
         .group_by(REVIEW.c.name, REVIEW.c.created_at)
         .order_by(REVIEW.c.created_at)
     )
@@ -51,12 +52,9 @@ def list_waiting(connection: Connection, scope: Scope) -> list[Waiting]:
 
 
 def _count(connection: Connection, scope: Scope, outcome: Outcome) -> tuple[int, str | None]:
-    row = connection.execute(
-        select(func.count(), func.min(EPISODE.c.ingested_at)).where(
-            scope.where, is_outcome(outcome)
-        )
-    ).one()
-    return int(row[0]), row[1]
+    inside = scope.meeting(CONDITIONS[outcome])
+    ((number, since),) = sum_episodes(connection, inside, count_of(), least_of("ingested"))
+    return int(number), since
 
 
 def count_recent_decisions(connection: Connection, scope: Scope) -> int:

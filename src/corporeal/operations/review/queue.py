@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Select, func, insert, or_, select, update
 
 from corporeal.catalog.audit import now
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.episodes import EpisodeRow, UnknownEpisodeError
 from corporeal.catalog.permission import Actor, require
-from corporeal.catalog.tables import EPISODE, REVIEW_ITEM
+from corporeal.catalog.query import DAY_NS, PRESENT, And, episode_meets, read_fields
+from corporeal.catalog.tables import REVIEW_ITEM
 from corporeal.operations.review.review import NEIGHBOUR, Review
-from corporeal.units import SECOND_NS
+from corporeal.operations.scope import equals, on_days
 
 TAKEN_FOR = timedelta(minutes=10)
 """How long an episode is kept for the one who looks at it."""
 NEAR = 2
 """Neighbours on each side that a rejected episode pulls in."""
-_DAY_NS = 86_400 * SECOND_NS
 
 
 class NotInReviewError(UnknownEpisodeError):
@@ -132,21 +132,12 @@ def neighbours(connection: Connection, row: EpisodeRow, *, near: int = NEAR) -> 
     when = row.recorded_ns
     if when is None or (row.session is None and row.station is None):
         return []
-    begin = when - when % _DAY_NS
-    same = and_(
-        EPISODE.c.session.is_not_distinct_from(row.session),
-        EPISODE.c.station.is_not_distinct_from(row.station),
-        EPISODE.c.recorded_ns >= begin,
-        EPISODE.c.recorded_ns < begin + _DAY_NS,
-        EPISODE.c.state != "erased",
-    )
-    moment, name = EPISODE.c.recorded_ns, EPISODE.c.id
-    before = or_(moment < when, and_(moment == when, name < row.id))
-    after = or_(moment > when, and_(moment == when, name > row.id))
-    ids = select(name).where(same).limit(near)
-    earlier = ids.where(before).order_by(moment.desc(), name.desc())
-    later = ids.where(after).order_by(moment, name)
-    return [*reversed(_names(connection, earlier)), *_names(connection, later)]
+    ids = [each for (each,) in read_fields(connection, "id", order="recorded", where=And((
+        PRESENT, equals("session", row.session), equals("station", row.station),
+        *on_days(when // DAY_NS),
+    )))]  # fmt: skip
+    place = ids.index(row.id) if row.id in ids else 0
+    return [*ids[max(0, place - near) : place], *ids[place + 1 : place + 1 + near]]
 
 
 def item_of(connection: Connection, review: str, episode: str) -> ReviewItem:
@@ -208,9 +199,8 @@ def items_about(connection: Connection, episode: str) -> list[ReviewItem]:
 def _open(review: Review) -> Select[Any]:
     return (
         select(REVIEW_ITEM)
-        .join(EPISODE, EPISODE.c.id == REVIEW_ITEM.c.episode)
         .where(REVIEW_ITEM.c.review == review.name, REVIEW_ITEM.c.decision.is_(None),
-               EPISODE.c.state != "erased")
+               episode_meets(REVIEW_ITEM.c.episode, PRESENT))
         .order_by(REVIEW_ITEM.c.place, REVIEW_ITEM.c.episode)
     )  # fmt: skip
 
@@ -243,7 +233,3 @@ def _is_decided(connection: Connection, episode: str) -> bool:
         REVIEW_ITEM.c.episode == episode, REVIEW_ITEM.c.decision.is_not(None)
     )
     return connection.execute(query.limit(1)).first() is not None
-
-
-def _names(connection: Connection, query: Select[Any]) -> Sequence[str]:
-    return [str(each) for each in connection.execute(query).scalars()]

@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, and_, func, insert, select, update
+from sqlalchemy import Connection, RowMapping, func, insert, select, update
 
 from corporeal.catalog.audit import Change, now, record
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.permission import Actor, require
-from corporeal.catalog.tables import EPISODE, REVIEW, REVIEW_ITEM
+from corporeal.catalog.query import PRESENT, And, Comparison, episode_meets
+from corporeal.catalog.tables import REVIEW, REVIEW_ITEM
 from corporeal.errors import CorporealError, UnknownNameError
 from corporeal.operations.review.acceptance_sampling import (
     CONFIDENCE,
@@ -31,7 +32,6 @@ from corporeal.operations.review.sample import (
     draw,
     lot_condition,
     read_lot,
-    read_lot_episode,
     size_of,
 )
 
@@ -96,10 +96,10 @@ class ReviewProgress:
 
 def preview(connection: Connection, query: str | None, wanted: SamplingRequest) -> SamplingPlan:
     """What a review would prove, before it is made."""
-    found = lot_condition(query)
+    condition = lot_condition(query)
     if wanted.all_quarantined:
-        found = and_(found, EPISODE.c.state != "quarantined")
-    lot = count_lot(connection, found)
+        condition = And((condition, Comparison("state", "!=", QUARANTINED)))
+    lot = count_lot(connection, condition)
     return make_plan(lot, _size(lot, wanted), limit=wanted.limit, confidence=wanted.confidence)
 
 
@@ -109,22 +109,22 @@ def create_review(
     """Draw a sample and put it in a queue, inside a transaction."""
     require(by, "judge")
     _check_name(connection, name)
-    rows = read_lot(connection, lot_condition(query))
-    always = [row for row in rows if wanted.all_quarantined and row["state"] == "quarantined"]
-    rest = [row for row in rows if not (wanted.all_quarantined and row["state"] == "quarantined")]
-    if not rows:
+    lot = read_lot(connection, lot_condition(query))
+    always = [each for each in lot if wanted.all_quarantined and each.state == QUARANTINED]
+    rest = [each for each in lot if not wanted.all_quarantined or each.state != QUARANTINED]
+    if not lot:
         raise CatalogError(
             f"review {name}: no episode is left to look at; expected some not yet reviewed. "
             "Try another query: corporeal ls shows what it finds."
         )
-    sample, plan = _drawn([read_lot_episode(row) for row in rest], wanted)
+    sample, plan = _drawn(rest, wanted)
     if len(sample.drawn) + len(always) > MOST:
         raise CatalogError(
             f"review {name}, got {len(sample.drawn) + len(always)} episodes; expected {MOST} at "
             "most. Take a smaller share, or a narrower query."
         )
     made = _insert_review(connection, name, query, wanted, plan, sample, by)
-    listed = [(str(row["id"]), QUARANTINED, QUARANTINED) for row in always]
+    listed = [(each.id, QUARANTINED, QUARANTINED) for each in always]
     listed += [(episode, stratum, DRAWN) for episode, stratum in sample.drawn]
     rows_in = [
         {"review": name, "episode": episode, "place": place, "stratum": stratum,
@@ -154,16 +154,16 @@ def reviews(connection: Connection) -> list[Review]:
 def progress_of(connection: Connection, review: Review) -> ReviewProgress:
     """How far a review is and what it says of the lot."""
     kind, decision = REVIEW_ITEM.c.because, REVIEW_ITEM.c.decision
-    gone = (EPISODE.c.state == "erased") & decision.is_(None)
     query = (
         select(REVIEW_ITEM.c.stratum, kind.like(f"{NEIGHBOUR}%").label("near"),
-               (kind == DRAWN).label("drawn"), decision, gone.label("gone"),
+               (kind == DRAWN).label("drawn"), decision,
                func.count().label("items"), func.sum(REVIEW_ITEM.c.seconds).label("seconds"))
-        .join(EPISODE, EPISODE.c.id == REVIEW_ITEM.c.episode)
         .where(REVIEW_ITEM.c.review == review.name)
-        .group_by(REVIEW_ITEM.c.stratum, "near", "drawn", decision, "gone")
+        # What was erased before anybody had decided on it no longer counts.
+        .where(decision.is_not(None) | episode_meets(REVIEW_ITEM.c.episode, PRESENT))
+        .group_by(REVIEW_ITEM.c.stratum, "near", "drawn", decision)
     )  # fmt: skip
-    rows = [row for row in connection.execute(query).mappings() if not row["gone"]]
+    rows = connection.execute(query).mappings().all()
     strata = _strata(review, [row for row in rows if row["drawn"]])
     plan = review.plan
     left = sum(each.drawn for each in strata)

@@ -9,64 +9,62 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, func, select
+from sqlalchemy import Connection, Select, func, select
 
 from corporeal.catalog.query import (
+    PRESENT,
     And,
     Clause,
     Condition,
     OneOf,
-    condition_sql,
+    count_episodes,
+    episode_meets,
     map_clauses,
     parse,
     pinned,
+    read_fields,
 )
-from corporeal.catalog.tables import EPISODE, REVIEW, REVIEW_ITEM
+from corporeal.catalog.tables import REVIEW, REVIEW_ITEM
 from corporeal.errors import CorporealError
 from corporeal.operations.review.acceptance_sampling import Stratum
 
 STATES = ("accepted", "quarantined")
+_FIELDS = ("id", "state", "operator", "station", "recorded", "task", "metadata")
 
 
-def lot_condition(query: str | None) -> ColumnElement[bool]:
-    """Episodes of a query that nobody has reviewed, nor is about to.
-
-    Without a word on the state: the accepted and the quarantined.
-    """
+def lot_condition(query: str | None) -> Condition:
+    """Episodes of a query; without a word on the state, the accepted and the quarantined."""
     condition = parse(query) if query and query.strip() else None
     standing: Condition = OneOf("state", STATES)
     if condition is None:
         condition = standing
     elif not _names_state(condition):
         condition = And((condition, standing))
-    seen = (
+    return And((pinned(condition), PRESENT))
+
+
+def _reviewed(lot: Condition) -> Select[tuple[str]]:
+    """The episodes of a lot that somebody has reviewed, or is about to."""
+    return (
         select(REVIEW_ITEM.c.episode)
+        .distinct()
         .join(REVIEW, REVIEW.c.name == REVIEW_ITEM.c.review)
-        .where(
-            REVIEW_ITEM.c.episode == EPISODE.c.id,
-            REVIEW_ITEM.c.decision.is_not(None) | REVIEW.c.closed_at.is_(None),
-        )
-        .correlate(EPISODE)
-    )
-    return and_(condition_sql(pinned(condition)), EPISODE.c.state != "erased", ~seen.exists())
-
-
-def count_lot(connection: Connection, found: ColumnElement[bool]) -> int:
-    """How many episodes a lot has."""
-    return int(
-        connection.execute(select(func.count()).select_from(EPISODE).where(found)).scalar_one()
+        .where(REVIEW_ITEM.c.decision.is_not(None) | REVIEW.c.closed_at.is_(None))
+        .where(episode_meets(REVIEW_ITEM.c.episode, lot))
     )
 
 
-def read_lot(connection: Connection, found: ColumnElement[bool]) -> list[dict[str, Any]]:
-    """The episodes of a lot with what they are drawn by."""
-    said = EPISODE.c.metadata
-    query = select(
-        EPISODE.c.id, EPISODE.c.operator, EPISODE.c.station, EPISODE.c.recorded_ns,
-        EPISODE.c.task, EPISODE.c.state, said["variant"].label("variant"),
-        said["variation"].label("variation"),
-    ).where(found).order_by(EPISODE.c.id)  # fmt: skip
-    return [dict(row) for row in connection.execute(query).mappings()]
+def count_lot(connection: Connection, lot: Condition) -> int:
+    """How many episodes of a lot nobody has reviewed, nor is about to."""
+    reviewed = select(func.count()).select_from(_reviewed(lot).subquery())
+    return count_episodes(connection, lot) - int(connection.execute(reviewed).scalar_one())
+
+
+def read_lot(connection: Connection, lot: Condition) -> list[LotEpisode]:
+    """The episodes of a lot that nobody has reviewed, nor is about to."""
+    reviewed = set(connection.execute(_reviewed(lot)).scalars())
+    rows = read_fields(connection, *_FIELDS, where=lot, order="id")
+    return [read_lot_episode(*row) for row in rows if row[0] not in reviewed]
 
 
 def _names_state(condition: Condition) -> bool:
@@ -93,6 +91,7 @@ class LotEpisode:
 
     id: str
     levels: tuple[str, ...]
+    state: str = "accepted"
 
 
 @dataclass(frozen=True)
@@ -104,25 +103,28 @@ class DrawnSample:
     by: tuple[str, ...]
 
 
-def read_lot_episode(row: Mapping[str, Any]) -> LotEpisode:
-    """The levels of an episode; `row` has columns of the catalogue, `variant` and `variation`."""
+def read_lot_episode(
+    episode: str, state: str, operator: str | None, station: str | None, recorded_ns: int | None,
+    task: str | None, metadata: Mapping[str, Any],
+) -> LotEpisode:  # fmt: skip
+    """An episode of the lot with its levels, of what the catalogue says of it."""
     hour = UNKNOWN
-    if row["recorded_ns"] is not None:
-        hour = f"{datetime.fromtimestamp(row['recorded_ns'] / 1e9, UTC):%H} h"
-    levels = (row["operator"] or UNKNOWN, row["station"] or UNKNOWN, hour, variant_of(row))
-    return LotEpisode(str(row["id"]), levels)
+    if recorded_ns is not None:
+        hour = f"{datetime.fromtimestamp(recorded_ns / 1e9, UTC):%H} h"
+    levels = (operator or UNKNOWN, station or UNKNOWN, hour, variant_of(task, metadata))
+    return LotEpisode(episode, levels, state)
 
 
-def variant_of(row: Mapping[str, Any]) -> str:
+def variant_of(task: str | None, metadata: Mapping[str, Any]) -> str:
     """The task and what was varied in it in words; measures such as a height make no variant."""
-    said = row.get("variant")
-    if isinstance(said, str) and said:
-        return said[:_LONGEST]
-    varied = row.get("variation")
+    variant = metadata.get("variant")
+    if isinstance(variant, str) and variant:
+        return variant[:_LONGEST]
+    varied = metadata.get("variation")
     words = [
         value for _, value in sorted(varied.items()) if isinstance(value, str) and value
     ] if isinstance(varied, Mapping) else []  # fmt: skip
-    return " ".join([row["task"] or UNKNOWN, *words[:_MOST_PARTS]])[:_LONGEST]
+    return " ".join([task or UNKNOWN, *words[:_MOST_PARTS]])[:_LONGEST]
 
 
 def size_of(lot: int, share: float) -> int:

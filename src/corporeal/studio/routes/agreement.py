@@ -47,7 +47,7 @@ def agreement(
     """The gates over the episodes that a query finds; alerts are about all of them."""
     with studio.workspace.database.read() as connection:
         scope = read_scope(connection, query)
-        pairs = compared_pairs(connection, scope.where)
+        pairs = compared_pairs(connection, scope.condition)
         told = [alert for each in usable_taxonomies(connection)
                 for alert in agreement_of(connection, each).alerts]  # fmt: skip
         gates = gate_facts(summarise([each.agreement for each in pairs]))
