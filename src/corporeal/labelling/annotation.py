@@ -123,6 +123,12 @@ class Edit(Part):
     steps: tuple[Step, ...] = Field(min_length=1, max_length=2000)
 
 
+def first_complaint(error: ValidationError) -> str:
+    """The first thing that a model does not take, in one sentence."""
+    first = error.errors()[0]
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}."
+
+
 def apply_edit(annotation: Annotation, edit: Edit) -> Annotation:
     """The annotation after an edit; raises AnnotationError when that cannot be."""
     for step in edit.steps:
@@ -144,9 +150,7 @@ def _stepped(annotation: Annotation, step: Step) -> Annotation:
         try:
             return Annotation.model_validate({**dict(annotation), **step.set})
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"]))
-            raise AnnotationError(f"{where}: {first['msg']}.") from None
+            raise AnnotationError(first_complaint(error)) from None
     name = _list_of(annotation, step)
     if name is None:
         return annotation

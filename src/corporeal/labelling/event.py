@@ -19,6 +19,7 @@ from corporeal.episode.recording import Recording, Signal
 from corporeal.registry import plugins
 from corporeal.schema import roles
 from corporeal.signal import SignalPart
+from corporeal.signal.runs import crossing_s
 from corporeal.signal.track import Array, Track
 from corporeal.units import SECOND_NS
 
@@ -77,6 +78,22 @@ def at_ns(time_s: float) -> int:
     return round(time_s * SECOND_NS)
 
 
+def run_events(
+    names: tuple[str, str], track: Track, values: Array, level: float, run: tuple[int, int], *,
+    side: str = "", confidence: float, uncertainty_s: float, facts: dict[str, Any] | None = None,
+) -> Iterator[PhysicalEvent]:  # fmt: skip
+    """The events at both ends of a run of samples beyond a level, at the moments of crossing.
+
+    An end at which the recording begins or stops is none.
+    """
+    for name, place in zip(names, run, strict=True):
+        if 0 < place < len(values):
+            yield PhysicalEvent(
+                at_ns(crossing_s(track.seconds, values, place, level)), name, side, track.label,
+                confidence, at_ns(uncertainty_s), facts or {},
+            )  # fmt: skip
+
+
 PACKAGE = "corporeal.labelling.detectors"
 _WINDOW_NS, _OVERLAP_NS, _MOST_WINDOWS = 900 * SECOND_NS, 30 * SECOND_NS, 1000
 
@@ -119,24 +136,16 @@ def detect(recording: Recording) -> tuple[PhysicalEvent, ...]:
     """
     found = [
         event
-        for window in _windows(recording)
+        for window, first_ns, stop_ns in _windows(recording)
         for each in detectors().values()
-        for event in each.find(window.recording)
-        if window.first_ns <= event.time_ns < window.stop_ns
+        for event in each.find(window)
+        if first_ns <= event.time_ns < stop_ns
     ]
     return tuple(sorted(found, key=lambda event: (event.time_ns, event.name, event.side)))
 
 
-@dataclass(frozen=True)
-class _Window:
-    """What is looked at together, and the part of it whose events count."""
-
-    recording: Recording
-    first_ns: float
-    stop_ns: float
-
-
-def _windows(recording: Recording) -> Iterator[_Window]:
+def _windows(recording: Recording) -> Iterator[tuple[Recording, float, float]]:
+    """What is looked at together, and from when to before when its events count."""
     stamps = [
         signal.time_ns
         for signal in recording.signals.values()
@@ -148,7 +157,7 @@ def _windows(recording: Recording) -> Iterator[_Window]:
     begin = min(float(np.quantile(each, 0.001)) for each in stamps)
     end = max(float(np.quantile(each, 0.999)) for each in stamps)
     if end - begin <= _WINDOW_NS:
-        yield _Window(recording, -math.inf, math.inf)
+        yield recording, -math.inf, math.inf
         return
     count = min(math.ceil((end - begin) / _WINDOW_NS), _MOST_WINDOWS)
     edges = np.linspace(begin, end, count + 1)
@@ -159,7 +168,7 @@ def _windows(recording: Recording) -> Iterator[_Window]:
             for label, signal in recording.signals.items()
             if signal.spec.kind == "array" and len(signal)
         }
-        yield _Window(replace(recording, signals=signals), first, stop)
+        yield replace(recording, signals=signals), first, stop
 
 
 def _excerpt(signal: Signal, first_ns: float, stop_ns: float) -> SignalPart:

@@ -9,7 +9,15 @@ from typing import Literal, get_args
 from sqlalchemy import Connection
 
 from corporeal.catalog.query import Condition, count_of, parse, sum_episodes, sum_of
-from corporeal.operations.question import Drawing, Stack, StackMarks, StackSegment, Tone
+from corporeal.operations.question import (
+    Chart,
+    Drawing,
+    Section,
+    Stack,
+    StackMarks,
+    StackSegment,
+    Tone,
+)
 from corporeal.operations.scope import Scope, equals
 from corporeal.words import counted, percent
 
@@ -138,6 +146,17 @@ def outcome_stacks(connection: Connection, scope: Scope, column: Column) -> Draw
         ),
         notes=tuple(notes),
     )
+
+
+def chart_outcomes(
+    column: Column, title: str, section: Section, *, place: int, wide: bool = False
+) -> Chart:
+    """The chart of what became of the episodes of each operator, station or task."""
+
+    def draw(connection: Connection, scope: Scope) -> Drawing:
+        return outcome_stacks(connection, scope, column)
+
+    return Chart(draw, title, section, place, wide)
 
 
 def _stack(group: OutcomeGroup, scope: Scope, column: Column) -> Stack:

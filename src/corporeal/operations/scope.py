@@ -88,6 +88,16 @@ def on_days(first: int, count: int = 1) -> tuple[Condition, ...]:
     return (Comparison("recorded", ">=", begin), Comparison("recorded", "<", _day(first + count)))
 
 
+def day_columns(first: int, last: int, *, most_days: int, most_weeks: int) -> range:
+    """The first days of columns of equal width: days, weeks from Monday, or some four weeks."""
+    span = last - first + 1
+    weeks = 1 if span <= 7 * most_weeks else 4 * -(-span // (28 * most_weeks))
+    if span <= most_days:
+        return range(first, last + 1)
+    # Day 4 of 1970 was a Monday.
+    return range((first - 4) // 7 * 7 + 4, last + 1, 7 * weeks)
+
+
 def _day(number: int) -> Date:
     return Date(number * DAY_NS, (number + 1) * DAY_NS)
 

@@ -15,6 +15,7 @@ from .reading import findings_of as findings_of
 from .reading import gravest_findings as gravest_findings
 from .reading import hashes_of as hashes_of
 from .reading import limited as limited
+from .reading import parts_of as parts_of
 from .reading import scores_of as scores_of
 from .reading import states_of as states_of
 from .reading import unknown_episode as unknown_episode

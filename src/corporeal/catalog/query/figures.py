@@ -123,19 +123,21 @@ def read_fields(
     where: EpisodeFilter = None,
     ids: Sequence[str] | None = None,
     order: str | None = None,
+    most: int | None = None,
     hold: bool = False,
 ) -> Iterator[Sequence[Any]]:
     """Single fields of the episodes that meet a condition (and are among `ids`), row by row.
 
-    `order` is a field, then the id; it holds within lots of ids only. With `hold` nobody else can
-    change these episodes until the transaction ends.
+    `order` is a field (`-recorded` begins with the latest), then the id; it and `most` hold within
+    lots of ids only. With `hold` nobody else can change these episodes until the transaction ends.
     """
     query = select(*map(_column, wanted)).select_from(EPISODE).where(_truth(connection, where))
-    query = query.execution_options(yield_per=_FETCH)
+    query = query.execution_options(yield_per=_FETCH).limit(most)
     if hold:
         query = query.with_for_update(of=EPISODE)
     if order is not None:
-        query = query.order_by(_column(order), EPISODE.c.id)
+        column = _column(order.removeprefix("-"))
+        query = query.order_by(column.desc() if order[0] == "-" else column, EPISODE.c.id)
     for part in [None] if ids is None else parts_of(ids):
         some = query if part is None else query.where(EPISODE.c.id.in_(part))
         yield from connection.execute(some)

@@ -299,7 +299,8 @@ def _steps(
 ) -> tuple[Step, ...]:
     content = task.annotation
     if card["kind"] == "outcome":
-        return (Set(set={card["rule"]: _value(card[choice])}),)
+        value = card[choice]
+        return (Set(set={card["rule"]: None if value == NOTHING else value}),)
     other = find_task(connection, str(task.settings[choice])).annotation
     if card["kind"] == "attribute":
         return _attribute(content, other, card)
@@ -333,7 +334,3 @@ def _attribute(content: Annotation, other: Annotation, card: Mapping[str, Any]) 
     if name in theirs.attributes:
         kept[name] = theirs.attributes[name]
     return (Put(put=mine.model_copy(update={"attributes": kept})),)
-
-
-def _value(text: str) -> str | None:
-    return None if text == NOTHING else text

@@ -13,6 +13,7 @@ import numpy as np
 from sqlalchemy import Connection, select
 
 from corporeal.catalog.database import json_value
+from corporeal.catalog.episodes import parts_of
 from corporeal.catalog.query import Condition, episode_meets
 from corporeal.catalog.tables import LABEL_TASK
 from corporeal.labelling.agreement.comparison import (
@@ -37,8 +38,8 @@ from corporeal.labelling.tasks.label_task import LabelTask, find_task, from_row,
 from corporeal.labelling.taxonomy import Taxonomy, kept_taxonomy
 
 _OVER = ("submitted", "done")
-_MOST, _BLOCK = 5000, 500
-"""The newest pairs that figures rest on; episodes that are asked for at once."""
+_MOST = 5000
+"""The newest pairs that figures rest on."""
 _KEPT: OrderedDict[tuple[str, int, str, int], Agreement] = OrderedDict()
 _LOCK = threading.Lock()
 
@@ -141,10 +142,10 @@ def distances_to_lead(
     wanted = {each.pair for each in pairs}
     episodes = list(dict.fromkeys(each.episode for each in pairs))
     distances: dict[str, list[int]] = {}
-    for start in range(0, len(episodes), _BLOCK):
+    for part in parts_of(episodes):
         query = select(LABEL_TASK).where(
             LABEL_TASK.c.kind == "adjudicate", LABEL_TASK.c.state == "done",
-            LABEL_TASK.c.episode.in_(episodes[start : start + _BLOCK]),
+            LABEL_TASK.c.episode.in_(part),
         )  # fmt: skip
         for lead in map(from_row, connection.execute(query).mappings()):
             if lead.settings.get("of") not in wanted:

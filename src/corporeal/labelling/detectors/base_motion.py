@@ -8,7 +8,7 @@ import numpy as np
 
 from corporeal.episode.recording import Recording
 from corporeal.labelling.detectors import foot_contact
-from corporeal.labelling.event import EventDetector, PhysicalEvent, at_ns, track
+from corporeal.labelling.event import EventDetector, PhysicalEvent, at_ns, run_events, track
 from corporeal.schema import roles
 from corporeal.signal.runs import crossing_s, runs
 from corporeal.signal.track import Track
@@ -42,13 +42,11 @@ def find(
 def _walks(pose: Track, speed_m_s: float, least_s: float) -> Iterator[PhysicalEvent]:
     least = max(2, round(least_s / pose.period_s))
     speed = pose.select((0, 1)).speed(0.05)
-    for first, stop in runs(speed > speed_m_s, least=2 * least, gap=2 * least):
-        for name, place in (("base_moves", first), ("base_stops", stop)):
-            if 0 < place < len(speed):
-                yield PhysicalEvent(
-                    at_ns(crossing_s(pose.seconds, speed, place, speed_m_s)), name, "", pose.label,
-                    0.85, at_ns(3 * pose.period_s),
-                )  # fmt: skip
+    for run in runs(speed > speed_m_s, least=2 * least, gap=2 * least):
+        yield from run_events(
+            ("base_moves", "base_stops"), pose, speed, speed_m_s, run, confidence=0.85,
+            uncertainty_s=3 * pose.period_s,
+        )  # fmt: skip
 
 
 def _sinks(pose: Track, share: float, least_s: float) -> Iterator[PhysicalEvent]:

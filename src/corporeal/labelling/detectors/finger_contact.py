@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from corporeal.episode.recording import Recording
-from corporeal.labelling.event import EventDetector, PhysicalEvent, at_ns, sided
+from corporeal.labelling.event import EventDetector, PhysicalEvent, run_events, sided
 from corporeal.signal.filters import despike, estimate_noise
-from corporeal.signal.runs import crossing_s, runs
+from corporeal.signal.runs import runs
 
 
 def find(
@@ -32,18 +32,14 @@ def find(
         if strong - quiet < least_noises * estimate_noise(raw):
             continue
         level = quiet + share * (strong - quiet)
-        touching = pressure > level
-        for first, stop in runs(touching, least=max(2, round(least_s / pad.period_s)),
+        for first, stop in runs(pressure > level, least=max(2, round(least_s / pad.period_s)),
                                 gap=round(join_s / pad.period_s)):  # fmt: skip
-            held = float(np.median(pressure[first:stop]))
-            confidence = min(1.0, (held - quiet) / max(strong - quiet, 1e-9) + 0.3)
-            facts = {"held": held - quiet}
-            for name, place in (("contact_begins", first), ("contact_ends", stop)):
-                if 0 < place < len(pressure):
-                    yield PhysicalEvent(
-                        at_ns(crossing_s(pad.seconds, pressure, place, level)), name, side,
-                        pad.label, confidence, at_ns(pad.period_s / 2), facts,
-                    )  # fmt: skip
+            pressed = float(np.median(pressure[first:stop])) - quiet
+            yield from run_events(
+                ("contact_begins", "contact_ends"), pad, pressure, level, (first, stop), side=side,
+                confidence=min(1.0, pressed / max(strong - quiet, 1e-9) + 0.3),
+                uncertainty_s=pad.period_s / 2, facts={"held": pressed},
+            )  # fmt: skip
 
 
 DETECTOR = EventDetector(find, names=("contact_begins", "contact_ends"))

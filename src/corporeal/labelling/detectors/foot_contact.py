@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from corporeal.episode.recording import Recording
-from corporeal.labelling.event import EventDetector, PhysicalEvent, at_ns, sided
-from corporeal.signal.runs import crossing_s, runs
+from corporeal.labelling.event import EventDetector, PhysicalEvent, run_events, sided
+from corporeal.signal.runs import runs
 
 
 def find(
@@ -25,13 +25,11 @@ def find(
         if most < 1.0 or float(load.min()) > level:
             continue
         least = max(2, round(least_s / ankle.period_s))
-        for first, stop in runs(load > level, least=least, gap=least // 2):
-            for name, place in (("foot_strikes", first), ("foot_leaves", stop)):
-                if 0 < place < len(load):
-                    yield PhysicalEvent(
-                        at_ns(crossing_s(ankle.seconds, load, place, level)), name, side,
-                        ankle.label, 0.9, at_ns(ankle.period_s),
-                    )  # fmt: skip
+        for run in runs(load > level, least=least, gap=least // 2):
+            yield from run_events(
+                ("foot_strikes", "foot_leaves"), ankle, load, level, run, side=side,
+                confidence=0.9, uncertainty_s=ankle.period_s,
+            )  # fmt: skip
 
 
 DETECTOR = EventDetector(find, names=("foot_strikes", "foot_leaves"))

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from corporeal.episode.recording import Recording
-from corporeal.labelling.event import EventDetector, PhysicalEvent, at_ns, sided, track
+from corporeal.labelling.event import EventDetector, PhysicalEvent, run_events, sided, track
 from corporeal.signal.filters import estimate_noise
-from corporeal.signal.runs import crossing_s, runs
+from corporeal.signal.runs import runs
 
 
 def find(
@@ -43,14 +43,12 @@ def find(
         kept = (short > level) & (width > shut)
         least, join = (max(2, round(each / gripper.period_s)) for each in (least_s, join_s))
         for first, stop in runs(kept, least=least, gap=join):
-            held = float(np.median(short[first:stop]))
-            confidence = 0.8 * min(1.0, held / (2 * level))
-            for name, place in (("grip_bears", first), ("grip_frees", stop)):
-                if 0 < place < len(short):
-                    yield PhysicalEvent(
-                        at_ns(crossing_s(gripper.seconds, short, place, level)), name, side,
-                        gripper.label, confidence, at_ns(2 * gripper.period_s), {"short_m": held},
-                    )  # fmt: skip
+            lacking = float(np.median(short[first:stop]))
+            yield from run_events(
+                ("grip_bears", "grip_frees"), gripper, short, level, (first, stop), side=side,
+                confidence=0.8 * min(1.0, lacking / (2 * level)),
+                uncertainty_s=2 * gripper.period_s, facts={"short_m": lacking},
+            )  # fmt: skip
 
 
 DETECTOR = EventDetector(find, names=("grip_bears", "grip_frees"))

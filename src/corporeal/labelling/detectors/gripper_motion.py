@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from corporeal.episode.recording import Recording
-from corporeal.labelling.event import EventDetector, PhysicalEvent, at_ns, sided
+from corporeal.labelling.event import EventDetector, PhysicalEvent, run_events, sided
 from corporeal.signal.filters import estimate_noise
-from corporeal.signal.runs import crossing_s, runs
+from corporeal.signal.runs import runs
 from corporeal.signal.track import Array, Track
 
 
@@ -40,15 +40,12 @@ def _moves(
     least = max(2, round(least_s / gripper.period_s))
     for first, stop in runs(speed > level, least=least, gap=least):
         peak = float(np.quantile(speed[first:stop], 0.9))
-        confidence = min(1.0, peak / (6 * level))
         # Grippers move at an even speed: half of it is where smoothing moves no edge.
         fast = np.flatnonzero(speed[first:stop] > peak / 2) + first
-        for name, place in zip(names, (int(fast[0]), int(fast[-1]) + 1), strict=True):
-            if 0 < place < len(speed):
-                yield PhysicalEvent(
-                    at_ns(crossing_s(gripper.seconds, speed, place, peak / 2)), name, side,
-                    gripper.label, confidence, at_ns(gripper.period_s / 2),
-                )  # fmt: skip
+        yield from run_events(
+            names, gripper, speed, peak / 2, (int(fast[0]), int(fast[-1]) + 1), side=side,
+            confidence=min(1.0, peak / (6 * level)), uncertainty_s=gripper.period_s / 2,
+        )  # fmt: skip
 
 
 DETECTOR = EventDetector(

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from corporeal.episode.recording import Recording
-from corporeal.labelling.event import EventDetector, PhysicalEvent, at_ns, sided
-from corporeal.signal.runs import crossing_s, runs
+from corporeal.labelling.event import EventDetector, PhysicalEvent, run_events, sided
+from corporeal.signal.runs import runs
 
 
 def find(
@@ -26,13 +26,11 @@ def find(
         least = max(2, round(least_s / wrist.period_s))
         for first, stop in runs(load > least_n, least=least, gap=round(join_s / wrist.period_s)):
             most = float(load[first:stop].max())
-            sure = min(1.0, 0.5 * most / least_n)
-            for name, place in (("hand_bumps", first), ("bump_ends", stop)):
-                if 0 < place < len(load):
-                    yield PhysicalEvent(
-                        at_ns(crossing_s(wrist.seconds, load, place, least_n)), name, side,
-                        wrist.label, sure, at_ns(wrist.period_s), {"force_n": most},
-                    )  # fmt: skip
+            yield from run_events(
+                ("hand_bumps", "bump_ends"), wrist, load, least_n, (first, stop), side=side,
+                confidence=min(1.0, 0.5 * most / least_n), uncertainty_s=wrist.period_s,
+                facts={"force_n": most},
+            )  # fmt: skip
 
 
 DETECTOR = EventDetector(find, names=("hand_bumps", "bump_ends"))

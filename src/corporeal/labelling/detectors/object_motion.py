@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from corporeal.episode.recording import Recording
-from corporeal.labelling.event import EventDetector, PhysicalEvent, at_ns, track
+from corporeal.labelling.event import EventDetector, PhysicalEvent, run_events, track
 from corporeal.schema import roles
-from corporeal.signal.runs import crossing_s, runs
+from corporeal.signal.runs import runs
 
 
 def find(
@@ -25,13 +25,11 @@ def find(
     height = pose.smooth(0.02).values[:, 2]
     ground = float(np.median(height[: max(3, round(0.5 / pose.period_s))]))
     up = height - ground
-    for first, stop in runs(up > height_m, least=max(2, round(least_s / pose.period_s))):
-        for name, place in (("object_lifts", first), ("object_lands", stop)):
-            if 0 < place < len(up):
-                yield PhysicalEvent(
-                    at_ns(crossing_s(pose.seconds, up, place, height_m)), name, "", pose.label,
-                    1.0, at_ns(pose.period_s),
-                )  # fmt: skip
+    for run in runs(up > height_m, least=max(2, round(least_s / pose.period_s))):
+        yield from run_events(
+            ("object_lifts", "object_lands"), pose, up, height_m, run, confidence=1.0,
+            uncertainty_s=pose.period_s,
+        )  # fmt: skip
 
 
 DETECTOR = EventDetector(find, names=("object_lifts", "object_lands"))

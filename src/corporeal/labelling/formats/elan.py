@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from xml.etree.ElementTree import Element, ElementTree, SubElement, indent
@@ -31,24 +30,14 @@ _SCHEMA = "http://www.mpi.nl/tools/elan/EAFv3.0.xsd"
 _MOST_MS = 2**53 // _MS
 
 
-@dataclass
-class _Slots:
-    """Time slots by millisecond, in the order of time."""
-
-    numbers: dict[int, str] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, times: Sequence[int]) -> _Slots:
-        return cls({time: f"ts{place}" for place, time in enumerate(sorted(set(times)), start=1)})
-
-
 def write(path: Path, labels: Sequence[EpisodeLabels]) -> None:
     """One episode. Time 0 is its first frame, as it is in a movie of the reference stream."""
     (one,) = labels
     lines = lines_of(one.annotation)
     offset = _offset(one, lines)
     spans = [_span(line, offset) for line in lines]
-    slots = _Slots.of([time for span in spans for time in span])
+    times = sorted({time for span in spans for time in span})
+    slots = {time: f"ts{number}" for number, time in enumerate(times, start=1)}
     root = Element("ANNOTATION_DOCUMENT", {
         "AUTHOR": "", "DATE": datetime.now(UTC).isoformat(timespec="seconds"), "FORMAT": "3.0",
         "VERSION": "3.0", "xmlns:xsi": "http://www.w3.org/2001/XMLSchema-instance",
@@ -56,7 +45,7 @@ def write(path: Path, labels: Sequence[EpisodeLabels]) -> None:
     })  # fmt: skip
     _header(root, one, offset, 2 * len(lines))
     order = SubElement(root, "TIME_ORDER")
-    for time, name in slots.numbers.items():
+    for time, name in slots.items():
         SubElement(order, "TIME_SLOT", TIME_SLOT_ID=name, TIME_VALUE=str(time))
     _tiers(root, lines, spans, slots)
     _types(root)
@@ -87,13 +76,13 @@ def _header(root: Element, one: EpisodeLabels, offset: int, last: int) -> None:
 
 
 def _tiers(
-    root: Element, lines: Sequence[Line], spans: Sequence[tuple[int, int]], slots: _Slots
+    root: Element, lines: Sequence[Line], spans: Sequence[tuple[int, int]], slots: Mapping[int, str]
 ) -> None:
     """Lanes in the order in which they come up; an annotation's number is its line's."""
     for tier, members in _by_tier(lines, spans).items():
         element = SubElement(root, "TIER", LINGUISTIC_TYPE_REF=_SEGMENT, TIER_ID=tier)
         for number in members:
-            start, end = (slots.numbers[time] for time in spans[number])
+            start, end = (slots[time] for time in spans[number])
             inner = SubElement(SubElement(element, "ANNOTATION"), "ALIGNABLE_ANNOTATION",
                                ANNOTATION_ID=f"a{number + 1}", TIME_SLOT_REF1=start,
                                TIME_SLOT_REF2=end)  # fmt: skip

@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection
 
-from corporeal.catalog.episodes import EpisodeRow
+from corporeal.catalog.episodes import EpisodeRow, parts_of
 from corporeal.labelling.annotation import Annotation, Segment
 from corporeal.labelling.frames import Frames, end_ns
 from corporeal.labelling.labels.versions import Labels, labels_in_force
 from corporeal.labelling.taxonomy import LabelLane, Taxonomy, kept_taxonomy
 
-_BLOCK = 500
 _NO_STAMPS = np.zeros(0, np.int64)
 
 
@@ -173,10 +172,9 @@ def coverage_of(
     annotated: list[str] = []
     machine: list[str] = []
     missing: list[tuple[str, str]] = []
-    for start in range(0, len(rows), _BLOCK):
-        block = rows[start : start + _BLOCK]
-        labels = labels_in_force(connection, [row.id for row in block])
-        for row in block:
+    for part in parts_of(rows):
+        labels = labels_in_force(connection, [row.id for row in part])
+        for row in part:
             why = _lacking(connection, row, labels.get(row.id), taxonomy, people_only=people_only)
             if why is not None:
                 missing.append((row.id, why))

@@ -20,7 +20,13 @@ from corporeal.catalog.permission import Actor, require
 from corporeal.catalog.store import Store
 from corporeal.catalog.workspace import Workspace
 from corporeal.errors import CorporealError, UnknownNameError, WriteError
-from corporeal.labelling.annotation import Annotation, AnnotationError, Instruction, Segment
+from corporeal.labelling.annotation import (
+    Annotation,
+    AnnotationError,
+    Instruction,
+    Segment,
+    first_complaint,
+)
 from corporeal.labelling.frames import Frames, end_ns, read_frames
 from corporeal.labelling.labels.completeness import complaints
 from corporeal.labelling.labels.versions import Labels, accept_labels
@@ -232,9 +238,7 @@ def annotation_of(lines: Sequence[Line], *, reference: str = "") -> Annotation:
 
 def refused(error: ValidationError, where: str) -> AnnotationError:
     """The first thing that a model does not take, in one sentence."""
-    first = error.errors()[0]
-    field = ".".join(map(str, first["loc"]))
-    return AnnotationError(f"{where}: {field}: {first['msg']}. Correct the file.")
+    return AnnotationError(f"{where}: {first_complaint(error)} Correct the file.")
 
 
 def _frames(store: Store, row: EpisodeRow) -> Frames | None:

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any
 
 from sqlalchemy import Connection, Row, func, insert, select, true, update
 
 from corporeal.catalog.audit import Change, now, record
 from corporeal.catalog.database import json_value
-from corporeal.catalog.episodes import NEXT, State, find_episode, move_episodes
+from corporeal.catalog.episodes import NEXT, find_episode, move_episodes, parts_of
 from corporeal.catalog.permission import Actor, require
 from corporeal.catalog.tables import LABELS
 from corporeal.episode.label_track import LabelSpan, LabelTrack, Lane
 from corporeal.labelling.annotation import Annotation
 from corporeal.labelling.taxonomy import Taxonomy, keep_taxonomy
 
-_BLOCK = 500
 _NEWEST = select(LABELS.c.episode, func.max(LABELS.c.number).label("number")).group_by(
     LABELS.c.episode
 )
@@ -47,8 +46,7 @@ class Labels:
 
 def labels_of(connection: Connection, episode: str) -> Labels | None:
     """The labels of an episode that are in force, stale or not; None when it never had any."""
-    found = label_history(connection, episode, limit=1)
-    return found[0] if found else None
+    return next(iter(label_history(connection, episode, limit=1)), None)
 
 
 def label_history(connection: Connection, episode: str, *, limit: int = 1000) -> list[Labels]:
@@ -59,14 +57,14 @@ def label_history(connection: Connection, episode: str, *, limit: int = 1000) ->
 
 def labels_in_force(connection: Connection, episodes: Sequence[str]) -> dict[str, Labels]:
     """The labels in force of many episodes; those without any are missing."""
-    found: dict[str, Labels] = {}
-    for part in _parts(episodes):
+    labels: dict[str, Labels] = {}
+    for part in parts_of(episodes):
         last = _NEWEST.where(LABELS.c.episode.in_(part)).subquery()
         query = select(LABELS).join(
             last, (LABELS.c.episode == last.c.episode) & (LABELS.c.number == last.c.number)
         )
-        found |= {row.episode: _labels(row) for row in connection.execute(query)}
-    return found
+        labels |= {row.episode: _labels(row) for row in connection.execute(query)}
+    return labels
 
 
 def label_summary(
@@ -83,7 +81,7 @@ def label_summary(
 def label_hashes(connection: Connection, episodes: Iterable[str]) -> dict[tuple[str, int], str]:
     """The hash of every version of the labels of some episodes, by episode and number."""
     hashes: dict[tuple[str, int], str] = {}
-    for part in _parts(episodes):
+    for part in parts_of(list(episodes)):
         query = select(LABELS.c.episode, LABELS.c.number, LABELS.c.hash)
         rows = connection.execute(query.where(LABELS.c.episode.in_(part)))
         hashes |= {(row.episode, row.number): row.hash for row in rows}
@@ -142,7 +140,7 @@ def accept_labels(
     connection.execute(insert(LABELS).values(**made))
     details = {name: made[name] for name in ("number", "taxonomy", "task", "hash", "who")}
     record(connection, [Change(by.name, "labelled", f"episode:{episode}", why, details)])
-    if "annotated" in NEXT[_state(row.state)]:
+    if "annotated" in NEXT[row.state]:
         move_episodes(connection, [episode], "annotated", who=by.name, why=why)
     return Labels(**{name: made[name] for name in made if name != "content"}, annotation=annotation)
 
@@ -180,20 +178,7 @@ def digest(annotation: Annotation) -> str:
 
 def _labels(row: Row[Any]) -> Labels:
     values = dict(row._mapping)
-    return Labels(
-        **{name: values[name] for name in values if name != "content"},
-        annotation=Annotation.model_validate(values["content"]),
-    )
-
-
-def _state(name: str) -> State:
-    return next(each for each in get_args(State) if each == name)
-
-
-def _parts(names: Iterable[str]) -> Iterator[list[str]]:
-    given = list(names)
-    for first in range(0, len(given), _BLOCK):
-        yield given[first : first + _BLOCK]
+    return Labels(annotation=Annotation.model_validate(values.pop("content")), **values)
 
 
 def lanes_of(taxonomy: Taxonomy) -> tuple[Lane, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlalchemy import Connection, func, insert, select, update
@@ -52,12 +52,14 @@ def add_comment(
         raise CatalogError(f"time of a comment, got {time_ns}; expected one in the episode.")
     if task_id is not None and find_task(connection, task_id).episode != episode:
         raise CatalogError(f"task, got {task_id[:80]!r}; expected one of this episode.")
-    made = {"episode": episode, "task": task_id, "time_ns": time_ns, "who": by.name, "at": now(),
-            "text": said, "resolved_at": None}  # fmt: skip
+    made: dict[str, Any] = {
+        "episode": episode, "task": task_id, "time_ns": time_ns, "who": by.name, "at": now(),
+        "text": said, "resolved_at": None,
+    }  # fmt: skip
     number = connection.execute(
         insert(LABEL_COMMENT).values(**made).returning(LABEL_COMMENT.c.number)
     ).scalar_one()
-    return _comment({"number": int(number), **made})
+    return LabelComment(number=int(number), **made)
 
 
 def comments_about(connection: Connection, episode: str, *, by: Actor) -> list[LabelComment]:
@@ -67,12 +69,14 @@ def comments_about(connection: Connection, episode: str, *, by: Actor) -> list[L
     """
     query = select(LABEL_COMMENT).where(LABEL_COMMENT.c.episode == episode)
     rows = connection.execute(query.order_by(LABEL_COMMENT.c.number)).mappings()
-    found = [_comment(dict(row)) for row in rows]
+    comments = [LabelComment(**row) for row in rows]
     shown = {
         name: may_see(connection, find_task(connection, name), by)
-        for name in {each.task for each in found if each.task is not None}
+        for name in {each.task for each in comments if each.task is not None}
     }
-    return [each for each in found if each.task is None or each.who == by.name or shown[each.task]]
+    return [
+        each for each in comments if each.task is None or each.who == by.name or shown[each.task]
+    ]
 
 
 def resolve_comment(connection: Connection, number: int, *, by: Actor) -> LabelComment:
@@ -82,23 +86,19 @@ def resolve_comment(connection: Connection, number: int, *, by: Actor) -> LabelC
     row = connection.execute(query).mappings().first()
     if row is None:
         raise CatalogError(f"comment, got {number}; expected the number of one that exists.")
-    held = _comment(dict(row))
-    if held.who != by.name and not may(by, "judge"):
+    comment = LabelComment(**row)
+    if comment.who != by.name and not may(by, "judge"):
         raise PermissionDeniedError(
-            f"comment {number} is by {held.who}, got {by.name!r}; expected them or a lead."
+            f"comment {number} is by {comment.who}, got {by.name!r}; expected them or a lead."
         )
-    if held.resolved_at is not None:
-        return held
+    if comment.resolved_at is not None:
+        return comment
     stamp = now()
     changed = update(LABEL_COMMENT).where(LABEL_COMMENT.c.number == number)
     connection.execute(changed.values(resolved_at=stamp))
-    subject, details = f"episode:{held.episode}", {"comment": number}
+    subject, details = f"episode:{comment.episode}", {"comment": number}
     record(connection, [Change(by.name, "comment resolved", subject, None, details)], at=stamp)
-    return _comment({**dict(row), "resolved_at": stamp})
-
-
-def _comment(row: dict[str, Any]) -> LabelComment:
-    return LabelComment(**row)
+    return replace(comment, resolved_at=stamp)
 
 
 _LABELLED = ("labelled", "labels stale", "comment resolved")

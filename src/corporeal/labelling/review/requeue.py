@@ -13,7 +13,6 @@ from corporeal.catalog.permission import Actor, require
 from corporeal.catalog.tables import LABEL_TASK
 from corporeal.labelling.annotation import Annotation, Segment
 from corporeal.labelling.labels.versions import (
-    Labels,
     accept_labels,
     labelled_under,
     labels_in_force,
@@ -167,7 +166,11 @@ def requeue_labels(
             touched[name] = f"{after.reference}: {'; '.join(told)}"
             mark_stale(connection, labels, touched[name], by=by)
         else:
-            _carry(connection, labels, before, after, by)
+            accept_labels(
+                connection, name, labels.annotation, after, task_id=labels.task, by=by,
+                who=labels.who,
+                why=f"carried over: {after.reference} does not touch {before.reference}",
+            )  # fmt: skip
             carried.append(name)
     options = TaskOptions(
         queue or f"{after.name}-{after.version}", double_share=double_share, blind_share=0.0,
@@ -179,15 +182,6 @@ def requeue_labels(
     if found.is_empty:
         carry_qualifications(connection, before.hash, after.hash, by=by)
     return Requeued(found, tuple(touched.items()), tuple(carried), tuple(made), moved, under_way)
-
-
-def _carry(
-    connection: Connection, labels: Labels, before: Taxonomy, after: Taxonomy, by: Actor
-) -> None:
-    accept_labels(
-        connection, labels.episode, labels.annotation, after, task_id=labels.task, by=by,
-        who=labels.who, why=f"carried over: {after.reference} does not touch {before.reference}",
-    )  # fmt: skip
 
 
 def _unsure(annotation: Annotation, found: Impact) -> Annotation:

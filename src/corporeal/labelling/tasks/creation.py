@@ -14,7 +14,7 @@ from sqlalchemy import Connection, insert, select
 
 from corporeal.catalog.audit import Change, now, record
 from corporeal.catalog.database import CatalogError, json_value
-from corporeal.catalog.episodes import states_of, unknown_episode
+from corporeal.catalog.episodes import parts_of, states_of, unknown_episode
 from corporeal.catalog.permission import Actor, require
 from corporeal.catalog.tables import LABEL_TASK
 from corporeal.labelling.annotation import Annotation
@@ -30,7 +30,6 @@ from corporeal.labelling.tasks.label_task import (
 from corporeal.labelling.taxonomy import Taxonomy, keep_taxonomy
 
 _QUEUE = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
-_BLOCK = 500
 
 
 @dataclass(frozen=True)
@@ -60,16 +59,6 @@ class TaskOptions:
                 raise CatalogError(f"{name} share, got {share}; expected 0 to 1.")
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """Options with what the catalogue adds to them."""
-
-    options: TaskOptions
-    taxonomy: str
-    created_by: str
-    created_at: str
-
-
 def create_tasks(
     connection: Connection,
     episodes: Sequence[str],
@@ -86,24 +75,26 @@ def create_tasks(
     Tasks of kind `qualify` are made of labels in force: the gold.
     """
     require(by, "judge")
-    plan = _Plan(options, keep_taxonomy(connection, taxonomy), by.name, now())
+    common = {"taxonomy": keep_taxonomy(connection, taxonomy), "created_by": by.name,
+              "created_at": now()}  # fmt: skip
     wanted = list(dict.fromkeys(episodes))
     _check_there(connection, wanted)
     given = dict(frames or {})
     noted = frames_about(connection, [each for each in wanted if each not in given]) | given
     if options.kind == "qualify":
         labels = labels_in_force(connection, wanted)
-        rows = [_gold(plan, each, labels.get(each), noted.get(each)) for each in wanted]
+        rows = [_gold(options, common, each, labels.get(each), noted.get(each)) for each in wanted]
     else:
         rest = wanting(connection, wanted, taxonomy, kind=options.kind, again=options.again)
         doubled = _chosen(rest, options.double_share, f"{options.seed}/double")
-        rows = [
-            row
-            for each in rest
-            for row in _of_episode(
-                plan, each, (starts or {}).get(each), noted.get(each), doubled=each in doubled
-            )
-        ]
+        rows = []
+        for each in rest:
+            pair = uuid.uuid4().hex if each in doubled else None
+            rows += [
+                _row(options, common, each, (starts or {}).get(each), noted.get(each), pair=pair,
+                     place=place)
+                for place in ((1,) if pair is None else (1, 2))
+            ]  # fmt: skip
         _blind(rows, options.blind_share, options.seed)
     return insert_tasks(connection, rows, by)
 
@@ -139,8 +130,8 @@ def insert_tasks(
 ) -> list[LabelTask]:
     """Put rows of tasks in, inside a transaction, and say so in the log."""
     kept = [json_value(row, f"task of episode {row['episode']}") for row in rows]
-    for first in range(0, len(kept), _BLOCK):
-        connection.execute(insert(LABEL_TASK), kept[first : first + _BLOCK])
+    for part in parts_of(kept):
+        connection.execute(insert(LABEL_TASK), list(part))
     record(connection, [
         Change(by.name, "label task", f"task:{row['id']}",
                details={"episode": row["episode"], "to": row["state"], "kind": row["kind"],
@@ -150,22 +141,11 @@ def insert_tasks(
     return [from_row(row) for row in kept]
 
 
-def _of_episode(
-    plan: _Plan, episode: str, start: Annotation | None, frames: Frames | None, *, doubled: bool
-) -> list[dict[str, Any]]:
-    """One task of an episode, or two that make a pair."""
-    pair = uuid.uuid4().hex if doubled else None
-    return [
-        _row(plan, episode, start, frames, pair=pair, place=place)
-        for place in ((1, 2) if doubled else (1,))
-    ]
-
-
 def _row(
-    plan: _Plan, episode: str, start: Annotation | None, frames: Frames | None, *,
-    pair: str | None = None, place: int = 1, state: TaskState = "open",
+    options: TaskOptions, common: Mapping[str, Any], episode: str, start: Annotation | None,
+    frames: Frames | None, *, pair: str | None = None, place: int = 1, state: TaskState = "open",
 ) -> dict[str, Any]:  # fmt: skip
-    options, said = plan.options, start or Annotation()
+    said = start or Annotation()
     settings: dict[str, Any] = {"review": options.review}
     if options.needs_qualification:
         settings["needs_qualification"] = True
@@ -173,21 +153,23 @@ def _row(
         said = said.model_copy(update={"reference": frames.stream})
     noted = {"frames": frames.to_json()} if frames is not None else {}
     return new_row({
-        "episode": episode, "kind": options.kind, "queue": options.queue,
-        "taxonomy": plan.taxonomy, "state": state, "pair": pair, "priority": options.priority,
+        **common, "episode": episode, "kind": options.kind, "queue": options.queue, "state": state,
+        "pair": pair, "priority": options.priority,
         "start": said.model_dump(mode="json"),
         "settings": {**settings, "place": place, "proposed": start is not None, **noted},
-        "created_by": plan.created_by, "created_at": plan.created_at,
     })  # fmt: skip
 
 
-def _gold(plan: _Plan, episode: str, held: Labels | None, frames: Frames | None) -> dict[str, Any]:
-    if held is None or not _is_good(held, plan.taxonomy):
+def _gold(
+    options: TaskOptions, common: Mapping[str, Any], episode: str, held: Labels | None,
+    frames: Frames | None,
+) -> dict[str, Any]:  # fmt: skip
+    if held is None or not _is_good(held, common["taxonomy"]):
         raise CatalogError(
             f"episode {episode} has no labels in force under this taxonomy; expected some that a "
             "lead has accepted. Annotate it first."
         )
-    row = _row(plan, episode, held.annotation, frames, state="done")
+    row = _row(options, common, episode, held.annotation, frames, state="done")
     gold = {"number": held.number, "content": row["content"]}
     empty = Annotation(reference=held.annotation.reference).model_dump(mode="json")
     settings = {**row["settings"], "proposed": False, "is_gold": True, "gold": gold}

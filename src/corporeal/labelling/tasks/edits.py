@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from sqlalchemy import Connection, Row, insert, select, update
+from sqlalchemy import Connection, insert, select, update
 
 from corporeal.catalog.audit import now
 from corporeal.catalog.database import CatalogError, json_value
@@ -76,7 +75,10 @@ def save_edits(
     task = light_task(connection, task_id)
     _check_sizes(task, edits, base_version)
     # Nothing that was said before is lost on somebody who sends it again, whatever came later.
-    seen = _seen(connection, task_id, [each.id for each in edits])
+    saved = select(LABEL_EDIT.c.edit).where(
+        LABEL_EDIT.c.task == task_id, LABEL_EDIT.c.edit.in_([each.id for each in edits])
+    )
+    seen = set(connection.execute(saved).scalars())
     fresh = list({each.id: each for each in edits if each.id not in seen}.values())
     content = task.annotation
     if not fresh:
@@ -98,7 +100,12 @@ def edits_of(
         .where(LABEL_EDIT.c.task == task_id, LABEL_EDIT.c.number > after)
         .order_by(LABEL_EDIT.c.number)
     )
-    return [_saved(row) for row in connection.execute(query.limit(limit))]
+    return [
+        SavedEdit(row.number, row.who, row.at, Edit.model_validate(
+            {"id": row.edit, "action": row.action, "steps": row.steps}
+        ))
+        for row in connection.execute(query.limit(limit))
+    ]  # fmt: skip
 
 
 def editors_of(connection: Connection, task_id: str) -> list[str]:
@@ -162,15 +169,3 @@ def _check_newest(
         raise StaleEditError(
             task.version, [each.edit for each in between], [each.who for each in foreign]
         )
-
-
-def _seen(connection: Connection, task_id: str, ids: Sequence[str]) -> set[str]:
-    query = select(LABEL_EDIT.c.edit).where(
-        LABEL_EDIT.c.task == task_id, LABEL_EDIT.c.edit.in_(list(ids))
-    )
-    return set(connection.execute(query).scalars())
-
-
-def _saved(row: Row[Any]) -> SavedEdit:
-    edit = Edit.model_validate({"id": row.edit, "action": row.action, "steps": row.steps})
-    return SavedEdit(row.number, row.who, row.at, edit)

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, select, update
 
 from corporeal.catalog.audit import Change, now, record
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.episodes import find_episode
+from corporeal.catalog.episodes import find_episode, parts_of
 from corporeal.catalog.permission import Actor, PermissionDeniedError, may, require
 from corporeal.catalog.tables import LABEL_TASK
 from corporeal.labelling.annotation import Annotation
@@ -32,7 +32,6 @@ NEXT: Mapping[TaskState, tuple[TaskState, ...]] = {
     "dropped": (),
 }
 EDITABLE: tuple[TaskState, ...] = ("open", "working", "returned")
-_BLOCK = 500
 HIDDEN = ("frames", "proposal", "gold")
 """Settings that are not shown: large, or what a person who works without a proposal may not see."""
 
@@ -186,9 +185,9 @@ def frames_about(connection: Connection, episodes: Sequence[str]) -> dict[str, F
     """The frames of episodes as any earlier task of them noted them; files never change."""
     known: dict[str, Frames] = {}
     noted = LABEL_TASK.c.settings["frames"].label("frames")
-    for first in range(0, len(episodes), _BLOCK):
-        part = LABEL_TASK.c.episode.in_(episodes[first : first + _BLOCK])
-        for row in connection.execute(select(LABEL_TASK.c.episode, noted).where(part)):
+    for part in parts_of(episodes):
+        query = select(LABEL_TASK.c.episode, noted).where(LABEL_TASK.c.episode.in_(part))
+        for row in connection.execute(query):
             if row.episode not in known and (frames := frames_from_json(row.frames)) is not None:
                 known[row.episode] = frames
     return known

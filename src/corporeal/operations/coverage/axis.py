@@ -16,8 +16,8 @@ from corporeal.catalog.query import (
     Condition,
     Known,
     Or,
-    episode_page,
     find_field,
+    read_fields,
 )
 from corporeal.errors import CorporealError
 from corporeal.operations.scope import Scope
@@ -71,13 +71,10 @@ class CoverageAxis:
         """The query that finds the episodes of a level; None where there can be none."""
         if not self.is_asked:
             return None
-        if self.either:
-            parts = [self._clause(name, values[0]) for name in self.fields]
-            if values[0] is None:
-                return parts[0] if len(parts) == 1 else And(tuple(parts))
-            return parts[0] if len(parts) == 1 else Or(tuple(parts))
-        parts = [self._clause(name, value) for name, value in zip(self.fields, values, strict=True)]
-        return parts[0] if len(parts) == 1 else And(tuple(parts))
+        each_of = [values[0]] * len(self.fields) if self.either else values
+        parts = tuple(map(self._clause, self.fields, each_of))
+        join = Or if self.either and values[0] is not None else And
+        return parts[0] if len(parts) == 1 else join(parts)
 
     def _clause(self, name: str, value: Any) -> Condition:
         if value is None:
@@ -98,12 +95,14 @@ def _band_words(band: int, step: float, above: str, below: str) -> str:
 
 def axes(connection: Connection, scope: Scope) -> dict[str, CoverageAxis]:
     """Every axis that the newest episodes in scope can be laid out along, by name."""
-    rows = episode_page(connection, scope.condition, order="-recorded", limit=_SAMPLE).rows
+    rows = list(read_fields(
+        connection, *_COLUMNS, "metadata", where=scope.condition, order="-recorded", most=_SAMPLE
+    ))  # fmt: skip
     stated = [
-        CoverageAxis(name, (name,)) for name in _COLUMNS
-        if any(getattr(row, name) is not None for row in rows)
+        CoverageAxis(name, (name,)) for place, name in enumerate(_COLUMNS)
+        if any(row[place] is not None for row in rows)
     ]  # fmt: skip
-    metadata = [row.metadata for row in rows if isinstance(row.metadata, Mapping)]
+    metadata = [row[-1] for row in rows if isinstance(row[-1], Mapping)]
     return {axis.name: axis for axis in (*stated, *_stated(metadata), *_planned(connection))}
 
 

@@ -15,7 +15,7 @@ from corporeal.errors import UnknownNameError
 from corporeal.operations.coverage.axis import GRID_M, NOTED, CoverageAxis, axes
 from corporeal.operations.coverage.metadata_cache import find_cache
 from corporeal.operations.outcome import CONDITIONS
-from corporeal.operations.question import ChartChoice, Drawing, HeatCell, HeatMarks
+from corporeal.operations.question import Chart, ChartChoice, Drawing, HeatCell, HeatMarks
 from corporeal.operations.scope import Scope
 from corporeal.words import counted
 
@@ -193,6 +193,18 @@ def coverage_table(connection: Connection, scope: Scope, rows: str, columns: str
         notes=_notes(table, known[rows], known[columns]),
         choices=choices,
     )
+
+
+def chart_coverage(default_rows: str, default_columns: str, title: str, *, place: int) -> Chart:
+    """The chart of two axes, unless others are chosen."""
+
+    def draw(
+        connection: Connection, scope: Scope, *, rows: str = default_rows,
+        columns: str = default_columns,
+    ) -> Drawing:  # fmt: skip
+        return coverage_table(connection, scope, rows, columns)
+
+    return Chart(draw, title, "Coverage", place, wide=True)
 
 
 def _heat(table: CoverageTable, rows: str, columns: str, scope: Scope) -> HeatMarks:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,7 @@ LIMITS = {"label_balance_error": 0.1, "largest_operator_share": 0.3}
 """Figures with a limit that does not come from earlier batches."""
 QUIET = 3
 """So many batches within limits end a departure; fewer are a pause."""
-_CHARTS = {"shewhart": "Shewhart", "ewma": "EWMA", "cusum": "CUSUM"}
+CHART_WORDS = {"shewhart": "Shewhart", "ewma": "EWMA", "cusum": "CUSUM"}
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,9 @@ def check_series(
 ) -> list[Alarm]:
     """Every departure in a series, the oldest first; none where it cannot be told."""
     made = chart_series(series, rules=rules, reference=reference)
-    return list(_departures(series, made)) if isinstance(made, ControlChart) else []
+    if isinstance(made, Unjudged):
+        return []
+    return [_alarm(series, made, begin, end) for begin, end in _runs(made.signal)]
 
 
 def check_limit(series: MetricSeries, limit: float, *, min_episodes: int = 10) -> list[Alarm]:
@@ -118,11 +120,6 @@ def check_limit(series: MetricSeries, limit: float, *, min_episodes: int = 10) -
         # One episode over is the rounding of a small batch.
         above = (series.sizes >= min_episodes) & (series.values - 1 / series.sizes > limit)
     return [_excess(series, limit, begin, end) for begin, end in _runs(above.astype(np.int8))]
-
-
-def _departures(series: MetricSeries, made: ControlChart) -> Iterator[Alarm]:
-    for begin, end in _runs(made.signal):
-        yield _alarm(series, made, begin, end)
 
 
 def _runs(signal: Marks) -> Iterator[tuple[int, int]]:
@@ -162,7 +159,7 @@ def _alarm(series: MetricSeries, made: ControlChart, begin: int, end: int) -> Al
     charts = tuple(name for name, marks in made.out.items() if marks[begin:end].any())
     far = since + int(np.argmax(np.abs(made.z[since:end])))
     usual, now = made.reference.target, _level(series, made, since, end)
-    called = ", ".join(_CHARTS[name] for name in charts)
+    called = ", ".join(CHART_WORDS[name] for name in charts)
     over = "; it is over" if _is_over(series, end) else ""
     sentence = (
         f"{metric_words(series.name)} {'rose' if made.signal[begin] > 0 else 'fell'} from "
@@ -283,9 +280,7 @@ def watch(
         with database.write() as connection:
             change = Change(who, "delivered", f"watch:{scope}", details={"failed": failed})
             record(connection, [change])
-    return WatchResult(
-        found.alarms, found.recovered, found.standing, found.unknown, tuple(deliveries)
-    )
+    return replace(found, deliveries=tuple(deliveries))
 
 
 def look(

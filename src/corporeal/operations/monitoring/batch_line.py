@@ -24,14 +24,14 @@ from corporeal.catalog.query import (
 )
 from corporeal.operations.coverage.metadata_cache import find_cache
 from corporeal.operations.monitoring.alarm import (
+    CHART_WORDS,
     Alarm,
     chart_series,
     check_series,
     metric_figure,
     metric_words,
 )
-from corporeal.operations.monitoring.control_chart import ControlChart as ControlChart
-from corporeal.operations.monitoring.control_chart import Unjudged
+from corporeal.operations.monitoring.control_chart import ControlChart, Unjudged
 from corporeal.operations.monitoring.metrics import GRAVE, MetricSeries
 from corporeal.operations.question import LineMarks, LinePoint, Unit
 from corporeal.operations.scope import Scope, equals
@@ -106,7 +106,6 @@ def _made(name: str, by: Grouping, rows: Sequence[tuple[str, int, float, int]]) 
 
 
 MOST_POINTS = 240
-_CALLED = {"shewhart": "Shewhart", "ewma": "EWMA", "cusum": "CUSUM"}
 _PLURAL: Mapping[str, str] = {"batch": "batches", "session": "sessions"}
 
 
@@ -136,7 +135,7 @@ def _point(
         called = [name for name, marks in made.out.items() if marks[place]]
         if called:
             # A batch may be within the band while the sums of several are not.
-            detail += f"; called by {', '.join(_CALLED[each] for each in called)}"
+            detail += f"; called by {', '.join(CHART_WORDS[each] for each in called)}"
     return LinePoint(
         label=name,
         at=series.times[place],

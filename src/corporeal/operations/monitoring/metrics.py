@@ -235,7 +235,8 @@ def record_metrics(
         for name in changed
     ])  # fmt: skip
     details = {"values": {name: new[name][1] for name in changed}, "gone": gone}
-    record(connection, [Change(who, "measure", _subject(scope, subject), details=details)])
+    # The column of the log holds 160 letters.
+    record(connection, [Change(who, "measure", f"{scope}:{subject}"[:160], details=details)])
     return len(changed) + len(gone)
 
 
@@ -312,8 +313,3 @@ def _put(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
         set_={"at": made.excluded.at, "value": made.excluded.value},
     )
     connection.execute(made, [dict(row) for row in rows])
-
-
-def _subject(scope: str, subject: str) -> str:
-    """`kind:id` for the audit log, whose column holds 160 letters."""
-    return f"{scope}:{subject}"[:160]

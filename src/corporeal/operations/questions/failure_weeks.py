@@ -11,11 +11,10 @@ from corporeal.catalog.query import Known, Not, count_of, sum_episodes
 from corporeal.errors import UnknownNameError
 from corporeal.operations.outcome import CONDITIONS, Column
 from corporeal.operations.question import TAKE_IN, Chart, ChartChoice, Drawing, HeatCell, HeatMarks
-from corporeal.operations.scope import Scope, equals, on_days
+from corporeal.operations.scope import Scope, day_columns, equals, on_days
 from corporeal.words import counted, day, percent
 
 _MOST_NAMES = 20
-_MOST_DAYS = 14
 
 
 @dataclass(frozen=True)
@@ -53,9 +52,9 @@ def refusal_history(connection: Connection, scope: Scope, column: Column) -> Ref
     judged = [(name, at, count, count - good) for name, at, count, good in rows if count]
     if not judged:
         return RefusalHistory([], [], 1, [])
-    first, last = min(row[1] for row in judged), max(row[1] for row in judged)
-    days = _width(last - first + 1)
-    start = first if days == 1 else (first - 4) // 7 * 7 + 4
+    numbers = [row[1] for row in judged]
+    columns = day_columns(min(numbers), max(numbers), most_days=14, most_weeks=18)
+    start, days = columns.start, columns.step
     sums: dict[tuple[str | None, int], list[int]] = {}
     totals: dict[str | None, int] = {}
     for name, at, count, refused in judged:
@@ -67,20 +66,14 @@ def refusal_history(connection: Connection, scope: Scope, column: Column) -> Ref
     names = sorted(kept, key=lambda name: (name is None, name or ""))
     return RefusalHistory(
         names=names,
-        firsts=list(range(start, last + 1, days)),
+        firsts=list(columns),
         days=days,
         moments=[
             RefusalCell(name, at, count, refused)
             for (name, at), (count, refused) in sums.items()
-            if name in totals and name in kept
+            if name in kept
         ],
     )
-
-
-def _width(span: int) -> int:
-    if span <= _MOST_DAYS:
-        return 1
-    return 7 if span <= 7 * 18 else 28 * -(-span // (28 * 18))
 
 
 _COLUMNS = ("station", "operator", "task", "robot", "environment")

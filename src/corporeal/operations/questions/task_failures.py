@@ -2,16 +2,6 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection
+from corporeal.operations.outcome import chart_outcomes
 
-from corporeal.operations.outcome import outcome_stacks
-from corporeal.operations.question import Chart, Drawing
-from corporeal.operations.scope import Scope
-
-
-def draw(connection: Connection, scope: Scope) -> Drawing:
-    """What became of the episodes of each task."""
-    return outcome_stacks(connection, scope, "task")
-
-
-CHART = Chart(draw, "Which task is refused most often?", "Quality", place=30)
+CHART = chart_outcomes("task", "Which task is refused most often?", "Quality", place=30)

@@ -9,11 +9,10 @@ from sqlalchemy import Connection
 from corporeal.catalog.query import Known, count_of, sum_episodes, sum_of
 from corporeal.operations.outcome import CONDITIONS, OUTCOMES, TONES, Outcome
 from corporeal.operations.question import TAKE_IN, Chart, Drawing, Stack, StackMarks, StackSegment
-from corporeal.operations.scope import Scope, on_days
+from corporeal.operations.scope import Scope, day_columns, on_days
 from corporeal.words import counted, day, hours, percent
 
 _MOST_COLUMNS = 45
-_MONTH = 28
 
 
 @dataclass(frozen=True)
@@ -48,30 +47,18 @@ def read_days(connection: Connection, scope: Scope) -> list[DaySpan]:
     return spans
 
 
-def bucket_days(first: int, last: int) -> int:
-    """How many days share a column so that a chart stays legible: 1, 7 or a multiple of 28."""
-    span = last - first + 1
-    if span <= _MOST_COLUMNS:
-        return 1
-    if span <= 7 * _MOST_COLUMNS:
-        return 7
-    return _MONTH * -(-span // (_MONTH * _MOST_COLUMNS))
-
-
 def bucket_spans(days: list[DaySpan]) -> list[DaySpan]:
     """Days put together into columns of equal width without a gap; empty ones are nought."""
     if not days:
         return []
-    width = bucket_days(days[0].first, days[-1].first)
-    # Weeks begin on Monday: day 4 of 1970 was one.
-    start = days[0].first if width == 1 else (days[0].first - 4) // 7 * 7 + 4
-    count = (days[-1].first - start) // width + 1
+    columns = day_columns(
+        days[0].first, days[-1].first, most_days=_MOST_COLUMNS, most_weeks=_MOST_COLUMNS
+    )
     made = []
-    for place in range(count):
-        begin = start + place * width
-        inside = [each for each in days if begin <= each.first < begin + width]
+    for begin in columns:
+        inside = [each for each in days if begin <= each.first < begin + columns.step]
         made.append(DaySpan(
-            begin, width,
+            begin, columns.step,
             {name: sum(each.hours[name] for each in inside) for name in OUTCOMES},
             {name: sum(each.episodes[name] for each in inside) for name in OUTCOMES},
             len(inside),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import Connection, delete, update
+from sqlalchemy import Connection, delete
 
 from corporeal.catalog.audit import Change, events_of, now, record
 from corporeal.catalog.database import CatalogError
@@ -21,6 +21,7 @@ from corporeal.operations.review.queue import (
     items_of,
     pull_neighbours,
     put_first,
+    update_item,
 )
 from corporeal.operations.review.review import (
     NEIGHBOUR,
@@ -259,11 +260,8 @@ def _last_event(connection: Connection, review: Review, episode: str) -> Mapping
 
 
 def _write(connection: Connection, item: ReviewItem, values: Mapping[str, Any]) -> None:
-    connection.execute(
-        update(REVIEW_ITEM)
-        .where(REVIEW_ITEM.c.review == item.review, REVIEW_ITEM.c.episode == item.episode)
-        .values(**values, taken_by=None, taken_at=None, version=item.version + 1)
-    )
+    free = {"taken_by": None, "taken_at": None, "version": item.version + 1}
+    connection.execute(update_item(item).values(**values, **free))
 
 
 def _seconds(given: float | None) -> float | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Select, Update, func, insert, or_, select, update
 
 from corporeal.catalog.audit import now
 from corporeal.catalog.database import CatalogError
@@ -72,7 +72,7 @@ def take_next(
     item = mine or _first(connection, free)
     if item is None:
         return QueueTurn(None, None)
-    connection.execute(_row(item).values(taken_by=by.name, taken_at=now()))
+    connection.execute(update_item(item).values(taken_by=by.name, taken_at=now()))
     after = _first(connection, free.where(REVIEW_ITEM.c.episode != item.episode))
     return QueueTurn(item, after.episode if after else None)
 
@@ -89,13 +89,13 @@ def skip(connection: Connection, review: Review, episode: str, *, by: Actor) -> 
     item = item_of(connection, review.name, episode)
     if item.decision is None:
         last = _place(connection, review, func.max)
-        connection.execute(_row(item).values(taken_by=None, taken_at=None, place=last + 1))
+        connection.execute(update_item(item).values(taken_by=None, taken_at=None, place=last + 1))
 
 
 def put_first(connection: Connection, review: Review, item: ReviewItem, *, by: Actor) -> None:
     """Give an open episode back to a reviewer at once, inside a transaction."""
     first = _place(connection, review, func.min)
-    connection.execute(_row(item).values(taken_by=by.name, taken_at=now(), place=first - 1))
+    connection.execute(update_item(item).values(taken_by=by.name, taken_at=now(), place=first - 1))
 
 
 def pull_neighbours(connection: Connection, review: Review, row: EpisodeRow) -> list[str]:
@@ -217,7 +217,8 @@ def _first(connection: Connection, query: Select[Any]) -> ReviewItem | None:
     return ReviewItem(**row) if row is not None else None
 
 
-def _row(item: ReviewItem) -> Any:
+def update_item(item: ReviewItem) -> Update:
+    """The change of one row, to be given its values."""
     return update(REVIEW_ITEM).where(
         REVIEW_ITEM.c.review == item.review, REVIEW_ITEM.c.episode == item.episode
     )

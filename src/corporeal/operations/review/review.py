@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,6 +12,7 @@ from sqlalchemy import Connection, RowMapping, func, insert, select, update
 
 from corporeal.catalog.audit import Change, now, record
 from corporeal.catalog.database import CatalogError
+from corporeal.catalog.episodes import parts_of
 from corporeal.catalog.permission import Actor, require
 from corporeal.catalog.query import PRESENT, And, Comparison, episode_meets
 from corporeal.catalog.tables import REVIEW, REVIEW_ITEM
@@ -40,7 +42,6 @@ DRAWN, QUARANTINED, NEIGHBOUR = "drawn", "quarantined", "neighbour of "
 MOST = 10_000
 """Episodes of one review; more is the work of months."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
-_BLOCK = 2000
 
 
 @dataclass(frozen=True)
@@ -131,8 +132,8 @@ def create_review(
          "because": because, "version": 0}
         for place, (episode, stratum, because) in enumerate(listed)
     ]  # fmt: skip
-    for first in range(0, len(rows_in), _BLOCK):
-        connection.execute(insert(REVIEW_ITEM), rows_in[first : first + _BLOCK])
+    for part in parts_of(rows_in):
+        connection.execute(insert(REVIEW_ITEM), list(part))
     return made
 
 
@@ -247,20 +248,15 @@ def _insert_review(
 
 def _strata(review: Review, rows: Sequence[RowMapping]) -> list[Stratum]:
     """The strata with what was decided; erased episodes are no longer counted as drawn."""
-    drawn: dict[str, int] = {}
-    decided: dict[str, int] = {}
-    rejected: dict[str, int] = {}
+    counts: Counter[tuple[str, str | None]] = Counter()
     for row in rows:
-        name, items = row["stratum"], row["items"]
-        drawn[name] = drawn.get(name, 0) + items
-        if row["decision"] is not None:
-            decided[name] = decided.get(name, 0) + items
-        if row["decision"] == "reject":
-            rejected[name] = rejected.get(name, 0) + items
-    return [
-        Stratum(name, lot, drawn.get(name, 0), decided.get(name, 0), rejected.get(name, 0))
-        for name, (lot, _) in review.settings["strata"].items()
-    ]
+        counts[row["stratum"], row["decision"]] += row["items"]
+    strata = []
+    for name, (lot, _) in review.settings["strata"].items():
+        rejected = counts[name, "reject"]
+        decided = rejected + counts[name, "accept"]
+        strata.append(Stratum(name, lot, decided + counts[name, None], decided, rejected))
+    return strata
 
 
 def _check_name(connection: Connection, name: str) -> None:
