@@ -125,13 +125,14 @@ def _plan(
     opener: Opener, dataset: Dataset, out: Path, format_name: str, options: ExportOptions
 ) -> ExportJob:
     writer = writer_of(format_name)
-    episodes = options.episodes
-    wanted = tuple(dataset.episodes if episodes is None else episodes)
+    wanted = tuple(dataset.episodes if options.episodes is None else options.episodes)
     strange = sorted(set(wanted) - set(dataset.episodes))
     if strange:
+        known = dataset.episodes
+        numbered = f"{min(known)} to {max(known)}" if known else "nothing"
         raise CorporealError(
             f"{dataset.source} has no episode {', '.join(map(str, strange[:8]))}; "
-            f"it has {len(dataset.episodes)}, numbered {_span(dataset.episodes)}."
+            f"it has {len(known)}, numbered {numbered}."
         )
     if not wanted:
         raise EpisodeError(f"{dataset.source}: no episode to export; expected at least one.")
@@ -149,10 +150,6 @@ def _plan(
     recordings = (dataset.open(number) for number in wanted)
     scale = fit(recordings, layout, options.normalise, context.robot)
     return replace(job, normalisation=scale)
-
-
-def _span(numbers: Sequence[int]) -> str:
-    return f"{min(numbers)} to {max(numbers)}" if numbers else "nothing"
 
 
 def _claim(job: ExportJob, out: Path, dataset: Dataset) -> None:
@@ -191,7 +188,8 @@ def write_episode(job: ExportJob, dataset: Dataset, number: int) -> WrittenEpiso
     writer = writer_of(job.format)
     try:
         if isinstance(writer, RecordingWriter):
-            facts: dict[str, Any] = _write_recording(writer, recording, number, draft, job.options)
+            details = writer.write(recording, number, draft / "data", job.options)
+            facts: dict[str, Any] = {"details": details, "instructions": instructions_of(recording)}
         else:
             facts = _write_table(writer, _table(job, recording, number), draft, job)
     except (OSError, WriteError) as error:
@@ -202,21 +200,12 @@ def write_episode(job: ExportJob, dataset: Dataset, number: int) -> WrittenEpiso
         number=number,
         source=recording.source.name,
         index=recording.index,
+        success=recording.facts.outcome.success,
         **facts,
     )
     (draft / _FACTS).write_text(json.dumps(episode.to_json()), "utf-8")
     draft.rename(folder)
     return episode
-
-
-def _write_recording(
-    writer: RecordingWriter, recording: Recording, number: int, draft: Path, options: ExportOptions
-) -> dict[str, Any]:
-    return {
-        "details": writer.write(recording, number, draft / "data", options),
-        "instructions": instructions_of(recording),
-        "success": recording.facts.outcome.success,
-    }
 
 
 def _write_table(
@@ -231,7 +220,6 @@ def _write_table(
         "details": details,
         "length": len(table),
         "instructions": table.instructions,
-        "success": table.success,
         "filled": table.filled(),
         "side": side,
     }

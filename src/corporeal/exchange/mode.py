@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from corporeal.embodiment.joints import limb_of, match_joints
 from corporeal.episode.recording import Recording, Signal
 from corporeal.errors import EpisodeError
 from corporeal.schema import roles
+from corporeal.signal.runs import runs
 from corporeal.units import SECOND_NS
 
 Array = NDArray[np.float64]
@@ -35,7 +36,7 @@ _STRIDING = re.compile(r"hip_?pitch|knee|ankle_?pitch|ankle(?!_?roll)", re.IGNOR
 
 def base_levels(recording: Recording, signal: Signal, times: Times) -> tuple[Array, ...]:
     """How much the base moves: one number per time for each limit that it is held against."""
-    names = signal.spec.components or ()
+    names = signal.spec.names
     if signal.spec.name == roles.JOINT_POSITION:
         return (_stepping(sampled(signal, times), legs(recording, signal)),)
     values = sampled(signal, times)
@@ -118,12 +119,10 @@ def legs(recording: Recording, signal: Signal) -> list[tuple[int, int]]:
 
 def _joints(recording: Recording, signal: Signal) -> Sequence[str]:
     """The name of each column: the robot's own where its joint is known."""
-    given = signal.spec.components
-    if not isinstance(given, tuple):
-        return ()
-    robot = recording.embodiment
-    known = match_joints(given, robot) if robot is not None else (None,) * len(given)
-    return [ours or theirs for ours, theirs in zip(known, given, strict=True)]
+    given, robot = signal.spec.names, recording.embodiment
+    if robot is None:
+        return given
+    return [ours or theirs for ours, theirs in zip(match_joints(given, robot), given, strict=True)]
 
 
 def rows_of(seconds: float) -> int:
@@ -215,22 +214,22 @@ def modes(
     if not len(grid_ns):
         return np.zeros(0, np.int64)
     times = _clock(grid_ns)
-    found = evidence(recording)
+    signals = evidence(recording)
     limits = {
         roles.BASE_POSE: (base_speed_m_s, turn_rad_s),
         roles.BASE_VELOCITY: (base_speed_m_s / 2, turn_rad_s / 2),
         roles.JOINT_POSITION: (stepping_rad_s,),
     }
     walks = np.zeros(len(times), bool)
-    if found.base is not None:
-        signal = recording.signals[found.base]
+    if signals.base is not None:
+        signal = recording.signals[signals.base]
         levels = base_levels(recording, signal, times)
         wanted = limits.get(signal.spec.name, (shaking_m_s2,))
         for level, limit in zip(levels, wanted, strict=True):
             walks |= _beyond(level, limit)
     walks = _bridged(walks, rows_of(STEP_S))
     works = np.zeros(len(times), bool)
-    for label in found.arms:
+    for label in signals.arms:
         signal = recording.signals[label]
         if signal.spec.name == roles.JOINT_POSITION:
             works |= _beyond(arm_speed(recording, signal, times, walks), arm_speed_rad_s)
@@ -301,9 +300,7 @@ def _beyond(level: Array, limit: float) -> Flags:
     known = np.where(level > limit, 1, np.where(level < limit / 2, 0, -1))
     last = np.maximum.accumulate(np.where(known >= 0, np.arange(len(known)), -1))
     result: Flags = np.where(last >= 0, known[np.maximum(last, 0)], 0).astype(bool)
-    lost = np.concatenate(([False], np.isnan(level), [False]))
-    edges = np.flatnonzero(np.diff(lost.astype(np.int8)))
-    for first, stop in zip(edges[::2], edges[1::2], strict=True):
+    for first, stop in runs(np.isnan(level)):
         sides = [result[place] for place in (first - 1, stop) if 0 <= place < len(result)]
         result[first:stop] = bool(sides) and all(sides)
     return result
@@ -311,33 +308,24 @@ def _beyond(level: Array, limit: float) -> Flags:
 
 def _bridged(flags: Flags, longest: int) -> Flags:
     """The same with gaps between two stretches filled, where they are this short."""
-    on = np.flatnonzero(flags)
     result = flags.copy()
-    for before, after in pairwise(on):
-        if 1 < after - before <= longest:
-            result[before:after] = True
+    for first, stop in runs(flags, gap=longest - 1):
+        result[first:stop] = True
     return result
 
 
 def _lasting(labels: NDArray[np.int64], least: int) -> NDArray[np.int64]:
     """The same with stretches that are too short given to the longer neighbour, shortest first."""
-    runs = [(int(labels[each.first]), each.stop - each.first) for each in segments(labels)]
-    while len(runs) > 1:
-        short = min(range(len(runs)), key=lambda place: runs[place][1])
-        if runs[short][1] >= least:
+    stretches = [(int(labels[each.first]), each.stop - each.first) for each in segments(labels)]
+    while len(stretches) > 1:
+        lengths = [length for _, length in stretches]
+        short = lengths.index(min(lengths))
+        if lengths[short] >= least:
             break
-        beside = [place for place in (short - 1, short + 1) if 0 <= place < len(runs)]
-        heir = max(beside, key=lambda place: runs[place][1])
-        runs[short] = runs[heir][0], runs[short][1]
-        runs = _joined(runs)
-    return np.repeat([mode for mode, _ in runs], [count for _, count in runs]).astype(np.int64)
-
-
-def _joined(runs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    joined: list[tuple[int, int]] = []
-    for mode, count in runs:
-        if joined and joined[-1][0] == mode:
-            joined[-1] = mode, joined[-1][1] + count
-        else:
-            joined.append((mode, count))
-    return joined
+        beside = [place for place in (short - 1, short + 1) if 0 <= place < len(stretches)]
+        heir = max(beside, key=lengths.__getitem__)
+        stretches[short] = stretches[heir][0], lengths[short]
+        alike = groupby(stretches, key=lambda stretch: stretch[0])
+        stretches = [(mode, sum(length for _, length in group)) for mode, group in alike]
+    modes_in_turn, lengths_in_turn = zip(*stretches, strict=True)
+    return np.repeat(modes_in_turn, lengths_in_turn).astype(np.int64)

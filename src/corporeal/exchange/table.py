@@ -96,10 +96,7 @@ def picture_numbers(stamps: Times, grid: Times, *, period_ns: float) -> NDArray[
     A camera half a period off would otherwise repeat and skip pictures at random. Keeping step
     costs at most a quarter of a period, and leaves runs of neighbours that need no new encoding.
     """
-    after = np.clip(np.searchsorted(stamps, grid), 0, len(stamps) - 1)
-    before = np.maximum(after - 1, 0)
-    nearer = np.abs(stamps[before] - grid) <= np.abs(stamps[after] - grid)
-    nearest = np.where(nearer, before, after)
+    nearest = _nearest(stamps, grid)
     numbers = nearest.copy()
     reach = _LOYAL * period_ns
     rows = np.arange(len(grid))
@@ -221,27 +218,27 @@ class EpisodeTable:
 
 def on_grid(signal: Signal, grid: Times) -> tuple[NDArray[Any], int]:
     """Values (rows, ...) at these times, and how many of them stand for a gap."""
-    if len(signal) and _is_same_clock(signal.time_ns, grid):
-        first = int(np.searchsorted(signal.time_ns, grid[0]))
-        return np.asarray(signal[first : first + len(grid)]), 0
+    stamps = signal.time_ns
+    if len(signal):
+        first = int(np.searchsorted(stamps, grid[0]))
+        # Rows that are stamped as a stretch of the signal need no interpolation.
+        if np.array_equal(stamps[first : first + len(grid)], grid):
+            return np.asarray(signal[first : first + len(grid)]), 0
     (column,) = align_to({signal.spec.path: signal}, grid).columns.values()
     assert column.values is not None
     lost = np.flatnonzero(~column.valid)
     values = column.values
     if len(lost):
-        stamps = signal.time_ns
-        after = np.clip(np.searchsorted(stamps, grid[lost]), 0, len(stamps) - 1)
-        before = np.maximum(after - 1, 0)
-        is_nearer = grid[lost] - stamps[before] <= stamps[after] - grid[lost]
-        values[lost] = np.asarray(signal[np.where(is_nearer, before, after)])
+        values[lost] = np.asarray(signal[_nearest(stamps, grid[lost])])
     return values, len(lost)
 
 
-def _is_same_clock(stamps: Times, grid: Times) -> bool:
-    """Whether the rows are stamped as a stretch of the signal: then nothing is interpolated."""
-    first = int(np.searchsorted(stamps, grid[0]))
-    part = stamps[first : first + len(grid)]
-    return len(part) == len(grid) and bool(np.array_equal(part, grid))
+def _nearest(stamps: Times, grid: Times) -> NDArray[np.int64]:
+    """The sample nearest to each time; the earlier of two."""
+    after = np.clip(np.searchsorted(stamps, grid), 0, len(stamps) - 1)
+    before = np.maximum(after - 1, 0)
+    is_nearer = np.abs(stamps[before] - grid) <= np.abs(stamps[after] - grid)
+    return np.where(is_nearer, before, after)
 
 
 def table_of(

@@ -50,11 +50,8 @@ def options_of(paths: Sequence[Path]) -> tuple[ExportOptions, Normalisation | No
     Raises CorporealError when they do not belong into one dataset.
     """
     sidecars = [read_sidecar(path) for path in paths]
-    scales = {
-        sidecar.normalisation.hash if sidecar and sidecar.normalisation else None
-        for sidecar in sidecars
-    }
-    if len(scales) > 1:
+    scales = [sidecar.normalisation if sidecar else None for sidecar in sidecars]
+    if len({scale.hash if scale else None for scale in scales}) > 1:
         raise CorporealError(
             "the datasets are normalised in different ways, so their values cannot stand side by "
             "side. Export them again with --normalise none, or import them first."
@@ -62,8 +59,7 @@ def options_of(paths: Sequence[Path]) -> tuple[ExportOptions, Normalisation | No
     hierarchical = any(sidecar.description.modes for sidecar in sidecars if sidecar)
     options = ExportOptions(view="hierarchical" if hierarchical else "flat")
     _check_rates(paths, options)
-    first = sidecars[0]
-    return options, first.normalisation if first is not None else None
+    return options, scales[0]
 
 
 def _check_rates(paths: Sequence[Path], options: ExportOptions) -> None:

@@ -48,8 +48,8 @@ def limits_of(column: ColumnSpec, robot: Embodiment | None) -> list[tuple[float,
     limits: list[tuple[float, float] | None] = []
     for stream in column.streams:
         for joint, unit in zip_longest(_joints(stream, robot), stream.units[: stream.width]):
-            known = stream.name in POSITIONS and _is_measured_in(joint, unit)
-            limits.append(_limits(joint) if known else None)
+            is_position = stream.name in POSITIONS
+            limits.append(_limits(joint, unit) if is_position and joint is not None else None)
     return limits
 
 
@@ -93,14 +93,11 @@ def _joints(stream: Stream, robot: Embodiment | None) -> list[Joint | None]:
     return [by_name[name] if name else None for name in match_joints(stream.names, robot)]
 
 
-def _is_measured_in(joint: Joint | None, unit: str | None) -> bool:
-    return joint is not None and unit == ("m" if joint.type == "prismatic" else "rad")
-
-
-def _limits(joint: Joint | None) -> tuple[float, float] | None:
-    if joint is None or joint.lower is None or joint.upper is None:
+def _limits(joint: Joint, unit: str | None) -> tuple[float, float] | None:
+    if joint.lower is None or joint.upper is None or not joint.lower < joint.upper:
         return None
-    return (joint.lower, joint.upper) if joint.lower < joint.upper else None
+    own_unit = "m" if joint.type == "prismatic" else "rad"
+    return (joint.lower, joint.upper) if unit == own_unit else None
 
 
 def _names(order: Mapping[str, Any], part: str) -> list[str]:
@@ -126,13 +123,9 @@ def _difference(wanted: Sequence[str], given: Sequence[str]) -> str:
         )
         more = f"; {len(moved) - _MOST_NAMED} more" if len(moved) > _MOST_NAMED else ""
         return f"{len(moved)} joints changed places: {listed}{more}. Reorder them by name."
-    lacking = sorted(set(wanted) - set(given))
-    strange = sorted(set(given) - set(wanted))
+    lacking = ", ".join(sorted(set(wanted) - set(given))[:_MOST_NAMED])
+    strange = ", ".join(sorted(set(given) - set(wanted))[:_MOST_NAMED])
     return (
-        f"other entries, got {len(given)} with {_list(strange)} that are not expected; "
-        f"expected {len(wanted)} with {_list(lacking)} that are missing. Use data of one robot."
+        f"other entries, got {len(given)} with {strange or 'none'} that are not expected; "
+        f"expected {len(wanted)} with {lacking or 'none'} that are missing. Use data of one robot."
     )
-
-
-def _list(names: Sequence[str]) -> str:
-    return ", ".join(names[:_MOST_NAMED]) or "none"
