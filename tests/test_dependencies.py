@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "corporeal"
 # Scripts that run in the Python of another program, beside its own library.
-CONSUMERS = SOURCE / "exchange" / "conformance" / "scripts"
+CONSUMERS = SOURCE / "exchange" / "conformance"
 # Studio is the one room that is nothing without an extra.
 NEEDS_SERVER = SOURCE / "studio"
 # Packages by the module that is imported, where the two have different names.

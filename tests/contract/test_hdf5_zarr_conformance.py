@@ -14,9 +14,9 @@ import pytest
 from bench.partners import partner_python
 from tests.exchange.small_sets import table_writer, write_episodes
 
-from corporeal.exchange.conformance.library import ask
 from corporeal.exchange.conversion import ExportResult, export
 from corporeal.exchange.formats.robomimic import read as read_robomimic
+from corporeal.exchange.library import ask
 from corporeal.exchange.opening import open_dataset
 from corporeal.exchange.options import ExportOptions
 from corporeal.exchange.proof import prove

@@ -13,9 +13,9 @@ import pytest
 from bench.partners import CACHE, PartnerError, partner_python
 from tests.exchange.small_sets import write_episodes
 
-from corporeal.exchange.conformance.library import UnsuitedError, ask
 from corporeal.exchange.conversion import ExportResult, export
 from corporeal.exchange.format import writer_of
+from corporeal.exchange.library import UnsuitedError, ask
 from corporeal.exchange.opening import open_dataset
 from corporeal.exchange.options import ExportOptions
 from corporeal.exchange.proof import prove

@@ -15,8 +15,8 @@ from tests.exchange.small_sets import write_episodes, write_with
 
 from corporeal.episode.recording import Recording
 from corporeal.errors import CorporealError
-from corporeal.exchange.conformance.library import ask
 from corporeal.exchange.format import writer_of
+from corporeal.exchange.library import ask
 from corporeal.exchange.opening import open_dataset
 
 pytestmark = pytest.mark.slow

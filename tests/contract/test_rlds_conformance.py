@@ -11,8 +11,8 @@ import pytest
 from bench.partners import partner_python
 from tests.exchange.small_sets import tables_of, write_episodes, write_with
 
-from corporeal.exchange.conformance.library import LibraryAnswer, ask
 from corporeal.exchange.formats.rlds import FORMAT
+from corporeal.exchange.library import LibraryAnswer, ask
 from corporeal.exchange.movie.pictures import pictures_of
 from corporeal.exchange.opening import open_dataset
 from corporeal.exchange.options import ExportOptions

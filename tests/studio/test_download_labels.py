@@ -131,7 +131,7 @@ def test_rerun_gets_states_and_words_for_every_lane(
     chunk = pytest.importorskip("rerun.chunk")
     saved = tmp_path / "saved.rrd"
     saved.write_bytes(client.get(f"/api/episodes/{labelled}/episode.rrd").content)
-    pytest.importorskip("corporeal.exchange.conformance.scripts.rrd").verify(saved)
+    pytest.importorskip("corporeal.exchange.conformance.rrd").verify(saved)
     columns: dict[str, tuple[list[int], list[Any]]] = {}
     about = ""
     for each in chunk.RrdReader(saved).stream():

@@ -97,7 +97,7 @@ _STATED = ("id", "number", "index", "source", "length", "instructions", "success
 
 @dataclass(frozen=True)
 class Consumer:
-    """The library that people read a format with: `script` in `conformance/scripts` runs it."""
+    """The library that people read a format with: `script` in `conformance` runs it."""
 
     script: str
     module: str

@@ -21,9 +21,9 @@ from corporeal.exchange.comparison import (
     differences,
     spread,
 )
-from corporeal.exchange.conformance.library import UnsuitedError, ask, find_python
 from corporeal.exchange.conversion import ExportResult, table_at
 from corporeal.exchange.format import Consumer, Loss, TableWriter, Writer, formats, writer_of
+from corporeal.exchange.library import UnsuitedError, ask, find_python
 from corporeal.exchange.opening import open_dataset
 from corporeal.exchange.statistics import merge_moments
 from corporeal.exchange.table import EpisodeTable

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -131,8 +131,8 @@ def describe_rows(dataset: Dataset, path: Path, *, robot: Embodiment | None = No
     sidecar = read_sidecar(path, robot)
     if sidecar is None:
         return dataset
-    plain = replace(sidecar, normalisation=None)
-    return replace(dataset, open=partial(_open_rows, dataset, plain))
+    as_stored = replace(sidecar, normalisation=None)
+    return replace(dataset, open=partial(_open_rows, dataset, as_stored))
 
 
 def _open_rows(dataset: Dataset, sidecar: Sidecar, index: int) -> Recording:
@@ -287,11 +287,11 @@ def _marks(table: EpisodeTable) -> list[ArraySignal]:
                       rate_hz=table.rate_hz, interpolation="nearest")  # fmt: skip
         return ArraySignal(spec, table.time_ns, values.reshape(-1, 1))
 
-    marks = [mark(ROW, np.arange(len(table)))]
-    for camera in table.cameras.values():
-        stamps = camera.signal.time_ns[camera.numbers]
-        marks.append(mark(shown_name(camera.spec.stream.name), stamps))
-    return marks
+    shown = (
+        mark(shown_name(camera.spec.stream.name), camera.signal.time_ns[camera.numbers])
+        for camera in table.cameras.values()
+    )
+    return [mark(ROW, np.arange(len(table))), *shown]
 
 
 def write_sidecar(
@@ -316,7 +316,9 @@ def write_sidecar(
     if normalisation is not None:
         (folder / _NORMALISATION).write_text(normalisation.canonical() + "\n", "utf-8")
     if weights := context.options.weights:
-        ours = {episode.id: _weight(episode, weights) for episode in episodes}
+        # What the scores give; nothing for a failed demonstration, and 1 for one without a score.
+        ours = {episode.id: 0.0 if episode.success is False else weights.get(episode.id, 1.0)
+                for episode in episodes}  # fmt: skip
         listed = [ours[episode.id] for episode in episodes]
         write_json(folder / _WEIGHTS, {"episodes": listed, "by_id": ours})
     for episode in episodes:
@@ -324,9 +326,3 @@ def write_sidecar(
             target = folder / side_name(episode.number)
             target.parent.mkdir(exist_ok=True)
             link_or_copy(episode.folder.parent / "side.h5", target)
-
-
-def _weight(episode: WrittenEpisode, weights: Mapping[str, float]) -> float:
-    """What the scores give; nothing for a failed demonstration, and 1 for one without a score."""
-    failed = episode.success is False
-    return 0.0 if failed else weights.get(episode.id, 1.0)

@@ -1,1 +1,5 @@
-"""Exports read by the library of their own format, in a process and an environment of its own."""
+"""Scripts that read a dataset with its users' own library, each by itself in another Python.
+
+A script imports nothing of this project. Its `main(request)` returns the answer and the samples;
+`exchange/library.py` asks and checks.
+"""

@@ -15,11 +15,11 @@ from statistics import median
 from typing import Any
 
 from corporeal.errors import CorporealError, UnknownNameError
-from corporeal.exchange.conformance.library import ANSWER, find_python, run_script, variable_of
 from corporeal.exchange.format import Consumer
 from corporeal.exchange.json_text import read_json, whole
 from corporeal.exchange.layout import ACTION, STATE
 from corporeal.exchange.lerobot.info import Info, read_info
+from corporeal.exchange.library import ANSWER, find_python, run_script, variable_of
 
 TRAINER = Consumer("lerobot", "lerobot", "pip install 'lerobot[training,diffusion]'")
 POLICIES = ("act", "diffusion")

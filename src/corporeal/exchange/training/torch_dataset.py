@@ -40,80 +40,57 @@ from corporeal.exchange.training.weights import read_weights, row_weights
 from corporeal.units import SECOND_NS
 
 
-@dataclass(frozen=True)
-class TrainingRequest:
-    """What the rows are to hold; None for what an export takes by default.
+def _layout(
+    recording: Recording,
+    options: ExportOptions,
+    cameras: Sequence[str] | None,
+    action: Sequence[str] | None,
+) -> TableLayout:
+    """The layout of all episodes, as the first one suggests it.
 
-    `cameras` are names, `state` and `action` the streams that make them up, one after the other.
+    `cameras` are names, `action` the streams that make it up, one after the other; None for what
+    an export takes by default.
     """
-
-    cameras: Sequence[str] | None = None
-    state: Sequence[str] | None = None
-    action: Sequence[str] | None = None
-    rate_hz: float | None = None
-    image_size: int | None = None
-    mode: bool = False
-
-    def layout(self, recording: Recording) -> TableLayout:
-        """The layout of all episodes, as the first one suggests it."""
-        return _with_action(layout_of(recording, self._plan(recording)), recording, self.action)
-
-    def _plan(self, recording: Recording) -> ExportOptions:
-        specs = [signal.spec for signal in recording.signals.values()]
+    specs = [signal.spec for signal in recording.signals.values()]
+    if cameras is not None:
         films = {spec.name: spec.group for spec in specs if spec.kind == "video"}
-        include: tuple[str, ...] = ()
-        exclude: tuple[str, ...] = ()
-        if self.cameras is not None:
-            wanted = [name.removeprefix(IMAGES) for name in self.cameras]
-            for name in wanted:
-                if name not in films:
-                    raise UnknownNameError("camera", name, films)
-            include = tuple(name for name in wanted if films[name] == "debug")
-            exclude = tuple(name for name in films if name not in wanted)
-        return ExportOptions(
-            rate_hz=self.rate_hz,
-            view="hierarchical" if self.mode else "flat",
-            image_size=self.image_size,
-            state=tuple(self.state or ()),
-            include=include,
-            exclude=exclude,
-        )
+        wanted = [name.removeprefix(IMAGES) for name in cameras]
+        _check_known("camera", wanted, films)
+        include = tuple(name for name in wanted if films[name] == "debug")
+        exclude = tuple(name for name in films if name not in wanted)
+        options = replace(options, include=include, exclude=exclude)
+    layout = layout_of(recording, options)
+    if action is None:
+        return layout
+    known = {spec.name: spec for spec in specs if spec.group == "actions" and spec.kind == "array"}
+    _check_known("stream of the action", action, known)
+    column = ColumnSpec(ACTION, tuple(known[name] for name in action))
+    others = {key: each for key, each in layout.columns.items() if key != ACTION}
+    return replace(layout, columns={**others, ACTION: column})
 
 
-def open_episodes(paths: Path | str | Sequence[Path | str]) -> list[Dataset]:
+def _check_known(what: str, names: Sequence[str], known: Mapping[str, Any]) -> None:
+    for name in names:
+        if name not in known:
+            raise UnknownNameError(what, name, known)
+
+
+def _open_episodes(paths: Path | str | Sequence[Path | str]) -> list[Dataset]:
     """Episode files and folders of them; raises EpisodeError for a path that is neither."""
     given = [paths] if isinstance(paths, Path | str) else list(paths)
     if not given:
         raise CorporealError("dataset of no path; expected episode files or folders of them.")
-    return [_opened(Path(path)) for path in given]
-
-
-def _opened(path: Path) -> Dataset:
-    if not path.exists():
-        raise EpisodeError(f"{path}: does not exist. Give an episode file or a folder of them.")
-    dataset = episodes.read(path)
-    if not dataset.episodes:
-        raise EpisodeError(
-            f"{path}: no episode file (.h5) here. Turn datasets of other formats into episodes "
-            "with corporeal import."
-        )
-    return dataset
-
-
-def _with_action(
-    layout: TableLayout, recording: Recording, names: Sequence[str] | None
-) -> TableLayout:
-    """The layout with an action of these streams, one after the other."""
-    if names is None:
-        return layout
-    known = {signal.spec.name: signal.spec for signal in recording.signals.values()
-             if signal.spec.group == "actions" and signal.spec.kind == "array"}  # fmt: skip
-    for name in names:
-        if name not in known:
-            raise UnknownNameError("stream of the action", name, known)
-    spec = ColumnSpec(ACTION, tuple(known[name] for name in names))
-    others = {key: each for key, each in layout.columns.items() if key != ACTION}
-    return replace(layout, columns={**others, ACTION: spec})
+    datasets = []
+    for path in map(Path, given):
+        if not path.exists():
+            raise EpisodeError(f"{path}: does not exist. Give an episode file or a folder of them.")
+        datasets.append(episodes.read(path))
+        if not datasets[-1].episodes:
+            raise EpisodeError(
+                f"{path}: no episode file (.h5) here. Turn datasets of other formats into episodes "
+                "with corporeal import."
+            )
+    return datasets
 
 
 Item = dict[str, Any]
@@ -172,15 +149,16 @@ class EpisodeDataset:
         self.chunk, self.history = chunk, history
         self._image_dtype = np.dtype(image_dtype)
         self._tolerance_s = tolerance_s
-        datasets = open_episodes(paths)
+        datasets = _open_episodes(paths)
         first = datasets[0].open(datasets[0].episodes[0])
-        asked = TrainingRequest(cameras, state, action, rate_hz, image_size, mode)
-        self.layout = asked.layout(first)
+        options = ExportOptions(
+            rate_hz=rate_hz, view="hierarchical" if mode else "flat", image_size=image_size,
+            state=tuple(state or ()),
+        )  # fmt: skip
+        self.layout = _layout(first, options, cameras, action)
         self.robot = first.embodiment
         self.keys = tuple(self.layout.columns) if columns is None else tuple(columns)
-        for key in self.keys:
-            if key not in self.layout.columns:
-                raise UnknownNameError("column", key, self.layout.columns)
+        _check_known("column", self.keys, self.layout.columns)
         self.tasks: tuple[str, ...] = ()
         self.episodes = tuple(self._entries(datasets))
         self._starts = [entry.first for entry in self.episodes]

@@ -14,14 +14,14 @@ import numpy as np
 import pytest
 
 from corporeal.errors import CorporealError
-from corporeal.exchange.conformance.library import (
+from corporeal.exchange.format import Consumer
+from corporeal.exchange.library import (
     MAX_ROWS,
     LibraryAnswer,
     UnsuitedError,
     ask,
     find_python,
 )
-from corporeal.exchange.format import Consumer
 
 HEAD = """
 import json, sys, os, time
@@ -146,7 +146,7 @@ def test_a_script_ends_when_the_asker_is_killed(tmp_path: Path) -> None:
     asker = f"""
 import sys
 from pathlib import Path
-from corporeal.exchange.conformance.library import ask
+from corporeal.exchange.library import ask
 from corporeal.exchange.format import Consumer
 ask(Consumer({consumer.script!r}, "numpy", ""), Path(), [], [], [], python=sys.executable)
 """

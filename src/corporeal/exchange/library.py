@@ -26,7 +26,7 @@ from corporeal.exchange.format import Consumer
 from corporeal.exchange.json_text import read_json
 from corporeal.schema.document import first_problem
 
-SCRIPTS = Path(__file__).parent / "scripts"
+SCRIPTS = Path(__file__).parent / "conformance"
 ANSWER = "answer.json"
 _TAIL_BYTES = 1 << 16
 _SENTENCE = 300
