@@ -142,9 +142,9 @@ def sampled(signal: Signal, times: Times) -> Array:
         block: NDArray[Any] = np.asarray(signal[begin:stop], np.float64)
         parts.append(block[wanted - begin].reshape(len(wanted), -1))
     values = np.concatenate(parts)
-    held = np.where(np.isfinite(values), np.arange(len(values))[:, None], -1)
-    held = np.maximum.accumulate(held, axis=0)
-    good: Array = np.take_along_axis(values, np.maximum(held, 0), axis=0)
+    last_good = np.where(np.isfinite(values), np.arange(len(values))[:, None], -1)
+    last_good = np.maximum.accumulate(last_good, axis=0)
+    good: Array = np.take_along_axis(values, np.maximum(last_good, 0), axis=0)
     return np.nan_to_num(good, posinf=0.0, neginf=0.0)
 
 

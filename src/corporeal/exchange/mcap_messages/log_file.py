@@ -265,7 +265,7 @@ class McapLog:
 
     def stamps(self, channel: int) -> list[NDArray[np.uint64]]:
         """(time, place in the chunk) of every message (n, 2), for each chunk of the channel."""
-        found = []
+        indexes = []
         for chunk in self.chunks.get(channel, ()):
             offset = chunk.message_index_offsets[channel]
             opcode, length, owner, size = struct.unpack("<BQHI", self.bytes_at(offset, 15))
@@ -278,8 +278,8 @@ class McapLog:
                 raise EpisodeError(f"{self.path}: byte {offset} is no index of messages.")
             entries = self.bytes_at(offset + 15, _bounded(size, MAX_INDEX_BYTES))
             pairs = np.frombuffer(entries, "<u8").reshape(-1, 2).astype(np.uint64)
-            found.append(pairs[np.argsort(pairs[:, 1], kind="stable")])
-        return found
+            indexes.append(pairs[np.argsort(pairs[:, 1], kind="stable")])
+        return indexes
 
     def chunk(self, index: ChunkIndex) -> bytes:
         """The records of a chunk, checked against its checksum."""
@@ -302,17 +302,17 @@ def messages_at(
     records: bytes, places: NDArray[np.uint64], channel: int, *, where: str
 ) -> list[bytes]:
     """The bytes of the messages at these rising places of a chunk; none is there twice."""
-    found, end = [], 0
+    payloads, end = [], 0
     for place in places.tolist():
         begin = place + HEAD.itemsize
         if end <= place and begin <= len(records):
             opcode, length, owner = struct.unpack_from("<BQH", records, place)
             end = place + 9 + length
             if opcode == Opcode.MESSAGE and owner == channel and begin <= end <= len(records):
-                found.append(records[begin:end])
+                payloads.append(records[begin:end])
                 continue
         raise EpisodeError(f"{where}: no message at place {place} of a chunk, but its index has.")
-    return found
+    return payloads
 
 
 def _inflated(stored: bytes, name: bytes, size: int) -> bytes:
@@ -359,21 +359,21 @@ def open_log(path: Path) -> McapLog:
 
 
 def _indexed(log: McapLog, summary: bytes) -> McapLog:
-    found: dict[Any, list[Any]] = {kind: [] for kind in _KINDS.values()}
+    by_kind: dict[Any, list[Any]] = {kind: [] for kind in _KINDS.values()}
     for record in _records(summary):
-        found[type(record)].append(record)
+        by_kind[type(record)].append(record)
     chunks: dict[int, list[ChunkIndex]] = {}
-    for chunk in sorted(found[ChunkIndex], key=lambda chunk: int(chunk.chunk_start_offset)):
+    for chunk in sorted(by_kind[ChunkIndex], key=lambda chunk: int(chunk.chunk_start_offset)):
         for channel in chunk.message_index_offsets:
             chunks.setdefault(channel, []).append(chunk)
     return McapLog(
         path=log.path,
         size=log.size,
-        channels={channel.topic: channel for channel in found[Channel]},
-        schemas={schema.id: schema.name for schema in found[Schema]},
+        channels={channel.topic: channel for channel in by_kind[Channel]},
+        schemas={schema.id: schema.name for schema in by_kind[Schema]},
         chunks=chunks,
-        attachments=tuple(found[AttachmentIndex]),
-        metadata=tuple(found[MetadataIndex]),
+        attachments=tuple(by_kind[AttachmentIndex]),
+        metadata=tuple(by_kind[MetadataIndex]),
     )
 
 

@@ -34,7 +34,7 @@ def stored_parameters(extradata: bytes) -> tuple[bytes, ...] | None:
     """The parameter sets in the header of an MP4; None unless lengths take four bytes."""
     if len(extradata) < 7 or extradata[0] != 1 or (extradata[4] & 3) + 1 != _LENGTH_BYTES:
         return None
-    found, place = [], 5
+    parameters, place = [], 5
     for mask in (0x1F, 0xFF):
         if place >= len(extradata):
             return None
@@ -42,9 +42,9 @@ def stored_parameters(extradata: bytes) -> tuple[bytes, ...] | None:
         place += 1
         for _ in range(count):
             length = int.from_bytes(extradata[place : place + 2], "big")
-            found.append(extradata[place + 2 : place + 2 + length])
+            parameters.append(extradata[place + 2 : place + 2 + length])
             place += 2 + length
-    return tuple(found)
+    return tuple(parameters)
 
 
 def as_stored(packet: bytes) -> bytes:
@@ -315,9 +315,9 @@ class PacketReader:
             self._container.seek(int(pts[place]), stream=self.stream)
             queue = self._container.demux(self.stream)
             packet = next(queue, None)
-            found = np.flatnonzero(pts[: place + 1] == (packet.pts if packet else None))
-            if len(found):
-                self._take(packet, int(found[0]))
+            places = np.flatnonzero(pts[: place + 1] == (packet.pts if packet else None))
+            if len(places):
+                self._take(packet, int(places[0]))
                 return queue
             self._container.seek(int(pts[0]), stream=self.stream)
         queue = self._container.demux(self.stream)

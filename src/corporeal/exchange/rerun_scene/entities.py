@@ -130,8 +130,8 @@ def place_of(robot: Embodiment | None, frame: str | None) -> str | None:
         return None
     if any(link.name == frame for link in robot.links):
         return f"{ROBOT}/{frame}"
-    found = next((each for each in robot.frames if each.name == frame), None)
-    return None if found is None else f"{ROBOT}/{found.link}/{frame}"
+    named = next((each for each in robot.frames if each.name == frame), None)
+    return None if named is None else f"{ROBOT}/{named.link}/{frame}"
 
 
 def add_frames(scene: RerunScene, robot: Embodiment) -> None:
