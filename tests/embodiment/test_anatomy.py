@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from corporeal.embodiment.description.anatomy import infer_anatomy, words_of
+from corporeal.embodiment.description.anatomy import infer_anatomy
+from corporeal.embodiment.description.body_words import split_name, words_in
 from corporeal.embodiment.embodiment import Joint
 
 
@@ -17,9 +18,41 @@ def _chain(*names: str, root: str = "base", kind: str = "revolute") -> list[Join
     ]
 
 
-@pytest.mark.parametrize("name", ["LHipYaw", "l_hip_yaw", "l/hip.yaw", "L_HIP_Yaw2"])
+@pytest.mark.parametrize("name", ["LHipYaw", "l_hip_yaw", "l/hip.yaw", "lhipyaw", "l_hpz"])
 def test_names_of_all_styles_have_the_same_words(name: str) -> None:
-    assert words_of(name) == ["l", "hip", "yaw"]
+    assert split_name(name) == ("l", "hip", "yaw")
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (["LLEG_HIP_R", "RLEG_HIP_R"], ["left leg hip roll", "right leg hip roll"]),
+        (["WAIST_R", "WAIST_Y"], ["waist roll", "waist yaw"]),
+        (["joint_arm_l0", "joint_arm_r0"], ["joint arm left 0", "joint arm right 0"]),
+        (["joint_arm_l0", "joint_arm_l1"], ["joint arm l 0", "joint arm l 1"]),
+        (["r2/left_arm"], ["r 2 left arm"]),
+        (["r_arm_shz", "r_leg_kny"], ["right arm shoulder yaw", "right leg knee pitch"]),
+        (["kLeftWristyaw"], ["left wrist yaw"]),
+        (["Left_Hip_Pitch", "l_ank_r", "r_ank_r"],
+         ["left hip pitch", "left ankle roll", "right ankle roll"]),
+        (["sho_p", "el_l", "el_r"], ["shoulder pitch", "elbow left", "elbow right"]),
+    ],
+)  # fmt: skip
+def test_letters_are_sides_only_where_both_sides_are_there(
+    names: list[str], words: list[str]
+) -> None:
+    assert [" ".join(each) for each in words_in(names)] == words
+
+
+def test_a_roll_is_no_right_side() -> None:
+    joints = [
+        *_chain("LLEG_HIP_R", "LLEG_KNEE", "LLEG_ANKLE_R"),
+        *_chain("RLEG_HIP_R", "RLEG_KNEE", "RLEG_ANKLE_R"),
+        *_chain("WAIST_R", "WAIST_Y"),
+    ]
+    anatomy = infer_anatomy(joints)
+    assert set(anatomy.groups) == {"left_leg", "right_leg", "torso"}
+    assert anatomy.feet == {"left": "LLEG_ANKLE_R>", "right": "RLEG_ANKLE_R>"}
 
 
 def test_a_humanoid_has_its_parts() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corporeal.embodiment.description.anatomy import words_of
+from corporeal.embodiment.description.body_words import split_name
 from corporeal.embodiment.embodiment import Embodiment, Joint
 
 FILLER = frozenset(["joint", "link", "motor", "act", "actuator", "dof"])
@@ -84,7 +84,8 @@ def _partner(
 
 
 def _essence(name: str) -> list[str]:
-    return [word for word in words_of(name) if word not in FILLER] or [name]
+    words = [word.rstrip("0123456789") for word in split_name(name)]
+    return [word for word in words if word and word not in FILLER] or [name]
 
 
 def _outwards(robot: Embodiment) -> Iterator[Joint]:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from corporeal.embodiment.description.body_words import (
+    ARM,
+    DIGIT,
+    GRIPPER,
+    HAND,
+    LEG,
+    NECK,
+    TORSO,
+    words_in,
+)
 from corporeal.embodiment.embodiment import Joint
 
-LEG = frozenset(["leg", "hip", "thigh", "knee", "shin", "shank", "calf", "ankle", "foot", "toe"])
-ARM = frozenset(["arm", "shoulder", "upperarm", "elbow", "forearm", "lowerarm", "wrist"])
-DIGIT = frozenset(["thumb", "index", "middle", "ring", "pinky", "little"])
-HAND = DIGIT | {"hand", "finger", "fingers", "palm"}
-GRIPPER = frozenset(["gripper", "jaw"])
-TORSO = frozenset(["waist", "torso", "spine", "chest", "abdomen", "trunk"])
-NECK = frozenset(["neck", "head"])
-
-SIDES = {"left": "left", "l": "left", "right": "right", "r": "right"}
 SIDED = ("leg", "arm", "hand", "gripper")
 
 
@@ -42,8 +42,17 @@ def infer_anatomy(joints: Sequence[Joint]) -> RobotAnatomy:
     joint: both formats of one robot agree on these, but not on the frames fixed to them.
     """
     tree = _Tree(joints)
-    places = {joint.name: _place(joint) for joint in joints}
-    places = {joint.name: _settled(joint, places, tree) for joint in joints}
+    by_joint, by_link = (
+        words_in([getattr(joint, end) for joint in joints]) for end in ("name", "child")
+    )
+    places = {
+        joint.name: _place(joint, *words)
+        for joint, *words in zip(joints, by_joint, by_link, strict=True)
+    }
+    words_of = dict(zip((joint.name for joint in joints), by_joint, strict=True))
+    places = {
+        joint.name: _settled(joint, set(words_of[joint.name]), places, tree) for joint in joints
+    }
     groups: dict[str, list[str]] = {}
     for joint in joints:
         name = _group_name(places[joint.name])
@@ -61,11 +70,6 @@ def infer_anatomy(joints: Sequence[Joint]) -> RobotAnatomy:
         if link is not None and name in ("left_leg", "right_leg")
     }
     return RobotAnatomy({name: tuple(members) for name, members in groups.items()}, hands, feet)
-
-
-def words_of(name: str) -> list[str]:
-    """A name in lower-case words: `LHipYaw`, `l_hip_yaw` and `l/hip.yaw` are all l, hip, yaw."""
-    return [word.lower() for word in re.findall(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+", name)]
 
 
 class _Tree:
@@ -105,20 +109,20 @@ class _Tree:
         return self.joints[last[0]].child
 
 
-def _place(joint: Joint) -> _Place:
+def _place(joint: Joint, by_joint: Sequence[str], by_link: Sequence[str]) -> _Place:
     """Part and side by the joint's own name, else by the name of the link it moves."""
-    for name in (joint.name, joint.child):
-        words = words_of(name)
+    for words in (by_joint, by_link):
         part = _part(words, joint)
         if part is not None:
             # The first side is the limb's: `left/right_finger` belongs to the left arm.
-            return _Place(part, next((SIDES[word] for word in words if word in SIDES), None))
+            sides = [word for word in words if word in ("left", "right")]
+            return _Place(part, next(iter(sides), None))
     return _Place(None, None)
 
 
 def _part(words: Sequence[str], joint: Joint) -> str | None:
-    found = set(words)
-    if found & GRIPPER or ("finger" in found and joint.type == "prismatic"):
+    spoken = {word.rstrip("0123456789") for word in words}
+    if spoken & GRIPPER or ("finger" in spoken and joint.type == "prismatic"):
         return "gripper"
     for part, vocabulary in (
         ("hand", HAND),
@@ -127,12 +131,12 @@ def _part(words: Sequence[str], joint: Joint) -> str | None:
         ("neck", NECK),
         ("torso", TORSO),
     ):
-        if found & vocabulary:
+        if spoken & vocabulary:
             return part
     return None
 
 
-def _settled(joint: Joint, places: dict[str, _Place], tree: _Tree) -> _Place:
+def _settled(joint: Joint, words: set[str], places: dict[str, _Place], tree: _Tree) -> _Place:
     """What the neighbours in the tree say about a joint whose own name is not enough."""
     place = places[joint.name]
     below = [places[name] for name in tree.descendants(joint.name)]
@@ -141,11 +145,10 @@ def _settled(joint: Joint, places: dict[str, _Place], tree: _Tree) -> _Place:
     ):
         # The turntable under a single arm is called waist too; a trunk carries arms of a side.
         return _Place("arm", place.side)
-    if place.part == "hand" and any(other.part in ("hand", "gripper") for other in below):
-        words = set(words_of(joint.name))
-        if "hand" in words and not words & DIGIT:
-            # What turns a whole hand is a wrist.
-            return _Place("arm", place.side)
+    moves_fingers = any(other.part in ("hand", "gripper") for other in below)
+    if place.part == "hand" and moves_fingers and "hand" in words and not words & DIGIT:
+        # What turns a whole hand is a wrist.
+        return _Place("arm", place.side)
     if place.part in ("hand", "gripper"):
         for name in tree.ancestors(joint.name):
             if places[name].part == "arm":

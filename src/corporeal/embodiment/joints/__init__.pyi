@@ -9,3 +9,4 @@ from .joint_names import matched_share as matched_share
 from .joint_names import named_robots as named_robots
 from .limbs import is_hand as is_hand
 from .limbs import limb_of as limb_of
+from .limbs import words_in_name as words_in_name

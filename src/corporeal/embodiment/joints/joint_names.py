@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from corporeal.embodiment.description.body_words import split_name, words_in
 from corporeal.embodiment.embodiment import Embodiment
 from corporeal.embodiment.joints.limbs import is_hand
 from corporeal.embodiment.library import open_robot, robot_names
@@ -19,14 +20,13 @@ _QUANTITIES = {
     "vel", "velocity", "velocities", "qvel", "dq", "effort", "efforts", "torque", "torques", "tau",
     "current", "temperature",
 }  # fmt: skip
-_SAME = {"l": "left", "r": "right", "neck": "head", "torso": "waist", "pinky": "little"}
+_SAME = {"neck": "head", "torso": "waist", "pinky": "little"}
 _BODY = {"shoulder", "elbow", "wrist", "forearm", "hip", "knee", "ankle", "waist", "head"}
 _GENERIC = re.compile(
     r"^(?:motor|joint|j|dof|q|m|axis|actuator|joint_position)?[_\-. ]?(\d{1,3})"
     r"(?:[_.](?:pos|position|q|rad))?$",
     re.IGNORECASE,
 )
-_WORD = re.compile(r"[A-Z]+(?![a-z])\d*|[A-Z]?[a-z]+\d*|\d+")
 # Other spellings of built-in robots in the robot_type of public datasets.
 _MODELS = {"gr1t1": "gr1", "gr1t2": "gr1"}
 
@@ -40,9 +40,12 @@ def match_joints(names: Sequence[str], robot: Embodiment) -> tuple[str | None, .
     numbered = _by_number(names, len(robot.joint_names))
     if numbered is not None:
         return tuple(robot.joint_names[number] for number in numbered)
-    by_words = {_key(_words(name)): name for name in robot.joint_names}
+    by_words = {
+        _key(words): name
+        for words, name in zip(_words(robot.joint_names), robot.joint_names, strict=True)
+    }
     by_limb = {_hinge(key): name for key, name in by_words.items()}
-    words = [_words(name) for name in names]
+    words = _words(names)
     # A table may hold positions and then velocities of the same joints: the first are meant.
     plain = [not _QUANTITIES & set(each) for each in words]
     wanted = plain if any(plain) else [True] * len(words)
@@ -70,7 +73,7 @@ def match_groups(
     found: list[str | None] = [None] * width
     for group, members in _groups(robot).items():
         for part, (start, end) in parts.items():
-            if _key(_words(part)) != group or end > width or end - start != len(members):
+            if _key(*_words([part])) != group or end > width or end - start != len(members):
                 continue
             if not any(found[start:end]) and not set(members) & set(found):
                 found[start:end] = members
@@ -82,8 +85,8 @@ def are_joints(names: Sequence[str]) -> bool:
     plain = [
         _GENERIC.match(name) is not None
         or name.lower().endswith((".pos", "_joint", ".q", "qpos"))
-        or bool(_BODY & set(_words(name)))
-        for name in names
+        or bool(_BODY & set(words))
+        for name, words in zip(names, _words(names), strict=True)
     ]
     return bool(names) and 2 * sum(plain) >= len(names)
 
@@ -105,18 +108,18 @@ def matched_share(names: Sequence[str], joints: Sequence[str | None]) -> float:
 
 def named_robots(robot_type: str | None) -> Iterator[Embodiment]:
     """The built-in robots that a dataset's robot_type may mean, the likeliest first."""
-    spoken = [_MODELS.get(word, word) for word in _split(robot_type or "")]
+    spoken = [_MODELS.get(word, word) for word in split_name(robot_type or "")]
     found = []
     for name in robot_names():
-        words = _split(name)
+        words = split_name(name)
         for start in range(len(spoken) - len(words) + 1):
             after = spoken[start + len(words) : start + len(words) + 1]
             # Unitree H1-2 is not an H1.
-            if spoken[start : start + len(words)] == words and after != ["2"]:
+            if spoken[start : start + len(words)] == list(words) and after != ["2"]:
                 found.append(name)
                 break
-    heads = {_split(name)[0] for name in found}
-    variants = [n for n in robot_names() if _split(n)[0] in heads and n not in found]
+    heads = {split_name(name)[0] for name in found}
+    variants = [n for n in robot_names() if split_name(n)[0] in heads and n not in found]
     exact = sorted(found, key=len, reverse=True)
     # One by one: a robot's document takes a while to read, and the first is mostly right.
     for name in (*exact, *variants):
@@ -137,14 +140,12 @@ def guess_robot(robot_type: str | None, names: Sequence[str]) -> Embodiment | No
     return guess
 
 
-def _split(text: str) -> list[str]:
-    """Words in lower case, cut at case and at signs; a k before a capital is a C constant's."""
-    text = re.sub(r"(?<![A-Za-z])k(?=[A-Z])", "", text)
-    return [word.lower() for word in _WORD.findall(text)]
+def _words(names: Sequence[str]) -> list[list[str]]:
+    """What the words of each column say; none of them is told from its name alone."""
+    return [_meant([_SAME.get(word, word) for word in words]) for words in words_in(names)]
 
 
-def _words(name: str) -> list[str]:
-    words = [_SAME.get(word, word) for word in _split(name)]
+def _meant(words: list[str]) -> list[str]:
     # What carries the meaning stays even where it looks like a filler: wrist_angle of an ALOHA.
     return [word for word in words if word not in _FILLERS] or words
 
@@ -173,7 +174,7 @@ def _by_number(names: Sequence[str], count: int) -> list[int] | None:
 def _groups(robot: Embodiment) -> dict[tuple[str, ...], tuple[str, ...]]:
     actuated = set(robot.joint_names)
     named = {
-        _key(_words(group)): tuple(name for name in members if name in actuated)
+        _key(*_words([group])): tuple(name for name in members if name in actuated)
         for group, members in robot.groups.items()
     }
     return {key: members for key, members in named.items() if members}

@@ -5,7 +5,15 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from corporeal.embodiment.description.anatomy import ARM, GRIPPER, HAND, LEG, NECK, TORSO, words_of
+from corporeal.embodiment.description.body_words import (
+    ARM,
+    GRIPPER,
+    HAND,
+    LEG,
+    NECK,
+    TORSO,
+    split_name,
+)
 from corporeal.embodiment.embodiment import Embodiment
 
 Limb = Literal["hand", "arm", "leg", "torso", "neck"]
@@ -48,8 +56,13 @@ def is_leg(name: str, robot: Embodiment | None = None) -> bool:
     return limb_of(name, robot) == "leg"
 
 
+def words_in_name(name: str) -> frozenset[str]:
+    """The words of a name in lower case without numbers, however they are spelt."""
+    return frozenset(word.rstrip("0123456789") for word in split_name(name))
+
+
 def _named(name: str) -> Limb | None:
-    words = set(words_of(name))
+    words = words_in_name(name)
     for limb, vocabulary in _WORDS:
         if words & vocabulary:
             return limb

@@ -15,7 +15,7 @@ from corporeal.embodiment import Embodiment
 from corporeal.embodiment.collision import shapes_of
 from corporeal.embodiment.embodiment import Joint, Label, Vector
 from corporeal.embodiment.engines import model_of
-from corporeal.embodiment.joints import outward_joints, standing_positions
+from corporeal.embodiment.joints import outward_joints, standing_positions, words_in_name
 from corporeal.embodiment.kinematics import Kinematics
 from corporeal.errors import ModelError
 from corporeal.geometry import Array
@@ -26,11 +26,11 @@ from corporeal.schema.document import Library
 
 # Joints of a person, and the words in a robot's joint names that tell them.
 WORDS = {
-    "hip": ("hip", "thigh"),
-    "knee": ("knee", "calf", "shin"),
-    "ankle": ("ankle", "foot"),
-    "shoulder": ("shoulder", "upper_arm", "upperarm"),
-    "elbow": ("elbow", "forearm"),
+    "hip": frozenset(["hip", "thigh"]),
+    "knee": frozenset(["knee", "calf", "shin", "shank"]),
+    "ankle": frozenset(["ankle", "foot"]),
+    "shoulder": frozenset(["shoulder", "upperarm"]),
+    "elbow": frozenset(["elbow", "forearm"]),
 }
 
 
@@ -51,7 +51,7 @@ def drafted_places(robot: Embodiment, given: Iterable[str]) -> dict[str, str]:
             else (robot.end_effectors[f"{side}_hand"])
         )
         chain = chain_to(robot, ends)
-        joints = [each for each in chain if any(word in each.name for word in WORDS[part])]
+        joints = [joint for joint in chain if names_part(joint, part)]
         if not joints:
             raise ModelError(
                 f"robot {robot.name!r} has no joint whose name tells the {point}, got "
@@ -63,6 +63,12 @@ def drafted_places(robot: Embodiment, given: Iterable[str]) -> dict[str, str]:
         else:
             places[point] = joints[-1 if part == "ankle" else 0].child
     return places
+
+
+def names_part(joint: Joint, part: str) -> bool:
+    """Whether the name of a joint tells that it is this one of a person's, however it is spelt."""
+    words = words_in_name(joint.name)
+    return bool(words & WORDS[part]) or (part == "shoulder" and {"upper", "arm"} <= words)
 
 
 def chain_to(robot: Embodiment, place: str) -> list[Joint]:
@@ -96,7 +102,7 @@ def carrier_of_arm(robot: Embodiment, shoulder: str) -> str:
     """The link that carries the first joint of the arm."""
     above = {joint.child: joint for joint in outward_joints(robot)}
     link = robot.links[Kinematics(robot).place(shoulder)[0]].name
-    while link in above and any(word in above[link].name for word in WORDS["shoulder"]):
+    while link in above and names_part(above[link], "shoulder"):
         link = above[link].parent
     return link
 
@@ -208,7 +214,7 @@ class RobotMap:
         for side in SIDES:
             for joint in chain_to(self.robot, self.robot.feet[side]):
                 across = float((zero.rotation(joint.child)[0] @ joint.axis)[1])
-                if not any(word in joint.name for word in WORDS["ankle"]) or abs(across) < 0.9:
+                if not names_part(joint, "ankle") or abs(across) < 0.9:
                     continue
                 ends = sorted(
                     (np.sign(across) * joint.lower, np.sign(across) * joint.upper)
