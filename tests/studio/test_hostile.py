@@ -72,7 +72,7 @@ def test_no_path_leads_out(page_client: TestClient, path: str) -> None:
 )  # fmt: skip
 def test_raw_requests_are_answered_in_order(address: str, line: str) -> None:
     host, port = address.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port)), timeout=10) as raw:
+    with socket.create_connection((host, int(port)), timeout=60) as raw:
         raw.sendall(f"{line} HTTP/1.1\r\nHost: {host}:{port}\r\nConnection: close\r\n\r\n".encode())
         answer = b"".join(iter(lambda: raw.recv(65536), b"")).decode(errors="replace")
     status = int(answer.split(" ")[1])

@@ -75,7 +75,7 @@ def test_a_queue_whose_server_died_is_made_to_its_end_by_the_next(
         record_request(connection, request, by=Actor("lee", "lead"))
     with open_client(workspace) as client:
         client.get("/api/labels/queues", headers=people.head("lee"))
-    assert builder_for(workspace.database).progress("late") is not None
+    assert builder_for(workspace.database).progress().get("late") is not None
     with open_client(workspace) as client:
         queue = wait_until_made(client, people, "late")
     assert queue["episodes"] == len(small_workspace.episodes)

@@ -6,7 +6,7 @@ import math
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from weakref import WeakKeyDictionary
 
 from sqlalchemy import Connection, select
@@ -171,9 +171,10 @@ class QueueBuilder:
         self._builds: dict[str, QueueBuild] = {}
         self._lock = threading.Lock()
 
-    def progress(self, name: str) -> QueueBuild | None:
-        """How far a queue is; None for one that nobody works on since the server started."""
-        return self._builds.get(name)
+    def progress(self) -> dict[str, QueueBuild]:
+        """How far each queue is now; those that nobody works on since the start are left out."""
+        with self._lock:
+            return {name: replace(build) for name, build in self._builds.items()}
 
     def start(self, request: QueueRequest, episodes: Sequence[str], source: QueueSource) -> None:
         """Make the tasks of these episodes, unless that goes on already."""

@@ -128,6 +128,8 @@ def queues(connection: Connection, *, queue: str | None = None) -> list[QueuePro
 
 def all_queues(connection: Connection, builder: QueueBuilder) -> list[QueueFacts]:
     """Every queue with how far it is, the newest first; requests without a task yet among them."""
+    # Asked before anything is counted: the tasks of a queue that is done are all in the count.
+    builds = builder.progress()
     counts: dict[str, dict[str, int]] = {}
     grouped = (LABEL_TASK.c.queue, LABEL_TASK.c.state)
     query = select(*grouped, func.count()).where(IS_WORK, _IS_LABELLING)
@@ -142,7 +144,7 @@ def all_queues(connection: Connection, builder: QueueBuilder) -> list[QueueFacts
     requests = queue_requests(connection)
     made = [
         _queue(connection, name, sums.get(name), requests.get(name), counts.get(name, {}),
-               people.get(name, []), builder.progress(name))
+               people.get(name, []), builds.get(name))
         for name in dict.fromkeys([*requests, *sums])
     ]  # fmt: skip
     return sorted(made, key=lambda each: each.created_at, reverse=True)
