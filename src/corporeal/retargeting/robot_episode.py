@@ -46,7 +46,8 @@ def recording_of(
     signals: dict[str, ArraySignal] = {
         path: ArraySignal(streams[path], stamps, values) for path, values in _arrays(result).items()
     }
-    if text := _instruction(metadata):
+    instruction = metadata.get("instruction")
+    if isinstance(instruction, str) and (text := instruction.strip()):
         path = "observations/instruction"
         signals[path] = ArraySignal(streams[path], stamps[:1], [text])
     return Recording(
@@ -59,10 +60,7 @@ def recording_of(
         missing_metadata=tuple(
             name for name in schema.metadata if metadata.get(name) in (None, "")
         ),
-        documents={
-            "schema": schema.canonical(),
-            "embodiment": result.robot.canonical(),
-        },
+        documents={"schema": schema.canonical(), "embodiment": result.robot.canonical()},
         epoch_ns=epoch_ns,
     )
 
@@ -159,7 +157,7 @@ def file_sha256(path: Path) -> str:
 
 def _arrays(result: Retargeted) -> dict[str, Any]:
     q, human = result.q, result.human
-    known = result.goals.confidence > 0
+    error = np.where(result.goals.confidence > 0, np.nan_to_num(result.error_m), 0.0)
     # A quaternion and its negative are the same rotation; a step between them looks like a leap.
     base = np.concatenate([result.base[:, :3], continuous_quaternions(result.base[:, 3:])], axis=1)
     return {
@@ -169,9 +167,7 @@ def _arrays(result: Retargeted) -> dict[str, Any]:
         "debug/base_pose": base.astype(np.float32),
         "debug/human_points": np.nan_to_num(human.positions).astype(np.float32),
         "debug/human_confidence": human.confidence.astype(np.float32),
-        "debug/retarget_error": np.where(known, np.nan_to_num(result.error_m), 0.0).astype(
-            np.float32
-        ),
+        "debug/retarget_error": error.astype(np.float32),
         "debug/retarget_confidence": result.goals.confidence.astype(np.float32),
         "debug/foot_contact": result.goals.contacts.reshape(len(q), len(ENDS)),
     }
@@ -181,10 +177,5 @@ def _speeds(q: Array, rate_hz: float) -> Array:
     """Velocities (T, J): those of a spline, since differences miss a fifth at 5 of 30 Hz."""
     if len(q) < 2:
         return np.zeros_like(q)
-    spline = CubicSpline(np.arange(len(q)) / rate_hz, q)
-    return np.asarray(spline(np.arange(len(q)) / rate_hz, 1), np.float64)
-
-
-def _instruction(metadata: Mapping[str, Any]) -> str:
-    text = metadata.get("instruction")
-    return text.strip() if isinstance(text, str) else ""
+    times = np.arange(len(q)) / rate_hz
+    return np.asarray(CubicSpline(times, q)(times, 1), np.float64)

@@ -175,22 +175,33 @@ def _trunk_frames(points: Array) -> tuple[Array, Array]:
     """The trunk's pose in every frame: the best fit of its usual shape to what is known of it."""
     known = np.isfinite(points[..., 0])
     usual = _usual_shape(points, known)
-    weights = (known & np.isfinite(usual[:, 0])).astype(np.float64)
-    total = np.maximum(weights.sum(axis=1), 1.0)[:, None]
-    there, here = np.nan_to_num(points), np.nan_to_num(usual)
-    middle = np.einsum("tp,tpi->ti", weights, there) / total
-    shape_middle = weights @ here / total
-    spread = here[None] - shape_middle[:, None]
-    covariance = np.einsum("tp,tpi,tpj->tij", weights, there - middle[:, None], spread)
-    u, size, vt = np.linalg.svd(covariance)
-    flip = np.ones((len(points), 3))
-    flip[:, 2] = np.sign(np.linalg.det(u @ vt))
-    rotations = (u * flip[:, None]) @ vt
-    good = (weights.sum(axis=1) >= 3) & (size[:, 1] > 1e-4)
-    origins = middle - np.einsum("tij,tj->ti", rotations, shape_middle)
+    shared = known & np.isfinite(usual[:, 0])
+    rotations, origins, _, strength = fit_shape(usual, points, shared)
+    good = (shared.sum(axis=1) >= 3) & (strength > 1e-4)
     if not np.any(good):
         return np.broadcast_to(np.eye(3), rotations.shape).copy(), np.zeros_like(origins)
     return bridge_rotations(rotations, good), bridge(origins[:, None], good[:, None])[:, 0]
+
+
+def fit_shape(shape: Array, points: Array, shared: Mask) -> tuple[Array, Array, Array, Array]:
+    """Rotations (T, 3, 3) and shifts (T, 3) that bring a shape (P, 3) onto `shared` points (T, P).
+
+    Also how far (T,) the points are from it on average, and how strongly (T,) they tell the
+    rotation: not at all where they lie on a line.
+    """
+    weight = shared[..., None].astype(np.float64)
+    count = np.maximum(weight.sum(axis=1), 1.0)
+    ours, theirs = np.nan_to_num(shape)[None] * weight, np.nan_to_num(points) * weight
+    middle, centre = ours.sum(axis=1) / count, theirs.sum(axis=1) / count
+    ours, theirs = (ours - middle[:, None]) * weight, (theirs - centre[:, None]) * weight
+    left, strengths, right = np.linalg.svd(np.einsum("tmi,tmj->tij", theirs, ours))
+    flip = np.ones((len(points), 3))
+    flip[:, 2] = np.where(np.linalg.det(left @ right) < 0, -1.0, 1.0)
+    rotation = (left * flip[:, None, :]) @ right
+    shift = centre - np.einsum("tij,tj->ti", rotation, middle)
+    apart = theirs - np.einsum("tij,tmj->tmi", rotation, ours)
+    error = np.sqrt(np.sum(apart**2, axis=(1, 2)) / count[:, 0])
+    return rotation, shift, error, strengths[:, 1]
 
 
 def _usual_shape(points: Array, known: Mask) -> Array:

@@ -173,15 +173,10 @@ def goals_of(motion: HumanMotion, robot: RobotMap, body: Body | None = None) -> 
         own = motion.point(f"{side}_shoulder")
         upper = normalise(motion.point(f"{side}_elbow") - own)
         positions[f"{side}_elbow"] = shoulder + size["upper_arm"] * upper
-        hand = shoulder + scales.arm * (knuckles(motion, side) - own)
+        reach = knuckles(motion, side)
+        hand = shoulder + scales.arm * (reach - own)
         positions[f"{side}_hand"] = hand_goals(
-            side,
-            knuckles(motion, side) - hips,
-            hand,
-            positions["pelvis"],
-            pelvis_rotation,
-            robot,
-            body,
+            side, reach - hips, hand, positions["pelvis"], pelvis_rotation, robot, body
         )
     for name in ("head", "left_hand", "right_hand"):
         if name in motion.rotations:

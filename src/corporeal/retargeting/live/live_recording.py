@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.embodiment import Embodiment
-from corporeal.geometry import Array, continuous_quaternions, normalise
+from corporeal.geometry import Array
 from corporeal.retargeting.cleaning.cleaning import clean
 from corporeal.retargeting.goal.footholds import ground_of
 from corporeal.retargeting.goal.goals import goals_of, on_the_floor
@@ -26,6 +26,7 @@ from corporeal.retargeting.measure.metrics import measure_result
 from corporeal.retargeting.motion import POINTS, HumanMotion, MotionError, Origin
 from corporeal.retargeting.result import ENDS, FAR_M, Retargeted
 from corporeal.retargeting.robot_episode import write_episode
+from corporeal.retargeting.solver.chain import MotionState
 from corporeal.signal.grid import interpolate
 
 _KEPT_EVERY_S = 0.2
@@ -186,10 +187,8 @@ def live_result(frames: LiveFrames, robot: Embodiment, source: Path) -> Retarget
         raise MotionError(f"{source}: {len(times)} frames; expected {LEAST_FRAMES} or more.")
     rate = float(1 / np.median(np.diff(times)))
     even = np.arange(round((times[-1] - times[0]) * rate) + 1) / rate + times[0]
-    base = np.concatenate(
-        [frames.base[kept, :3], continuous_quaternions(frames.base[kept, 3:])], axis=1
-    )
-    base = interpolate(even, times, base)
+    state = MotionState(frames.base[kept], frames.q[kept])
+    state = MotionState.from_rows(interpolate(even, times, state.rows))
     nearest = np.clip(np.searchsorted(times, even), 0, len(times) - 1)
     origin = Origin(source, "live", notes=("followed live, frame by frame",))
     points = frames.positions[kept]
@@ -200,21 +199,17 @@ def live_result(frames: LiveFrames, robot: Embodiment, source: Path) -> Retarget
     person = on_the_floor(motion, ground_of(motion))
     goals = goals_of(person, robot_map(robot))
     error = interpolate(even, times, frames.error_m[kept])
-    base = np.concatenate([base[:, :3], normalise(base[:, 3:])], axis=1)
+    # What brings the person's first place over the ground to the robot's.
+    beside = np.array([*(state.base[0, :2] - person.point("pelvis")[0, :2]), 0.0])
     return Retargeted(
         robot=robot,
         rate_hz=rate,
-        q=interpolate(even, times, frames.q[kept]),
-        base=base,
-        human=replace(person, positions=person.positions + _start(person, base)),
+        q=state.q,
+        base=state.base,
+        human=replace(person, positions=person.positions + beside),
         goals=goals,
         error_m=error,
         infeasible=np.asarray(error.max(axis=1) > FAR_M),
         converged=bool(frames.ok.mean() > 0.5),
         notes=origin.notes,
     )
-
-
-def _start(person: HumanMotion, base: Array) -> Array:
-    """What brings the person's first place over the ground to the robot's."""
-    return np.array([*(base[0, :2] - person.point("pelvis")[0, :2]), 0.0])

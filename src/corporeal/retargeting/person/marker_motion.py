@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from corporeal.errors import UnknownNameError
 from corporeal.geometry import Array
+from corporeal.retargeting.cleaning.gaps import fit_shape
 from corporeal.retargeting.motion import NEEDED, POINTS, HumanMotion, MotionError, Origin
 from corporeal.retargeting.person.joint_centres import CLUSTERS, MarkedBody, add_places
 from corporeal.retargeting.person.marker_rotations import lower_to_soles, segment_rotations
@@ -226,7 +227,8 @@ def fill_lost(markers: Array, *, within_m: float = 0.03) -> tuple[Array, NDArray
         return markers, filled
     shape = _shape(markers, seen)
     known = np.isfinite(shape).all(axis=1)
-    placed, error, firm = _place(shape, markers[enough], seen[enough] & known)
+    rotation, shift, error, firm = _fit(shape, markers[enough], seen[enough] & known)
+    placed = np.einsum("tij,mj->tmi", rotation, np.nan_to_num(shape)) + shift[:, None]
     fills = ~seen[enough] & known & (firm & (error < within_m))[:, None]
     result = markers.copy()
     result[enough] = np.where(fills[..., None], placed, markers[enough])
@@ -258,32 +260,13 @@ def _shape(markers: Array, seen: NDArray[np.bool_]) -> Array:
     return np.asarray(shape)
 
 
-def _place(
-    shape: Array, markers: Array, shared: NDArray[np.bool_]
-) -> tuple[Array, Array, NDArray[np.bool_]]:
-    rotation, shift, error, firm = _fit(shape, markers, shared)
-    placed = np.einsum("tij,mj->tmi", rotation, np.nan_to_num(shape)) + shift[:, None]
-    return placed, error, firm
-
-
 def _fit(
     shape: Array, markers: Array, shared: NDArray[np.bool_]
 ) -> tuple[Array, Array, Array, NDArray[np.bool_]]:
     """Rotation and shift that bring the shape onto each frame, their error, and whether firm."""
-    weight = shared[..., None].astype(np.float64)
-    count = np.maximum(weight.sum(axis=1), 1.0)
-    ours, theirs = np.nan_to_num(shape)[None] * weight, np.nan_to_num(markers) * weight
-    middle, centre = ours.sum(axis=1) / count, theirs.sum(axis=1) / count
-    ours, theirs = (ours - middle[:, None]) * weight, (theirs - centre[:, None]) * weight
-    left, strengths, right = np.linalg.svd(np.einsum("tmi,tmj->tij", theirs, ours))
-    flip = np.ones((len(markers), 3))
-    flip[:, 2] = np.where(np.linalg.det(left @ right) < 0, -1.0, 1.0)
-    rotation = (left * flip[:, None, :]) @ right
-    shift = centre - np.einsum("tij,tj->ti", rotation, middle)
-    apart = theirs - np.einsum("tij,tmj->tmi", rotation, ours)
-    error = np.sqrt(np.sum(apart**2, axis=(1, 2)) / count[:, 0])
-    firm = (shared.sum(axis=1) >= 3) & (strengths[:, 1] / count[:, 0] > _WIDTH_M**2)
-    return rotation, shift, error, firm
+    rotation, shift, error, strength = fit_shape(shape, markers, shared)
+    count = shared.sum(axis=1)
+    return rotation, shift, error, (count >= 3) & (strength > _WIDTH_M**2 * np.maximum(count, 1))
 
 
 MAX_CELLS = 1 << 26

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from corporeal.embodiment.embodiment import Shape
 from corporeal.embodiment.kinematics import placement_of
@@ -81,9 +80,9 @@ def _fix(rr: Any, stream: Any, stage: Stage) -> None:
             shapes = _shapes(rr, kind, same, colour)
             stream.log(f"{ROBOT}/{link.name}/{kind}", shapes, static=True)
     for link in stage.result.robot.links:
-        joints = [each.xyz for each in stage.result.robot.joints if each.parent == link.name]
+        joints = [joint.xyz for joint in stage.result.robot.joints if joint.parent == link.name]
         rods = rr.LineStrips3D(
-            [[(0.0, 0.0, 0.0), place] for place in joints], colors=[look.ROBOT_TRUNK], radii=ROD_M
+            [[(0.0, 0.0, 0.0), offset] for offset in joints], colors=[look.ROBOT_TRUNK], radii=ROD_M
         )
         stream.log(f"{ROBOT}/{link.name}/rods", rods, static=True)
     for end, colour in zip(ENDS, _END_COLOURS, strict=True):
@@ -108,8 +107,9 @@ def _send(rr: Any, stream: Any, stage: Stage, batch: Sequence[PreviewMoment], fi
         )
         stream.send_columns(f"{ROBOT}/{link.name}", clocks, columns)
     _send_person(rr, stream, clocks, stage, batch)
-    goals = [_finite(moment.goals) for moment in batch]
-    colours = [np.where(m.far[:, None], look.FAR, look.CONTACT)[_known(m.goals)] for m in batch]
+    goals = np.stack([moment.goals for moment in batch])
+    far = np.stack([moment.far for moment in batch])
+    colours = np.where(far[..., None], look.FAR, look.CONTACT)
     _send_points(rr, stream, clocks, GOALS, goals, colours, 0.03)
     _send_contacts(rr, stream, clocks, batch)
     middles = rr.Transform3D.columns(translation=stage.centres[first : first + len(batch)])
@@ -125,52 +125,44 @@ def _send(rr: Any, stream: Any, stage: Stage, batch: Sequence[PreviewMoment], fi
 def _send_person(
     rr: Any, stream: Any, clocks: Any, stage: Stage, batch: Sequence[PreviewMoment]
 ) -> None:
-    strips, joints = [], []
-    for moment in batch:
-        points = complete_points(moment.points)
-        pairs = [points[[POINTS.index(bone.first), POINTS.index(bone.second)]] for bone in bones()]
-        strips.append([pair for pair in pairs if np.isfinite(pair).all()])
-        joints.append(_finite(points))
-    counts = [len(each) for each in strips]
-    flat = [strip for each in strips for strip in each]
+    points = complete_points(np.stack([moment.points for moment in batch]))
+    ends = [[POINTS.index(bone.first), POINTS.index(bone.second)] for bone in bones()]
+    known = np.isfinite(points[:, ends]).all(axis=(2, 3))
+    strips = points[:, ends][known]
     columns = rr.LineStrips3D.columns(
-        strips=flat,
-        colors=np.tile(look.PERSON, (len(flat), 1)),
-        radii=np.full(len(flat), 0.022 * stage.scale),
-    ).partition(counts)
+        strips=list(strips),
+        colors=np.tile(look.PERSON, (len(strips), 1)),
+        radii=np.full(len(strips), 0.022 * stage.scale),
+    ).partition(known.sum(axis=1).tolist())
     stream.send_columns(f"{PERSON}/bones", clocks, columns)
-    colours = [np.tile(look.PERSON, (len(each), 1)) for each in joints]
-    _send_points(rr, stream, clocks, f"{PERSON}/joints", joints, colours, 0.034 * stage.scale)
+    colours = np.broadcast_to(look.PERSON, points.shape)
+    _send_points(rr, stream, clocks, f"{PERSON}/joints", points, colours, 0.034 * stage.scale)
 
 
 def _send_contacts(rr: Any, stream: Any, clocks: Any, batch: Sequence[PreviewMoment]) -> None:
     """Flat marks under the robot's feet that stand."""
-    stands = [_finite(moment.soles[moment.contacts.any(axis=1)]) for moment in batch]
-    counts = [len(each) for each in stands]
-    centres = np.concatenate(stands).reshape(-1, 3) * (1.0, 1.0, 0.0)
+    soles = np.stack([moment.soles for moment in batch])
+    stands = np.stack([moment.contacts.any(axis=1) for moment in batch])
+    stands &= np.isfinite(soles).all(axis=2)
+    centres = soles[stands] * (1.0, 1.0, 0.0)
     columns = rr.Ellipsoids3D.columns(
         centers=centres,
         half_sizes=np.tile(MARK_M, (len(centres), 1)),
         colors=np.tile(np.array(look.CONTACT, np.uint8), (len(centres), 1)),
-    ).partition(counts)
+    ).partition(stands.sum(axis=1).tolist())
     stream.send_columns(CONTACTS, clocks, columns)
 
 
 def _send_points(
-    rr: Any,
-    stream: Any,
-    clocks: Any,
-    entity: str,
-    points: Sequence[Array],
-    colours: Sequence[Any],
-    radius: float,
+    rr: Any, stream: Any, clocks: Any, entity: str, points: Array, colours: Array, radius: float
 ) -> None:
-    counts = [len(each) for each in points]
+    """Points (n, P, 3) of one size in their colours, without those that are not known."""
+    known = np.isfinite(points).all(axis=2)
     columns = rr.Points3D.columns(
-        positions=np.concatenate(points).reshape(-1, 3),
-        colors=np.concatenate(colours).reshape(-1, 3).astype(np.uint8),
-        radii=np.full(sum(counts), radius),
-    ).partition(counts)
+        positions=points[known],
+        colors=colours[known].astype(np.uint8),
+        radii=np.full(int(known.sum()), radius),
+    ).partition(known.sum(axis=1).tolist())
     stream.send_columns(entity, clocks, columns)
 
 
@@ -223,14 +215,6 @@ def _panels(rr: Any, stage: Stage) -> Any:
 def _greatest(error_m: Array) -> float:
     known = error_m[np.isfinite(error_m)]
     return float(max(FAR_M, known.max(initial=0.0)))
-
-
-def _finite(points: Array) -> Array:
-    return np.asarray(points[_known(points)])
-
-
-def _known(points: Array) -> NDArray[np.bool_]:
-    return np.asarray(np.isfinite(points).all(axis=1))
 
 
 def _words(end: str) -> str:

@@ -247,17 +247,14 @@ class PreviewScene:
     def _add_rods(self, moment: PreviewMoment) -> None:
         for rod in self._rods:
             tip = moment.rotations[rod.other] @ rod.tip + moment.positions[rod.other]
-            is_far = rod.end is not None and moment.far[rod.end]
-            colour = look.FAR if is_far else look.ROBOT_TRUNK
+            colour = _colour(moment, rod.end, look.ROBOT_TRUNK)
             self._add_rod(ROD_M, moment.positions[rod.link], tip, colour)
 
     def _add_robot(self, moment: PreviewMoment) -> None:
         for solid in self._solids:
             rotation = moment.rotations[solid.link]
             place = rotation @ solid.pose[:, 3] + moment.positions[solid.link]
-            colour = look.ROBOT if solid.end is not None else look.ROBOT_TRUNK
-            if solid.end is not None and moment.far[solid.end]:
-                colour = look.FAR
+            colour = _colour(moment, solid.end, look.ROBOT)
             self._add(solid.kind, solid.size, place, rotation @ solid.pose[:, :3], colour)
 
     def _add_person(self, moment: PreviewMoment) -> None:
@@ -317,6 +314,13 @@ class PreviewScene:
         geom.specular, geom.shininess = 0.25, 0.35
         self._scene.ngeom = number + 1
         return geom
+
+
+def _colour(moment: PreviewMoment, end: int | None, limb: look.Rgb) -> look.Rgb:
+    """The colour of a part: that of its limb, unless it is of the trunk or far from its goal."""
+    if end is None:
+        return look.ROBOT_TRUNK
+    return look.FAR if moment.far[end] else limb
 
 
 def _set_quality(visual: Any, size: tuple[int, int], *, smooth: bool) -> None:

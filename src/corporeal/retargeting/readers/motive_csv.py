@@ -125,20 +125,15 @@ def _head(path: Path, rows: Iterator[tuple[int, list[str]]]) -> _Head:
         if what[column] in columns:
             thing = columns[what[column]].setdefault((types[column], names[column]), {})
             thing[row[column].upper()] = column
-    return _Head(
-        settings,
-        {
-            name: [at[axis] for axis in "XYZ"]
-            for name, at in columns["Position"].items()
-            if {*"XYZ"} <= {*at}
-        },
-        {
-            name: [at[axis] for axis in "WXYZ"]
-            for name, at in columns["Rotation"].items()
-            if {*"WXYZ"} <= {*at}
-        },
-        width,
-    )
+    whole = {
+        what: {
+            name: [at[axis] for axis in axes]
+            for name, at in columns[what].items()
+            if {*axes} <= {*at}
+        }
+        for what, axes in (("Position", "XYZ"), ("Rotation", "WXYZ"))
+    }
+    return _Head(settings, whole["Position"], whole["Rotation"], width)
 
 
 def _kind(path: Path, head: _Head, hints: ClipHints) -> str:
