@@ -33,11 +33,12 @@ from mcap.stream_reader import breakup_chunk
 from rich.console import Console
 from rich.table import Table
 
-from corporeal.capture.conversion import DAMAGED, episode_from_journal, find_journals
+from corporeal.capture.conversion import episode_from_journal
 from corporeal.capture.driver import Driver, DriverError, Mark, Rig, Sample
-from corporeal.capture.journal import SUFFIX, SYNC_EVERY_S, JournalError
 from corporeal.capture.recorder import Recorder, RecorderSettings
 from corporeal.episode import Episode
+from corporeal.episode.file import DAMAGED, find_leftovers
+from corporeal.episode.file.journal import JOURNAL_SUFFIX, SYNC_EVERY_S, JournalError
 from corporeal.episode.overview import verify
 from corporeal.errors import CorporealError
 from corporeal.schema import Part, Schema
@@ -213,7 +214,7 @@ def truncate(template: Template, folder: Path, seed: int, result: Result) -> Non
     rng = np.random.default_rng([1, seed])
     size = int(rng.integers(0, len(template.data)))
     tail = bytes(int(rng.integers(1, 4096))) if rng.random() < 0.2 else b""
-    journal = folder / f"cut{seed}{SUFFIX}"
+    journal = folder / f"cut{seed}{JOURNAL_SUFFIX}"
     journal.write_bytes(template.data[:size] + tail)
     result.tried += 1
     whole = template.whole_at(size)
@@ -230,7 +231,7 @@ def flip(template: Template, folder: Path, seed: int, result: Result) -> None:
     place = int(rng.integers(template.edges[2], template.edges[-3]))
     data = bytearray(template.data)
     data[place] ^= 1 << int(rng.integers(8))
-    journal = folder / f"flip{seed}{SUFFIX}"
+    journal = folder / f"flip{seed}{JOURNAL_SUFFIX}"
     journal.write_bytes(data)
     result.tried += 1
     try:
@@ -262,7 +263,7 @@ def kill_recording(folder: Path, seed: int, result: Result) -> None:
     rng = np.random.default_rng([3, seed])
     board = _board(folder)
     _run_victim("record_until_killed", folder, seed, kill_after_s=float(rng.uniform(0.15, 1.0)))
-    journals = {journal.name.split("_")[1]: journal for journal in find_journals(folder)}
+    journals = {journal.name.split("_")[1]: journal for journal in find_leftovers(folder)}
     for place in range(_TOGETHER):
         result.tried += 1
         last, made_s = struct.unpack_from("<qd", board, 16 * place)
@@ -285,7 +286,7 @@ def kill_conversion(template: Template, folder: Path, seed: int, result: Result)
     """kill -9 while journals become episodes; the second attempt must succeed."""
     rng = np.random.default_rng([4, seed])
     size = template.edges[-3] + 5
-    journals = [folder / f"convert{seed}n{number}{SUFFIX}" for number in range(5)]
+    journals = [folder / f"convert{seed}n{number}{JOURNAL_SUFFIX}" for number in range(5)]
     for journal in journals:
         journal.write_bytes(template.data[:size])
     _run_victim("convert_all", folder, seed, kill_after_s=float(rng.uniform(0.0, 0.15)))
@@ -311,7 +312,7 @@ def fill_disk(folder: Path, seed: int, result: Result) -> None:
         result.tried += 1
         if struct.unpack_from("<qd", board, 16 * place)[0] != 1:
             result.broken.append(f"full{seed}n{place}: no clear word that the disk was full")
-    for journal in find_journals(folder):
+    for journal in find_leftovers(folder):
         whole = _whole_samples(journal.read_bytes())
         check(result, journal, at_least=whole, exactly=True)
     _remove(folder)
@@ -320,7 +321,7 @@ def fill_disk(folder: Path, seed: int, result: Result) -> None:
 def fill_disk_converting(template: Template, folder: Path, seed: int, result: Result) -> None:
     """No room for the episode: the journal must stay, for when there is."""
     size = template.edges[-3] + 5
-    journals = [folder / f"room{seed}n{number}{SUFFIX}" for number in range(_FILLED)]
+    journals = [folder / f"room{seed}n{number}{JOURNAL_SUFFIX}" for number in range(_FILLED)]
     for journal in journals:
         journal.write_bytes(template.data[:size])
     board = _board(folder)
@@ -398,7 +399,7 @@ def convert_all(folder: Path, seed: int) -> None:
     """Every journal, one after the other."""
     del seed
     _say_ready()
-    for journal in find_journals(folder):
+    for journal in find_leftovers(folder):
         episode_from_journal(journal)
 
 
@@ -421,7 +422,7 @@ def convert_without_room(folder: Path, seed: int) -> None:
     """Conversions that may write so many bytes and no more."""
     board = _board(folder)
     rng = np.random.default_rng([6, seed])
-    for place, journal in enumerate(find_journals(folder)):
+    for place, journal in enumerate(find_leftovers(folder)):
         with _little_room(int(rng.integers(100, 12_000))):
             try:
                 episode_from_journal(journal)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,11 +13,11 @@ import numpy as np
 import pytest
 from tests.capture.small_rig import ARM, BEGIN_NS, CAMERA, SECOND_NS, mark, samples
 
-from corporeal.capture.conversion import DAMAGED, episode_from_journal, find_journals
-from corporeal.capture.journal import JournalError, JournalWriter
+from corporeal.capture.conversion import episode_from_journal
 from corporeal.embodiment import open_robot
 from corporeal.episode import Episode, EpisodeWriter, new_id
-from corporeal.episode.file import Packer, VideoReader
+from corporeal.episode.file import DAMAGED, Packer, VideoReader, find_leftovers
+from corporeal.episode.file.journal import JournalError, JournalWriter
 from corporeal.episode.overview import verify
 from corporeal.schema import Schema
 from corporeal.testing import Workload
@@ -99,17 +100,44 @@ def test_a_camera_begins_at_a_key_frame(write: Write) -> None:
         assert episode[CAMERA][0].shape == (16, 32, 3)
 
 
-def test_a_conversion_that_was_killed_is_repeated(write: Write, small_schema: Schema) -> None:
+def test_a_conversion_that_was_killed_is_repeated(write: Write) -> None:
     journal = write()
-    left = EpisodeWriter(journal.with_suffix(".h5"), schema=small_schema)
-    left.append(ARM, 5, np.ones(3))
-    left.flush()
-    left._lock.release()
+    journal.with_suffix(".draft").write_bytes(b"half an episode")
+    journal.with_suffix(".draft.mp4").write_bytes(b"half a movie")
     target = episode_from_journal(journal)
     with Episode.open(target) as episode:
         assert len(episode[ARM]) == 200
     assert [path.name for path in target.parent.iterdir()] == ["a.h5"]
-    left._release()
+
+
+def test_a_journal_of_version_1_becomes_the_same_episode(tmp_path: Path) -> None:
+    """`journal_v1.journal` was recorded by Corporeal 0.1, and cut in its last chunk."""
+    golden = Path(__file__).resolve().parents[1] / "golden" / "journal_v1.journal"
+    shutil.copy(golden, tmp_path / "a.journal")
+    target = episode_from_journal(tmp_path / "a.journal")
+    assert verify(target) == ()
+    with Episode.open(target) as episode:
+        assert episode.id == "0191b3b0-0000-7000-8000-000000000001"
+        assert episode.epoch_ns == BEGIN_NS + SECOND_NS // 2
+        assert "(cut: in the middle of a chunk)" in str(episode.recovered)
+        assert episode.metadata["operator"] == "op1"
+        np.testing.assert_array_equal(episode[ARM][:][:, 0], np.arange(200))
+        assert len(episode[CAMERA]) == 40
+        # Half a second before the start, and the millisecond that every sample took to arrive.
+        assert episode[ARM].time_ns[0] == 1_000_000 - SECOND_NS // 2
+        assert episode[CAMERA].time_ns[0] == -SECOND_NS // 2
+
+
+def test_what_a_writer_left_is_recovered_by_the_same_call(
+    tmp_path: Path, small_schema: Schema
+) -> None:
+    writer = EpisodeWriter(tmp_path / "a.h5", schema=small_schema)
+    writer.append(ARM, 5, np.ones(3))
+    with pytest.raises(KeyboardInterrupt), writer:
+        raise KeyboardInterrupt
+    with Episode.open(episode_from_journal(writer.journal_path)) as episode:
+        assert episode[ARM].time_ns.tolist() == [5]
+        assert episode.recovered == "the writer ended before it closed the episode"
 
 
 def test_a_kill_after_the_episode_was_in_place_is_finished(write: Write) -> None:
@@ -118,7 +146,7 @@ def test_a_kill_after_the_episode_was_in_place_is_finished(write: Write) -> None
     target = episode_from_journal(journal)
     content = target.read_bytes()
     journal.write_bytes(kept)
-    (target.parent / "a.h5.partial").mkdir()
+    journal.with_suffix(".draft").touch()
     assert episode_from_journal(journal) == target
     assert target.read_bytes() == content
     assert [path.name for path in target.parent.iterdir()] == ["a.h5"]
@@ -144,12 +172,12 @@ def test_a_damaged_journal_is_kept_beside_the_episode(write: Write) -> None:
     with Episode.open(target) as episode:
         assert "does not match its checksum" in str(episode.recovered)
     assert journal.with_name("a.journal" + DAMAGED).read_bytes() == data
-    assert find_journals(target.parent) == []
+    assert find_leftovers(target.parent) == []
 
 
 def test_a_journal_in_use_is_left_alone(tmp_path: Path, write: Write) -> None:
     writer = JournalWriter(tmp_path / "live.journal", {}, ["a"])
-    with pytest.raises(JournalError, match="in use by a recorder"):
+    with pytest.raises(JournalError, match="in use by another writer"):
         episode_from_journal(tmp_path / "live.journal")
     writer.close()
     assert (tmp_path / "live.journal").exists()

@@ -25,9 +25,9 @@ from tests.capture.small_rig import (
 
 from corporeal.capture.driver import DriverError, Mark, Sample
 from corporeal.capture.health import Health
-from corporeal.capture.journal import JournalError, JournalWriter
 from corporeal.capture.recorder import Recorder
 from corporeal.episode import Episode
+from corporeal.episode.file.journal import JournalError, JournalWriter
 from corporeal.episode.overview import verify
 from corporeal.errors import CorporealError
 
@@ -365,12 +365,12 @@ def test_a_disk_that_fails_ends_it_and_keeps_the_journal(
 ) -> None:
     real, left = JournalWriter._put, [4]
 
-    def put(self: JournalWriter, block: bytes) -> None:
+    def put(self: JournalWriter, block: bytes, *, sync: bool) -> None:
         left[0] -= 1
         if left[0] < 0:
             self._error = OSError(28, "No space left on device")
             return
-        real(self, block)
+        real(self, block, sync=sync)
 
     monkeypatch.setattr(JournalWriter, "_put", put)
 

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from corporeal.capture.journal import JournalWriter
 from corporeal.cli.program import program
 from corporeal.episode import Episode
+from corporeal.episode.file.journal import JournalWriter
 from corporeal.episode.overview import verify
 from corporeal.errors import CorporealError
 
@@ -154,7 +154,7 @@ def test_a_killed_recording_is_recovered_by_one_command(tmp_path: Path) -> None:
     process = _start(tmp_path)
     busy = _run("recover", tmp_path, "--json")
     assert busy.exit_code == 1
-    assert "in use by a recorder" in next(iter(json.loads(busy.stdout)["failed"].values()))
+    assert "in use by another writer" in next(iter(json.loads(busy.stdout)["failed"].values()))
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
     result = _run("recover", tmp_path, "--json")

@@ -13,7 +13,7 @@ import pytest
 
 from corporeal.embodiment import Embodiment
 from corporeal.episode import Episode, EpisodeWriter
-from corporeal.episode.file import recover, spool_folder
+from corporeal.episode.file import recover
 from corporeal.episode.overview import verify
 from corporeal.errors import CorporealError, WriteError
 from corporeal.schema import Schema, open_schema
@@ -69,7 +69,7 @@ def test_a_name_that_is_taken_is_refused(tmp_path: Path, schema: Schema) -> None
         EpisodeWriter(target, schema=schema)
     assert str(caught.value) == f"{target} already exists and episodes are immutable."
     assert target.read_text() == "mine"
-    assert not spool_folder(target).exists()
+    assert list(tmp_path.iterdir()) == [target]
 
 
 def test_a_name_that_is_taken_meanwhile_is_not_overwritten(tmp_path: Path, schema: Schema) -> None:
@@ -81,17 +81,17 @@ def test_a_name_that_is_taken_meanwhile_is_not_overwritten(tmp_path: Path, schem
         writer.close()
     assert target.read_text() == "mine"
     target.unlink()
-    assert recover(writer.folder) == target
+    assert recover(writer.journal_path) == target
 
 
 def test_a_second_writer_is_refused_while_the_first_lives(tmp_path: Path, schema: Schema) -> None:
     target = tmp_path / "a.h5"
     with EpisodeWriter(target, schema=schema) as writer:
         writer.append("debug/count", 0, np.int8(1))
-        with pytest.raises(WriteError, match=r"a\.h5\.partial is in use by another writer"):
+        with pytest.raises(WriteError, match=r"a\.journal is in use by another writer"):
             EpisodeWriter(target, schema=schema)
         with pytest.raises(WriteError, match="is in use by another writer"):
-            recover(writer.folder)
+            recover(writer.journal_path)
         script = (
             "import sys\n"
             "from corporeal.episode.writer import EpisodeWriter\n"
@@ -106,7 +106,7 @@ def test_a_second_writer_is_refused_while_the_first_lives(tmp_path: Path, schema
     assert verify(target) == ()
 
 
-def test_a_spool_that_was_left_must_be_recovered_first(tmp_path: Path, schema: Schema) -> None:
+def test_a_journal_that_was_left_must_be_recovered_first(tmp_path: Path, schema: Schema) -> None:
     target = tmp_path / "a.h5"
     writer = EpisodeWriter(target, schema=schema)
     writer.append("debug/count", 0, np.int8(1))
@@ -115,7 +115,7 @@ def test_a_spool_that_was_left_must_be_recovered_first(tmp_path: Path, schema: S
     assert not target.exists()
     with pytest.raises(WriteError, match=r"is left from a writer that was killed\. Make"):
         EpisodeWriter(target, schema=schema)
-    recover(writer.folder)
+    recover(writer.journal_path)
     with Episode.open(target) as episode:
         assert episode["debug/count"][:].tolist() == [1]
         assert episode.recovered == "the writer ended before it closed the episode"
@@ -394,7 +394,7 @@ else:
     sys.exit("the disk was never full")
 assert "\\n" not in sentence
 assert "File too large" in sentence or "errno" in sentence.lower() or "write" in sentence, sentence
-assert f"corporeal recover {writer.folder}" in sentence, sentence
+assert f"corporeal recover {writer.journal_path}" in sentence, sentence
 limit(resource.RLIM_INFINITY)
 try:
     writer.append("debug/count", 1, 1)
@@ -407,7 +407,7 @@ try:
         raise KeyError("the caller gives up")
 except KeyError:
     pass
-recover(writer.folder)
+recover(writer.journal_path)
 assert verify(target) == ()
 with Episode.open(target) as episode:
     assert episode.recovered

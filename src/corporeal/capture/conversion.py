@@ -1,51 +1,39 @@
-"""Makes the episode of a journal: estimates clocks, converts stamps, passes samples on."""
+"""Makes the episode of a recorder's journal: estimates clocks, converts stamps."""
 
 from __future__ import annotations
 
 import json
 import math
-import shutil
-from array import array
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from corporeal.capture.clock import ClockEstimate, estimate_clock, to_robot_time
 from corporeal.capture.driver import ROBOT_CLOCK
-from corporeal.capture.journal import (
-    MARKS,
-    SUFFIX,
-    JournalEntry,
-    JournalError,
-    JournalReader,
-    lock_journal,
-)
 from corporeal.embodiment import Embodiment
-from corporeal.episode import Episode, EpisodeWriter
-from corporeal.episode.file import spool_folder
-from corporeal.episode.video import is_key_frame
+from corporeal.episode.file import (
+    MARKS,
+    Journal,
+    JournalError,
+    ToEpisodeTime,
+    describe_written,
+    episode_header,
+    recover,
+)
 from corporeal.schema import Schema
 from corporeal.units import SECOND_NS
-
-DAMAGED = ".damaged"
-
-
-@dataclass
-class _Stamps:
-    """The two times of every entry of one clock and its stream, as compact as they can be."""
-
-    source: array[int] = field(default_factory=lambda: array("q"))
-    arrival: array[int] = field(default_factory=lambda: array("q"))
-    stream: array[int] = field(default_factory=lambda: array("H"))
 
 
 @dataclass
 class _Survey:
-    """What one pass over a journal finds."""
+    """What the stamps and marks of a journal say."""
 
     clocks: dict[str, ClockEstimate] = field(default_factory=dict)
     marks: list[dict[str, Any]] = field(default_factory=list)
@@ -59,129 +47,82 @@ class _Survey:
         return next(starts, min((first for first, _ in self.span_ns.values()), default=0))
 
 
-def find_journals(folder: Path) -> list[Path]:
-    """Every journal in, or at, `folder`."""
-    if folder.is_file():
-        return [folder] if folder.name.endswith(SUFFIX) else []
-    return sorted(folder.glob(f"**/*{SUFFIX}"))
-
-
 def episode_from_journal(journal: Path, *, reason: str | None = None) -> Path:
-    """The episode `NAME.h5` of the journal `NAME.journal`, which is removed when that is in place.
+    """The episode of a journal, whoever wrote it, which is removed when that is in place.
 
-    `reason` says why the recording is not complete; a journal that was cut says so itself. Can be
-    killed and repeated. A journal that was changed behind a part that could be read is kept under
-    another name. Memory grows by 18 bytes for each sample.
+    `reason` says why the recording is not complete; a journal that was cut says so itself. Memory
+    grows by 18 bytes for each sample.
     """
-    target = journal.with_name(journal.name.removesuffix(SUFFIX) + ".h5")
+    return recover(journal, describe=partial(_describe, reason=reason))
+
+
+def _describe(journal: Journal, *, reason: str | None) -> tuple[Mapping[str, Any], ToEpisodeTime]:
+    header = journal.header
+    if "epoch_ns" in header:
+        return describe_written(journal)
+    if reason is None and not journal.is_whole:
+        reason = f"the recorder ended before the episode did ({journal.ending})"
     try:
-        held = journal.open("rb")
-    except FileNotFoundError:
-        if target.exists():
-            # Someone else has recovered it in the meantime.
-            return target
-        raise JournalError(f"{journal}: No such file or directory.") from None
-    except OSError as error:
-        raise JournalError(f"{journal}: {error.strerror or error}.") from None
-    with held:
-        lock_journal(journal, held)
-        reader = JournalReader(journal)
-        try:
-            _convert(reader, target, reason)
-        except (KeyError, TypeError, AttributeError, ValidationError) as error:
-            what = str(error).splitlines()[0]
-            raise JournalError(
-                f"{journal}: its header is not that of a recording ({what}). Nothing was removed."
-            ) from error
-        if reader.is_damaged:
-            journal.rename(journal.with_name(journal.name + DAMAGED))
-        else:
-            journal.unlink()
-    return target
-
-
-def _convert(reader: JournalReader, target: Path, reason: str | None) -> None:
-    header = reader.header
-    if target.exists():
-        with Episode.open(target) as episode:
-            if episode.id != header["id"]:
-                raise JournalError(
-                    f"{target} is another episode than that of {reader.path.name}. "
-                    "Move one of them away, then recover again."
-                )
-        # It was killed between the last two steps; what is left of it is of no more use.
-        shutil.rmtree(spool_folder(target), ignore_errors=True)
-        # So that a damaged journal is known as one.
-        _ = sum(1 for _ in reader)
-        return
-    survey = _survey(reader, header)
-    if reason is None and not reader.is_whole:
-        reason = f"the recorder ended before the episode did ({reader.ending})"
-    # A conversion that was killed left a half-filled folder; the journal has all of it.
-    shutil.rmtree(spool_folder(target), ignore_errors=True)
-    _write(reader, target, survey, reason)
-
-
-def _survey(reader: JournalReader, header: Mapping[str, Any]) -> _Survey:
-    stamps: dict[str, _Stamps] = {}
-    numbers: dict[str, int] = {}
-    found = _Survey()
-    for entry in reader:
-        if entry.stream == MARKS:
-            said = json.loads(entry.payload)
-            found.facts.update(said["metadata"])
-            if said["what"] in ("start", "end"):
-                found.marks.append({"what": said["what"], "time_ns": entry.arrival_ns})
-            continue
-        first, last = found.span_ns.get(entry.stream, (entry.arrival_ns, entry.arrival_ns))
-        found.span_ns[entry.stream] = min(first, entry.arrival_ns), max(last, entry.arrival_ns)
-        pair = stamps.setdefault(_source(header, entry), _Stamps())
-        pair.source.append(entry.source_ns)
-        pair.arrival.append(entry.arrival_ns)
-        pair.stream.append(numbers.setdefault(entry.stream, len(numbers)))
-    if not found.span_ns:
-        if reader.is_damaged:
-            raise JournalError(f"{reader.path}: damaged before its first sample ({reader.ending}).")
-        raise JournalError(f"{reader.path}: no sample was recorded before it was cut. Remove it.")
-    for source, pair in stamps.items():
-        found.clocks[source] = estimate_clock(
-            source,
-            np.frombuffer(pair.source, np.int64),
-            np.frombuffer(pair.arrival, np.int64),
-            latency_ns=header["latency_ns"].get(source, 0),
-            streams=np.frombuffer(pair.stream, np.uint16),
+        survey = _survey(journal)
+        schema, robot = Schema.model_validate(header["schema"]), header["embodiment"]
+        described = episode_header(
+            journal.path,
+            schema=schema,
+            embodiment=Embodiment.model_validate(robot) if robot is not None else None,
+            metadata=_plain(_metadata(header, schema, survey, reason)),
+            epoch_ns=survey.epoch_ns,
+            episode_id=header["id"],
+            recovered=reason,
         )
-    return found
+    except (KeyError, TypeError, AttributeError, ValidationError) as error:
+        what = str(error).splitlines()[0]
+        raise JournalError(
+            f"{journal.path}: its header is not that of a recording ({what}). Nothing was removed."
+        ) from error
+
+    def to_episode_time(stream: str, source_ns: NDArray[np.int64]) -> NDArray[np.int64]:
+        return to_robot_time(survey.clocks, _source(header, stream), source_ns, survey.epoch_ns)
+
+    return described, to_episode_time
 
 
-def _source(header: Mapping[str, Any], entry: JournalEntry) -> str:
-    return str(header["sources"].get(entry.stream, ROBOT_CLOCK))
+def _survey(journal: Journal) -> _Survey:
+    survey, header = _Survey(), journal.header
+    streams = [stream for stream in journal.runs if stream != MARKS]
+    if not streams:
+        if journal.is_damaged:
+            raise JournalError(
+                f"{journal.path}: damaged before its first sample ({journal.ending})."
+            )
+        raise JournalError(f"{journal.path}: no sample was recorded before it was cut. Remove it.")
+    if MARKS in journal.runs:
+        arrivals = journal.stamps(MARKS)[:, 0].tolist()
+        for arrival_ns, text in zip(arrivals, journal.samples(MARKS), strict=True):
+            mark = json.loads(text)
+            survey.facts.update(mark["metadata"])
+            if mark["what"] in ("start", "end"):
+                survey.marks.append({"what": mark["what"], "time_ns": arrival_ns})
+    sharing: dict[str, list[str]] = defaultdict(list)
+    for stream in streams:
+        sharing[_source(header, stream)].append(stream)
+    for source, names in sharing.items():
+        stamps = {name: journal.stamps(name) for name in names}
+        for name, pair in stamps.items():
+            survey.span_ns[name] = int(pair[:, 0].min()), int(pair[:, 0].max())
+        arrival_ns, source_ns = np.concatenate(list(stamps.values())).T
+        numbers = np.arange(len(names), dtype=np.uint16)
+        survey.clocks[source] = estimate_clock(
+            source,
+            source_ns,
+            arrival_ns,
+            latency_ns=header["latency_ns"].get(source, 0),
+            streams=np.repeat(numbers, [len(pair) for pair in stamps.values()]),
+        )
+    return survey
 
 
-def _write(reader: JournalReader, target: Path, survey: _Survey, reason: str | None) -> None:
-    header, epoch_ns = reader.header, survey.epoch_ns
-    robot = header["embodiment"]
-    schema = Schema.model_validate(header["schema"])
-    waiting_for_key = {stream.path for stream in schema.streams if stream.kind == "video"}
-    with EpisodeWriter(
-        target,
-        schema=schema,
-        embodiment=Embodiment.model_validate(robot) if robot is not None else None,
-        metadata=_plain(_metadata(header, schema, survey, reason)),
-        epoch_ns=epoch_ns,
-        episode_id=header["id"],
-        recovered=reason,
-    ) as writer:
-        for entry in reader:
-            if entry.stream == MARKS:
-                continue
-            if entry.stream in waiting_for_key:
-                if not is_key_frame(entry.payload):
-                    continue
-                waiting_for_key.remove(entry.stream)
-            stamps = np.array([entry.source_ns])
-            stamp = to_robot_time(survey.clocks, _source(header, entry), stamps, epoch_ns)
-            writer.append_packed(entry.stream, int(stamp[0]), entry.payload)
+def _source(header: Mapping[str, Any], stream: str) -> str:
+    return str(header["sources"].get(stream, ROBOT_CLOCK))
 
 
 def _metadata(

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from corporeal.capture.driver import Rig
-from corporeal.capture.journal import SUFFIX, JournalWriter
 from corporeal.capture.pre_roll import Packed
 from corporeal.episode import new_id
+from corporeal.episode.file import JOURNAL_SUFFIX, JournalWriter
 from corporeal.units import SECOND_NS
 
 Losses = Mapping[str, Mapping[str, int]]
@@ -82,7 +82,9 @@ def open_take(
         "roll": None if is_open_ended else {"pre_s": roll_s[0], "post_s": roll_s[1]},
     }
     paths = [stream.path for stream in rig.schema.streams]
-    journal = JournalWriter(folder / f"{name}{SUFFIX}", header, paths, sync_every_s=sync_every_s)
+    journal = JournalWriter(
+        folder / f"{name}{JOURNAL_SUFFIX}", header, paths, sync_every_s=sync_every_s
+    )
     slowest_s = max((1.5 / stream.rate_hz for stream in rig.schema.streams if stream.rate_hz),
                     default=0.0)  # fmt: skip
     wait_s = roll_s[1] + max(_LATEST_S, min(slowest_s, _LATEST_PERIOD_S))

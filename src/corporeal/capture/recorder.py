@@ -17,12 +17,11 @@ from corporeal.capture.clock import HostClock
 from corporeal.capture.conversion import episode_from_journal
 from corporeal.capture.driver import Driver, DriverError, Mark, Rig, Sample
 from corporeal.capture.health import Health, HealthMonitor
-from corporeal.capture.journal import SUFFIX, SYNC_EVERY_S
 from corporeal.capture.open_episode import OpenEpisode, open_take
 from corporeal.capture.pre_roll import Packed, PreRoll
 from corporeal.capture.source_thread import Intake, Item, Refused, Taken, room
 from corporeal.capture.trigger import Automatic, Trigger
-from corporeal.episode.file import Packer, Worker
+from corporeal.episode.file import JOURNAL_SUFFIX, SYNC_EVERY_S, Packer, Worker
 from corporeal.errors import CorporealError
 from corporeal.files import atomic_write
 from corporeal.schema import Schema
@@ -291,7 +290,7 @@ class Recorder:
             name = Path(self._schema.episode_name(metadata, self._index)).stem
             if "{index" not in self._schema.file_name:
                 name = f"{name}_{self._index:04d}"
-            used = [self.settings.out / f"{name}{suffix}" for suffix in (".h5", SUFFIX)]
+            used = [self.settings.out / f"{name}{suffix}" for suffix in (".h5", JOURNAL_SUFFIX)]
             if not any(path.exists() for path in used):
                 return name
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 import os
-import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -17,10 +16,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from corporeal.embodiment import Embodiment
-from corporeal.episode.file import layout
-from corporeal.episode.file.assembly import assemble
+from corporeal.episode.file.assembly import assemble, episode_header
+from corporeal.episode.file.journal import (
+    Journal,
+    JournalError,
+    JournalWriter,
+    journal_path,
+    lock_journal,
+)
 from corporeal.episode.file.packing import Packer
-from corporeal.episode.file.spool import Lock, Sink, spool_folder, write_header
 from corporeal.episode.file.worker import Worker
 from corporeal.episode.video import VideoError
 from corporeal.errors import UnknownNameError, WriteError
@@ -28,6 +32,8 @@ from corporeal.schema import Document, Schema, Stream
 
 _FLUSH_EVERY_S = 0.2
 _MAX_STAMP = (1 << 63) - 1
+# A full disk, a broken encoder.
+_FAILURES = (OSError, RuntimeError, VideoError, JournalError)
 
 
 def new_id() -> str:
@@ -42,9 +48,9 @@ def new_id() -> str:
 class EpisodeWriter:
     """Use with `with`: leaving it without an error makes the episode file.
 
-    Until then the samples are in `<path>.partial`. After an error, or a kill, they stay there
-    and `corporeal.episode.file.recovery.recover` makes an episode of what was received. `recovered`
-    says that, and why, the samples themselves are what was left of a recording.
+    Until then the samples are in a journal beside it. After an error, or a kill, they stay there
+    and `corporeal.episode.file.recover` makes an episode of what was received. `recovered` says
+    that, and why, the samples themselves are what was left of a recording.
     """
 
     def __init__(
@@ -62,37 +68,28 @@ class EpisodeWriter:
         self.path = Path(path)
         self.id = episode_id or new_id()
         self.epoch_ns = time.time_ns() if epoch_ns is None else int(epoch_ns)
-        resolved = _for_robot(schema, embodiment)
-        embedded = [schema, *([embodiment] if embodiment is not None else []), *documents]
-        self._check(resolved, embedded)
-        self.folder = spool_folder(self.path)
-        self._lock = self._claim()
-        header = {
-            "id": self.id,
-            "epoch_ns": self.epoch_ns,
-            "robot": embodiment.name if embodiment is not None else None,
-            "recovered": recovered,
-            "metadata": dict(metadata or {}),
-            "documents": [
-                {"kind": item.kind, "hash": item.hash, "text": item.canonical()}
-                for item in embedded
-            ],
-            "streams": [stream.model_dump(mode="json") for stream in resolved],
+        if os.path.lexists(self.path):
+            raise WriteError(f"{self.path} already exists and episodes are immutable.")
+        self._header = {
+            "file": self.path.name,
+            **episode_header(
+                self.path,
+                schema=schema,
+                embodiment=embodiment,
+                documents=documents,
+                metadata=metadata or {},
+                epoch_ns=self.epoch_ns,
+                episode_id=self.id,
+                recovered=recovered,
+            ),
         }
-        self._lanes: dict[str, _Lane] = {}
+        self.journal_path = journal_path(self.path)
+        streams = [Stream.model_validate(values) for values in self._header["streams"]]
+        self._journal = self._claim([stream.path for stream in streams])
+        self._lanes = {stream.path: _Lane(self._journal, stream) for stream in streams}
         self._flushed_s = time.monotonic()
         self._closed = False
         self._failure: str | None = None
-        try:
-            write_header(self.folder, header)
-            for stream in resolved:
-                self._lanes[stream.path] = _Lane(self.folder, stream)
-        except (TypeError, ValueError, RecursionError) as error:
-            self.abort()
-            raise WriteError(f"{path}: metadata cannot be written as JSON: {error}.") from None
-        except (OSError, VideoError) as error:
-            self.abort()
-            raise WriteError(f"{path}: cannot be written: {error}.") from None
 
     def append(self, path: str, time_ns: int, value: Any) -> None:
         """Take one sample; `time_ns` counts from the epoch.
@@ -102,12 +99,14 @@ class EpisodeWriter:
         """
         lane = self._lane(path)
         stamp = _stamp(path, time_ns)
-        with self._explained():
+        try:
             lane.append(stamp, value)
             now = time.monotonic()
             if now - self._flushed_s > _FLUSH_EVERY_S:
                 self._flushed_s = now
-                self.flush()
+                self._journal.flush()
+        except _FAILURES as error:
+            raise self._explain(error) from error
 
     def extend(self, path: str, times_ns: ArrayLike, values: Any) -> None:
         """Take many samples of one stream; fast for arrays (T, ...)."""
@@ -132,14 +131,15 @@ class EpisodeWriter:
         """
         lane = self._lane(path)
         stamp = _stamp(path, time_ns)
-        with self._explained():
+        try:
             lane.append_packed(stamp, payload)
+        except _FAILURES as error:
+            raise self._explain(error) from error
 
     def flush(self) -> None:
         """Hand the signals received so far to the operating system; pictures need no asking."""
         with self._explained():
-            for lane in self._lanes.values():
-                lane.flush()
+            self._journal.flush()
 
     def close(self) -> Path:
         """Finish the episode and return its path."""
@@ -148,17 +148,25 @@ class EpisodeWriter:
         try:
             self._release()
             with self._explained():
-                return assemble(self.folder, self.path)
+                self._journal.finish()
+                journal = Journal(self.journal_path, self._journal.file)
+                if journal.runs:
+                    assemble(journal, self._header, self.path)
+                self.journal_path.unlink()
+            if not journal.runs:
+                raise WriteError(
+                    f"{self.path}: no stream has a sample, so there is no episode to write."
+                )
+            return self.path
         finally:
-            self._lock.release()
+            self._journal.file.close()
 
     def abort(self) -> None:
-        """Throw away everything received: no episode, no spool folder."""
-        if not self._closed:
-            with suppress(WriteError):
-                self._release()
-        shutil.rmtree(self.folder, ignore_errors=True)
-        self._lock.release()
+        """Throw away everything received: no episode, no journal."""
+        with suppress(WriteError):
+            self._release()
+        self.journal_path.unlink(missing_ok=True)
+        self._journal.file.close()
 
     def __enter__(self) -> Self:
         return self
@@ -175,10 +183,12 @@ class EpisodeWriter:
             # The error that is on its way matters more than one of closing.
             with suppress(WriteError):
                 self._release()
-            self._lock.release()
+            with suppress(WriteError):
+                self._journal.flush()
+            self._journal.file.close()
 
     def _release(self) -> None:
-        """Close every lane, also when one of them fails."""
+        """Wait for every camera, also when one of them fails."""
         self._closed = True
         with self._explained(), ExitStack() as lanes:
             for lane in self._lanes.values():
@@ -186,16 +196,20 @@ class EpisodeWriter:
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """A full disk or a broken encoder, in words, with where the samples are."""
         try:
             yield
-        except (OSError, RuntimeError, VideoError) as error:
-            # After a sample that was half written nothing more may follow it.
-            self._failure = (
-                f"{self.path}: {str(error).splitlines()[0]}. What was received is kept in "
-                f"{self.folder}; make an episode of it with: corporeal recover {self.folder}."
-            )
-            raise WriteError(self._failure) from error
+        except _FAILURES as error:
+            raise self._explain(error) from error
+
+    def _explain(self, error: BaseException) -> WriteError:
+        """A full disk or a broken encoder, in words, with where the samples are."""
+        cause = str(error.__cause__ or error).splitlines()[0]
+        # After a sample that was half written nothing more may follow it.
+        self._failure = (
+            f"{self.path}: {cause}. What was received is kept in {self.journal_path}; "
+            f"make an episode of it with: corporeal recover {self.journal_path}."
+        )
+        return WriteError(self._failure)
 
     def _lane(self, path: str) -> _Lane:
         if self._closed:
@@ -207,39 +221,31 @@ class EpisodeWriter:
         except KeyError:
             raise UnknownNameError("stream", path, self._lanes) from None
 
-    def _check(self, streams: list[Stream], embedded: list[Document]) -> None:
-        if os.path.lexists(self.path):
-            raise WriteError(f"{self.path} already exists and episodes are immutable.")
-        if not -_MAX_STAMP <= self.epoch_ns <= _MAX_STAMP:
-            raise WriteError(f"epoch, got {self.epoch_ns}; expected a 64-bit integer.")
-        if not self.id.isprintable():
-            raise WriteError(f"episode id, got {self.id!r}; expected plain text.")
-        if len(streams) > layout.MAX_STREAMS:
-            raise WriteError(f"{len(streams)} streams; expected {layout.MAX_STREAMS} at most.")
-        kinds = [item.kind for item in embedded]
-        if len(set(kinds)) != len(kinds):
-            raise WriteError(f"documents {', '.join(kinds)}; expected one of each kind.")
-
-    def _claim(self) -> Lock:
+    def _claim(self, streams: list[str]) -> JournalWriter:
+        path = self.journal_path
         try:
-            self.folder.mkdir(parents=True)
-        except FileExistsError:
-            Lock(self.folder).release()
-            raise WriteError(
-                f"{self.folder} is left from a writer that was killed. "
-                f"Make an episode of it first: corporeal recover {self.folder}."
-            ) from None
+            with suppress(FileExistsError):
+                path.parent.mkdir(parents=True)
+            if path.exists():
+                # Refused already when somebody writes it.
+                with path.open("rb") as file:
+                    lock_journal(path, file)
+                raise WriteError(
+                    f"{path} is left from a writer that was killed. "
+                    f"Make an episode of it first: corporeal recover {path}."
+                )
+            return JournalWriter(path, self._header, streams, sync_every_s=None)
         except OSError as error:
             raise WriteError(f"{self.path}: cannot be written: {error.strerror}.") from None
-        return Lock(self.folder)
 
 
 class _Lane:
-    """One stream on its way in: checked, packed (a camera in a thread of its own), spooled."""
+    """One stream on its way in: checked, packed (a camera in a thread of its own), journalled."""
 
-    def __init__(self, folder: Path, stream: Stream) -> None:
+    def __init__(self, journal: JournalWriter, stream: Stream) -> None:
         self.packer = Packer(stream)
-        self.sink = Sink(folder, stream)
+        self._journal = journal
+        self._path = stream.path
         self._worker = Worker(self._pack, stream.path) if self.packer.is_slow else None
 
     def append(self, time_ns: int, value: Any) -> None:
@@ -247,7 +253,7 @@ class _Lane:
         if self._worker is not None:
             self._worker.put(time_ns, checked)
         else:
-            self.sink.append(time_ns, self.packer.pack(checked))
+            self._journal.append(self._path, time_ns, time_ns, self.packer.pack(checked))
 
     def append_packed(self, time_ns: int, payload: bytes) -> None:
         stream, row = self.packer.stream, self.packer.row_bytes
@@ -255,44 +261,26 @@ class _Lane:
         if wrong or (stream.kind == "points" and len(payload) % row):
             # One byte too many or too few would shift every sample after it.
             raise WriteError(f"{stream.path}: got {len(payload)} packed bytes; expected {row}.")
-        self.sink.append(time_ns, payload)
+        self._journal.append(self._path, time_ns, time_ns, payload)
 
     def extend(self, times_ns: NDArray[np.int64], values: Any) -> None:
         if self.packer.stream.kind == "array":
             checked = self.packer.check_array(values, (len(times_ns), *self.packer.shape))
-            raw = np.ascontiguousarray(checked).reshape(-1).view(np.uint8)
-            self.sink.extend(times_ns, raw.data)
+            if len(times_ns):
+                rows = np.ascontiguousarray(checked).reshape(len(times_ns), -1).view(np.uint8)
+                self._journal.extend(self._path, times_ns, rows)
             return
         for time_ns, value in zip(times_ns.tolist(), values, strict=True):
             self.append(time_ns, value)
 
-    def flush(self) -> None:
-        """Signals only: a camera is flushed with every picture."""
-        if self._worker is None:
-            self.sink.flush()
-
     def close(self) -> None:
-        try:
-            if self._worker is not None:
-                self._worker.close()
-        finally:
-            self.sink.close()
+        if self._worker is not None:
+            self._worker.close()
 
     def _pack(self, time_ns: int, checked: Any) -> None:
-        self.sink.append(time_ns, self.packer.pack(checked))
+        self._journal.append(self._path, time_ns, time_ns, self.packer.pack(checked))
         # At once, so that a kill loses nothing, also when the encoder is behind.
-        self.sink.flush()
-
-
-def _for_robot(schema: Schema, embodiment: Embodiment | None) -> list[Stream]:
-    """The streams with `joints` filled in; without a robot, those that can do without one."""
-    if embodiment is not None:
-        return list(embodiment.resolve(schema).streams)
-    per_joint = [stream for stream in schema.streams if "joints" in stream.shape]
-    for stream in per_joint:
-        if not stream.optional:
-            raise WriteError(f"{stream.path} has one value per joint; expected an embodiment too.")
-    return [stream for stream in schema.streams if stream not in per_joint]
+        self._journal.flush(self._path)
 
 
 def _stamp(path: str, time_ns: Any) -> int:

@@ -16,8 +16,7 @@ from tests.retargeting.clips import walk, write_clip
 from corporeal.embodiment import open_robot
 from corporeal.episode import Episode
 from corporeal.episode.facts import RETARGETED_MOCAP
-from corporeal.episode.file import HEADER, spool_folder
-from corporeal.episode.file.spool import Sink
+from corporeal.episode.file.journal import JournalWriter, journal_path
 from corporeal.errors import CorporealError, WriteError
 from corporeal.retargeting.job.clip_files import check_target, find_clips, piece_path, write_whole
 from corporeal.retargeting.job.clip_job import ClipJob, retarget, run_job
@@ -106,7 +105,7 @@ def test_a_full_disk_leaves_nothing(job: ClipJob, monkeypatch: pytest.MonkeyPatc
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as patch:
-        patch.setattr(Sink, "extend", full)
+        patch.setattr(JournalWriter, "extend", full)
         with pytest.raises(WriteError, match=r"No space left on device\. Make room") as caught:
             run_job(job)
     assert "\n" not in str(caught.value)
@@ -115,20 +114,20 @@ def test_a_full_disk_leaves_nothing(job: ClipJob, monkeypatch: pytest.MonkeyPatc
 
 
 def test_what_a_killed_run_left_is_cleared_away(job: ClipJob) -> None:
-    left = spool_folder(job.episode)
-    left.mkdir(parents=True)
-    (left / HEADER).write_text(json.dumps({"metadata": {"mode": RETARGETED_MOCAP}}))
+    left = journal_path(job.episode)
+    left.parent.mkdir(parents=True)
+    JournalWriter(left, {"metadata": {"mode": RETARGETED_MOCAP}}, []).close()
     assert run_job(job).good
     assert names(job.episode.parent) == ["walk.h5"]
 
 
 def test_what_a_killed_recording_left_stays(job: ClipJob) -> None:
-    left = spool_folder(job.episode)
-    left.mkdir(parents=True)
-    (left / HEADER).write_text(json.dumps({"metadata": {"mode": "teleoperation"}}))
+    left = journal_path(job.episode)
+    left.parent.mkdir(parents=True)
+    JournalWriter(left, {"metadata": {"mode": "teleoperation"}}, []).close()
     with pytest.raises(WriteError, match="corporeal recover"):
         run_job(job)
-    assert (left / HEADER).exists()
+    assert left.exists()
 
 
 def test_pieces_are_numbered_and_a_lost_one_is_made_again(jumpy: ClipJob) -> None:

@@ -7,16 +7,15 @@ from typing import Annotated
 
 import typer
 
-from corporeal.capture.conversion import episode_from_journal, find_journals
+from corporeal.capture.conversion import episode_from_journal
 from corporeal.cli.command import Command, argument
 from corporeal.cli.output import AsJson, console, print_json
-from corporeal.episode.file import find_spools
-from corporeal.episode.file import recover as recover_spool
+from corporeal.episode.file import find_leftovers
 from corporeal.errors import CorporealError
 
 
 def recover(
-    folder: Annotated[Path, argument("A *.journal, a *.partial folder, or a folder of them.")],
+    folder: Annotated[Path, argument("A *.journal, or a folder of them.")],
     as_json: AsJson = False,
 ) -> None:
     """Make an episode of everything that a killed recorder or writer left behind.
@@ -29,13 +28,11 @@ def recover(
         raise CorporealError(f"{folder}: does not exist; expected a folder of recordings.")
     recovered: list[str] = []
     failed: dict[str, str] = {}
-    # Journals first: a half-converted one leaves a spool folder behind as well.
-    for find, mend in ((find_journals, episode_from_journal), (find_spools, recover_spool)):
-        for left in find(folder):
-            try:
-                recovered.append(str(mend(left)))
-            except (CorporealError, OSError) as error:
-                failed[str(left)] = str(error)
+    for left in find_leftovers(folder):
+        try:
+            recovered.append(str(episode_from_journal(left)))
+        except (CorporealError, OSError) as error:
+            failed[str(left)] = str(error)
     if as_json:
         print_json({"recovered": recovered, "failed": failed})
     else:

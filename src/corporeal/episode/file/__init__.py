@@ -1,4 +1,4 @@
-"""The bytes of an episode file: layout, streams, spooling, assembly, hashes."""
+"""The bytes of an episode file: layout, streams, journal, assembly, hashes."""
 
 import lazy_loader
 

@@ -1,11 +1,12 @@
-"""Makes the episode file out of a spool folder, beside its place, and moves it there whole."""
+"""Makes the episode file out of a journal, beside its place, and moves it there whole."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import shutil
-from collections.abc import Iterable, Iterator
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,51 +14,124 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from corporeal.embodiment import Embodiment
 from corporeal.episode.file import depth, layout
 from corporeal.episode.file.attributes import read_attribute, write_attribute
 from corporeal.episode.file.digest import BLOCK_BYTES, CONTENT, DIGEST, content_digest
-from corporeal.episode.file.spool import HEADER, SpoolPaths, read_header
-from corporeal.episode.video import index_mp4, write_mp4
+from corporeal.episode.file.journal import Journal
+from corporeal.episode.video import index_mp4, is_key_frame, write_mp4
 from corporeal.errors import EpisodeError, WriteError
 from corporeal.files import publish_file
-from corporeal.schema import Stream
+from corporeal.schema import Document, Schema, Stream
 
-_DRAFT = "episode.h5"
+_MAX_EPOCH_NS = (1 << 63) - 1
+# From a stream's name and its stamps as the source gave them to nanoseconds since the epoch.
+ToEpisodeTime = Callable[[str, NDArray[np.int64]], NDArray[np.int64]]
 
 
-def assemble(folder: Path, target: Path, *, recovered: str | None = None) -> Path:
-    """Write the episode and remove the folder; killed anywhere, it can be run again.
+def episode_header(
+    path: Path,
+    *,
+    schema: Schema,
+    embodiment: Embodiment | None,
+    metadata: Mapping[str, Any],
+    epoch_ns: int,
+    episode_id: str,
+    documents: Iterable[Document] = (),
+    recovered: str | None = None,
+) -> dict[str, Any]:
+    """All that the file `path` will hold besides samples, as JSON; raises WriteError."""
+    streams = _for_robot(schema, embodiment)
+    embedded = [schema, *([embodiment] if embodiment is not None else []), *documents]
+    if not -_MAX_EPOCH_NS <= epoch_ns <= _MAX_EPOCH_NS:
+        raise WriteError(f"epoch, got {epoch_ns}; expected a 64-bit integer.")
+    if not episode_id.isprintable():
+        raise WriteError(f"episode id, got {episode_id!r}; expected plain text.")
+    if len(streams) > layout.MAX_STREAMS:
+        raise WriteError(f"{len(streams)} streams; expected {layout.MAX_STREAMS} at most.")
+    kinds = [item.kind for item in embedded]
+    if len(set(kinds)) != len(kinds):
+        raise WriteError(f"documents {', '.join(kinds)}; expected one of each kind.")
+    header = {
+        "id": episode_id,
+        "epoch_ns": epoch_ns,
+        "robot": embodiment.name if embodiment is not None else None,
+        "recovered": recovered,
+        "metadata": dict(metadata),
+        "documents": [
+            {"kind": item.kind, "hash": item.hash, "text": item.canonical()} for item in embedded
+        ],
+        "streams": [stream.model_dump(mode="json") for stream in streams],
+    }
+    try:
+        size = len(json.dumps(header, ensure_ascii=False, allow_nan=False).encode())
+        if size > layout.MAX_TEXT_BYTES:
+            raise ValueError(f"more than {layout.MAX_TEXT_BYTES} bytes with the documents")
+    except (TypeError, ValueError, RecursionError) as error:
+        raise WriteError(f"{path}: metadata cannot be written as JSON: {error}.") from None
+    return header
 
-    `recovered` says why the spool was not closed by its own writer.
-    """
-    header = read_header(folder)
+
+def _for_robot(schema: Schema, embodiment: Embodiment | None) -> list[Stream]:
+    """The streams with `joints` filled in; without a robot, those that can do without one."""
+    if embodiment is not None:
+        return list(embodiment.resolve(schema).streams)
+    per_joint = [stream for stream in schema.streams if "joints" in stream.shape]
+    for stream in per_joint:
+        if not stream.optional:
+            raise WriteError(f"{stream.path} has one value per joint; expected an embodiment too.")
+    return [stream for stream in schema.streams if stream not in per_joint]
+
+
+def assemble(
+    journal: Journal,
+    header: Mapping[str, Any],
+    target: Path,
+    *,
+    to_episode_time: ToEpisodeTime = lambda _, source_ns: source_ns,
+) -> None:
+    """Write the episode; the journal stays. Killed anywhere, it can be run again."""
     streams = [Stream.model_validate(values) for values in header["streams"]]
-    if _is_published(target, header["id"]):
-        _remove(folder)
-        return target
-    draft = folder / _DRAFT
+    draft = _draft(journal.path)
     # Never write into an old draft: it may be the published file under its other name.
-    draft.unlink(missing_ok=True)
-    with h5py.File(draft, "w", libver=layout.LIBVER) as file:
-        _write_root(file, header, recovered or header.get("recovered"))
-        present = [stream for stream in streams if _write_stream(file, folder, stream)]
-        listed = [stream.model_dump(mode="json", exclude_none=True) for stream in present]
-        _write_text(file, layout.STREAMS, _json(listed))
-        write_attribute(file, CONTENT, content_digest(file))
-    if not present:
-        advice = f" Remove {folder}." if recovered else ""
-        if not recovered:
-            _remove(folder)
-        raise WriteError(
-            f"{target}: no stream has a sample, so there is no episode to write.{advice}"
-        )
-    _publish(draft, target)
-    _remove(folder)
-    return target
+    remove_drafts(journal.path)
+    try:
+        with h5py.File(draft, "w", libver=layout.LIBVER) as file:
+            _write_root(file, header)
+            present = [
+                stream
+                for stream in streams
+                if _write_stream(file, journal, stream, to_episode_time)
+            ]
+            listed = [stream.model_dump(mode="json", exclude_none=True) for stream in present]
+            _write_text(file, layout.STREAMS, _json(listed))
+            write_attribute(file, CONTENT, content_digest(file))
+        if not present:
+            raise WriteError(
+                f"{target}: no stream has a sample, so there is no episode to write. "
+                f"Remove {journal.path}."
+            )
+        _publish(draft, target, journal.path)
+    finally:
+        remove_drafts(journal.path)
 
 
-def _is_published(target: Path, episode_id: str) -> bool:
-    """Whether a run that was killed later got as far as giving the episode its name."""
+def remove_drafts(journal: Path) -> None:
+    """Remove what an assembly that was killed left beside the journal."""
+    _draft(journal).unlink(missing_ok=True)
+    _movie(journal).unlink(missing_ok=True)
+
+
+def _draft(journal: Path) -> Path:
+    return journal.with_suffix(".draft")
+
+
+def _movie(journal: Path) -> Path:
+    return journal.with_suffix(".draft.mp4")
+
+
+def is_published(target: Path, episode_id: str) -> bool:
+    """Whether `target` is this episode: an assembly that was killed later had got so far."""
     if not target.is_file():
         return False
     try:
@@ -67,22 +141,12 @@ def _is_published(target: Path, episode_id: str) -> bool:
         return False
 
 
-def _remove(folder: Path) -> None:
-    """Delete the spool, the header last: while it is there, the rest can be done again."""
-    for path in folder.iterdir():
-        if path.name != HEADER:
-            path.unlink()
-    shutil.rmtree(folder)
-
-
-def _write_root(file: h5py.File, header: dict[str, Any], recovered: str | None) -> None:
+def _write_root(file: h5py.File, header: Mapping[str, Any]) -> None:
     write_attribute(file, "format", layout.FORMAT)
     write_attribute(file, "version", layout.VERSION)
-    for name in ("id", "epoch_ns", "robot"):
+    for name in ("id", "epoch_ns", "robot", "recovered"):
         if header.get(name) is not None:
             write_attribute(file, name, header[name])
-    if recovered is not None:
-        write_attribute(file, "recovered", recovered)
     _write_text(file, layout.FIELDS, _json(header["metadata"]))
     for document in header["documents"]:
         kind = document["kind"]
@@ -90,52 +154,63 @@ def _write_root(file: h5py.File, header: dict[str, Any], recovered: str | None) 
         write_attribute(file, f"{kind}_hash", document["hash"])
 
 
-def _write_stream(file: h5py.File, folder: Path, stream: Stream) -> bool:
-    """Write one stream; False when it has no whole sample."""
-    paths = SpoolPaths(folder, stream)
-    if not (paths.time.exists() and paths.data.exists()):
+def _write_stream(
+    file: h5py.File, journal: Journal, stream: Stream, to_episode_time: ToEpisodeTime
+) -> bool:
+    """Write one stream; False when it has no sample that can be shown."""
+    if stream.path not in journal.runs:
         return False
-    times = np.fromfile(paths.time, "<i8")
-    write = {"video": _video, "depth": _depth, "points": _ragged, "text": _ragged}
-    count = _whole_samples(paths, stream, len(times))
-    if count == 0:
+    _check_sizes(journal, stream)
+    skipped = _before_key_frame(journal, stream) if stream.kind == "video" else 0
+    times = to_episode_time(stream.path, journal.stamps(stream.path)[skipped:, 1])
+    if not len(times):
         return False
     group = file.create_group(stream.path)
     _describe(group, stream)
-    _write_array(group, "time_ns", times[:count])
-    write.get(stream.kind, _array)(group, paths, stream, count)
+    _write_array(group, "time_ns", times)
+    if stream.kind == "video":
+        _video(group, journal, stream, times)
+    elif stream.kind == "depth":
+        _depth(group, journal, stream, len(times))
+    else:
+        _rows(group, journal, stream)
     return True
 
 
-def _whole_samples(paths: SpoolPaths, stream: Stream, stamped: int) -> int:
-    """How many samples have a stamp and all of their data: all, unless the writer was killed."""
-    if not stamped or not paths.data.exists():
-        return 0
-    stored = paths.data.stat().st_size
-    if stream.kind == "array":
-        return min(stamped, stored // _sample_bytes(stream))
-    ends = np.cumsum(np.fromfile(paths.length, "<i8"))
-    return min(stamped, int(np.searchsorted(ends, stored, side="right")))
+def _check_sizes(journal: Journal, stream: Stream) -> None:
+    """One byte too many or too few would shift every sample after it."""
+    sizes = journal.runs[stream.path].payload_bytes
+    row = _row_bytes(stream)
+    wrong = sizes != row if stream.kind == "array" else sizes % row != 0
+    if stream.kind in ("array", "points") and wrong.any():
+        raise EpisodeError(f"{stream.path}: got {sizes[wrong][0]} packed bytes; expected {row}.")
 
 
-def _array(group: h5py.Group, paths: SpoolPaths, stream: Stream, count: int) -> None:
-    shape = (count, *(int(size) for size in stream.shape))
+def _before_key_frame(journal: Journal, stream: Stream) -> int:
+    """How many pictures come before the first that a decoder can start at."""
+    packets = enumerate(journal.samples(stream.path))
+    return next(
+        (number for number, packet in packets if is_key_frame(packet)),
+        journal.runs[stream.path].samples,
+    )
+
+
+def _rows(group: h5py.Group, journal: Journal, stream: Stream) -> None:
+    """The samples one after the other; where their sizes differ, with where each begins."""
+    row = _row_bytes(stream)
+    lengths = journal.runs[stream.path].payload_bytes // row
     dtype = np.dtype(stream.dtype).newbyteorder("<")
-    rows = max(1, BLOCK_BYTES // _sample_bytes(stream))
-    _write_blocks(group, "data", shape, dtype, _file_blocks(paths.data, dtype, shape, rows))
+    shape = (int(lengths.sum()), *(int(size) for size in stream.shape))
+    blocks = (
+        np.frombuffer(block, dtype).reshape(-1, *shape[1:])
+        for block in _blocks(journal.rows(stream.path))
+    )
+    _write_blocks(group, "data", shape, dtype, blocks)
+    if stream.kind != "array":
+        _write_array(group, "offset", np.concatenate([[0], np.cumsum(lengths)]))
 
 
-def _ragged(group: h5py.Group, paths: SpoolPaths, stream: Stream, count: int) -> None:
-    lengths = np.fromfile(paths.length, "<i8", count)
-    offset = np.concatenate([[0], np.cumsum(lengths // _row_bytes(stream))]).astype("<i8")
-    shape = (int(offset[-1]), *(int(size) for size in stream.shape))
-    dtype = np.dtype(stream.dtype).newbyteorder("<")
-    rows = max(1, BLOCK_BYTES // _row_bytes(stream))
-    _write_blocks(group, "data", shape, dtype, _file_blocks(paths.data, dtype, shape, rows))
-    _write_array(group, "offset", offset)
-
-
-def _depth(group: h5py.Group, paths: SpoolPaths, stream: Stream, count: int) -> None:
+def _depth(group: h5py.Group, journal: Journal, stream: Stream, count: int) -> None:
     height, width = (int(size) for size in stream.shape)
     dataset = group.create_dataset(
         "data",
@@ -148,23 +223,25 @@ def _depth(group: h5py.Group, paths: SpoolPaths, stream: Stream, count: int) -> 
     )
     write_attribute(dataset, "encoding", depth.ENCODING)
     digest = hashlib.sha256()
-    for number, chunk in enumerate(_pieces(paths, count)):
+    for number, chunk in enumerate(journal.samples(stream.path)):
         digest.update(chunk)
         dataset.id.write_direct_chunk((number, 0, 0), chunk)
     write_attribute(dataset, DIGEST, digest.hexdigest())
 
 
-def _video(group: h5py.Group, paths: SpoolPaths, stream: Stream, count: int) -> None:
-    movie = paths.data.with_suffix(".movie")
-    times = np.fromfile(paths.time, "<i8", count)
-    write_mp4(movie, _pieces(paths, count), times)
+def _video(group: h5py.Group, journal: Journal, stream: Stream, times: NDArray[np.int64]) -> None:
+    movie = _movie(journal.path)
+    skipped = journal.runs[stream.path].samples - len(times)
+    write_mp4(movie, islice(journal.samples(stream.path), skipped, None), times)
     index = index_mp4(movie)
-    if len(index.start) != count:
-        raise EpisodeError(f"{stream.path}: {count} stamps for {len(index.start)} pictures.")
-    shape = (movie.stat().st_size,)
-    dtype = np.dtype(np.uint8)
-    blocks = _file_blocks(movie, dtype, shape, BLOCK_BYTES)
-    dataset = _write_blocks(group, "data", shape, dtype, blocks)
+    if len(index.start) != len(times):
+        raise EpisodeError(f"{stream.path}: {len(times)} stamps for {len(index.start)} pictures.")
+    size = movie.stat().st_size
+    blocks = (
+        np.fromfile(movie, np.uint8, BLOCK_BYTES, offset=first)
+        for first in range(0, size, BLOCK_BYTES)
+    )
+    dataset = _write_blocks(group, "data", (size,), np.dtype(np.uint8), blocks)
     write_attribute(dataset, "codec", index.codec)
     write_attribute(dataset, "extradata", np.frombuffer(index.extradata, np.uint8))
     _write_array(group, "packet_start", index.start)
@@ -173,11 +250,16 @@ def _video(group: h5py.Group, paths: SpoolPaths, stream: Stream, count: int) -> 
     movie.unlink()
 
 
-def _pieces(paths: SpoolPaths, count: int) -> Iterator[bytes]:
-    """The packed samples, one by one."""
-    with paths.data.open("rb") as file:
-        for length in np.fromfile(paths.length, "<i8", count).tolist():
-            yield file.read(length)
+def _blocks(runs: Iterable[NDArray[np.uint8]]) -> Iterator[bytearray]:
+    """The bytes of all samples in pieces that are worth a write."""
+    block = bytearray()
+    for run in runs:
+        block += run.tobytes()
+        if len(block) >= BLOCK_BYTES:
+            yield block
+            block = bytearray()
+    if block:
+        yield block
 
 
 def _describe(group: h5py.Group, stream: Stream) -> None:
@@ -187,17 +269,6 @@ def _describe(group: h5py.Group, stream: Stream) -> None:
         if value is not None:
             write_attribute(group, name, list(value) if isinstance(value, tuple) else value)
     write_attribute(group, "interpolation", stream.method)
-
-
-def _file_blocks(
-    path: Path, dtype: np.dtype[Any], shape: tuple[int, ...], rows: int
-) -> Iterator[NDArray[Any]]:
-    row = shape[1:]
-    values = int(np.prod(row, dtype=np.int64))
-    with path.open("rb") as file:
-        for first in range(0, shape[0], rows):
-            wanted = min(rows, shape[0] - first)
-            yield np.fromfile(file, dtype, wanted * values).reshape(wanted, *row)
 
 
 def _write_blocks(
@@ -230,7 +301,7 @@ def _write_text(file: h5py.File, path: str, text: str) -> None:
     write_attribute(dataset, DIGEST, hashlib.sha256(raw).hexdigest())
 
 
-def _publish(draft: Path, target: Path) -> None:
+def _publish(draft: Path, target: Path, journal: Path) -> None:
     """Sync, make read-only, and give the file its name only if nobody else took it."""
     draft.chmod(0o444)
     try:
@@ -238,17 +309,14 @@ def _publish(draft: Path, target: Path) -> None:
     except FileExistsError:
         raise WriteError(
             f"{target} already exists and episodes are immutable. Move it away; "
-            f"the samples are kept in {draft.parent}."
+            f"the samples are kept in {journal}."
         ) from None
 
 
-def _sample_bytes(stream: Stream) -> int:
-    count = int(np.prod([int(size) for size in stream.shape], dtype=np.int64))
-    return max(1, count * np.dtype(stream.dtype).itemsize)
-
-
 def _row_bytes(stream: Stream) -> int:
-    return 1 if stream.kind == "text" else _sample_bytes(stream)
+    """Bytes of a sample, of a point, of a character."""
+    shape = [int(size) for size in stream.shape]
+    return max(1, math.prod(shape) * np.dtype(stream.dtype).itemsize)
 
 
 def _json(values: Any) -> str:

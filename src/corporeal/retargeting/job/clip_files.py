@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from corporeal.episode import Episode
 from corporeal.episode.facts import RETARGETED_MOCAP
-from corporeal.episode.file import HEADER, Lock, read_header, spool_folder
+from corporeal.episode.file import journal_path, open_journal
 from corporeal.errors import CorporealError, EpisodeError, WriteError
 from corporeal.files import atomic_file
 from corporeal.retargeting.measure.metrics import Metrics
@@ -151,8 +151,8 @@ def write_piece(
         if error.__cause__ is None:
             raise
         # The clip is still there, so that nothing is lost with the samples.
-        shutil.rmtree(spool_folder(path), ignore_errors=True)
-        why = str(error.__cause__).splitlines()[0]
+        journal_path(path).unlink(missing_ok=True)
+        why = str(error.__cause__.__cause__ or error.__cause__).splitlines()[0]
         raise WriteError(
             f"{path}: cannot be written: {why}. Make room, and run it again."
         ) from None
@@ -198,17 +198,9 @@ def _read_marked(path: Path, mark: str) -> Mapping[str, Any]:
 
 def _clear_leftover(path: Path) -> None:
     """Remove what a run that was killed left of this episode; that of others stays."""
-    folder = spool_folder(path)
-    if not folder.is_dir():
-        return
-    lock = Lock(folder)
-    try:
-        mine = not (folder / HEADER).exists()
-        mine = mine or read_header(folder).get("metadata", {}).get("mode") == RETARGETED_MOCAP
-        if mine:
-            shutil.rmtree(folder, ignore_errors=True)
-    finally:
-        lock.release()
+    with suppress(FileNotFoundError), open_journal(journal_path(path)) as journal:
+        if journal.header.get("metadata", {}).get("mode") == RETARGETED_MOCAP:
+            journal.path.unlink()
 
 
 @dataclass(frozen=True)

@@ -6,33 +6,44 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mcap.reader import make_reader
 
-from corporeal.capture.journal import (
+from corporeal.episode.file.journal import (
     MARKS,
-    JournalEntry,
+    Journal,
     JournalError,
-    JournalReader,
     JournalWriter,
+    open_journal,
 )
 
 INT64 = st.integers(-(1 << 63), (1 << 63) - 1)
+# Stream, when it was made, when it arrived, the packed sample.
+Entry = tuple[str, int, int, bytes]
 ENTRIES = st.lists(
     st.tuples(st.sampled_from(["a", "b"]), INT64, INT64, st.binary(max_size=300)), max_size=20
 )
 
 
-def _write(path: Path, entries: list[JournalEntry], **more: Any) -> None:
+def _write(path: Path, entries: list[Entry], **more: Any) -> None:
     writer = JournalWriter(path, {"name": "ünïcode"}, ["a", "b"], **more)
     for entry in entries:
-        writer.append(entry.stream, entry.source_ns, entry.arrival_ns, entry.payload)
+        writer.append(*entry)
     writer.close()
+
+
+def _entries(journal: Journal) -> Iterator[Entry]:
+    for stream in journal.runs:
+        stamps = journal.stamps(stream).tolist()
+        for (arrival_ns, source_ns), payload in zip(stamps, journal.samples(stream), strict=True):
+            yield stream, source_ns, arrival_ns, payload
 
 
 @pytest.fixture(scope="module")
@@ -52,28 +63,62 @@ def chunks(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, list[tuple[
     return path.read_bytes(), edges
 
 
-def _read(path: Path) -> tuple[JournalReader, list[JournalEntry]]:
-    reader = JournalReader(path)
-    return reader, list(reader)
+def _read(path: Path) -> tuple[Journal, list[Entry]]:
+    """The journal and its entries in the order of their making."""
+    with open_journal(path) as journal:
+        return journal, sorted(_entries(journal), key=lambda entry: entry[1])
 
 
 @settings(max_examples=25)
-@given(entries=ENTRIES)
+@given(entries=ENTRIES, sync_every_s=st.sampled_from([None, 0.01]))
 def test_what_is_appended_is_read_back(
-    entries: list[tuple[str, int, int, bytes]], tmp_path_factory: pytest.TempPathFactory
+    entries: list[Entry], sync_every_s: float | None, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = tmp_path_factory.mktemp("j") / "a.journal"
-    given_ = [JournalEntry(*entry) for entry in entries]
-    _write(path, given_)
-    reader, found = _read(path)
-    assert found == given_
-    assert reader.header == {"name": "ünïcode"}
-    assert reader.is_whole
-    assert reader.ending == "closed"
+    _write(path, entries, sync_every_s=sync_every_s)
+    with open_journal(path) as journal:
+        read = list(_entries(journal))
+    # Every stream in its own order.
+    for stream in ("a", "b"):
+        assert [entry for entry in read if entry[0] == stream] == [
+            entry for entry in entries if entry[0] == stream
+        ]
+    assert len(read) == len(entries)
+    assert journal.header == {"name": "ünïcode"}
+    assert journal.is_whole
+    assert journal.ending == "closed"
+
+
+@pytest.mark.parametrize("count", [0, 1, 5, 3000])
+def test_many_samples_at_once_are_the_same_one_by_one(tmp_path: Path, count: int) -> None:
+    times = np.arange(count) * 7 - 50
+    rows = np.random.default_rng(0).integers(0, 256, (count, 900), np.uint8)
+    one_by_one = JournalWriter(tmp_path / "a.journal", {}, ["a", "b"], sync_every_s=None)
+    at_once = JournalWriter(tmp_path / "b.journal", {}, ["a", "b"], sync_every_s=None)
+    for time_ns, row in zip(times.tolist(), rows, strict=True):
+        one_by_one.append("b", time_ns, time_ns, row.tobytes())
+    at_once.extend("b", times, rows)
+    for writer in (one_by_one, at_once):
+        writer.close()
+        with open_journal(writer.path) as journal:
+            assert list(journal.runs) == ["b"] * (count > 0)
+            if count:
+                np.testing.assert_array_equal(np.concatenate(list(journal.rows("b"))), rows)
+                assert journal.stamps("b").tolist() == [[stamp, stamp] for stamp in times.tolist()]
+
+
+def test_a_later_version_is_refused_with_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("corporeal.episode.file.journal.VERSION", 7)
+    JournalWriter(tmp_path / "a.journal", {}, ["a"]).close()
+    monkeypatch.undo()
+    with pytest.raises(JournalError, match="version 7; expected 2 at most"):
+        _read(tmp_path / "a.journal")
 
 
 def test_any_mcap_tool_reads_a_journal(tmp_path: Path) -> None:
-    _write(tmp_path / "a.journal", [JournalEntry("a", 1, 2, b"x"), JournalEntry("b", 3, 4, b"yy")])
+    _write(tmp_path / "a.journal", [("a", 1, 2, b"x"), ("b", 3, 4, b"yy")])
     with (tmp_path / "a.journal").open("rb") as file:
         found = [
             (channel.topic, message.publish_time, message.log_time, message.data)
@@ -87,8 +132,8 @@ def test_a_mark_is_an_entry_with_words(tmp_path: Path) -> None:
     writer.mark("start", 5, {"task": "reach \ud800"})
     writer.close()
     (found,) = _read(tmp_path / "a.journal")[1]
-    assert found.stream == MARKS
-    assert b'"what": "start"' in found.payload
+    assert found[0] == MARKS
+    assert b'"what": "start"' in found[3]
 
 
 def test_cut_at_any_byte_it_keeps_every_whole_chunk(
@@ -100,15 +145,15 @@ def test_cut_at_any_byte_it_keeps_every_whole_chunk(
     for size in range(len(whole)):
         path.write_bytes(whole[:size])
         try:
-            reader, found = _read(path)
+            journal, entries = _read(path)
         except JournalError:
             assert size < edges[0][0]
             continue
         readable += 1
         expected = max((count for edge, count in edges if edge <= size), default=0)
-        assert [entry.source_ns for entry in found] == list(range(expected)), size
-        assert not reader.is_whole
-        assert not reader.is_damaged
+        assert [entry[1] for entry in entries] == list(range(expected)), size
+        assert not journal.is_whole
+        assert not journal.is_damaged
     assert readable > len(whole) - edges[0][0]
 
 
@@ -122,17 +167,17 @@ def test_a_flipped_bit_anywhere_invents_nothing(
         damaged[place] ^= 1 << place % 8
         path.write_bytes(damaged)
         try:
-            reader, found = _read(path)
+            journal, entries = _read(path)
         except JournalError:
             assert place < edges[0][0]
             continue
         before = max((count for edge, count in edges if edge <= place), default=0)
-        numbers = [entry.source_ns for entry in found]
+        numbers = [entry[1] for entry in entries]
         # A flip in the times of a chunk's head, or in the footer, changes no sample.
         assert numbers in (list(range(before)), list(range(6))), place
-        assert all(entry.payload == bytes([entry.source_ns]) * 5 for entry in found)
-        assert reader.is_whole or reader.ending.startswith("cut: ")
-        assert reader.is_whole == (len(found) == 6 and reader.ending == "closed")
+        assert all(payload == bytes([source_ns]) * 5 for _, source_ns, _, payload in entries)
+        assert journal.is_whole or journal.ending.startswith("cut: ")
+        assert journal.is_whole == (len(entries) == 6 and journal.ending == "closed")
 
 
 @given(noise=st.binary(max_size=400))
@@ -146,11 +191,11 @@ def test_garbage_is_refused_with_one_error(
     path = tmp_path_factory.mktemp("noise") / "a.journal"
     path.write_bytes(noise)
     with pytest.raises(JournalError, match="not a journal"):
-        JournalReader(path)
+        _read(path)
     path.write_bytes(whole[: edges[1][0]] + noise)
-    reader, found = _read(path)
-    assert len(found) == 2
-    assert not reader.is_whole
+    journal, entries = _read(path)
+    assert len(entries) == 2
+    assert not journal.is_whole
 
 
 def test_two_writers_on_one_path_are_refused(tmp_path: Path) -> None:
@@ -177,7 +222,7 @@ def test_a_full_disk_says_so_and_keeps_what_was_synced(tmp_path: Path) -> None:
     program = """
 import resource, sys, time
 from pathlib import Path
-from corporeal.capture.journal import JournalError, JournalWriter
+from corporeal.episode.file.journal import JournalError, JournalWriter
 writer = JournalWriter(Path(sys.argv[1]), {}, ["a"], sync_every_s=0.01)
 soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
 resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
@@ -199,12 +244,12 @@ except JournalError:
     assert "File too large" in done.stdout, done.stderr
     assert "corporeal recover" in done.stdout
     assert "again" in done.stdout
-    reader, found = _read(path)
+    journal, entries = _read(path)
     synced = int(done.stdout.split()[0])
-    assert [entry.source_ns for entry in found] == list(range(len(found)))
+    assert [entry[1] for entry in entries] == list(range(len(entries)))
     # 100 bytes of a sample and 31 of its record; heads of chunks aside.
-    assert len(found) >= (synced - 1000) // 145
-    assert reader.ending.startswith("cut")
+    assert len(entries) >= (synced - 1000) // 145
+    assert journal.ending.startswith("cut")
 
 
 def test_a_journal_that_cannot_be_begun_leaves_no_file(tmp_path: Path) -> None:
