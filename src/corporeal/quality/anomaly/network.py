@@ -95,8 +95,7 @@ class NetworkDetector:
         return decoded[:, :width], np.clip(decoded[:, width:], *LOG_VARIANCE)
 
     def _layer(self, name: str, values: Array) -> Array:
-        found: Array = values @ self.weights[f"{name}.weight"].T + self.weights[f"{name}.bias"]
-        return found
+        return np.asarray(values @ self.weights[f"{name}.weight"].T + self.weights[f"{name}.bias"])
 
     def segments(self, recording: Recording) -> list[UnusualSegment]:
         """The segments that are out of distribution; none in a good episode."""

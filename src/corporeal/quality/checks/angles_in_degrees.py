@@ -47,12 +47,8 @@ def find(subject: Subject, *, min_excess: float = 1.4) -> Findings:
         width = len(subject.tracks[stream].names)
         every = "all of them" if len(columns) >= 0.8 * width else some_of(columns)
         why = next(iter(columns.values()))
-        yield Finding(
-            f"{len(columns)} of {width} columns of {stream} are in degrees: {every} ({why})",
-            stream=stream,
-            value=float(len(columns)),
-            limit=0.0,
-        )
+        message = f"{len(columns)} of {width} columns of {stream} are in degrees: {every} ({why})"
+        yield Finding(message, stream=stream, value=float(len(columns)), limit=0.0)
 
 
 def _beyond(track: Track, joints: dict[str, Joint], min_excess: float) -> list[str]:

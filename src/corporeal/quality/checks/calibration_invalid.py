@@ -49,11 +49,8 @@ def _judge(
     ):
         error = end.get(field)
         if isinstance(error, int | float) and error > limit:
-            yield Finding(
-                f"the calibration is off by {error:.4g} {what} at the {name}",
-                value=float(error),
-                limit=limit,
-            )
+            message = f"the calibration is off by {error:.4g} {what} at the {name}"
+            yield Finding(message, value=float(error), limit=limit)
 
 
 CHECK = Check(

@@ -39,30 +39,19 @@ def _placement(subject: Subject, camera: Camera, label: str) -> Findings:
     poses: Any = subject.recording.facts.other.get("cameras")
     pose = poses.get(camera.name) if isinstance(poses, Mapping) else None
     if not isinstance(pose, Mapping) or "xyz" not in pose:
-        yield Finding(
-            f"where {camera.name} stood is not recorded; the protocol rules its place",
-            stream=label,
-            severity="note",
-        )
+        message = f"where {camera.name} stood is not recorded; the protocol rules its place"
+        yield Finding(message, stream=label, severity="note")
         return
     apart = float(np.linalg.norm(np.asarray(pose["xyz"], float) - np.asarray(camera.xyz)))
     if apart > camera.tolerance_m:
-        yield Finding(
-            f"{camera.name} stands {1000 * apart:.0f} mm from its place",
-            stream=label,
-            value=apart,
-            limit=camera.tolerance_m,
-        )
+        message = f"{camera.name} stands {1000 * apart:.0f} mm from its place"
+        yield Finding(message, stream=label, value=apart, limit=camera.tolerance_m)
     if camera.rpy is not None and "rpy" in pose:
         difference = np.asarray(pose["rpy"], float) - np.asarray(camera.rpy)
         turned = float(np.abs((difference + np.pi) % (2 * np.pi) - np.pi).max())
         if turned > camera.tolerance_rad:
-            yield Finding(
-                f"{camera.name} is turned by {np.degrees(turned):.1f} degrees",
-                stream=label,
-                value=turned,
-                limit=camera.tolerance_rad,
-            )
+            message = f"{camera.name} is turned by {np.degrees(turned):.1f} degrees"
+            yield Finding(message, stream=label, value=turned, limit=camera.tolerance_rad)
 
 
 CHECK = Check(find, topic="protocol", severity="quarantine", formerly=("protocol_cameras",))

@@ -74,20 +74,14 @@ def _recorded(clocks: Any, max_clock_ppm: float) -> Findings:
         # Over few samples the estimate of the drift is worth little.
         many = isinstance(facts.get("samples"), int) and facts["samples"] >= 50
         if isinstance(drift, int | float) and many and abs(drift) > max_clock_ppm:
-            yield Finding(
-                f"the recorder saw the clock of source {name} drift by {drift:.0f} ppm",
-                value=abs(float(drift)),
-                limit=max_clock_ppm,
-            )
+            message = f"the recorder saw the clock of source {name} drift by {drift:.0f} ppm"
+            yield Finding(message, value=abs(float(drift)), limit=max_clock_ppm)
         for what in ("jumps", "backwards"):
             times = facts.get(what)
             if isinstance(times, int) and times > 0:
                 said = "was set" if what == "jumps" else "ran backwards"
-                yield Finding(
-                    f"the clock of source {name} {said} {times} times during the recording",
-                    value=float(times),
-                    limit=0.0,
-                )
+                message = f"the clock of source {name} {said} {times} times during the recording"
+                yield Finding(message, value=float(times), limit=0.0)
 
 
 CHECK = Check(find, topic="time", severity="quarantine", unit="ppm", formerly=("clocks_agree",))

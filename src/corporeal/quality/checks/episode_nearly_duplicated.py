@@ -34,24 +34,20 @@ def _judge(one: Synopsis, two: Synopsis, min_distance: float, max_shared: float)
     shared = shared_rows(one, two)
     pair = (one.index, two.index)
     if shared > max_shared:
-        yield Finding(
-            f"episodes {one.index} and {two.index} share about {100 * shared:.0f} % of their rows",
-            episodes=pair,
-            value=shared,
-            limit=max_shared,
+        message = (
+            f"episodes {one.index} and {two.index} share about {100 * shared:.0f} % of their rows"
         )
+        yield Finding(message, episodes=pair, value=shared, limit=max_shared)
         return
     if one.names != two.names or min(one.measures["motion_s"], two.measures["motion_s"]) <= 0:
         return
     distance = path_distance(one, two, near=4 * min_distance)
     if distance < min_distance:
-        yield Finding(
+        message = (
             f"episodes {one.index} and {two.index} are nearly the same motion: "
-            f"their paths lie {100 * distance:.1f} % of the motion apart",
-            episodes=pair,
-            value=distance,
-            limit=min_distance,
+            f"their paths lie {100 * distance:.1f} % of the motion apart"
         )
+        yield Finding(message, episodes=pair, value=distance, limit=min_distance)
 
 
 CHECK = Check(

@@ -54,19 +54,13 @@ def _maps(subject: Subject) -> dict[str, tuple[Array, float]]:
 def _grip(label: str, force: Array, held: Array, allowed: Range) -> Findings:
     usual, most = float(np.median(held)), float(np.quantile(force, 0.99))
     if usual < allowed.lowest:
-        yield Finding(
-            f"{label} grips with {usual:.1f} N; the protocol asks for {allowed.lowest:g} N",
-            stream=label,
-            value=usual,
-            limit=allowed.lowest,
-        )
+        message = f"{label} grips with {usual:.1f} N; the protocol asks for {allowed.lowest:g} N"
+        yield Finding(message, stream=label, value=usual, limit=allowed.lowest)
     if most > allowed.highest:
-        yield Finding(
-            f"{label} grips with up to {most:.1f} N; the protocol allows {allowed.highest:g} N",
-            stream=label,
-            value=most,
-            limit=allowed.highest,
+        message = (
+            f"{label} grips with up to {most:.1f} N; the protocol allows {allowed.highest:g} N"
         )
+        yield Finding(message, stream=label, value=most, limit=allowed.highest)
 
 
 def _wrists(subject: Subject, allowed: Range) -> Findings:
@@ -74,11 +68,8 @@ def _wrists(subject: Subject, allowed: Range) -> Findings:
     if most is None:
         raise NotAssessed("neither touch with a known area nor a wrist wrench is recorded")
     if most > allowed.highest:
-        yield Finding(
-            f"a wrist feels up to {most:.1f} N; the protocol allows {allowed.highest:g} N",
-            value=most,
-            limit=allowed.highest,
-        )
+        message = f"a wrist feels up to {most:.1f} N; the protocol allows {allowed.highest:g} N"
+        yield Finding(message, value=most, limit=allowed.highest)
 
 
 CHECK = Check(find, topic="protocol", severity="quarantine", unit="N", formerly=("protocol_force",))

@@ -37,13 +37,11 @@ def find(subject: Subject, *, max_speed_m_s: float = 0.08) -> Findings:
             float(np.median(speed[inside[: len(speed)]])) if inside[: len(speed)].any() else 0.0
         )
         if moving > max_speed_m_s:
-            yield Finding(
+            message = (
                 f"the {side} hand moves at {moving:.2f} m/s when {label} has just closed "
-                f"({closed:.2f} s)",
-                stream=label,
-                value=moving,
-                limit=max_speed_m_s,
+                f"({closed:.2f} s)"
             )
+            yield Finding(message, stream=label, value=moving, limit=max_speed_m_s)
     if not seen:
         raise NotAssessed("no gripper of a known hand closes")
 

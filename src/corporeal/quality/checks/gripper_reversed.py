@@ -44,12 +44,8 @@ def find(subject: Subject, *, min_opposition: float = 0.8, max_agreement: float 
             robot = subject.recording.embodiment
             names = [n for n in each.names if is_hand(n, robot) and n not in told]
             if each.kind == "flipped" and names:
-                yield Finding(
-                    f"{names[0]} of {each.stream} has its direction turned round: {each.why}",
-                    stream=each.stream,
-                    value=each.before,
-                    limit=each.after,
-                )
+                message = f"{names[0]} of {each.stream} has its direction turned round: {each.why}"
+                yield Finding(message, stream=each.stream, value=each.before, limit=each.after)
     except NotAssessed:
         pass
     if not looked:
@@ -83,13 +79,11 @@ def _finding(answer: Response, column: int, limit: float) -> Finding:
     opposed = float(answer.opposition[column, column])
     state, name = answer.state.label, answer.names[column]
     what = state if len(answer.names) == 1 else f"{name} of {state}"
-    return Finding(
+    message = (
         f"{what} moves against its target in {answer.action.label} "
-        f"(correlation {-opposed:.2f}): one of the two is turned round",
-        stream=state,
-        value=opposed,
-        limit=limit,
+        f"(correlation {-opposed:.2f}): one of the two is turned round"
     )
+    return Finding(message, stream=state, value=opposed, limit=limit)
 
 
 CHECK = Check(find, topic="joints", severity="fail", formerly=("gripper_direction",))

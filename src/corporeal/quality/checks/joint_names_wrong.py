@@ -49,12 +49,8 @@ def _twice(track: Track) -> Findings:
     counts = Counter(track.names)
     twice = [name for name, count in counts.items() if count > 1]
     if twice:
-        yield Finding(
-            f"{track.label} has {len(twice)} names more than once: {some_of(twice)}",
-            stream=track.label,
-            value=float(len(twice)),
-            limit=0.0,
-        )
+        message = f"{track.label} has {len(twice)} names more than once: {some_of(twice)}"
+        yield Finding(message, stream=track.label, value=float(len(twice)), limit=0.0)
 
 
 def _another_robot(track: Track, robot: Embodiment) -> Findings:
@@ -66,13 +62,11 @@ def _another_robot(track: Track, robot: Embodiment) -> Findings:
     for other, known in _known_robots().items():
         theirs = sum(name in known for name in track.names)
         if other != robot.name and theirs > max(4, 2 * mine) and theirs > 0.8 * len(known):
-            yield Finding(
+            message = (
                 f"{theirs} of {len(track.names)} columns of {track.label} have names of {other}, "
-                f"{mine} of {robot.name}",
-                stream=track.label,
-                value=float(theirs),
-                limit=float(mine),
+                f"{mine} of {robot.name}"
             )
+            yield Finding(message, stream=track.label, value=float(theirs), limit=float(mine))
             return
 
 

@@ -41,14 +41,12 @@ def find(
         size = abs(float(offset[column]))
         if column in taken or size < max(ratio * usual, 3 * rest[column], 2.5 * high):
             continue
-        yield Finding(
+        message = (
             f"{answer.names[column]} of {answer.state.label} is off its target in "
             f"{answer.action.label} by {offset[column]:+.3f} all the time; the other joints by "
-            f"{usual:.3f}",
-            stream=answer.state.label,
-            value=size,
-            limit=min_offset,
+            f"{usual:.3f}"
         )
+        yield Finding(message, stream=answer.state.label, value=size, limit=min_offset)
 
 
 def _offsets(answer: Response) -> tuple[Array, Array]:

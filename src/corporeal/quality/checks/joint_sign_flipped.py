@@ -26,12 +26,8 @@ def find(subject: Subject, *, min_ratio: float = 1.5) -> Findings:
         if not names:
             continue
         ratio = each.before / max(each.after, 1e-9)
-        yield Finding(
-            f"{' and '.join(names)} of {each.stream} has its sign turned round: {each.why}",
-            stream=each.stream,
-            value=min(999.0, ratio),
-            limit=min_ratio,
-        )
+        message = f"{' and '.join(names)} of {each.stream} has its sign turned round: {each.why}"
+        yield Finding(message, stream=each.stream, value=min(999.0, ratio), limit=min_ratio)
 
 
 CHECK = Check(find, topic="joints", severity="fail", formerly=("joint_signs",))

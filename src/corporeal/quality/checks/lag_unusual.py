@@ -46,13 +46,11 @@ def find(
     for each, own, far in zip(known, change.tolist(), loose.tolist(), strict=True):
         allowed = 2 * limit if far else limit
         if abs(own) > allowed:
-            yield Finding(
+            message = (
                 f"the state follows the action {1e3 * abs(own):.0f} ms"
-                f" {'later' if own > 0 else 'earlier'} in episode {each.id} than in the others",
-                value=own,
-                limit=allowed,
-                episodes=(each.index,),
+                f" {'later' if own > 0 else 'earlier'} in episode {each.id} than in the others"
             )
+            yield Finding(message, value=own, limit=allowed, episodes=(each.index,))
 
 
 def _changes(

@@ -22,13 +22,11 @@ def find(subject: Subject) -> Findings:
     course = object_course(subject)
     highest = float(course.lift_m.max())
     if highest < wanted:
-        yield Finding(
+        message = (
             f"the object is lifted {100 * highest:.0f} cm; the protocol asks for "
-            f"{100 * wanted:.0f} cm",
-            stream=course.label,
-            value=highest,
-            limit=wanted,
+            f"{100 * wanted:.0f} cm"
         )
+        yield Finding(message, stream=course.label, value=highest, limit=wanted)
 
 
 CHECK = Check(find, topic="protocol", severity="quarantine", unit="m", formerly=("protocol_lift",))

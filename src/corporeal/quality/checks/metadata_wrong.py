@@ -44,12 +44,8 @@ def _width(track: Track) -> Findings:
     stated = prod(size for size in track.spec.shape if isinstance(size, int))
     width = track.values.shape[1]
     if len(track) and width != stated:
-        yield Finding(
-            f"{track.label} is described with {stated} columns and has {width}",
-            stream=track.label,
-            value=float(width),
-            limit=float(stated),
-        )
+        message = f"{track.label} is described with {stated} columns and has {width}"
+        yield Finding(message, stream=track.label, value=float(width), limit=float(stated))
 
 
 def _counts(subject: Subject) -> Findings:
@@ -60,12 +56,8 @@ def _counts(subject: Subject) -> Findings:
         return
     count = len(subject.recording.signals[label])
     if count != stated and not _already_said(subject.recording):
-        yield Finding(
-            f"the metadata counts {stated} frames, {label} has {count}",
-            stream=label,
-            value=float(count),
-            limit=float(stated),
-        )
+        message = f"the metadata counts {stated} frames, {label} has {count}"
+        yield Finding(message, stream=label, value=float(count), limit=float(stated))
 
 
 def _already_said(recording: Recording) -> bool:
@@ -88,12 +80,8 @@ def _end(recording: Recording, max_end_error_s: float) -> Findings:
             continue
         last_s = float(np.max(signal.time_ns)) / SECOND_NS
         if last_s < due_s - max_end_error_s - 2 / signal.spec.rate_hz:
-            yield Finding(
-                f"{label} ends at {last_s:.2f} s; the recorder saw it run to {due_s:.2f} s",
-                stream=label,
-                value=last_s,
-                limit=due_s,
-            )
+            message = f"{label} ends at {last_s:.2f} s; the recorder saw it run to {due_s:.2f} s"
+            yield Finding(message, stream=label, value=last_s, limit=due_s)
 
 
 CHECK = Check(find, topic="records", severity="fail", formerly=("metadata_agrees",))

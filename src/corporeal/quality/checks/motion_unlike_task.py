@@ -88,8 +88,7 @@ def _excess(features: Array, place: int) -> Array:
     others = np.delete(features, place, axis=0)
     middle = np.median(others, axis=0)
     band = np.abs(others - middle).max(axis=0)
-    excess: Array = np.abs(features[place] - middle) - band
-    return excess
+    return np.asarray(np.abs(features[place] - middle) - band)
 
 
 def _features(names: tuple[str, ...], group: Sequence[Synopsis]) -> tuple[Array, list[str]]:

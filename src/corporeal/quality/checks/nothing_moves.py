@@ -31,12 +31,9 @@ def find(subject: Subject, *, min_range: float = 0.002, min_duration_s: float = 
         return
     said = " and ".join(track.label for track in tracks)
     seconds = state.seconds[-1] - state.seconds[0]
+    message = f"nothing moves: {said} stay within {widest:.2g} for all {seconds:.1f} s"
     yield Finding(
-        f"nothing moves: {said} stay within {widest:.2g} for all {seconds:.1f} s",
-        stream=state.label,
-        frames=((0, len(state)),),
-        value=widest,
-        limit=min_range,
+        message, stream=state.label, frames=((0, len(state)),), value=widest, limit=min_range
     )
 
 
@@ -44,8 +41,7 @@ def _range(values: Array) -> Array:
     """Range of each column without its rarest values, as a share of its size where that is big."""
     whole = bridge_gaps(values)
     low, high = np.quantile(whole, (0.005, 0.995), axis=0)
-    spread: Array = (high - low) / np.maximum(1.0, np.abs(np.median(whole, axis=0)))
-    return spread
+    return np.asarray((high - low) / np.maximum(1.0, np.abs(np.median(whole, axis=0))))
 
 
 CHECK = Check(find, topic="joints", severity="fail", unit="rad", formerly=("something_moves",))

@@ -37,12 +37,8 @@ def find(batch: Batch, *, max_share: float = 0.3, min_episodes: int = 10) -> Fin
             limit=max_share,
         )
     if few:
-        yield Finding(
-            f"{len(counts)} operators made all {len(makers)} episodes",
-            value=float(len(counts)),
-            limit=1 / max_share,
-            severity="note",
-        )
+        message = f"{len(counts)} operators made all {len(makers)} episodes"
+        yield Finding(message, value=float(len(counts)), limit=1 / max_share, severity="note")
 
 
 CHECK = Check(

@@ -24,12 +24,8 @@ def find(subject: Subject, *, max_lost: int = 0) -> Findings:
         yield Finding(f"the recorder held this episode back: {held}")
     for label, count in _losses(recording.facts.other):
         if count > max_lost:
-            yield Finding(
-                f"{label} lost {count} samples on the way to the file",
-                stream=label,
-                value=float(count),
-                limit=float(max_lost),
-            )
+            message = f"{label} lost {count} samples on the way to the file"
+            yield Finding(message, stream=label, value=float(count), limit=float(max_lost))
 
 
 def _losses(metadata: Mapping[str, Any]) -> Iterator[tuple[str, int]]:

@@ -25,11 +25,8 @@ def find(subject: Subject, *, slack_s: float = 0.05) -> Findings:
         ("post-roll", after, trigger.post_roll_s),
     ):
         if there < asked - slack_s:
-            yield Finding(
-                f"the {name} is {there:.2f} s; the protocol asks for {asked:g} s",
-                value=there,
-                limit=asked,
-            )
+            message = f"the {name} is {there:.2f} s; the protocol asks for {asked:g} s"
+            yield Finding(message, value=there, limit=asked)
 
 
 def _rolls(subject: Subject) -> tuple[float, float]:

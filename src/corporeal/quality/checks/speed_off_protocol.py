@@ -78,13 +78,8 @@ def _lasting(bad: Flags, least: int) -> Spans:
 
 def _finding(name: str, label: str, speed: Array, limit: float, unit: str, fast: Spans) -> Finding:
     top = float(np.nanmax(speed))
-    return Finding(
-        f"{name} reaches {top:.2f} {unit}; the protocol allows {limit:.2f} {unit}",
-        stream=label,
-        frames=fast,
-        value=top,
-        limit=limit,
-    )
+    message = f"{name} reaches {top:.2f} {unit}; the protocol allows {limit:.2f} {unit}"
+    return Finding(message, stream=label, frames=fast, value=top, limit=limit)
 
 
 CHECK = Check(

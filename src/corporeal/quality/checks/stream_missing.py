@@ -22,12 +22,8 @@ def find(subject: Subject, *, min_samples: int = 1) -> Findings:
             yield Finding(f"{label} is not there, although the schema names it", stream=label)
     for label, signal in recording.signals.items():
         if len(signal) < min_samples and label not in said:
-            yield Finding(
-                f"{label} has {len(signal)} samples",
-                stream=label,
-                value=float(len(signal)),
-                limit=float(min_samples),
-            )
+            message = f"{label} has {len(signal)} samples"
+            yield Finding(message, stream=label, value=float(len(signal)), limit=float(min_samples))
 
 
 CHECK = Check(find, topic="records", severity="fail", formerly=("streams_present",))

@@ -45,15 +45,12 @@ def find(subject: Subject, *, max_skew_s: float = 0.005, min_overlap: float = 0.
 def _beside(
     stream: StreamStamps, share: float, limit: float, episode: tuple[float, float]
 ) -> Finding:
-    return Finding(
+    message = (
         f"{stream.label} covers {share:.0%} of the episode: it lasts from"
         f" {stream.seconds.min():.2f} to {stream.seconds.max():.2f} s, the other streams from"
-        f" {episode[0]:.2f} to {episode[1]:.2f} s",
-        stream=stream.label,
-        value=share,
-        limit=limit,
-        severity="fail",
+        f" {episode[0]:.2f} to {episode[1]:.2f} s"
     )
+    return Finding(message, stream=stream.label, value=share, limit=limit, severity="fail")
 
 
 def _shifted(stream: StreamStamps, begin: float, end: float, max_skew_s: float) -> Findings:
@@ -62,24 +59,19 @@ def _shifted(stream: StreamStamps, begin: float, end: float, max_skew_s: float) 
     late, past = float(stream.seconds[0]) - begin, float(stream.seconds[-1]) - end
     if np.sign(late) == np.sign(past) and min(abs(late), abs(past)) > allowed:
         shift = float(np.sign(late)) * min(abs(late), abs(past))
-        yield Finding(
+        message = (
             f"{stream.label} is shifted by about {1e3 * shift:+.0f} ms against the other streams:"
-            f" it begins {1e3 * late:+.0f} ms and ends {1e3 * past:+.0f} ms from where they do",
-            stream=stream.label,
-            value=abs(shift),
-            limit=allowed,
+            f" it begins {1e3 * late:+.0f} ms and ends {1e3 * past:+.0f} ms from where they do"
         )
+        yield Finding(message, stream=stream.label, value=abs(shift), limit=allowed)
 
 
 def _uncertain(clocks: Mapping[str, Any], max_skew_s: float) -> Findings:
     for name, facts in clocks.items():
         residual = facts.get("residual_ns") if isinstance(facts, Mapping) else None
         if isinstance(residual, int | float) and residual > 1e9 * max_skew_s:
-            yield Finding(
-                f"the clock of source {name} is known to {residual / 1e6:.1f} ms only",
-                value=float(residual) / 1e9,
-                limit=max_skew_s,
-            )
+            message = f"the clock of source {name} is known to {residual / 1e6:.1f} ms only"
+            yield Finding(message, value=float(residual) / 1e9, limit=max_skew_s)
 
 
 CHECK = Check(

@@ -74,12 +74,8 @@ def _object(subject: Subject, min_moved_m: float, max_goal_m: float) -> Findings
     elif course.moved_m < min_moved_m:
         grippers = gripper_travel(subject)
         also = " and no gripper closes" if grippers and max(grippers.values()) < 0.02 else ""
-        yield Finding(
-            f"the object never moves more than {1000 * course.moved_m:.0f} mm{also}",
-            stream=course.label,
-            value=course.moved_m,
-            limit=min_moved_m,
-        )
+        message = f"the object never moves more than {1000 * course.moved_m:.0f} mm{also}"
+        yield Finding(message, stream=course.label, value=course.moved_m, limit=min_moved_m)
     else:
         error = _from_goal_m(subject, course.position[-1])
         if error is not None and error > max_goal_m:

@@ -40,12 +40,9 @@ def find(subject: Subject, *, max_samples: int = 0) -> Findings:
         names = (
             some_of([named[column] for column in columns]) if named else f"{len(columns)} values"
         )
+        message = f"{label}: {names} NaN or infinite in {count} of {len(rows)} samples, {where}"
         yield Finding(
-            f"{label}: {names} NaN or infinite in {count} of {len(rows)} samples, {where}",
-            stream=label,
-            frames=frames,
-            value=float(count),
-            limit=float(max_samples),
+            message, stream=label, frames=frames, value=float(count), limit=float(max_samples)
         )
     if not looked:
         raise NotAssessed("no stream of numbers")

@@ -29,14 +29,12 @@ def find(
             raise NotAssessed("the joints move too little to compare velocity and position")
         limit = max(max_lag_s, max_lag * subject.tracks[pair.label].period_s)
         if abs(lag.seconds) > limit + 3 * lag.deviation_s:
-            yield Finding(
+            message = (
                 f"{pair.label} is {1e3 * abs(lag.seconds):.0f} ms"
                 f" {'late' if lag.seconds > 0 else 'early'} against {pair.what}"
-                f" (confidence {lag.confidence:.2f})",
-                stream=pair.label,
-                value=lag.seconds,
-                limit=limit,
+                f" (confidence {lag.confidence:.2f})"
             )
+            yield Finding(message, stream=pair.label, value=lag.seconds, limit=limit)
 
 
 CHECK = Check(find, topic="lag", severity="fail", unit="s", formerly=("velocity_leads_position",))

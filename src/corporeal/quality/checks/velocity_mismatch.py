@@ -28,12 +28,8 @@ def find(subject: Subject, *, max_slope_error: float = 0.15, min_speed: float = 
             "flipped": "have the wrong sign",
             "degrees": "are in degrees per second",
         }.get(each.kind, "do not fit")
-        yield Finding(
-            f"{some_of(each.names)} of {each.stream} {how}: {each.why}",
-            stream=each.stream,
-            value=each.before,
-            limit=each.after,
-        )
+        message = f"{some_of(each.names)} of {each.stream} {how}: {each.why}"
+        yield Finding(message, stream=each.stream, value=each.before, limit=each.after)
     named = {name for each in accusations(subject) for name in each.names}
     slope, fits = _slopes(moved)
     judged = fits & (moved.targets.std(axis=0) > min_speed)

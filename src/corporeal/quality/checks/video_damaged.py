@@ -33,22 +33,15 @@ def find(subject: Subject, *, max_torn: int = 0) -> Findings:
         torn = int(np.count_nonzero(track.is_torn))
         if torn > max_torn:
             where = runs(track.is_torn)
-            yield Finding(
+            message = (
                 f"{label} has {torn} pictures whose data is damaged, the first at picture "
-                f"{where[0][0]}: the decoder made up parts of them.",
-                stream=label,
-                frames=where,
-                value=torn,
-                limit=max_torn,
+                f"{where[0][0]}: the decoder made up parts of them."
             )
+            yield Finding(message, stream=label, frames=where, value=torn, limit=max_torn)
         if len(track.sizes) > 1:
             sizes = ", ".join(f"{width} x {height}" for height, width in track.sizes)
-            yield Finding(
-                f"{label} has pictures of several sizes: {sizes} pixels.",
-                stream=label,
-                value=len(track.sizes),
-                limit=1,
-            )
+            message = f"{label} has pictures of several sizes: {sizes} pixels."
+            yield Finding(message, stream=label, value=len(track.sizes), limit=1)
 
 
 CHECK = Check(find, topic="pictures", severity="fail", pictures=True, formerly=("pictures_decode",))

@@ -176,8 +176,7 @@ def _by_torques(subject: Subject) -> float | None:
 
 def _centred(values: Array, size: int) -> Array:
     smooth = scipy.ndimage.uniform_filter1d(np.nan_to_num(values), size, axis=0)
-    centred: Array = smooth - np.median(smooth, axis=0)
-    return centred
+    return np.asarray(smooth - np.median(smooth, axis=0))
 
 
 def _likeness(one: Array, other: Array) -> float:

@@ -132,8 +132,7 @@ def is_trusted(subject: Subject, sensor: ForceSensor) -> bool:
 def _least(rest: Array) -> Array:
     """The mean of the samples in which least is felt."""
     size = np.linalg.norm(rest, axis=1)
-    mean: Array = np.mean(rest[size <= np.quantile(size, FREE_SHARE)], axis=0)
-    return mean
+    return np.asarray(np.mean(rest[size <= np.quantile(size, FREE_SHARE)], axis=0))
 
 
 def weight_n(subject: Subject) -> float:

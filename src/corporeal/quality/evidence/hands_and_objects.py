@@ -37,8 +37,7 @@ class ObjectCourse:
     @property
     def lift_m(self) -> Array:
         """Height (T,) above the first."""
-        lift: Array = self.position[:, 2] - self.position[0, 2]
-        return lift
+        return np.asarray(self.position[:, 2] - self.position[0, 2])
 
     @property
     def moved_m(self) -> float:

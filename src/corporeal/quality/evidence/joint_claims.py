@@ -104,8 +104,7 @@ def gains(answer: Response) -> Array:
     moving &= moving.diagonal()[:, None] & moving.diagonal()[None]
     away = 1.0 - np.clip(answer.correlation, 0.0, 1.0) + 0.1
     rhythm = np.log(np.diagonal(away)[:, None] / away)
-    gain: Array = level + np.where(moving, 0.5 * rhythm, 0.0)
-    return gain
+    return np.asarray(level + np.where(moving, 0.5 * rhythm, 0.0))
 
 
 def _exchanged(answer: Response, taken: set[int]) -> tuple[Claim, ...]:

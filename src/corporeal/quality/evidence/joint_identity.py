@@ -112,8 +112,7 @@ def _judge(plain: float, swaps: list[Swap], alone: Array, along: Array) -> Weigh
 def _calm(values: Array, chosen: NDArray[np.int64]) -> Array:
     """Values at the chosen samples, as the median of those around: noise and blows go."""
     near = np.clip(chosen[:, None] + np.arange(-4, 5), 0, len(values) - 1)
-    calm: Array = np.median(bridge_gaps(values)[near], axis=1)
-    return calm
+    return np.asarray(np.median(bridge_gaps(values)[near], axis=1))
 
 
 def _residual(error: Array) -> float:

@@ -91,8 +91,7 @@ class Response:
             - 2 * factor * covariance
             + bias**2
         )
-        errors: Array = np.sqrt(np.maximum(square, 0.0).min(axis=0))
-        return errors
+        return np.asarray(np.sqrt(np.maximum(square, 0.0).min(axis=0)))
 
     @cached_property
     def error(self) -> Array:
@@ -114,8 +113,7 @@ class Response:
         scale = np.sqrt(variance[None, :, None] * variances[:, None, :])
         with np.errstate(invalid="ignore", divide="ignore"):
             each = np.where(scale > 1e-12, sign * covariance / scale, 0.0)
-        best: Array = each.max(axis=0)
-        return best
+        return np.asarray(each.max(axis=0))
 
     @cached_property
     def slope(self) -> Array:
@@ -129,8 +127,7 @@ class Response:
         columns = np.arange(len(self.names))
         spread = variances[best, columns]
         safe = np.where(spread > 1e-12, spread, 1.0)
-        slope: Array = np.where(spread > 1e-12, own[best, columns] / safe, 0.0)
-        return slope
+        return np.asarray(np.where(spread > 1e-12, own[best, columns] / safe, 0.0))
 
     @cached_property
     def lag_steps(self) -> int:
@@ -144,8 +141,7 @@ class Response:
         own = np.diagonal(covariance, axis1=1, axis2=2)
         scale = np.sqrt(variance[None] * variances)
         safe = np.where(scale > 1e-12, scale, 1.0)
-        strength: Array = np.where(scale > 1e-6, np.abs(own) / safe, 0.0)
-        return strength
+        return np.asarray(np.where(scale > 1e-6, np.abs(own) / safe, 0.0))
 
     @cached_property
     def floor(self) -> float:

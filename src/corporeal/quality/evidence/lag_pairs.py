@@ -216,11 +216,9 @@ def out_of_step(pairs: Iterable[tuple[Pair, Lag]], max_lag_s: float) -> Findings
     """Those that are early or late by more than the limit and three deviations of the estimate."""
     for pair, found in pairs:
         if abs(found.seconds) > max_lag_s + 3 * found.deviation_s:
-            yield Finding(
+            message = (
                 f"{pair.label} is {1e3 * abs(found.seconds):.0f} ms"
                 f" {'late' if found.seconds > 0 else 'early'} against {pair.what}"
-                f" (confidence {found.confidence:.2f})",
-                stream=pair.label,
-                value=found.seconds,
-                limit=max_lag_s,
+                f" (confidence {found.confidence:.2f})"
             )
+            yield Finding(message, stream=pair.label, value=found.seconds, limit=max_lag_s)

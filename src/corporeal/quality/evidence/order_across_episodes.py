@@ -111,8 +111,7 @@ def _finite(path: Array) -> bool:
 
 
 def _thin(path: Array) -> Array:
-    few: Array = path[np.linspace(0, len(path) - 1, POSTURES).astype(int)]
-    return few
+    return np.asarray(path[np.linspace(0, len(path) - 1, POSTURES).astype(int)])
 
 
 def oddities(seen: Postures, *, min_gain: float) -> Iterator[Oddity]:
@@ -186,8 +185,7 @@ def _column_changes(seen: Postures) -> dict[int, _Change]:
 def _measures(values: Array) -> Array:
     """Of postures (N, P, D): the first, the last, low, middle and high values (5, N, D)."""
     levels = np.quantile(values, (0.1, 0.5, 0.9), axis=1)
-    measures: Array = np.stack([values[:, 0], values[:, -1], *levels])
-    return measures
+    return np.asarray(np.stack([values[:, 0], values[:, -1], *levels]))
 
 
 def _column_change(measures: Array, number: int, sides: list[tuple[int, int]]) -> _Change:
@@ -232,21 +230,18 @@ def _alike(measures: Array, number: int) -> tuple[Array, Array, Array]:
 def _squares(mine: Array, peers: Array, scale: Array) -> Array:
     """Squared distance (N, D, D) of each of my columns to each column of the peers."""
     away = np.abs(mine[:, None, :, None] - peers[:, :, None, :]) / scale[:, None, None, :]
-    squares: Array = (np.minimum(away, MOST_AWAY) ** 2).mean(axis=0)
-    return squares
+    return np.asarray((np.minimum(away, MOST_AWAY) ** 2).mean(axis=0))
 
 
 def _added(squares: Array) -> Array:
     """The distance of every two columns, each to itself."""
     each = np.diagonal(squares, axis1=1, axis2=2)
-    added: Array = each[:, :, None] + each[:, None, :]
-    return added
+    return np.asarray(each[:, :, None] + each[:, None, :])
 
 
 def _second(squares: Array) -> Array:
     """The distance to the second nearest peer: one may be spoilt itself."""
-    second: Array = np.partition(squares, 1, axis=0)[1]
-    return second
+    return np.asarray(np.partition(squares, 1, axis=0)[1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,16 +274,14 @@ def _peers(seen: Postures, number: int) -> Array:
     others = np.delete(np.arange(len(seen.values)), number)
     if len(others) > MOST_PEERS:
         others = others[np.linspace(0, len(others) - 1, MOST_PEERS).astype(int)]
-    peers: Array = seen.values[others]
-    return peers
+    return np.asarray(seen.values[others])
 
 
 def _scale(peers: Array) -> Array:
     """The spread of each column among the peers."""
     flat = peers.reshape(-1, peers.shape[2])
     spread = 1.4826 * np.median(np.abs(flat - np.median(flat, axis=0)), axis=0)
-    scale: Array = np.minimum(spread, flat.std(axis=0)) + SAME
-    return scale
+    return np.asarray(np.minimum(spread, flat.std(axis=0)) + SAME)
 
 
 def _apart(seen: Postures, number: int) -> float:
@@ -322,8 +315,7 @@ def _best(
     def apart(mine: Array, column: int) -> Array:
         """Squared distance (N, P, P) of one of my columns to a column of the peers."""
         away = (mine[None, :, None] - peers[:, None, :, column]) / scale[column]
-        squares: Array = np.minimum(np.abs(away), MOST_SPREADS) ** 2
-        return squares
+        return np.asarray(np.minimum(np.abs(away), MOST_SPREADS) ** 2)
 
     columns = range(own.shape[1])
     each = np.stack([apart(own[:, column], column) for column in columns])

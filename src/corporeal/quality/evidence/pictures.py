@@ -78,14 +78,12 @@ class PictureTrack:
     @cached_property
     def mean(self) -> Array:
         """Mean brightness of every picture (T,)."""
-        means: Array = self.luma.mean((1, 2))
-        return means
+        return np.asarray(self.luma.mean((1, 2)))
 
     @cached_property
     def contrast(self) -> Array:
         """Standard deviation of brightness within every picture (T,)."""
-        contrast: Array = self.luma.std((1, 2))
-        return contrast
+        return np.asarray(self.luma.std((1, 2)))
 
     @cached_property
     def sharpness(self) -> Array:
@@ -107,8 +105,7 @@ class PictureTrack:
             return np.zeros(0, bool)
         sharpness = np.nan_to_num(self.sharpness)
         clear = sharpness >= ORDINARY * np.median(sharpness)
-        ordinary: Flags = clear & (self.contrast >= ORDINARY * np.median(self.contrast))
-        return ordinary
+        return np.asarray(clear & (self.contrast >= ORDINARY * np.median(self.contrast)))
 
     @cached_property
     def stir(self) -> Array:

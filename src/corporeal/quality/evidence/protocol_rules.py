@@ -131,13 +131,8 @@ def _posture(
     for name, angle in asked.items():
         is_at = float(np.median(state.values[slice(*span), known[name]]))
         if abs(is_at - angle) > wanted.posture_tolerance:
-            yield Finding(
-                f"{name} is at {is_at:.2f} {where}; the protocol asks for {angle:.2f}",
-                stream=state.label,
-                frames=(span,),
-                value=is_at,
-                limit=angle,
-            )
+            message = f"{name} is at {is_at:.2f} {where}; the protocol asks for {angle:.2f}"
+            yield Finding(message, stream=state.label, frames=(span,), value=is_at, limit=angle)
 
 
 def _grippers(
@@ -158,13 +153,11 @@ def _grippers(
             continue  # this hand took no part
         opened = (float(np.median(inside)) - least) / (widest - least)
         if (opened < 0.4) if wanted.grippers == "open" else (opened > 0.6):
-            yield Finding(
+            message = (
                 f"{label} is {100 * opened:.0f} % open {where}; the protocol asks for "
-                f"{wanted.grippers}",
-                stream=label,
-                value=opened,
-                limit=0.5,
+                f"{wanted.grippers}"
             )
+            yield Finding(message, stream=label, value=opened, limit=0.5)
 
 
 def _object(

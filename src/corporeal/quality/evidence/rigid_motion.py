@@ -171,8 +171,7 @@ def steps_rad(quaternions: Array) -> Array:
     """Angles (T-1,) of the rotation between neighbours, whatever their signs."""
     dots = np.abs(np.einsum("ti,ti->t", quaternions[1:], quaternions[:-1]))
     chord = np.sqrt(np.maximum(2.0 - 2.0 * np.clip(dots, 0.0, 1.0), 0.0))
-    angles: Array = 4.0 * np.arcsin(np.clip(chord / 2.0, 0.0, 1.0))
-    return angles
+    return np.asarray(4.0 * np.arcsin(np.clip(chord / 2.0, 0.0, 1.0)))
 
 
 def instants(seconds: Array, window_s: float) -> Array:
@@ -190,8 +189,7 @@ def mean_rates(seconds: Array, rotations: Array, at_s: Array, window_s: float) -
     after = np.clip(np.searchsorted(seconds, at_s + window_s), 0, len(seconds) - 1)
     span = np.maximum(seconds[after] - seconds[before], 1e-9)
     between = np.swapaxes(rotations[before], 1, 2) @ rotations[after]
-    rates: Array = rotation_vectors(between) / span[:, None]
-    return rates
+    return np.asarray(rotation_vectors(between) / span[:, None])
 
 
 def mean_values(seconds: Array, values: Array, at_s: Array, window_s: float) -> Array:
