@@ -224,9 +224,3 @@ def adherence(
         else:
             found.append(ProtocolRule(name, check, True, f"as {protocol.reference} says"))
     return tuple(found)
-
-
-def share_kept(rules: tuple[ProtocolRule, ...]) -> float | None:
-    """The part of the judged rules that were kept; None when none could be judged."""
-    judged = [rule.kept for rule in rules if rule.kept is not None]
-    return sum(judged) / len(judged) if judged else None

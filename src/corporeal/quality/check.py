@@ -269,17 +269,20 @@ def verdict(findings: tuple[Finding, ...]) -> Verdict:
     return "quarantined" if "quarantine" in severities else "accepted"
 
 
-def thinned(track: Track, first: int, stop: int, columns: Sequence[int]) -> dict[str, Array]:
-    """Evidence to draw: the columns between two samples, with the time, at most 400 values each."""
-    step = max(1, -(-(stop - first) // (MAX_EVIDENCE // 2)))
-    window = slice(first, stop, step)
+def drawn(
+    track: Track, first: int, stop: int, columns: Sequence[int], *, margin: int = 60
+) -> dict[str, Array]:
+    """Evidence to draw: columns from `margin` before to as much after, at most 200 samples."""
+    first, stop = max(0, first - margin), min(len(track), stop + margin)
+    window = slice(first, stop, max(1, -(-(stop - first) // (MAX_EVIDENCE // 2))))
     curves = {track.names[column]: track.values[window, column] for column in columns}
     return {"time_s": track.seconds[window], **curves}
 
 
-def around(track: Track, first: int, stop: int, *, margin: int = 60) -> tuple[int, int]:
-    """The samples from somewhat before to somewhat after, for a drawing."""
-    return max(0, first - margin), min(len(track), stop + margin)
+def drawn_whole(seconds: Array, columns: Mapping[str, Array]) -> dict[str, Array]:
+    """Evidence to draw: columns from beginning to end, at most 400 samples."""
+    step = len(seconds) // MAX_EVIDENCE + 1
+    return {name: values[::step] for name, values in {"time_s": seconds, **columns}.items()}
 
 
 def reported(defects: Iterable[Defect], check: str) -> Findings:

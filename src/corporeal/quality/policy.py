@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from corporeal.errors import UnknownNameError
 from corporeal.quality.assessment import CheckSetting
-from corporeal.quality.check import Check, Severity, find_check, present_name
+from corporeal.quality.check import Severity, find_check, present_name
 from corporeal.schema import Document, Part
 from corporeal.schema.document import Library
 
@@ -107,11 +107,6 @@ def _laid_over(below: CheckSetting, rule: CheckRule) -> CheckSetting:
         limits={**(below.limits or {}), **rule.limits},
         enabled=below.enabled if rule.enabled is None else rule.enabled,
     )
-
-
-def rule_of(check: Check) -> CheckRule:
-    """The check's own severity and limits as a rule."""
-    return CheckRule(severity=check.severity, limits=check.limits)
 
 
 READY = Library(Policy, "corporeal.quality", "policies")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -25,12 +27,28 @@ def runs(flags: ArrayLike, *, gap: int = 0, least: int = 1) -> tuple[tuple[int, 
     return tuple((first, stop) for first, stop in ranges if stop - first >= least)
 
 
+def lasting_runs(
+    flags: ArrayLike, seconds: Array, least_s: float, *, gap: int = 0, edge_s: float = 0.0
+) -> tuple[tuple[int, int], ...]:
+    """Those ranges that last `least_s`, of which `edge_s` may lie beyond their first and last."""
+    return tuple(
+        (first, stop)
+        for first, stop in runs(flags, gap=gap)
+        if seconds[stop - 1] - seconds[first] + edge_s >= least_s
+    )
+
+
+def flags_of(ranges: Iterable[tuple[int, int]], count: int) -> Flags:
+    """Flags (count,) that are on within the ranges."""
+    flags = np.zeros(count, bool)
+    for first, stop in ranges:
+        flags[first:stop] = True
+    return flags
+
+
 def keep_lasting(flags: Flags, least: int) -> Flags:
     """The flags with every run of fewer than `least` samples switched off."""
-    kept = np.zeros(len(flags), bool)
-    for first, stop in runs(flags, least=least):
-        kept[first:stop] = True
-    return kept
+    return flags_of(runs(flags, least=least), len(flags))
 
 
 def longest_repeats(values: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -1,7 +1,5 @@
 """The robot follows its commands, and not the other way round."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corporeal.quality.check import Check, Finding, Findings

@@ -1,7 +1,5 @@
 """Angles are in radians."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corporeal.embodiment.embodiment import Joint

@@ -1,7 +1,5 @@
 """The batch has every approach of its protocol often enough, and no other."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from corporeal.errors import NotAssessed

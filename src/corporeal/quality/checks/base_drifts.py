@@ -1,10 +1,8 @@
 """While both feet stand, the base is where the legs put it."""
 
-from __future__ import annotations
-
 import numpy as np
 
-from corporeal.quality.check import Check, Finding, Findings
+from corporeal.quality.check import Check, Finding, Findings, drawn_whole
 from corporeal.quality.evidence.foot_stance import drift_of
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
@@ -25,7 +23,6 @@ def find(subject: Subject, *, max_drift_m: float = 0.035) -> Findings:
         return
     seconds = drift.time_ns / 1e9
     worst = int(np.argmax(drift.common))
-    step = max(1, len(seconds) // 400 + 1)
     label = subject.track(roles.BASE_POSE).label
     when = np.searchsorted(subject.track(roles.BASE_POSE).time_ns, drift.time_ns)
     frames = tuple((int(when[first]), int(when[stop - 1]) + 1) for first, stop in runs(bad))
@@ -36,7 +33,7 @@ def find(subject: Subject, *, max_drift_m: float = 0.035) -> Findings:
         frames=frames,
         value=float(drift.common[worst]),
         limit=max_drift_m,
-        evidence={"time_s": seconds[::step], "drift_m": drift.common[::step]},
+        evidence=drawn_whole(seconds, {"drift_m": drift.common}),
     )
 
 

@@ -1,11 +1,9 @@
 """The base is as high above the ground as its legs carry it."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check, Finding, Findings
+from corporeal.quality.check import Check, Finding, Findings, drawn_whole
 from corporeal.quality.evidence.base_and_feet import footing_of
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
@@ -67,9 +65,7 @@ def _implausible(track: Track, middle: float, standing: float, max_ratio: float)
 
 
 def _curve(track: Track) -> dict[str, Array]:
-    step = max(1, len(track) // 400 + 1)
-    column = track.names.index("z")
-    return {"time_s": track.seconds[::step], "height_m": track.values[::step, column]}
+    return drawn_whole(track.seconds, {"height_m": track.values[:, track.names.index("z")]})
 
 
 CHECK = Check(find, topic="frames", severity="quarantine", unit="m", formerly=("base_height",))

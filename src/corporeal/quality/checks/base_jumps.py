@@ -1,11 +1,9 @@
 """The base moves from place to place, it does not jump."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check, Finding, Findings
+from corporeal.quality.check import Check, Finding, Findings, drawn
 from corporeal.quality.evidence.base_and_feet import base_jumps
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
@@ -28,8 +26,7 @@ def find(subject: Subject, *, max_step_m: float = 0.04, max_speed_m_s: float = 2
     if not jump.any():
         return
     worst = int(np.argmax(np.where(jump, step, 0.0)))
-    window = slice(max(0, worst - 60), worst + 61)
-    columns = {name: track.values[window, track.names.index(name)] for name in roles.POSITION}
+    columns = [track.names.index(name) for name in roles.POSITION]
     yield Finding(
         f"the base in {track.label} jumps by {step[worst]:.3f} m at "
         f"{track.seconds[worst + 1]:.3f} s, {np.count_nonzero(jump)} times in all.",
@@ -37,7 +34,7 @@ def find(subject: Subject, *, max_step_m: float = 0.04, max_speed_m_s: float = 2
         frames=runs(np.append(False, jump)),
         value=float(step[worst]),
         limit=max_step_m,
-        evidence={"time_s": track.seconds[window], **columns},
+        evidence=drawn(track, worst, worst + 1, columns),
     )
 
 

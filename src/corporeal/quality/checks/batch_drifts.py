@@ -1,7 +1,5 @@
 """The batch is like the batches before it: what is charted stays within its limits."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corporeal.errors import NotAssessed

@@ -1,7 +1,5 @@
 """Nothing happens that the protocol prohibits."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

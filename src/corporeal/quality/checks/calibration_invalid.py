@@ -1,7 +1,5 @@
 """The calibration was valid when the episode started and still when it ended."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

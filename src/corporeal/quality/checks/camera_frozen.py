@@ -1,7 +1,5 @@
 """No camera repeats its pictures while the robot moves."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -68,12 +66,11 @@ def find(subject: Subject, *, max_still_s: float = 0.05, max_singles: int = 0) -
 
 
 def _report(track: PictureTrack, repeats: Spans, max_still_s: float, max_singles: int) -> Findings:
-    period_s = float(np.median(np.diff(track.seconds))) if len(track.seconds) > 1 else 0.0
     long = tuple((first, stop) for first, stop in repeats if stop - first > 1)
     singles = tuple((first, stop) for first, stop in repeats if stop - first == 1)
     if long:
         first, stop = max(long, key=lambda run: run[1] - run[0])
-        longest_s = (stop - first) * period_s
+        longest_s = (stop - first) * track.period_s
         count = sum(stop - first for first, stop in long)
         if longest_s > max_still_s:
             yield Finding(

@@ -1,7 +1,5 @@
 """What a camera shows moves when the robot does."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

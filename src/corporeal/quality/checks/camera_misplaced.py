@@ -1,7 +1,5 @@
 """Every camera shows what it shows in the other episodes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import combinations
 

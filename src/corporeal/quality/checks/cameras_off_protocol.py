@@ -1,7 +1,5 @@
 """Every camera of the protocol is there, where the protocol puts it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

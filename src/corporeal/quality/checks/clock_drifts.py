@@ -1,13 +1,11 @@
 """The clocks of the episode run equally fast."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from corporeal.quality.check import Check, Finding, Findings
+from corporeal.quality.check import Check, Finding, Findings, drawn_whole
 from corporeal.quality.evidence.time import StreamStamps, stamped
 from corporeal.quality.subject import Subject
 
@@ -31,6 +29,7 @@ def find(
             continue
         span = float(stream.seconds[-1] - stream.seconds[0])
         away = 1e-6 * drift * span
+        due = stream.seconds[0] + np.arange(len(stream)) / (stream.rate_hz or 1.0)
         direction = "slow" if drift > 0 else "fast"
         yield Finding(
             f"the clock of {stream.label} runs {abs(drift) / 1e4:.2f} % {direction} against its"
@@ -38,7 +37,7 @@ def find(
             stream=stream.label,
             value=abs(drift),
             limit=max_drift_ppm,
-            evidence=_evidence(stream),
+            evidence=drawn_whole(stream.seconds, {"behind_s": stream.seconds - due}),
         )
 
 
@@ -55,12 +54,6 @@ def _drift_ppm(stream: StreamStamps) -> float | None:
     jitter = float(np.std(periods - whole)) / np.sqrt(len(periods))
     sure = abs(drift) > 5e6 * jitter / np.sqrt(len(periods)) + 1.0
     return drift if sure and abs(drift) < 2e4 else None
-
-
-def _evidence(stream: StreamStamps) -> dict[str, np.ndarray[Any, np.dtype[np.float64]]]:
-    every = max(1, len(stream) // 200)
-    due = stream.seconds[0] + np.arange(len(stream)) / (stream.rate_hz or 1.0)
-    return {"time_s": stream.seconds[::every], "behind_s": (stream.seconds - due)[::every]}
 
 
 def _recorded(clocks: Any, max_clock_ppm: float) -> Findings:

@@ -1,7 +1,5 @@
 """Columns hold what they hold in the other episodes of the set."""
 
-from __future__ import annotations
-
 from corporeal.errors import NotAssessed
 from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.check import Check, Finding, Findings

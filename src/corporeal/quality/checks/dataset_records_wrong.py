@@ -1,7 +1,5 @@
 """What the dataset says of itself as a whole is true of what is in it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from corporeal.episode.recording import INDEX_WRONG, METADATA_WRONG, Defect

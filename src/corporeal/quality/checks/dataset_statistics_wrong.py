@@ -1,7 +1,5 @@
 """The statistics stated for the whole set are those of its episodes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The demonstration is as long as its protocol allows."""
 
-from __future__ import annotations
-
 from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.protocol_rules import protocol_of
 from corporeal.quality.subject import Subject

@@ -1,7 +1,5 @@
 """The episode ends as its protocol says."""
 
-from __future__ import annotations
-
 from corporeal.quality.check import Check, Findings
 from corporeal.quality.evidence.protocol_rules import RestTolerance, judge, not_failed, protocol_of
 from corporeal.quality.subject import Subject

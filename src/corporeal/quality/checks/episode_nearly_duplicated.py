@@ -1,7 +1,5 @@
 """No episode is another one again with a little noise, a shift or a cut."""
 
-from __future__ import annotations
-
 from corporeal.errors import NotAssessed
 from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.check import Check, Finding, Findings

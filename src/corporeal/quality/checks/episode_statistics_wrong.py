@@ -1,7 +1,5 @@
 """The statistics stated for the episode are those of its data."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corporeal.episode.recording import Statistics

@@ -1,7 +1,5 @@
 """Every stream can be read, and there is something to read."""
 
-from __future__ import annotations
-
 from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.subject import Subject
 

@@ -1,7 +1,5 @@
 """No camera is too bright or too dark to see by."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corporeal.quality.check import Check, Finding, Findings
@@ -41,10 +39,8 @@ def find(
 
 def _bright(track: PictureTrack) -> Array:
     """The level that 95 % of each picture stay below."""
-    flat = track.luma.reshape(len(track), -1)
-    place = int(0.95 * flat.shape[1])
     # Sorting is the dear part: a third of the pixels is as good.
-    part = flat[:, ::3]
+    part = track.luma.reshape(len(track), -1)[:, ::3]
     place = int(0.95 * part.shape[1])
     return np.partition(part, place, axis=1)[:, place].astype(np.float64)
 
@@ -57,7 +53,7 @@ def _report(
     limit: float,
     min_pictures: int,
 ) -> Findings:
-    where = tuple(span for span in runs(bad) if span[1] - span[0] >= min_pictures)
+    where = runs(bad, least=min_pictures)
     if not where:
         return
     count = sum(stop - first for first, stop in where)

@@ -1,7 +1,5 @@
 """Every planned environment, object and surface occurs in the batch."""
 
-from __future__ import annotations
-
 from corporeal.errors import NotAssessed
 from corporeal.protocol.coverage import coverage
 from corporeal.quality.batch import Batch

@@ -1,7 +1,5 @@
 """The levels of every planned factor have the share of episodes that was planned."""
 
-from __future__ import annotations
-
 from corporeal.errors import NotAssessed
 from corporeal.protocol.coverage import coverage
 from corporeal.quality.batch import Batch

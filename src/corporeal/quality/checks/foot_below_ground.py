@@ -1,13 +1,11 @@
 """Feet stay above the ground."""
 
-from __future__ import annotations
-
 import numpy as np
 
-from corporeal.quality.check import Check, Finding, Findings
+from corporeal.quality.check import Check, Finding, Findings, drawn_whole
 from corporeal.quality.evidence.base_and_feet import footing_of
 from corporeal.quality.subject import Subject
-from corporeal.signal.runs import runs
+from corporeal.signal.runs import flags_of, lasting_runs
 from corporeal.words import some_of
 
 
@@ -24,31 +22,24 @@ def find(subject: Subject, *, max_depth_m: float = 0.03, min_duration_s: float =
     depth = ground - footing.lowest
     seconds = footing.time_ns / 1e9
     deep = np.nan_to_num(depth).max(axis=1) > max_depth_m
-    found = [
-        (first, stop)
-        for first, stop in runs(deep)
-        if seconds[stop - 1] - seconds[first] >= min_duration_s
-    ]
-    if not found:
+    frames = lasting_runs(deep, seconds, min_duration_s)
+    if not frames:
         return
-    inside = np.zeros(len(deep), bool)
-    for first, stop in found:
-        inside[first:stop] = True
+    inside = flags_of(frames, len(deep))
     below = (depth > max_depth_m) & inside[:, None]
     names = [
         name for name, hit in zip(footing.names, np.any(below, axis=0).tolist(), strict=True) if hit
     ]
     worst = int(np.argmax(np.where(inside, np.nan_to_num(depth).max(axis=1), -np.inf)))
-    step = max(1, len(seconds) // 400 + 1)
-    curves = {f"{name}_m": -depth[::step, column] for column, name in enumerate(footing.names)}
+    curves = {f"{name}_m": -depth[:, column] for column, name in enumerate(footing.names)}
     yield Finding(
         f"the {some_of(names)} foot is {depth[worst].max():.3f} m below the ground at "
         f"{seconds[worst]:.2f} s, {100 * inside.mean():.0f} % of the time.",
         stream=footing.label,
-        frames=tuple(found),
+        frames=frames,
         value=float(depth[worst].max()),
         limit=max_depth_m,
-        evidence={"time_s": seconds[::step], **curves},
+        evidence=drawn_whole(seconds, curves),
     )
 
 

@@ -1,14 +1,12 @@
 """A foot that carries weight is on the ground, and a robot that stands is carried."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corporeal.quality.check import Check, Finding, Findings, Spans
 from corporeal.quality.evidence.base_and_feet import Footing, footing_of, loads_of
 from corporeal.quality.evidence.foot_stance import load_sides
 from corporeal.quality.subject import Subject
-from corporeal.signal.runs import runs
+from corporeal.signal.runs import lasting_runs
 from corporeal.signal.track import Array
 
 
@@ -41,22 +39,16 @@ def find(
             bad = (upward[:, column] > loaded_share * weight) & (
                 footing.above[:, column] > max_height_m
             )
-            found = _lasting(bad, seconds, min_duration_s)
+            found = lasting_runs(bad, seconds, min_duration_s)
             if found:
                 yield _in_the_air(footing, upward, column, found, max_height_m)
     if np.isfinite(loads.upward).all():
         low = (np.abs(footing.above) < max_height_m / 2).all(axis=1)
         bad = low & (np.abs(upward.sum(axis=1)) < unloaded_share * weight)
-        found = _lasting(bad, seconds, 4 * min_duration_s)
+        found = lasting_runs(bad, seconds, 4 * min_duration_s)
         # Sensors in another unit carry nothing throughout, which is said elsewhere.
         if found and not (np.median(upward.sum(axis=1)) < 2 * unloaded_share * weight):
             yield _unloaded(subject, footing, upward, found, unloaded_share * weight)
-
-
-def _lasting(bad: np.ndarray, seconds: Array, shortest: float) -> Spans:
-    return tuple(
-        (first, stop) for first, stop in runs(bad) if seconds[stop - 1] - seconds[first] >= shortest
-    )
 
 
 def _in_the_air(

@@ -1,8 +1,6 @@
 """Each ankle sensor belongs to its own foot."""
 
-from __future__ import annotations
-
-from corporeal.quality.check import Check, Finding, Findings
+from corporeal.quality.check import Check, Finding, Findings, drawn_whole
 from corporeal.quality.evidence.foot_stance import load_sides
 from corporeal.quality.subject import Subject
 
@@ -21,7 +19,6 @@ def find(subject: Subject) -> Findings:
     if not sides.exchanged:
         return
     left, right = sides.labels
-    step = max(1, len(sides.time_s) // 400 + 1)
     agreement = "" if sides.torque_share is None else (
         f", and the torques of the legs fit the other way round to {sides.torque_share:.2f}"
     )  # fmt: skip
@@ -31,11 +28,9 @@ def find(subject: Subject) -> Findings:
         stream=left,
         value=sides.correlation,
         limit=0.0,
-        evidence={
-            "time_s": sides.time_s[::step],
-            "measured_share": sides.measured[::step],
-            "expected_share": sides.expected[::step],
-        },
+        evidence=drawn_whole(
+            sides.time_s, {"measured_share": sides.measured, "expected_share": sides.expected}
+        ),
     )
 
 

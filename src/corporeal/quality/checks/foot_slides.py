@@ -1,10 +1,8 @@
 """A foot that stands does not slide."""
 
-from __future__ import annotations
-
 import numpy as np
 
-from corporeal.quality.check import Check, Finding, Findings
+from corporeal.quality.check import Check, Finding, Findings, drawn_whole
 from corporeal.quality.evidence.foot_stance import drift_of
 from corporeal.quality.subject import Subject
 from corporeal.signal.runs import runs
@@ -27,7 +25,6 @@ def find(subject: Subject, *, max_slide_m: float = 0.035) -> Findings:
         if np.count_nonzero(bad) < 2:
             continue
         worst = int(np.argmax(slid))
-        step = max(1, len(seconds) // 400 + 1)
         yield Finding(
             f"the {name} foot slides by {slid[worst]:.3f} m while it stands, at "
             f"{seconds[worst]:.2f} s.",
@@ -35,7 +32,7 @@ def find(subject: Subject, *, max_slide_m: float = 0.035) -> Findings:
             frames=runs(bad),
             value=float(slid[worst]),
             limit=max_slide_m,
-            evidence={"time_s": seconds[::step], "slide_m": slid[::step]},
+            evidence=drawn_whole(seconds, {"slide_m": slid}),
         )
 
 

@@ -1,7 +1,5 @@
 """Every camera has one picture for every stamp."""
 
-from __future__ import annotations
-
 from corporeal.episode.recording import FOOTAGE_INCOMPLETE
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check, Finding, Findings

@@ -1,7 +1,5 @@
 """Forces at the wrists change when the hands move."""
 
-from __future__ import annotations
-
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check, Findings
 from corporeal.quality.evidence.lag_pairs import force_pairs, out_of_step, sure

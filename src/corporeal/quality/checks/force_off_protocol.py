@@ -1,7 +1,5 @@
 """The hand grips within the force range of the protocol."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corporeal.errors import NotAssessed

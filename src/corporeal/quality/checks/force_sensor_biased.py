@@ -1,11 +1,9 @@
 """Force sensors read zero where nothing is felt, and feet carry the robot's weight."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check, Finding, Findings
+from corporeal.quality.check import Check, Finding, Findings, drawn_whole
 from corporeal.quality.evidence.base_and_feet import loads_of
 from corporeal.quality.evidence.forces import (
     MAX_BIAS_N,
@@ -52,17 +50,15 @@ def _free_hand(subject: Subject, sensor: ForceSensor, limit: float) -> Findings:
         return
     track, size = sensor.track, float(np.linalg.norm(rest))
     worst = int(np.argmax(np.abs(rest)))
-    step = max(1, len(track) // 400 + 1)
     yield Finding(
         f"{track.label} is never near zero: at its least it still feels {size:.1f} N beyond the "
         f"hand's own weight, mostly {track.names[sensor.forces[worst]]} {rest[worst]:.1f} N.",
         stream=track.label,
         value=size,
         limit=limit,
-        evidence={
-            "time_s": track.seconds[::step],
-            **{track.names[k]: track.values[::step, k] for k in sensor.forces[:3]},
-        },
+        evidence=drawn_whole(
+            track.seconds, {track.names[k]: track.values[:, k] for k in sensor.forces[:3]}
+        ),
     )
 
 
@@ -80,8 +76,7 @@ def _weight(subject: Subject, limit: float) -> Findings:
         lower = int(np.argmin(np.abs(carried)))
         unit = _unit(float(abs(carried[lower]) / max(abs(carried[1 - lower]), 1e-9)))
         wrong = [tracks[lower]] if unit is not None else tracks
-    step = max(1, len(loads.upward) // 400 + 1)
-    seconds = subject.posture.time_ns[::step] / 1e9
+    seconds = subject.posture.time_ns / 1e9
     yield Finding(
         f"{' and '.join(track.label for track in tracks)} carry {share * weight:.3g} N where the "
         f"robot puts {weight:.0f} N on them"
@@ -89,7 +84,7 @@ def _weight(subject: Subject, limit: float) -> Findings:
         stream=wrong[0].label,
         value=share,
         limit=1 + limit,
-        evidence={"time_s": seconds, "total_n": loads.upward.sum(axis=1)[::step]},
+        evidence=drawn_whole(seconds, {"total_n": loads.upward.sum(axis=1)}),
     )
 
 

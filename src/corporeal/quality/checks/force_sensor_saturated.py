@@ -1,11 +1,9 @@
 """Force sensors are not driven to the end of their range."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check, Finding, Findings, around, thinned
+from corporeal.quality.check import Check, Finding, Findings, drawn
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
 from corporeal.signal.runs import Flags, runs
@@ -76,7 +74,6 @@ def _finding(track: Track, held: Flags) -> Finding:
     column = int(columns[0])
     first, stop = runs(held[:, column])[0]
     level = float(track.values[first, column])
-    seen = around(track, first, stop)
     return Finding(
         f"{some_of(names)} of {track.label} is cut off at {level:.4g} {track.units[column]} for "
         f"{np.count_nonzero(held[:, column])} samples, first at {track.seconds[first]:.3f} s.",
@@ -84,7 +81,7 @@ def _finding(track: Track, held: Flags) -> Finding:
         frames=runs(held.any(axis=1)),
         value=level,
         limit=float(np.nanmax(np.abs(track.values[:, column]))),
-        evidence=thinned(track, seen[0], seen[1], [column]),
+        evidence=drawn(track, first, stop, [column]),
     )
 
 

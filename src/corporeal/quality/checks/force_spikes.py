@@ -1,11 +1,9 @@
 """Forces rise and fall as bodies do, and stay within what the robot can feel."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check, Finding, Findings, around, thinned
+from corporeal.quality.check import Check, Finding, Findings, drawn
 from corporeal.quality.evidence.forces import ForceSensor, force_sensors, weight_n
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
@@ -132,7 +130,6 @@ def _spikes(sensor: ForceSensor, leap: float) -> Findings:
     names = [
         name for name, hit in zip(track.names, np.any(bad, axis=0).tolist(), strict=True) if hit
     ]
-    first, stop = around(track, int(row), int(row) + 1)
     yield Finding(
         f"{some_of(names)} of {track.label} leaps by {size[row, column]:.0f} "
         f"{track.units[int(column)]} and straight back at {track.seconds[row]:.3f} s"
@@ -141,7 +138,7 @@ def _spikes(sensor: ForceSensor, leap: float) -> Findings:
         frames=runs(bad.any(axis=1)),
         value=float(size[row, column]),
         limit=float(limits[column]),
-        evidence=thinned(track, first, stop, [int(column)]),
+        evidence=drawn(track, int(row), int(row) + 1, [int(column)]),
     )
 
 
@@ -152,7 +149,6 @@ def _beyond(sensor: ForceSensor, most: float) -> Findings:
     if not bad.any():
         return
     worst = int(np.nanargmax(force))
-    first, stop = around(track, worst, worst + 1)
     yield Finding(
         f"{track.label} feels {force[worst]:.0f} N at {track.seconds[worst]:.3f} s, more than "
         f"{'feet' if sensor.on_foot else 'hands'} meet{_times(bad)}.",
@@ -160,7 +156,7 @@ def _beyond(sensor: ForceSensor, most: float) -> Findings:
         frames=runs(bad),
         value=float(force[worst]),
         limit=most,
-        evidence=thinned(track, first, stop, sensor.forces),
+        evidence=drawn(track, worst, worst + 1, sensor.forces),
     )
 
 

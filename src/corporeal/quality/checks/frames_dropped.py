@@ -1,11 +1,9 @@
 """No frame was lost, or repeated, behind stamps that look even."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check, Finding, Findings, around, thinned
+from corporeal.quality.check import Check, Finding, Findings, drawn
 from corporeal.quality.evidence.time import SIDE, losses, repeats
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
@@ -87,7 +85,7 @@ def _lost(
         frames=tuple((place, place + 2) for place in places[:200]),
         value=float(sum(lost)),
         limit=0.0,
-        evidence=thinned(state, *around(state, worst, worst + 2, margin=30), moving.tolist()),
+        evidence=drawn(state, worst, worst + 2, moving.tolist(), margin=30),
     )
 
 
@@ -106,7 +104,7 @@ def _repeated(state: Track, copies: Flags, max_repeat_s: float) -> Findings:
         frames=tuple(repeated[:200]),
         value=float(count),
         limit=0.0,
-        evidence=thinned(state, *around(state, first, stop, margin=30), moving.tolist()),
+        evidence=drawn(state, first, stop, moving.tolist(), margin=30),
     )
 
 

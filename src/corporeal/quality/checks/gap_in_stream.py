@@ -1,7 +1,5 @@
 """No stream falls silent on the way."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corporeal.quality.check import Check, Finding, Findings, Severity

@@ -1,7 +1,5 @@
 """The hand rests for a moment when the gripper has closed, as the protocol asks."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corporeal.errors import NotAssessed

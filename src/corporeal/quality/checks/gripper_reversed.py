@@ -1,7 +1,5 @@
 """Hands open when they are told to open."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

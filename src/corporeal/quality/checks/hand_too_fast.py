@@ -1,7 +1,5 @@
 """Hands move no faster than hands can."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corporeal.errors import NotAssessed

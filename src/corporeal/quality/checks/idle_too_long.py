@@ -1,10 +1,8 @@
 """The episode is motion, not waiting: no long stillness at its start, middle or end."""
 
-from __future__ import annotations
-
 import numpy as np
 
-from corporeal.quality.check import MAX_EVIDENCE, Check, Finding, Findings
+from corporeal.quality.check import Check, Finding, Findings, drawn_whole
 from corporeal.quality.evidence.motion import Rest, Stillness, stillness
 from corporeal.quality.subject import Subject
 from corporeal.signal.track import Array
@@ -76,7 +74,6 @@ def _finding(subject: Subject, rest: Stillness, stretch: Rest, where: str, limit
     first, stop = stretch.first, stretch.stop
     begin = float(rest.time_s[first] - rest.time_s[0])
     track = subject.tracks[rest.label]
-    step = max(1, len(track) // MAX_EVIDENCE + 1)
     speed: Array = np.sqrt(np.nan_to_num(track.rate**2).sum(axis=1))
     return Finding(
         f"nothing moves for {stretch.seconds:.1f} s {where} (from {begin:.1f} s)",
@@ -84,7 +81,7 @@ def _finding(subject: Subject, rest: Stillness, stretch: Rest, where: str, limit
         frames=((first, stop),),
         value=stretch.seconds,
         limit=limit,
-        evidence={"time_s": rest.time_s[::step], "speed": speed[::step]},
+        evidence=drawn_whole(rest.time_s, {"speed": speed}),
     )
 
 

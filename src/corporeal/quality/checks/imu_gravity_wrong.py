@@ -1,7 +1,5 @@
 """Every accelerometer feels gravity, upwards, as its link stands."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corporeal.geometry import normalise

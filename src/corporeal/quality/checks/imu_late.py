@@ -1,7 +1,5 @@
 """Inertial sensors turn when the links they sit on turn."""
 
-from __future__ import annotations
-
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check, Findings
 from corporeal.quality.evidence.lag_pairs import imu_pairs, out_of_step, sure

@@ -1,11 +1,9 @@
 """Every gyro turns as its link does."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check, Finding, Findings
+from corporeal.quality.check import Check, Finding, Findings, drawn_whole
 from corporeal.quality.evidence.imu import ImuReference, references
 from corporeal.quality.evidence.rigid_motion import Fit, describe_axes, fit_axes
 from corporeal.quality.subject import Subject
@@ -96,10 +94,9 @@ def _bias(reference: ImuReference, limit: float) -> Finding | None:
 def _curves(reference: ImuReference) -> dict[str, np.ndarray]:
     if reference.rate is None or reference.predicted_rate is None:
         return {}
-    step = max(1, len(reference.at_s) // 400 + 1)
-    curves = {name: reference.rate[::step, k] for k, name in enumerate(AXES)}
-    said = {f"{name}_link": reference.predicted_rate[::step, k] for k, name in enumerate(AXES)}
-    return {"time_s": reference.at_s[::step], **curves, **said}
+    felt = {name: reference.rate[:, k] for k, name in enumerate(AXES)}
+    of_link = {f"{name}_link": reference.predicted_rate[:, k] for k, name in enumerate(AXES)}
+    return drawn_whole(reference.at_s, felt | of_link)
 
 
 CHECK = Check(find, topic="frames", severity="fail", unit="rad/s", formerly=("imu_rotation",))

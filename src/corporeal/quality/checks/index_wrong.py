@@ -1,7 +1,5 @@
 """The dataset's index leads to this episode: rows, frames and task are where it says."""
 
-from __future__ import annotations
-
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check, Findings, reported
 from corporeal.quality.subject import Subject

@@ -1,7 +1,5 @@
 """The instruction says in words what is demonstrated."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

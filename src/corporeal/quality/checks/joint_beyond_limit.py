@@ -1,12 +1,10 @@
 """Joints stay within their limits."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corporeal.embodiment.embodiment import Joint
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check, Finding, Findings, around, thinned
+from corporeal.quality.check import Check, Finding, Findings, drawn
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
 from corporeal.signal.runs import runs
@@ -45,7 +43,6 @@ def _beyond(track: Track, column: int, joint: Joint, margin: float, join_s: floa
     join = max(1, round(join_s / track.period_s)) if len(track) > 1 and track.period_s else 1
     frames = runs(bad, gap=join - 1)
     worst = int(np.nanargmax(excess))
-    first, stop = around(track, frames[0][0], frames[-1][1])
     yield Finding(
         f"{joint.name} of {track.label} reaches {values[worst]:.3f} at {track.seconds[worst]:.2f} s"
         f", {excess[worst]:.3f} beyond its limits {lower:.3f} to {upper:.3f}"
@@ -54,7 +51,7 @@ def _beyond(track: Track, column: int, joint: Joint, margin: float, join_s: floa
         frames=frames,
         value=float(excess[worst] / (upper - lower)),
         limit=margin,
-        evidence=thinned(track, first, stop, [column]),
+        evidence=drawn(track, frames[0][0], frames[-1][1], [column]),
     )
 
 

@@ -1,12 +1,10 @@
 """No joint is suddenly somewhere else."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check, Finding, Findings, around, thinned
+from corporeal.quality.check import Check, Finding, Findings, drawn
 from corporeal.quality.evidence.joint_response import response
 from corporeal.quality.evidence.motion import steps
 from corporeal.quality.subject import Subject
@@ -127,7 +125,6 @@ def _finding(track: Track, values: Array, jumps: Flags, least: float) -> Finding
     rows = np.flatnonzero(jumps.any(axis=1))
     columns = np.flatnonzero(jumps.any(axis=0))
     worst, column = np.unravel_index(size.argmax(), size.shape)
-    first, stop = around(track, int(worst), int(worst) + 2)
     return Finding(
         f"{some_of([track.names[each] for each in columns])} of {track.label} jumps by "
         f"{size[worst, column]:.3f} {track.units[int(column)]} within one sample at "
@@ -136,7 +133,7 @@ def _finding(track: Track, values: Array, jumps: Flags, least: float) -> Finding
         frames=tuple((int(row), int(row) + 2) for row in rows[:20]),
         value=float(size[worst, column]),
         limit=least,
-        evidence=thinned(track, first, stop, [int(each) for each in columns[:6]]),
+        evidence=drawn(track, int(worst), int(worst) + 2, columns[:6].tolist()),
     )
 
 

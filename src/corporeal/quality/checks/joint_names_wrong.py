@@ -1,7 +1,5 @@
 """Names of joints fit the robot and the values."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from functools import cache

@@ -1,7 +1,5 @@
 """Joints stand where they are told to, without a constant offset."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corporeal.quality.check import Check, Finding, Findings

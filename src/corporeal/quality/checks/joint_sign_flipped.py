@@ -1,7 +1,5 @@
 """Every joint turns the way that its column says."""
 
-from __future__ import annotations
-
 from corporeal.embodiment.joints import is_hand
 from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.joint_identity import accusations

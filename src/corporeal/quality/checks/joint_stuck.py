@@ -1,13 +1,11 @@
 """Joints move when they are told to."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check, Finding, Findings, around, thinned
+from corporeal.quality.check import Check, Finding, Findings, drawn
 from corporeal.quality.evidence.joint_response import Response, response
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
@@ -139,7 +137,6 @@ def _finding(
 ) -> Finding:
     state = answer.state
     number = int(answer.state_columns[column])
-    drawn = thinned(state, *around(state, first, stop), [number])
     return Finding(
         f"{answer.names[column]} of {state.label} stays at {state.values[first, number]:.3f} from "
         f"{state.seconds[first]:.2f} s to {state.seconds[stop - 1]:.2f} s while it was to move "
@@ -148,7 +145,7 @@ def _finding(
         frames=((first, stop),),
         value=asked,
         limit=limit,
-        evidence=drawn,
+        evidence=drawn(state, first, stop, [number]),
     )
 
 

@@ -1,11 +1,9 @@
 """Joints are no faster than their motors."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check, Finding, Findings, around, thinned
+from corporeal.quality.check import Check, Finding, Findings, drawn
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
 from corporeal.signal.grid import bridge_gaps
@@ -75,7 +73,7 @@ def _finding(
         frames=frames,
         value=float(speed[worst] / limit - 1),
         limit=margin,
-        evidence=thinned(track, *around(track, frames[0][0], frames[-1][1]), [column]),
+        evidence=drawn(track, frames[0][0], frames[-1][1], [column]),
     )
 
 

@@ -1,7 +1,5 @@
 """No joint trembles."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check, Finding, Findings, around, thinned
+from corporeal.quality.check import Check, Finding, Findings, drawn
 from corporeal.quality.evidence.joint_response import paired
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
@@ -150,7 +148,7 @@ def _finding(
         frames=frames,
         value=value,
         limit=limit,
-        evidence=thinned(state, *around(state, first, first + waves.length), [column]),
+        evidence=drawn(state, first, first + waves.length, [column]),
     )
 
 

@@ -1,7 +1,5 @@
 """Every column holds the joint that it is named after."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from corporeal.quality.check import Check, Finding, Findings

@@ -1,7 +1,5 @@
 """Streams that show the same motion stay in step from beginning to end."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corporeal.errors import NotAssessed

@@ -1,7 +1,5 @@
 """The robot follows its commands as quickly as in the other episodes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Nothing covers a lens."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corporeal.quality.check import Check, Finding, Findings
@@ -33,11 +31,7 @@ def find(subject: Subject, *, max_covered: float = 0.3, min_length_s: float = 0.
     """
     for track in cameras(subject, least=3):
         covered = covered_share(track)
-        period_s = float(np.median(np.diff(track.seconds))) if len(track.seconds) > 1 else 0.0
-        least = max(2, round(min_length_s / period_s)) if period_s > 0 else 2
-        where = tuple(
-            span for span in runs(covered > max_covered, gap=2) if span[1] - span[0] >= least
-        )
+        where = runs(covered > max_covered, gap=2, least=track.count_in(min_length_s, least=2))
         if not where:
             continue
         count = sum(stop - first for first, stop in where)

@@ -1,7 +1,5 @@
 """The object is lifted as high as its protocol asks."""
 
-from __future__ import annotations
-
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.hands_and_objects import object_course

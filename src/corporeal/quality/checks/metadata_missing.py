@@ -1,7 +1,5 @@
 """The metadata has no hole: operator, station, task, calibration and the rest are named."""
 
-from __future__ import annotations
-
 from corporeal.episode.facts import SYNTHETIC
 from corporeal.quality.check import Check, Finding, Findings, reported
 from corporeal.quality.subject import Subject

@@ -1,7 +1,5 @@
 """What is said of the episode is true of its data: robot, length, width of every stream."""
 
-from __future__ import annotations
-
 from math import prod
 
 import numpy as np

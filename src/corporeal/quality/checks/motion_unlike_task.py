@@ -1,7 +1,5 @@
 """Every episode resembles the others of its task."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

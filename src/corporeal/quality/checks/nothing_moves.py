@@ -1,7 +1,5 @@
 """Something moves: the episode demonstrates a motion."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 import numpy as np

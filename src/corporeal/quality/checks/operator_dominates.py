@@ -1,7 +1,5 @@
 """No operator makes too much of the batch."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from corporeal.errors import NotAssessed

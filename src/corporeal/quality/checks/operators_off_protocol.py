@@ -1,7 +1,5 @@
 """Enough different operators show every variant of the protocol."""
 
-from __future__ import annotations
-
 from corporeal.errors import NotAssessed
 from corporeal.protocol.coverage import Factor
 from corporeal.quality.batch import Batch

@@ -1,7 +1,5 @@
 """Every camera is in focus."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corporeal.quality.check import Check, Finding, Findings
@@ -35,10 +33,8 @@ def find(
         usual = float(np.median(sharpness[known]))
         limit = max(min_sharpness, min_share_of_own * usual)
         blurred = known & (sharpness < limit)
-        period_s = float(np.median(np.diff(track.seconds))) if len(track.seconds) > 1 else 0.0
-        least = max(3, round(min_length_s / period_s)) if period_s > 0 else 3
-        least = min(least, len(track))
-        where = tuple(span for span in runs(blurred, gap=2) if span[1] - span[0] >= least)
+        least = min(track.count_in(min_length_s, least=3), len(track))
+        where = runs(blurred, gap=2, least=least)
         if not where:
             continue
         count = sum(stop - first for first, stop in where)

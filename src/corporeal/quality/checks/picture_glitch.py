@@ -1,7 +1,5 @@
 """No picture is out of place among its neighbours."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """Every camera is as bright, sharp, coloured and free as in the other episodes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The object ends where its protocol wants it, within the tolerance."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corporeal.errors import NotAssessed

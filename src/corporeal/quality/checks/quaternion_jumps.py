@@ -1,11 +1,9 @@
 """Rotations change smoothly, and their quaternions do not flip sign."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check, Finding, Findings
+from corporeal.quality.check import Check, Finding, Findings, drawn
 from corporeal.quality.evidence.rigid_motion import steps_rad
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
@@ -81,10 +79,8 @@ def _flip(track: Track, unit: Array, flip: np.ndarray) -> Finding:
 
 
 def _curve(track: Track, around: int) -> dict[str, Array]:
-    window = slice(max(0, around - 40), around + 41)
     columns = track.spec.quaternion_columns or ()
-    curves = {track.names[column]: track.values[window, column] for column in columns}
-    return {"time_s": track.seconds[window], **curves}
+    return drawn(track, around, around + 1, columns, margin=40)
 
 
 CHECK = Check(

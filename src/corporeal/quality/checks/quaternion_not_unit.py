@@ -1,11 +1,9 @@
 """Every quaternion has unit length."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check, Finding, Findings
+from corporeal.quality.check import Check, Finding, Findings, drawn_whole
 from corporeal.quality.subject import Subject
 from corporeal.signal.runs import runs
 
@@ -26,7 +24,6 @@ def find(subject: Subject, *, max_error: float = 0.01) -> Findings:
         bad = error > max_error
         if bad.any():
             worst = int(np.nanargmax(error))
-            step = max(1, len(length) // 400)
             yield Finding(
                 f"the quaternion in {track.label} has length {length[worst]:.3g} at "
                 f"{track.seconds[worst]:.3f} s, and is off in {np.count_nonzero(bad)} of "
@@ -35,7 +32,7 @@ def find(subject: Subject, *, max_error: float = 0.01) -> Findings:
                 frames=runs(bad),
                 value=float(error[worst]),
                 limit=max_error,
-                evidence={"time_s": track.seconds[::step], "length": length[::step]},
+                evidence=drawn_whole(track.seconds, {"length": length}),
             )
 
 

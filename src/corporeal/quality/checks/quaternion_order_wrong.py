@@ -1,7 +1,5 @@
 """The base's quaternion is in the order that its columns state."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corporeal.errors import NotAssessed

@@ -1,7 +1,5 @@
 """Every stream runs at the rate that its description states."""
 
-from __future__ import annotations
-
 from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.time import stamped
 from corporeal.quality.subject import Subject

@@ -1,7 +1,5 @@
 """The recording ran to its end: nothing was cut off, lost or left out on the way to the file."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -1,15 +1,13 @@
 """Feet that are meant to stand are on the ground, and stay where they are."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check, Finding, Findings, Spans
+from corporeal.quality.check import Check, Finding, Findings, Spans, drawn_whole
 from corporeal.quality.evidence.base_and_feet import Footing, footing_of
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
-from corporeal.signal.runs import Flags, runs
+from corporeal.signal.runs import Flags, flags_of, lasting_runs, runs
 from corporeal.signal.track import Array
 
 _PARTS = ("heel", "toe")
@@ -33,19 +31,20 @@ def find(
     footing = footing_of(subject)
     contact = _contacts(subject, footing)
     seconds = footing.time_ns / 1e9
+    step_s = float(np.median(np.diff(seconds)))
     for column, name in enumerate(footing.names):
         touching = contact[:, column]
         # The ground is z = 0, or as low as the feet go: in the air is above both.
         height = np.minimum(footing.above, footing.lowest)[:, column]
         height = np.where(touching.any(axis=1), height, 0.0)
-        found = _lasting(height > max_height_m, seconds, min_duration_s)
+        found = lasting_runs(height > max_height_m, seconds, min_duration_s, edge_s=step_s)
         if found:
             yield _finding(
                 footing, f"the {name} foot is meant to stand and is", "above the ground",
                 height, found, max_height_m,
             )  # fmt: skip
         drift = _drift(footing.centres[:, column, :2], touching[:, 0] & touching[:, 1])
-        found = _lasting(drift > max_drift_m, seconds, min_duration_s)
+        found = lasting_runs(drift > max_drift_m, seconds, min_duration_s, edge_s=step_s)
         if found:
             yield _finding(
                 footing, f"the {name} foot is meant to stand and moves", "over the ground",
@@ -76,15 +75,6 @@ def _drift(place: Array, standing: Flags) -> Array:
     return out
 
 
-def _lasting(bad: Flags, seconds: Array, shortest: float) -> Spans:
-    step = float(np.median(np.diff(seconds)))
-    return tuple(
-        (first, stop)
-        for first, stop in runs(bad)
-        if seconds[stop - 1] - seconds[first] + step >= shortest
-    )
-
-
 def _finding(
     footing: Footing,
     who: str,
@@ -93,11 +83,7 @@ def _finding(
     found: Spans,
     limit: float,
 ) -> Finding:
-    inside = np.zeros(len(size), bool)
-    for first, stop in found:
-        inside[first:stop] = True
-    worst = int(np.argmax(np.where(inside, size, 0.0)))
-    step = max(1, len(size) // 400 + 1)
+    worst = int(np.argmax(np.where(flags_of(found, len(size)), size, 0.0)))
     seconds = footing.time_ns / 1e9
     return Finding(
         f"{who} {size[worst]:.3f} m {where} at {seconds[worst]:.2f} s.",
@@ -105,7 +91,7 @@ def _finding(
         frames=found,
         value=float(size[worst]),
         limit=limit,
-        evidence={"time_s": seconds[::step], "distance_m": size[::step]},
+        evidence=drawn_whole(seconds, {"distance_m": size}),
     )
 
 

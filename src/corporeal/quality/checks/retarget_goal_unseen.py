@@ -1,11 +1,9 @@
 """A retargeted robot follows hands and feet that were seen, not ones made up to fill a gap."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check, Finding, Findings, around, thinned
+from corporeal.quality.check import Check, Finding, Findings, drawn
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
 from corporeal.signal.runs import runs
@@ -38,7 +36,7 @@ def find(subject: Subject, *, max_gap_s: float = 0.5, min_confidence: float = 0.
             frames=frames,
             value=lasts[worst],
             limit=max_gap_s,
-            evidence=thinned(track, *around(track, *worst), [column]),
+            evidence=drawn(track, *worst, [column]),
         )
 
 

@@ -1,7 +1,5 @@
 """Retargeting came to an end: the motion is a solution, not where the solver gave up."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from corporeal.errors import NotAssessed

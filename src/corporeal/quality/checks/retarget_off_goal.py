@@ -1,11 +1,9 @@
 """A retargeted robot has its hands and feet where the person's motion puts them."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check, Finding, Findings, around, thinned
+from corporeal.quality.check import Check, Finding, Findings, drawn
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
 from corporeal.signal.runs import Flags, runs
@@ -39,7 +37,7 @@ def find(subject: Subject, *, max_error_m: float = 0.05, min_confidence: float =
             frames=frames,
             value=float(error[worst]),
             limit=max_error_m,
-            evidence=thinned(track, *around(track, frames[0][0], frames[-1][1]), [column]),
+            evidence=drawn(track, frames[0][0], frames[-1][1], [column]),
         )
 
 

@@ -1,7 +1,5 @@
 """A retargeted motion asks no motor for more than it has."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,12 +1,10 @@
 """The robot does not fall."""
 
-from __future__ import annotations
-
 import numpy as np
 import scipy
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check, Finding, Findings
+from corporeal.quality.check import Check, Finding, Findings, drawn_whole
 from corporeal.quality.evidence.base_and_feet import base_order, footing_of
 from corporeal.quality.evidence.rigid_motion import (
     columns_of,
@@ -17,7 +15,7 @@ from corporeal.quality.evidence.rigid_motion import (
 )
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
-from corporeal.signal.runs import runs
+from corporeal.signal.runs import flags_of, lasting_runs
 from corporeal.signal.track import Array, Track
 
 # An IMU feels every jolt: its vertical is that of this many seconds.
@@ -50,33 +48,22 @@ def find(
     low = share < min_height_share
     tipped = (tilt > max_tilt_deg) & ((share < tipped_height_share) | (tilt > lying_deg))
     fallen = np.where(np.isfinite(tilt), low | tipped, False)
-    found = [
-        (first, stop)
-        for first, stop in runs(fallen, gap=19)
-        if seconds[stop - 1] - seconds[first] >= min_duration_s
-    ]
-    if not found:
+    frames = lasting_runs(fallen, seconds, min_duration_s, gap=19)
+    if not frames:
         return
-    if subject.posture.base is None and found[0] == (0, len(fallen)):
+    if subject.posture.base is None and frames[0] == (0, len(fallen)):
         raise NotAssessed(f"{label} lies from first to last: its axes are not those of the robot")
-    inside = np.zeros(len(fallen), bool)
-    for first, stop in found:
-        inside[first:stop] = True
+    inside = flags_of(frames, len(fallen))
     lowest = float(np.nan_to_num(np.where(inside, share, 1.0), nan=1.0).min())
-    step = max(1, len(seconds) // 400 + 1)
     yield Finding(
-        f"the robot falls: from {seconds[found[0][0]]:.2f} s on its base is down to "
+        f"the robot falls: from {seconds[frames[0][0]]:.2f} s on its base is down to "
         f"{100 * lowest:.0f} % of the standing height and tilts by up to "
         f"{np.nanmax(np.where(inside, tilt, 0.0)):.0f} degrees.",
         stream=label,
-        frames=tuple(found),
+        frames=frames,
         value=lowest,
         limit=min_height_share,
-        evidence={
-            "time_s": seconds[::step],
-            "height_share": share[::step],
-            "tilt_deg": tilt[::step],
-        },
+        evidence=drawn_whole(seconds, {"height_share": share, "tilt_deg": tilt}),
     )
 
 

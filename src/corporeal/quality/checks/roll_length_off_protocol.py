@@ -1,7 +1,5 @@
 """The recording has the pre-roll and the post-roll of its protocol."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from corporeal.errors import NotAssessed

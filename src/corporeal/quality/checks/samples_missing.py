@@ -1,7 +1,5 @@
 """Every stream has the samples that its rate promises, from the start of the episode to its end."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corporeal.quality.check import Check, Finding, Findings

@@ -1,7 +1,5 @@
 """Samples come at even intervals."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corporeal.quality.check import Check, Finding, Findings

@@ -1,7 +1,5 @@
 """Every second is like those of good episodes of the task."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corporeal.errors import NotAssessed

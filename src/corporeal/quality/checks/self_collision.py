@@ -1,7 +1,5 @@
 """No part of the robot is inside another."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import numpy as np
@@ -9,10 +7,10 @@ import numpy as np
 from corporeal.embodiment.collision import CollisionModel, LinkPair
 from corporeal.embodiment.engines import model_of
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check, Finding, Findings, Spans
+from corporeal.quality.check import Check, Finding, Findings, drawn_whole
 from corporeal.quality.evidence.rigid_motion import ancestors
 from corporeal.quality.subject import Subject
-from corporeal.signal.runs import Flags, runs
+from corporeal.signal.runs import flags_of, lasting_runs, runs
 from corporeal.signal.track import Array
 from corporeal.words import some_of
 
@@ -43,6 +41,8 @@ def find(
     hands = {model.kinematics.place(at)[0] for at in subject.robot.end_effectors.values()}
     tips = {model.kinematics.names[link] for link in hands}
     seconds = posture.time_ns / 1e9
+    # At a low rate the samples on both sides bound the time.
+    step_s = float(np.median(np.diff(seconds))) if len(seconds) > 1 else 0.0
     found = model.collisions(posture.q, tolerance_m=min(max_depth_m, max_hands_m))
     depths: dict[LinkPair, Array] = {}
     for frame, pair, depth in zip(found.frames, found.links, found.depths_m, strict=True):
@@ -51,9 +51,8 @@ def find(
     overlaps: list[tuple[LinkPair, Array, float]] = []
     for pair, depth in depths.items():
         limit = max_hands_m if set(pair) <= tips else max_depth_m
-        inside = np.zeros(len(depth))
-        for first, stop in _lasting(depth > limit, seconds, min_duration_s):
-            inside[first:stop] = depth[first:stop]
+        spans = lasting_runs(depth > limit, seconds, min_duration_s, gap=2, edge_s=step_s)
+        inside = np.where(flags_of(spans, len(depth)), depth, 0.0)
         if inside.any():
             overlaps.append((pair, inside, limit))
     if overlaps:
@@ -78,22 +77,11 @@ def _present(subject: Subject) -> list[str]:
     return [joint.name for joint in robot.joints if followers.get(joint.name, joint.name) in moved]
 
 
-def _lasting(bad: Flags, seconds: Array, shortest: float) -> Spans:
-    """Ranges that last: at a low rate the samples on both sides bound the time."""
-    step = float(np.median(np.diff(seconds))) if len(seconds) > 1 else 0.0
-    return tuple(
-        (first, stop)
-        for first, stop in runs(bad, gap=2)
-        if seconds[stop - 1] - seconds[first] + step >= shortest
-    )
-
-
 def _finding(subject: Subject, overlaps: list[tuple[LinkPair, Array, float]]) -> Finding:
     """All pairs in one, the deepest named first."""
     pair, depth, limit = overlaps[0]
     worst = int(np.argmax(depth))
     posture = subject.posture
-    step = max(1, len(depth) // 400 + 1)
     anywhere = np.max([inside for _, inside, _ in overlaps], axis=0)
     others = some_of([f"{one} and {other}" for (one, other), _, _ in overlaps[1:]], most=2)
     return Finding(
@@ -104,7 +92,7 @@ def _finding(subject: Subject, overlaps: list[tuple[LinkPair, Array, float]]) ->
         frames=runs(anywhere > 0),
         value=float(depth[worst]),
         limit=limit,
-        evidence={"time_s": posture.time_ns[::step] / 1e9, "depth_m": anywhere[::step]},
+        evidence=drawn_whole(posture.time_ns / 1e9, {"depth_m": anywhere}),
     )
 
 

@@ -1,7 +1,5 @@
 """Sensors that tremble by nature never stand quite still."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -9,7 +7,7 @@ import numpy as np
 from corporeal.episode.facts import RETARGETED_MOCAP
 from corporeal.episode.recording import Signal
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check, Finding, Findings, around, thinned
+from corporeal.quality.check import Check, Finding, Findings, drawn
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
 from corporeal.signal.runs import longest_repeats
@@ -113,7 +111,7 @@ def _chance(values: Array, start: int, count: int) -> float:
 def _finding(track: Track, first: int, stop: int, columns: tuple[int, ...], least: int) -> Finding:
     seconds = (track.time_ns[stop - 1] - track.time_ns[first]) / SECOND_NS
     what = f"{some_of([track.names[c] for c in columns])} of {track.label}" if columns else None
-    drawn = list(columns[:6]) or list(range(min(3, track.values.shape[1])))
+    shown = list(columns[:6]) or list(range(min(3, track.values.shape[1])))
     return Finding(
         f"{what or track.label} repeats exactly the same value for {seconds:.2f} s from "
         f"{track.seconds[first]:.2f} s ({stop - first} samples)",
@@ -121,7 +119,7 @@ def _finding(track: Track, first: int, stop: int, columns: tuple[int, ...], leas
         frames=((first, stop),),
         value=float(stop - first),
         limit=float(least),
-        evidence=thinned(track, *around(track, first, stop), drawn),
+        evidence=drawn(track, first, stop, shown),
     )
 
 

@@ -1,13 +1,11 @@
 """No value leaps out and back within a few samples."""
 
-from __future__ import annotations
-
 import numpy as np
 import scipy
 
 from corporeal.embodiment.joints import is_hand
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check, Finding, Findings, around, thinned
+from corporeal.quality.check import Check, Finding, Findings, drawn
 from corporeal.quality.evidence.motion import excursions, neighbourhood
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
@@ -126,7 +124,6 @@ def _finding(track: Track, leaps: Flags, size: Array, least: float, widest: int)
     worst, column = np.unravel_index(np.where(leaps, size, 0.0).argmax(), size.shape)
     unit = track.units[int(column)]
     names = some_of([track.names[each] for each in columns])
-    first, stop = around(track, int(worst), int(worst) + 1)
     return Finding(
         f"{names} of {track.label} leaps by {size[worst, column]:.3g} {unit} and back at "
         f"{track.seconds[worst]:.2f} s ({len(frames)} time{'s' if len(frames) > 1 else ''})",
@@ -134,7 +131,7 @@ def _finding(track: Track, leaps: Flags, size: Array, least: float, widest: int)
         frames=frames,
         value=float(size[worst, column]),
         limit=least,
-        evidence=thinned(track, first, stop, [int(each) for each in columns[:6]]),
+        evidence=drawn(track, int(worst), int(worst) + 1, columns[:6].tolist()),
     )
 
 

@@ -1,7 +1,5 @@
 """Hands, joints and base stay below the speeds of the protocol."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corporeal.errors import NotAssessed
@@ -10,7 +8,7 @@ from corporeal.quality.evidence.hands_and_objects import hand_speeds
 from corporeal.quality.evidence.protocol_rules import protocol_of
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
-from corporeal.signal.runs import Flags, runs
+from corporeal.signal.runs import runs
 from corporeal.signal.track import Array
 
 _STEP_S = 0.1
@@ -42,7 +40,7 @@ def _hands(subject: Subject, limit: float, min_s: float) -> Findings:
     posture = subject.posture
     period = subject.tracks[posture.label].period_s
     for name, speed in hand_speeds(subject).items():
-        fast = _lasting(speed > limit, max(1, round(min_s / max(period, 1e-9))))
+        fast = runs(speed > limit, least=max(1, round(min_s / max(period, 1e-9))))
         if fast:
             yield _finding(name, posture.label, speed, limit, "m/s", fast)
 
@@ -54,7 +52,7 @@ def _joints(subject: Subject, share: float) -> Findings:
     for column, name in enumerate(state.names):
         top = limits.get(name)
         if top:
-            fast = _lasting(rates[:, column] > share * top, 3)
+            fast = runs(rates[:, column] > share * top, least=3)
             if fast:
                 yield _finding(name, state.label, rates[:, column], share * top, "rad/s", fast)
 
@@ -67,13 +65,9 @@ def _base(subject: Subject, limit: float, min_s: float) -> Findings:
     place = track.values[:, :2]
     elapsed = np.maximum(track.seconds[step:] - track.seconds[:-step], 1e-9)
     speed = np.linalg.norm(place[step:] - place[:-step], axis=1) / elapsed
-    fast = _lasting(speed > limit, max(1, round(min_s / track.period_s)))
+    fast = runs(speed > limit, least=max(1, round(min_s / track.period_s)))
     if fast:
         yield _finding("the base", track.label, speed, limit, "m/s", fast)
-
-
-def _lasting(bad: Flags, least: int) -> Spans:
-    return tuple(span for span in runs(bad) if span[1] - span[0] >= least)
 
 
 def _finding(name: str, label: str, speed: Array, limit: float, unit: str, fast: Spans) -> Finding:

@@ -1,7 +1,5 @@
 """Stamps are times of capture, not times of arrival in bursts."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corporeal.quality.check import Check, Finding, Findings

@@ -1,7 +1,5 @@
 """Every stream's clock moves forward."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corporeal.quality.check import Check, Finding, Findings

@@ -1,7 +1,5 @@
 """The episode starts as its protocol says."""
 
-from __future__ import annotations
-
 from corporeal.quality.check import Check, Findings
 from corporeal.quality.evidence.protocol_rules import RestTolerance, judge, protocol_of
 from corporeal.quality.subject import Subject

@@ -1,7 +1,5 @@
 """Every stream that the schema or the dataset names is there, with samples in it."""
 
-from __future__ import annotations
-
 from corporeal.quality.check import Check, Finding, Findings, reported
 from corporeal.quality.subject import Subject
 

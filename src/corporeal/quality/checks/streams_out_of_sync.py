@@ -1,7 +1,5 @@
 """The streams of an episode cover the same time on one clock."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The demonstration succeeded, and what was recorded does not contradict that."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

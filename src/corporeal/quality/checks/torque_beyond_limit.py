@@ -1,11 +1,9 @@
 """Torques stay within what the motors can give."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check, Finding, Findings, thinned
+from corporeal.quality.check import Check, Finding, Findings, drawn
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
 from corporeal.signal.runs import Flags, runs
@@ -48,7 +46,7 @@ def find(subject: Subject, *, max_excess: float = 0.15, min_samples: int = 2) ->
         frames=runs(over.any(axis=1)),
         value=float(torque[row, column]),
         limit=float(limit[column] * (1 + max_excess)),
-        evidence=thinned(track, max(0, int(row) - 100), int(row) + 100, [known[worst]]),
+        evidence=drawn(track, int(row), int(row), [known[worst]], margin=100),
     )
 
 

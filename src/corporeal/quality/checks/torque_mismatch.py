@@ -1,12 +1,10 @@
 """Joint torques carry what the robot weighs."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check, Finding, Findings
+from corporeal.quality.check import Check, Finding, Findings, drawn_whole
 from corporeal.quality.evidence.foot_stance import load_sides
 from corporeal.quality.evidence.forces import StaticTorques, static_torques
 from corporeal.quality.evidence.rigid_motion import ancestors
@@ -167,12 +165,9 @@ def _usual(values: Array) -> str:
 def _curves(
     subject: Subject, torques: StaticTorques, expected: Array, column: int
 ) -> dict[str, Array]:
-    step = max(1, len(torques.frames) // 300 + 1)
-    return {
-        "time_s": subject.posture.time_ns[torques.frames][::step] / 1e9,
-        "measured_nm": torques.measured[::step, column],
-        "expected_nm": expected[::step, column],
-    }
+    seconds = subject.posture.time_ns[torques.frames] / 1e9
+    both = {"measured_nm": torques.measured[:, column], "expected_nm": expected[:, column]}
+    return drawn_whole(seconds, both)
 
 
 CHECK = Check(

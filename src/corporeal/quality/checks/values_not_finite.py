@@ -1,7 +1,5 @@
 """Every number is finite."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corporeal.errors import NotAssessed

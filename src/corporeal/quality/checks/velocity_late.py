@@ -1,7 +1,5 @@
 """Joint velocities are stamped as the joint positions that they lead to."""
 
-from __future__ import annotations
-
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.lag_pairs import sure, velocity_pairs

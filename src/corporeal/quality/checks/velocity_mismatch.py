@@ -1,7 +1,5 @@
 """Velocities are the rate of change of positions."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corporeal.quality.check import Check, Finding, Findings

@@ -1,7 +1,5 @@
 """Every movie decodes to its end."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corporeal.errors import NotAssessed

@@ -1,7 +1,5 @@
 """Every camera keeps its place, its way up and its colours through the episode."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

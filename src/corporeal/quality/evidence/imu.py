@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from corporeal.errors import NotAssessed
+from corporeal.quality.check import drawn_whole
 from corporeal.quality.evidence.base_and_feet import world_poses
 from corporeal.quality.evidence.rigid_motion import (
     FORCE_WINDOW_S,
@@ -56,10 +57,9 @@ class ImuReference:
 
     def curves(self, values: Array, names: tuple[str, ...]) -> dict[str, Array]:
         """Evidence to draw: the values, and where up is."""
-        step = max(1, len(self.at_s) // 400 + 1)
-        drawn = {name: values[::step, column] for column, name in enumerate(names)}
-        ups = {f"up_{axis}": GRAVITY * self.up[::step, k] for k, axis in enumerate("xyz")}
-        return {"time_s": self.at_s[::step], **drawn, **ups}
+        felt = {name: values[:, column] for column, name in enumerate(names)}
+        ups = {f"up_{axis}": GRAVITY * self.up[:, k] for k, axis in enumerate("xyz")}
+        return drawn_whole(self.at_s, felt | ups)
 
 
 @once_per_subject

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from corporeal.episode.recording import ImageSequence, VideoFile
 from corporeal.errors import EpisodeError, NotAssessed
-from corporeal.quality.check import MAX_EVIDENCE, Spans
+from corporeal.quality.check import MAX_EVIDENCE
 from corporeal.quality.subject import Subject, once_per_subject
 from corporeal.signal.runs import Flags
 from corporeal.signal.track import Array
@@ -62,7 +62,7 @@ class PictureTrack:
     is_key: Flags
     is_torn: Flags
     """The decoder said that the picture's data is damaged."""
-    sizes: Spans
+    sizes: tuple[tuple[int, int], ...]
     """Every (height, width) that the pictures have, in order of appearance."""
     error: str | None
     """Why decoding ended before the movie did."""
@@ -74,6 +74,15 @@ class PictureTrack:
     def seconds(self) -> Array:
         """Time of every picture that has a stamp, in seconds from the episode's epoch."""
         return self.time_ns / SECOND_NS
+
+    @cached_property
+    def period_s(self) -> float:
+        """The usual time between two pictures; zero where it cannot be told."""
+        return float(np.median(np.diff(self.seconds))) if len(self.seconds) > 1 else 0.0
+
+    def count_in(self, seconds: float, *, least: int) -> int:
+        """How many pictures there are in so long, and `least` in any case."""
+        return max(least, round(seconds / self.period_s)) if self.period_s > 0 else least
 
     @cached_property
     def mean(self) -> Array:

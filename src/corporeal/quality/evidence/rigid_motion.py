@@ -34,15 +34,11 @@ MIN_INSTANTS = 40
 
 @dataclass(frozen=True, eq=False)
 class Mount:
-    """The link that a sensor is fixed to, and its axes (3, 3) and place (3,) on that link.
-
-    `exact` says that the robot's document has this very frame; else the axes are the link's.
-    """
+    """The link that a sensor is fixed to, and its axes (3, 3) and place (3,) on that link."""
 
     link: str
     axes: Array
     place: Array
-    exact: bool
 
 
 def mount_of(robot: Embodiment, spec: Stream) -> Mount | None:
@@ -52,13 +48,13 @@ def mount_of(robot: Embodiment, spec: Stream) -> Mount | None:
     for name in (spec.frame, spec.name):
         if name in frames:
             placed = placement_of(frames[name])
-            return Mount(frames[name].link, placed[:, :3], placed[:, 3], True)
+            return Mount(frames[name].link, placed[:, :3], placed[:, 3])
         if name in links:
-            return Mount(name, np.eye(3), np.zeros(3), True)
+            return Mount(name, np.eye(3), np.zeros(3))
     for stem in dict.fromkeys((_stem(spec.frame or ""), _stem(spec.name))):
         link = _named_after(robot, stem) if stem else None
         if link is not None:
-            return Mount(link, np.eye(3), np.zeros(3), False)
+            return Mount(link, np.eye(3), np.zeros(3))
     return None
 
 
@@ -122,13 +118,12 @@ def beyond_kg(subject: Subject, link: str) -> float:
     return float(masses[outward(subject.kinematics, link)].sum())
 
 
-def has_chain(subject: Subject, link: str, *, until: str | None = None) -> bool:
-    """Whether the data has every joint between a link and the base, or another link inwards."""
+def has_chain(subject: Subject, link: str) -> bool:
+    """Whether the data has every joint between a link and the base."""
     robot = subject.robot
     present = dict(zip(robot.joint_names, subject.posture.present.tolist(), strict=True))
     leaders = {joint.name: joint.mimic.joint for joint in robot.joints if joint.mimic is not None}
-    shared = set() if until is None else set(ancestors(robot, until))
-    chain = [name for name in ancestors(robot, link) if name not in shared]
+    chain = ancestors(robot, link)
     return all(present.get(leaders.get(name, name), False) for name in chain)
 
 

@@ -1,7 +1,5 @@
 """How far the actions are from those of the most similar demonstrations of the task."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 

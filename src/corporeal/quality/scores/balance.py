@@ -1,7 +1,5 @@
 """How far the centre of mass leaves the middle of the feet, sideways."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corporeal.errors import NotAssessed

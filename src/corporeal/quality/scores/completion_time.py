@@ -1,7 +1,5 @@
 """How far the time taken is from what the task usually takes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

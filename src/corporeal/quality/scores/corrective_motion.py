@@ -1,7 +1,5 @@
 """How often a movement has to be put right on its way."""
 
-from __future__ import annotations
-
 import numpy as np
 import scipy
 

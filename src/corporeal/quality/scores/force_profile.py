@@ -1,7 +1,5 @@
 """How much of the time the forces are not those that the task usually has."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

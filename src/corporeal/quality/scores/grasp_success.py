@@ -1,7 +1,5 @@
 """Whether the object was taken, and at which attempt."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How long the operator stands still in the middle of the task."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corporeal.errors import NotAssessed

@@ -1,7 +1,5 @@
 """How smooth each movement is, whatever its length and pace: log dimensionless jerk."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corporeal.errors import NotAssessed

@@ -1,7 +1,5 @@
 """How much farther the hands go than they have to."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corporeal.errors import NotAssessed

@@ -1,7 +1,5 @@
 """How much a hand moves while it should be still."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corporeal.errors import NotAssessed

@@ -1,7 +1,5 @@
 """How sharply the motion changes: the root mean square of the jerk."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corporeal.errors import NotAssessed

@@ -1,7 +1,5 @@
 """How many frequencies the speed of a movement needs: spectral arc length (SPARC)."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corporeal.errors import NotAssessed
