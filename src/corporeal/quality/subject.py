@@ -71,11 +71,21 @@ class Subject:
 
     def track(self, *names: str) -> Track:
         """The first signal that has one of these roles (`spec.name`), as numbers."""
-        for role in names:
-            label = self.recording.named(role)
-            if label is not None and label in self.tracks:
-                return self.tracks[label]
-        raise NotAssessed(f"no {' or '.join(names)} stream")
+        track = self.find_track(*names)
+        if track is None:
+            raise NotAssessed(f"no {' or '.join(names)} stream")
+        return track
+
+    def find_track(self, *names: str) -> Track | None:
+        """The same; None where there is no such signal."""
+        labels = (self.recording.named(role) or "" for role in names)
+        return next((self.tracks[label] for label in labels if label in self.tracks), None)
+
+    @property
+    def joint_tracks(self) -> list[Track]:
+        """State and action, as far as there are."""
+        tracks = (self.find_track(*roles.MEASURED), self.find_track(*roles.COMMANDED))
+        return [track for track in tracks if track is not None]
 
     @cached_property
     def tracks(self) -> dict[str, Track]:
@@ -154,11 +164,8 @@ class Subject:
         return JointPosture(state.label, state.time_ns, q, present, self._base(state))
 
     def _base(self, state: Track) -> Array | None:
-        label = self.recording.named(roles.BASE_POSE)
-        track = self.tracks.get(label or "")
-        if track is None or not len(track):
-            return None
-        if not set(roles.POSE) <= set(track.names):
+        track = self.find_track(roles.BASE_POSE)
+        if track is None or not len(track) or not set(roles.POSE) <= set(track.names):
             return None
         pose = track.values[:, [track.names.index(name) for name in roles.POSE]]
         # Between q and -q, the same rotation, a straight line would pass through another one.
@@ -203,6 +210,14 @@ def once_per_subject(
         return result
 
     return remember
+
+
+def attempt(evidence: Callable[[Subject], Result], subject: Subject) -> Result | None:
+    """The evidence, or None where it cannot be assessed."""
+    try:
+        return evidence(subject)
+    except NotAssessed:
+        return None
 
 
 @dataclass(frozen=True)

@@ -1,25 +1,94 @@
-"""Draws one episode up in brief, for the checks that compare episodes with each other."""
+"""One episode in brief, a few kilobytes of it, and the episodes that are judged together."""
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from corporeal.episode.facts import EpisodeFacts
+from corporeal.episode.recording import Defect, Statistics
 from corporeal.errors import NotAssessed
-from corporeal.quality.batch import PATH_POINTS, Moments, Synopsis
-from corporeal.quality.evidence.lag import action_lag, action_lag_measures
+from corporeal.quality.evidence.lag import action_lag_measures
 from corporeal.quality.evidence.motion import stillness
 from corporeal.quality.evidence.pictures import median_view, picture_measures, pictures_of
-from corporeal.quality.subject import Subject
+from corporeal.quality.subject import Subject, attempt
 from corporeal.schema import roles
 from corporeal.signal.grid import bridge_gaps
 from corporeal.signal.track import Array, Track
 from corporeal.units import SECOND_NS
+
+# Points that a trajectory is reduced to, whatever its length.
+PATH_POINTS = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """What the numbers of one stream come to in one episode, per column."""
+
+    count: int
+    total: Array
+    squares: Array
+    """Sum of squared deviations from this episode's mean."""
+    lowest: Array
+    highest: Array
+    quantiles: Mapping[str, Array] = field(default_factory=dict)
+    """q01, q02, q05, q10, q25, q50, q75, q90, q95, q98, q99."""
+
+    @property
+    def mean(self) -> Array:
+        """Mean of each column."""
+        return self.total / max(1, self.count)
+
+
+@dataclass(frozen=True, eq=False)
+class Synopsis:
+    """One episode in brief, for checks that compare episodes.
+
+    `path` is the state (PATH_POINTS, D) evenly in time from start to end of the motion, `digest` a
+    hash of every number in the episode, `views` a small grey picture of each camera (the median
+    over the episode), `first` and `last` the state there.
+    """
+
+    index: int
+    id: str
+    source: Path
+    task: str | None
+    metadata: Mapping[str, Any]
+    duration_s: float
+    frames: int
+    digest: bytes
+    path: Array | None
+    moments: Mapping[str, Moments]
+    facts: EpisodeFacts = field(default_factory=EpisodeFacts)
+    names: tuple[str, ...] = ()
+    """Names of the columns of `path`."""
+    views: Mapping[str, NDArray[np.uint8]] = field(default_factory=dict)
+    instruction: str | None = None
+    sketch: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, np.uint64))
+    """The smallest hashes of the distinct rows of the state: how much two episodes share."""
+    measures: Mapping[str, float] = field(default_factory=dict)
+    """Scalars worth charting: duration, path length, peak speed, peak force, idle share ..."""
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """What batch checks look at: the synopses, and what the source claims of the whole."""
+
+    episodes: tuple[Synopsis, ...]
+    statistics: Mapping[str, Statistics] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    defects: tuple[Defect, ...] = ()
+    protocol: Any = None
+    earlier: tuple[Synopsis, ...] = ()
+    """Episodes of earlier batches, for drift."""
+
 
 QUANTILES = (1, 2, 5, 10, 25, 50, 75, 90, 95, 98, 99)
 # Hashes kept of an episode's rows: two sketches of this size tell a shared half from none.
@@ -84,11 +153,8 @@ def moments(track: Track) -> Moments:
 
 def _main(subject: Subject) -> Track | None:
     """The track that the path is made of: the state, or the action where there is none."""
-    for role in (*roles.MEASURED, *roles.COMMANDED):
-        label = subject.recording.named(role)
-        if label in subject.tracks and len(subject.tracks[label]):
-            return subject.tracks[label]
-    return None
+    tracks = (subject.find_track(role) for role in (*roles.MEASURED, *roles.COMMANDED))
+    return next((track for track in tracks if track is not None and len(track)), None)
 
 
 def _duration_s(subject: Subject) -> float:
@@ -119,13 +185,10 @@ def _path(subject: Subject, track: Track) -> tuple[Array, float]:
 
 def _motion(subject: Subject, track: Track) -> tuple[int, int]:
     """First and last sample of the motion; the whole where nothing moves."""
-    try:
-        still = stillness(subject).still
-    except NotAssessed:
+    rest = attempt(stillness, subject)
+    if rest is None or len(rest.still) != len(track) or rest.still.all():
         return 0, len(track) - 1
-    moving = np.flatnonzero(~still)
-    if len(still) != len(track) or not len(moving):
-        return 0, len(track) - 1
+    moving = np.flatnonzero(~rest.still)
     # The transient at the very edge of a recording is no motion: look past half a second.
     edge = min(len(track) // 4, round(0.5 / track.period_s)) if track.period_s > 0 else 0
     inner = moving[(moving >= edge) & (moving < len(track) - edge)]
@@ -190,28 +253,15 @@ def _measures(subject: Subject, path: Array | None) -> dict[str, float]:
         found["peak_speed"] = float(np.quantile(np.sqrt((rate**2).sum(axis=1)), 0.99))
     except NotAssessed:
         pass
-    try:
-        rest = stillness(subject)
+    rest = attempt(stillness, subject)
+    if rest is not None:
         found["idle_share"] = rest.share
         found["moving_s"] = rest.span_s * (1.0 - rest.share)
-    except NotAssessed:
-        pass
     force = peak_force_n(subject)
     if force is not None:
         found["peak_force"] = force
-    late = _action_lag_s(subject)
-    if late is not None:
-        found["action_lag_s"] = late
     found |= action_lag_measures(subject)
     return {name: float(value) for name, value in found.items() if np.isfinite(value)}
-
-
-def _action_lag_s(subject: Subject) -> float | None:
-    """How late the state follows the action."""
-    try:
-        return action_lag(subject).seconds
-    except NotAssessed:
-        return None
 
 
 def peak_force_n(subject: Subject) -> float | None:

@@ -14,9 +14,8 @@ from corporeal.episode.facts import RETARGETED_MOCAP, EpisodeFacts
 from corporeal.episode.recording import Recording
 from corporeal.errors import NotAssessed
 from corporeal.quality import Subject
-from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.checks.columns_unusual import CHECK
-from corporeal.quality.synopsis import synopsis
+from corporeal.quality.synopsis import Batch, Synopsis, synopsis
 
 ODD = 3
 

@@ -15,8 +15,7 @@ from corporeal.quality import Subject
 from corporeal.quality.scores.log_dimensionless_jerk import smoothness
 from corporeal.quality.scores.spectral_arc_length import arc_length
 from corporeal.quality.scoring import scores
-from corporeal.quality.scoring.motion import motion_of
-from corporeal.quality.scoring.profile import profile_of
+from corporeal.quality.scoring.motion import motion_of, profile_of
 from corporeal.quality.scoring.score import Measure, to_unit
 
 # What the part may differ by when only the rate or the length does, in units of good to bad.

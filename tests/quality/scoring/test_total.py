@@ -22,7 +22,7 @@ from corporeal.quality.scoring import (
     score_batch,
     scores,
 )
-from corporeal.quality.scoring.weights import READY, mean
+from corporeal.quality.scoring.score import READY, mean
 
 HEAD = "document: weighting\nname: mine\nversion: 1.0.0\n"
 

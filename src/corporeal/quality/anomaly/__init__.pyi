@@ -1,4 +1,4 @@
 from . import envelope as envelope
 from . import network as network
-from .detector import AnomalyDetector as AnomalyDetector
-from .detector import open_detector as open_detector
+from .network import AnomalyDetector as AnomalyDetector
+from .network import open_detector as open_detector

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from corporeal.episode.recording import Signal
 from corporeal.errors import CorporealError, NotAssessed
 from corporeal.quality.scoring.motion import arm_columns, on_grid
-from corporeal.quality.subject import Subject
+from corporeal.quality.subject import Subject, attempt
 from corporeal.schema import roles
 from corporeal.signal.filters import moving_mean
 from corporeal.signal.runs import Flags
@@ -154,15 +154,12 @@ def _body(
     joints = on_grid(state, fine)[:, arm_columns(state)]
     speed = np.linalg.norm(np.gradient(joints, axis=0), axis=1) * PEAK_HZ
     felt["joint_speed"] = _strongest(speed)
-    try:
-        action = subject.action
-        target = on_grid(action, fine)
+    target = _values(subject, fine, *roles.COMMANDED)
+    if target is not None:
         if target.shape[1] == state.values.shape[1]:
             felt["lag"] = _last(np.linalg.norm(target - on_grid(state, fine), axis=1))
         told = np.linalg.norm(np.gradient(target, axis=0), axis=1) * PEAK_HZ
         asked["speed_asked"] = _last(moving_mean(told, HALF_SECOND))
-    except NotAssessed:
-        pass
     for name in _roles(subject, roles.IMU):
         values = on_grid(subject.track(name), fine)
         felt[f"{name}_knock"] = _strongest(_change(np.linalg.norm(values[:, :3], axis=1)))
@@ -198,17 +195,19 @@ def _way(place: Array | None) -> float:
     return float(np.linalg.norm(np.diff(place[::25], axis=0), axis=1).sum())
 
 
+def _values(subject: Subject, fine: NDArray[np.int64], *names: str) -> Array | None:
+    """The first stream in one of these roles; None where there is none, or too little of it."""
+    return attempt(lambda subject: on_grid(subject.track(*names), fine), subject)
+
+
 def _column(subject: Subject, role: str, fine: NDArray[np.int64]) -> Array | None:
-    try:
-        return on_grid(subject.track(role), fine)[:, 0]
-    except NotAssessed:
-        return None
+    values = _values(subject, fine, role)
+    return None if values is None else values[:, 0]
 
 
 def _length(subject: Subject, role: str, fine: NDArray[np.int64]) -> Array | None:
-    try:
-        values = on_grid(subject.track(role), fine)
-    except NotAssessed:
+    values = _values(subject, fine, role)
+    if values is None:
         return None
     return np.asarray(np.linalg.norm(values[:, :3] if "wrench" in role else values, axis=1))
 

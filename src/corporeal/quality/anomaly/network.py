@@ -9,11 +9,12 @@ out of distribution. Training needs PyTorch (extra `train`); looking at episodes
 from __future__ import annotations
 
 import json
+import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -21,7 +22,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from corporeal.episode.recording import Recording
 from corporeal.errors import CorporealError, MissingExtraError, NotAssessed
 from corporeal.quality.anomaly.channels import PHASES, Channels, channels_of
-from corporeal.quality.anomaly.envelope import UnusualSegment, segments, steadied
+from corporeal.quality.anomaly.envelope import Envelope, UnusualSegment, segments, steadied
 from corporeal.quality.subject import Subject
 from corporeal.signal.track import Array
 
@@ -236,3 +237,27 @@ def _torch() -> Any:
         return import_module("torch")
     except ImportError as error:
         raise MissingExtraError("torch", "train") from error
+
+
+class AnomalyDetector(Protocol):
+    """Learnt from good episodes, it says which stretches of another are not like them."""
+
+    def segments(self, recording: Recording) -> list[UnusualSegment]:
+        """The stretches that are not as usual."""
+
+    def save(self, path: Path) -> None:
+        """Write it as a file."""
+
+
+def open_detector(path: Path) -> AnomalyDetector:
+    """Read what a detector's `save` wrote."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            kind = json.loads(str(file["head"]))["detector"]
+        return NetworkDetector.load(path) if kind == "network" else Envelope.load(path)
+    except FileNotFoundError:
+        raise CorporealError(f"{path} does not exist; make it with: corporeal learn.") from None
+    except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
+        raise CorporealError(
+            f"{path} is not a detector ({error}); expected a file that corporeal learn wrote."
+        ) from None

@@ -8,7 +8,6 @@ from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.joint_identity import accusations
 from corporeal.quality.evidence.joint_response import DEGREES
 from corporeal.quality.subject import Subject
-from corporeal.schema import roles
 from corporeal.signal.grid import bridge_gaps
 from corporeal.signal.track import Track
 from corporeal.words import some_of
@@ -33,12 +32,10 @@ def find(subject: Subject, *, min_excess: float = 1.4) -> Findings:
         reason = error
     if subject.recording.embodiment is not None:
         joints = {joint.name: joint for joint in subject.robot.actuated}
-        for wanted in (roles.MEASURED, roles.COMMANDED):
-            label = subject.recording.named(*wanted)
-            if label is not None and label in subject.tracks:
-                for name in _beyond(subject.tracks[label], joints, min_excess):
-                    why = "its values pass the limits of the joint, and keep them as degrees"
-                    found.setdefault(label, {}).setdefault(name, why)
+        for track in subject.joint_tracks:
+            for name in _beyond(track, joints, min_excess):
+                why = "its values pass the limits of the joint, and keep them as degrees"
+                found.setdefault(track.label, {}).setdefault(name, why)
     elif reason is not None:
         raise reason
     for stream, columns in found.items():

@@ -5,7 +5,7 @@ import numpy as np
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check, Finding, Findings, drawn_whole
 from corporeal.quality.evidence.base_and_feet import footing_of
-from corporeal.quality.subject import Subject
+from corporeal.quality.subject import Subject, attempt
 from corporeal.schema import roles
 from corporeal.signal.track import Array, Track
 
@@ -34,11 +34,8 @@ def find(subject: Subject, *, max_offset_m: float = 0.03, max_ratio: float = 1.6
     if ratio > max_ratio or ratio < 0:
         yield _implausible(track, middle, standing.height, max_ratio)
         return
-    try:
-        footing = footing_of(subject)
-    except NotAssessed:
-        return
-    if abs(footing.ground) > max_offset_m:
+    footing = attempt(footing_of, subject)
+    if footing is not None and abs(footing.ground) > max_offset_m:
         side = "below" if footing.ground < 0 else "above"
         yield Finding(
             f"the soles stand {abs(footing.ground):.3f} m {side} the ground by {track.label}: its "

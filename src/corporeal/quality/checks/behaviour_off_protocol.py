@@ -7,8 +7,7 @@ import numpy as np
 from corporeal.errors import NotAssessed
 from corporeal.protocol.protocol import Prohibition
 from corporeal.quality.check import Check, Finding, Findings
-from corporeal.quality.evidence.hands_and_objects import lowest_base, object_course
-from corporeal.quality.evidence.motion import stillness
+from corporeal.quality.evidence.motion import lowest_base, object_course, stillness
 from corporeal.quality.evidence.protocol_rules import not_failed, protocol_of
 from corporeal.quality.subject import Subject
 from corporeal.quality.synopsis import peak_force_n

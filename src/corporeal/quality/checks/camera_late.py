@@ -6,7 +6,7 @@ import numpy as np
 
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check, Finding, Findings
-from corporeal.quality.evidence.lag import Lag, lag, lag_course
+from corporeal.quality.evidence.lag import Lag, lag, lag_course, line_through
 from corporeal.quality.evidence.motion import StateMotion, state_motion
 from corporeal.quality.evidence.pictures import PictureTrack, cameras
 from corporeal.quality.subject import Subject
@@ -163,10 +163,8 @@ def _drift(motion: StateMotion, activity: Activity) -> tuple[float, Array, Array
     if sure.sum() < WINDOWS:
         return None
     when, late = middles[sure], np.array([each.seconds for each in lags])[sure]
-    first, second = np.triu_indices(len(when), 1)
-    slope = float(np.median((late[second] - late[first]) / (when[second] - when[first])))
-    rest = late - slope * when
-    if float(np.abs(rest - np.median(rest)).max()) > SCATTER_S:
+    slope, level = line_through(when, late)
+    if float(np.abs(late - slope * when - level).max()) > SCATTER_S:
         return None
     return slope * float(when[-1] - when[0]), when, late
 

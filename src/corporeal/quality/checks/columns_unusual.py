@@ -1,9 +1,9 @@
 """Columns hold what they hold in the other episodes of the set."""
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.order_across_episodes import Oddity, Postures, oddities, postures
+from corporeal.quality.synopsis import Batch, Synopsis
 from corporeal.words import some_of
 
 

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.batch import Batch, Moments
-from corporeal.quality.check import Check, Finding, Findings
+from corporeal.quality.check import Check, Findings
 from corporeal.quality.evidence.statistics import (
     Flags,
     StatisticsTolerance,
     disagreements,
-    sentence,
+    refuted,
 )
+from corporeal.quality.synopsis import Batch, Moments
 from corporeal.signal.track import Array
 
 # Short episodes have no exact quantile: it may lie so many times the slack beyond all of theirs.
@@ -57,13 +57,8 @@ def find(
             rank = tolerance.rank_at(share, sum(part.count for part in parts))
             return _quantile_fits(parts, share, said, slack, rank)
 
-        for found in disagreements(claimed, pooled(parts), tolerance, fits):
-            yield Finding(
-                sentence(label, names, found, "the set's"),
-                stream=label,
-                value=found.claimed,
-                limit=found.actual,
-            )
+        wrong = disagreements(claimed, pooled(parts), tolerance, fits)
+        yield from refuted(label, names, wrong, "the set's")
 
 
 def _all_here(batch: Batch) -> None:

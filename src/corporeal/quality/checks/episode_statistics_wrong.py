@@ -4,12 +4,12 @@ import numpy as np
 
 from corporeal.episode.recording import Statistics
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check, Finding, Findings
+from corporeal.quality.check import Check, Findings
 from corporeal.quality.evidence.statistics import (
     Flags,
     StatisticsTolerance,
     disagreements,
-    sentence,
+    refuted,
 )
 from corporeal.quality.subject import Subject
 from corporeal.quality.synopsis import moments
@@ -56,13 +56,8 @@ def _judge(track: Track, claimed: Statistics, tolerance: StatisticsTolerance) ->
         inside = (below + rank < 1) & (up_to > rank)
         return np.asarray((below <= share) & (share <= up_to) & inside, bool)
 
-    for found in disagreements(claimed, moments(track), tolerance, fits):
-        yield Finding(
-            sentence(track.label, track.names, found, "the episode's"),
-            stream=track.label,
-            value=found.claimed,
-            limit=found.actual,
-        )
+    wrong = disagreements(claimed, moments(track), tolerance, fits)
+    return refuted(track.label, track.names, wrong, "the episode's")
 
 
 CHECK = Check(find, topic="sets", severity="fail", formerly=("episode_statistics_match",))

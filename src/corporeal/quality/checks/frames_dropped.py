@@ -46,12 +46,10 @@ def _even(track: Track) -> Flags:
 
 def _beside(subject: Subject, state: Track) -> Array | None:
     """The action, where it was written in the same rows as the state."""
-    try:
-        action = subject.track(*roles.COMMANDED)
-    except NotAssessed:
+    action = subject.find_track(*roles.COMMANDED)
+    if action is None or not np.array_equal(action.time_ns, state.time_ns):
         return None
-    same = len(action) == len(state) and np.array_equal(action.time_ns, state.time_ns)
-    return bridge_gaps(action.values) if same else None
+    return bridge_gaps(action.values)
 
 
 def _lost(

@@ -1,6 +1,7 @@
 """Hands open when they are told to open."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 import numpy as np
 
@@ -9,7 +10,7 @@ from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.joint_identity import accusations
 from corporeal.quality.evidence.joint_response import Response, compare, response
-from corporeal.quality.subject import Subject
+from corporeal.quality.subject import Subject, attempt
 from corporeal.schema import roles
 from corporeal.signal.runs import Flags
 
@@ -28,24 +29,19 @@ def find(subject: Subject, *, min_opposition: float = 0.8, max_agreement: float 
     """
     looked = 0
     told: set[str] = set()
+    robot = subject.recording.embodiment
     for answer in _answers(subject):
         looked += 1
         for column in np.flatnonzero(_turned(answer, min_opposition, max_agreement)).tolist():
             name = answer.names[column]
-            if answer.state.spec.name.endswith(roles.GRIPPER) or is_hand(
-                name, subject.recording.embodiment
-            ):
+            if answer.state.spec.name.endswith(roles.GRIPPER) or is_hand(name, robot):
                 told.add(name)
                 yield _finding(answer, column, min_opposition)
-    try:
-        for each in accusations(subject):
-            robot = subject.recording.embodiment
-            names = [n for n in each.names if is_hand(n, robot) and n not in told]
-            if each.kind == "flipped" and names:
-                message = f"{names[0]} of {each.stream} has its direction turned round: {each.why}"
-                yield Finding(message, stream=each.stream, value=each.before, limit=each.after)
-    except NotAssessed:
-        pass
+    for each in attempt(accusations, subject) or ():
+        names = [n for n in each.names if is_hand(n, robot) and n not in told]
+        if each.kind == "flipped" and names:
+            message = f"{names[0]} of {each.stream} has its direction turned round: {each.why}"
+            yield Finding(message, stream=each.stream, value=each.before, limit=each.after)
     if not looked:
         raise NotAssessed("no gripper or hand with a target")
 
@@ -53,16 +49,13 @@ def find(subject: Subject, *, min_opposition: float = 0.8, max_agreement: float 
 def _answers(subject: Subject) -> Iterator[Response]:
     """Every gripper with its target, and the state with its action where that has hands."""
     for track in subject.ending_in(roles.GRIPPER).values():
-        try:
-            target = subject.track(f"{track.spec.name}_target")
-            yield compare(track, target, max_lag_s=1.0, least=LEAST)
-        except NotAssessed:
-            continue
-    try:
-        answer = response(subject)
-    except NotAssessed:
-        return
-    if any(is_hand(name, subject.recording.embodiment) for name in answer.names):
+        target = subject.find_track(f"{track.spec.name}_target")
+        if target is not None:
+            with suppress(NotAssessed):
+                yield compare(track, target, max_lag_s=1.0, least=LEAST)
+    answer = attempt(response, subject)
+    robot = subject.recording.embodiment
+    if answer is not None and any(is_hand(name, robot) for name in answer.names):
         yield answer
 
 

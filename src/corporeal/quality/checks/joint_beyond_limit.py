@@ -6,7 +6,6 @@ from corporeal.embodiment.embodiment import Joint
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check, Finding, Findings, drawn
 from corporeal.quality.subject import Subject
-from corporeal.schema import roles
 from corporeal.signal.runs import runs
 from corporeal.signal.track import Array, Track
 
@@ -19,11 +18,7 @@ def find(subject: Subject, *, margin: float = 0.05, join_s: float = 0.1) -> Find
     """
     joints = {joint.name: joint for joint in subject.robot.actuated}
     looked = 0
-    for wanted in (roles.MEASURED, roles.COMMANDED):
-        try:
-            track = subject.track(*wanted)
-        except NotAssessed:
-            continue
+    for track in subject.joint_tracks:
         for name, column in subject.joint_columns(track).items():
             if joints[name].lower is not None and joints[name].upper is not None:
                 looked += 1

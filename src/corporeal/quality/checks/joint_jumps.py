@@ -6,8 +6,7 @@ from numpy.typing import NDArray
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check, Finding, Findings, drawn
 from corporeal.quality.evidence.joint_response import response
-from corporeal.quality.evidence.motion import steps
-from corporeal.quality.subject import Subject
+from corporeal.quality.subject import Subject, attempt
 from corporeal.schema import roles
 from corporeal.signal.grid import bridge_gaps
 from corporeal.signal.runs import Flags
@@ -27,28 +26,21 @@ def find(subject: Subject, *, min_step: float = 0.2, ratio: float = 4.0) -> Find
     Why: a body has mass: a step within one sample is an encoder that lost count or a bad merge.
     Fix: cut the episode there, or correct the offset after the step.
     """
-    looked = 0
-    for wanted in (roles.MEASURED, roles.COMMANDED):
-        try:
-            track = subject.track(*wanted)
-        except NotAssessed:
-            continue
-        if len(track) < MIN_SAMPLES:
-            continue
-        looked += 1
+    tracks = [track for track in subject.joint_tracks if len(track) >= MIN_SAMPLES]
+    if not tracks:
+        raise NotAssessed("no state or action that is long enough")
+    for track in tracks:
         values = bridge_gaps(track.values)
         jumps = _jumps(values, min_step, ratio)
-        if wanted == roles.COMMANDED and jumps.any():
+        if track.spec.name in roles.COMMANDED and jumps.any():
             jumps = _unfollowed(subject, track, values, jumps)
         if jumps.any():
             yield _finding(track, values, jumps, min_step)
-    if not looked:
-        raise NotAssessed("no state or action that is long enough")
 
 
 def _jumps(values: Array, least: float, ratio: float) -> Flags:
     """Steps (T - 1, D) that stand out, stay, and are not lost frames of a steady motion."""
-    change, near = steps(values)
+    change, near = _steps(values)
     size = np.abs(change)
     jumps = (size > least) & (size > ratio * near)
     if not jumps.any():
@@ -61,6 +53,17 @@ def _jumps(values: Array, least: float, ratio: float) -> Flags:
         if _returns(values, row, columns) or _lost_frames(change, row, columns):
             jumps[row] = False
     return np.asarray(jumps)
+
+
+def _steps(values: Array, *, reach: int = 3) -> tuple[Array, Array]:
+    """Change (T - 1, D) from each sample to the next, and the greatest one of its neighbours."""
+    change = np.diff(values, axis=0)
+    size = np.abs(change)
+    near = np.zeros_like(size)
+    for shift in range(1, min(reach, len(size) - 1) + 1):
+        np.maximum(near[shift:], size[:-shift], out=near[shift:])
+        np.maximum(near[:-shift], size[shift:], out=near[:-shift])
+    return change, near
 
 
 def _returns(values: Array, row: int, columns: NDArray[np.int64]) -> bool:
@@ -91,16 +94,15 @@ def _lost_frames(change: Array, row: int, columns: NDArray[np.int64]) -> bool:
 def _unfollowed(subject: Subject, track: Track, values: Array, jumps: Flags) -> Flags:
     """Those steps of the target after which the joint does not come any nearer within a second."""
     alone = np.zeros_like(jumps)
-    try:
-        answer = response(subject)
-    except NotAssessed:
+    answer = attempt(response, subject)
+    if answer is None:
         return alone
     columns = dict(zip(answer.action_columns.tolist(), answer.state_columns.tolist(), strict=True))
     error = (
         values - bridge_gaps(answer.state.at(track.time_ns))[:, _order(columns, values.shape[1])]
     )
     window = max(4, round(1.0 / track.period_s)) if track.period_s > 0 else 4
-    change, near = steps(values)
+    change, near = _steps(values)
     together = ((np.abs(change) > 0.03) & (np.abs(change) > 3 * near)).sum(axis=1)
     for row, column in np.argwhere(jumps).tolist():
         if together[row] >= MANY:

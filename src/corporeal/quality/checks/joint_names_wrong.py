@@ -11,7 +11,6 @@ from corporeal.embodiment.embodiment import Joint
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.subject import Subject
-from corporeal.schema import roles
 from corporeal.signal.grid import bridge_gaps
 from corporeal.signal.track import Array, Track
 from corporeal.words import some_of
@@ -27,20 +26,14 @@ def find(subject: Subject, *, min_joints: int = 2, margin: float = 0.05) -> Find
     Why: everything that is done by joint name is done to the wrong joint.
     Fix: put the names in the order of the data, as the finding says.
     """
-    looked = 0
-    for wanted in (roles.MEASURED, roles.COMMANDED):
-        try:
-            track = subject.track(*wanted)
-        except NotAssessed:
-            continue
-        looked += 1
+    if not subject.joint_tracks:
+        raise NotAssessed("no state or action")
+    robot = subject.recording.embodiment
+    for track in subject.joint_tracks:
         yield from _twice(track)
-        robot = subject.recording.embodiment
         if robot is not None:
             yield from _another_robot(track, robot)
             yield from _another_order(track, robot, min_joints, margin)
-    if not looked:
-        raise NotAssessed("no state or action")
 
 
 def _twice(track: Track) -> Findings:

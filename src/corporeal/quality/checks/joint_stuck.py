@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check, Finding, Findings, drawn
 from corporeal.quality.evidence.joint_response import Response, response
 from corporeal.quality.subject import Subject
@@ -78,12 +77,11 @@ def _shifted(answer: Response) -> Array:
 
 def _travel(subject: Subject, answer: Response) -> Array | None:
     """How far each joint has gone (T, D) by its own velocity; None where it has none."""
-    try:
-        velocity = subject.track(roles.JOINT_VELOCITY)
-    except NotAssessed:
+    velocity = subject.find_track(roles.JOINT_VELOCITY)
+    if velocity is None or len(velocity) < 3:
         return None
     order = {name: column for column, name in enumerate(velocity.names)}
-    if len(velocity) < 3 or any(name not in order for name in answer.names):
+    if any(name not in order for name in answer.names):
         return None
     speed = bridge_gaps(
         velocity.at(answer.state.time_ns)[:, [order[name] for name in answer.names]]

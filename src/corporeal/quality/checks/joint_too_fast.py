@@ -23,9 +23,8 @@ def find(subject: Subject, *, margin: float = 0.05, min_steps: int = 3) -> Findi
     limits = {joint.name: joint.velocity for joint in subject.robot.actuated if joint.velocity}
     looked = 0
     for role in (roles.JOINT_VELOCITY, roles.JOINT_POSITION):
-        try:
-            track = subject.track(role)
-        except NotAssessed:
+        track = subject.find_track(role)
+        if track is None:
             continue
         columns = {n: c for n, c in subject.joint_columns(track).items() if n in limits}
         if not columns or len(track) < min_steps + 1:

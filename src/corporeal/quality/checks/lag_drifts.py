@@ -4,9 +4,9 @@ import numpy as np
 
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check, Finding, Findings
-from corporeal.quality.evidence.lag import Lag
+from corporeal.quality.evidence.lag import Lag, line_through
 from corporeal.quality.evidence.lag_pairs import Pair, imu_pairs, sure, velocity_pairs
-from corporeal.quality.subject import Subject
+from corporeal.quality.subject import Subject, attempt
 from corporeal.signal.track import Array
 
 
@@ -27,11 +27,7 @@ def find(
     """
     looked = 0
     for pairs in (velocity_pairs, imu_pairs):
-        try:
-            found = pairs(subject)
-        except NotAssessed:
-            continue
-        for pair, _ in found:
+        for pair, _ in attempt(pairs, subject) or ():
             middles, lags = pair.course(window_s=window_s)
             good = np.array([sure(lag, min_confidence) for lag in lags], bool)
             if good.sum() < 3:
@@ -48,7 +44,7 @@ def _drifting(
     when = middles[good]
     seconds = np.array([lag.seconds for lag in lags])[good]
     spread = np.array([lag.deviation_s for lag in lags])[good]
-    slope, level = _line(when, seconds)
+    slope, level = line_through(when, seconds)
     span = float(when[-1] - when[0])
     rest = seconds - (level + slope * when)
     doubt = 3 * max(float(np.median(np.abs(rest))) / 0.6745, float(np.median(spread)))
@@ -65,13 +61,6 @@ def _drifting(
         limit=max_change_s,
         evidence={"time_s": when, "lag_s": seconds},
     )
-
-
-def _line(x: Array, y: Array) -> tuple[float, float]:
-    """Slope and level of a line by the median of all pairwise slopes (Theil 1950, Sen 1968)."""
-    first, second = np.triu_indices(len(x), 1)
-    slope = float(np.median((y[second] - y[first]) / (x[second] - x[first])))
-    return slope, float(np.median(y - slope * x))
 
 
 CHECK = Check(find, topic="lag", severity="quarantine", unit="s", formerly=("lag_is_steady",))

@@ -1,7 +1,5 @@
 """Something moves: the episode demonstrates a motion."""
 
-from contextlib import suppress
-
 import numpy as np
 
 from corporeal.errors import NotAssessed
@@ -20,9 +18,7 @@ def find(subject: Subject, *, min_range: float = 0.002, min_duration_s: float = 
     state = subject.state
     if len(state) < 2 or state.seconds[-1] - state.seconds[0] < min_duration_s:
         raise NotAssessed(f"{state.label} lasts less than {min_duration_s} s")
-    tracks = [state]
-    with suppress(NotAssessed):
-        tracks.append(subject.action)
+    tracks = subject.joint_tracks
     ranges = [_range(track.values) for track in tracks if len(track)]
     widest = float(max(each.max(initial=0.0) for each in ranges))
     if widest > min_range:

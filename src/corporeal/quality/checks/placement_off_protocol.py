@@ -4,7 +4,7 @@ import numpy as np
 
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check, Finding, Findings
-from corporeal.quality.evidence.hands_and_objects import object_course
+from corporeal.quality.evidence.motion import object_course
 from corporeal.quality.evidence.protocol_rules import not_failed, protocol_of
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles

@@ -43,11 +43,8 @@ def find(subject: Subject, *, max_error_m: float = 0.05, min_confidence: float =
 
 def _known(subject: Subject, track: Track, least: float) -> Flags:
     """Where (T, N) there is a goal: everywhere, unless a stream of confidences says otherwise."""
-    try:
-        sure = subject.track(roles.RETARGET_CONFIDENCE)
-    except NotAssessed:
-        return np.ones(track.values.shape, bool)
-    if sure.values.shape != track.values.shape:
+    sure = subject.find_track(roles.RETARGET_CONFIDENCE)
+    if sure is None or sure.values.shape != track.values.shape:
         return np.ones(track.values.shape, bool)
     return np.asarray(sure.values > least)
 

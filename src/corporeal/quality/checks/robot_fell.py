@@ -13,7 +13,7 @@ from corporeal.quality.evidence.rigid_motion import (
     poses_in_base,
     world_turns,
 )
-from corporeal.quality.subject import Subject
+from corporeal.quality.subject import Subject, attempt
 from corporeal.schema import roles
 from corporeal.signal.runs import flags_of, lasting_runs
 from corporeal.signal.track import Array, Track
@@ -74,9 +74,10 @@ def _attitude(subject: Subject) -> tuple[str, Array, Array, Array]:
         return _felt(subject)
     base = base_order(subject).base
     tilt = np.degrees(np.arccos(np.clip(world_turns(base)[:, 2, 2], -1.0, 1.0)))
-    try:
-        height = base[:, 2] - footing_of(subject).ground
-    except NotAssessed:
+    footing = attempt(footing_of, subject)
+    if footing is not None:
+        height = base[:, 2] - footing.ground
+    else:
         # Without legs the floor is z = 0, unless the height is no height in metres at all.
         usual = float(np.nanmedian(base[:, 2])) if np.isfinite(base[:, 2]).any() else -1.0
         sane = subject.robot.standing is not None and 0 < usual < 2 * subject.robot.standing.height
@@ -110,9 +111,8 @@ def _felt(subject: Subject) -> tuple[str, Array, Array, Array]:
     length = np.linalg.norm(up, axis=1, keepdims=True)
     up = up / np.where(length > 0, length, 1.0)
     tilt = np.degrees(np.arccos(np.clip(up[:, 2], -1.0, 1.0)))
-    try:
-        links = foot_links(subject)
-    except NotAssessed:
+    links = attempt(foot_links, subject)
+    if links is None:
         return track.label, track.seconds, np.full(len(track), np.nan), tilt
     poses = poses_in_base(subject)
     here = Track(track.label, track.spec, track.time_ns, up).at(posture.time_ns)

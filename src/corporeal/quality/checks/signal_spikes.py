@@ -6,7 +6,6 @@ import scipy
 from corporeal.embodiment.joints import is_hand
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check, Finding, Findings, drawn
-from corporeal.quality.evidence.motion import excursions, neighbourhood
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
 from corporeal.signal.grid import bridge_gaps
@@ -56,10 +55,10 @@ def find(
         usual = min_leap * (target_room if role in roles.COMMANDED else 1.0)
         least = next((floor for end, floor in LEAST.items() if role.endswith(end)), usual)
         values = bridge_gaps(track.values)
-        size = excursions(values, widest)
+        size = _excursions(values, widest)
         if not (size > least).any():
             continue
-        leaps = (size > least) & (size > ratio * neighbourhood(size, widest))
+        leaps = (size > least) & (size > ratio * _neighbourhood(size, widest))
         if leaps.any() and role in (*roles.MEASURED, *roles.COMMANDED, roles.JOINT_VELOCITY):
             leaps &= ~(_switches(values) & ~_joints(subject, track))
         if leaps.any() and role.endswith(
@@ -71,6 +70,52 @@ def find(
             leaps &= ~_explained(subject, track, size)
         if leaps.any():
             yield _finding(track, leaps, size, least, widest)
+
+
+def _excursions(values: Array, widest: int) -> Array:
+    """How far each sample (T, D) is out, on a leap of at most `widest` samples; zero elsewhere.
+
+    The samples before and after the leap give the straight line that it is measured from; all
+    samples of it must be out on one side, and the line must be flat against the leap: a step that
+    stays is none.
+    """
+    size = np.zeros_like(values)
+    for width in range(1, min(widest, len(values) - 2) + 1):
+        left, right = values[: -width - 1], values[width + 1 :]
+        rise = right - left
+        shares = [(step + 1) / (width + 1) for step in range(width)]
+        inside = np.stack(
+            [
+                values[1 + step : len(values) - width + step] - left - rise * share
+                for step, share in enumerate(shares)
+            ]
+        )
+        out = np.abs(inside).min(axis=0)
+        same = (inside > 0).all(axis=0) | (inside < 0).all(axis=0)
+        back = np.where(same & (np.abs(rise) < 0.5 * out), out, 0.0)
+        for step in range(width):
+            part = size[1 + step : 1 + step + len(back)]
+            np.maximum(part, np.where(back > 0, np.abs(inside[step]), 0.0), out=part)
+    return size
+
+
+def _neighbourhood(size: Array, widest: int, *, reach: int = 20, share: float = 0.1) -> Array:
+    """What is usual near each sample: a high quantile of the sizes within `reach`, and overall.
+
+    A leap must not be measured against itself, so the sizes nearest to it are left out.
+    """
+    usual = np.quantile(size, 1 - share / 2, axis=0) * np.ones_like(size)
+    # Largest of blocks of samples on both sides, beyond the leap itself.
+    for side in (-1, 1):
+        near = np.zeros_like(size)
+        for shift in range(widest + 1, reach + 1):
+            if shift >= len(size):
+                break
+            part = size[:-shift] if side < 0 else size[shift:]
+            target = near[shift:] if side < 0 else near[:-shift]
+            np.maximum(target, part * 0.5, out=target)
+        np.maximum(usual, near, out=usual)
+    return usual
 
 
 def _switches(values: Array) -> Flags:
@@ -106,13 +151,12 @@ def _only(size: Array, widest: int) -> Flags:
 
 def _explained(subject: Subject, velocity: Track, size: Array) -> Flags:
     """Leaps of the velocity that the position shows as well: the joint did move."""
-    try:
-        position = subject.track(roles.JOINT_POSITION)
-    except NotAssessed:
+    position = subject.find_track(roles.JOINT_POSITION)
+    if position is None:
         return np.zeros(size.shape, bool)
     if len(position) < 3 or position.values.shape[1] != size.shape[1] or position.period_s <= 0:
         return np.zeros(size.shape, bool)
-    reach = excursions(np.diff(bridge_gaps(position.values), axis=0), 3) / position.period_s
+    reach = _excursions(np.diff(bridge_gaps(position.values), axis=0), 3) / position.period_s
     wide = np.maximum(reach, np.maximum(np.roll(reach, 1, axis=0), np.roll(reach, -1, axis=0)))
     nearest = np.searchsorted(position.seconds[1:-1], velocity.seconds)
     return np.asarray(wide[nearest] > 0.2 * size)

@@ -8,7 +8,7 @@ import numpy as np
 from corporeal.episode.facts import MISHAPS
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check, Finding, Findings
-from corporeal.quality.evidence.hands_and_objects import (
+from corporeal.quality.evidence.motion import (
     HANDLED_M,
     gripper_travel,
     lowest_base,

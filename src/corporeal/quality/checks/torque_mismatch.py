@@ -8,7 +8,7 @@ from corporeal.quality.check import Check, Finding, Findings, drawn_whole
 from corporeal.quality.evidence.foot_stance import load_sides
 from corporeal.quality.evidence.forces import StaticTorques, static_torques
 from corporeal.quality.evidence.rigid_motion import ancestors
-from corporeal.quality.subject import Subject
+from corporeal.quality.subject import Subject, attempt
 from corporeal.signal.runs import Flags
 from corporeal.signal.track import Array
 from corporeal.words import some_of
@@ -44,7 +44,8 @@ def find(
     arms = _arm_joints(subject)
     room = np.where(arms, arm_share, body_share) * effort + floor_nm
     usable = torques.known & (effort > 0) & np.isfinite(torques.measured).all(axis=0)
-    if _are_exchanged(subject):
+    sides = attempt(load_sides, subject)
+    if sides is not None and sides.exchanged:
         # The ankles are on each other's foot, which is said elsewhere: the legs cannot be judged.
         usable &= ~_leg_joints(subject)
     if not usable.any():
@@ -59,13 +60,6 @@ def find(
         yield _scaled(subject, torques, expected, value, columns)
     for column in np.flatnonzero(offset):
         yield _offset(subject, torques, expected, float(miss[column]), int(column), room)
-
-
-def _are_exchanged(subject: Subject) -> bool:
-    try:
-        return load_sides(subject).exchanged
-    except NotAssessed:
-        return False
 
 
 def _leg_joints(subject: Subject) -> Flags:

@@ -1,8 +1,8 @@
 """Joint velocities are stamped as the joint positions that they lead to."""
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check, Finding, Findings
-from corporeal.quality.evidence.lag_pairs import sure, velocity_pairs
+from corporeal.quality.check import Check, Findings
+from corporeal.quality.evidence.lag_pairs import out_of_step, sure, velocity_pairs
 from corporeal.quality.subject import Subject
 
 
@@ -26,13 +26,7 @@ def find(
         if not sure(lag, min_confidence):
             raise NotAssessed("the joints move too little to compare velocity and position")
         limit = max(max_lag_s, max_lag * subject.tracks[pair.label].period_s)
-        if abs(lag.seconds) > limit + 3 * lag.deviation_s:
-            message = (
-                f"{pair.label} is {1e3 * abs(lag.seconds):.0f} ms"
-                f" {'late' if lag.seconds > 0 else 'early'} against {pair.what}"
-                f" (confidence {lag.confidence:.2f})"
-            )
-            yield Finding(message, stream=pair.label, value=lag.seconds, limit=limit)
+        yield from out_of_step([(pair, lag)], limit)
 
 
 CHECK = Check(find, topic="lag", severity="fail", unit="s", formerly=("velocity_leads_position",))

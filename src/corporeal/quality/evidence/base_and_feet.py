@@ -25,7 +25,7 @@ from corporeal.quality.evidence.rigid_motion import (
     poses_in_base,
     require_finite,
 )
-from corporeal.quality.subject import Subject, once_per_subject
+from corporeal.quality.subject import Subject, attempt, once_per_subject
 from corporeal.schema import roles
 from corporeal.signal.grid import bridge_gaps
 from corporeal.signal.runs import Flags, runs
@@ -137,9 +137,8 @@ def _lead(stated: OrderEvidence, other: OrderEvidence) -> float:
 
 def _feet(subject: Subject, rotations: Array) -> tuple[float, float]:
     """Median tilt of the flatter sole, and how far the steadier one turns, in degrees."""
-    try:
-        feet = foot_links(subject)
-    except NotAssessed:
+    feet = attempt(foot_links, subject)
+    if feet is None:
         return 0.0, 0.0
     poses = poses_in_base(subject)
     flat, steady = [], []

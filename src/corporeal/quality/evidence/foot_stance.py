@@ -20,7 +20,7 @@ from corporeal.quality.evidence.base_and_feet import (
     upward_of,
 )
 from corporeal.quality.evidence.forces import expected_torques, sensor_cuts, static_torques
-from corporeal.quality.subject import Subject, once_per_subject
+from corporeal.quality.subject import Subject, attempt, once_per_subject
 from corporeal.schema import roles
 from corporeal.signal.runs import Flags
 from corporeal.signal.track import Array
@@ -57,11 +57,7 @@ class Drift:
 def drift_of(subject: Subject) -> Drift:
     """The drift of the feet; raises NotAssessed without a base pose or legs."""
     footing = footing_of(subject)
-    try:
-        loads = loads_of(subject)
-    except NotAssessed:
-        loads = None
-    standing = stances(footing, loads, 9.81 * subject.robot.mass)
+    standing = stances(footing, attempt(loads_of, subject), 9.81 * subject.robot.mass)
     track = subject.track(roles.BASE_POSE)
     if len(track) >= 5:
         _, jump = base_jumps(track, max_step_m=JUMP_M, max_speed_m_s=JUMP_M_S)
@@ -147,9 +143,8 @@ def _share_by_position(subject: Subject, footing: Footing, step: int) -> Array:
 
 def _by_torques(subject: Subject) -> float | None:
     """How much of the way from the stated to the exchanged sides the leg torques want to go."""
-    try:
-        torques = static_torques(subject)
-    except NotAssessed:
+    torques = attempt(static_torques, subject)
+    if torques is None:
         return None
     loads = loads_of(subject)
     kinematics, posture = subject.kinematics, subject.posture

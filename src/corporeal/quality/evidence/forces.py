@@ -22,7 +22,7 @@ from corporeal.quality.evidence.rigid_motion import (
     outward,
     poses_in_base,
 )
-from corporeal.quality.subject import Subject, once_per_subject
+from corporeal.quality.subject import Subject, attempt, once_per_subject
 from corporeal.schema import roles
 from corporeal.signal.runs import Flags
 from corporeal.signal.track import Array, Track
@@ -120,11 +120,8 @@ def foot_share(subject: Subject) -> tuple[float, float]:
 def is_trusted(subject: Subject, sensor: ForceSensor) -> bool:
     """Whether a sensor is zeroed and in newtons, as far as hands and weight tell."""
     if sensor.on_foot:
-        try:
-            share, _ = foot_share(subject)
-        except NotAssessed:
-            return False
-        return abs(share - 1) <= MAX_WEIGHT_ERROR
+        carried = attempt(foot_share, subject)
+        return carried is not None and abs(carried[0] - 1) <= MAX_WEIGHT_ERROR
     rest = hand_rest(subject, sensor)
     return rest is not None and float(np.linalg.norm(rest)) <= MAX_BIAS_N
 
@@ -217,7 +214,7 @@ def sensor_cuts(
     is held up.
     """
     posture = subject.posture
-    feet = {link for link, _ in foot_links_or_none(subject)}
+    feet = {link for link, _ in (attempt(foot_links, subject) or {}).values()}
     up = upward_of(subject)[frames]
     cuts = []
     for sensor in trusted_sensors(subject):
@@ -240,19 +237,8 @@ def sensor_cuts(
 @once_per_subject
 def trusted_sensors(subject: Subject) -> list[ForceSensor]:
     """The force sensors that are zeroed and in newtons."""
-    try:
-        sensors = force_sensors(subject)
-    except NotAssessed:
-        return []
+    sensors = attempt(force_sensors, subject) or ()
     return [sensor for sensor in sensors if is_trusted(subject, sensor)]
-
-
-def foot_links_or_none(subject: Subject) -> list[tuple[str, Array]]:
-    """The links of the feet; none when the data has no legs."""
-    try:
-        return list(foot_links(subject).values())
-    except NotAssessed:
-        return []
 
 
 def expected_torques(kinematics: Kinematics, poses: Array, up: Array, cuts: list[Cut]) -> Array:

@@ -13,9 +13,16 @@ from numpy.typing import NDArray
 from corporeal.embodiment import Embodiment
 from corporeal.embodiment.dynamics import gravity_torques
 from corporeal.errors import NotAssessed
-from corporeal.quality.evidence.joint_claims import Claim, Kind, claims, flip_gain, gains
-from corporeal.quality.evidence.joint_response import Response, motion, response
-from corporeal.quality.subject import Subject, once_per_subject
+from corporeal.quality.evidence.joint_response import (
+    Claim,
+    Kind,
+    Response,
+    flip_gain,
+    gains,
+    motion,
+    response,
+)
+from corporeal.quality.subject import Subject, attempt, once_per_subject
 from corporeal.schema import roles
 from corporeal.signal.grid import bridge_gaps
 from corporeal.signal.track import Array, Track
@@ -171,14 +178,7 @@ class Witnesses:
 
 def witnesses(subject: Subject) -> Witnesses:
     """Every comparison that the recording allows."""
-    found: list[object] = []
-    for make in (response, motion, weigh):
-        try:
-            found.append(make(subject))
-        except NotAssessed:
-            found.append(None)
-    answer, moved, weighing = found
-    return Witnesses(answer, moved, weighing)  # type: ignore[arg-type]
+    return Witnesses(attempt(response, subject), attempt(motion, subject), attempt(weigh, subject))
 
 
 @once_per_subject
@@ -212,7 +212,7 @@ def _named(answer: Response | None) -> dict[Key, Claim]:
         return {}
     return {
         (claim.kind, frozenset(answer.names[column] for column in claim.columns)): claim
-        for claim in claims(answer)
+        for claim in answer.claims
     }
 
 
@@ -270,7 +270,7 @@ def _swap(claim: Claim, answer: Response) -> tuple[Swap, ...]:
 def _by_weight(weighing: Weighing | None, claim: Claim, answer: Response) -> Role | None:
     if weighing is None or claim.kind not in ("flipped", "exchanged") or len(claim.columns) > 2:
         return None
-    pairs = [each for each in claims(answer) if each.kind == "exchanged"]
+    pairs = [each for each in answer.claims if each.kind == "exchanged"]
     sides = max(weighing.losses, key=lambda swap: len(swap.pairs))
     both = [swap for swap in _swap(claim, answer) if swap.pairs and swap.pairs[0] in sides.pairs]
     # Where many joints of both arms are exchanged, the arms are, and are weighed as such.

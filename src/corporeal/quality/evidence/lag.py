@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.subject import Subject, once_per_subject
+from corporeal.quality.subject import Subject, attempt, once_per_subject
 from corporeal.signal.grid import bridge_gaps
 from corporeal.signal.track import Array
 
@@ -102,6 +102,13 @@ def lag_course(
         pair = _on_one_grid(*cut, max_lag_s, band_hz)
         lags.append(NOTHING if pair is None else _peak(*pair, max_lag_s, band_hz))
     return middles, lags
+
+
+def line_through(x: Array, y: Array) -> tuple[float, float]:
+    """Slope and level of a line by the median of all pairwise slopes (Theil 1950, Sen 1968)."""
+    first, second = np.triu_indices(len(x), 1)
+    slope = float(np.median((y[second] - y[first]) / (x[second] - x[first])))
+    return slope, float(np.median(y - slope * x))
 
 
 def _clean(values: ArrayLike, seconds: ArrayLike) -> tuple[Array, Array]:
@@ -338,21 +345,14 @@ def action_lags(subject: Subject) -> ActionLags:
     return ActionLags(state.label, action.label, max(state.period_s, action.period_s), found)
 
 
-def action_lag(subject: Subject) -> Lag:
-    """One lag for the whole robot: that of its middle joint, with the confidence of that joint."""
-    found = action_lags(subject)
-    lags = list(found.by_joint.values())
-    return min(lags, key=lambda each: abs(each.seconds - found.typical_s))
-
-
 def action_lag_measures(subject: Subject) -> dict[str, float]:
-    """The lags of the joints as measures of a synopsis; empty where they cannot be told."""
-    try:
-        found = action_lags(subject)
-    except NotAssessed:
+    """The lags of the joints and of the middle one, for a synopsis; empty where unclear."""
+    lags = attempt(action_lags, subject)
+    if lags is None:
         return {}
-    measures = {ACTION_LAG_PREFIX + name: each.seconds for name, each in found.by_joint.items()}
-    return measures | {"action_period_s": found.period_s}
+    middle = min(lags.by_joint.values(), key=lambda each: abs(each.seconds - lags.typical_s))
+    by_joint = {ACTION_LAG_PREFIX + name: each.seconds for name, each in lags.by_joint.items()}
+    return {"action_lag_s": middle.seconds, **by_joint, "action_period_s": lags.period_s}
 
 
 def _columns(state: tuple[str, ...], action: tuple[str, ...]) -> list[tuple[int, int]]:

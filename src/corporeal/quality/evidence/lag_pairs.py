@@ -36,7 +36,6 @@ class Pair:
     """
 
     label: str
-    reference_label: str
     what: str
     reference: Array
     reference_s: Array
@@ -79,19 +78,17 @@ def _measure(streams: list[list[Pair]]) -> list[tuple[Pair, Lag]]:
 @once_per_subject
 def velocity_pairs(subject: Subject) -> list[tuple[Pair, Lag]]:
     """The stream of joint velocities against the rate of change of the positions."""
-    position, velocity = (
-        subject.track(roles.JOINT_POSITION),
-        subject.track(roles.JOINT_VELOCITY),
-    )
+    position, velocity = subject.track(roles.JOINT_POSITION), subject.track(roles.JOINT_VELOCITY)
     shared = [name for name in position.names if name in velocity.names]
     if len(position) < 8 or len(velocity) < 8 or not shared:
         raise NotAssessed("joint positions and velocities have nothing in common")
     here = [position.names.index(name) for name in shared]
     there = [velocity.names.index(name) for name in shared]
-    rate, middle = _rate(bridge_gaps(position.values[:, here]), position.seconds)
+    moved = np.diff(bridge_gaps(position.values[:, here]), axis=0)
+    rate, middle = _per_second(moved, position.seconds)
     what = f"the rate of change of {position.label}"
     values = bridge_gaps(velocity.values[:, there])
-    pair = Pair(velocity.label, position.label, what, rate, middle, values, velocity.seconds)
+    pair = Pair(velocity.label, what, rate, middle, values, velocity.seconds)
     return _measure([[pair]])
 
 
@@ -136,7 +133,6 @@ def _weight(subject: Subject, track: Track) -> Pair | None:
     turned = poses.rotation(mount.link) @ mount.axes
     return Pair(
         track.label,
-        posture.label,
         f"the motion of {mount.link}",
         np.einsum("tji,tj->ti", turned, felt),
         seconds,
@@ -158,31 +154,31 @@ def _references(subject: Subject, track: Track) -> list[Pair]:
     turned = poses.rotation(mount.link) @ mount.axes
     gyro = bridge_gaps(track.values[:, 3:6])
     found = []
-    for what, label, rotation in _seen_from(subject, poses, turned, posture.label, mount):
-        rate, middle = turning_rate(rotation, seconds)
+    for what, rotation in _seen_from(subject, poses, turned, mount):
+        rate, middle = _turning_rate(rotation, seconds)
         if len(middle) >= 8:
-            found.append(Pair(track.label, label, what, rate, middle, gyro, track.seconds))
+            found.append(Pair(track.label, what, rate, middle, gyro, track.seconds))
     return found
 
 
 def _seen_from(
-    subject: Subject, poses: Poses, turned: Array, joints: str, mount: Mount
-) -> list[tuple[str, str, Array]]:
+    subject: Subject, poses: Poses, turned: Array, mount: Mount
+) -> list[tuple[str, Array]]:
     """Rotations of the sensor as seen from the world and from each foot."""
     found = []
     base = subject.recording.named(roles.BASE_POSE)
     if base is not None and subject.posture.base is not None:
-        found.append((f"the turning of {mount.link} by {base}", base, turned))
+        found.append((f"the turning of {mount.link} by {base}", turned))
     frames = {frame.name: frame.link for frame in subject.robot.frames}
     for place in subject.robot.feet.values():
         foot = frames.get(place, place)
         if foot in poses.names and has_chain(subject, foot):
             seen = np.swapaxes(poses.rotation(foot), 1, 2) @ turned
-            found.append((f"the turning of {mount.link} over {foot}", joints, seen))
+            found.append((f"the turning of {mount.link} over {foot}", seen))
     return found
 
 
-def turning_rate(rotations: Array, seconds: Array) -> tuple[Array, Array]:
+def _turning_rate(rotations: Array, seconds: Array) -> tuple[Array, Array]:
     """Angular velocity (T - 1, 3) in the turning frame's own axes, and the times in between."""
     step = np.swapaxes(rotations[:-1], 1, 2) @ rotations[1:]
     turn = np.stack(
@@ -194,10 +190,6 @@ def turning_rate(rotations: Array, seconds: Array) -> tuple[Array, Array]:
         axis=1,
     )
     return _per_second(turn / 2, seconds)
-
-
-def _rate(values: Array, seconds: Array) -> tuple[Array, Array]:
-    return _per_second(np.diff(values, axis=0), seconds)
 
 
 def _per_second(steps: Array, seconds: Array) -> tuple[Array, Array]:

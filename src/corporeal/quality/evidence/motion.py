@@ -1,4 +1,4 @@
-"""When and how fast the robot moves: rests, the speed of its state, leaps and steps."""
+"""When and how fast the robot moves, its hands and the object: rests, speeds, falls."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import numpy as np
 import scipy
 
 from corporeal.errors import NotAssessed
+from corporeal.quality.check import Spans
 from corporeal.quality.evidence.pictures import PictureTrack
-from corporeal.quality.subject import Subject, once_per_subject
+from corporeal.quality.subject import Subject, attempt, once_per_subject
 from corporeal.schema import roles
 from corporeal.signal.grid import bridge_gaps
 from corporeal.signal.runs import Flags, runs
@@ -86,11 +87,9 @@ def stillness(subject: Subject) -> Stillness:
 
 
 def _others(subject: Subject) -> list[Track]:
-    found = list(subject.ending_in(roles.GRIPPER).values())
-    try:
-        return [*found, subject.action]
-    except NotAssessed:
-        return found
+    action = subject.find_track(*roles.COMMANDED)
+    grippers = subject.ending_in(roles.GRIPPER).values()
+    return [*grippers] if action is None else [*grippers, action]
 
 
 def _varies(track: Track) -> bool:
@@ -143,63 +142,6 @@ def _bands(track: Track, values: Array) -> Array:
     )
 
 
-def excursions(values: Array, widest: int) -> Array:
-    """How far each sample (T, D) is out, on a leap of at most `widest` samples; zero elsewhere.
-
-    The samples before and after the leap give the straight line that it is measured from; all
-    samples of it must be out on one side, and the line must be flat against the leap: a step that
-    stays is none.
-    """
-    size = np.zeros_like(values)
-    for width in range(1, min(widest, len(values) - 2) + 1):
-        left, right = values[: -width - 1], values[width + 1 :]
-        rise = right - left
-        shares = [(step + 1) / (width + 1) for step in range(width)]
-        inside = np.stack(
-            [
-                values[1 + step : len(values) - width + step] - left - rise * share
-                for step, share in enumerate(shares)
-            ]
-        )
-        out = np.abs(inside).min(axis=0)
-        same = (inside > 0).all(axis=0) | (inside < 0).all(axis=0)
-        back = np.where(same & (np.abs(rise) < 0.5 * out), out, 0.0)
-        for step in range(width):
-            part = size[1 + step : 1 + step + len(back)]
-            np.maximum(part, np.where(back > 0, np.abs(inside[step]), 0.0), out=part)
-    return size
-
-
-def neighbourhood(size: Array, widest: int, *, reach: int = 20, share: float = 0.1) -> Array:
-    """What is usual near each sample: a high quantile of the sizes within `reach`, and overall.
-
-    A leap must not be measured against itself, so the sizes nearest to it are left out.
-    """
-    usual = np.quantile(size, 1 - share / 2, axis=0) * np.ones_like(size)
-    # Largest of blocks of samples on both sides, beyond the leap itself.
-    for side in (-1, 1):
-        near = np.zeros_like(size)
-        for shift in range(widest + 1, reach + 1):
-            if shift >= len(size):
-                break
-            part = size[:-shift] if side < 0 else size[shift:]
-            target = near[shift:] if side < 0 else near[:-shift]
-            np.maximum(target, part * 0.5, out=target)
-        np.maximum(usual, near, out=usual)
-    return usual
-
-
-def steps(values: Array, *, reach: int = 3) -> tuple[Array, Array]:
-    """Change (T - 1, D) from each sample to the next, and the greatest one of its neighbours."""
-    change = np.diff(values, axis=0)
-    size = np.abs(change)
-    near = np.zeros_like(size)
-    for shift in range(1, min(reach, len(size) - 1) + 1):
-        np.maximum(near[shift:], size[:-shift], out=near[shift:])
-        np.maximum(near[:-shift], size[shift:], out=near[:-shift])
-    return change, near
-
-
 @dataclass(frozen=True, eq=False)
 class StateMotion:
     """How fast the robot's state moves, on its own clock; no unit."""
@@ -245,14 +187,11 @@ def state_steps(subject: Subject, track: PictureTrack) -> Array | None:
     """
     if len(track.seconds) < len(track) or len(track) < 3:
         return None
-    try:
-        if len(subject.state) < 5:
-            return None
-    except NotAssessed:
+    state = subject.find_track(*roles.MEASURED)
+    if state is None or len(state) < 5:
         return None
-    try:
-        motion = state_motion(subject)
-    except NotAssessed:
+    motion = attempt(state_motion, subject)
+    if motion is None:
         return np.zeros(len(track))
     place = np.interp(track.seconds, motion.smooth_s, np.arange(len(motion.smooth_s)))
     left = np.minimum(place.astype(int), len(motion.smooth_s) - 2)
@@ -267,3 +206,108 @@ def _noise(values: Array) -> Array:
     smallest = np.where(steps > 0, steps, np.inf).min(axis=0)
     bends = np.median(np.abs(np.diff(values, n=3, axis=0)), axis=0)
     return np.asarray(np.maximum(bends, np.where(np.isfinite(smallest), smallest, 0.0)))
+
+
+# A pelvis below this share of its standing height is down.
+FALLEN = 0.5
+# Downward acceleration that no hand gives an object: it is falling.
+FALLING_M_S2 = 6.5
+FALLING_S = 0.05
+# What falls 2 cm gets as fast as this; an object that a hand lowers quickly does not.
+FALLEN_M_S = -0.6
+# An object that moved less than this was not handled.
+HANDLED_M = 0.02
+_STEP_S = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class ObjectCourse:
+    """The object over time: its height above where it rested, and where it fell freely."""
+
+    label: str
+    seconds: Array
+    position: Array
+    falls: Spans
+
+    @property
+    def lift_m(self) -> Array:
+        """Height (T,) above the first."""
+        return np.asarray(self.position[:, 2] - self.position[0, 2])
+
+    @property
+    def moved_m(self) -> float:
+        """The farthest it was from where it was at first."""
+        return float(np.linalg.norm(self.position - self.position[0], axis=1).max())
+
+
+def object_course(subject: Subject) -> ObjectCourse:
+    """The object that the task is about; NotAssessed where it was not tracked."""
+    track = subject.track(roles.OBJECT_POSE)
+    if len(track) < 10 or track.values.shape[1] < 3 or track.period_s <= 0:
+        raise NotAssessed(f"{track.label} has {len(track)} samples")
+    position = track.values[:, :3]
+    if not np.isfinite(position).all():
+        raise NotAssessed(f"{track.label} has values that are not numbers")
+    return ObjectCourse(track.label, track.seconds, position, _falls(track))
+
+
+def _falls(track: Track) -> Spans:
+    """Samples at which the object accelerates downwards nearly as freely as a stone."""
+    step = max(1, round(_STEP_S / track.period_s))
+    height, seconds = track.values[:, 2], track.seconds
+    if len(height) <= 2 * step + 1:
+        return ()
+    speed = (height[step:] - height[:-step]) / np.maximum(seconds[step:] - seconds[:-step], 1e-9)
+    gained = speed[step:] - speed[:-step]
+    acceleration = gained / np.maximum(seconds[step:-step] - seconds[: -2 * step], 1e-9)
+    falling = (acceleration < -FALLING_M_S2) & (speed[step:] < -0.25)
+    least = max(2, round(FALLING_S / track.period_s / 2))
+    return tuple(
+        (first + step, stop + step)
+        for first, stop in runs(falling, gap=step - 1)
+        if stop - first >= least and speed[first : stop + 5 * step].min() < FALLEN_M_S
+    )
+
+
+def lowest_base(subject: Subject) -> tuple[str, float, Spans]:
+    """The base pose's label, its lowest height as a share of standing, and where it is down."""
+    standing = subject.robot.standing
+    if standing is None:
+        raise NotAssessed(f"the standing height of {subject.robot.name} is not known")
+    track = subject.track(roles.BASE_POSE)
+    if not len(track) or "z" not in track.names:
+        raise NotAssessed(f"{track.label} has no height")
+    height = track.values[:, track.names.index("z")] / standing.height
+    down = np.nan_to_num(height, nan=1.0) < FALLEN
+    return track.label, float(np.nanmin(height, initial=np.inf)), runs(down)
+
+
+def gripper_travel(subject: Subject) -> dict[str, float]:
+    """How far each gripper went, by label, without its rarest values."""
+    found = {}
+    for label, track in subject.ending_in(roles.GRIPPER).items():
+        if len(track) and np.isfinite(track.values).all():
+            low, high = np.quantile(track.values, (0.01, 0.99))
+            found[label] = float(high - low)
+    return found
+
+
+@once_per_subject
+def hand_speeds(subject: Subject) -> dict[str, Array]:
+    """Speed in m/s of every end effector on the state's clock, smoothed over 50 ms."""
+    effectors = subject.robot.end_effectors
+    if not effectors:
+        raise NotAssessed(f"{subject.robot.name} names no end effectors")
+    frames = {frame.name: frame.link for frame in subject.robot.frames}
+    posture = subject.posture
+    step = max(1, round(0.05 / max(1e-6, subject.tracks[posture.label].period_s)))
+    seconds = subject.tracks[posture.label].seconds
+    if len(seconds) <= step:
+        raise NotAssessed(f"{posture.label} has {len(seconds)} samples")
+    poses = subject.link_poses
+    speeds = {}
+    for name, place in effectors.items():
+        where = poses.position(frames.get(place, place))
+        apart = np.linalg.norm(where[step:] - where[:-step], axis=1)
+        speeds[name] = apart / np.maximum(seconds[step:] - seconds[:-step], 1e-9)
+    return speeds

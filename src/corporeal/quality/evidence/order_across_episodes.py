@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from corporeal.embodiment.joints import limb_of
 from corporeal.episode.facts import RETARGETED_MOCAP
-from corporeal.quality.batch import Synopsis
 from corporeal.quality.evidence.joint_response import DEGREES
+from corporeal.quality.synopsis import Synopsis
 from corporeal.signal.track import Array
 
 Kind = Literal["exchanged", "flipped", "degrees"]

@@ -9,9 +9,9 @@ import numpy as np
 from corporeal.errors import NotAssessed
 from corporeal.protocol import Protocol
 from corporeal.protocol.protocol import State
-from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.check import Finding, Findings
 from corporeal.quality.subject import Subject
+from corporeal.quality.synopsis import Batch, Synopsis
 from corporeal.schema import roles
 
 # How long is looked at where the protocol asks for no stillness.

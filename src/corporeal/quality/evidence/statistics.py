@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.episode.recording import Statistics
-from corporeal.quality.batch import Moments
+from corporeal.quality.check import Finding, Findings
+from corporeal.quality.synopsis import Moments
 from corporeal.signal.track import Array
 
 Flags = NDArray[np.bool_]
@@ -124,8 +125,16 @@ def _worst(name: str, said: Array, expected: Array, bad: Flags) -> Iterator[Disa
     yield Disagreement(name, column, float(said[column]), float(expected[column]), int(bad.sum()))
 
 
-def sentence(label: str, names: tuple[str, ...], found: Disagreement, whose: str) -> str:
-    """What is wrong, in words."""
+def refuted(
+    label: str, names: tuple[str, ...], wrong: Iterable[Disagreement], whose: str
+) -> Findings:
+    """What is wrong with the statistics of one stream."""
+    for each in wrong:
+        message = _sentence(label, names, each, whose)
+        yield Finding(message, stream=label, value=each.claimed, limit=each.actual)
+
+
+def _sentence(label: str, names: tuple[str, ...], found: Disagreement, whose: str) -> str:
     if found.statistic == "count" or found.statistic.startswith("width"):
         return (
             f"{whose} statistics of {label} state a {found.statistic} of {found.claimed:g}; "

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from corporeal.quality.scoring.profile import POINTS, Profile
+from corporeal.quality.scoring.motion import POINTS, Profile
 from corporeal.quality.scoring.score import Measure, Score
 from corporeal.signal.track import Array
 from corporeal.signal.warping import distances

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from corporeal.quality.scoring.profile import Profile
+from corporeal.quality.scoring.motion import Profile
 from corporeal.quality.scoring.score import Measure, Score
 
 LEAST = 4

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from corporeal.errors import NotAssessed
-from corporeal.quality.scoring.motion import RATE_HZ, Trail, motion_of
+from corporeal.quality.scoring.motion import RATE_HZ, motion_of
 from corporeal.quality.scoring.score import Measure, Score
 from corporeal.quality.subject import Subject
 from corporeal.signal.track import Array
@@ -17,18 +16,11 @@ def measure(subject: Subject) -> Measure:
     unit. Higher (closer to nought) is better: a minimum-jerk reach has about -5.3. Movement by
     movement, so that an episode with more movements is not less smooth.
     """
-    motion = motion_of(subject)
-    found, ways = [], []
-    for trail in motion.trails:
-        for first, stop in trail.bouts:
-            found.append(smoothness(trail.speed[first:stop]))
-            ways.append(_way(trail, first, stop))
-    if not found or not sum(ways):
-        raise NotAssessed("no movement lasts long enough")
-    value = float(np.average(found, weights=ways))
-    return Measure(
-        value, "1", f"{len(found)} movements have a mean log dimensionless jerk of {value:.2f}."
+    movements, value = motion_of(subject).measure_bouts(
+        lambda trail, span: smoothness(trail.speed[slice(*span)])
     )
+    sentence = f"{len(movements)} movements have a mean log dimensionless jerk of {value:.2f}."
+    return Measure(value, "1", sentence)
 
 
 def smoothness(speed: Array) -> float:
@@ -38,10 +30,6 @@ def smoothness(speed: Array) -> float:
     total = float(np.square(curve).sum() / RATE_HZ)
     peak = float(speed.max())
     return float(-np.log(max(total * duration**3 / max(peak, 1e-9) ** 2, 1e-9)))
-
-
-def _way(trail: Trail, first: int, stop: int) -> float:
-    return float(trail.pace[first:stop].sum() / RATE_HZ)
 
 
 SCORE = Score(

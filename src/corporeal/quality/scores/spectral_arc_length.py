@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from corporeal.errors import NotAssessed
 from corporeal.quality.scoring.motion import CUTOFF_HZ, RATE_HZ, motion_of
 from corporeal.quality.scoring.score import Measure, Score
 from corporeal.quality.subject import Subject
@@ -20,16 +19,11 @@ def measure(subject: Subject) -> Measure:
     weighted by the way. No unit. Higher (closer to nought) is better: a minimum-jerk reach has
     about -1.5.
     """
-    motion = motion_of(subject)
-    found, ways = [], []
-    for trail in motion.trails:
-        for first, stop in trail.bouts:
-            found.append(arc_length(trail.speed[first:stop]))
-            ways.append(float(trail.pace[first:stop].sum()))
-    if not found or not sum(ways):
-        raise NotAssessed("no movement lasts long enough")
-    value = float(np.average(found, weights=ways))
-    return Measure(value, "1", f"{len(found)} movements have a mean arc length of {value:.2f}.")
+    movements, value = motion_of(subject).measure_bouts(
+        lambda trail, span: arc_length(trail.speed[slice(*span)])
+    )
+    sentence = f"{len(movements)} movements have a mean arc length of {value:.2f}."
+    return Measure(value, "1", sentence)
 
 
 def arc_length(speed: Array) -> float:

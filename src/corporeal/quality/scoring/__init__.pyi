@@ -1,9 +1,9 @@
 from .score import PACKAGE as PACKAGE
+from .score import Weighting as Weighting
+from .score import open_weighting as open_weighting
 from .score import scores as scores
 from .total import EpisodeScore as EpisodeScore
 from .total import Measured as Measured
 from .total import learned as learned
 from .total import measure as measure
 from .total import score_batch as score_batch
-from .weights import Weighting as Weighting
-from .weights import open_weighting as open_weighting

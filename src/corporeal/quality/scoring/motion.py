@@ -1,7 +1,9 @@
-"""The motion in a recording, made comparable: even rate, low-passed, without its idle ends."""
+"""The motion in a recording, made comparable: even rate, without idle ends; and its profile."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,6 +14,7 @@ from numpy.typing import NDArray
 from corporeal.embodiment.joints import is_hand
 from corporeal.errors import CorporealError, NotAssessed
 from corporeal.quality.subject import Subject, once_per_subject
+from corporeal.schema import roles
 from corporeal.signal.filters import low_pass
 from corporeal.signal.grid import finite_and_rising, interpolate, resample
 from corporeal.signal.runs import keep_lasting, runs
@@ -124,6 +127,15 @@ class Motion:
     def resting(self) -> Flags:
         """Where everything that the task is done with has stopped."""
         return np.asarray(np.logical_and.reduce([trail.resting for trail in self.trails]))
+
+    def measure_bouts(self, measure: Callable[[Trail, Span], float]) -> tuple[list[float], float]:
+        """What every movement of every trail measures, and the mean weighted by their ways."""
+        bouts = [(trail, span) for trail in self.trails for span in trail.bouts]
+        ways = [float(trail.pace[slice(*span)].sum()) for trail, span in bouts]
+        if not sum(ways):
+            raise NotAssessed("no movement lasts long enough")
+        values = [measure(trail, span) for trail, span in bouts]
+        return values, float(np.average(values, weights=ways))
 
     @cached_property
     def shares(self) -> Array:
@@ -239,3 +251,74 @@ def lasting(flags: Flags, seconds: float) -> Flags:
 
 def _slope(values: Array) -> Array:
     return np.asarray(np.gradient(values, 1 / RATE_HZ, axis=0), np.float64)
+
+
+# Points that an episode is reduced to, evenly from its first motion to its last.
+POINTS = 100
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """One episode from its first motion to its last.
+
+    `path` is what the robot was told, else what it did, (POINTS, D) with the `names` of its
+    columns. `force` (POINTS,) is how far the hands' forces are from those at the start, in
+    `force_unit`; None where none was measured.
+    """
+
+    duration_s: float
+    path: Floats
+    names: tuple[str, ...]
+    force: Floats | None = None
+    force_unit: str = "N"
+
+
+def profile_of(subject: Subject) -> Profile:
+    """The profile of an episode; raises NotAssessed where nothing moves."""
+    motion = motion_of(subject)
+    path, names = _path(subject, motion)
+    force, unit = _force(subject, motion)
+    return Profile(motion.duration_s, path.astype(np.float32), names, force, unit)
+
+
+def _path(subject: Subject, motion: Motion) -> tuple[Array, tuple[str, ...]]:
+    try:
+        action = subject.action
+        columns = arm_columns(action)
+        values = on_grid(action, motion.time_ns)[:, columns]
+        return _points(values), tuple(action.names[column] for column in columns)
+    except NotAssessed:
+        return _points(motion.joints), motion.names
+
+
+def _force(subject: Subject, motion: Motion) -> tuple[Floats | None, str]:
+    wrenches = subject.ending_in(roles.WRENCH)
+    hands = [track for label, track in wrenches.items() if not re.search("ankle|foot", label)]
+    try:
+        if hands:
+            total = sum(_strain(_forces(track), motion) for track in hands)
+            return _points(np.asarray(total)).astype(np.float32)[:, 0], "N"
+        strain = _strain(subject.track(roles.JOINT_TORQUE), motion)
+        return _points(strain).astype(np.float32)[:, 0], "N m"
+    except NotAssessed:
+        return None, "N"
+
+
+def _forces(track: Track) -> Track:
+    """The first three columns: a wrench has its torques after them."""
+    return Track(track.label, track.spec, track.time_ns, track.values[:, :3])
+
+
+def _strain(track: Track, motion: Motion) -> Array:
+    """How much the length of a vector differs from that at the start (T, 1)."""
+    length = np.linalg.norm(on_grid(track, motion.time_ns), axis=1)
+    return np.asarray(np.abs(length - np.median(length[:10]))[:, None])
+
+
+def _points(values: Array) -> Array:
+    """Rows evenly from the first to the last (POINTS, D)."""
+    rows = np.linspace(0, len(values) - 1, POINTS)
+    numbers = np.arange(len(values))
+    return np.stack([np.interp(rows, numbers, column) for column in values.T], axis=1)

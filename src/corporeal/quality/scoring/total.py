@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 
 from corporeal.errors import CorporealError, NotAssessed
-from corporeal.quality.scoring.profile import Profile, profile_of
-from corporeal.quality.scoring.score import Measure, scores, to_unit
-from corporeal.quality.scoring.weights import (
+from corporeal.quality.scoring.motion import Profile, profile_of
+from corporeal.quality.scoring.score import (
+    Measure,
     ScoreReference,
     TaskWeighting,
     Weighting,
     mean,
     open_weighting,
+    scores,
+    to_unit,
 )
 from corporeal.quality.subject import Subject
 
