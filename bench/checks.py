@@ -99,14 +99,14 @@ def cpu_s(call: Callable[[], Any], repeats: int) -> float:
 def by_check(recording: Recording, repeats: int, *, pictures: bool) -> dict[str, float]:
     """CPU seconds of each check; what several share is on the account of the first."""
     costs: dict[str, list[float]] = {}
-    settings = default_policy().settings()
+    rules = default_policy().rules()
     for _ in range(repeats):
         subject = Subject(recording)
         for name, check in checks().items():
             if check.scope != "episode" or check.pictures != pictures:
                 continue
             begin = time.process_time()
-            assess(subject, settings=settings, only=(name,))
+            assess(subject, rules=rules, only=(name,))
             costs.setdefault(name, []).append(time.process_time() - begin)
     medians = {name: statistics.median(each) for name, each in costs.items()}
     return dict(sorted(medians.items(), key=lambda item: -item[1]))
@@ -130,10 +130,10 @@ def pictures_topic(repeats: int) -> dict[str, Any]:
     """Pictures of 640x480 per CPU second, decoding included."""
     made = filmed()
     names = tuple(name for name, check in checks().items() if check.pictures)
-    settings = default_policy().settings()
+    rules = default_policy().rules()
 
     def run() -> None:
-        assess(Subject(made), settings=settings, only=names)
+        assess(Subject(made), rules=rules, only=names)
 
     taken = cpu_s(run, repeats)
     costs = by_check(made, repeats, pictures=True)

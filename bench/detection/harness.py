@@ -147,8 +147,8 @@ def _batch_findings(
 ) -> tuple[Finding, ...]:
     ordered = tuple(sorted(synopses, key=lambda each: each.index))
     batch = Batch(ordered, episodes.statistics, episodes.facts, episodes.defects)
-    settings = default_policy().settings()
-    return assess(batch, scope="batch", settings=settings, pictures=pictures).findings
+    rules = default_policy().rules()
+    return assess(batch, scope="batch", rules=rules, pictures=pictures).findings
 
 
 @cache

@@ -11,8 +11,9 @@ from tests.quality.samples import joints
 
 from corporeal.errors import EpisodeError, NotAssessed
 from corporeal.quality import Subject, assessment
-from corporeal.quality.assessment import CheckSetting, assess
+from corporeal.quality.assessment import assess
 from corporeal.quality.check import Check, Finding
+from corporeal.quality.policy import CheckRule
 
 
 def _loud(_: Subject, *, loudness: float = 1.0) -> Iterator[Finding]:
@@ -64,21 +65,19 @@ def test_what_could_not_be_assessed_is_said_and_not_passed() -> None:
 
 
 def test_a_policy_sets_severity_and_limits() -> None:
-    found = _assess(settings={"loud": CheckSetting("fail", {"loudness": 3.0})})
+    found = _assess(rules={"loud": CheckRule(severity="fail", limits={"loudness": 3.0})})
     assert (found.verdict, found.findings[0].value) == ("failed", 3.0)
 
 
 def test_a_policy_that_says_what_the_check_says_leaves_the_finding_its_own() -> None:
-    found = _assess(settings={"mild": CheckSetting("fail")})
+    found = _assess(rules={"mild": CheckRule(severity="fail")})
     assert [each.severity for each in found.findings if each.check == "mild"] == ["note"]
-    found = _assess(settings={"mild": CheckSetting("quarantine")})
+    found = _assess(rules={"mild": CheckRule(severity="quarantine")})
     assert [each.severity for each in found.findings if each.check == "mild"] == ["quarantine"]
 
 
 def test_a_disabled_check_does_not_run() -> None:
-    found = _assess(
-        settings={"loud": CheckSetting(enabled=False), "blind": CheckSetting(enabled=False)}
-    )
+    found = _assess(rules={"loud": CheckRule(enabled=False), "blind": CheckRule(enabled=False)})
     assert "loud" not in {each.check for each in found.findings}
     assert "blind" not in found.not_assessed
 

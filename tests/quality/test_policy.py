@@ -24,11 +24,11 @@ robots:
     joint_beyond_limit: {enabled: false}
 """
     )
-    plain = policy.settings()["joint_beyond_limit"]
-    walking = policy.settings(task="walk")["joint_beyond_limit"]
+    plain = policy.rules()["joint_beyond_limit"]
+    walking = policy.rules(task="walk")["joint_beyond_limit"]
     assert (plain.severity, plain.limits, plain.enabled) == ("quarantine", {"margin": 0.1}, True)
     assert (walking.severity, walking.limits) == ("quarantine", {"margin": 0.2})
-    assert not policy.settings(task="walk", robot="h1")["joint_beyond_limit"].enabled
+    assert not policy.rules(task="walk", robot="h1")["joint_beyond_limit"].enabled
 
 
 def test_an_unknown_check_is_named_with_what_was_meant() -> None:
@@ -62,9 +62,9 @@ tasks:
     robot_fell: {enabled: false}
 """
     )
-    assert policy.settings()["robot_fell"].severity == "note"
-    assert "stays_upright" not in policy.settings()
-    walking = policy.settings(task="walk")["robot_fell"]
+    assert policy.rules()["robot_fell"].severity == "note"
+    assert "stays_upright" not in policy.rules()
+    walking = policy.rules(task="walk")["robot_fell"]
     assert (walking.severity, walking.enabled) == ("note", False)
     assert '"stays_upright":{' in policy.canonical()
 

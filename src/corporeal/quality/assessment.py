@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from corporeal.episode.recording import ImageSequence, Recording, Signal, VideoFile
 from corporeal.errors import CorporealError, NotAssessed
 from corporeal.protocol import Protocol
-from corporeal.quality.check import Check, Finding, Severity, Verdict, checks, verdict
+from corporeal.quality.check import Check, Finding, Verdict, checks, verdict
+from corporeal.quality.policy import CheckRule
 from corporeal.quality.subject import Subject
 from corporeal.signal import SignalPart
 from corporeal.units import SECOND_NS
@@ -40,15 +40,6 @@ _OF_A_BATCH = {"approaches_off_protocol", "operators_off_protocol"}
 
 
 @dataclass(frozen=True)
-class CheckSetting:
-    """How a policy runs one check: its limits, and what a finding of it means."""
-
-    severity: Severity | None = None
-    limits: Mapping[str, Any] | None = None
-    enabled: bool = True
-
-
-@dataclass(frozen=True)
 class Assessment:
     """What the checks say of one episode. `not_assessed` gives the reason by check."""
 
@@ -60,12 +51,21 @@ class Assessment:
         """What follows from the findings."""
         return verdict(self.findings)
 
+    def to_json(self) -> dict[str, Any]:
+        """Findings and what was not assessed, as `corporeal check --json` prints them."""
+        return {
+            "findings": [finding.to_json() for finding in self.findings],
+            "not_assessed": [
+                {"check": name, "reason": reason} for name, reason in self.not_assessed.items()
+            ],
+        }
+
 
 def assess(
     subject: Any,
     *,
     scope: str = "episode",
-    settings: Mapping[str, CheckSetting] | None = None,
+    rules: Mapping[str, CheckRule] | None = None,
     pictures: bool = True,
     only: tuple[str, ...] | None = None,
 ) -> Assessment:
@@ -73,39 +73,35 @@ def assess(
     findings: list[Finding] = []
     reasons: dict[str, str] = {}
     for name, check in checks().items():
-        setting = (settings or {}).get(name, CheckSetting())
-        if check.scope != scope or not setting.enabled or (only is not None and name not in only):
+        rule = (rules or {}).get(name, CheckRule())
+        if check.scope != scope or rule.enabled is False:
+            continue
+        if only is not None and name not in only:
             continue
         if check.pictures and not pictures:
             reasons[name] = "pictures were not looked at"
             continue
         try:
-            findings.extend(_run(name, check, setting, subject))
+            findings.extend(_run(name, check, rule, subject))
         except NotAssessed as reason:
             reasons[name] = str(reason)
     return Assessment(tuple(findings), reasons)
 
 
-def _severity(finding: Finding, check: Check, setting: CheckSetting) -> Severity:
-    """The policy's, where it says other than the check; else the finding's own, if it has one."""
-    if setting.severity is not None and setting.severity != check.severity:
-        return setting.severity
-    return finding.severity or check.severity
-
-
-def _run(name: str, check: Check, setting: CheckSetting, subject: Subject) -> list[Finding]:
-    found = []
-    limits = dict(setting.limits or {})
+def _run(name: str, check: Check, rule: CheckRule, subject: Subject) -> list[Finding]:
+    """The severity is the policy's where it says other than the check, else the finding's own."""
+    findings = []
+    stated = rule.severity if rule.severity != check.severity else None
     try:
-        for finding in check.find(subject, **limits):
-            severity = _severity(finding, check, setting)
-            found.append(replace(finding, check=finding.check or name, severity=severity))
+        for finding in check.find(subject, **rule.limits):
+            severity = stated or finding.severity or check.severity
+            findings.append(replace(finding, check=finding.check or name, severity=severity))
     except NotAssessed:
-        if not found:
+        if not findings:
             raise
     except CorporealError as error:
         raise NotAssessed(str(error)) from error
-    return found
+    return findings
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,9 +130,11 @@ def excerpts(recording: Recording, *, piece_s: float = PIECE_S) -> Iterator[Exce
     begin = min(int(signal.time_ns.min()) for signal in signals.values())
     count = max(1, round(span_s(recording) / piece_s))
     edges = [begin + round(number * piece_s * SECOND_NS) for number in range(1, count)]
-    cuts = {
-        label: [0, *_cuts(signal.time_ns, edges), len(signal)] for label, signal in signals.items()
-    }
+    cuts = {}
+    for label, signal in signals.items():
+        # A clock that steps back must not make a cut step back.
+        within = np.searchsorted(np.maximum.accumulate(signal.time_ns), edges)
+        cuts[label] = [0, *within.tolist(), len(signal)]
     for number in range(count):
         parts = {
             label: _part(signal, cuts[label][number], cuts[label][number + 1])
@@ -144,12 +142,6 @@ def excerpts(recording: Recording, *, piece_s: float = PIECE_S) -> Iterator[Exce
         }
         first = {label: cuts[label][number] for label in signals}
         yield Excerpt(replace(recording, signals=parts), first)
-
-
-def _cuts(time_ns: NDArray[np.int64], edges: list[int]) -> list[int]:
-    # A clock that steps back must not make a cut step back.
-    places = np.searchsorted(np.maximum.accumulate(time_ns), edges)
-    return [int(place) for place in places]
 
 
 def _part(signal: Signal, first: int, stop: int) -> Signal:
@@ -178,24 +170,17 @@ def combined(pieces: Iterable[tuple[Excerpt, Assessment]]) -> Assessment:
     for excerpt, assessment in pieces:
         reasons.append(assessment.not_assessed)
         for finding in assessment.findings:
-            moved = _moved(finding, excerpt.first.get(finding.stream or "", 0))
-            key = (finding.check, finding.stream)
-            merged[key] = _together(merged[key], moved) if key in merged else moved
+            shift = excerpt.first.get(finding.stream or "", 0)
+            frames = tuple((first + shift, stop + shift) for first, stop in finding.frames)
+            before = merged.setdefault((finding.check, finding.stream), replace(finding, frames=()))
+            whole = (before.frames + frames)[:_MOST_SPANS]
+            merged[finding.check, finding.stream] = replace(before, frames=whole)
     nowhere = {
         name: reason
         for name, reason in (reasons[0] if reasons else {}).items()
-        if all(name in each for each in reasons)
+        if all(name in others for others in reasons)
     }
     return Assessment(tuple(merged.values()), nowhere)
-
-
-def _moved(finding: Finding, first: int) -> Finding:
-    frames = tuple((begin + first, stop + first) for begin, stop in finding.frames)
-    return replace(finding, frames=frames)
-
-
-def _together(one: Finding, other: Finding) -> Finding:
-    return replace(one, frames=(one.frames + other.frames)[:_MOST_SPANS])
 
 
 @dataclass(frozen=True)
@@ -212,15 +197,16 @@ def adherence(
     assessment: Assessment, protocol: Protocol, *, batch: bool = False
 ) -> tuple[ProtocolRule, ...]:
     """Every rule of the protocol that is judged per episode, or per `batch`."""
-    found = []
+    rules = []
     for name, check in RULES.items():
         if (check in _OF_A_BATCH) != batch:
             continue
-        messages = [each.message for each in assessment.findings if each.check == check]
+        messages = [found.message for found in assessment.findings if found.check == check]
+        kept: bool | None = True
+        message = f"as {protocol.reference} says"
         if messages:
-            found.append(ProtocolRule(name, check, False, "; ".join(messages)))
+            kept, message = False, "; ".join(messages)
         elif check in assessment.not_assessed:
-            found.append(ProtocolRule(name, check, None, assessment.not_assessed[check]))
-        else:
-            found.append(ProtocolRule(name, check, True, f"as {protocol.reference} says"))
-    return tuple(found)
+            kept, message = None, assessment.not_assessed[check]
+        rules.append(ProtocolRule(name, check, kept, message))
+    return tuple(rules)

@@ -124,11 +124,7 @@ class EpisodeReport:
             "index": self.index,
             "source": str(self.source),
             "verdict": self.verdict,
-            "findings": [finding.to_json() for finding in self.assessment.findings],
-            "not_assessed": [
-                {"check": name, "reason": reason}
-                for name, reason in self.assessment.not_assessed.items()
-            ],
+            **self.assessment.to_json(),
         }
 
     def _repr_html_(self) -> str:
@@ -168,13 +164,7 @@ class Report:
             "format": self.format,
             "policy": {"name": self.policy.reference, "hash": self.policy.hash},
             "episodes": [episode.to_json() for episode in self.episodes],
-            "set": {
-                "findings": [finding.to_json() for finding in self.batch.findings],
-                "not_assessed": [
-                    {"check": name, "reason": reason}
-                    for name, reason in self.batch.not_assessed.items()
-                ],
-            },
+            "set": self.batch.to_json(),
         }
 
     def _repr_html_(self) -> str:
@@ -230,7 +220,7 @@ def inspect(
     judged = assess(
         batch,
         scope="batch",
-        settings=request.policy.settings(),
+        rules=request.policy.rules(),
         pictures=request.pictures,
         only=request.only,
     )
@@ -315,5 +305,5 @@ def inspect_recording(recording: Recording, request: InspectionOptions) -> Episo
 def _assess(subject: Subject, request: InspectionOptions) -> Assessment:
     robot = subject.recording.embodiment
     name = robot.name if robot is not None else None
-    settings = request.policy.settings(task=subject.task, robot=name)
-    return assess(subject, settings=settings, pictures=request.pictures, only=request.only)
+    rules = request.policy.rules(task=subject.task, robot=name)
+    return assess(subject, rules=rules, pictures=request.pictures, only=request.only)

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self
 from pydantic import Field, model_validator
 
 from corporeal.errors import UnknownNameError
-from corporeal.quality.assessment import CheckSetting
 from corporeal.quality.check import Severity, find_check, present_name
 from corporeal.schema import Document, Part
 from corporeal.schema.document import Library
@@ -57,16 +56,14 @@ class Policy(Document):
         for robot, rules in self.robots.items():
             yield f"robot {robot}", rules
 
-    def settings(
-        self, *, task: str | None = None, robot: str | None = None
-    ) -> dict[str, CheckSetting]:
+    def rules(self, *, task: str | None = None, robot: str | None = None) -> dict[str, CheckRule]:
         """How to run every check that the policy speaks of, on this task and robot."""
-        merged: dict[str, CheckSetting] = {}
+        merged: dict[str, CheckRule] = {}
         layers = (self.checks, self.tasks.get(task or "", {}), self.robots.get(robot or "", {}))
         for layer in layers:
             for name, rule in layer.items():
                 present = present_name(name)
-                merged[present] = _laid_over(merged.get(present, CheckSetting()), rule)
+                merged[present] = _laid_over(merged.get(present, CheckRule()), rule)
         return merged
 
 
@@ -101,10 +98,10 @@ def _fits(value: Limit, default: Any) -> bool:
     return isinstance(value, type(default))
 
 
-def _laid_over(below: CheckSetting, rule: CheckRule) -> CheckSetting:
-    return CheckSetting(
+def _laid_over(below: CheckRule, rule: CheckRule) -> CheckRule:
+    return CheckRule(
         severity=rule.severity or below.severity,
-        limits={**(below.limits or {}), **rule.limits},
+        limits=below.limits | rule.limits,
         enabled=below.enabled if rule.enabled is None else rule.enabled,
     )
 

@@ -3,7 +3,6 @@
 from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.protocol_rules import protocol_of
 from corporeal.quality.subject import Subject
-from corporeal.schema import roles
 
 
 def find(subject: Subject) -> Findings:
@@ -14,7 +13,7 @@ def find(subject: Subject) -> Findings:
     """
     allowed = protocol_of(subject).duration_s
     marked = subject.recording.facts.demonstration_s
-    state = subject.track(*roles.MEASURED)
+    state = subject.state
     whole = float(state.seconds[-1] - state.seconds[0]) if len(state) else 0.0
     lasts = whole if marked is None else marked[1] - marked[0]
     if lasts in allowed:

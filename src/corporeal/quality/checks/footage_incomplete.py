@@ -1,8 +1,7 @@
 """Every camera has one picture for every stamp."""
 
-from corporeal.episode.recording import FOOTAGE_INCOMPLETE
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check, Finding, Findings
+from corporeal.quality.check import Check, Finding, Findings, reported
 from corporeal.quality.evidence.pictures import count_pictures
 from corporeal.quality.subject import Subject
 
@@ -16,11 +15,9 @@ def find(subject: Subject, *, max_missing: int = 0) -> Findings:
     Why: once the counts differ, pictures and robot states no longer belong together.
     Fix: export the episode again; do not pad or cut, since no one knows which pictures are missing.
     """
-    told = set()
-    known = [each for each in subject.recording.defects if each.check == FOOTAGE_INCOMPLETE]
-    for defect in known:
-        told.add(defect.stream)
-        yield Finding(defect.message, stream=defect.stream, value=defect.value, limit=defect.limit)
+    known = tuple(reported(subject.recording.defects, __name__))
+    yield from known
+    told = {finding.stream for finding in known}
     if not subject.footage and not known:
         raise NotAssessed("no video stream")
     for label, footage in subject.footage.items():

@@ -59,7 +59,7 @@ def find(
     Why: a policy imitates the tremor, and gears wear out under it.
     Fix: filter the state below 5 Hz, lower the servo's gain, let the operator rest.
     """
-    state = subject.track(*roles.MEASURED)
+    state = subject.state
     try:
         action = subject.track(*roles.COMMANDED)
         names, ours, theirs = paired(state, action)

@@ -6,7 +6,6 @@ from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.protocol_rules import protocol_of
 from corporeal.quality.subject import Subject
-from corporeal.schema import roles
 
 
 def find(subject: Subject, *, slack_s: float = 0.05) -> Findings:
@@ -33,7 +32,7 @@ def _rolls(subject: Subject) -> tuple[float, float]:
     if isinstance(roll, Mapping) and {"pre_s", "post_s"} <= {*roll}:
         return float(roll["pre_s"]), float(roll["post_s"])
     marked = facts.demonstration_s
-    state = subject.track(*roles.MEASURED)
+    state = subject.state
     if marked is None or not len(state):
         raise NotAssessed("neither marks nor rolls are recorded")
     return marked[0] - float(state.seconds[0]), float(state.seconds[-1]) - marked[1]

@@ -1,7 +1,6 @@
 """Every camera keeps its place, its way up and its colours through the episode."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -31,16 +30,6 @@ BETTER = 0.3
 LIVELY = 0.6
 
 
-@dataclass(frozen=True)
-class ViewStep:
-    """A sudden change of the whole picture that stays: where, and what explains it."""
-
-    place: int
-    before: PictureTrack
-    what: str
-    pixels: float
-
-
 def find(subject: Subject, *, max_shift: float = 0.01) -> Findings:
     """Yield cameras whose whole view changes from one picture to the next and stays changed.
 
@@ -51,19 +40,19 @@ def find(subject: Subject, *, max_shift: float = 0.01) -> Findings:
     Fix: fasten and calibrate the camera again; keep the pictures before the change only.
     """
     for track in cameras(subject, least=2 * NEARBY):
-        for step in _steps(track, max_shift):
+        for place, what, pixels in _steps(track, max_shift):
             yield Finding(
-                f"{track.label} {step.what} at {track.when(step.place)} (picture {step.place}) "
-                "and stays so.",
+                f"{track.label} {what} at {track.when(place)} (picture {place}) and stays so.",
                 stream=track.label,
-                frames=((step.place, len(track)),),
-                value=step.pixels / WIDTH,
+                frames=((place, len(track)),),
+                value=pixels / WIDTH,
                 limit=max_shift,
                 evidence=track.curve(_change(track), "change"),
             )
 
 
-def _steps(track: PictureTrack, max_shift: float) -> Iterator[ViewStep]:
+def _steps(track: PictureTrack, max_shift: float) -> Iterator[tuple[int, str, float]]:
+    """Sudden changes of the whole picture that stay: where, what explains them, pixels moved."""
     change = _change(track)
     last = -NEARBY
     for place in _sudden(change):
@@ -74,7 +63,7 @@ def _steps(track: PictureTrack, max_shift: float) -> Iterator[ViewStep]:
         found = _explain(before, after, max_shift)
         if found is not None:
             last = place
-            yield ViewStep(place, track, *found)
+            yield place, *found
 
 
 def _change(track: PictureTrack) -> Array:

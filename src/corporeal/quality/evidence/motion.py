@@ -70,7 +70,7 @@ class Stillness:
 @once_per_subject
 def stillness(subject: Subject) -> Stillness:
     """Where state, grippers and action stand still together; computed once for a subject."""
-    state = subject.track(*roles.MEASURED)
+    state = subject.state
     if len(state) < 3 or not state.values.shape[1] or state.period_s <= 0:
         raise NotAssessed(f"{state.label} has {len(state)} samples")
     still = _standing(state)

@@ -43,9 +43,8 @@ EDGE = 1.5
 class PictureTrack:
     """What one pass over a camera's pictures leaves: T is the number of pictures decoded.
 
-    Brightness is 0 (black) to 255 (white) whatever range the movie uses. `change` is the mean
-    absolute difference of brightness to the picture before (the first has 0), on full-width rows.
-    `detail` is the mean squared difference of brightness over each of STEPS, along the rows.
+    Brightness is 0 (black) to 255 (white) whatever range the movie uses. `detail` is the mean
+    squared difference of brightness over each of STEPS, along the rows.
     """
 
     label: str
@@ -54,7 +53,6 @@ class PictureTrack:
     """(T, HEIGHT, WIDTH), each value the mean of its part of the picture."""
     chroma: Levels
     """(T, 2, HEIGHT / 2, WIDTH / 2): blue and red difference, 128 is grey."""
-    change: Array
     detail: Array
     """(T, len(STEPS))."""
     texture: Array
@@ -225,10 +223,8 @@ class _Gathered:
     def __init__(self) -> None:
         self._scaler = VideoReformatter()
         self._planar = VideoReformatter()
-        self._before: NDArray[np.float32] | None = None
         self._luma: list[Levels] = []
         self._chroma: list[Levels] = []
-        self._change: list[float] = []
         self._detail: list[list[float]] = []
         self._texture: list[NDArray[np.float32]] = []
         self._flags: list[tuple[bool, bool]] = []
@@ -248,17 +244,9 @@ class _Gathered:
         self._luma.append(_plane(small, 0).copy())
         self._chroma.append(np.stack((_plane(small, 1), _plane(small, 2))))
         rows = _plane(frame, 0)[ROW_STEP // 2 :: ROW_STEP].astype(np.float32)
-        self._change.append(self._changed(rows))
         scale = max(1, round(frame.width / REFERENCE_WIDTH))
         self._detail.append([_mean_square(_differences(rows, step * scale)) for step in STEPS])
         self._texture.append(_cells(rows[:, 1:] - rows[:, :-1]))
-        self._before = rows
-
-    def _changed(self, rows: NDArray[np.float32]) -> float:
-        before = self._before
-        if before is None or before.shape != rows.shape:
-            return 0.0
-        return float(np.abs(rows - before).mean())
 
     def track(self, label: str, time_ns: NDArray[np.int64], error: str | None) -> PictureTrack:
         """Everything gathered."""
@@ -272,7 +260,6 @@ class _Gathered:
             time_ns=time_ns[:count],
             luma=luma if self._full_range else _TO_FULL[luma],
             chroma=np.stack(self._chroma) if count else np.zeros(shape, np.uint8),
-            change=np.array(self._change) * gain,
             detail=np.array(self._detail).reshape(count, len(STEPS)) * gain**2,
             texture=np.array(self._texture, np.float64).reshape(count, *GRID) * gain**2,
             is_key=flags[:, 0],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from corporeal.errors import NotAssessed
 from corporeal.protocol import Protocol
@@ -13,6 +14,7 @@ from corporeal.quality.check import Finding, Findings
 from corporeal.quality.subject import Subject
 from corporeal.quality.synopsis import Batch, Synopsis
 from corporeal.schema import roles
+from corporeal.signal.track import Track
 
 # How long is looked at where the protocol asks for no stillness.
 _LOOK_S = 0.25
@@ -50,7 +52,7 @@ def not_failed(subject: Subject) -> None:
 
 def window(subject: Subject, seconds: float, *, at_end: bool) -> tuple[int, int]:
     """Samples of the state in the first or last `seconds`."""
-    state = subject.track(*roles.MEASURED)
+    state = subject.state
     if len(state) < 2:
         raise NotAssessed(f"{state.label} has {len(state)} samples")
     if at_end:
@@ -68,14 +70,31 @@ class RestTolerance:
     height_share: float
 
 
+@dataclass(frozen=True, eq=False)
+class _End:
+    """The first or last moments of a subject's state, and what the protocol wants there."""
+
+    subject: Subject
+    wanted: State
+    span: Span
+    where: str
+    allowed: RestTolerance
+
+    def inside(self, track: Track) -> NDArray[np.int64]:
+        """Samples of another track in these moments."""
+        state = self.subject.state
+        begin, end = state.time_ns[self.span[0]], state.time_ns[self.span[1] - 1]
+        return np.flatnonzero((track.time_ns >= begin) & (track.time_ns <= end))
+
+
 def judge(subject: Subject, wanted: State, allowed: RestTolerance, *, at_end: bool) -> Findings:
     """Every way in which the state differs from the protocol's; NotAssessed if none can be seen."""
-    where = "at the end" if at_end else "at the start"
     span = window(subject, max(wanted.still_s, _LOOK_S), at_end=at_end)
+    end = _End(subject, wanted, span, "at the end" if at_end else "at the start", allowed)
     seen = 0
     for part in (_still, _upright, _posture, _grippers, _object):
         try:
-            found = list(part(subject, wanted, span, where, allowed))
+            found = list(part(end))
         except NotAssessed:
             continue
         seen += 1
@@ -84,67 +103,61 @@ def judge(subject: Subject, wanted: State, allowed: RestTolerance, *, at_end: bo
         raise NotAssessed("no stream shows the state that the protocol asks for")
 
 
-def _still(
-    subject: Subject, wanted: State, span: Span, where: str, allowed: RestTolerance
-) -> Findings:
-    state = subject.track(*roles.MEASURED)
+def _still(end: _End) -> Findings:
+    subject, wanted, where = end.subject, end.wanted, end.where
+    state = subject.state
     radians = [number for number, unit in enumerate(state.units) if unit == "rad"]
     if not wanted.still_s or not radians:
         raise NotAssessed("no stillness is asked for, or no joint is in radians")
-    swing = np.ptp(state.values[slice(*span)][:, radians], axis=0)
+    swing = np.ptp(state.values[slice(*end.span)][:, radians], axis=0)
     worst = int(np.nan_to_num(swing).argmax())
-    if swing[worst] > allowed.sway_rad:
+    if swing[worst] > end.allowed.sway_rad:
         yield Finding(
             f"the robot moves {where}: {state.names[radians[worst]]} by {swing[worst]:.2f} rad in "
             f"{wanted.still_s:g} s",
             stream=state.label,
-            frames=(span,),
+            frames=(end.span,),
             value=float(swing[worst]),
-            limit=allowed.sway_rad,
+            limit=end.allowed.sway_rad,
         )
 
 
-def _upright(
-    subject: Subject, wanted: State, span: Span, where: str, allowed: RestTolerance
-) -> Findings:
+def _upright(end: _End) -> Findings:
+    subject, wanted, where = end.subject, end.wanted, end.where
     base, standing = subject.posture.base, subject.robot.standing
     if not wanted.upright or base is None or standing is None:
         raise NotAssessed("the height of the base is not known")
-    height = float(np.median(base[slice(*span), 2])) / standing.height
-    if height < allowed.height_share:
+    height = float(np.median(base[slice(*end.span), 2])) / standing.height
+    if height < end.allowed.height_share:
         yield Finding(
             f"the robot does not stand {where}: its pelvis is at {100 * height:.0f} % of standing",
             stream=subject.recording.named(roles.BASE_POSE),
             value=height,
-            limit=allowed.height_share,
+            limit=end.allowed.height_share,
         )
 
 
-def _posture(
-    subject: Subject, wanted: State, span: Span, where: str, _allowed: RestTolerance
-) -> Findings:
-    state = subject.track(*roles.MEASURED)
+def _posture(end: _End) -> Findings:
+    subject, wanted, where = end.subject, end.wanted, end.where
+    state = subject.state
     known = {name: number for number, name in enumerate(state.names)}
     asked = {name: angle for name, angle in wanted.posture.items() if name in known}
     if not asked:
         raise NotAssessed("no joint of the posture is in the data")
     for name, angle in asked.items():
-        is_at = float(np.median(state.values[slice(*span), known[name]]))
+        is_at = float(np.median(state.values[slice(*end.span), known[name]]))
         if abs(is_at - angle) > wanted.posture_tolerance:
             message = f"{name} is at {is_at:.2f} {where}; the protocol asks for {angle:.2f}"
-            yield Finding(message, stream=state.label, frames=(span,), value=is_at, limit=angle)
+            yield Finding(message, stream=state.label, frames=(end.span,), value=is_at, limit=angle)
 
 
-def _grippers(
-    subject: Subject, wanted: State, span: Span, where: str, _allowed: RestTolerance
-) -> Findings:
+def _grippers(end: _End) -> Findings:
+    subject, wanted, where = end.subject, end.wanted, end.where
     grippers = subject.ending_in(roles.GRIPPER)
     if wanted.grippers == "any" or not grippers:
         raise NotAssessed("no gripper is asked for or recorded")
-    state = subject.track(*roles.MEASURED)
-    begin, end = state.time_ns[span[0]], state.time_ns[span[1] - 1]
     for label, track in grippers.items():
-        inside = track.values[(track.time_ns >= begin) & (track.time_ns <= end)]
+        inside = track.values[end.inside(track)]
         widest, least = (
             np.nanmax(track.values, initial=-np.inf),
             np.nanmin(track.values, initial=np.inf),
@@ -160,23 +173,20 @@ def _grippers(
             yield Finding(message, stream=label, value=opened, limit=0.5)
 
 
-def _object(
-    subject: Subject, wanted: State, span: Span, where: str, allowed: RestTolerance
-) -> Findings:
+def _object(end: _End) -> Findings:
+    subject, wanted, where = end.subject, end.wanted, end.where
     if not wanted.object_resting:
         raise NotAssessed("no object is asked for")
     track = subject.track(roles.OBJECT_POSE)
-    state = subject.track(*roles.MEASURED)
-    begin, end = state.time_ns[span[0]], state.time_ns[span[1] - 1]
-    inside = np.flatnonzero((track.time_ns >= begin) & (track.time_ns <= end))
+    inside = end.inside(track)
     if not len(inside):
         raise NotAssessed(f"{track.label} has no samples there")
     moved = float(np.ptp(track.values[inside, :3], axis=0).max())
-    if moved > allowed.sway_m:
+    if moved > end.allowed.sway_m:
         yield Finding(
             f"the object moves {1000 * moved:.0f} mm {where}",
             stream=track.label,
             frames=((int(inside[0]), int(inside[-1]) + 1),),
             value=moved,
-            limit=allowed.sway_m,
+            limit=end.allowed.sway_m,
         )

@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from xml.etree import ElementTree
 
+from corporeal.quality.assessment import Assessment
 from corporeal.quality.check import Finding, checks
 from corporeal.quality.inspection import Report
 
@@ -17,28 +18,18 @@ def render(report: Report) -> str:
     """The report as JUnit XML; what was not assessed is skipped, notes are output."""
     root = ElementTree.Element("testsuites", name=_clean(f"corporeal check {report.source}"))
     for episode in report.episodes:
-        _suite(
-            root,
-            f"episode {episode.index} ({episode.source.name})",
-            "episode",
-            episode.assessment.findings,
-            dict(episode.assessment.not_assessed),
-        )
-    _suite(root, "set", "batch", report.batch.findings, dict(report.batch.not_assessed))
+        name = f"episode {episode.index} ({episode.source.name})"
+        _suite(root, name, "episode", episode.assessment)
+    _suite(root, "set", "batch", report.batch)
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _suite(
-    root: ElementTree.Element,
-    name: str,
-    scope: str,
-    findings: tuple[Finding, ...],
-    not_assessed: dict[str, str],
-) -> None:
+def _suite(root: ElementTree.Element, name: str, scope: str, assessment: Assessment) -> None:
     by_check: dict[str, list[Finding]] = defaultdict(list)
-    for finding in findings:
+    for finding in assessment.findings:
         by_check[finding.check].append(finding)
+    not_assessed = assessment.not_assessed
     suite = ElementTree.SubElement(root, "testsuite", name=_clean(name))
     cases = [each for each, check in checks().items() if check.scope == scope]
     failed = 0
