@@ -63,7 +63,7 @@ class Policy(Document):
         for layer in layers:
             for name, rule in layer.items():
                 present = present_name(name)
-                merged[present] = _laid_over(merged.get(present, CheckRule()), rule)
+                merged[present] = _laid_over(merged.get(present, CheckRule(enabled=True)), rule)
         return merged
 
 

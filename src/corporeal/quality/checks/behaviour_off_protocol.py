@@ -7,7 +7,7 @@ import numpy as np
 from corporeal.errors import NotAssessed
 from corporeal.protocol.protocol import Prohibition
 from corporeal.quality.check import Check, Finding, Findings
-from corporeal.quality.evidence.motion import lowest_base, object_course, stillness
+from corporeal.quality.evidence.motion import lowest_base, object_course, opening_range, stillness
 from corporeal.quality.evidence.protocol_rules import not_failed, protocol_of
 from corporeal.quality.subject import Subject
 from corporeal.quality.synopsis import peak_force_n
@@ -79,10 +79,7 @@ def _regrasp(subject: Subject, rule: Prohibition, usual: float) -> Findings:
         raise NotAssessed("no gripper")
     limit = rule.limit if rule.limit is not None else usual
     for label, track in grippers.items():
-        low, high = (
-            np.nanmin(track.values, initial=np.inf),
-            np.nanmax(track.values, initial=-np.inf),
-        )
+        low, high = opening_range(track)
         if high - low < 0.02:
             continue
         closed = track.values[:, 0] < low + 0.3 * (high - low)

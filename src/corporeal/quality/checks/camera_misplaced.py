@@ -7,7 +7,7 @@ import numpy as np
 
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check, Finding, Findings
-from corporeal.quality.evidence.pictures import edges, likeness, shift, turned_views
+from corporeal.quality.evidence.pictures import edges, likeness, shift, turned_views, unlike_others
 from corporeal.quality.synopsis import Batch
 from corporeal.signal.track import Array
 
@@ -127,16 +127,16 @@ def _moved(
             key=lambda each: each[1],
         )
         if best > usual[number] + BETTER:
-            yield _finding(number, label, f"{what}, unlike in the other episodes", best)
+            yield unlike_others(number, label, f"{what}, unlike in the other episodes", best)
             continue
         size = _shifted(view, _others(views, number))
         if size is not None and size >= max_shift * view.shape[1]:
             share = size / view.shape[1]
             text = f"is shifted by {100 * share:.1f} % of its width against the other episodes"
-            yield _finding(number, label, text, share, limit=max_shift)
+            yield unlike_others(number, label, text, share, limit=max_shift)
         elif typical > 0.6 and usual[number] < typical - UNLIKE:
             text = "shows another view than in the other episodes"
-            yield _finding(number, label, text, usual[number], limit=typical - UNLIKE)
+            yield unlike_others(number, label, text, usual[number], limit=typical - UNLIKE)
 
 
 def _shifted(view: Array, others: list[Array]) -> float | None:
@@ -148,13 +148,6 @@ def _shifted(view: Array, others: list[Array]) -> float | None:
     # Fixed: the others lie within a fraction of a pixel of each other.
     away = np.hypot(moves[:, 0] - down, moves[:, 1] - right)
     return float(np.hypot(down, right)) if float(np.quantile(away, 0.7)) < FIXED else None
-
-
-def _finding(
-    number: int, label: str, text: str, value: float, *, limit: float | None = None
-) -> Finding:
-    message = f"episode {number}: {label} {text}."
-    return Finding(message, stream=label, episodes=(number,), value=value, limit=limit)
 
 
 CHECK = Check(

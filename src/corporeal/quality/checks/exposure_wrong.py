@@ -56,12 +56,10 @@ def _report(
     where = runs(bad, least=min_pictures)
     if not where:
         return
-    count = sum(stop - first for first, stop in where)
     inside = np.concatenate([measure[first:stop] for first, stop in where])
     name = "white_share" if what.startswith("over") else "bright_level"
     yield Finding(
-        f"{track.label} is {what} in {count} of {len(track)} pictures, first at "
-        f"{track.when(where[0][0])}.",
+        f"{track.label} is {what} in {track.extent(where)}.",
         stream=track.label,
         frames=where,
         value=float(np.median(inside)),

@@ -34,11 +34,10 @@ def find(subject: Subject, *, max_covered: float = 0.3, min_length_s: float = 0.
         where = runs(covered > max_covered, gap=2, least=track.count_in(min_length_s, least=2))
         if not where:
             continue
-        count = sum(stop - first for first, stop in where)
         most = max(float(np.median(covered[first:stop])) for first, stop in where)
         yield Finding(
-            f"{track.label} is covered over {100 * most:.0f} % of the view in {count} of "
-            f"{len(track)} pictures, first at {track.when(where[0][0])}.",
+            f"{track.label} is covered over {100 * most:.0f} % of the view in "
+            f"{track.extent(where)}.",
             stream=track.label,
             frames=where,
             value=most,

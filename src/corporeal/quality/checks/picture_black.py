@@ -29,8 +29,7 @@ def find(subject: Subject, *, darkest: float = 14.0, max_pictures: int = 0) -> F
         if count > max_pictures:
             where = runs(black)
             yield Finding(
-                f"{track.label} is black in {count} of {len(track)} pictures, first at "
-                f"{track.when(where[0][0])}.",
+                f"{track.label} is black in {track.extent(where)}.",
                 stream=track.label,
                 frames=where,
                 value=count,

@@ -37,11 +37,10 @@ def find(
         where = runs(blurred, gap=2, least=least)
         if not where:
             continue
-        count = sum(stop - first for first, stop in where)
         inside = np.concatenate([sharpness[first:stop] for first, stop in where])
         yield Finding(
-            f"{track.label} is blurred in {count} of {len(track)} pictures, first at "
-            f"{track.when(where[0][0])}: {np.nanmedian(inside):.3f} of the detail is fine, "
+            f"{track.label} is blurred in {track.extent(where)}: "
+            f"{np.nanmedian(inside):.3f} of the detail is fine, "
             f"{usual:.3f} in the episode's median picture.",
             stream=track.label,
             frames=where,

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.check import Check, Finding, Findings
-from corporeal.quality.evidence.pictures import GRID, edges
+from corporeal.quality.check import Check, Findings
+from corporeal.quality.evidence.pictures import GRID, edges, unlike_others
 from corporeal.quality.synopsis import Batch
 from corporeal.signal.track import Array
 
@@ -58,10 +58,7 @@ def find(
             *_covered(views, max_covered),
         ]
         for place, text, value, limit in found:
-            message = f"episode {numbers[place]}: {label} {text}."
-            yield Finding(
-                message, stream=label, episodes=(numbers[place],), value=value, limit=limit
-            )
+            yield unlike_others(numbers[place], label, text, value, limit=limit)
     if not judged:
         raise NotAssessed(f"fewer than {FEWEST} episodes have pictures of the same camera")
 

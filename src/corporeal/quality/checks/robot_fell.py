@@ -4,14 +4,14 @@ import numpy as np
 import scipy
 
 from corporeal.errors import NotAssessed
+from corporeal.geometry import matrix_from_quaternion
 from corporeal.quality.check import Check, Finding, Findings, drawn_whole
 from corporeal.quality.evidence.base_and_feet import base_order, footing_of
 from corporeal.quality.evidence.rigid_motion import (
     columns_of,
     foot_links,
-    mount_of,
+    mounted,
     poses_in_base,
-    world_turns,
 )
 from corporeal.quality.subject import Subject, attempt
 from corporeal.schema import roles
@@ -73,7 +73,7 @@ def _attitude(subject: Subject) -> tuple[str, Array, Array, Array]:
     if posture.base is None:
         return _felt(subject)
     base = base_order(subject).base
-    tilt = np.degrees(np.arccos(np.clip(world_turns(base)[:, 2, 2], -1.0, 1.0)))
+    tilt = np.degrees(np.arccos(np.clip(matrix_from_quaternion(base[:, 3:7])[:, 2, 2], -1.0, 1.0)))
     footing = attempt(footing_of, subject)
     if footing is not None:
         height = base[:, 2] - footing.ground
@@ -94,12 +94,10 @@ def _attitude(subject: Subject) -> tuple[str, Array, Array, Array]:
 def _felt(subject: Subject) -> tuple[str, Array, Array, Array]:
     """The same from an IMU: up is where it is pushed to, and the lower foot is on the ground."""
     posture = subject.posture
-    tracks = subject.ending_in(roles.IMU).values()
-    mounted = [(track, mount_of(subject.robot, track.spec)) for track in tracks]
     on_base = [
         (track, mount)
-        for track, mount in mounted
-        if mount is not None and mount.link == subject.robot.base and len(track) >= 3
+        for track, mount in mounted(subject, roles.IMU)
+        if mount.link == subject.robot.base and len(track) >= 3
     ]
     if not on_base:
         raise NotAssessed("neither a base_pose stream nor an IMU on the base")

@@ -22,6 +22,7 @@ from corporeal.quality.evidence.rigid_motion import (
     mean_rates,
     mean_values,
     mount_of,
+    mounted,
     poses_in_base,
     require_finite,
 )
@@ -112,9 +113,8 @@ def upward_of(subject: Subject) -> Array:
     if posture.base is not None:
         w, x, y, z = base_order(subject).base[:, 3:].T
         return np.stack([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)], axis=1)
-    for track in subject.ending_in(roles.IMU).values():
-        mount = mount_of(subject.robot, track.spec)
-        if mount is not None and mount.link == subject.robot.base and len(track) > 2:
+    for track, mount in mounted(subject, roles.IMU):
+        if mount.link == subject.robot.base and len(track) > 2:
             force = track.at(posture.time_ns)[:, columns_of(track, ("ax", "ay", "az"), 0)]
             return np.tile(normalise(np.nanmedian(force @ mount.axes.T, axis=0)), (len(force), 1))
     return np.tile([0.0, 0.0, 1.0], (len(posture), 1))
@@ -161,11 +161,8 @@ def _gyro(subject: Subject, rotations: Array) -> float:
     seconds = posture.time_ns / 1e9
     poses = poses_in_base(subject)
     errors = [1.0]
-    for track in subject.ending_in(roles.IMU).values():
-        mount = mount_of(subject.robot, track.spec)
-        if mount is None or len(track) < 2 or track.values.shape[1] < 6:
-            continue
-        if not has_chain(subject, mount.link):
+    for track, mount in mounted(subject, roles.IMU):
+        if len(track) < 2 or track.values.shape[1] < 6 or not has_chain(subject, mount.link):
             continue
         turns = rotations @ poses.rotation(mount.link) @ mount.axes
         when = instants(seconds, WINDOW_S)
@@ -283,10 +280,9 @@ def ankle_tracks(subject: Subject) -> dict[str, Track]:
         for name, (link, _) in foot_links(subject).items()
     }
     found: dict[str, Track] = {}
-    for track in subject.ending_in(roles.WRENCH).values():
-        mount = mount_of(subject.robot, track.spec)
+    for track, mount in mounted(subject, roles.WRENCH):
         for name, chain in chains.items():
-            if mount is not None and mount.link in chain and track.values.shape[1] >= 3:
+            if mount.link in chain and track.values.shape[1] >= 3:
                 found[name] = track
     if not found:
         raise NotAssessed("no force sensor at the ankles")

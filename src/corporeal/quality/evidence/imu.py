@@ -20,7 +20,7 @@ from corporeal.quality.evidence.rigid_motion import (
     mean_accelerations,
     mean_rates,
     mean_values,
-    mount_of,
+    mounted,
     poses_in_base,
     require_finite,
     triangle_values,
@@ -66,19 +66,13 @@ class ImuReference:
 def references(subject: Subject) -> list[ImuReference]:
     """Every IMU that has a place on the robot; raises NotAssessed when there is none."""
     require_finite(subject)
-    tracks = [track for track in subject.ending_in(roles.IMU).values() if len(track) >= 20]
-    mounted = [(track, mount_of(subject.robot, track.spec)) for track in tracks]
-    known = [(track, mount) for track, mount in mounted if mount is not None]
+    known = [(track, mount) for track, mount in mounted(subject, roles.IMU) if len(track) >= 20]
     if not known:
         raise NotAssessed("no IMU with a place on the robot")
-    found = []
-    for track, mount in known:
-        made = _reference(subject, track, mount, known)
-        if made is not None:
-            found.append(made)
-    if not found:
+    made = [_reference(subject, track, mount, known) for track, mount in known]
+    if not any(made):
         raise NotAssessed("the IMUs overlap in time with nothing that tells how they are turned")
-    return found
+    return [reference for reference in made if reference is not None]
 
 
 def _reference(

@@ -12,7 +12,7 @@ from corporeal.embodiment.kinematics import Poses
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Finding, Findings
 from corporeal.quality.evidence.lag import NOTHING, Lag, lag, lag_course
-from corporeal.quality.evidence.rigid_motion import Mount, has_chain, mount_of
+from corporeal.quality.evidence.rigid_motion import Mount, has_chain, mount_of, mounted
 from corporeal.quality.subject import Subject, once_per_subject
 from corporeal.schema import roles
 from corporeal.signal.grid import bridge_gaps
@@ -110,17 +110,16 @@ def imu_pairs(subject: Subject) -> list[tuple[Pair, Lag]]:
 @once_per_subject
 def force_pairs(subject: Subject) -> list[tuple[Pair, Lag]]:
     """The force at each wrist against what a weight held there feels: gravity and acceleration."""
-    wrists = subject.ending_in("_wrist_wrench").values()
-    found = [_weight(subject, track) for track in wrists if track.values.shape[1] >= 3]
+    wrists = mounted(subject, "_wrist_wrench")
+    found = [_weight(subject, *wrist) for wrist in wrists if wrist[0].values.shape[1] >= 3]
     pairs = [[pair] for pair in found if pair is not None]
     if not pairs:
         raise NotAssessed("no *_wrist_wrench stream on a link whose motion is known")
     return _measure(pairs)
 
 
-def _weight(subject: Subject, track: Track) -> Pair | None:
-    mount = mount_of(subject.robot, track.spec)
-    if mount is None or not has_chain(subject, mount.link) or len(track) < 8:
+def _weight(subject: Subject, track: Track, mount: Mount) -> Pair | None:
+    if not has_chain(subject, mount.link) or len(track) < 8:
         return None
     poses, posture = subject.link_poses, subject.posture
     seconds = posture.time_ns / SECOND_NS

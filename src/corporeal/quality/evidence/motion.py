@@ -282,6 +282,12 @@ def lowest_base(subject: Subject) -> tuple[str, float, Spans]:
     return track.label, float(np.nanmin(height, initial=np.inf)), runs(down)
 
 
+def opening_range(track: Track) -> tuple[float, float]:
+    """The least and the greatest opening of a gripper."""
+    low, high = np.nanmin(track.values, initial=np.inf), np.nanmax(track.values, initial=-np.inf)
+    return float(low), float(high)
+
+
 def gripper_travel(subject: Subject) -> dict[str, float]:
     """How far each gripper went, by label, without its rarest values."""
     found = {}

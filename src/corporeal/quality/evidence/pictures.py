@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from corporeal.episode.recording import ImageSequence, VideoFile
 from corporeal.errors import EpisodeError, NotAssessed
-from corporeal.quality.check import MAX_EVIDENCE
+from corporeal.quality.check import MAX_EVIDENCE, Finding, Spans
 from corporeal.quality.subject import Subject, once_per_subject
 from corporeal.signal.runs import Flags
 from corporeal.signal.track import Array
@@ -134,6 +134,11 @@ class PictureTrack:
         if number >= len(self.time_ns):
             return f"picture {number}"
         return f"{self.seconds[number]:.2f} s"
+
+    def extent(self, where: Spans) -> str:
+        """How many pictures these are and when the first is, for messages."""
+        count = sum(stop - first for first, stop in where)
+        return f"{count} of {len(self)} pictures, first at {self.when(where[0][0])}"
 
     def curve(self, values: Array, name: str) -> dict[str, Array]:
         """A measure over time as evidence, thinned to what a report draws."""
@@ -320,6 +325,14 @@ def turned_views(view: Array) -> tuple[tuple[str, Array], ...]:
         ("is mirrored left to right", view[:, ::-1]),
         ("is mirrored top to bottom", view[::-1]),
     )
+
+
+def unlike_others(
+    number: int, label: str, text: str, value: float, *, limit: float | None = None
+) -> Finding:
+    """What a camera of one episode shows otherwise than in the others."""
+    message = f"episode {number}: {label} {text}."
+    return Finding(message, stream=label, episodes=(number,), value=value, limit=limit)
 
 
 def shift(before: Array, after: Array) -> tuple[float, float, float]:

@@ -11,6 +11,7 @@ from corporeal.errors import NotAssessed
 from corporeal.protocol import Protocol
 from corporeal.protocol.protocol import State
 from corporeal.quality.check import Finding, Findings
+from corporeal.quality.evidence.motion import opening_range
 from corporeal.quality.subject import Subject
 from corporeal.quality.synopsis import Batch, Synopsis
 from corporeal.schema import roles
@@ -158,10 +159,7 @@ def _grippers(end: _End) -> Findings:
         raise NotAssessed("no gripper is asked for or recorded")
     for label, track in grippers.items():
         inside = track.values[end.inside(track)]
-        widest, least = (
-            np.nanmax(track.values, initial=-np.inf),
-            np.nanmin(track.values, initial=np.inf),
-        )
+        least, widest = opening_range(track)
         if not len(inside) or widest - least < 0.02:
             continue  # this hand took no part
         opened = (float(np.median(inside)) - least) / (widest - least)

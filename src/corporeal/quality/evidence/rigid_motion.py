@@ -10,7 +10,7 @@ import numpy as np
 from corporeal.embodiment import Embodiment
 from corporeal.embodiment.kinematics import Kinematics, Poses, placement_of
 from corporeal.errors import NotAssessed
-from corporeal.geometry import matrix_from_quaternion, rotation_vectors
+from corporeal.geometry import rotation_vectors
 from corporeal.quality.subject import Subject, once_per_subject
 from corporeal.schema import Stream, roles
 from corporeal.signal.track import Array, Track
@@ -56,6 +56,13 @@ def mount_of(robot: Embodiment, spec: Stream) -> Mount | None:
         if link is not None:
             return Mount(link, np.eye(3), np.zeros(3))
     return None
+
+
+def mounted(subject: Subject, ending: str) -> list[tuple[Track, Mount]]:
+    """Every stream whose role ends so, where its sensor has a place on the robot."""
+    tracks = subject.ending_in(ending).values()
+    placed = ((track, mount_of(subject.robot, track.spec)) for track in tracks)
+    return [(track, mount) for track, mount in placed if mount is not None]
 
 
 @once_per_subject
@@ -254,11 +261,6 @@ def describe_axes(axes: Array, names: tuple[str, ...]) -> str:
         column = int(np.argmax(np.abs(row)))
         said.append(f"{name} holds {'+' if row[column] > 0 else '-'}{'xyz'[column]}")
     return ", ".join(said)
-
-
-def world_turns(base: Array) -> Array:
-    """Rotation matrices (T, 3, 3) of base poses (T, 7)."""
-    return matrix_from_quaternion(base[:, 3:7])
 
 
 def columns_of(track: Track, names: tuple[str, ...], first: int) -> list[int]:

@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.scoring.motion import RATE_HZ, Flags, on_grid
+from corporeal.quality.scoring.motion import RATE_HZ, Flags, on_grid, pressure_track
 from corporeal.quality.scoring.score import Measure, Score
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
 from corporeal.signal.runs import runs
-from corporeal.signal.track import Array, Track
+from corporeal.signal.track import Array
 
 HOLD_S, RELEASE_S = 0.5, 0.4
 FAILED = ("missed_grasp", "slip", "drop")
@@ -62,12 +62,9 @@ def _attempts(subject: Subject) -> Iterator[tuple[float, bool]]:
 
 
 def _holding(subject: Subject, side: str, grid: NDArray[np.int64], opening: Array) -> Flags:
-    skin = subject.recording.named(f"{side}_tactile")
+    skin = pressure_track(subject, side)
     if skin is not None:
-        signal = subject.recording.signals[skin]
-        pressed = np.asarray(signal[:], np.float64).reshape(len(signal), -1).sum(axis=1)
-        track = Track(skin, signal.spec, np.asarray(signal.time_ns), pressed[:, None])
-        felt = on_grid(track, grid)[:, 0]
+        felt = on_grid(skin, grid)[:, 0]
         open_wide = opening > opening.max() - 0.5 * float(np.ptp(opening))
         rest = felt[open_wide]
         felt = felt - np.median(rest)

@@ -1,9 +1,9 @@
 from .score import PACKAGE as PACKAGE
+from .score import EpisodeScore as EpisodeScore
+from .score import Measured as Measured
 from .score import Weighting as Weighting
+from .score import learned as learned
+from .score import measure as measure
 from .score import open_weighting as open_weighting
+from .score import score_batch as score_batch
 from .score import scores as scores
-from .total import EpisodeScore as EpisodeScore
-from .total import Measured as Measured
-from .total import learned as learned
-from .total import measure as measure
-from .total import score_batch as score_batch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -18,7 +18,7 @@ from corporeal.schema import roles
 from corporeal.signal.filters import low_pass
 from corporeal.signal.grid import finite_and_rising, interpolate, resample
 from corporeal.signal.runs import keep_lasting, runs
-from corporeal.signal.track import Array, Track
+from corporeal.signal.track import Array, Track, track_of
 
 Flags = NDArray[np.bool_]
 Span = tuple[int, int]
@@ -196,25 +196,36 @@ def _as_point(joints: Array, units: tuple[str, ...], label: str) -> tuple[Array,
     return joints[:, moving] / np.maximum(spread[moving], 0.02 * float(spread.max())), "1"
 
 
-def _hands(subject: Subject, grid: Array) -> list[Trail]:
-    """The hands in the world where the base is known, else against the pelvis."""
+def hand_tracks(subject: Subject) -> list[Track]:
+    """The hands in the world where the base is known, else against the pelvis; none of no robot."""
     try:
-        posture = subject.posture
-        places = {
-            name: place for name, place in subject.robot.end_effectors.items() if "head" not in name
-        }
-        if not places:
+        posture, effectors = subject.posture, subject.robot.end_effectors
+        hands = {name: place for name, place in effectors.items() if "head" not in name}
+        if not hands:
             return []
-        poses = subject.kinematics.place_poses(places, posture.q, posture.base)
+        poses = subject.kinematics.place_poses(hands, posture.q, posture.base)
     except CorporealError:
         return []
-    found = []
-    for name in places:
-        track = Track(name, subject.state.spec, posture.time_ns, poses.position(name))
+    spec = subject.state.spec
+    return [Track(name, spec, posture.time_ns, poses.position(name)) for name in hands]
+
+
+def pressure_track(subject: Subject, side: str) -> Track | None:
+    """The pressure on the whole skin of a hand (T, 1); None where it has none."""
+    label = subject.recording.named(f"{side}_tactile")
+    if label is None:
+        return None
+    skin = track_of(label, subject.recording.signals[label])
+    return replace(skin, values=skin.values.sum(axis=1, keepdims=True))
+
+
+def _hands(subject: Subject, grid: Array) -> list[Trail]:
+    trails = []
+    for track in hand_tracks(subject):
         seconds, values = finite_and_rising(track.seconds, track.values)
         if len(seconds) >= MIN_SAMPLES:
-            found.append(_trail(name, "m", _smooth(seconds, values, grid)))
-    return found
+            trails.append(_trail(track.label, "m", _smooth(seconds, values, grid)))
+    return trails
 
 
 def _trail(name: str, unit: str, position: Array) -> Trail:
@@ -298,17 +309,14 @@ def _force(subject: Subject, motion: Motion) -> tuple[Floats | None, str]:
     hands = [track for label, track in wrenches.items() if not re.search("ankle|foot", label)]
     try:
         if hands:
-            total = sum(_strain(_forces(track), motion) for track in hands)
+            total = sum(
+                _strain(replace(track, values=track.values[:, :3]), motion) for track in hands
+            )
             return _points(np.asarray(total)).astype(np.float32)[:, 0], "N"
         strain = _strain(subject.track(roles.JOINT_TORQUE), motion)
         return _points(strain).astype(np.float32)[:, 0], "N m"
     except NotAssessed:
         return None, "N"
-
-
-def _forces(track: Track) -> Track:
-    """The first three columns: a wrench has its torques after them."""
-    return Track(track.label, track.spec, track.time_ns, track.values[:, :3])
 
 
 def _strain(track: Track, motion: Motion) -> Array:
