@@ -254,7 +254,7 @@ def _results(
     alone = on == "serial" or (on == "processes" and jobs == 1)
     # The dataset is open here already; other processes open it for themselves.
     prepare = (lambda: dataset) if alone else opener
-    work = partial(_in_worker, request)
+    work = partial(inspect_episode, request=request)
     with closing(run(work, numbers, on=on, jobs=jobs, prepare=prepare)) as results:
         for done in results:
             if isinstance(done.error, RunnerError):
@@ -263,10 +263,6 @@ def _results(
                 raise done.error
             elif done.value is not None:
                 yield done.value
-
-
-def _in_worker(request: InspectionOptions, dataset: Dataset, number: int) -> EpisodeReport:
-    return inspect_episode(dataset, number, request)
 
 
 def _unreadable(source: Path, number: int, error: CorporealError) -> EpisodeReport:
