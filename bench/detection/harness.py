@@ -26,6 +26,7 @@ from corporeal.errors import CorporealError
 from corporeal.exchange.opening import open_dataset
 from corporeal.quality import Subject
 from corporeal.quality.assessment import assess
+from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.check import Finding
 from corporeal.quality.inspection import (
     EpisodeReport,
@@ -34,7 +35,6 @@ from corporeal.quality.inspection import (
     inspect_recording,
 )
 from corporeal.quality.policy import default_policy
-from corporeal.quality.synopsis import Batch, Synopsis
 
 Key = tuple[str, str | None]
 

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from corporeal.embodiment import open_robot
 from corporeal.episode.recording import ArraySignal, Recording
 from corporeal.quality import Subject
-from corporeal.quality.synopsis import Batch, Synopsis, synopsis
+from corporeal.quality.batch import Batch, Synopsis
+from corporeal.quality.synopsis import synopsis
 from corporeal.schema import Stream
 
 Array = NDArray[np.float64]

@@ -11,8 +11,8 @@ from tests.quality.demonstrations import RATE_HZ, demonstration, told
 from corporeal.episode.recording import Recording
 from corporeal.protocol import Protocol, open_protocol
 from corporeal.quality import Subject
+from corporeal.quality.batch import Batch
 from corporeal.quality.check import Finding, checks
-from corporeal.quality.synopsis import Batch
 
 MARKS = [
     {"what": "start", "time_ns": 1_200_000_000},

@@ -8,8 +8,8 @@ from tests.quality.ruled import MARKS, marked
 from corporeal.protocol import open_protocol
 from corporeal.quality import Subject
 from corporeal.quality.assessment import RULES, adherence, assess
+from corporeal.quality.batch import Batch
 from corporeal.quality.check import checks
-from corporeal.quality.synopsis import Batch
 
 PROTOCOL = open_protocol("pick_place")
 

@@ -9,8 +9,9 @@ import pytest
 from corporeal.exchange.opening import open_dataset
 from corporeal.quality import Subject
 from corporeal.quality.assessment import Assessment, assess
+from corporeal.quality.batch import Batch
 from corporeal.quality.check import checks
-from corporeal.quality.synopsis import Batch, synopsis
+from corporeal.quality.synopsis import synopsis
 
 MINE = (
     "stream_missing", "metadata_wrong", "index_wrong", "recording_incomplete",

@@ -22,7 +22,7 @@ from tests.quality.demonstrations import (
 )
 from tests.quality.samples import joints
 
-from corporeal.quality.synopsis import PATH_POINTS
+from corporeal.quality.batch import PATH_POINTS
 
 
 def test_moments_are_those_of_the_numbers() -> None:

@@ -17,10 +17,11 @@ from corporeal.episode.recording import Dataset, Recording
 from corporeal.errors import CorporealError
 from corporeal.notebook import html_table
 from corporeal.quality.assessment import LONGEST_S, Assessment, assess, combined, excerpts, span_s
+from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.check import Finding, Verdict, findings_html, verdict
 from corporeal.quality.policy import Policy
 from corporeal.quality.subject import Subject
-from corporeal.quality.synopsis import Batch, Synopsis, synopsis
+from corporeal.quality.synopsis import synopsis
 from corporeal.runner import RunnerError, run, runner_of
 
 WIDTH = 240

@@ -1,20 +1,17 @@
-"""One episode in brief, a few kilobytes of it, and the episodes that are judged together."""
+"""Draws one episode up in brief, for the checks that compare episodes with each other."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from corporeal.episode.facts import EpisodeFacts
-from corporeal.episode.recording import Defect, Statistics
 from corporeal.errors import NotAssessed
+from corporeal.quality.batch import PATH_POINTS, Moments, Synopsis
 from corporeal.quality.evidence.lag import action_lag_measures
 from corporeal.quality.evidence.motion import stillness
 from corporeal.quality.evidence.pictures import median_view, picture_measures, pictures_of
@@ -23,72 +20,6 @@ from corporeal.schema import roles
 from corporeal.signal.grid import bridge_gaps
 from corporeal.signal.track import Array, Track
 from corporeal.units import SECOND_NS
-
-# Points that a trajectory is reduced to, whatever its length.
-PATH_POINTS = 64
-
-
-@dataclass(frozen=True, eq=False)
-class Moments:
-    """What the numbers of one stream come to in one episode, per column."""
-
-    count: int
-    total: Array
-    squares: Array
-    """Sum of squared deviations from this episode's mean."""
-    lowest: Array
-    highest: Array
-    quantiles: Mapping[str, Array] = field(default_factory=dict)
-    """q01, q02, q05, q10, q25, q50, q75, q90, q95, q98, q99."""
-
-    @property
-    def mean(self) -> Array:
-        """Mean of each column."""
-        return self.total / max(1, self.count)
-
-
-@dataclass(frozen=True, eq=False)
-class Synopsis:
-    """One episode in brief, for checks that compare episodes.
-
-    `path` is the state (PATH_POINTS, D) evenly in time from start to end of the motion, `digest` a
-    hash of every number in the episode, `views` a small grey picture of each camera (the median
-    over the episode), `first` and `last` the state there.
-    """
-
-    index: int
-    id: str
-    source: Path
-    task: str | None
-    metadata: Mapping[str, Any]
-    duration_s: float
-    frames: int
-    digest: bytes
-    path: Array | None
-    moments: Mapping[str, Moments]
-    facts: EpisodeFacts = field(default_factory=EpisodeFacts)
-    names: tuple[str, ...] = ()
-    """Names of the columns of `path`."""
-    views: Mapping[str, NDArray[np.uint8]] = field(default_factory=dict)
-    instruction: str | None = None
-    sketch: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, np.uint64))
-    """The smallest hashes of the distinct rows of the state: how much two episodes share."""
-    measures: Mapping[str, float] = field(default_factory=dict)
-    """Scalars worth charting: duration, path length, peak speed, peak force, idle share ..."""
-
-
-@dataclass(frozen=True, eq=False)
-class Batch:
-    """What batch checks look at: the synopses, and what the source claims of the whole."""
-
-    episodes: tuple[Synopsis, ...]
-    statistics: Mapping[str, Statistics] = field(default_factory=dict)
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    defects: tuple[Defect, ...] = ()
-    protocol: Any = None
-    earlier: tuple[Synopsis, ...] = ()
-    """Episodes of earlier batches, for drift."""
-
 
 QUANTILES = (1, 2, 5, 10, 25, 50, 75, 90, 95, 98, 99)
 # Hashes kept of an episode's rows: two sketches of this size tell a shared half from none.

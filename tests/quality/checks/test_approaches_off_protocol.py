@@ -7,7 +7,7 @@ from tests.quality.demonstrations import batch_of, demonstration
 from tests.quality.ruled import judge_batch
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.synopsis import Batch
+from corporeal.quality.batch import Batch
 
 NAME = "approaches_off_protocol"
 

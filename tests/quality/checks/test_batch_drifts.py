@@ -9,8 +9,8 @@ import pytest
 from tests.quality.demonstrations import batch_of, brief, demonstration
 
 from corporeal.errors import NotAssessed
+from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.checks.batch_drifts import find
-from corporeal.quality.synopsis import Batch, Synopsis
 
 ONE = brief(demonstration())
 

@@ -10,8 +10,8 @@ import pytest
 from scipy.ndimage import gaussian_filter
 
 from corporeal.errors import NotAssessed
+from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.checks.camera_misplaced import CHECK
-from corporeal.quality.synopsis import Batch, Synopsis
 
 LEFT, RIGHT, SIDE = "observations/head_left", "observations/head_right", "debug/side"
 

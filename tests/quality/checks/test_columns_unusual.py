@@ -14,8 +14,9 @@ from corporeal.episode.facts import RETARGETED_MOCAP, EpisodeFacts
 from corporeal.episode.recording import Recording
 from corporeal.errors import NotAssessed
 from corporeal.quality import Subject
+from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.checks.columns_unusual import CHECK
-from corporeal.quality.synopsis import Batch, Synopsis, synopsis
+from corporeal.quality.synopsis import synopsis
 
 ODD = 3
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from tests.quality.demonstrations import STATE, batch_of, demonstration
 
 from corporeal.errors import NotAssessed
+from corporeal.quality.batch import Batch
 from corporeal.quality.checks.dataset_statistics_wrong import find
-from corporeal.quality.synopsis import Batch
 
 Array = NDArray[np.float64]
 Claims = dict[str, Array]

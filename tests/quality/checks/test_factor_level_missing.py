@@ -8,8 +8,8 @@ from tests.quality.demonstrations import batch_of, demonstration
 from corporeal.errors import NotAssessed
 from corporeal.protocol import open_protocol
 from corporeal.protocol.coverage import Factor
+from corporeal.quality.batch import Batch
 from corporeal.quality.checks.factor_level_missing import find
-from corporeal.quality.synopsis import Batch
 
 
 def _batch(*rooms: str) -> Batch:

@@ -7,8 +7,8 @@ from tests.quality.demonstrations import batch_of, demonstration
 
 from corporeal.errors import NotAssessed
 from corporeal.protocol import open_protocol
+from corporeal.quality.batch import Batch
 from corporeal.quality.checks.factor_levels_unbalanced import find
-from corporeal.quality.synopsis import Batch
 
 
 def _batch(hands: str) -> Batch:

@@ -11,9 +11,9 @@ from tests.quality.moving import rows
 from corporeal.episode.recording import Recording
 from corporeal.errors import NotAssessed
 from corporeal.quality import Subject
+from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.checks.lag_unusual import CHECK
 from corporeal.quality.evidence.lag import action_lag_measures
-from corporeal.quality.synopsis import Batch, Synopsis
 
 
 def brief(recording: Recording, task: str = "wave") -> Synopsis:

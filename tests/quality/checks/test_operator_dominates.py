@@ -7,8 +7,8 @@ from tests.quality.demonstrations import batch_of, demonstration
 
 from corporeal.errors import NotAssessed
 from corporeal.protocol import open_protocol
+from corporeal.quality.batch import Batch
 from corporeal.quality.checks.operator_dominates import find
-from corporeal.quality.synopsis import Batch
 
 
 def _made_by(names: str) -> Batch:

@@ -10,9 +10,9 @@ import pytest
 from tests.quality.scene import CAMERA, subject, within
 
 from corporeal.errors import NotAssessed
+from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.checks.pictures_unusual import CHECK
 from corporeal.quality.evidence.pictures import median_view, picture_measures, pictures_of
-from corporeal.quality.synopsis import Batch, Synopsis
 
 
 def episode(number: int, spoil=None) -> Synopsis:  # type: ignore[no-untyped-def]

@@ -3,8 +3,8 @@
 import numpy as np
 
 from corporeal.errors import NotAssessed
+from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.check import MAX_EVIDENCE, Check, Finding, Findings
-from corporeal.quality.synopsis import Batch, Synopsis
 from corporeal.signal.track import Array
 
 CHARTED = {

@@ -6,9 +6,9 @@ from itertools import combinations
 import numpy as np
 
 from corporeal.errors import NotAssessed
+from corporeal.quality.batch import Batch
 from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.pictures import edges, likeness, shift, turned_views, unlike_others
-from corporeal.quality.synopsis import Batch
 from corporeal.signal.track import Array
 
 # So many episodes are needed to know what is usual, and at most so many are compared.

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from corporeal.embodiment.joints import limb_of
 from corporeal.episode.facts import RETARGETED_MOCAP
 from corporeal.errors import NotAssessed
+from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.joint_response import DEGREES
-from corporeal.quality.synopsis import Batch, Synopsis
 from corporeal.signal.track import Array
 from corporeal.words import some_of
 

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from corporeal.episode.recording import INDEX_WRONG, METADATA_WRONG, Defect
+from corporeal.quality.batch import Batch
 from corporeal.quality.check import Check, Findings, Severity, finding_of
-from corporeal.quality.synopsis import Batch
 
 # What is wrong in the index or in the head of a dataset makes readers read the wrong thing.
 _GRAVE = (INDEX_WRONG, METADATA_WRONG)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from corporeal.errors import NotAssessed
+from corporeal.quality.batch import Batch, Moments
 from corporeal.quality.check import Check, Findings
 from corporeal.quality.evidence.statistics import (
     Flags,
@@ -12,7 +13,6 @@ from corporeal.quality.evidence.statistics import (
     disagreements,
     refuted,
 )
-from corporeal.quality.synopsis import Batch, Moments
 from corporeal.signal.track import Array
 
 # Short episodes have no exact quantile: it may lie so many times the slack beyond all of theirs.

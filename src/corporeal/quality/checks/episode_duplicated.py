@@ -1,8 +1,8 @@
 """No episode is in the set twice."""
 
 from corporeal.errors import NotAssessed
+from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.check import Check, Finding, Findings
-from corporeal.quality.synopsis import Batch, Synopsis
 
 
 def find(batch: Batch) -> Findings:

@@ -7,8 +7,8 @@ import numpy as np
 import scipy
 
 from corporeal.errors import NotAssessed
+from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.check import Check, Finding, Findings
-from corporeal.quality.synopsis import Batch, Synopsis
 from corporeal.signal.track import Array
 
 # Times by which one episode may be cut or shifted against the other.

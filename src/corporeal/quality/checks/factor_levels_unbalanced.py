@@ -2,9 +2,9 @@
 
 from corporeal.errors import NotAssessed
 from corporeal.protocol.coverage import coverage
+from corporeal.quality.batch import Batch
 from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.protocol_rules import protocol_of, under_protocol
-from corporeal.quality.synopsis import Batch
 
 
 def find(batch: Batch, *, max_error: float = 0.1, min_episodes: int = 20) -> Findings:

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from corporeal.errors import NotAssessed
+from corporeal.quality.batch import Batch
 from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.lag import ACTION_LAG_PREFIX
-from corporeal.quality.synopsis import Batch
 from corporeal.signal.runs import Flags
 from corporeal.signal.track import Array
 

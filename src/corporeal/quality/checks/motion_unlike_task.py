@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from corporeal.errors import NotAssessed
+from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.check import Check, Finding, Findings
-from corporeal.quality.synopsis import Batch, Synopsis
 from corporeal.schema import roles
 from corporeal.signal.track import Array
 

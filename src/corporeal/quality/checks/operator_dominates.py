@@ -4,8 +4,8 @@ from collections import Counter
 
 from corporeal.errors import NotAssessed
 from corporeal.protocol import Protocol
+from corporeal.quality.batch import Batch
 from corporeal.quality.check import Check, Finding, Findings
-from corporeal.quality.synopsis import Batch
 
 
 def find(batch: Batch, *, max_share: float = 0.3, min_episodes: int = 10) -> Findings:

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from corporeal.errors import NotAssessed
+from corporeal.quality.batch import Batch
 from corporeal.quality.check import Check, Findings
 from corporeal.quality.evidence.pictures import GRID, edges, unlike_others
-from corporeal.quality.synopsis import Batch
 from corporeal.signal.track import Array
 
 # So many episodes are needed to know what is usual.

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from corporeal.errors import NotAssessed
 from corporeal.protocol import Protocol
 from corporeal.protocol.protocol import State
+from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.check import Finding, Findings
 from corporeal.quality.evidence.motion import opening_range
 from corporeal.quality.subject import Subject
-from corporeal.quality.synopsis import Batch, Synopsis
 from corporeal.schema import roles
 from corporeal.signal.track import Track
 

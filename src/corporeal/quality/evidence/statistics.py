@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.episode.recording import Statistics
+from corporeal.quality.batch import Moments
 from corporeal.quality.check import Finding, Findings
-from corporeal.quality.synopsis import Moments
 from corporeal.signal.track import Array
 
 Flags = NDArray[np.bool_]
