@@ -24,7 +24,7 @@ from tests.exchange.small_sets import write_episode, write_episodes
 from corporeal.catalog.audit import events_of, verify
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.episodes import NEXT, find_episode, move_episodes
-from corporeal.catalog.episodes.state import STATES
+from corporeal.catalog.episodes.rows import STATES
 from corporeal.catalog.ingestion import ingest
 from corporeal.catalog.ingestion import ingestion as ingest_module
 from corporeal.catalog.ingestion.ingestion import files_of
@@ -360,7 +360,7 @@ if __name__ == "__main__":
     with open_workspace(Path(sys.argv[1])) as workspace:
         module.ingest(workspace, [Path(sys.argv[2])], who="anna", pictures=False)
 """
-DEATHS = {"inspect_files:1": (0, 0), "_store:2": (2, 0), "admit:1": (3, 0), "_outcome:1": (3, 3)}
+DEATHS = {"inspect_files:1": (0, 0), "_store:2": (2, 0), "admit:1": (3, 0), "_told:1": (3, 3)}
 """After which call the program kills itself, and how many objects and rows there are then."""
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.episodes import NEXT, State, check_change
-from corporeal.catalog.episodes.state import STATES
+from corporeal.catalog.episodes.rows import STATES
 
 
 def test_every_state_has_its_followers_and_none_follows_itself() -> None:

@@ -19,8 +19,8 @@ from corporeal.catalog.episodes import move_episodes
 from corporeal.catalog.tables import EPISODE, EVENT, MEMBER, RELEASE
 from corporeal.catalog.workspace import Workspace
 from corporeal.release import ReleaseOptions, create_release, publication
-from corporeal.release.creation import Draft
 from corporeal.release.manifest import load_manifest
+from corporeal.release.publication import Draft
 from corporeal.release.reading import find_release, list_releases, load_release
 
 TASKS = [{"task": f"t{number % 3}", "operator": f"op{number % 2}"} for number in range(30)]
@@ -209,7 +209,7 @@ def test_an_episode_that_changes_meanwhile_stops_the_release(
     assert _count(workspace, RELEASE) == _count(workspace, MEMBER) == 0
 
 
-STEPS = ("_take_version", "_add_members", "store_manifest", "record")
+STEPS = ("_take_version", "_add_members", "store_object", "record")
 
 
 @pytest.mark.parametrize("step", STEPS)

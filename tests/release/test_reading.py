@@ -18,8 +18,8 @@ from corporeal.exchange.conversion import export
 from corporeal.exchange.opening import open_dataset
 from corporeal.exchange.options import ExportOptions
 from corporeal.release import ReleaseOptions, create_release
-from corporeal.release.local_copy import LocalCopies
 from corporeal.release.reading import (
+    LocalCopies,
     load_release,
     release_dataset,
     release_opener,

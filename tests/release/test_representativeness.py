@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from corporeal.release.distribution_tests import cramers_v, holm
-from corporeal.release.representativeness import Representativeness, compare_splits
+from corporeal.release.representativeness import Representativeness, compare_splits, cramers_v, holm
 
 RNG = np.random.default_rng(0)
 

@@ -162,11 +162,11 @@ import os, signal
 from pathlib import Path
 from corporeal.release import creation, publication
 from corporeal.catalog.workspace.workspace import open_workspace
-real = publication.store_manifest
+real = publication.store_object
 def die(*arguments, **options):
     real(*arguments, **options)
     os.kill(os.getpid(), signal.SIGKILL)
-publication.store_manifest = die
+publication.store_object = die
 creation.create_release(open_workspace(Path({str(plain.root)!r})), "walks", who="lead")
 """
     done = subprocess.run([sys.executable, "-c", script], timeout=120, env=dict(os.environ))

@@ -5,6 +5,5 @@ from . import episodes as episodes
 from . import ingestion as ingestion
 from . import permission as permission
 from . import query as query
-from . import releases as releases
 from . import store as store
 from . import workspace as workspace

@@ -9,7 +9,7 @@ import os
 import re
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 
 from sqlalchemy import Connection, insert, select, update
@@ -50,19 +50,16 @@ class Token:
 
 def accounts(connection: Connection) -> list[Account]:
     """Every account, in the order of their names."""
-    query = select(ACCOUNT).order_by(ACCOUNT.c.name)
-    return [
-        Account(row.name, check_role(row.role), row.created_at, bool(row.disabled))
-        for row in connection.execute(query)
-    ]
+    rows = connection.execute(select(ACCOUNT).order_by(ACCOUNT.c.name))
+    return [Account(**row) for row in rows.mappings()]
 
 
 def account(connection: Connection, name: str) -> Account:
     """The account of this name; raises CatalogError when there is none."""
-    row = connection.execute(select(ACCOUNT).where(ACCOUNT.c.name == name)).first()
-    if row is None:
-        raise CatalogError(f"account, got {name[:80]!r}; expected one that exists. Add it first.")
-    return Account(row.name, check_role(row.role), row.created_at, bool(row.disabled))
+    rows = connection.execute(select(ACCOUNT).where(ACCOUNT.c.name == name))
+    for row in rows.mappings():
+        return Account(**row)
+    raise CatalogError(f"account, got {name[:80]!r}; expected one that exists. Add it first.")
 
 
 def add_account(connection: Connection, name: str, role: str, *, by: Actor) -> Account:
@@ -79,8 +76,7 @@ def add_account(connection: Connection, name: str, role: str, *, by: Actor) -> A
     if wanted != "admin" and not _admins(connection):
         raise CatalogError(f"role of the first account, got {role}; expected admin.")
     made = Account(name, wanted, now(), disabled=False)
-    connection.execute(insert(ACCOUNT).values(name=name, role=wanted, created_at=made.created_at,
-                                              disabled=False))  # fmt: skip
+    connection.execute(insert(ACCOUNT).values(vars(made)))
     record(connection, [Change(by.name, "account added", f"account:{name}",
                                details={"role": wanted})])  # fmt: skip
     return made
@@ -132,7 +128,11 @@ def new_token(
     secret = PREFIX + secrets.token_urlsafe(_BYTES)
     connection.execute(
         insert(TOKEN).values(
-            hash=_digest(secret), account=name, label=label, created_at=stamp, expires_at=until
+            hash=digest_of_token(secret),
+            account=name,
+            label=label,
+            created_at=stamp,
+            expires_at=until,
         )
     )
     details = {"label": label, "expires_at": until}
@@ -156,9 +156,7 @@ def revoke_token(connection: Connection, name: str, label: str, *, by: Actor) ->
 
 def tokens(connection: Connection, name: str) -> list[Token]:
     """The tokens of an account, the newest last."""
-    columns = (TOKEN.c.account, TOKEN.c.label, TOKEN.c.created_at, TOKEN.c.expires_at,
-               TOKEN.c.revoked_at)  # fmt: skip
-    query = select(*columns).where(TOKEN.c.account == name)
+    query = select(*(TOKEN.c[each.name] for each in fields(Token))).where(TOKEN.c.account == name)
     rows = connection.execute(query.order_by(TOKEN.c.created_at, TOKEN.c.label))
     return [Token(*row) for row in rows]
 
@@ -167,7 +165,7 @@ def actor_of_token(connection: Connection, token: str) -> Actor:
     """Whose token it is; raises PermissionDeniedError without repeating the token."""
     if not _SECRET.fullmatch(token):
         raise PermissionDeniedError(f"token, got something else; expected {PREFIX} and 43 letters.")
-    return actor_of_digest(connection, _digest(token))
+    return actor_of_digest(connection, digest_of_token(token))
 
 
 def actor_of_digest(connection: Connection, digest: str) -> Actor:
@@ -237,11 +235,7 @@ def has_accounts(connection: Connection) -> bool:
 
 def digest_of_token(token: str) -> str:
     """What the catalogue has instead of a token."""
-    return _digest(token)
-
-
-def _digest(secret: str) -> str:
-    return hashlib.sha256(secret.encode()).hexdigest()
+    return hashlib.sha256(token.encode()).hexdigest()
 
 
 def _expiry(expires: datetime | None) -> str | None:

@@ -100,10 +100,14 @@ def head(connection: Connection) -> Head:
     """The end of the log as it is now."""
     found = _read_head(connection)
     if found is None:
-        raise CatalogError(
-            "the catalogue has no audit log; expected one. Make the workspace with: corporeal init."
-        )
+        raise _no_log()
     return found
+
+
+def _no_log() -> CatalogError:
+    return CatalogError(
+        "the catalogue has no audit log; expected one. Make the workspace with: corporeal init."
+    )
 
 
 def chain_hash(row: Mapping[str, Any]) -> str:
@@ -136,8 +140,10 @@ def latest_events(
 
 
 def take_turn(connection: Connection) -> None:
-    """Wait, inside a transaction, until nobody else appends to the log."""
-    connection.execute(select(HEAD.c.id).where(HEAD.c.id == 1).with_for_update())
+    """Wait, inside a transaction, until nobody else appends to the log, which must be there."""
+    query = select(HEAD.c.id).where(HEAD.c.id == 1).with_for_update()
+    if connection.execute(query).first() is None:
+        raise _no_log()
 
 
 def _of_kind(kind: str) -> tuple[ColumnElement[bool], ...]:

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from sqlalchemy import Connection, Engine, create_engine, event, func, select, text
@@ -101,12 +100,7 @@ class Database:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @contextmanager
@@ -114,15 +108,11 @@ class Database:
         """What a driver says in pages, in one sentence and without a password."""
         try:
             yield
-        except OperationalError as error:
-            reason = str(error.orig).strip().splitlines()[0]
-            raise UnreachableError(f"catalogue {self.shown}: {reason}.") from error
-        except DBAPIError as error:
-            reason = str(error.orig).strip().splitlines()[0]
-            raise CatalogError(f"catalogue {self.shown}: {reason}.") from error
         except SQLAlchemyError as error:
-            reason = str(error).strip().splitlines()[0]
-            raise CatalogError(f"catalogue {self.shown}: {reason}.") from error
+            cause = error.orig if isinstance(error, DBAPIError) else error
+            reason = str(cause).strip().splitlines()[0]
+            kind = UnreachableError if isinstance(error, OperationalError) else CatalogError
+            raise kind(f"catalogue {self.shown}: {reason}.") from error
 
     @property
     def shown(self) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from sqlalchemy import (
     JSON,
     BigInteger,
@@ -34,6 +36,17 @@ _Json = JSON().with_variant(JSONB(), "postgresql")
 # SQLite counts upwards by itself only in a column of its own integer type.
 _Number = BigInteger().with_variant(Integer(), "sqlite")
 
+
+def _required(*names: str) -> Iterator[Column[str]]:
+    """Texts that must be there."""
+    return (Column(name, _Text, nullable=False) for name in names)
+
+
+def _optional(*names: str) -> Iterator[Column[str]]:
+    """Texts that may be missing."""
+    return (Column(name, _Text) for name in names)
+
+
 EPISODE = Table(
     "episode",
     METADATA,
@@ -41,21 +54,15 @@ EPISODE = Table(
     # What the file is: its bytes' SHA-256 names the object in the store.
     Column("hash", _Text, nullable=False, unique=True),
     Column("bytes", BigInteger, nullable=False),
-    Column("file", _Text, nullable=False),
-    Column("state", _Text, nullable=False),
+    *_required("file", "state"),
     # What it says of itself.
-    Column("task", _Text),
-    Column("instruction", _Text),
+    *_optional("task", "instruction"),
     Column("robot", _Text, index=True),
     Column("operator", _Text, index=True),
     Column("station", _Text, index=True),
     Column("session", _Text, index=True),
     Column("batch", _Text, index=True),
-    Column("protocol", _Text),
-    Column("calibration", _Text),
-    Column("environment", _Text),
-    Column("mode", _Text),
-    Column("software", _Text),
+    *_optional("protocol", "calibration", "environment", "mode", "software"),
     Column("recorded_ns", BigInteger),
     Column("duration_s", Float),
     Column("success", Boolean),
@@ -90,8 +97,7 @@ FINDING = Table(
     METADATA,
     Column("number", _Number, primary_key=True, autoincrement=True),
     Column("episode", ForeignKey("episode.id"), nullable=False, index=True),
-    Column("check", _Text, nullable=False),
-    Column("severity", _Text, nullable=False),
+    *_required("check", "severity"),
     Column("stream", _Text),
     Column("value", Float),
     Column("limit", Float),
@@ -119,9 +125,7 @@ DOCUMENT = Table(
     METADATA,
     Column("hash", _Text, primary_key=True),
     Column("kind", _Text, nullable=False, index=True),
-    Column("name", _Text, nullable=False),
-    Column("version", _Text, nullable=False),
-    Column("text", _Text, nullable=False),
+    *_required("name", "version", "text"),
 )
 """Documents by content; the same text is stored once, whatever refers to it."""
 
@@ -151,11 +155,9 @@ RELEASE = Table(
     METADATA,
     Column("name", _Text, primary_key=True),
     Column("version", _Text, primary_key=True),
-    Column("manifest", _Text, nullable=False),
-    Column("condition", _Text, nullable=False),
+    *_required("manifest", "condition"),
     Column("episodes", Integer, nullable=False),
-    Column("created_at", _Text, nullable=False),
-    Column("created_by", _Text, nullable=False),
+    *_required("created_at", "created_by"),
     Column("facts", _Json, nullable=False),
 )
 """Immutable. `manifest` is the hash of the object that lists everything in it."""
@@ -174,15 +176,12 @@ EVENT = Table(
     "event",
     METADATA,
     Column("number", _Number, primary_key=True, autoincrement=False),
-    Column("at", _Text, nullable=False),
-    Column("who", _Text, nullable=False),
-    Column("what", _Text, nullable=False),
+    *_required("at", "who", "what"),
     Column("subject", _Text, nullable=False, index=True),
     Column("why", _Text),
     # Kept as it was written, letter by letter, because the hash covers it.
     Column("details", JSON, nullable=False),
-    Column("previous", _Text, nullable=False),
-    Column("hash", _Text, nullable=False),
+    *_required("previous", "hash"),
 )
 """The audit log: only ever appended to; every row's hash covers the one before."""
 
@@ -199,8 +198,7 @@ ACCOUNT = Table(
     "account",
     METADATA,
     Column("name", _Text, primary_key=True),
-    Column("role", _Text, nullable=False),
-    Column("created_at", _Text, nullable=False),
+    *_required("role", "created_at"),
     Column("disabled", Boolean, nullable=False, default=False),
 )
 
@@ -209,10 +207,8 @@ TOKEN = Table(
     METADATA,
     Column("hash", _Text, primary_key=True),
     Column("account", ForeignKey("account.name"), nullable=False, index=True),
-    Column("label", _Text, nullable=False),
-    Column("created_at", _Text, nullable=False),
-    Column("expires_at", _Text),
-    Column("revoked_at", _Text),
+    *_required("label", "created_at"),
+    *_optional("expires_at", "revoked_at"),
 )
 """API tokens by the SHA-256 of the secret, which is not stored."""
 
@@ -220,10 +216,7 @@ METRIC = Table(
     "metric",
     METADATA,
     Column("number", _Number, primary_key=True, autoincrement=True),
-    Column("scope", _Text, nullable=False),
-    Column("subject", _Text, nullable=False),
-    Column("name", _Text, nullable=False),
-    Column("at", _Text, nullable=False),
+    *_required("scope", "subject", "name", "at"),
     Column("value", Float, nullable=False),
     UniqueConstraint("scope", "subject", "name"),
     Index("ix_metric_name_at", "name", "at"),
@@ -234,8 +227,7 @@ VIEW = Table(
     "view",
     METADATA,
     Column("number", _Number, primary_key=True, autoincrement=True),
-    Column("owner", _Text, nullable=False),
-    Column("name", _Text, nullable=False),
+    *_required("owner", "name"),
     Column("shared", Boolean, nullable=False),
     Column("condition", _Text, nullable=False),
     Column("settings", _Json, nullable=False),
@@ -248,13 +240,10 @@ SHARE = Table(
     "share",
     METADATA,
     Column("hash", _Text, primary_key=True),
-    Column("label", _Text, nullable=False),
-    Column("address", _Text, nullable=False),
+    *_required("label", "address"),
     Column("episodes", _Json, nullable=False),
-    Column("created_by", _Text, nullable=False),
-    Column("created_at", _Text, nullable=False),
-    Column("expires_at", _Text),
-    Column("revoked_at", _Text),
+    *_required("created_by", "created_at"),
+    *_optional("expires_at", "revoked_at"),
 )
 """Links that show some episodes to whoever has them, by the SHA-256 of their secret."""
 
@@ -264,8 +253,7 @@ REVIEW = Table(
     Column("name", _Text, primary_key=True),
     Column("condition", _Text, nullable=False),
     Column("settings", _Json, nullable=False),
-    Column("created_by", _Text, nullable=False),
-    Column("created_at", _Text, nullable=False),
+    *_required("created_by", "created_at"),
     Column("closed_at", _Text),
 )
 """A sample of episodes that people look at; `settings` holds share, seed, acceptance number."""
@@ -279,12 +267,7 @@ REVIEW_ITEM = Table(
     Column("stratum", _Text, nullable=False),
     # Why it is here: drawn, or a neighbour of one that was rejected.
     Column("because", _Text, nullable=False),
-    Column("taken_by", _Text),
-    Column("taken_at", _Text),
-    Column("decision", _Text),
-    Column("why", _Text),
-    Column("decided_by", _Text),
-    Column("decided_at", _Text),
+    *_optional("taken_by", "taken_at", "decision", "why", "decided_by", "decided_at"),
     Column("seconds", Float),
     # Counts the changes of this row, so that two people are told of each other.
     Column("version", Integer, nullable=False, default=0),
@@ -298,8 +281,7 @@ LABEL_TASK = Table(
     Column("id", _Text, primary_key=True),
     Column("episode", ForeignKey("episode.id"), nullable=False, index=True),
     # annotate, qualify, adjudicate, correct
-    Column("kind", _Text, nullable=False),
-    Column("queue", _Text, nullable=False),
+    *_required("kind", "queue"),
     Column("taxonomy", ForeignKey("document.hash"), nullable=False, index=True),
     # open, working, submitted, returned, done, dropped
     Column("state", _Text, nullable=False),
@@ -313,9 +295,7 @@ LABEL_TASK = Table(
     Column("version", Integer, nullable=False),
     Column("seconds", Float, nullable=False),
     Column("settings", _Json, nullable=False),
-    Column("created_by", _Text, nullable=False),
-    Column("created_at", _Text, nullable=False),
-    Column("changed_at", _Text, nullable=False),
+    *_required("created_by", "created_at", "changed_at"),
     Index("ix_label_task_queue_state_priority", "queue", "state", "priority"),
 )
 """One person's work on the labels of one episode; `content` is `start` after all its edits."""
@@ -325,10 +305,7 @@ LABEL_EDIT = Table(
     METADATA,
     Column("task", ForeignKey("label_task.id"), primary_key=True),
     Column("number", Integer, primary_key=True),
-    Column("edit", _Text, nullable=False),
-    Column("who", _Text, nullable=False),
-    Column("at", _Text, nullable=False),
-    Column("action", _Text, nullable=False),
+    *_required("edit", "who", "at", "action"),
     Column("steps", _Json, nullable=False),
     UniqueConstraint("task", "edit"),
     sqlite_with_rowid=False,
@@ -343,9 +320,7 @@ LABELS = Table(
     Column("taxonomy", ForeignKey("document.hash"), nullable=False, index=True),
     Column("task", ForeignKey("label_task.id")),
     Column("content", _Json, nullable=False),
-    Column("hash", _Text, nullable=False),
-    Column("who", _Text, nullable=False),
-    Column("at", _Text, nullable=False),
+    *_required("hash", "who", "at"),
     # None while it holds; else why it does not any more, such as a changed rule.
     Column("stale", _Text),
     sqlite_with_rowid=False,
@@ -359,9 +334,7 @@ LABEL_COMMENT = Table(
     Column("episode", ForeignKey("episode.id"), nullable=False, index=True),
     Column("task", ForeignKey("label_task.id")),
     Column("time_ns", BigInteger),
-    Column("who", _Text, nullable=False),
-    Column("at", _Text, nullable=False),
-    Column("text", _Text, nullable=False),
+    *_required("who", "at", "text"),
     Column("resolved_at", _Text),
 )
 

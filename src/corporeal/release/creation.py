@@ -27,7 +27,7 @@ from corporeal.release.manifest import (
     ReleaseMember,
     Retention,
 )
-from corporeal.release.publication import hold_release, publish
+from corporeal.release.publication import Draft, hold_release, publish
 from corporeal.release.reading import Release, find_release, list_releases, load_release
 from corporeal.release.representativeness import (
     CATEGORIES,
@@ -37,7 +37,7 @@ from corporeal.release.representativeness import (
 )
 from corporeal.release.selection import ReleaseCandidate, Selection, Where, select_episodes
 from corporeal.release.split import NEGATIVES, SplitItem, assign_splits, check_shares
-from corporeal.release.validation import require_readable
+from corporeal.release.verification import require_readable
 from corporeal.release.version import Version, check_name, decide_version
 
 SHARES: Mapping[str, float] = {"train": 0.9, "validation": 0.1}
@@ -84,17 +84,6 @@ class ReleaseOptions:
         return tuple(dict.fromkeys((*CATEGORIES, *self.stratify, *grouped)))
 
 
-@dataclass(frozen=True)
-class Draft:
-    """A release before it is made: what would be in it, and what there is to say of it."""
-
-    manifest: Manifest
-    representativeness: Representativeness
-    left_out: Mapping[str, int]
-    labels: LabelBundle | None = None
-    label_facts: Mapping[str, Any] | None = None
-
-
 def create_release(
     workspace: Workspace,
     name: str,
@@ -114,14 +103,7 @@ def create_release(
     if options.objects or options.deep:
         require_readable(workspace, draft.manifest, deep=options.deep)
     on_draft(draft)
-    publish(
-        workspace,
-        draft.manifest,
-        draft.representativeness,
-        draft.left_out,
-        labels=draft.labels,
-        label_facts=draft.label_facts,
-    )
+    publish(workspace, draft)
     reference = draft.manifest.reference
     if draft.manifest.retention is not None and draft.manifest.retention.write_once:
         hold_release(workspace, reference, who=who)

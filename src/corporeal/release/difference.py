@@ -12,12 +12,11 @@ import numpy as np
 
 from corporeal.catalog.workspace import Workspace
 from corporeal.labelling.annotation import Annotation, Segment
-from corporeal.release.distribution_tests import compare_categories, compare_numbers
 from corporeal.release.label_bundle import LabelBundle, load_labels
 from corporeal.release.layout import layout_changes
 from corporeal.release.manifest import Manifest, ReleaseMember
 from corporeal.release.reading import load_release
-from corporeal.release.representativeness import LEVEL
+from corporeal.release.representativeness import LEVEL, compare_categories, compare_numbers
 from corporeal.release.version import MEANING, Change, Version, step_between
 from corporeal.words import counted, some_of
 

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from datetime import datetime
-from functools import cached_property
-from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -17,13 +12,13 @@ from sqlalchemy import Connection
 
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.episodes import EpisodeRow
-from corporeal.catalog.store import Store, StoreError
+from corporeal.catalog.store import Store
 from corporeal.episode.label_track import LabelTrack
 from corporeal.labelling.agreement import agreement_of
 from corporeal.labelling.annotation import Annotation
 from corporeal.labelling.labels import canonical, coverage_of, digest, label_track, labels_in_force
 from corporeal.labelling.taxonomy import Taxonomy, kept_taxonomy
-from corporeal.release.manifest import Manifest, object_text
+from corporeal.release.manifest import CanonicalObject, Manifest, first_problem, object_text
 
 LabelPolicy = Literal["required", "included", "none"]
 POLICIES: tuple[LabelPolicy, ...] = ("required", "included", "none")
@@ -46,20 +41,17 @@ class LabelledEpisode(BaseModel):
         return digest(self.annotation)
 
 
-class LabelBundle(BaseModel):
+class LabelBundle(CanonicalObject):
     """All labels of a release by episode, and the taxonomies that say what they mean, by hash."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     format: Literal["corporeal-release-labels"] = "corporeal-release-labels"
     format_version: Literal[1] = 1
     taxonomies: dict[str, Taxonomy]
     episodes: dict[str, LabelledEpisode]
 
-    @cached_property
-    def text(self) -> bytes:
-        """The one text that stands for this content: JSON with sorted keys."""
-        values: dict[str, Any] = {
+    def canonical_values(self) -> dict[str, Any]:
+        """Taxonomies and annotations, each as its own hash has it."""
+        return {
             "format": self.format,
             "format_version": self.format_version,
             "taxonomies": {
@@ -71,13 +63,6 @@ class LabelBundle(BaseModel):
                 for name, each in self.episodes.items()
             },
         }  # fmt: skip
-        said = json.dumps(values, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-        return said.encode()
-
-    @cached_property
-    def hash(self) -> str:
-        """`sha256:<hex>` of the text: the object's name in the store."""
-        return "sha256:" + hashlib.sha256(self.text).hexdigest()
 
     def track(self, episode: str) -> LabelTrack | None:
         """The labels of an episode as its recording carries them; None when it has none."""
@@ -130,20 +115,6 @@ def _require_covered(connection: Connection, rows: Sequence[EpisodeRow]) -> None
     )
 
 
-def store_labels(store: Store, bundle: LabelBundle, *, retain_until: datetime | None) -> str:
-    """Put the labels into the store; their hash."""
-    with tempfile.TemporaryDirectory(prefix="corporeal-release-") as folder:
-        path = Path(folder) / "labels.json"
-        path.write_bytes(bundle.text)
-        stored = store.put(path, retain_until=retain_until)
-    if stored != bundle.hash:
-        raise StoreError(
-            f"{store.url}: the labels were stored as {stored}; expected {bundle.hash}. "
-            "Verify the store."
-        )
-    return stored
-
-
 def load_labels(store: Store, manifest: Manifest) -> LabelBundle | None:
     """The labels of a release, checked against its manifest; None when it has none."""
     if manifest.labels is None:
@@ -152,10 +123,8 @@ def load_labels(store: Store, manifest: Manifest) -> LabelBundle | None:
     try:
         bundle = LabelBundle.model_validate_json(text)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the text"
         raise CatalogError(
-            f"labels of {manifest.reference}: {where}: {first['msg']}. Those of a newer version "
+            f"labels of {manifest.reference}: {first_problem(error)}. Those of a newer version "
             "need a newer Corporeal: pip install -U corporeal."
         ) from None
     for told in label_problems(manifest, bundle):

@@ -24,6 +24,28 @@ class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
+class CanonicalObject(_Part):
+    """Values with one text that stands for them, which is stored under its hash."""
+
+    format: str
+
+    def canonical_values(self) -> dict[str, Any]:
+        """What the text says."""
+        return self.model_dump(mode="json")
+
+    @cached_property
+    def text(self) -> bytes:
+        """The one text that stands for this content: JSON with sorted keys."""
+        return json.dumps(
+            self.canonical_values(), sort_keys=True, ensure_ascii=False, separators=(",", ":")
+        ).encode()
+
+    @cached_property
+    def hash(self) -> str:
+        """`sha256:<hex>` of the text: the object's name in the store."""
+        return "sha256:" + hashlib.sha256(self.text).hexdigest()
+
+
 class ReleaseMember(_Part):
     """One episode of a release, as it was when the release was made."""
 
@@ -94,7 +116,7 @@ class LabelsHead(_Part):
     episodes: int
 
 
-class Manifest(_Part):
+class Manifest(CanonicalObject):
     """Everything in a release; `episodes` are in the order of their ids."""
 
     format: Literal["corporeal-release"] = "corporeal-release"
@@ -126,32 +148,24 @@ class Manifest(_Part):
         """`name@version`, how people speak of it."""
         return f"{self.name}@{self.version}"
 
-    @cached_property
-    def text(self) -> bytes:
-        """The one text that stands for this content: JSON with sorted keys."""
+    def canonical_values(self) -> dict[str, Any]:
+        """Everything; labels are left out where there are none, as before there were any."""
         values = self.model_dump(mode="json")
-        # Left out where there are none, so that releases from before labels keep their hash.
         for part in (values, *values["episodes"]):
             if part["labels"] is None:
                 del part["labels"]
-        said = json.dumps(values, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-        return said.encode()
-
-    @cached_property
-    def hash(self) -> str:
-        """`sha256:<hex>` of the text: the object's name in the store."""
-        return "sha256:" + hashlib.sha256(self.text).hexdigest()
+        return values
 
 
-def store_manifest(store: Store, manifest: Manifest, *, retain_until: datetime | None) -> str:
-    """Put the manifest into the store; its hash."""
+def store_object(store: Store, made: CanonicalObject, *, retain_until: datetime | None) -> str:
+    """Put the text into the store; its hash."""
     with tempfile.TemporaryDirectory(prefix="corporeal-release-") as folder:
-        path = Path(folder) / "manifest.json"
-        path.write_bytes(manifest.text)
+        path = Path(folder) / "object.json"
+        path.write_bytes(made.text)
         digest = store.put(path, retain_until=retain_until)
-    if digest != manifest.hash:
+    if digest != made.hash:
         raise StoreError(
-            f"{store.url}: the manifest was stored as {digest}; expected {manifest.hash}. "
+            f"{store.url}: {made.format} was stored as {digest}; expected {made.hash}. "
             "Verify the store."
         )
     return digest
@@ -185,9 +199,14 @@ def parse_manifest(text: bytes, *, source: str = "manifest") -> Manifest:
     try:
         return Manifest.model_validate_json(text)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the text"
         raise CatalogError(
-            f"{source}: {where}: {first['msg']}; expected a manifest of version {FORMAT_VERSION}. "
+            f"{source}: {first_problem(error)}; expected a manifest of version {FORMAT_VERSION}. "
             "One of a newer version needs a newer Corporeal: pip install -U corporeal."
         ) from None
+
+
+def first_problem(error: ValidationError) -> str:
+    """The first thing that is wrong with a text, and where."""
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"]) or "the text"
+    return f"{where}: {first['msg']}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast
 
@@ -16,33 +17,36 @@ from corporeal.catalog.episodes import State, check_change, set_state
 from corporeal.catalog.query import read_fields
 from corporeal.catalog.tables import MEMBER, RELEASE
 from corporeal.catalog.workspace import Workspace
-from corporeal.release.label_bundle import LabelBundle, store_labels
-from corporeal.release.local_copy import LocalCopies
-from corporeal.release.manifest import Manifest, store_manifest
-from corporeal.release.reading import load_release, member_ids
+from corporeal.release.label_bundle import LabelBundle
+from corporeal.release.manifest import Manifest, store_object
+from corporeal.release.reading import load_release, local_copies, member_ids
 from corporeal.release.representativeness import Representativeness
 
 _BLOCK = 5000
 _HOUR_S = 3600.0
 
 
-def publish(
-    workspace: Workspace,
-    manifest: Manifest,
-    alike: Representativeness,
-    left_out: Mapping[str, int],
-    *,
-    labels: LabelBundle | None = None,
-    label_facts: Mapping[str, Any] | None = None,
-) -> None:
+@dataclass(frozen=True)
+class Draft:
+    """A release before it is made: what would be in it, and what there is to say of it."""
+
+    manifest: Manifest
+    representativeness: Representativeness
+    left_out: Mapping[str, int]
+    labels: LabelBundle | None = None
+    label_facts: Mapping[str, Any] | None = None
+
+
+def publish(workspace: Workspace, draft: Draft) -> None:
     """Record the release and store its labels and its manifest.
 
     The manifest is stored inside the transaction, after the version is ours and before anything
     can be seen: a release that is there always has one, and a lost race leaves none behind.
     """
-    facts = _facts(manifest, alike, left_out)
-    if label_facts is not None:
-        facts["labels"] = dict(label_facts)
+    manifest, labels = draft.manifest, draft.labels
+    facts = _facts(manifest, draft.representativeness, draft.left_out)
+    if draft.label_facts is not None:
+        facts["labels"] = dict(draft.label_facts)
     # Spelled and hashed once and now: while it is written, everybody else waits.
     digest = manifest.hash
     with workspace.database.write() as connection:
@@ -51,8 +55,8 @@ def publish(
         _require_unchanged(connection, manifest)
         changes = list(_move(connection, manifest))
         if labels is not None:
-            store_labels(workspace.store, labels, retain_until=_held_until(manifest))
-        store_manifest(workspace.store, manifest, retain_until=_held_until(manifest))
+            store_object(workspace.store, labels, retain_until=_held_until(manifest))
+        store_object(workspace.store, manifest, retain_until=_held_until(manifest))
         # Last, since everybody who writes waits for the end of the log from here on.
         record(connection, [*changes, _event(manifest)], at=manifest.created_at)
 
@@ -194,7 +198,7 @@ def hold_release(
             "with object lock. Make a new version in such a store."
         )
     until = datetime.fromisoformat(retention.until)
-    copies = LocalCopies(workspace.store, workspace.root / "cache" / "episodes")
+    copies = local_copies(workspace)
     for each in manifest.episodes:
         # The store compares the file with what it has, and sends nothing again.
         workspace.store.put(copies.path(each.hash, each.bytes), retain_until=until)

@@ -1,7 +1,9 @@
-"""Finds releases, and opens the episodes of one as a dataset."""
+"""Finds releases, and opens the episodes of one as a dataset, from files on this machine."""
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -11,6 +13,7 @@ from typing import Any
 from sqlalchemy import Connection, Select, select
 
 from corporeal.catalog.database import CatalogError
+from corporeal.catalog.store import Store, StoreError, check_digest
 from corporeal.catalog.tables import MEMBER, RELEASE
 from corporeal.catalog.workspace import Workspace, open_workspace
 from corporeal.embodiment import Embodiment
@@ -19,9 +22,12 @@ from corporeal.episode.label_track import Lane, united
 from corporeal.episode.recording import Dataset, OpenFiles, Recording, recording_of
 from corporeal.errors import EpisodeError
 from corporeal.release.label_bundle import LabelBundle, load_labels
-from corporeal.release.local_copy import LocalCopies
 from corporeal.release.manifest import Manifest, ReleaseMember, load_manifest
 from corporeal.release.version import Version, split_reference
+
+SUFFIX = ".h5"
+LIMIT = 32 << 30
+"""Bytes of fetched episodes that a workspace keeps; the ones used longest ago go first."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +121,7 @@ def release_dataset(
     manifest = load_release(workspace, reference)
     members = _of_splits(manifest, splits)
     labels = load_labels(workspace.store, manifest)
-    copies = LocalCopies(workspace.store, workspace.root / "cache" / "episodes")
+    copies = local_copies(workspace)
     return Dataset(
         source=workspace.root / "releases" / manifest.reference,
         format="release",
@@ -211,3 +217,83 @@ def _lanes(members: tuple[ReleaseMember, ...], labels: LabelBundle | None) -> tu
     """The lanes in which something is said of any of these episodes."""
     tracks = (labels.track(each.id) for each in members) if labels is not None else ()
     return united(track.used_lanes for track in tracks if track is not None)
+
+
+@dataclass(frozen=True)
+class LocalCopies:
+    """Objects as files on this machine: where they lie, or fetched into a cache of bounded size."""
+
+    store: Store
+    folder: Path
+    limit: int = LIMIT
+
+    def path(self, digest: str, size: int) -> Path:
+        """A file with the bytes of an object, which must have this size."""
+        name = check_digest(digest)
+        if (local := self.store.path(digest)) is not None:
+            if (there := self.store.has(digest)) != size:
+                raise _lost(digest, size, there)
+            return local
+        copy = self.folder / f"{name}{SUFFIX}"
+        if not copy.is_file() or copy.stat().st_size != size:
+            self._fetch(digest, size, copy)
+        os.utime(copy)
+        return copy
+
+    def _fetch(self, digest: str, size: int, copy: Path) -> None:
+        there = self.store.has(digest)
+        if there != size:
+            raise _lost(digest, size, there)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._make_room(size)
+        copy.unlink(missing_ok=True)
+        try:
+            self.store.fetch(digest, copy)
+        except StoreError:
+            # Another process may have fetched it meanwhile: whole, or it would have no name.
+            if not copy.is_file() or copy.stat().st_size != size:
+                raise
+
+    def _make_room(self, size: int) -> None:
+        """Remove copies, the one used longest ago first; whoever has one open keeps it."""
+        copies = []
+        for path in self.folder.glob(f"*{SUFFIX}"):
+            with contextlib.suppress(FileNotFoundError):
+                status = path.stat()
+                copies.append((status.st_mtime_ns, status.st_size, path))
+        total = sum(each[1] for each in copies)
+        for _, own, path in sorted(copies):
+            if total + size <= self.limit:
+                break
+            path.unlink(missing_ok=True)
+            total -= own
+
+
+def _lost(digest: str, size: int, there: int | None) -> CatalogError:
+    got = "nothing" if there is None else f"{there} bytes"
+    return CatalogError(
+        f"object {digest}, got {got}; expected {size} bytes. "
+        "Find what else is damaged with: corporeal release verify."
+    )
+
+
+def local_copies(workspace: Workspace) -> LocalCopies:
+    """The objects of a workspace as files."""
+    return LocalCopies(workspace.store, workspace.root / "cache" / "episodes")
+
+
+def releases_of(connection: Connection, episode: str) -> list[str]:
+    """The releases that an episode is in, as name@version."""
+    query = (
+        select(MEMBER.c.name, MEMBER.c.version)
+        .where(MEMBER.c.episode == episode)
+        .order_by(MEMBER.c.name, MEMBER.c.version)
+    )
+    return [f"{name}@{version}" for name, version in connection.execute(query)]
+
+
+def release_made_at(connection: Connection, name: str, version: str) -> str | None:
+    """When a release was made; None where there is none of this name and version."""
+    query = select(RELEASE.c.created_at).where(RELEASE.c.name == name, RELEASE.c.version == version)
+    made: str | None = connection.execute(query).scalar()
+    return made

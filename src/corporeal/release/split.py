@@ -31,22 +31,12 @@ def assign_groups(
     decides first, which no other group can change; then groups move, one or two at a time, as
     long as that brings the shares of all strata nearer to what they should be.
     """
-    counts = _counts(groups, strata, len(draws))
-    target = np.outer(np.asarray(counts.sum(axis=0)).ravel(), shares)
-    bounds = np.cumsum(shares)
-    place = np.searchsorted(bounds[:-1], np.asarray(draws), side="right").astype(np.int64)
-    # Every stratum counts by how far it is off for its size, the total as much as all of them.
-    sizes = target.sum(axis=1)
-    weight = 1 / np.maximum(sizes, 1)
-    weight[-1] *= max(1, len(sizes) - 1)
-    own = np.asarray(counts.multiply(counts) @ weight).ravel()
-    scaled = sparse.csr_matrix(counts.multiply(weight[None, :]))
-    off = _held(counts, place, len(shares)) - target
+    placed = _Placement(_counts(groups, strata, len(draws)), draws, shares)
     for _ in range(4 * len(draws)):
-        if not _improve(counts, scaled, off, own, place):
+        if not placed.improve():
             break
-    _fill_empty(counts, scaled, off, own, place, len(shares))
-    return [int(each) for each in place]
+    placed.fill_empty()
+    return [int(each) for each in placed.split]
 
 
 def _counts(groups: Sequence[int], strata: Sequence[int], count: int) -> sparse.csr_matrix:
@@ -58,82 +48,69 @@ def _counts(groups: Sequence[int], strata: Sequence[int], count: int) -> sparse.
     return sparse.csr_matrix((ones, places), shape=(count, width + 1))
 
 
-def _held(counts: sparse.csr_matrix, place: NDArray[np.int64], splits: int) -> NDArray[np.float64]:
-    """What every split has of every stratum."""
-    chosen = np.eye(splits)[place]
-    return np.asarray(counts.T @ chosen)
+class _Placement:
+    """The split of every group, and how far each stratum is from its share in each split."""
 
+    def __init__(
+        self, counts: sparse.csr_matrix, draws: Sequence[float], shares: Sequence[float]
+    ) -> None:
+        target = np.outer(np.asarray(counts.sum(axis=0)).ravel(), shares)
+        bounds = np.cumsum(shares)
+        drawn = np.searchsorted(bounds[:-1], np.asarray(draws), side="right")
+        # Every stratum counts by how far it is off for its size, the total as much as all of them.
+        sizes = target.sum(axis=1)
+        weight = 1 / np.maximum(sizes, 1)
+        weight[-1] *= max(1, len(sizes) - 1)
+        self.counts = counts
+        self.split: NDArray[np.int64] = drawn.astype(np.int64)
+        self.own = np.asarray(counts.multiply(counts) @ weight).ravel()
+        self.scaled = sparse.csr_matrix(counts.multiply(weight[None, :]))
+        self.off = np.asarray(counts.T @ np.eye(len(shares))[self.split]) - target
 
-def _improve(
-    counts: sparse.csr_matrix,
-    scaled: sparse.csr_matrix,
-    off: NDArray[np.float64],
-    own: NDArray[np.float64],
-    place: NDArray[np.int64],
-) -> bool:
-    """Make the move, or the exchange of two groups, that gains most; whether there was one."""
-    gain = _gains(scaled, off, own, place)
-    group, split = (int(at) for at in np.unravel_index(int(np.argmin(gain)), gain.shape))
-    if gain[group, split] < -_GAIN:
-        _move(counts, off, place, group, split)
+    def improve(self) -> bool:
+        """Make the move, or the exchange of two groups, that gains most; whether there was one."""
+        gain = self._gains()
+        group, split = (int(at) for at in np.unravel_index(int(np.argmin(gain)), gain.shape))
+        if gain[group, split] < -_GAIN:
+            self._move(group, split)
+            return True
+        if len(self.split) > _EXCHANGED:
+            return False
+        there = gain[:, self.split]
+        both = there + there.T - 4 * np.asarray((self.scaled @ self.counts.T).todense())
+        both[self.split[:, None] == self.split[None, :]] = 0
+        one, other = (int(at) for at in np.unravel_index(int(np.argmin(both)), both.shape))
+        if both[one, other] > -_GAIN:
+            return False
+        home = int(self.split[one])
+        self._move(one, int(self.split[other]))
+        self._move(other, home)
         return True
-    if len(place) > _EXCHANGED:
-        return False
-    there = gain[:, place]
-    both = there + there.T - 4 * np.asarray((scaled @ counts.T).todense())
-    both[place[:, None] == place[None, :]] = 0
-    one, other = (int(at) for at in np.unravel_index(int(np.argmin(both)), both.shape))
-    if both[one, other] > -_GAIN:
-        return False
-    home = int(place[one])
-    _move(counts, off, place, one, int(place[other]))
-    _move(counts, off, place, other, home)
-    return True
 
+    def fill_empty(self) -> None:
+        """A split without any group gets the one that harms least, while others have two."""
+        splits = self.off.shape[1]
+        for split in range(splits):
+            sizes = np.bincount(self.split, minlength=splits)
+            if sizes[split] or sizes.max() < 2:
+                continue
+            gain = self._gains()[:, split]
+            gain[sizes[self.split] < 2] = np.inf
+            self._move(int(np.argmin(gain)), split)
 
-def _gains(
-    scaled: sparse.csr_matrix,
-    off: NDArray[np.float64],
-    own: NDArray[np.float64],
-    place: NDArray[np.int64],
-) -> NDArray[np.float64]:
-    """How the sum of weighted squares changes when a group (row) goes to a split (column)."""
-    product = np.asarray(scaled @ off)
-    here = product[np.arange(len(place)), place]
-    gain: NDArray[np.float64] = 2 * (product - here[:, None]) + 2 * own[:, None]
-    gain[np.arange(len(place)), place] = 0
-    return gain
+    def _gains(self) -> NDArray[np.float64]:
+        """How the sum of weighted squares changes when a group (row) goes to a split (column)."""
+        product, groups = np.asarray(self.scaled @ self.off), np.arange(len(self.split))
+        here = product[groups, self.split]
+        gain: NDArray[np.float64] = 2 * (product - here[:, None]) + 2 * self.own[:, None]
+        gain[groups, self.split] = 0
+        return gain
 
-
-def _move(
-    counts: sparse.csr_matrix,
-    off: NDArray[np.float64],
-    place: NDArray[np.int64],
-    group: int,
-    split: int,
-) -> None:
-    row = counts[[group]].toarray().ravel()
-    off[:, place[group]] -= row
-    off[:, split] += row
-    place[group] = split
-
-
-def _fill_empty(
-    counts: sparse.csr_matrix,
-    scaled: sparse.csr_matrix,
-    off: NDArray[np.float64],
-    own: NDArray[np.float64],
-    place: NDArray[np.int64],
-    splits: int,
-) -> None:
-    """A split without any group gets the one that harms least, while others have two."""
-    for split in range(splits):
-        held = np.bincount(place, minlength=splits)
-        if held[split] or held.max() < 2:
-            continue
-        gain = _gains(scaled, off, own, place)[:, split]
-        gain[held[place] < 2] = np.inf
-        _move(counts, off, place, int(np.argmin(gain)), split)
+    def _move(self, group: int, split: int) -> None:
+        row = self.counts[[group]].toarray().ravel()
+        self.off[:, self.split[group]] -= row
+        self.off[:, split] += row
+        self.split[group] = split
 
 
 NEGATIVES = "negatives"

@@ -16,8 +16,8 @@ from corporeal.catalog.episodes.rows import (
     EpisodeRow,
     FindingRow,
     ScoreRow,
+    State,
 )
-from corporeal.catalog.episodes.state import State
 from corporeal.catalog.tables import DOCUMENT, EDGE, EPISODE, FINDING, GOVERNS, SCORE
 from corporeal.quality.check import SEVERITIES
 
@@ -126,20 +126,20 @@ def find_by_hash(connection: Connection, digests: Iterable[str]) -> dict[str, St
 
 def hashes_of(connection: Connection, ids: Sequence[str]) -> dict[str, str]:
     """The hashes of the files of these episodes, by id; those that are not there are left out."""
-    hashes: dict[str, str] = {}
-    for part in parts_of(ids):
-        query = select(EPISODE.c.id, EPISODE.c.hash).where(EPISODE.c.id.in_(part))
-        hashes |= {row.id: row.hash for row in connection.execute(query)}
-    return hashes
+    return dict(_by_id(connection, EPISODE.c.hash, ids))
 
 
 def states_of(connection: Connection, ids: Sequence[str]) -> dict[str, State]:
     """The states of these episodes, by id; those that are not there are left out."""
-    states: dict[str, State] = {}
+    return dict(_by_id(connection, EPISODE.c.state, ids))
+
+
+def _by_id(
+    connection: Connection, column: Column[Any], ids: Sequence[str]
+) -> Iterator[tuple[str, Any]]:
     for part in parts_of(ids):
-        query = select(EPISODE.c.id, EPISODE.c.state).where(EPISODE.c.id.in_(part))
-        states |= {row.id: row.state for row in connection.execute(query)}
-    return states
+        query = select(EPISODE.c.id, column).where(EPISODE.c.id.in_(part))
+        yield from ((name, value) for name, value in connection.execute(query))
 
 
 def findings_of(connection: Connection, name: str, *, most: int | None = None) -> list[FindingRow]:

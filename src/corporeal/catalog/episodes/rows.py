@@ -1,13 +1,31 @@
-"""Rows of the catalogue as types: an episode and what is kept beside it."""
+"""Rows of the catalogue as types: an episode, its states, and what is kept beside it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, get_args
 
-from corporeal.catalog.episodes.state import State
+from corporeal.catalog.database import CatalogError
 from corporeal.quality.check import Verdict
+
+State = Literal[
+    "recorded", "checked", "accepted", "quarantined", "failed", "annotated", "released", "erased"
+]
+STATES: tuple[State, ...] = get_args(State)
+_JUDGED: tuple[State, ...] = ("accepted", "quarantined", "failed")
+NEXT: Mapping[State, tuple[State, ...]] = {
+    "recorded": ("checked", *_JUDGED, "erased"),
+    "checked": (*_JUDGED, "erased"),
+    # A person may overrule a verdict, with a reason.
+    "accepted": ("checked", "quarantined", "failed", "annotated", "released", "erased"),
+    "quarantined": ("checked", "accepted", "failed", "erased"),
+    # Failures are released as negative examples.
+    "failed": ("checked", "accepted", "quarantined", "annotated", "released", "erased"),
+    "annotated": ("accepted", "quarantined", "failed", "released", "erased"),
+    "released": ("annotated", "erased"),
+    "erased": (),
+}
 
 
 @dataclass(frozen=True)
@@ -117,3 +135,10 @@ class EpisodeEntry:
     def hash(self) -> str:
         """The hash of its file."""
         return self.row.hash
+
+
+def check_change(old: State, new: State) -> None:
+    """Raise CatalogError for a change that makes no sense, such as bringing back what is erased."""
+    if new not in NEXT[old]:
+        allowed = ", ".join(NEXT[old]) or "nothing"
+        raise CatalogError(f"state, got {new} after {old}; expected {allowed}.")

@@ -6,14 +6,13 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Select, Table, insert, select, update
+from sqlalchemy import Connection, Select, Table, delete, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from corporeal.catalog.audit import Change, now, record
 from corporeal.catalog.database import CatalogError, check_text, json_value
 from corporeal.catalog.episodes.reading import parts_of, states_of, unknown_episode
-from corporeal.catalog.episodes.rows import DocumentRow, EpisodeEntry
-from corporeal.catalog.episodes.state import State, check_change
+from corporeal.catalog.episodes.rows import DocumentRow, EpisodeEntry, State, check_change
 from corporeal.catalog.tables import DOCUMENT, EDGE, EPISODE, FINDING, GOVERNS, SCORE, STREAM
 from corporeal.errors import UnknownNameError
 
@@ -91,6 +90,19 @@ def move_episodes(
             connection.execute(query.values(state=state))
     record(connection, changes)
     return len(changes)
+
+
+def complete_episode(connection: Connection, name: str, entry: EpisodeEntry) -> None:
+    """Add what was found to an episode that was only recorded, inside a transaction."""
+    row, policy = entry.row, entry.documents["policy"]
+    judged = {"verdict": row.verdict, "score": row.score, "policy": row.policy}
+    connection.execute(update(EPISODE).where(EPISODE.c.id == name).values(**judged))
+    for table, rows in ((FINDING, entry.findings), (SCORE, entry.scores)):
+        connection.execute(delete(table).where(table.c.episode == name))
+        _insert_rows(connection, table, [(name, rows)])
+    keep_document(connection, DocumentRow(kind="policy", **policy))
+    link = {"episode": name, "kind": "policy", "document": policy["hash"]}
+    connection.execute(insert(GOVERNS).values(**link))
 
 
 def set_state(connection: Connection, ids: Select[Any], state: State) -> None:

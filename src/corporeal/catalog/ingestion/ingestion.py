@@ -5,30 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
+from sqlalchemy import Connection
+
+from corporeal.catalog.audit import take_turn
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.episodes.reading import StoredEpisode, find_by_hash, hashes_of
-from corporeal.catalog.episodes.state import State
-from corporeal.catalog.ingestion.admission import (
-    Admitted,
-    JudgedFile,
-    Status,
-    admit,
-    erased,
-    other_content,
-)
+from corporeal.catalog.episodes.rows import State
+from corporeal.catalog.episodes.writing import add_episodes, complete_episode, move_episodes
 from corporeal.catalog.ingestion.inspection import (
     IngestOptions,
     Inspected,
+    JudgedFile,
     inspect_files,
     judge_files,
-    leave_unjudged,
 )
 from corporeal.catalog.store.store import digest_of
 from corporeal.catalog.workspace.workspace import Workspace
 from corporeal.exchange.format import formats
 from corporeal.quality.policy import Policy, default_policy
 
+Status = Literal["added", "judged", "known", "refused", "damaged"]
 GROUP = 64
 """Files that are judged together and recorded in one transaction: what a kill can cost."""
 
@@ -139,20 +137,15 @@ def _take_in(
     for path in fresh.values():
         if path in done:
             on_episode(path)
-    candidates = (
-        judge_files(whole, terms, on_episode=on_episode)
-        if terms.check
-        else leave_unjudged(whole, on_episode=on_episode)
-    )
-    stored = [each for each in candidates if _store(workspace, fresh[each.digest], each, done)]
+    candidates = judge_files(whole, terms, on_episode=on_episode)
+    stored = [each for each in candidates if _store(workspace, each, done)]
     with workspace.database.write() as connection:
         admitted = admit(connection, stored, who=who)
-    for each in stored:
-        path = fresh[each.digest]
-        done[path] = _outcome(path, each, admitted[each.digest])
-        if admitted[each.digest].state == "erased":
+    for outcome in admitted:
+        done[outcome.path] = outcome
+        if outcome.state == "erased" and outcome.hash is not None:
             # Erased by somebody else while it was looked at here: it must not lie there again.
-            workspace.store.erase(each.digest)
+            workspace.store.erase(outcome.hash)
     return [_told(path, digests, done, fresh) for path in group]
 
 
@@ -215,27 +208,14 @@ def _known(workspace: Workspace, path: Path, digest: str, row: StoredEpisode) ->
     return IngestOutcome(path, "known", row.id, digest, row.state)
 
 
-def _store(
-    workspace: Workspace, path: Path, candidate: JudgedFile, done: dict[Path, IngestOutcome]
-) -> bool:
+def _store(workspace: Workspace, candidate: JudgedFile, done: dict[Path, IngestOutcome]) -> bool:
     """Store the file; one that was changed since it was looked at is not recorded."""
+    path = candidate.path
     if workspace.store.put(path) == candidate.digest:
         return True
     reason = "the file was changed while it was read. Ingest it again when it is at rest"
     done[path] = IngestOutcome(path, "damaged", hash=candidate.digest, reason=reason)
     return False
-
-
-def _outcome(path: Path, candidate: JudgedFile, admitted: Admitted) -> IngestOutcome:
-    return IngestOutcome(
-        path=path,
-        status=admitted.status,
-        id=candidate.entry.id,
-        hash=candidate.digest,
-        state=admitted.state,
-        score=candidate.entry.row.score,
-        reason=admitted.reason,
-    )
 
 
 def _told(
@@ -247,3 +227,71 @@ def _told(
     first = done[fresh[digests[path]]]
     status: Status = "known" if first.status in ("added", "judged") else first.status
     return replace(first, path=path, status=status)
+
+
+def admit(
+    connection: Connection, candidates: Sequence[JudgedFile], *, who: str
+) -> list[IngestOutcome]:
+    """Enter files whose objects are stored, inside a transaction; what became of each.
+
+    Another writer may have entered some of them meanwhile: those are left as they are.
+    """
+    if not candidates:
+        return []
+    # Writers look and write one after the other, so that two of them add nothing twice.
+    take_turn(connection)
+    there = find_by_hash(connection, [each.digest for each in candidates])
+    taken = hashes_of(connection, [each.entry.id for each in candidates])
+    fresh: list[JudgedFile] = []
+    outcomes: list[IngestOutcome] = []
+    for each in candidates:
+        row, other = there.get(each.digest), taken.get(each.entry.id)
+        if row is not None and row.state == "erased":
+            outcomes.append(_outcome(each, "refused", "erased", erased(row.id)))
+        elif row is not None and (row.state != "recorded" or each.verdict is None):
+            outcomes.append(_outcome(each, "known", row.state))
+        elif row is not None:
+            complete_episode(connection, row.id, each.entry)
+            outcomes.append(_outcome(each, "judged", each.verdict, each.reason))
+            _move(connection, row.id, each, who=who)
+        elif other is not None:
+            outcomes.append(_outcome(each, "refused", None, other_content(each.entry.id, other)))
+        else:
+            taken[each.entry.id] = each.digest
+            fresh.append(each)
+    add_episodes(connection, [each.entry for each in fresh], who=who)
+    for each in fresh:
+        _move(connection, each.entry.id, each, who=who)
+        outcomes.append(_outcome(each, "added", each.verdict or "recorded", each.reason))
+    return outcomes
+
+
+def _outcome(
+    candidate: JudgedFile, status: Status, state: State | None, reason: str | None = None
+) -> IngestOutcome:
+    entry = candidate.entry
+    return IngestOutcome(
+        candidate.path, status, entry.id, candidate.digest, state, entry.row.score, reason
+    )
+
+
+def other_content(name: str, digest: str) -> str:
+    """Why an episode is refused whose id is there, on a file with this hash."""
+    return (
+        f"episode {name} is in the catalogue with other content ({digest[:19]}...), and what was "
+        "recorded is never replaced"
+    )
+
+
+def erased(name: str) -> str:
+    """Why an episode is refused that was erased."""
+    return f"episode {name} was erased and may not come back"
+
+
+def _move(connection: Connection, name: str, candidate: JudgedFile, *, who: str) -> None:
+    """From recorded through checked to the verdict, each an event of its own."""
+    if candidate.verdict is None:
+        return
+    policy = candidate.entry.row.policy
+    move_episodes(connection, [name], "checked", who=who, why=f"checked under {policy}")
+    move_episodes(connection, [name], candidate.verdict, who=who, why=candidate.reason)

@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 
 from corporeal.catalog.episodes.rows import EpisodeEntry
-from corporeal.catalog.ingestion.admission import JudgedFile
 from corporeal.catalog.ingestion.episode_entry import entry_of, judged, reason_for
 from corporeal.episode import Episode
 from corporeal.episode.overview import verify
@@ -18,6 +17,7 @@ from corporeal.errors import CorporealError
 from corporeal.exchange import open_dataset
 from corporeal.protocol import Protocol
 from corporeal.quality import Subject
+from corporeal.quality.check import Verdict
 from corporeal.quality.inspection import EpisodeReport, InspectionOptions, inspect
 from corporeal.quality.policy import Policy
 from corporeal.quality.scoring import Measured, measure, score_batch
@@ -49,6 +49,21 @@ class Inspected:
     measured: Measured | None = None
     protocol: Protocol | None = None
     reason: str | None = None
+
+
+@dataclass(frozen=True)
+class JudgedFile:
+    """A file that was read; no `verdict` means that nobody has judged its episode."""
+
+    path: Path
+    entry: EpisodeEntry
+    verdict: Verdict | None = None
+    reason: str | None = None
+
+    @property
+    def digest(self) -> str:
+        """The hash of the file."""
+        return self.entry.hash
 
 
 def inspect_files(files: Mapping[str, Path], terms: IngestOptions) -> list[Inspected]:
@@ -94,14 +109,21 @@ def _protocol(episode: Episode) -> Protocol | None:
 def judge_files(
     looks: Sequence[Inspected], terms: IngestOptions, *, on_episode: Callable[[Path], None]
 ) -> list[JudgedFile]:
-    """Checks and scores. Episodes of one protocol are held to it, and compared with each other."""
-    found: dict[str, JudgedFile] = {}
+    """Checks and scores. Episodes of one protocol are held to it, and compared with each other.
+
+    Nothing is said of them where the options ask for no check.
+    """
+    if not terms.check:
+        for look in looks:
+            on_episode(look.path)
+        return [JudgedFile(look.path, look.entry) for look in looks if look.entry is not None]
+    judged_files: dict[str, JudgedFile] = {}
     rules = {look.protocol.hash if look.protocol else "": look.protocol for look in looks}
     for rule, protocol in rules.items():
         own = [look for look in looks if (look.protocol.hash if look.protocol else "") == rule]
         for candidate in _judge_together(own, protocol, terms, on_episode):
-            found[candidate.digest] = candidate
-    return [found[look.digest] for look in looks]
+            judged_files[candidate.digest] = candidate
+    return [judged_files[look.digest] for look in looks]
 
 
 def _judge_together(
@@ -132,17 +154,5 @@ def _judge_together(
     for number, (look, about) in enumerate(zip(looks, report.episodes, strict=True)):
         assert look.entry is not None
         entry = judged(look.entry, about, scores.get(number), terms.policy)
-        candidates.append(JudgedFile(entry, about.verdict, reason_for(about)))
-    return candidates
-
-
-def leave_unjudged(
-    looks: Sequence[Inspected], *, on_episode: Callable[[Path], None]
-) -> list[JudgedFile]:
-    """The same files with nothing said about them."""
-    candidates = []
-    for look in looks:
-        assert look.entry is not None
-        on_episode(look.path)
-        candidates.append(JudgedFile(look.entry))
+        candidates.append(JudgedFile(look.path, entry, about.verdict, reason_for(about)))
     return candidates

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, select
 from corporeal.catalog.query.dialect import begins
 from corporeal.catalog.query.fields import CHOICES, PARTED, PLAIN, SIGNS, Field, find_field
 from corporeal.catalog.query.lexer import RESERVED, QueryError, QueryToken, split_words
-from corporeal.catalog.query.unparse import unparse_value
+from corporeal.catalog.query.tree import unparse_value
 from corporeal.catalog.tables import EPISODE, FINDING, GOVERNS, RELEASE, SCORE, STREAM
 from corporeal.quality.check import SEVERITIES
 

@@ -44,9 +44,9 @@ from corporeal.catalog.query.tree import (
     Or,
     Value,
     Within,
+    iso,
     map_clauses,
 )
-from corporeal.catalog.query.unparse import iso
 from corporeal.catalog.tables import DOCUMENT, EPISODE, FINDING, GOVERNS, MEMBER, SCORE, STREAM
 
 Truth = ColumnElement[bool]

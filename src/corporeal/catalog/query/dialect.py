@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from sqlalchemy import Boolean, ColumnElement, Float, Integer, Text, case, literal
 from sqlalchemy.ext.compiler import compiles
@@ -21,39 +21,76 @@ _SHIFT = 1_000_000
 _CLOSE = 1e-9
 
 
-class _Matches(FunctionElement[bool]):
+class _Spoken(FunctionElement[Any]):
+    """SQL that each database has its own words for; `{0}` is the first of its arguments."""
+
+    sqlite: ClassVar[str]
+    postgresql: ClassVar[str]
+
+
+@compiles(_Spoken)
+def _speak(element: _Spoken, compiler: SQLCompiler, **kw: Any) -> str:
+    words = element.sqlite if compiler.dialect.name == "sqlite" else element.postgresql
+    # Only what it has words for: a parameter that stands nowhere would be one too many.
+    return words.format(*(
+        compiler.process(each, **kw) if f"{{{place}}}" in words else ""
+        for place, each in enumerate(element.clauses)
+    ))  # fmt: skip
+
+
+class _Matches(_Spoken):
     """text, pattern for GLOB, pattern for LIKE: both are case-sensitive."""
 
     type = Boolean()
     inherit_cache = True
+    sqlite = "({0} GLOB {1})"
+    postgresql = "({0} LIKE {2} ESCAPE '!')"
 
 
-class _JsonKind(FunctionElement[str]):
-    """document, path for SQLite, path for PostgreSQL: the type's name; true and false are two."""
-
-    type = Text()
-    inherit_cache = True
-
-
-class _JsonText(FunctionElement[str]):
-    """document and the two paths: the text there."""
-
-    type = Text()
-    inherit_cache = True
-
-
-class _JsonNumber(FunctionElement[float]):
-    """document and the two paths: the number there."""
-
-    type = Float()
-    inherit_cache = True
-
-
-class _Floor(FunctionElement[int]):
+class _Floor(_Spoken):
     """A number rounded down; NULL stays NULL."""
 
     type = Integer()
     inherit_cache = True
+    sqlite = f"(CAST({{0}} + {_SHIFT}.0 AS INTEGER) - {_SHIFT})"
+    postgresql = "floor({0})"
+
+
+# Of a value in JSON: document, path for SQLite, path for PostgreSQL.
+_AT = "({0} #> CAST({2} AS text[]))"
+_TEXT_AT = "({0} #>> CAST({2} AS text[]))"
+
+
+class _JsonKind(_Spoken):
+    """The type's name; true and false are two."""
+
+    type = Text()
+    inherit_cache = True
+    sqlite = "json_type({0}, {1})"
+    postgresql = (
+        f"(CASE WHEN jsonb_typeof{_AT} = 'boolean' THEN {_AT}::text ELSE jsonb_typeof{_AT} END)"
+    )
+
+
+class _JsonText(_Spoken):
+    """The text there."""
+
+    type = Text()
+    inherit_cache = True
+    sqlite = "json_extract({0}, {1})"
+    postgresql = _TEXT_AT
+
+
+class _JsonNumber(_Spoken):
+    """The number there."""
+
+    type = Float()
+    inherit_cache = True
+    sqlite = "json_extract({0}, {1})"
+    postgresql = (
+        f"(CASE WHEN length({_TEXT_AT}) < {_MOST_DIGITS} "
+        f"THEN CAST({_TEXT_AT} AS double precision) END)"
+    )
 
 
 def matches(text: ColumnElement[Any], pattern: str) -> ColumnElement[bool]:
@@ -100,71 +137,4 @@ def _located(path: str) -> tuple[ColumnElement[Any], ...]:
         EPISODE.c.metadata,
         literal("$" + "".join(f"[{k}]" if k.isdigit() else f'."{k}"' for k in keys), Text),
         literal("{" + ",".join(f'"{key}"' for key in keys) + "}", Text),
-    )
-
-
-def _parts(
-    element: FunctionElement[Any], compiler: SQLCompiler, numbers: str, **kw: Any
-) -> list[str]:
-    own = list(element.clauses)
-    return [compiler.process(own[int(number)], **kw) for number in numbers]
-
-
-@compiles(_Matches, "sqlite")
-def _glob(element: _Matches, compiler: SQLCompiler, **kw: Any) -> str:
-    text, pattern = _parts(element, compiler, "01", **kw)
-    return f"({text} GLOB {pattern})"
-
-
-@compiles(_Matches, "postgresql")
-def _like(element: _Matches, compiler: SQLCompiler, **kw: Any) -> str:
-    text, pattern = _parts(element, compiler, "02", **kw)
-    return f"({text} LIKE {pattern} ESCAPE '!')"
-
-
-@compiles(_Floor, "sqlite")
-def _sqlite_floor(element: _Floor, compiler: SQLCompiler, **kw: Any) -> str:
-    return f"(CAST({_parts(element, compiler, '0', **kw)[0]} + {_SHIFT}.0 AS INTEGER) - {_SHIFT})"
-
-
-@compiles(_Floor, "postgresql")
-def _postgres_floor(element: _Floor, compiler: SQLCompiler, **kw: Any) -> str:
-    return f"floor({_parts(element, compiler, '0', **kw)[0]})"
-
-
-@compiles(_JsonKind, "sqlite")
-def _sqlite_kind(element: _JsonKind, compiler: SQLCompiler, **kw: Any) -> str:
-    document, path = _parts(element, compiler, "01", **kw)
-    return f"json_type({document}, {path})"
-
-
-@compiles(_JsonKind, "postgresql")
-def _postgres_kind(element: _JsonKind, compiler: SQLCompiler, **kw: Any) -> str:
-    document, path = _parts(element, compiler, "02", **kw)
-    there = f"({document} #> CAST({path} AS text[]))"
-    return (
-        f"(CASE WHEN jsonb_typeof{there} = 'boolean' THEN {there}::text "
-        f"ELSE jsonb_typeof{there} END)"
-    )
-
-
-@compiles(_JsonText, "sqlite")
-@compiles(_JsonNumber, "sqlite")
-def _sqlite_value(element: FunctionElement[Any], compiler: SQLCompiler, **kw: Any) -> str:
-    document, path = _parts(element, compiler, "01", **kw)
-    return f"json_extract({document}, {path})"
-
-
-@compiles(_JsonText, "postgresql")
-def _postgres_text(element: _JsonText, compiler: SQLCompiler, **kw: Any) -> str:
-    document, path = _parts(element, compiler, "02", **kw)
-    return f"({document} #>> CAST({path} AS text[]))"
-
-
-@compiles(_JsonNumber, "postgresql")
-def _postgres_number(element: _JsonNumber, compiler: SQLCompiler, **kw: Any) -> str:
-    document, path = _parts(element, compiler, "02", **kw)
-    there = f"({document} #>> CAST({path} AS text[]))"
-    return (
-        f"(CASE WHEN length({there}) < {_MOST_DIGITS} THEN CAST({there} AS double precision) END)"
     )

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from corporeal.catalog.episodes.state import STATES
+from corporeal.catalog.episodes.rows import STATES
 from corporeal.errors import UnknownNameError
 
 FieldKind = Literal["text", "reference", "number", "truth", "date", "json"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import (
@@ -28,9 +27,8 @@ from corporeal.catalog.episodes.rows import DocumentReference
 from corporeal.catalog.query.condition import condition_sql
 from corporeal.catalog.query.dialect import json_kind, json_number, json_text, whole_steps
 from corporeal.catalog.query.fields import PLAIN, field_named
-from corporeal.catalog.query.search import is_few
-from corporeal.catalog.query.tree import Comparison, Condition
-from corporeal.catalog.query.unparse import DAY_NS
+from corporeal.catalog.query.search import episodes_sql
+from corporeal.catalog.query.tree import DAY_NS, Comparison, Condition
 from corporeal.catalog.tables import DOCUMENT, EPISODE, EVENT, FINDING, GOVERNS, SCORE, STREAM
 from corporeal.errors import UnknownNameError
 
@@ -39,7 +37,6 @@ PRESENT: Condition = Comparison("state", "!=", "erased")
 EpisodeFilter = Condition | ColumnElement[bool] | Select[Any] | None
 """Which episodes are meant: those of a condition, of an SQL expression over the table of episodes,
 those whose ids a search in another table finds, or all."""
-_FEW = 100_000
 _FETCH = 5000
 _JUDGEMENTS = ("accepted", "quarantined", "failed")
 _OF_FINDING = ("episode", "check", "severity")
@@ -290,13 +287,9 @@ def failed_last(connection: Connection, where: EpisodeFilter) -> set[str]:
 
 
 def _truth(connection: Connection, where: EpisodeFilter) -> ColumnElement[bool]:
-    if where is None:
-        return true()
     if isinstance(where, Select):
         return EPISODE.c.id.in_(where)
-    if isinstance(where, ColumnElement):
-        return where
-    return condition_sql(where, few=partial(is_few, connection, _FEW))
+    return where if isinstance(where, ColumnElement) else episodes_sql(connection, where)
 
 
 def _ids(connection: Connection, where: EpisodeFilter) -> Select[Any]:

@@ -17,6 +17,7 @@ from corporeal.catalog.query.lexer import (
     split_words,
 )
 from corporeal.catalog.query.tree import (
+    DAY_NS,
     And,
     Between,
     Comparison,
@@ -35,7 +36,6 @@ from corporeal.catalog.query.tree import (
     Value,
     Within,
 )
-from corporeal.catalog.query.unparse import DAY_NS
 from corporeal.quality.check import SEVERITIES, present_name
 
 MOST_STARS = 16

@@ -14,15 +14,13 @@ from corporeal.catalog.database import CatalogError
 from corporeal.catalog.episodes.rows import EpisodeRow
 from corporeal.catalog.query.condition import Few, condition_sql, pinned
 from corporeal.catalog.query.grammar import parse
-from corporeal.catalog.query.ordering import Ordering, read_ordering
-from corporeal.catalog.query.search import chosen_ids, is_few
+from corporeal.catalog.query.search import Ordering, chosen_ids, episodes_sql, read_ordering
 from corporeal.catalog.query.tree import Condition
 from corporeal.catalog.tables import EPISODE
 
 PAGE = 100
 MOST = 10_000
 """Rows of one page; whoever wants all of them asks for `every`."""
-_FEW = 100_000
 
 
 @dataclass(frozen=True)
@@ -86,7 +84,7 @@ def every_episode(
     block: int = 2000,
 ) -> Iterator[EpisodeRow]:
     """All rows of a listing, a block in memory at a time."""
-    condition = (parse(query) if query.strip() else None) if isinstance(query, str) else query
+    condition = read_query(query)
     # Seven days ago is the same moment on every page.
     condition = None if condition is None else pinned(condition)
     after: str | None = None
@@ -102,9 +100,8 @@ def count_episodes(
     connection: Connection, query: str | Condition | None = None, *, up_to: int | None = None
 ) -> int:
     """How many episodes a query finds; with `up_to` it does not count further than that."""
-    few = partial(is_few, connection, _FEW)
-    found = select(EPISODE.c.id).where(_found(query, few=few)).limit(up_to).subquery()
-    return int(connection.execute(select(func.count()).select_from(found)).scalar_one())
+    ids = select(EPISODE.c.id).where(episodes_sql(connection, read_query(query))).limit(up_to)
+    return int(connection.execute(select(func.count()).select_from(ids.subquery())).scalar_one())
 
 
 def _rows(
@@ -127,10 +124,15 @@ def _rows(
 def _found(
     query: str | Condition | None, now_ns: int | None = None, few: Few | None = None
 ) -> ColumnElement[bool]:
-    if query is None or (isinstance(query, str) and not query.strip()):
-        return true()
-    condition = parse(query) if isinstance(query, str) else query
-    return condition_sql(condition, now_ns=now_ns, few=few)
+    condition = read_query(query)
+    return true() if condition is None else condition_sql(condition, now_ns=now_ns, few=few)
+
+
+def read_query(query: str | Condition | None) -> Condition | None:
+    """The condition of a query; None for one that is empty."""
+    if isinstance(query, str):
+        return parse(query) if query.strip() else None
+    return query
 
 
 def _check_there(connection: Connection, name: str) -> None:
@@ -138,3 +140,49 @@ def _check_there(connection: Connection, name: str) -> None:
         raise CatalogError(
             f"after, got {name[:80]!r}; expected the id of the last episode that was listed."
         )
+
+
+@dataclass(frozen=True)
+class PageKeys:
+    """`ids` are the last episodes of each full page; `page(after=ids[n])` is page n + 1."""
+
+    total: int
+    step: int
+    ids: tuple[str, ...]
+
+
+def find_page_keys(
+    connection: Connection, condition: Condition | None, *, order: str, step: int
+) -> PageKeys:
+    """Walk a listing once and keep one id in `step`."""
+    way = read_ordering(order)
+    found = episodes_sql(connection, condition)
+    ids, total = _walk(connection, found, way, known=True, step=step, before=0)
+    if way.column.nullable:
+        more, unknown = _walk(connection, found, way, known=False, step=step, before=total)
+        ids, total = ids + more, total + unknown
+    return PageKeys(total, step, tuple(ids))
+
+
+def _walk(
+    connection: Connection,
+    found: ColumnElement[bool],
+    order: Ordering,
+    *,
+    known: bool,
+    step: int,
+    before: int,
+) -> tuple[list[str], int]:
+    """The landmarks among episodes in which the order's column is known, or among all others."""
+    part = order.behind(None) if known else order.behind_unknown(None)
+    way: list[Any] = [EPISODE.c.id]
+    if known and not order.is_by_id:
+        way.insert(0, order.column.desc() if order.down else order.column.asc())
+    elif order.is_by_id and order.down:
+        way = [EPISODE.c.id.desc()]
+    number = func.row_number().over(order_by=way).label("number")
+    walk = select(EPISODE.c.id, number).where(found, part).subquery()
+    marks = select(walk.c.id).where((walk.c.number + before) % step == 0).order_by(walk.c.number)
+    ids = list(connection.execute(marks).scalars())
+    total = select(func.count()).select_from(EPISODE).where(found, part)
+    return ids, int(connection.execute(total).scalar_one())

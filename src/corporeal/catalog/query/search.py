@@ -1,21 +1,108 @@
-"""Finds the ids of a page in SQLite, which cannot guess whether a query finds much or little."""
+"""The order of a listing, and the ids of its pages: SQLite cannot guess if a query finds much."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, Table, false, func, select, true
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    Table,
+    UnaryExpression,
+    and_,
+    false,
+    func,
+    literal,
+    not_,
+    or_,
+    select,
+    true,
+)
+from sqlalchemy.sql.operators import custom_op
 
-from corporeal.catalog.query.condition import Few
-from corporeal.catalog.query.ordering import Ordering
+from corporeal.catalog.query.condition import Few, condition_sql
+from corporeal.catalog.query.fields import PLAIN, field_named
+from corporeal.catalog.query.tree import Condition
 from corporeal.catalog.tables import EPISODE
+from corporeal.errors import UnknownNameError
+
+_PLUS: Any = custom_op("+")
+
+
+@dataclass(frozen=True)
+class Ordering:
+    """By a column, up or down; then by id. Where the column is unknown comes last either way.
+
+    With `free` no index of the column offers itself: SQLite follows those of the condition.
+    """
+
+    name: str
+    column: Any
+    down: bool
+    free: bool = False
+
+    @property
+    def key(self) -> Any:
+        """What is compared: the column, or an expression that is no column."""
+        if not self.free:
+            return self.column
+        return UnaryExpression(self.column, operator=_PLUS, type_=self.column.type)
+
+    @property
+    def is_by_id(self) -> bool:
+        """Whether ids are all there is to it."""
+        return self.column is EPISODE.c.id
+
+    def sorted(self, rows: Select[Any], *, known: bool = False) -> Select[Any]:
+        """The rows of a search in this order; `known`: the column is, in all of them."""
+        way = self.key.desc() if self.down else self.key.asc()
+        if self.is_by_id:
+            return rows.order_by(way)
+        # The words NULLS LAST would keep a database from following the index.
+        last = self.column.nullable and not known
+        return rows.order_by(way.nulls_last() if last else way, EPISODE.c.id)
+
+    def behind(self, after: str | None) -> ColumnElement[bool]:
+        """Holds for known values, those after an episode's."""
+        there = self.key.is_not(None) if self.column.nullable else true()
+        if after is None:
+            return there
+        seen = literal(after) if self.is_by_id else self._value_at(after)
+        further = self.key < seen if self.down else self.key > seen
+        if self.is_by_id:
+            return and_(further, true())
+        at_least = self.key <= seen if self.down else self.key >= seen
+        return and_(there, at_least, or_(further, EPISODE.c.id > after))
+
+    def behind_unknown(self, after: str | None) -> ColumnElement[bool]:
+        """Holds for episodes without a value, those after one that may have none itself."""
+        if after is None:
+            return and_(self.key.is_(None), true())
+        passed = and_(self._value_at(after).is_(None), EPISODE.c.id <= after)
+        return and_(self.key.is_(None), not_(passed))
+
+    def _value_at(self, name: str) -> Any:
+        seen = EPISODE.alias("seen")
+        return select(seen.c[self.column.name]).where(seen.c.id == name).scalar_subquery()
+
+
+def read_ordering(text: str) -> Ordering:
+    """The order by a field such as `score`; `-score` begins with the highest."""
+    name = text.removeprefix("-")
+    if name not in PLAIN:
+        raise UnknownNameError("field to order by", name[:80], PLAIN)
+    return Ordering(text, EPISODE.c[field_named(name).column], text.startswith("-"))
+
 
 WALKS = (1_000, 16_000)
 """How many episodes are looked at in order before the condition is asked first."""
 _FEW = 20_000
+_MANY = 100_000
+"""Rows of another table that may be looked up first, for a page and for a whole listing."""
 
 Found = Callable[[Few | None], ColumnElement[bool]]
 """Writes the condition, with a way to learn which of its searches find little."""
@@ -96,3 +183,10 @@ def _leading(table: Table) -> set[str]:
     """The columns by which an index of a table begins."""
     first = {next(iter(index.columns)).name for index in table.indexes}
     return first | {next(iter(table.primary_key.columns)).name}
+
+
+def episodes_sql(connection: Connection, condition: Condition | None) -> ColumnElement[bool]:
+    """A condition over the table of episodes, searches that find little first; None: all."""
+    if condition is None:
+        return true()
+    return condition_sql(condition, few=partial(is_few, connection, _MANY))

@@ -28,10 +28,10 @@ from corporeal.catalog.query import (
     read_fields,
     sum_episodes,
 )
-from corporeal.catalog.releases import release_made_at
 from corporeal.catalog.tables import METRIC
 from corporeal.protocol.coverage import Factor, coverage
 from corporeal.quality.check import SEVERITIES, present_name
+from corporeal.release.reading import release_made_at
 from corporeal.units import SECOND_NS
 
 SubjectKind = Literal["batch", "session", "release"]

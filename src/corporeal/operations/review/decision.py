@@ -12,7 +12,6 @@ from corporeal.catalog.audit import Change, events_of, now, record
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.episodes import NEXT, EpisodeRow, State, find_episode, move_episodes
 from corporeal.catalog.permission import Actor, may, require
-from corporeal.catalog.releases import releases_of
 from corporeal.catalog.tables import REVIEW_ITEM
 from corporeal.errors import UnknownNameError
 from corporeal.operations.review.queue import (
@@ -30,6 +29,7 @@ from corporeal.operations.review.review import (
     close_row,
     progress_of,
 )
+from corporeal.release.reading import releases_of
 
 Verb = Literal["accept", "reject"]
 REASONS: Mapping[str, State] = {

@@ -57,7 +57,7 @@ def render_card(facts: CardFacts, *, pictures: Collection[str] = (), folder: str
         _tasks(facts),
         *_section("Quality", [_quality(facts), seen.get("scores.png"), seen.get("durations.png"),
                               seen.get("outcomes.png"), _failures(facts)]),
-        *_section("Labels", [labels_words(facts), labels_table(facts), agreement_words(facts)]),
+        *_section("Labels", _labels(facts)),
         *_section("Splits", [_splits(facts), _representativeness(facts)]),
         *_section("How it was recorded", [_recording(facts), seen.get("operators.png")]),
         *_section("Streams", [_streams(facts)]),
@@ -253,72 +253,36 @@ def _section(title: str, parts: Sequence[str | None]) -> list[str]:
     return [f"## {title}", *made] if made else []
 
 
-def labels_words(facts: CardFacts) -> str | None:
-    """Coverage and taxonomy in a sentence or two; None for a release without labels."""
-    labels = _labels(facts)
-    if labels is None:
-        return None
-    count = _whole(labels.get("episodes"))
+def _labels(facts: CardFacts) -> list[str]:
+    """Coverage and taxonomies, segments of each label, how far people agreed; or nothing."""
+    labels = facts.stated.get("labels")
+    if not labels:
+        return []
+    count, unseen = labels["episodes"], labels["unseen"]
+    named = listed([code(str(each)) for each in labels["taxonomies"]])
     share = count / max(1, facts.episodes)
-    named = listed([code(str(each)) for each in _each(labels.get("taxonomies"))])
     said = f"{count:,} of {facts.episodes:,} episodes ({share:.0%}) are labelled under {named}."
-    unseen = _whole(labels.get("unseen"))
     if unseen:
         said += f" In {unseen:,} of them, proposals stand that no person has confirmed."
-    return said
-
-
-def labels_table(facts: CardFacts) -> str | None:
-    """How many segments of each label there are."""
-    labels = _labels(facts)
-    lanes = labels.get("lanes") if labels is not None else None
-    if not isinstance(lanes, Mapping) or not lanes:
-        return None
     rows = [
-        [plain(str(lane)), code(str(label)), f"{_whole(number):,}"]
-        for lane, counts in lanes.items()
-        if isinstance(counts, Mapping)
+        [plain(lane), code(label), f"{number:,}"]
+        for lane, counts in labels["lanes"].items()
         for label, number in counts.items()
     ]
-    heads = ("lane", "label", "segments")
-    return table(heads, rows[:MOST_ROWS], right=(2,)) + more(len(rows))
-
-
-def agreement_words(facts: CardFacts) -> str | None:
-    """How far two people agreed who labelled the same episodes without seeing each other."""
-    labels = _labels(facts)
-    if labels is None:
-        return None
-    found = labels.get("agreement")
-    if not isinstance(found, Mapping) or not found:
-        return "No episode was labelled by two people, so nobody knows how far they would agree."
-    return "\n".join(_agreement(str(name), each) for name, each in found.items()
-                     if isinstance(each, Mapping))  # fmt: skip
+    segments = table(("lane", "label", "segments"), rows[:MOST_ROWS], right=(2,)) + more(len(rows))
+    agreed = "\n".join(_agreement(*each) for each in labels["agreement"].items()) or (
+        "No episode was labelled by two people, so nobody knows how far they would agree."
+    )
+    return [said, *([segments] if rows else []), agreed]
 
 
 def _agreement(name: str, summary: Mapping[str, Any]) -> str:
-    parts = [f"- {code(name)}: {_whole(summary.get('episodes')):,} episodes labelled twice"]
-    kappa = summary.get("kappa")
-    for lane, value in kappa.items() if isinstance(kappa, Mapping) else ():
-        if isinstance(value, float):
-            parts.append(f"kappa of {plain(str(lane))} {value:.2f}")
-    frames = summary.get("mean_difference_frames")
-    if isinstance(frames, float):
+    """How far two people agreed who labelled the same episodes without seeing each other."""
+    parts = [f"- {code(name)}: {summary['episodes']:,} episodes labelled twice"]
+    parts += [f"kappa of {plain(lane)} {value:.2f}" for lane, value in summary["kappa"].items()
+              if value is not None]  # fmt: skip
+    if (frames := summary["mean_difference_frames"]) is not None:
         parts.append(f"boundaries {frames:.1f} frames apart on average")
-    hits = summary.get("hit_rate")
-    if isinstance(hits, float):
+    if (hits := summary["hit_rate"]) is not None:
         parts.append(f"{hits:.0%} of them within the tolerance")
     return ", ".join(parts)
-
-
-def _labels(facts: CardFacts) -> Mapping[str, Any] | None:
-    labels = facts.stated.get("labels")
-    return labels if isinstance(labels, Mapping) else None
-
-
-def _whole(value: Any) -> int:
-    return value if isinstance(value, int) else 0
-
-
-def _each(values: Any) -> list[Any]:
-    return list(values) if isinstance(values, list) else []

@@ -14,7 +14,6 @@ from sqlalchemy import Connection
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.episodes import EpisodeRow, HistoryEdge, documents_of, find_episode
 from corporeal.catalog.ingestion import NOTHING, sensor_serials
-from corporeal.catalog.releases import releases_of
 from corporeal.catalog.store import open_remote
 from corporeal.catalog.workspace import Workspace
 from corporeal.episode import Episode
@@ -33,6 +32,7 @@ from corporeal.exchange.sidecar import (
 )
 from corporeal.exchange.table import lay_out
 from corporeal.release.lineage.lineage import GraphNode, LineageGraph
+from corporeal.release.reading import releases_of
 from corporeal.units import SECOND_NS
 
 

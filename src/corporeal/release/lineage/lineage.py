@@ -62,10 +62,6 @@ class LineageGraph:
         """What a node came from."""
         return [edge for edge in self.edges if edge.child == name]
 
-    def children(self, name: str) -> list[HistoryEdge]:
-        """What came of a node."""
-        return [edge for edge in self.edges if edge.parent == name]
-
     def to_json(self) -> dict[str, Any]:
         """The graph as plain values."""
         return {

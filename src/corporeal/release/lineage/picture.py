@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.episodes import HistoryEdge
 from corporeal.release.lineage.lineage import LineageGraph
 
 if TYPE_CHECKING:
@@ -34,8 +33,7 @@ class NodePlace:
 
 def places_of(graph: LineageGraph) -> dict[str, NodePlace]:
     """A place for every node; parents stand left of their children."""
-    above = _distances(graph, graph.parents, lambda edge: edge.parent)
-    below = _distances(graph, graph.children, lambda edge: edge.child)
+    above, below = (_distances(graph, upwards=upwards) for upwards in (True, False))
     levels = {name: -far for name, far in above.items()}
     levels |= {name: far for name, far in below.items() if name not in above}
     for node in graph.nodes:
@@ -54,21 +52,22 @@ def places_of(graph: LineageGraph) -> dict[str, NodePlace]:
     }  # fmt: skip
 
 
-def _distances(
-    graph: LineageGraph,
-    next_edges: Callable[[str], list[HistoryEdge]],
-    far: Callable[[HistoryEdge], str],
-) -> dict[str, int]:
+def _steps(graph: LineageGraph, name: str, *, upwards: bool) -> list[tuple[str, str]]:
+    """Relation and id of what a node came from, or of what came of it."""
+    if upwards:
+        return [(edge.relation, edge.parent) for edge in graph.parents(name)]
+    return [(edge.relation, edge.child) for edge in graph.edges if edge.parent == name]
+
+
+def _distances(graph: LineageGraph, *, upwards: bool) -> dict[str, int]:
     """The longest way from the subject to each node; a circle is walked once."""
-    found = {graph.subject: 0}
+    distances = {graph.subject: 0}
     front = [graph.subject]
     for step in range(1, len(graph.nodes)):
-        front = list(dict.fromkeys(far(edge) for name in front for edge in next_edges(name)))
-        front = [name for name in front if name != graph.subject]
-        if not front:
-            break
-        found |= dict.fromkeys(front, step)
-    return found
+        steps = (each for name in front for each in _steps(graph, name, upwards=upwards))
+        front = list(dict.fromkeys(far for _, far in steps if far != graph.subject))
+        distances |= dict.fromkeys(front, step)
+    return distances
 
 
 def _rows(graph: LineageGraph, columns: dict[int, list[str]]) -> dict[str, float]:
@@ -119,44 +118,27 @@ _LONGEST, _LONGEST_LINE = 46, 200
 def as_text(graph: LineageGraph) -> str:
     """Two trees: where the subject comes from, and what became of it."""
     lines = [_visible(graph.node(graph.subject).label)]
-    for title, next_edges, far in (
-        ("came from", graph.parents, _parent),
-        ("became", graph.children, _child),
-    ):
-        branch = list(_branch(graph, graph.subject, next_edges, far, "  ", {graph.subject}))
+    for title, upwards in (("came from", True), ("became", False)):
+        branch = list(_branch(graph, graph.subject, upwards, "  ", {graph.subject}))
         if branch:
             lines += [f"{title}:", *branch]
     return "\n".join(lines)
 
 
-def _parent(edge: HistoryEdge) -> str:
-    return edge.parent
-
-
-def _child(edge: HistoryEdge) -> str:
-    return edge.child
-
-
 def _branch(
-    graph: LineageGraph,
-    name: str,
-    next_edges: Callable[[str], list[HistoryEdge]],
-    far: Callable[[HistoryEdge], str],
-    indent: str,
-    seen: set[str],
+    graph: LineageGraph, name: str, upwards: bool, indent: str, seen: set[str]
 ) -> Iterator[str]:
-    edges = next_edges(name)
-    for number, edge in enumerate(edges):
-        is_last = number == len(edges) - 1
-        other = far(edge)
-        again = other in seen and next_edges(other)
+    steps = _steps(graph, name, upwards=upwards)
+    for number, (relation, other) in enumerate(steps, 1):
+        is_last = number == len(steps)
+        again = other in seen and _steps(graph, other, upwards=upwards)
         label = _visible(graph.node(other).label)
         tail = " (see above)" if again else ""
-        yield f"{indent}{'└' if is_last else '├'}─ {_phrase(edge.relation)}: {label}{tail}"
+        yield f"{indent}{'└' if is_last else '├'}─ {_phrase(relation)}: {label}{tail}"
         if other not in seen:
             seen.add(other)
             deeper = indent + ("   " if is_last else "│  ")
-            yield from _branch(graph, other, next_edges, far, deeper, seen)
+            yield from _branch(graph, other, upwards, deeper, seen)
 
 
 def _visible(text: str) -> str:

@@ -11,11 +11,11 @@ from pydantic import BaseModel
 
 from corporeal.catalog.audit import events_of
 from corporeal.catalog.episodes import FindingRow, documents_of, findings_of, scores_of
-from corporeal.catalog.releases import releases_of
 from corporeal.episode import Episode
 from corporeal.episode.file import StreamReader
 from corporeal.labelling.annotation import Annotation
 from corporeal.labelling.taxonomy import kept_taxonomy
+from corporeal.release.reading import releases_of
 from corporeal.schema.stream import Group, Kind
 from corporeal.studio.authentication import Reader
 from corporeal.studio.context import StudioDep
