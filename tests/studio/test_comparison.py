@@ -7,7 +7,7 @@ import pytest
 from fastapi.testclient import TestClient
 from tests.studio.conftest import SmallWorkspace
 
-from corporeal.studio.alignment_map import (
+from corporeal.studio.routes.comparison import (
     Course,
     NoAlignmentError,
     by_motion,

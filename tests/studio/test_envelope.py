@@ -12,9 +12,16 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from corporeal.studio.plotting.byte_cache import ByteCache
-from corporeal.studio.plotting.envelope import Blocks, from_samples, merge
-from corporeal.studio.plotting.pyramid import MOST_BYTES, block_size, build, read_blocks
-from corporeal.studio.plotting.stamps import SampleStamps, read_stamps
+from corporeal.studio.plotting.pyramid import (
+    MOST_BYTES,
+    Blocks,
+    block_size,
+    build,
+    from_samples,
+    merge,
+    read_blocks,
+)
+from corporeal.studio.plotting.samples import SampleStamps, read_stamps
 
 PERIOD_NS = 10_000_000
 

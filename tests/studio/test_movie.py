@@ -20,8 +20,8 @@ from corporeal.episode import Episode
 from corporeal.episode.file import VideoReader
 from corporeal.studio.context import open_studio
 from corporeal.studio.playback.byte_range import RangeError, asked_range
-from corporeal.studio.playback.codec_string import codec_string
 from corporeal.studio.routes import movie as movie_route
+from corporeal.studio.routes.movie import codec_string
 from corporeal.studio.server import create_application
 from corporeal.studio.settings import StudioSettings
 

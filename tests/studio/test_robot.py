@@ -17,7 +17,7 @@ from corporeal.catalog.workspace import Workspace
 from corporeal.embodiment import Embodiment, open_robot
 from corporeal.episode import Episode, EpisodeWriter
 from corporeal.schema import Stream, open_schema
-from corporeal.studio.plotting.stamps import samples_between
+from corporeal.studio.plotting.samples import samples_between
 from corporeal.studio.scene.surroundings import surroundings
 
 MEASURED = "observations/joint_position"

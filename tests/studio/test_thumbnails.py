@@ -17,7 +17,7 @@ from tests.studio.small_workspace import burnt_number
 from corporeal.catalog.episodes import add_episodes
 from corporeal.catalog.workspace import Workspace
 from corporeal.episode import Episode
-from corporeal.studio.playback.thumbnail import (
+from corporeal.studio.routes.thumbnails import (
     FOLDER,
     MOMENTS,
     ThumbnailCache,

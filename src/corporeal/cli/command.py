@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -43,6 +43,17 @@ def option(help_text: str, *flags: str, **settings: Any) -> Any:
 def argument(help_text: str) -> Any:
     """What is given without a flag."""
     return typer.Argument(help=help_text)
+
+
+def read_pairs(texts: Iterable[str] | None, flag: str) -> dict[str, str]:
+    """What an option of the form NAME=VALUE was given, by name."""
+    pairs = {}
+    for text in texts or ():
+        name, sign, value = text.partition("=")
+        if not sign or not name:
+            raise CorporealError(f"{flag}, got {text!r}; expected NAME=VALUE.")
+        pairs[name] = value
+    return pairs
 
 
 def spread_options(function: Callable[..., None]) -> Callable[..., None]:

@@ -23,8 +23,10 @@ from rich.progress import (
 from rich.table import Table
 
 from corporeal.cli.command import option
+from corporeal.errors import CorporealError
 
 AsJson = Annotated[bool, option("Print JSON to standard output, alone.", "--json")]
+PICTURES = (".png", ".pdf", ".svg")
 COLOURS = {"accepted": "green", "quarantined": "yellow", "failed": "red",
            "fail": "red", "quarantine": "yellow", "note": "dim"}  # fmt: skip
 
@@ -71,6 +73,22 @@ def make_table(*titles: str, right: Collection[str] = (), wrap: bool = True) -> 
         table.add_column(title, overflow="fold", no_wrap=not wrap,
                          justify="right" if title in right else "left")  # fmt: skip
     return table
+
+
+def check_picture(path: Path) -> None:
+    """Raise for a name that says no kind of picture which figures are saved as."""
+    if path.suffix not in PICTURES:
+        raise CorporealError(
+            f"picture, got {path.name!r}; expected a name ending in {', '.join(PICTURES)}."
+        )
+
+
+def save_picture(figure: Any, path: Path) -> None:
+    """Write a figure of matplotlib."""
+    try:
+        figure.savefig(path)
+    except OSError as error:
+        raise CorporealError(f"{path}: {error.strerror or error}.") from None
 
 
 class ProgressBar:

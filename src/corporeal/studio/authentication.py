@@ -16,12 +16,7 @@ from fastapi import Depends
 from sqlalchemy import Connection
 from starlette.requests import HTTPConnection
 
-from corporeal.catalog.accounts import (
-    actor_of_digest,
-    actor_of_token,
-    has_accounts,
-    system_user,
-)
+from corporeal.catalog.accounts import actor_of_digest, actor_of_token, has_accounts, system_user
 from corporeal.catalog.permission import Action, Actor, PermissionDeniedError, require
 from corporeal.studio.access.share_link import open_shares
 from corporeal.studio.context import Studio, StudioDep
@@ -29,7 +24,8 @@ from corporeal.studio.errors import NotLoggedInError
 
 WHO = "Studio has to know who you are. Log in with a token: corporeal account token NAME."
 _BELOW = "/api/episodes/"
-_SHARES_KEPT = 8
+SHARES_KEPT = 8
+"""Links that a browser has followed and is still let in by."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +67,7 @@ def _actor(connection: HTTPConnection, studio: Studio, reading: Connection) -> A
 def secrets_of(connection: HTTPConnection, studio: Studio) -> list[str]:
     """The secrets of the links that a browser has followed, the latest first."""
     held = connection.cookies.get(studio.key.share_cookie, "")
-    return [each for each in held.split(".") if each][:_SHARES_KEPT]
+    return [each for each in held.split(".") if each][:SHARES_KEPT]
 
 
 def allowed(action: Action) -> Callable[[HTTPConnection, Visitor], Actor]:

@@ -22,11 +22,8 @@ class TopFinding(BaseModel):
     of: int
 
 
-class EpisodeRowFacts(BaseModel):
-    """Every column of an episode's row but its metadata, which the episode file has itself."""
-
+class _EpisodeColumns(BaseModel):
     id: str
-    hash: str
     bytes: int
     file: str
     state: State
@@ -37,47 +34,31 @@ class EpisodeRowFacts(BaseModel):
     station: str | None
     session: str | None
     batch: str | None
-    protocol: str | None
-    calibration: str | None
     environment: str | None
     mode: str | None
-    software: str | None
     recorded_ns: int | None
     duration_s: float | None
     success: bool | None
     failure: str | None
     verdict: Verdict | None
     score: float | None
+
+
+class EpisodeRowFacts(_EpisodeColumns):
+    """Every column of an episode's row but its metadata, which the episode file has itself."""
+
+    hash: str
+    protocol: str | None
+    calibration: str | None
+    software: str | None
     policy: str | None
     ingested_at: str
 
 
-class ListedEpisode(BaseModel):
+class ListedEpisode(_EpisodeColumns):
     """An episode in the list."""
 
-    id: str
-    file: str
-    state: State
-    task: str | None
-    instruction: str | None
-    robot: str | None
-    operator: str | None
-    station: str | None
-    session: str | None
-    batch: str | None
-    environment: str | None
-    mode: str | None
-    recorded_ns: int | None
-    duration_s: float | None
-    success: bool | None
-    failure: str | None
-    verdict: Verdict | None
-    score: float | None
-    bytes: int
     finding: TopFinding | None
-
-
-_COLUMNS = tuple(set(ListedEpisode.model_fields) - {"finding"})
 
 
 def shown_rows(connection: Connection, rows: Sequence[EpisodeRow]) -> list[ListedEpisode]:
@@ -85,7 +66,7 @@ def shown_rows(connection: Connection, rows: Sequence[EpisodeRow]) -> list[Liste
     gravest = gravest_findings(connection, [row.id for row in rows])
     return [
         ListedEpisode(
-            **{name: _finite(getattr(row, name)) for name in _COLUMNS},
+            **{name: _finite(getattr(row, name)) for name in _EpisodeColumns.model_fields},
             finding=_top_finding(gravest.get(row.id)),
         )
         for row in rows

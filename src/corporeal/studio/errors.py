@@ -17,6 +17,8 @@ from corporeal.catalog.episodes import UnknownEpisodeError
 from corporeal.catalog.permission import PermissionDeniedError
 from corporeal.catalog.store import StoreError
 from corporeal.errors import CorporealError, EpisodeError, UnknownNameError
+from corporeal.labelling.tasks import StaleEditError, TaskStateError, UnknownTaskError
+from corporeal.operations.review import ReviewConflictError
 
 _log = logging.getLogger("corporeal.studio")
 FAILED = "Studio failed to answer this; its log on the server says why."
@@ -42,6 +44,10 @@ _STATUSES: tuple[tuple[type[CorporealError], int], ...] = (
     (PermissionDeniedError, 403),
     (UnknownNameError, 404),
     (UnknownEpisodeError, 404),
+    (UnknownTaskError, 404),
+    (TaskStateError, 409),
+    (StaleEditError, 409),
+    (ReviewConflictError, 409),
     (UnreachableError, 503),
     (EpisodeError, 410),
     (StoreError, 410),

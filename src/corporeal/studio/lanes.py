@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 
 from pydantic import BaseModel
+from sqlalchemy import Connection
 
+from corporeal.catalog.permission import Actor, may
 from corporeal.episode import Episode
 from corporeal.labelling.annotation import Annotation, Segment
+from corporeal.labelling.labels import Labels, labels_of
+from corporeal.labelling.tasks import find_tasks
 from corporeal.labelling.taxonomy import LabelLane, Taxonomy
 
 _MOST_MARKS = 10_000
@@ -94,3 +98,13 @@ def _event(text: str) -> tuple[str, str] | None:
     if not isinstance(said, dict) or not isinstance(said.get("event"), str):
         return None
     return said["event"][:400], str(said.get("detail") or "")[:400]
+
+
+def seen_labels(connection: Connection, episode: str, actor: Actor) -> Labels | None:
+    """The labels in force, stale or not; None for somebody who is still asked for their own.
+
+    Whoever labels an episode must not copy the labels that it has.
+    """
+    is_asked = find_tasks(connection, episode=episode, assigned_to=actor.name, limit=50)
+    is_blind = any(each.is_editable for each in is_asked) and not may(actor, "judge")
+    return None if is_blind else labels_of(connection, episode)

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Self
 
 from corporeal.catalog.episodes import EpisodeRow, find_episode
-from corporeal.catalog.store import not_there, open_remote
+from corporeal.catalog.store import Store, not_there, open_remote
 from corporeal.catalog.workspace import Workspace
 from corporeal.episode import Episode
 from corporeal.episode.file import StreamReader
@@ -102,7 +102,7 @@ class OpenEpisodes:
         if row.state == "erased":
             raise GoneError(f"episode {name!r} was erased; nothing of it is left to see.")
         digest = row.hash
-        fresh = CachedEpisode(self._opened(digest), digest)
+        fresh = CachedEpisode(open_stored(self._workspace.store, digest), digest)
         with self._lock:
             # Somebody else may have been quicker.
             held = self._open.setdefault(name, fresh)
@@ -133,13 +133,6 @@ class OpenEpisodes:
             if self._open.get(name) is held:
                 self._drop(self._open.pop(name))
 
-    def _opened(self, digest: str) -> Episode:
-        store = self._workspace.store
-        local = store.path(digest)
-        if local is not None and store.has(digest) is not None:
-            return Episode.open(local)
-        return open_remote(store, digest)
-
     def _leave(self, held: CachedEpisode) -> None:
         with self._lock:
             held.readers -= 1
@@ -150,6 +143,14 @@ class OpenEpisodes:
         held.is_kept = False
         if not held.readers:
             held.episode.close()
+
+
+def open_stored(store: Store, digest: str) -> Episode:
+    """The episode with this hash, from the folder it lies in or from far away."""
+    local = store.path(digest)
+    if local is not None and store.has(digest) is not None:
+        return Episode.open(local)
+    return open_remote(store, digest)
 
 
 def stream_of(episode: Episode, path: str, *kinds: str) -> StreamReader:

@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from typing import Generic, TypeVar
 from weakref import WeakKeyDictionary
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
 from corporeal.catalog.audit import head
 from corporeal.catalog.database import Database
-from corporeal.catalog.tables import EPISODE
+from corporeal.catalog.query import read_fields
 from corporeal.catalog.workspace import Workspace
 from corporeal.errors import CorporealError
 from corporeal.operations.coverage import USUAL_FIELDS, find_cache
@@ -88,7 +88,7 @@ def warm(workspace: Workspace, is_over: threading.Event) -> None:
     """Load the charts, and read once what they want of the metadata of all episodes."""
     charts()
     with workspace.database.read() as connection:
-        ids = list(connection.execute(select(EPISODE.c.id)).scalars())
+        ids = [name for (name,) in read_fields(connection, "id")]
         notes = find_cache(connection)
         # In lots: charts that are asked for meanwhile, and the end, wait for one of them only.
         for first in range(0, len(ids), _LOT):

@@ -2,14 +2,14 @@
 
 import { address, getJson, sendJson } from "./client";
 import type {
+  Completion,
   EpisodesPage,
   ListingFacets,
-  ListingLandmarks,
   NewView,
+  PageKeys,
   RefinedQuery,
   RelaxedQuery,
   SavedView,
-  Suggestions,
   ViewLook,
 } from "./schema";
 
@@ -29,7 +29,7 @@ export function getLandmarks(
   query: string,
   order: string,
   signal?: AbortSignal,
-): Promise<ListingLandmarks> {
+): Promise<PageKeys> {
   return getJson("/listing/landmarks", { query, order }, signal);
 }
 
@@ -41,7 +41,7 @@ export function getSuggestions(
   query: string,
   cursor: number,
   signal?: AbortSignal,
-): Promise<Suggestions> {
+): Promise<Completion> {
   return getJson("/listing/suggestions", { query, cursor }, signal);
 }
 

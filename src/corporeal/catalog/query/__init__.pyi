@@ -1,6 +1,8 @@
+from .completion import Completion as Completion
 from .completion import complete as complete
 from .condition import condition_sql as condition_sql
 from .condition import pinned as pinned
+from .facets import Facets as Facets
 from .facets import count_facets as count_facets
 from .facets import drop_facet as drop_facet
 from .facets import relax as relax
@@ -30,6 +32,7 @@ from .figures import sum_of as sum_of
 from .figures import sum_streams as sum_streams
 from .grammar import parse as parse
 from .lexer import LONGEST_QUERY as LONGEST_QUERY
+from .listing import PageKeys as PageKeys
 from .listing import count_episodes as count_episodes
 from .listing import episode_page as episode_page
 from .listing import every_episode as every_episode

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
@@ -27,7 +26,7 @@ from corporeal.cli.sources import opener_of
 from corporeal.errors import CorporealError
 from corporeal.protocol import open_protocol
 from corporeal.quality.anomaly import open_detector
-from corporeal.quality.check import Finding, explain, find_check
+from corporeal.quality.check import SEVERITIES, Finding, explain, find_check
 from corporeal.quality.check import page as check_page
 from corporeal.quality.inspection import EpisodeReport, InspectionOptions, Report, inspect
 from corporeal.quality.policy import open_policy
@@ -36,7 +35,6 @@ from corporeal.quality.reports import junit as junit_report
 from corporeal.quality.reports import sarif as sarif_report
 from corporeal.quality.verdict_folders import sort_into
 
-_RANK = ("fail", "quarantine", "note")
 _MOST_FINDINGS = 4
 _MOST_EPISODES = 60
 
@@ -87,10 +85,12 @@ def check(
             report = inspect(opener, request, on=on, jobs=jobs, on_start=bar.start,
                              on_episode=bar.advance)  # fmt: skip
         _require_something(report)
-        for target, text in _rendered(report, html=html, junit=junit, sarif=sarif):
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(text, "utf-8")
-            stderr().print(f"wrote {target}")
+        wanted = ((html, html_report), (junit, junit_report), (sarif, sarif_report))
+        for target, form in wanted:
+            if target is not None:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_text(form.render(report), "utf-8")
+                stderr().print(f"wrote {target}")
         if sort is not None:
             _sort(report, sort)
     if as_json:
@@ -111,17 +111,6 @@ def _require_something(report: Report) -> None:
         raise CorporealError(first[0].message)
 
 
-def _rendered(
-    report: Report, *, html: Path | None, junit: Path | None, sarif: Path | None
-) -> Iterable[tuple[Path, str]]:
-    if html is not None:
-        yield html, html_report.render(report)
-    if junit is not None:
-        yield junit, junit_report.render(report)
-    if sarif is not None:
-        yield sarif, sarif_report.render(report)
-
-
 def _sort(report: Report, folder: Path) -> None:
     if report.format != "episodes":
         raise CorporealError(
@@ -133,7 +122,6 @@ def _sort(report: Report, folder: Path) -> None:
 
 
 def _explain(name: str, as_json: bool) -> None:
-
     present, check = find_check(name)
     values = vars(explain(present)) | {"limits": check.limits}
     print_result(as_json, values, Markdown(check_page(present)))
@@ -159,7 +147,7 @@ def show(report: Report) -> None:
 
 
 def _words(episode: EpisodeReport) -> Text:
-    findings = sorted(episode.assessment.findings, key=lambda each: _RANK.index(str(each.severity)))
+    findings = sorted(episode.assessment.findings, key=lambda each: SEVERITIES.index(each.severity))
     lines = [_line(each) for each in findings[:_MOST_FINDINGS]]
     if len(findings) > _MOST_FINDINGS:
         lines.append(Text(f"and {len(findings) - _MOST_FINDINGS} more", style="dim"))

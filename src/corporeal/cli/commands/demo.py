@@ -54,6 +54,7 @@ from corporeal.release.reading import open_release
 from corporeal.simulation.rendering import CameraError, check_rendering
 
 TASK = "pick_place"
+QUEUE, TAXONOMY = "demo", "manipulation"
 LATE_CAMERA, LATE_IMU, LATE_MS = "debug/external_front", "observations/pelvis_imu", 80.0
 
 
@@ -131,7 +132,7 @@ def _catalogue(paths: list[Path], out: Path) -> str | None:
         done = ingest(workspace, paths, who="demo", batch="demo")
         if not done.count("accepted"):
             return None
-        _label(workspace)
+        _label(workspace, by=Actor("demo", "lead"))
         release = create_release(
             workspace,
             "demo",
@@ -141,14 +142,6 @@ def _catalogue(paths: list[Path], out: Path) -> str | None:
             who="demo",
         )
         return release.reference
-
-
-def _label(workspace: Workspace) -> None:
-    """Propose labels for the accepted episodes, and confirm them."""
-    with workspace.database.read() as connection:
-        rows = list(every_episode(connection, "batch = demo and state = accepted"))
-    files = {row.id: workspace.root / row.file for row in rows}
-    label(workspace, files, by=Actor("demo", "lead"))
 
 
 def _export(reference: str, out: Path) -> list[tuple[ExportResult, Proof | None]]:
@@ -254,28 +247,24 @@ def _outcome(outcome: EpisodeOutcome) -> Text:
     return Text(str(outcome), style={True: "green", False: "red", None: "yellow"}[outcome.success])
 
 
-QUEUE, TAXONOMY = "demo", "manipulation"
-
-
-def label(workspace: Workspace, files: dict[str, Path], *, by: Actor) -> int:
-    """Propose labels for these episodes (files by id) and confirm them; how many now count."""
-    starts, facts = _proposals(files)
+def _label(workspace: Workspace, *, by: Actor) -> None:
+    """Propose labels for the accepted episodes, and confirm them as an annotator would."""
+    with workspace.database.read() as connection:
+        rows = list(every_episode(connection, "batch = demo and state = accepted"))
+    starts, facts = _proposals({row.id: workspace.root / row.file for row in rows})
     with workspace.database.write() as connection:
         options = TaskOptions(QUEUE, double_share=0.0, blind_share=0.0)
         taxonomy = open_taxonomy(TAXONOMY)
-        made = create_tasks(connection, list(starts), taxonomy, options, by=by, starts=starts)
-    done = 0
-    for _ in made:
+        tasks = create_tasks(connection, list(starts), taxonomy, options, by=by, starts=starts)
+    for _ in tasks:
         with workspace.database.write() as connection:
-            held = take_next(connection, QUEUE, by=by)
-            if held is None:
+            task = take_next(connection, QUEUE, by=by)
+            if task is None:
                 break
-            edit = _confirmation(held.annotation, facts[held.episode])
-            save_edits(connection, held.id, [edit], base_version=held.version, by=by)
-            submit(connection, held.id, by=by)
-            accept(connection, held.id, by=by, why="made by corporeal demo")
-            done += 1
-    return done
+            edit = _confirmation(task.annotation, facts[task.episode])
+            save_edits(connection, task.id, [edit], base_version=task.version, by=by)
+            submit(connection, task.id, by=by)
+            accept(connection, task.id, by=by, why="made by corporeal demo")
 
 
 def _proposals(files: dict[str, Path]) -> tuple[dict[str, Annotation], dict[str, dict[str, Any]]]:

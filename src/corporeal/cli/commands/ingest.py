@@ -13,14 +13,7 @@ from corporeal.catalog.ingestion import ingest as take_in
 from corporeal.catalog.workspace import Workspace
 from corporeal.cli.command import Command, argument, option
 from corporeal.cli.export_options import CORES, Jobs, On
-from corporeal.cli.output import (
-    COLOURS,
-    AsJson,
-    console,
-    make_table,
-    print_json,
-    show_progress,
-)
+from corporeal.cli.output import COLOURS, AsJson, console, make_table, print_json, show_progress
 from corporeal.cli.tracking import Track, track_batch
 from corporeal.cli.workspaces import WorkspaceOption, enter_workspace
 from corporeal.quality.policy import open_policy

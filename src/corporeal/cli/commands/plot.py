@@ -6,12 +6,9 @@ from pathlib import Path
 from typing import Annotated
 
 from corporeal.cli.command import Command, argument, option
-from corporeal.cli.output import AsJson, print_result
+from corporeal.cli.output import AsJson, check_picture, print_result, save_picture
 from corporeal.episode import Episode
 from corporeal.episode.overview import plot_episode
-from corporeal.errors import CorporealError
-
-_SUFFIXES = (".png", ".pdf", ".svg")
 
 
 def plot(
@@ -26,16 +23,9 @@ def plot(
     Example: [bold]corporeal plot demo.h5 -o demo.png[/bold]
     """
     picture = out or episode.with_suffix(".png")
-    if picture.suffix not in _SUFFIXES:
-        raise CorporealError(
-            f"picture, got {picture.name!r}; expected a name ending in {', '.join(_SUFFIXES)}."
-        )
+    check_picture(picture)
     with Episode.open(episode) as opened:
-        figure = plot_episode(opened)
-    try:
-        figure.savefig(picture)
-    except OSError as error:
-        raise CorporealError(f"{picture}: {error.strerror or error}.") from None
+        save_picture(plot_episode(opened), picture)
     print_result(as_json, {"picture": picture}, f"wrote {picture}")
 
 

@@ -19,9 +19,9 @@ from corporeal.capture.driver import Driver, drivers, parse_options
 from corporeal.capture.health import Health, StreamHealth
 from corporeal.capture.recorder import Recorder, RecorderSettings, write_health
 from corporeal.capture.trigger import Automatic, Button, Trigger, motion_trigger
-from corporeal.cli.command import Command, option
+from corporeal.cli.command import Command, option, read_pairs
 from corporeal.cli.output import AsJson, console, make_table, print_json, stderr
-from corporeal.errors import CorporealError, UnknownNameError
+from corporeal.errors import UnknownNameError
 
 _COLOURS = {"good": "green", "waiting": "dim", "slow": "yellow", "silent": "bold red"}
 
@@ -60,7 +60,7 @@ def record(
     if driver not in known:
         raise UnknownNameError("driver", driver, known)
     chosen = known[driver]
-    given = _pairs(option, "--set")
+    given: dict[str, Any] = dict(read_pairs(option, "--set"))
     fields = chosen.options.model_fields
     for name, value in (("task", task), ("episodes", episodes)):
         if value is not None and name in fields:
@@ -68,7 +68,7 @@ def record(
     facts = {
         "software": f"corporeal {__version__}",
         "session": session,
-        **_pairs(metadata, "--meta"),
+        **read_pairs(metadata, "--meta"),
     }
     facts |= {name: value for name, value in
               (("task", task), ("operator", operator), ("station", station)) if value}  # fmt: skip
@@ -202,16 +202,6 @@ def _stop_on_interrupt(recorder: Recorder, stack: ExitStack) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         earlier = signal.signal(number, stop)
         stack.callback(signal.signal, number, earlier)
-
-
-def _pairs(texts: list[str] | None, flag: str) -> dict[str, Any]:
-    pairs: dict[str, Any] = {}
-    for text in texts or []:
-        name, sign, value = text.partition("=")
-        if not sign or not name:
-            raise CorporealError(f"{flag}, got {text!r}; expected NAME=VALUE.")
-        pairs[name] = value
-    return pairs
 
 
 def _list_drivers(as_json: bool) -> None:

@@ -15,7 +15,7 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.text import Text
 
-from corporeal.cli.command import Command, argument, option, spread_options
+from corporeal.cli.command import Command, argument, option, read_pairs, spread_options
 from corporeal.cli.export_options import CORES, Jobs, On
 from corporeal.cli.output import AsJson, console, make_table, print_json, show_progress, stderr
 from corporeal.embodiment import Embodiment, open_robot
@@ -105,12 +105,7 @@ class RetargetChoices:
         stated = {"operator": self.operator, "demonstrator": self.demonstrator,
                   "consent": self.consent, "task": self.task}  # fmt: skip
         facts = {name: value for name, value in stated.items() if value}
-        for text in self.meta or []:
-            name, sign, value = text.partition("=")
-            if not sign or not name:
-                raise CorporealError(f"--meta, got {text!r}; expected NAME=VALUE.")
-            facts[name] = value
-        return facts
+        return facts | read_pairs(self.meta, "--meta")
 
 
 @spread_options

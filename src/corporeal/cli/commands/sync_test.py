@@ -11,12 +11,17 @@ from corporeal.capture.sync import SyncReport
 from corporeal.capture.sync import sync_test as test_sync
 from corporeal.capture.sync_plot import plot_sync
 from corporeal.cli.command import Command, argument, option
-from corporeal.cli.output import AsJson, console, make_table, print_json
+from corporeal.cli.output import (
+    AsJson,
+    check_picture,
+    console,
+    make_table,
+    print_json,
+    save_picture,
+)
 from corporeal.episode import Episode
 from corporeal.episode.recording import recording_of
-from corporeal.errors import CorporealError
 
-_SUFFIXES = (".png", ".pdf", ".svg")
 _COLOURS = {
     "in sync": "green",
     "late": "red",
@@ -45,28 +50,19 @@ def sync_test(
 
     Example: [bold]corporeal sync-test jerks.h5 -o sync.png[/bold]
     """
-    if out is not None and out.suffix not in _SUFFIXES:
-        raise CorporealError(
-            f"picture, got {out.name!r}; expected a name ending in {', '.join(_SUFFIXES)}."
-        )
+    if out is not None:
+        check_picture(out)
     with Episode.open(episode) as opened:
         report = test_sync(opened, event_s=event_s, tolerance_s=tolerance_ms / 1e3)
         task = (recording_of(opened).facts.task or episode.stem).replace("_", " ")
     if out is not None:
-        _draw(report, f"sync test: {task}", out)
+        save_picture(plot_sync(report, title=f"sync test: {task}"), out)
     if as_json:
         print_json({**report.to_json(), "picture": str(out) if out is not None else None})
     else:
         _show(report, out)
     if not report.is_in_sync:
         raise typer.Exit(1)
-
-
-def _draw(report: SyncReport, title: str, out: Path) -> None:
-    try:
-        plot_sync(report, title=title).savefig(out)
-    except OSError as error:
-        raise CorporealError(f"{out}: {error.strerror or error}.") from None
 
 
 def _show(report: SyncReport, out: Path | None) -> None:

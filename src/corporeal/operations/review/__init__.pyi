@@ -1,5 +1,6 @@
 from .acceptance_sampling import CONFIDENCE as CONFIDENCE
 from .acceptance_sampling import LotState as LotState
+from .acceptance_sampling import LotVerdict as LotVerdict
 from .acceptance_sampling import SamplingPlan as SamplingPlan
 from .acceptance_sampling import make_plan as make_plan
 from .acceptance_sampling import most_bad as most_bad

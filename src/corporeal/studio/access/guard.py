@@ -96,11 +96,9 @@ class Guard:
                 "it with --name and this name."
             )
         is_change = scope["type"] == "http" and scope["method"] not in _SAFE
-        if is_change or scope["type"] == "websocket":
-            origin = headers.get("origin")
-            if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
-                return 403, "The request comes from another page than Studio's. Use Studio itself."
-        if _is_foreign(headers, is_change=is_change, path=scope["path"]):
+        origin = headers.get("origin") if is_change or scope["type"] == "websocket" else None
+        is_elsewhere = origin is not None and urlsplit(origin).netloc.lower() != host.lower()
+        if is_elsewhere or _is_foreign(headers, is_change=is_change, path=scope["path"]):
             return 403, "The request comes from another page than Studio's. Use Studio itself."
         return self._change_refusal(scope["path"], headers) if is_change else None
 

@@ -14,9 +14,9 @@ from urllib.parse import urlsplit
 from sqlalchemy import Connection, Row, insert, select, update
 
 from corporeal.catalog.audit import Change, now, record
-from corporeal.catalog.episodes import UnknownEpisodeError
+from corporeal.catalog.episodes import UnknownEpisodeError, states_of
 from corporeal.catalog.permission import Actor, may, require
-from corporeal.catalog.tables import EPISODE, SHARE
+from corporeal.catalog.tables import SHARE
 from corporeal.errors import CorporealError, UnknownNameError
 
 MOST_EPISODES, MOST_DAYS, LONGEST_ADDRESS, LONGEST_LABEL = 50, 366, 2000, 120
@@ -121,10 +121,9 @@ def checked_address(address: str) -> str:
 
 
 def _check_episodes(connection: Connection, wanted: Sequence[str]) -> None:
-    query = select(EPISODE.c.id).where(EPISODE.c.id.in_(wanted), EPISODE.c.state != "erased")
-    there = set(connection.execute(query).scalars())
+    states = states_of(connection, wanted)
     for name in wanted:
-        if name not in there:
+        if states.get(name, "erased") == "erased":
             raise UnknownEpisodeError(
                 f"episode {name[:120]!r} is not in the catalogue. Share one that is."
             )

@@ -2,22 +2,104 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import shutil
 import tempfile
 import threading
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
+
+import numpy as np
+from sqlalchemy import Connection
 
 from corporeal import __version__
-from corporeal.catalog.store import open_remote
+from corporeal.catalog.episodes import FindingRow, findings_of
+from corporeal.catalog.permission import Actor
 from corporeal.catalog.workspace import Workspace
-from corporeal.episode import Episode
-from corporeal.episode.recording import Dataset, Recording, recording_of
+from corporeal.episode.label_track import LabelTrack
+from corporeal.episode.recording import ArraySignal, Dataset, Recording, recording_of
 from corporeal.errors import CorporealError, WriteError
 from corporeal.exchange import ExportOptions, export
-from corporeal.studio.playback.remarks import Remarks
+from corporeal.labelling.labels import label_track
+from corporeal.labelling.taxonomy import kept_taxonomy
+from corporeal.schema import Stream
+from corporeal.studio.lanes import seen_labels
+from corporeal.studio.open_episodes import open_stored
+from corporeal.units import SECOND_NS
+
+FINDINGS = Stream(
+    name="findings",
+    group="debug",
+    kind="text",
+    description="What the checks found, as the catalogue had it when this file was made.",
+)
+_MOST = 10_000
+_TAG = 16
+
+
+@dataclass(frozen=True)
+class Remarks:
+    """All that is said of an episode, as far as one may see it."""
+
+    labels: LabelTrack | None = None
+    findings: tuple[FindingRow, ...] = ()
+
+    @property
+    def tag(self) -> str:
+        """Tells these remarks from others; empty where nothing is said."""
+        if self.labels is None and not self.findings:
+            return ""
+        findings = [
+            [row.check, row.severity, row.stream, row.message, row.frames] for row in self.findings
+        ]
+        text = json.dumps([self.labels and self.labels.to_json(), findings])
+        return hashlib.sha256(text.encode()).hexdigest()[:_TAG]
+
+    def added_to(self, recording: Recording) -> Recording:
+        """The recording with its labels, and with findings as a stream of text."""
+        labels = self.labels or recording.labels
+        signals = dict(recording.signals)
+        said = sorted(self._dated(recording), key=lambda each: each[0])[:_MOST]
+        if said:
+            stamps = np.array([time_ns for time_ns, _ in said], np.int64)
+            texts = [json.dumps(values, ensure_ascii=False) for _, values in said]
+            signals[FINDINGS.path] = ArraySignal(FINDINGS, stamps, texts)
+        return replace(recording, signals=signals, labels=labels)
+
+    def _dated(self, recording: Recording) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Every finding at the time at which it begins; at the very beginning where none is."""
+        stamps_of = {
+            each.spec.path: each.time_ns for each in recording.signals.values() if len(each)
+        }
+        begin_ns = min((int(each[0]) for each in stamps_of.values()), default=0)
+        for found in self.findings:
+            said = {"event": found.check, "detail": found.message, "severity": found.severity,
+                    "stream": found.stream}  # fmt: skip
+            stamps = stamps_of.get(found.stream or "")
+            if stamps is None or not found.frames:
+                yield begin_ns, said
+                continue
+            for first, stop in found.frames:
+                start, end = (int(stamps[min(max(each, 0), len(stamps) - 1)])
+                              for each in (first, stop - 1))  # fmt: skip
+                yield start, said | {"start_s": start / SECOND_NS, "end_s": end / SECOND_NS}
+
+
+def remarks_of(connection: Connection, episode: str, actor: Actor) -> Remarks:
+    """What this one may see of the labels in force and of the findings.
+
+    Labels that do not hold any more are left out, as they are of releases.
+    """
+    labels = seen_labels(connection, episode, actor)
+    track = None
+    if labels is not None and labels.stale is None:
+        track = label_track(labels.annotation, kept_taxonomy(connection, labels.taxonomy))
+    return Remarks(track, tuple(findings_of(connection, episode)[:_MOST]))
+
 
 Format = Literal["rrd", "mcap"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -66,11 +148,7 @@ class DownloadCache:
             turn, reason = self._turns.get(path.name), self._failed.get(path.name)
         if turn is not None and turn.locked():
             return DownloadState("working")
-        return (
-            DownloadState("failed", reason=reason)
-            if reason is not None
-            else DownloadState("missing")
-        )
+        return DownloadState("missing" if reason is None else "failed", reason=reason)
 
     def start(self, digest: str, format_name: Format, remarks: Remarks = NONE) -> DownloadState:
         """Convert in the background, unless that is done or under way."""
@@ -125,7 +203,7 @@ class DownloadCache:
         self._folder.mkdir(parents=True, exist_ok=True)
         work = Path(tempfile.mkdtemp(prefix=".", dir=self._folder))
         try:
-            with self._episode(digest) as episode:
+            with open_stored(self._workspace.store, digest) as episode:
 
                 def opened(_: int) -> Recording:
                     return remarks.added_to(recording_of(episode))
@@ -140,13 +218,6 @@ class DownloadCache:
             written.replace(path)
         finally:
             shutil.rmtree(work, ignore_errors=True)
-
-    def _episode(self, digest: str) -> Episode:
-        store = self._workspace.store
-        local = store.path(digest)
-        if local is not None and store.has(digest) is not None:
-            return Episode.open(local)
-        return open_remote(store, digest)
 
     def _make_room(self, wanted: int) -> None:
         """Remove what was asked for longest ago until the new file fits."""

@@ -7,9 +7,12 @@ from typing import Annotated, Any
 import numpy as np
 from fastapi import APIRouter, Path, Response
 from fastapi.responses import JSONResponse
+from pydantic import BaseModel, Field
 
 from corporeal.catalog.database import CatalogError
+from corporeal.catalog.permission import Actor, may
 from corporeal.episode.recording import recording_of
+from corporeal.labelling.annotation import Annotation, Edit
 from corporeal.labelling.frames import Frames, end_ns, reference_stream
 from corporeal.labelling.queues import add_seconds
 from corporeal.labelling.review import (
@@ -24,41 +27,137 @@ from corporeal.labelling.review import (
 from corporeal.labelling.tasks import (
     LabelTask,
     StaleEditError,
+    TaskKind,
+    TaskState,
     edits_of,
+    find_task,
     return_reasons,
     save_edits,
 )
-from corporeal.labelling.taxonomy import kept_taxonomy
+from corporeal.labelling.taxonomy import Taxonomy, kept_taxonomy
 from corporeal.studio.context import Studio, StudioDep
-from corporeal.studio.label_facts import seen_task, writing
+from corporeal.studio.errors import ErrorAnswer
 from corporeal.studio.routes.events import Annotator
-from corporeal.studio.workbench_facts import (
-    MadeEdit,
-    MissingParts,
-    NewComment,
-    NewEdits,
-    SavedEdits,
-    StaleEdits,
-    SubmittedTask,
-    TaskComment,
-    TimeSpent,
-    WorkbenchTask,
-    task_facts,
-)
 
 ROUTER = APIRouter(tags=["annotation"])
 TaskId = Annotated[str, Path(max_length=80)]
+_MOST_SHOWN_EDITS = 200_000
+
+
+MOST_EDITS = 500
+"""In one request."""
+
+
+class MadeEdit(Edit):
+    """An edit that is saved, and who made it when."""
+
+    who: str
+    at: str
+
+
+class WorkbenchTask(BaseModel):
+    """A task, the taxonomy it is done by, and everything that was done in it."""
+
+    id: str
+    episode: str
+    kind: TaskKind
+    queue: str
+    state: TaskState
+    assigned_to: str | None
+    closed: str | None = Field(description="why the visitor can only look; null if they can work")
+    returned: str | None
+    is_double: bool
+    has_proposals: bool
+    seconds: float
+    settings: dict[str, Any]
+    version: int
+    start: Annotation
+    content: Annotation
+    edits: list[MadeEdit]
+    taxonomy: Taxonomy
+    reference: str = Field(description="the stream on whose stamps boundaries lie")
+    end_ns: int = Field(description="where its last frame ends")
+
+
+class NewEdits(BaseModel):
+    """Edits in the order in which they were made, on top of a version."""
+
+    base_version: int = Field(ge=0, le=1 << 40)
+    edits: tuple[Edit, ...] = Field(min_length=1, max_length=MOST_EDITS)
+
+
+class SavedEdits(BaseModel):
+    """The task after edits were saved."""
+
+    version: int
+    content: Annotation
+
+
+class StaleEdits(ErrorAnswer):
+    """What somebody else has done since the version that edits were made on."""
+
+    version: int
+    since: list[Edit]
+    who: list[str]
+
+
+class MissingParts(BaseModel):
+    """What a version lacks before it can be handed in, in sentences."""
+
+    version: int
+    missing: list[str]
+
+
+class SubmittedTask(BaseModel):
+    """Whether a task was handed in; if not, what is missing."""
+
+    submitted: bool
+    missing: list[str]
+
+
+class TimeSpent(BaseModel):
+    """Time that was spent at work."""
+
+    seconds: float = Field(ge=0, le=3600)
+
+
+class NewComment(BaseModel):
+    """A remark; `time_ns` puts it at a moment."""
+
+    text: str = Field(min_length=1, max_length=4000)
+    time_ns: int | None = Field(default=None, ge=-(1 << 53), le=1 << 53)
+
+
+class TaskComment(BaseModel):
+    """A remark as it is shown."""
+
+    number: int
+    time_ns: int | None
+    who: str
+    at: str
+    text: str
+    resolved: bool
+
+
+def _why_closed(task: LabelTask, by: Actor) -> str | None:
+    """The reason for which somebody can look at a task but not change it."""
+    if not task.is_editable:
+        return f"This task is {task.state}. A lead can give it back to be changed."
+    if task.assigned_to not in (None, by.name) and not may(by, "judge"):
+        return f"This task belongs to {task.assigned_to}."
+    return None
+
+
 _STALE: dict[int | str, dict[str, Any]] = {
     409: {"model": StaleEdits, "description": "Somebody else has changed it in the meantime."}
 }
-_MOST_SHOWN_EDITS = 200_000
 
 
 @ROUTER.get("/label-tasks/{task_id}")
 def one_task(task_id: TaskId, studio: StudioDep, actor: Annotator) -> WorkbenchTask:
     """A task with its taxonomy and all its edits; nothing of who else labels the episode."""
     with studio.workspace.database.read() as connection:
-        task = seen_task(connection, task_id, actor)
+        task = find_task(connection, task_id, seen_by=actor)
         taxonomy = kept_taxonomy(connection, task.taxonomy)
         made = [
             MadeEdit(**dict(each.edit), who=each.who, at=each.at)
@@ -67,10 +166,16 @@ def one_task(task_id: TaskId, studio: StudioDep, actor: Annotator) -> WorkbenchT
         is_back = task.state in ("returned", "working")
         reasons = return_reasons(connection, [task.id]) if is_back else {}
     frames = task.frames or _read_frames(studio, task)
-    return task_facts(
-        task, by=actor, taxonomy=taxonomy, edits=made, reference=frames.stream,
-        end_ns=end_ns(frames.stamps) if len(frames.stamps) else 0, returned=reasons.get(task.id),
-    )  # fmt: skip
+    return WorkbenchTask(
+        **vars(task) | {"start": task.begun_with, "content": task.annotation, "taxonomy": taxonomy},
+        closed=_why_closed(task, actor),
+        returned=reasons.get(task.id),
+        is_double=task.pair is not None,
+        has_proposals=any(each.source == "proposal" for each in task.begun_with.segments),
+        edits=made,
+        reference=frames.stream,
+        end_ns=end_ns(frames.stamps) if len(frames.stamps) else 0,
+    )
 
 
 @ROUTER.post("/label-tasks/{task_id}/edits", response_model=SavedEdits, responses=_STALE)
@@ -78,8 +183,8 @@ def save(
     task_id: TaskId, studio: StudioDep, actor: Annotator, new: NewEdits
 ) -> SavedEdits | Response:
     """Save edits in order, each once; a 409 also has `version`, `since` and `who` came between."""
-    with writing(studio) as connection:
-        seen_task(connection, task_id, actor)
+    with studio.workspace.database.write() as connection:
+        find_task(connection, task_id, seen_by=actor)
         try:
             saved = save_edits(
                 connection, task_id, new.edits, base_version=new.base_version, by=actor
@@ -96,7 +201,7 @@ def save(
 def missing(task_id: TaskId, studio: StudioDep, actor: Annotator) -> MissingParts:
     """What the task lacks before it can be handed in."""
     with studio.workspace.database.read() as connection:
-        task = seen_task(connection, task_id, actor)
+        task = find_task(connection, task_id, seen_by=actor)
         return MissingParts(version=task.version, missing=list(unready(connection, task)))
 
 
@@ -104,8 +209,8 @@ def missing(task_id: TaskId, studio: StudioDep, actor: Annotator) -> MissingPart
 def hand_in(task_id: TaskId, studio: StudioDep, actor: Annotator) -> SubmittedTask:
     """Hand a task in; one that lacks something stays, with what it lacks."""
     try:
-        with writing(studio) as connection:
-            seen_task(connection, task_id, actor)
+        with studio.workspace.database.write() as connection:
+            find_task(connection, task_id, seen_by=actor)
             submit(connection, task_id, by=actor)
     except IncompleteError as error:
         return SubmittedTask(submitted=False, missing=list(error.complaints))
@@ -115,8 +220,8 @@ def hand_in(task_id: TaskId, studio: StudioDep, actor: Annotator) -> SubmittedTa
 @ROUTER.post("/label-tasks/{task_id}/seconds")
 def spend(task_id: TaskId, studio: StudioDep, actor: Annotator, spent: TimeSpent) -> TimeSpent:
     """Add time at work, as the page has measured it."""
-    with writing(studio) as connection:
-        seen_task(connection, task_id, actor)
+    with studio.workspace.database.write() as connection:
+        find_task(connection, task_id, seen_by=actor)
         add_seconds(connection, task_id, spent.seconds, by=actor)
     return spent
 
@@ -125,7 +230,7 @@ def spend(task_id: TaskId, studio: StudioDep, actor: Annotator, spent: TimeSpent
 def list_comments(task_id: TaskId, studio: StudioDep, actor: Annotator) -> list[TaskComment]:
     """Remarks on a task, the oldest first."""
     with studio.workspace.database.read() as connection:
-        task = seen_task(connection, task_id, actor)
+        task = find_task(connection, task_id, seen_by=actor)
         said = comments_about(connection, task.episode, by=actor)
         # Where two people work apart, a remark on the whole would tell one what the other saw.
         alone = task.pair is None
@@ -135,8 +240,8 @@ def list_comments(task_id: TaskId, studio: StudioDep, actor: Annotator) -> list[
 @ROUTER.post("/label-tasks/{task_id}/comments", status_code=201)
 def comment(task_id: TaskId, studio: StudioDep, actor: Annotator, new: NewComment) -> TaskComment:
     """Leave a remark, at a moment or on the whole."""
-    with writing(studio) as connection:
-        task = seen_task(connection, task_id, actor)
+    with studio.workspace.database.write() as connection:
+        task = find_task(connection, task_id, seen_by=actor)
         made = add_comment(
             connection, task.episode, new.text, by=actor, task_id=task.id, time_ns=new.time_ns
         )
@@ -151,8 +256,8 @@ def resolve(
     actor: Annotator,
 ) -> TaskComment:
     """Say that a remark was dealt with."""
-    with writing(studio) as connection:
-        task = seen_task(connection, task_id, actor)
+    with studio.workspace.database.write() as connection:
+        task = find_task(connection, task_id, seen_by=actor)
         if all(
             each.number != number for each in comments_about(connection, task.episode, by=actor)
         ):
@@ -170,8 +275,5 @@ def _read_frames(studio: Studio, task: LabelTask) -> Frames:
         return Frames(stream, np.asarray(episode[stream].time_ns, np.int64))
 
 
-def _shown(task: LabelComment) -> TaskComment:
-    return TaskComment(
-        number=task.number, time_ns=task.time_ns, who=task.who, at=task.at, text=task.text,
-        resolved=task.resolved_at is not None,
-    )  # fmt: skip
+def _shown(comment: LabelComment) -> TaskComment:
+    return TaskComment(**vars(comment), resolved=comment.resolved_at is not None)

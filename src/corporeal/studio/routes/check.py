@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
-from pydantic import BaseModel
+from dataclasses import dataclass
 
-from corporeal.quality.check import Severity, explain, find_check
+from fastapi import APIRouter
+
+from corporeal.quality.check import Explanation, Severity, explain, find_check
 from corporeal.studio.authentication import Anyone
 
 ROUTER = APIRouter(tags=["check"])
 
 
-class CheckFacts(BaseModel):
+@dataclass(frozen=True)
+class CheckFacts(Explanation):
     """One check, from its own words; `unit` is that of its values and limits."""
 
-    name: str
-    title: str
-    good: str
-    what: str
-    why: str
-    fix: str
     topic: str
     severity: Severity
     unit: str
@@ -29,15 +25,5 @@ class CheckFacts(BaseModel):
 def check_facts(name: str, _: Anyone) -> CheckFacts:
     """What a check looks at, why it matters and what to do about a finding."""
     present, check = find_check(name)
-    told = explain(present)
-    return CheckFacts(
-        name=present,
-        title=told.title,
-        good=told.good,
-        what=told.what,
-        why=told.why,
-        fix=told.fix,
-        topic=check.topic,
-        severity=check.severity,
-        unit=check.unit,
-    )
+    words = vars(explain(present))
+    return CheckFacts(**words, topic=check.topic, severity=check.severity, unit=check.unit)

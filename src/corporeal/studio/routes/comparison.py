@@ -2,40 +2,154 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from typing import Annotated, Any
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 from fastapi import APIRouter, Depends, Query
+from numpy.typing import NDArray
 from pydantic import BaseModel
-from sqlalchemy import Connection, Select, func, or_, select
 
+from corporeal.catalog.episodes import FindingRow, find_nearest, findings_of, scores_of
 from corporeal.catalog.permission import PermissionDeniedError, require
-from corporeal.catalog.tables import EPISODE, FINDING, SCORE
 from corporeal.episode import Episode
-from corporeal.quality.check import Verdict
-from corporeal.studio.alignment_map import (
-    ALIGNMENTS,
-    Alignment,
-    AlignmentMap,
-    Course,
-    Marks,
-    NoAlignmentError,
-    by_motion,
-    by_phase,
-    shifted,
-)
+from corporeal.errors import CorporealError
+from corporeal.quality.check import SEVERITIES, Verdict
+from corporeal.signal.warping import MOST_FRAMES, warping_path
 from corporeal.studio.authentication import Reader, Visitor, visitor
 from corporeal.studio.context import Studio, StudioDep
 from corporeal.studio.lanes import lanes_of
+
+Alignment = Literal["time", "start", "phase", "motion"]
+ALIGNMENTS: tuple[Alignment, ...] = get_args(Alignment)
+MOST_POINTS = 400
+_LEAST_SHARE = 0.05
+"""A column counts as moving with this share of the spread of the one that moves most."""
+
+Marks = Mapping[str, Sequence[tuple[str, int]]]
+"""The labels of each lane with their times, in their order."""
+
+
+class NoAlignmentError(CorporealError):
+    """Two episodes cannot be aligned this way; the message says why."""
+
+
+@dataclass(frozen=True)
+class AlignmentMap:
+    """Moments that belong together, both increasing; between them the map is straight.
+
+    Before the first and after the last both clocks run alike.
+    """
+
+    time_a: NDArray[np.int64]
+    time_b: NDArray[np.int64]
+
+    def at(self, time_ns: int) -> int:
+        """The moment of the second episode for a moment of the first."""
+        if time_ns <= self.time_a[0]:
+            return int(self.time_b[0] + time_ns - self.time_a[0])
+        if time_ns >= self.time_a[-1]:
+            return int(self.time_b[-1] + time_ns - self.time_a[-1])
+        return round(float(np.interp(time_ns, self.time_a, self.time_b)))
+
+
+@dataclass(frozen=True)
+class Course:
+    """Positions (T, D) of named joints over time."""
+
+    time_ns: NDArray[np.int64]
+    positions: NDArray[np.float64]
+    names: tuple[str, ...]
+
+
+def shifted(zero_a: int, zero_b: int) -> AlignmentMap:
+    """Both clocks run alike from two moments on."""
+    return AlignmentMap(np.array([zero_a], np.int64), np.array([zero_b], np.int64))
+
+
+def by_phase(a: Marks, b: Marks) -> AlignmentMap:
+    """Straight between labels that both have, in the same lane and for the same time."""
+    pairs: list[tuple[int, int]] = []
+    for lane in a:
+        if lane in b:
+            pairs += _shared(a[lane], b[lane])
+    kept = _rising(sorted(pairs))
+    if len(kept) < 2:
+        raise NoAlignmentError(
+            "the two have no two labels in common; label their phases, or align by motion"
+        )
+    return AlignmentMap(*(np.array(side, np.int64) for side in zip(*kept, strict=True)))
+
+
+def _shared(a: Sequence[tuple[str, int]], b: Sequence[tuple[str, int]]) -> list[tuple[int, int]]:
+    times = dict(_counted(b))
+    return [(time, times[key]) for key, time in _counted(a) if key in times]
+
+
+def _counted(marks: Sequence[tuple[str, int]]) -> list[tuple[tuple[str, int], int]]:
+    """Each label with how often it came before: the second grasp belongs to the second."""
+    seen: dict[str, int] = {}
+    found = []
+    for label, time in marks:
+        seen[label] = seen.get(label, 0) + 1
+        found.append(((label, seen[label]), time))
+    return found
+
+
+def _rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The longest run in which both times rise; things done in another order drop out."""
+    best: list[tuple[int, int]] = []
+    runs: list[list[tuple[int, int]]] = []
+    for pair in pairs[:MOST_POINTS]:
+        before = [run for run in runs if run[-1][0] < pair[0] and run[-1][1] < pair[1]]
+        run = [*max(before, key=len, default=[]), pair]
+        runs.append(run)
+        best = max(best, run, key=len)
+    return best
+
+
+def by_motion(a: Course, b: Course) -> AlignmentMap:
+    """Along the path on which the joints of both are nearest to each other."""
+    names = [name for name in a.names if name in b.names]
+    if not names:
+        raise NoAlignmentError("the two have no joint in common")
+    if min(len(a.time_ns), len(b.time_ns)) < 3:
+        raise NoAlignmentError("one of the two has fewer than three samples of its joints")
+    (time_a, first), (time_b, second) = _even(a, names), _even(b, names)
+    both = np.concatenate((first, second))
+    spread = both.std(axis=0)
+    moving = spread > _LEAST_SHARE * float(spread.max(initial=0.0))
+    if not moving.any():
+        raise NoAlignmentError("nothing moves in either of the two")
+    path = warping_path(first[:, moving] / spread[moving], second[:, moving] / spread[moving])
+    return _thinned(time_a[path[:, 0]], time_b[path[:, 1]])
+
+
+def _even(course: Course, names: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Even times, as many as may be, and the positions of these joints there."""
+    count = min(MOST_FRAMES, len(course.time_ns))
+    when = np.linspace(course.time_ns[0], course.time_ns[-1], count).astype(np.int64)
+    columns = [course.names.index(name) for name in names]
+    values = np.nan_to_num(course.positions[:, columns])
+    found = [np.interp(when, course.time_ns, column) for column in values.T]
+    return when, np.stack(found, axis=1)
+
+
+def _thinned(time_a: NDArray[np.int64], time_b: NDArray[np.int64]) -> AlignmentMap:
+    """One moment of B for each of A: where A waits for B, the middle of what B does."""
+    when, first, count = np.unique(time_a, return_index=True, return_counts=True)
+    then = time_b[first + count // 2]
+    chosen = np.unique(np.linspace(0, len(when) - 1, MOST_POINTS).astype(int))
+    return AlignmentMap(when[chosen], np.maximum.accumulate(then[chosen]))
+
 
 ROUTER = APIRouter(tags=["comparison"])
 Name = Annotated[str, Query(min_length=1, max_length=64)]
 JOINTS = "observations/joint_position"
 _MOST_SAMPLES = 200_000
 _MOST_FOUND = 20
-_GRAVEST = ("fail", "quarantine", "note")
 _FACTS = ("task", "operator", "station", "robot", "recorded_ns", "duration_s", "success", "failure",
           "verdict", "score", "state", "protocol", "calibration", "software")  # fmt: skip
 
@@ -136,37 +250,11 @@ def peers(
 ) -> list[PeerEpisode]:
     """Episodes of the same task, those recorded nearest in time first; or those that `q` names."""
     row = studio.shelf.row(episode_id)
-    columns = [EPISODE.c[name] for name in PeerEpisode.model_fields]
-    query = select(*columns).where(EPISODE.c.id != episode_id, EPISODE.c.state != "erased")
-    if who.episodes is not None:
-        query = query.where(EPISODE.c.id.in_(sorted(who.episodes)))
-    words = q.strip()
-    if words:
-        like = "%" + words.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
-        named = (EPISODE.c[name].ilike(like, escape="\\") for name in ("id", "file", "operator"))
-        query = query.where(or_(*named))
-    else:
-        query = query.where(EPISODE.c.task == row.task)
     with studio.workspace.database.read() as connection:
-        return _nearest(connection, query, row.recorded_ns or 0)
-
-
-def _nearest(connection: Connection, query: Select[Any], moment: int) -> list[PeerEpisode]:
-    """Those recorded nearest to a moment: both ways along the index of time, not over all rows."""
-    when = EPISODE.c.recorded_ns
-    found: dict[str, PeerEpisode] = {}
-    for part in (
-        query.where(when < moment).order_by(when.desc()),
-        query.where(when >= moment).order_by(when),
-        query.where(when.is_(None)).order_by(EPISODE.c.id),
-    ):
-        rows = connection.execute(part.limit(_MOST_FOUND)).mappings()
-        found |= {each["id"]: PeerEpisode(**each) for each in rows}
-    return sorted(found.values(), key=lambda peer: _apart(peer, moment))[:_MOST_FOUND]
-
-
-def _apart(peer: PeerEpisode, moment: int) -> float:
-    return math.inf if peer.recorded_ns is None else abs(peer.recorded_ns - moment)
+        nearest = find_nearest(
+            connection, row, words=q.strip(), among=who.episodes, most=_MOST_FOUND
+        )
+    return [PeerEpisode(**vars(peer)) for peer in nearest]
 
 
 def _require_both(who: Visitor, *names: str) -> None:
@@ -210,8 +298,7 @@ def _course(studio: Studio, name: str) -> Course:
         step = max(1, -(-len(reader) // _MOST_SAMPLES))
         values = np.asarray(reader[:], np.float64)[::step]
         flat = values.reshape(len(values), -1)
-        said = reader.spec.components
-        names = tuple(said) if isinstance(said, tuple) else ()
+        names = reader.spec.names
         if len(names) != flat.shape[1]:
             names = tuple(str(number) for number in range(flat.shape[1]))
         return Course(reader.time_ns[::step], flat, names)
@@ -234,41 +321,29 @@ def _no_joints(name: str) -> str:
 
 
 def _differences(studio: Studio, a: str, b: str) -> dict[str, Any]:
-    rows = {name: studio.shelf.row(name) for name in (a, b)}
-    parts: dict[str, dict[str, float | None]] = {}
-    counts: dict[str, FindingCounts] = {}
+    rows = studio.shelf.row(a), studio.shelf.row(b)
     with studio.workspace.database.read() as connection:
-        for part in connection.execute(select(SCORE).where(SCORE.c.episode.in_((a, b)))).mappings():
-            parts.setdefault(part["part"], {})[part["episode"]] = part["value"]
-        query = select(FINDING.c.episode, FINDING.c.check, FINDING.c.severity, func.count())
-        grouped = query.where(FINDING.c.episode.in_((a, b))).group_by(
-            FINDING.c.episode, FINDING.c.check, FINDING.c.severity
-        )
-        for episode, check, severity, count in connection.execute(grouped):
-            _count(counts, check, severity, count, is_a=episode == a, is_b=episode == b)
+        scores = [{part.part: part.value for part in scores_of(connection, name)}
+                  for name in (a, b)]  # fmt: skip
+        findings = [findings_of(connection, name) for name in (a, b)]
     return {
-        "facts": [_difference(name, *(getattr(rows[each], name) for each in (a, b)))
-                  for name in _FACTS],
-        "scores": [_difference(name, both.get(a), both.get(b)) for name, both in
-                   sorted(parts.items())],
-        "findings": sorted(counts.values(), key=lambda each: (_GRAVEST.index(each.severity),
-                                                              each.check)),
+        "facts": [_difference(name, *(getattr(row, name) for row in rows)) for name in _FACTS],
+        "scores": [_difference(part, *(values.get(part) for values in scores))
+                   for part in sorted(scores[0] | scores[1])],
+        "findings": sorted(_count(*findings), key=lambda counts: (
+            SEVERITIES.index(counts.severity), counts.check)),
     }  # fmt: skip
 
 
-def _count(
-    counts: dict[str, FindingCounts],
-    check: str,
-    severity: str,
-    count: int,
-    *,
-    is_a: bool,
-    is_b: bool,
-) -> None:
-    held = counts.setdefault(check, FindingCounts(check=check, severity=severity, a=0, b=0))
-    held.a += count if is_a else 0
-    held.b += count if is_b else 0
-    held.severity = min(held.severity, severity, key=_GRAVEST.index)
+def _count(a: Sequence[FindingRow], b: Sequence[FindingRow]) -> Iterator[FindingCounts]:
+    """How often each check spoke in the one and in the other."""
+    in_a, in_b = Counter(row.check for row in a), Counter(row.check for row in b)
+    gravest: dict[str, str] = {}
+    for row in (*a, *b):
+        known = gravest.get(row.check, row.severity)
+        gravest[row.check] = min(known, row.severity, key=SEVERITIES.index)
+    for check, severity in gravest.items():
+        yield FindingCounts(check=check, severity=severity, a=in_a[check], b=in_b[check])
 
 
 def _difference(name: str, a: Any, b: Any) -> FactDifference:

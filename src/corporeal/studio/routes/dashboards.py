@@ -53,10 +53,7 @@ _KEPT: ResponseCache[ChartAnswer] = ResponseCache()
 @ROUTER.get("/dashboards")
 def list_charts(_: Reader) -> list[ChartFacts]:
     """Every chart, in the order in which they are shown."""
-    return [
-        ChartFacts(id=name, title=each.title, section=each.section, wide=each.wide)
-        for name, each in charts().items()
-    ]
+    return [ChartFacts(**vars(chart), id=name) for name, chart in charts().items()]
 
 
 @ROUTER.get("/dashboards/{chart}")
@@ -84,17 +81,13 @@ def draw_chart(
 def _drawn(
     connection: Connection, chart: str, scope: Scope, settings: dict[str, Any]
 ) -> ChartAnswer:
-    began = time.perf_counter()
-    drawing = charts()[chart].answer(connection, scope, settings)
+    began, asked = time.perf_counter(), charts()[chart]
+    drawing = asked.answer(connection, scope, settings)
     return ChartAnswer(
+        **vars(drawing),
         id=chart,
-        title=charts()[chart].title,
-        section=charts()[chart].section,
-        answer=drawing.answer,
-        payload=drawing.payload,
-        notes=list(drawing.notes),
-        advice=drawing.advice,
-        choices=list(drawing.choices),
+        title=asked.title,
+        section=asked.section,
         query=scope.query(),
         took_ms=round(1000 * (time.perf_counter() - began)),
     )

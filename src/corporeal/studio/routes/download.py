@@ -4,37 +4,41 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, HTTPException, Query, Response
 from fastapi.responses import FileResponse, StreamingResponse
-from pydantic import BaseModel
 
 from corporeal.catalog.permission import Actor
 from corporeal.catalog.store import Store, not_there
 from corporeal.studio.authentication import Exporter
 from corporeal.studio.context import Studio, StudioDep
 from corporeal.studio.playback.byte_range import ByteRange, RangeError, asked_range
-from corporeal.studio.playback.download_cache import DownloadCache, Format, State
-from corporeal.studio.playback.remarks import Remarks, remarks_of
+from corporeal.studio.playback.download_cache import (
+    DownloadCache,
+    DownloadState,
+    Format,
+    Remarks,
+    remarks_of,
+)
 
 ROUTER = APIRouter(tags=["download"])
 _BLOCK = 1 << 20
 _MEDIA = {"h5": "application/x-hdf5", "rrd": "application/octet-stream",
           "mcap": "application/octet-stream"}  # fmt: skip
 _FILES: dict[str, Any] = {"content": {"application/octet-stream": {}}}
+Target = Annotated[Format, Query(alias="to")]
 _caches: dict[str, DownloadCache] = {}
 _lock = threading.Lock()
 
 
-class Conversion(BaseModel):
+@dataclass(frozen=True, kw_only=True)
+class Conversion(DownloadState):
     """How far a conversion is: missing, working, ready or failed, and why it failed."""
 
     format: Format
-    state: State
-    bytes: int | None
-    reason: str | None
 
 
 @ROUTER.head("/episodes/{episode_id}/file", include_in_schema=False)
@@ -104,30 +108,30 @@ def _converted(studio: Studio, episode_id: str, format_name: Format, actor: Acto
 
 @ROUTER.get("/episodes/{episode_id}/conversion")
 def conversion(
-    episode_id: str,
-    studio: StudioDep,
-    actor: Exporter,
-    format_name: Annotated[Format, Query(alias="to")],
+    episode_id: str, studio: StudioDep, actor: Exporter, format_name: Target
 ) -> Conversion:
     """How far a conversion is."""
-    digest = studio.shelf.row(episode_id).hash
-    remarks = _remarks(studio, episode_id, actor)
-    found = cache_of(studio).standing(digest, format_name, remarks)
-    return Conversion(format=format_name, **found.__dict__)
+    return _conversion(cache_of(studio).standing, studio, episode_id, format_name, actor)
 
 
 @ROUTER.post("/episodes/{episode_id}/conversion")
 def start_conversion(
-    episode_id: str,
-    studio: StudioDep,
-    actor: Exporter,
-    format_name: Annotated[Format, Query(alias="to")],
+    episode_id: str, studio: StudioDep, actor: Exporter, format_name: Target
 ) -> Conversion:
     """Begin to convert, unless that is done or under way."""
-    digest = studio.shelf.row(episode_id).hash
+    return _conversion(cache_of(studio).start, studio, episode_id, format_name, actor)
+
+
+def _conversion(
+    ask: Callable[[str, Format, Remarks], DownloadState],
+    studio: Studio,
+    episode_id: str,
+    format_name: Format,
+    actor: Actor,
+) -> Conversion:
     remarks = _remarks(studio, episode_id, actor)
-    found = cache_of(studio).start(digest, format_name, remarks)
-    return Conversion(format=format_name, **found.__dict__)
+    state = ask(studio.shelf.row(episode_id).hash, format_name, remarks)
+    return Conversion(**vars(state), format=format_name)
 
 
 def _remarks(studio: Studio, episode_id: str, actor: Actor) -> Remarks:

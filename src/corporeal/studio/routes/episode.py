@@ -10,7 +10,13 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from corporeal.catalog.audit import events_of
-from corporeal.catalog.episodes import FindingRow, documents_of, findings_of, scores_of
+from corporeal.catalog.episodes import (
+    DocumentReference,
+    FindingRow,
+    documents_of,
+    findings_of,
+    scores_of,
+)
 from corporeal.episode import Episode
 from corporeal.episode.file import StreamReader
 from corporeal.labelling.annotation import Annotation
@@ -20,8 +26,7 @@ from corporeal.schema.stream import Group, Kind
 from corporeal.studio.authentication import Reader
 from corporeal.studio.context import StudioDep
 from corporeal.studio.episode_row import EpisodeRowFacts
-from corporeal.studio.lanes import LaneFacts, label_lanes, lanes_of
-from corporeal.studio.seen_labels import seen_labels
+from corporeal.studio.lanes import LaneFacts, label_lanes, lanes_of, seen_labels
 from corporeal.units import SECOND_NS
 
 ROUTER = APIRouter(tags=["episode"])
@@ -98,15 +103,6 @@ class EpisodeDetail(BaseModel):
     releases: list[str]
 
 
-class EpisodeDocument(BaseModel):
-    """A document that stands behind an episode; `hash` is that of its text."""
-
-    kind: str
-    name: str
-    version: str
-    hash: str
-
-
 class StateChange(BaseModel):
     """A step in the life of an episode, from the audit log."""
 
@@ -120,7 +116,7 @@ class StateChange(BaseModel):
 class EpisodeHistory(BaseModel):
     """What stands behind an episode, and what happened to it, the oldest first."""
 
-    documents: list[EpisodeDocument]
+    documents: list[DocumentReference]
     changes: list[StateChange]
 
 
@@ -132,9 +128,9 @@ def episode_facts(episode_id: str, studio: StudioDep, actor: Reader) -> EpisodeD
         findings = findings_of(connection, episode_id)
         scores = scores_of(connection, episode_id)
         releases = releases_of(connection, episode_id)
-        held = seen_labels(connection, episode_id, actor)
-        said = held.annotation if held is not None else Annotation()
-        taxonomy = kept_taxonomy(connection, held.taxonomy) if held is not None else None
+        labels = seen_labels(connection, episode_id, actor)
+        annotation = labels.annotation if labels is not None else Annotation()
+        taxonomy = kept_taxonomy(connection, labels.taxonomy) if labels is not None else None
     with studio.shelf.episode(episode_id) as episode:
         start_ns, end_ns = episode.span_ns
         return EpisodeDetail(
@@ -146,10 +142,8 @@ def episode_facts(episode_id: str, studio: StudioDep, actor: Reader) -> EpisodeD
             metadata=episode.metadata,
             streams=[_stream(episode[path]) for path in episode],
             findings=[_finding(each, episode) for each in findings],
-            scores=[
-                ScorePart(part=each.part, value=each.value, weight=each.weight) for each in scores
-            ],
-            lanes=[*label_lanes(said, taxonomy), *lanes_of(episode)],
+            scores=[ScorePart(**vars(part)) for part in scores],
+            lanes=[*label_lanes(annotation, taxonomy), *lanes_of(episode)],
             releases=releases,
         )
 
@@ -162,7 +156,7 @@ def history(episode_id: str, studio: StudioDep, _: Reader) -> EpisodeHistory:
         documents = documents_of(connection, episode_id)
         events = list(events_of(connection, f"episode:{episode_id}"))[-_MOST_EVENTS:]
     return EpisodeHistory(
-        documents=[EpisodeDocument(**vars(each)) for each in documents],
+        documents=documents,
         changes=[
             StateChange(at=each["at"], who=each["who"], what=each["what"], why=each["why"],
                         state=each["details"].get("to") or each["details"].get("state"))
@@ -172,21 +166,10 @@ def history(episode_id: str, studio: StudioDep, _: Reader) -> EpisodeHistory:
 
 
 def _stream(reader: StreamReader) -> EpisodeStream:
-    spec = reader.spec
-    stamps = reader.time_ns
+    spec, stamps = reader.spec, reader.time_ns
     return EpisodeStream(
+        **dict(spec) | {"components": spec.names or None},
         path=spec.path,
-        group=spec.group,
-        name=spec.name,
-        kind=spec.kind,
-        dtype=spec.dtype,
-        shape=[int(size) for size in spec.shape],
-        rate_hz=spec.rate_hz,
-        unit=spec.unit if isinstance(spec.unit, str) else list(spec.unit),
-        frame=spec.frame,
-        components=list(spec.components) if isinstance(spec.components, tuple) else None,
-        placement=spec.placement,
-        description=spec.description,
         samples=len(reader),
         first_ns=int(stamps[0]) if len(stamps) else None,
         last_ns=int(stamps[-1]) if len(stamps) else None,
@@ -216,14 +199,4 @@ def _finding(row: FindingRow, episode: Episode) -> EpisodeFinding:
             low, high = (min(max(int(each), 0), len(stamps) - 1) for each in (first, stop - 1))
             spans.append(FindingSpan(first=low, stop=high + 1, start_ns=int(stamps[low]),
                               end_ns=int(stamps[high])))  # fmt: skip
-    return EpisodeFinding(
-        number=row.number,
-        check=row.check,
-        severity=row.severity,
-        stream=row.stream,
-        value=row.value,
-        limit=row.limit,
-        message=row.message,
-        evidence=row.evidence,
-        spans=spans,
-    )
+    return EpisodeFinding(**vars(row), spans=spans)

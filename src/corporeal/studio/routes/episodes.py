@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from dataclasses import dataclass
+from typing import Annotated
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel
@@ -38,61 +39,11 @@ class EpisodeCount(BaseModel):
     more: bool
 
 
-class ListingLandmarks(BaseModel):
-    """How many there are, and the last id of each full page of `step` rows."""
-
-    total: int
-    step: int
-    ids: list[str]
-
-
-class FacetValueFacts(BaseModel):
-    """A value, null where it is unknown, and how many episodes have it."""
-
-    value: str | None
-    count: int
-    chosen: bool
-
-
-class FacetFacts(BaseModel):
-    """The most frequent values of a field; `more`: there are others."""
-
-    name: str
-    values: list[FacetValueFacts]
-    more: bool
-
-
-class FacetBar(BaseModel):
-    """Episodes from `low` to before `high`."""
-
-    low: str
-    high: str
-    count: int
-
-
-class ListingFacets(BaseModel):
+@dataclass(frozen=True)
+class ListingFacets(queries.Facets):
     """What the episodes of a query have in common; `total` is of the workspace."""
 
-    facets: list[FacetFacts]
-    scores: list[FacetBar]
-    days: list[FacetBar]
     total: int
-
-
-class Suggestion(BaseModel):
-    """A text to put in, what it is, and a word about it."""
-
-    text: str
-    kind: Literal["field", "sign", "value", "keyword"]
-    detail: str
-
-
-class Suggestions(BaseModel):
-    """What could stand from character `start` to `end` (counted from 0) of the query."""
-
-    start: int
-    end: int
-    items: list[Suggestion]
 
 
 class RefinedQuery(BaseModel):
@@ -109,7 +60,7 @@ class RelaxedQuery(BaseModel):
     count: int
 
 
-_MARKS: ResponseCache[ListingLandmarks] = ResponseCache()
+_MARKS: ResponseCache[queries.PageKeys] = ResponseCache()
 _FACETS: ResponseCache[ListingFacets] = ResponseCache()
 
 
@@ -146,13 +97,12 @@ def count_episodes(
 @ROUTER.get("/listing/landmarks")
 def list_landmarks(
     studio: StudioDep, _: Reader, query: Asked = "", order: Ordered = "-recorded"
-) -> ListingLandmarks:
+) -> queries.PageKeys:
     """Every hundredth id: with one as `after`, a page in the middle comes as fast as the first."""
     condition = queries.read_query(query)
 
-    def walk(connection: Connection) -> ListingLandmarks:
-        found = queries.find_page_keys(connection, condition, order=order, step=STEP)
-        return ListingLandmarks(total=found.total, step=found.step, ids=list(found.ids))
+    def walk(connection: Connection) -> queries.PageKeys:
+        return queries.find_page_keys(connection, condition, order=order, step=STEP)
 
     return _MARKS.get(studio.workspace.database, (query, order), walk)
 
@@ -161,24 +111,12 @@ def list_landmarks(
 def count_facets(studio: StudioDep, _: Reader, query: Asked = "") -> ListingFacets:
     """How the episodes that a query finds are spread over tasks, people, verdicts and days."""
     condition = queries.read_query(query)
-    return _FACETS.get(
-        studio.workspace.database, query, lambda connection: _facets(connection, condition)
-    )
 
+    def count(connection: Connection) -> ListingFacets:
+        facets = queries.count_facets(connection, condition)
+        return ListingFacets(**vars(facets), total=queries.count_episodes(connection))
 
-def _facets(connection: Connection, condition: queries.Condition | None) -> ListingFacets:
-    found = queries.count_facets(connection, condition)
-    total = queries.count_episodes(connection)
-    return ListingFacets(
-        facets=[
-            FacetFacts(name=facet.name, more=facet.more,
-                  values=[FacetValueFacts(**vars(value)) for value in facet.values])
-            for facet in found.facets
-        ],
-        scores=[FacetBar(**vars(bar)) for bar in found.scores],
-        days=[FacetBar(**vars(bar)) for bar in found.days],
-        total=total,
-    )  # fmt: skip
+    return _FACETS.get(studio.workspace.database, query, count)
 
 
 @ROUTER.get("/listing/suggestions")
@@ -187,15 +125,10 @@ def suggest(
     _: Reader,
     query: Asked = "",
     cursor: Annotated[int | None, Query(ge=0, le=queries.LONGEST_QUERY)] = None,
-) -> Suggestions:
+) -> queries.Completion:
     """What could be written at the cursor: fields, signs, values that are there."""
     with studio.workspace.database.read() as connection:
-        found = queries.complete(connection, query, len(query) if cursor is None else cursor)
-    return Suggestions(
-        start=found.start,
-        end=found.end,
-        items=[Suggestion(text=i.text, kind=i.kind, detail=i.detail) for i in found.items],
-    )
+        return queries.complete(connection, query, len(query) if cursor is None else cursor)
 
 
 @ROUTER.get("/listing/refined")
@@ -227,10 +160,10 @@ def relax(studio: StudioDep, _: Reader, query: Asked = "") -> list[RelaxedQuery]
     condition = queries.read_query(query)
     if condition is None:
         return []
-    found = []
+    relaxed = []
     with studio.workspace.database.read() as connection:
         for part, rest in queries.relax(condition)[:_MOST_RELAXED]:
             number = queries.count_episodes(connection, rest, up_to=_MOST_COUNTED)
             text = "" if rest is None else queries.query_text(rest)
-            found.append(RelaxedQuery(part=queries.query_text(part), query=text, count=number))
-    return sorted(found, key=lambda each: -each.count)
+            relaxed.append(RelaxedQuery(part=queries.query_text(part), query=text, count=number))
+    return sorted(relaxed, key=lambda each: -each.count)

@@ -1,4 +1,4 @@
-"""Queues of labelling: what there is to do, for whom, and how new ones are made."""
+"""Queues of labelling: what there is to do, for whom, how new ones are made; how people agree."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
+from sqlalchemy import Connection
 
+from corporeal.catalog.accounts import accounts
 from corporeal.catalog.audit import now
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.permission import Actor
-from corporeal.labelling.agreement import compared_pairs, summarise
+from corporeal.catalog.permission import Actor, may
+from corporeal.labelling.agreement import AgreementSummary, agreement_of, compared_pairs, summarise
 from corporeal.labelling.queues import (
     LEAST_DOUBLE,
     PersonalWork,
+    Qualification,
     QueueFacts,
     QueueOffer,
     QueuePlan,
@@ -23,23 +26,17 @@ from corporeal.labelling.queues import (
     builder_for,
     list_offers,
     plan_queue,
+    qualifications,
     queue_requests,
     record_request,
     take_next,
     work_by_person,
 )
 from corporeal.labelling.tasks import ListedTask, TaskState, list_tasks, listed_task
-from corporeal.labelling.taxonomy import usable_taxonomies
+from corporeal.labelling.taxonomy import kept_taxonomy, usable_taxonomies
+from corporeal.operations.scope import read_scope
 from corporeal.studio.authentication import Judge
 from corporeal.studio.context import Studio, StudioDep
-from corporeal.studio.label_facts import (
-    GateFacts,
-    QualificationFacts,
-    figure_words,
-    gate_facts,
-    qualified,
-    writing,
-)
 from corporeal.studio.routes.events import Annotator
 from corporeal.words import counted, hours
 
@@ -48,6 +45,35 @@ Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 QueueName = Annotated[str, Field(min_length=1, max_length=64)]
 _MINE = 200
 _UNDECIDED: tuple[TaskState, ...] = ("working", "returned", "submitted", "open")
+_SAID = {
+    "edit score": "the order of labels",
+    "boundaries": "the frames of boundaries",
+    "kappa": "the choice of labels",
+}
+
+
+class GateFacts(BaseModel):
+    """The three gates of agreement; what cannot be told is null."""
+
+    episodes: int
+    edit_score: float | None
+    kappa: dict[str, float | None]
+    boundaries: int
+    mean_difference_frames: float | None
+    bias_frames: float | None
+    hit_rate: float | None
+    hit_rate_bounds: tuple[float | None, float | None]
+    failed: list[str]
+
+
+class QualificationFacts(BaseModel):
+    """One measurement against gold labels."""
+
+    account: str
+    taxonomy: str
+    passed: bool
+    at: str
+    words: str
 
 
 class MyWork(BaseModel):
@@ -61,6 +87,26 @@ class MyWork(BaseModel):
     qualifications: list[QualificationFacts]
     figures: GateFacts | None
     words: list[str]
+
+
+class AgreementFacts(BaseModel):
+    """The three gates over all pairs, and what people should be told."""
+
+    gates: GateFacts
+    alerts: list[str]
+
+
+class AnnotatorFacts(BaseModel):
+    """Somebody who labels: how much, how fast, how well."""
+
+    name: str
+    role: str
+    done: int
+    working: int
+    seconds: float
+    seconds_per_episode: float | None
+    qualifications: list[QualificationFacts]
+    figures: GateFacts | None
 
 
 class TaxonomyFacts(BaseModel):
@@ -104,7 +150,7 @@ def my_work(studio: StudioDep, actor: Annotator) -> MyWork:
     with studio.workspace.database.read() as connection:
         work = work_by_person(connection, name=actor.name).get(actor.name, PersonalWork())
         pairs = [each for each in compared_pairs(connection) if actor.name in each.people]
-        figures = gate_facts(summarise([each.seen_by(actor.name) for each in pairs]))
+        figures = _gate_facts(summarise([each.seen_by(actor.name) for each in pairs]))
         return MyWork(
             name=actor.name,
             offers=list_offers(connection, by=actor),
@@ -113,9 +159,9 @@ def my_work(studio: StudioDep, actor: Annotator) -> MyWork:
             ),
             done=work.done,
             seconds=work.seconds,
-            qualifications=qualified(connection, actor.name),
+            qualifications=_qualified(connection, actor.name),
             figures=figures if pairs else None,
-            words=figure_words(figures) if pairs else [],
+            words=_figure_words(figures) if pairs else [],
         )
 
 
@@ -173,7 +219,7 @@ def make_queue(studio: StudioDep, actor: Judge, asked: NewQueue) -> QueueFacts:
     """Make a queue: tasks come in the background, with a proposal each."""
     given = asked.model_dump() | {"query": asked.query.strip()}
     request = QueueRequest(**given, by=actor.name, at=now())
-    with writing(studio) as connection:
+    with studio.workspace.database.write() as connection:
         plan = plan_queue(connection, request)
         if not plan.episodes:
             raise CatalogError(_preview(plan, request).words)
@@ -188,7 +234,7 @@ def make_queue(studio: StudioDep, actor: Judge, asked: NewQueue) -> QueueFacts:
 @ROUTER.post("/labels/queues/{queue}/take")
 def take(queue: str, studio: StudioDep, actor: Annotator) -> ListedTask | None:
     """Take the next task; null when nothing is left for the visitor."""
-    with writing(studio) as connection:
+    with studio.workspace.database.write() as connection:
         avoid: list[str] = []
         # A lead decides on pairs elsewhere.
         while (task := take_next(connection, queue, by=actor, avoid=avoid)) is not None:
@@ -198,19 +244,50 @@ def take(queue: str, studio: StudioDep, actor: Annotator) -> ListedTask | None:
         return None
 
 
+@ROUTER.get("/labels/agreement")
+def agreement(
+    studio: StudioDep, _: Judge, query: Annotated[str, Query(max_length=4000)] = ""
+) -> AgreementFacts:
+    """The gates over the episodes that a query finds; alerts are about all of them."""
+    with studio.workspace.database.read() as connection:
+        scope = read_scope(connection, query)
+        pairs = compared_pairs(connection, scope.condition)
+        told = [alert for each in usable_taxonomies(connection)
+                for alert in agreement_of(connection, each).alerts]  # fmt: skip
+        gates = _gate_facts(summarise([each.agreement for each in pairs]))
+        return AgreementFacts(gates=gates, alerts=list(dict.fromkeys(told)))
+
+
+@ROUTER.get("/labels/people")
+def people(studio: StudioDep, _: Judge) -> list[AnnotatorFacts]:
+    """Everybody who labels or may, with how much, how fast and how well."""
+    with studio.workspace.database.read() as connection:
+        roles = {each.name: each.role for each in accounts(connection)
+                 if not each.disabled and may(Actor(each.name, each.role), "annotate")}  # fmt: skip
+        work = work_by_person(connection)
+        pairs = compared_pairs(connection)
+        found = []
+        for name in dict.fromkeys([*roles, *work]):
+            spent = work.get(name, PersonalWork())
+            mine = [each.seen_by(name) for each in pairs if name in each.people]
+            found.append(AnnotatorFacts(
+                name=name, role=roles.get(name, ""), done=spent.done, working=spent.working,
+                seconds=spent.seconds, seconds_per_episode=spent.seconds_per_task,
+                qualifications=_qualified(connection, name),
+                figures=_gate_facts(summarise(mine)) if mine else None,
+            ))  # fmt: skip
+        return found
+
+
 def _source(studio: Studio, actor: Actor) -> QueueSource:
     return QueueSource(studio.workspace.database, studio.shelf.episode, actor)
 
 
 def _preview(plan: QueuePlan, request: QueueRequest) -> QueuePreview:
     return QueuePreview(
-        episodes=len(plan.episodes),
-        labelled=plan.labelled,
+        **vars(plan) | {"episodes": len(plan.episodes)},
         queued=plan.busy,
-        doubles=plan.doubles,
-        blind=plan.blind,
         tasks=plan.tasks,
-        hours=plan.hours,
         words=_words(plan, request),
     )
 
@@ -237,3 +314,55 @@ def _words(plan: QueuePlan, request: QueueRequest) -> str:
         f"{plan.doubles:,} {twice} labelled twice, {plan.blind:,} begin without a proposal."
         f"{spent}"
     )
+
+
+def _gate_facts(summary: AgreementSummary) -> GateFacts:
+    """The gates of a summary; what is not a number is null."""
+    return GateFacts.model_validate(summary.to_json())
+
+
+def _qualified(connection: Connection, name: str) -> list[QualificationFacts]:
+    """The last measurement of somebody for every taxonomy."""
+    newest = {each.taxonomy: each for each in reversed(qualifications(connection, account=name))}
+    return [
+        _qualified_facts(each, kept_taxonomy(connection, digest).reference)
+        for digest, each in newest.items()
+    ]
+
+
+def _figure_words(gates: GateFacts) -> list[str]:
+    """What somebody's figures mean for their work, kindly, and what to do about it."""
+    bias, near = gates.bias_frames, gates.mean_difference_frames
+    if near is None or bias is None:
+        return []
+    said = [
+        f"Your boundaries lie {near:.1f} frames from those of others on average; up to 3 is good."
+    ]
+    if abs(bias) >= 1:
+        way, mend = ("late", "earlier") if bias > 0 else ("early", "later")
+        said.append(
+            f"They tend to be {abs(bias):.1f} frames {way}. Read the boundary rules once more: "
+            f"often the rule holds a frame or two {mend}."
+        )
+    for name, value in gates.kappa.items():
+        if value is not None and value < 0.8:
+            said.append(f"On {name.replace('_', ' ')} you often say something else than others; "
+                        "its definitions are worth another look.")  # fmt: skip
+    return said
+
+
+def _qualified_facts(made: Qualification, reference: str) -> QualificationFacts:
+    """A measurement with what it means, kindly."""
+    failed = [str(each) for each in made.figures.get("failed", [])]
+    if made.passed:
+        words = "You apply the rules as we do."
+    else:
+        said = ", ".join(dict.fromkeys(_gate_words(each) for each in failed))
+        words = f"Nearly everybody needs a second go. Look again at {said or 'the rules'}."
+    return QualificationFacts(**vars(made) | {"taxonomy": reference}, words=words)
+
+
+def _gate_words(failed: str) -> str:
+    if failed.startswith("kappa of "):
+        return failed.removeprefix("kappa of ").replace("_", " ")
+    return _SAID.get(failed, failed)

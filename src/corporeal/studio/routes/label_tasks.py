@@ -13,6 +13,7 @@ from corporeal.labelling.tasks import (
     ListedTask,
     OpenComment,
     TaskState,
+    find_task,
     listed_task,
     open_comments,
 )
@@ -20,7 +21,6 @@ from corporeal.labelling.tasks import list_tasks as tasks_in_list
 from corporeal.labelling.taxonomy import kept_taxonomy
 from corporeal.studio.authentication import Judge
 from corporeal.studio.context import StudioDep
-from corporeal.studio.label_facts import seen_task, writing
 from corporeal.studio.lanes import LaneFacts, label_lanes
 
 ROUTER = APIRouter(tags=["labels"])
@@ -67,7 +67,7 @@ def list_tasks(
 def preview_task(task_id: str, studio: StudioDep, actor: Judge) -> TaskPreview:
     """What was said in a task, and what it lacks."""
     with studio.workspace.database.read() as connection:
-        task = seen_task(connection, task_id, actor)
+        task = find_task(connection, task_id, seen_by=actor)
         annotation, taxonomy = task.annotation, kept_taxonomy(connection, task.taxonomy)
         return TaskPreview(
             task=listed_task(connection, task_id, by=actor),
@@ -83,7 +83,7 @@ def preview_task(task_id: str, studio: StudioDep, actor: Judge) -> TaskPreview:
 @ROUTER.post("/labels/tasks/{task_id}/accept")
 def accept_task(task_id: str, studio: StudioDep, actor: Judge) -> ListedTask:
     """Let what was submitted count."""
-    with writing(studio) as connection:
+    with studio.workspace.database.write() as connection:
         accept(connection, task_id, by=actor)
         return listed_task(connection, task_id, by=actor)
 
@@ -91,7 +91,7 @@ def accept_task(task_id: str, studio: StudioDep, actor: Judge) -> ListedTask:
 @ROUTER.post("/labels/tasks/{task_id}/return")
 def return_task(task_id: str, studio: StudioDep, actor: Judge, wish: TaskReturn) -> ListedTask:
     """Give a task back to whoever made it, with a reason."""
-    with writing(studio) as connection:
+    with studio.workspace.database.write() as connection:
         give_back(connection, task_id, wish.why, by=actor)
         return listed_task(connection, task_id, by=actor)
 
@@ -99,7 +99,7 @@ def return_task(task_id: str, studio: StudioDep, actor: Judge, wish: TaskReturn)
 @ROUTER.post("/labels/tasks/{task_id}/assign")
 def assign_task(task_id: str, studio: StudioDep, actor: Judge, wish: TaskAssignment) -> ListedTask:
     """Give a task to somebody; null gives it to whoever comes next."""
-    with writing(studio) as connection:
+    with studio.workspace.database.write() as connection:
         assign(connection, task_id, wish.to or None, by=actor)
         return listed_task(connection, task_id, by=actor)
 
@@ -116,5 +116,5 @@ def answer_comment(
     number: Annotated[int, Path(ge=0, le=1 << 60)], studio: StudioDep, actor: Judge
 ) -> None:
     """Mark a comment as answered."""
-    with writing(studio) as connection:
+    with studio.workspace.database.write() as connection:
         resolve_comment(connection, number, by=actor)

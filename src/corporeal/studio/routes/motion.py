@@ -1,4 +1,4 @@
-"""Exact samples of a narrow stream around a time: what moves the robot and fills tactile maps."""
+"""Exact samples of a narrow stream around a time, and when the samples of any were taken."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ from corporeal.studio.authentication import Reader
 from corporeal.studio.binary import packed
 from corporeal.studio.context import StudioDep
 from corporeal.studio.open_episodes import stream_of
-from corporeal.studio.plotting.stamps import samples_between
+from corporeal.studio.plotting.samples import samples_between
 
 ROUTER = APIRouter(tags=["motion"])
 MOST_VALUES = 200_000
 MOST_WIDTH = 65_536
+MOST_STAMPS = 500_000
+"""In one answer: 4 MB, some four hours of a camera."""
+KINDS = ("array", "video", "depth", "points", "text")
 _FAR_NS = 1 << 62
 
 Stamp = Annotated[int, Query(ge=-_FAR_NS, le=_FAR_NS)]
@@ -32,7 +35,7 @@ def motion(
     """
     with studio.shelf.episode(episode_id) as episode:
         reader = stream_of(episode, stream, "array")
-        width = int(np.prod([int(size) for size in reader.spec.shape], dtype=np.int64))
+        width = reader.spec.width
         if width > MOST_WIDTH:
             raise CorporealError(
                 f"stream {stream} has {width} values a sample; "
@@ -46,3 +49,19 @@ def motion(
         total=found.total,
         next_ns=found.next_ns,
     )
+
+
+@ROUTER.get("/episodes/{episode_id}/stamps", response_class=Response)
+def stamps(
+    episode_id: str,
+    studio: StudioDep,
+    _: Reader,
+    stream: str,
+    first: Annotated[int, Query(ge=0, le=1 << 40)] = 0,
+    count: Annotated[int, Query(ge=1, le=MOST_STAMPS)] = MOST_STAMPS,
+) -> Response:
+    """Stamps `time_ns` from sample `first` on; `total` says how many the stream has in all."""
+    with studio.shelf.episode(episode_id) as episode:
+        times = stream_of(episode, stream, *KINDS).time_ns
+        part = times[first : first + count]
+    return packed({"time_ns": part}, stream=stream, first=first, total=len(times))

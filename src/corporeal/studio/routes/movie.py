@@ -16,11 +16,12 @@ from corporeal.studio.binary import packed
 from corporeal.studio.context import Studio, StudioDep
 from corporeal.studio.open_episodes import stream_of
 from corporeal.studio.playback.byte_range import ByteRange, RangeError, asked_range
-from corporeal.studio.playback.codec_string import codec_string
 
 ROUTER = APIRouter(tags=["movie"])
 BLOCK = 1 << 20
 """Bytes read in one go: a slow client holds no more than this, and never the file."""
+_AVCC = 1
+_AV1C = 0x81
 KEPT = "private, max-age=86400, immutable"
 StreamPath = Annotated[str, Query(max_length=400, description="such as observations/head_left")]
 
@@ -107,3 +108,15 @@ def packets(episode_id: str, stream: StreamPath, studio: StudioDep, _: Reader) -
         width=width,
         height=height,
     )
+
+
+def codec_string(codec: str, extradata: bytes) -> str | None:
+    """Such as avc1.42C00D; None for a movie that pages are better shown picture by picture."""
+    if codec == "h264" and len(extradata) >= 7 and extradata[0] == _AVCC:
+        return "avc1." + extradata[1:4].hex().upper()
+    if codec == "av1" and len(extradata) >= 4 and extradata[0] == _AV1C:
+        profile, level = extradata[1] >> 5, extradata[1] & 0x1F
+        tier = "H" if extradata[2] >> 7 else "M"
+        depth = 8 if not extradata[2] & 0x40 else 10
+        return f"av01.{profile}.{level:02}{tier}.{depth:02}"
+    return None

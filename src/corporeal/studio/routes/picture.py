@@ -1,4 +1,4 @@
-"""One picture, decoded by the server: the exact frame, for notebooks and simple pages."""
+"""One picture, decoded by the server: the exact frame; depth in colours, or as it was measured."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from PIL import Image
 
 from corporeal.episode.file import StreamReader
 from corporeal.studio.authentication import Reader
+from corporeal.studio.binary import packed
 from corporeal.studio.context import StudioDep
 from corporeal.studio.open_episodes import stream_of
-from corporeal.studio.playback.depth_colour import coloured
+from corporeal.studio.playback.depth_colour import coloured, metres_per_unit, percentiles
 from corporeal.studio.routes.movie import KEPT, StreamPath
 
 ROUTER = APIRouter(tags=["movie"])
@@ -61,9 +62,38 @@ def _encoded(shown: NDArray[np.uint8], width: int | None, kind: str) -> bytes:
     if width is not None and width < image.width:
         height = max(1, round(image.height * width / image.width))
         image = image.resize((width, height), Image.Resampling.BOX)
+    if kind == "jpeg":
+        return encode_jpeg(image, _QUALITY)
     file = io.BytesIO()
-    if kind == "png":
-        image.save(file, "PNG", compress_level=1)
-    else:
-        image.save(file, "JPEG", quality=_QUALITY)
+    image.save(file, "PNG", compress_level=1)
     return file.getvalue()
+
+
+def encode_jpeg(image: Image.Image, quality: int) -> bytes:
+    """The bytes of a JPEG."""
+    file = io.BytesIO()
+    image.save(file, "JPEG", quality=quality)
+    return file.getvalue()
+
+
+@ROUTER.get("/episodes/{episode_id}/depth", response_class=Response)
+def depth(
+    episode_id: str,
+    stream: StreamPath,
+    frame: FrameNumber,
+    studio: StudioDep,
+    _: Reader,
+    stride: Annotated[int, Query(ge=1, le=16)] = 1,
+) -> Response:
+    """Every `stride`-th row and column of a frame, as counts; 0 is nothing measured."""
+    with studio.shelf.episode(episode_id) as episode:
+        camera = stream_of(episode, stream, "depth")
+        check_frame(camera, frame)
+        counts, time_ns = camera[frame][::stride, ::stride], int(camera.time_ns[frame])
+        unit = camera.spec.unit
+    near, far = percentiles(counts)
+    return packed(
+        {"depth": counts},
+        frame=frame, time_ns=time_ns, stride=stride, metres_per_unit=metres_per_unit(unit),
+        near=near, far=far,
+    )  # fmt: skip

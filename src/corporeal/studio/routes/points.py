@@ -54,14 +54,13 @@ def _scan(reader: StreamReader, frame: int) -> NDArray[Any]:
             f"scan {frame} of {reader.spec.path} has {count} points; "
             f"expected at most {_MOST_READ_VALUES} values. Export it to look at it elsewhere."
         )
-    found: NDArray[Any] = reader[frame]
-    return found
+    rows: NDArray[Any] = reader[frame]
+    return rows
 
 
 def _columns(rows: NDArray[Any], reader: StreamReader) -> dict[str, NDArray[np.float32]]:
     """Places and intensities, by the names of the columns; the first three where none is named."""
-    named = reader.spec.components
-    names = list(named) if isinstance(named, tuple) else []
+    names = reader.spec.names
     if rows.shape[1] < 3:
         raise CorporealError(
             f"points of {reader.spec.path} have {rows.shape[1]} columns; expected x, y and z."

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, HTTPException, Query
+from fastapi import APIRouter, Depends, Query
+from pydantic import BaseModel, Field
 from sqlalchemy import Connection
 
 from corporeal.catalog.permission import Actor
 from corporeal.operations.review import (
+    CONFIDENCE,
     DEFAULT_SHARE,
     REASONS,
+    DecisionResult,
+    LotVerdict,
+    Review,
     ReviewChoice,
-    ReviewConflictError,
     ReviewItem,
+    ReviewProgress,
+    SamplingPlan,
     SamplingRequest,
+    Verb,
     close_review,
     count_taken_by_others,
     create_review,
@@ -35,33 +41,131 @@ from corporeal.operations.review import (
 )
 from corporeal.studio.authentication import Judge, Reader, allowed
 from corporeal.studio.context import StudioDep
-from corporeal.studio.review_facts import (
-    DecidedItem,
-    NewDecision,
-    NewReview,
-    NextItem,
-    PlanFacts,
-    ReviewFacts,
-    ReviewItems,
-    ReviewTurn,
-    UndoneDecision,
-    decided_facts,
-    plan_facts,
-    review_facts,
-)
 
 ROUTER = APIRouter(tags=["review"])
 Reviewer = Annotated[Actor, Depends(allowed("annotate"))]
 _ID = re.compile(r"[0-9a-f-]{1,64}")
 
 
+MOST_AVOIDED = 50
+
+
+class PlanFacts(BaseModel):
+    """What a sample will prove."""
+
+    lot: int
+    sample: int
+    accept: int | None
+    proves: float
+    confidence: float
+    limit: float | None
+    enough: int | None
+    words: str
+
+
+class ReviewFacts(BaseModel):
+    """A review and how far it is."""
+
+    name: str
+    condition: str
+    created_by: str
+    created_at: str
+    closed_at: str | None
+    by: list[str]
+    seed: int
+    items: int
+    decided: int
+    accepted: int
+    rejected: int
+    neighbours: int
+    seconds: float
+    plan: PlanFacts
+    lot: LotVerdict
+
+
+class ReviewItems(BaseModel):
+    """A review with its episodes."""
+
+    review: ReviewFacts
+    items: list[ReviewItem]
+
+
+class ReviewTurn(BaseModel):
+    """What to look at now; `after` can be fetched ahead, the first of `recent` taken back."""
+
+    review: ReviewFacts
+    item: ReviewItem | None
+    after: str | None
+    recent: list[ReviewItem]
+    others: int
+    reasons: list[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecidedItem(DecisionResult):
+    """What a decision did."""
+
+    review: ReviewFacts
+
+
+class NewReview(BaseModel):
+    """What a review is made of."""
+
+    name: str = Field(max_length=64)
+    query: str = Field("", max_length=2000)
+    share: float = Field(DEFAULT_SHARE, gt=0, le=1)
+    limit: float | None = Field(None, gt=0, lt=1)
+    confidence: float = Field(CONFIDENCE, ge=0.5, lt=1)
+    seed: int = Field(0, ge=0, le=2**31)
+    all_quarantined: bool = False
+
+
+class NewDecision(BaseModel):
+    """A decision on its way; `key` is the same each time it is sent."""
+
+    decision: Verb
+    reason: str | None = Field(None, max_length=40)
+    text: str = Field("", max_length=500)
+    seconds: float | None = Field(None, ge=0, le=1e6, allow_inf_nan=False)
+    key: str = Field(min_length=8, max_length=64)
+    version: int = Field(ge=0, le=2**31)
+
+
+class NextItem(BaseModel):
+    """A wish for the next episode; `avoid` are those whose decision is on its way."""
+
+    avoid: list[str] = Field(max_length=MOST_AVOIDED)
+
+
+class UndoneDecision(BaseModel):
+    """A decision to take back; `key` is the same each time it is sent."""
+
+    key: str = Field(min_length=8, max_length=64)
+
+
+def _plan(plan: SamplingPlan) -> PlanFacts:
+    return PlanFacts(**vars(plan), words=plan.words)
+
+
+def _facts(review: Review, progress: ReviewProgress) -> ReviewFacts:
+    return ReviewFacts(
+        **vars(review),
+        **vars(progress) | {"plan": _plan(progress.plan)},
+        by=review.settings["by"],
+        seed=review.settings["seed"],
+    )
+
+
+def _progress(connection: Connection, review: Review) -> ReviewFacts:
+    """A review and how far it is now."""
+    return _facts(review, progress_of(connection, review))
+
+
 @ROUTER.get("/reviews")
 def list_reviews(studio: StudioDep, _: Reader) -> list[ReviewFacts]:
     """All reviews, the newest first."""
     with studio.workspace.database.read() as connection:
-        return [
-            review_facts(each, progress_of(connection, each)) for each in reviews(connection)[:200]
-        ]
+        return [_progress(connection, review) for review in reviews(connection)[:200]]
 
 
 @ROUTER.get("/reviews/preview")
@@ -76,18 +180,16 @@ def preview_review(
     """What a review would prove, before it is made."""
     wanted = SamplingRequest(share, limit, all_quarantined=all_quarantined)
     with studio.workspace.database.read() as connection:
-        return plan_facts(preview(connection, query, wanted))
+        return _plan(preview(connection, query, wanted))
 
 
 @ROUTER.post("/reviews", status_code=201)
 def make_review(studio: StudioDep, actor: Judge, asked: NewReview) -> ReviewFacts:
     """Draw a sample."""
-    wanted = SamplingRequest(
-        asked.share, asked.limit, asked.confidence, asked.seed, asked.all_quarantined
-    )
-    with _writing(studio) as connection:
+    wanted = SamplingRequest(**asked.model_dump(exclude={"name", "query"}))
+    with studio.workspace.database.write() as connection:
         made = create_review(connection, asked.name, asked.query, wanted, by=actor)
-        return review_facts(made, progress_of(connection, made))
+        return _progress(connection, made)
 
 
 @ROUTER.get("/reviews/{name}")
@@ -96,7 +198,7 @@ def one_review(name: str, studio: StudioDep, _: Reader) -> ReviewItems:
     with studio.workspace.database.read() as connection:
         review = review_of(connection, name)
         return ReviewItems(
-            review=review_facts(review, progress_of(connection, review)),
+            review=_progress(connection, review),
             items=list(items_of(connection, review)),
         )
 
@@ -105,11 +207,11 @@ def one_review(name: str, studio: StudioDep, _: Reader) -> ReviewItems:
 def next_item(name: str, studio: StudioDep, actor: Reviewer, wish: NextItem) -> ReviewTurn:
     """Take the next episode; `avoid` are those whose decision is on its way."""
     avoid = [episode for episode in wish.avoid if _ID.fullmatch(episode)]
-    with _writing(studio) as connection:
+    with studio.workspace.database.write() as connection:
         review = review_of(connection, name)
         turn = take_next(connection, review, by=actor, avoid=avoid)
         return ReviewTurn(
-            review=review_facts(review, progress_of(connection, review)),
+            review=_progress(connection, review),
             item=turn.item,
             after=turn.after,
             recent=list(recent_decisions(connection, review, by=actor)),
@@ -123,12 +225,11 @@ def decide_item(
     name: str, episode_id: str, studio: StudioDep, actor: Reviewer, asked: NewDecision
 ) -> DecidedItem:
     """Accept or reject; the same key twice is one decision."""
-    with _writing(studio) as connection:
+    with studio.workspace.database.write() as connection:
         review = review_of(connection, name)
         choice = ReviewChoice(**asked.model_dump())
-        return decided_facts(
-            connection, review, decide(connection, review, episode_id, choice, by=actor)
-        )
+        result = decide(connection, review, episode_id, choice, by=actor)
+        return DecidedItem(**vars(result), review=_progress(connection, review))
 
 
 @ROUTER.post("/reviews/{name}/items/{episode_id}/undo")
@@ -136,25 +237,24 @@ def undo_item(
     name: str, episode_id: str, studio: StudioDep, actor: Reviewer, undone: UndoneDecision
 ) -> DecidedItem:
     """Take a decision back."""
-    with _writing(studio) as connection:
+    with studio.workspace.database.write() as connection:
         review = review_of(connection, name)
-        return decided_facts(
-            connection, review, undo(connection, review, episode_id, by=actor, key=undone.key)
-        )
+        result = undo(connection, review, episode_id, by=actor, key=undone.key)
+        return DecidedItem(**vars(result), review=_progress(connection, review))
 
 
 @ROUTER.post("/reviews/{name}/items/{episode_id}/skip", status_code=204)
 def skip_item(name: str, episode_id: str, studio: StudioDep, actor: Reviewer) -> None:
     """Put an episode at the end of the queue."""
-    with _writing(studio) as connection:
+    with studio.workspace.database.write() as connection:
         skip(connection, review_of(connection, name), episode_id, by=actor)
 
 
 @ROUTER.post("/reviews/{name}/close")
 def close(name: str, studio: StudioDep, actor: Judge) -> ReviewFacts:
     """End a review; decisions that wait for a lead take effect."""
-    with _writing(studio) as connection:
-        return review_facts(*close_review(connection, review_of(connection, name), by=actor))
+    with studio.workspace.database.write() as connection:
+        return _facts(*close_review(connection, review_of(connection, name), by=actor))
 
 
 @ROUTER.get("/episodes/{episode_id}/reviews")
@@ -162,15 +262,3 @@ def reviews_of_episode(episode_id: str, studio: StudioDep, _: Reader) -> list[Re
     """Whether an episode was reviewed, by whom, and why it was rejected."""
     with studio.workspace.database.read() as connection:
         return list(items_about(connection, episode_id))
-
-
-@contextmanager
-def _writing(studio: StudioDep) -> Iterator[Connection]:
-    """A transaction; a Studio that only shows does not begin one."""
-    if studio.settings.read_only:
-        raise HTTPException(403, "This Studio only shows; start it without --read-only to review.")
-    try:
-        with studio.workspace.database.write() as connection:
-            yield connection
-    except ReviewConflictError as error:
-        raise HTTPException(409, str(error)) from None

@@ -136,27 +136,17 @@ def _embodiment(episode: Episode, missing: list[str]) -> Embodiment | None:
 
 def _model(robot: Embodiment) -> RobotModel:
     posture = dict(zip(robot.joint_names, standing_positions(robot).tolist(), strict=True))
+    links = [
+        LinkFacts(
+            name=link.name,
+            shapes=list(link.collision),
+            mass=None if link.inertia is None else link.inertia.mass,
+            com=None if link.inertia is None else link.inertia.com,
+        )
+        for link in robot.links
+    ]
     return RobotModel(
-        name=robot.name,
-        maker=robot.maker,
-        base=robot.base,
-        floating=robot.floating,
-        links=[
-            LinkFacts(
-                name=link.name,
-                shapes=list(link.collision),
-                mass=None if link.inertia is None else link.inertia.mass,
-                com=None if link.inertia is None else link.inertia.com,
-            )
-            for link in robot.links
-        ],
-        joints=outward_joints(robot),
-        frames=list(robot.frames),
-        groups={name: list(members) for name, members in robot.groups.items()},
-        end_effectors=robot.end_effectors,
-        feet=robot.feet,
-        standing=robot.standing,
-        rest=posture,
+        **dict(robot) | {"links": links, "joints": outward_joints(robot)}, rest=posture
     )
 
 

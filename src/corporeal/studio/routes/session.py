@@ -74,12 +74,9 @@ def logout(studio: StudioDep, response: Response) -> None:
         response.delete_cookie(name, httponly=True, samesite="strict")
 
 
-def _has_accounts(studio: Studio) -> bool:
-    with studio.workspace.database.read() as connection:
-        return has_accounts(connection)
-
-
 def _session(studio: Studio, actor: Actor, episodes: frozenset[str] | None) -> Session:
+    with studio.workspace.database.read() as connection:
+        accounts = has_accounts(connection)
     return Session(
         workspace=studio.workspace.name,
         version=__version__,
@@ -87,7 +84,7 @@ def _session(studio: Studio, actor: Actor, episodes: frozenset[str] | None) -> S
         role=actor.role,
         guest=actor.guest,
         read_only=studio.settings.read_only,
-        accounts=_has_accounts(studio),
+        accounts=accounts,
         may=[action for action in PERMISSIONS if may(actor, action)],
         episodes=None if episodes is None else sorted(episodes),
     )

@@ -13,19 +13,17 @@ from corporeal.studio.access.share_link import (
     LONGEST_LABEL,
     MOST_DAYS,
     MOST_EPISODES,
-    ShareLink,
     make_share,
     open_shares,
     revoke_share,
     shares,
 )
-from corporeal.studio.authentication import Exporter, secrets_of
+from corporeal.studio.authentication import SHARES_KEPT, Exporter, secrets_of
 from corporeal.studio.context import StudioDep
 
 ROUTER = APIRouter(tags=["share"])
 LINKS = APIRouter()
 ENDED = "/login?why=share"
-_SHARES_KEPT = 8
 
 
 class NewShare(BaseModel):
@@ -65,7 +63,7 @@ def share(wish: NewShare, studio: StudioDep, actor: Exporter) -> MadeShare:
             connection, wish.episodes, address=wish.address, label=wish.label, days=wish.days,
             by=actor,
         )  # fmt: skip
-    return MadeShare(**_facts(made).model_dump(), path=f"/s/{secret}")
+    return MadeShare(**vars(made), path=f"/s/{secret}")
 
 
 @ROUTER.get("/shares")
@@ -76,7 +74,7 @@ def list_shares(
 ) -> list[ShareFacts]:
     """Links that are open: those of the visitor, or for leads everyone's."""
     with studio.workspace.database.read() as connection:
-        return [_facts(each) for each in shares(connection, by=actor, episode=episode)]
+        return [ShareFacts(**vars(each)) for each in shares(connection, by=actor, episode=episode)]
 
 
 @ROUTER.delete("/shares/{share_id}", status_code=204)
@@ -97,22 +95,10 @@ def follow(secret: str, request: Request, studio: StudioDep) -> RedirectResponse
     response = RedirectResponse(found[0].address, 303)
     response.set_cookie(
         studio.key.share_cookie,
-        ".".join(kept[:_SHARES_KEPT]),
+        ".".join(kept[:SHARES_KEPT]),
         max_age=86400 * MOST_DAYS,
         httponly=True,
         samesite="strict",
         secure=request.url.scheme == "https",
     )
     return response
-
-
-def _facts(found: ShareLink) -> ShareFacts:
-    return ShareFacts(
-        id=found.id,
-        label=found.label,
-        address=found.address,
-        episodes=list(found.episodes),
-        created_by=found.created_by,
-        created_at=found.created_at,
-        expires_at=found.expires_at,
-    )

@@ -17,16 +17,16 @@ from corporeal.studio.binary import packed
 from corporeal.studio.context import Studio, StudioDep
 from corporeal.studio.open_episodes import stream_of
 from corporeal.studio.plotting.byte_cache import ByteCache
-from corporeal.studio.plotting.envelope import Blocks, merge
-from corporeal.studio.plotting.pyramid import Pyramid, build, glimpse, read_blocks
-from corporeal.studio.plotting.signal_columns import (
+from corporeal.studio.plotting.pyramid import Blocks, Pyramid, build, glimpse, merge, read_blocks
+from corporeal.studio.plotting.samples import (
     PlotColumn,
+    SampleStamps,
     columns_of,
     read_columns,
+    read_stamps,
     rows_within,
     value_type,
 )
-from corporeal.studio.plotting.stamps import SampleStamps, read_stamps
 
 ROUTER = APIRouter(tags=["signal"])
 MOST_POINTS = 20_000

@@ -50,13 +50,12 @@ def tactile(episode_id: str, studio: StudioDep, _: Reader) -> list[TactileMap]:
 def _map(reader: StreamReader) -> TactileMap | None:
     """What the stream is as a map; None where it is not one."""
     spec = reader.spec
-    shape = tuple(int(size) for size in spec.shape)
-    unit = spec.unit if isinstance(spec.unit, str) else spec.unit[0]
+    shape, unit = spec.sizes, spec.units[0]
     named = any(word in spec.name for word in _WORDS)
     if not (named or (len(shape) == 2 and unit in _UNITS)) or not len(reader):
         return None
     layout = _layout(shape)
-    if layout is None or int(np.prod(shape)) > _MOST_VALUES:
+    if layout is None or spec.width > _MOST_VALUES:
         return None
     numbers = np.unique(np.linspace(0, len(reader) - 1, _SAMPLED).astype(np.int64))
     values = np.asarray(reader[numbers], np.float64).reshape(len(numbers), -1, layout[2])

@@ -132,12 +132,5 @@ def _own_numbers(connection: Connection, actor: Actor) -> list[str]:
 
 
 def _view(row: dict[str, Any], actor: Actor) -> SavedView:
-    return SavedView(
-        number=row["number"],
-        name=row["name"],
-        owner=row["owner"],
-        mine=row["owner"] == actor.name,
-        shared=row["shared"],
-        query=row["condition"],
-        look=ViewLook.model_validate(row["settings"]),
-    )
+    mine = row["owner"] == actor.name
+    return SavedView(**row, mine=mine, query=row["condition"], look=row["settings"])

@@ -22,36 +22,35 @@ class JointColumn(BaseModel):
     factor: float
 
 
-class JointMotion(BaseModel):
-    """A stream that moves joints."""
+class SceneStream(BaseModel):
+    """A stream that something in the scene follows."""
 
     stream: str
     rate_hz: float | None
-    width: int
     samples: int
+
+
+class JointMotion(SceneStream):
+    """A stream that moves joints."""
+
+    width: int
     columns: list[JointColumn]
 
 
-class PoseTrack(BaseModel):
+class PoseTrack(SceneStream):
     """A stream of poses: where x y z and qw qx qy qz stand in it."""
 
-    stream: str
     name: str
     frame: str | None
-    rate_hz: float | None
     width: int
-    samples: int
     position: tuple[int, int, int]
     quaternion: tuple[int, int, int, int]
 
 
-class GripperOpening(BaseModel):
+class GripperOpening(SceneStream):
     """A stream with the opening of a gripper, m, and the place on the robot that carries it."""
 
-    stream: str
     place: str
-    rate_hz: float | None
-    samples: int
 
 
 def find_drive(
@@ -67,8 +66,8 @@ def find_drive(
         missing.append(f"No {word} joint positions: there is no stream {group}/{names[0]}.")
         return None
     spec = episode[path].spec
-    named = spec.components
-    if not isinstance(named, tuple) or len(spec.shape) != 1:
+    named = spec.names
+    if not named or len(spec.shape) != 1:
         missing.append(f"{path} does not name its columns, so no joint can be told from it.")
         return None
     columns = _columns(spec, named, robot)
@@ -96,9 +95,8 @@ def _columns(spec: Stream, named: tuple[str, ...], robot: Embodiment) -> list[Jo
     exact = [name if name in joints else None for name in named]
     # A name of the robot is taken at its word; other spellings only where there is none at all.
     found = exact if any(exact) else match_joints(named, robot)
-    units = [spec.unit] * len(named) if isinstance(spec.unit, str) else list(spec.unit)
     return [
-        JointColumn(column=place, joint=joint, factor=_FACTOR.get(units[place], 1.0))
+        JointColumn(column=place, joint=joint, factor=_FACTOR.get(spec.units[place], 1.0))
         for place, joint in enumerate(found)
         if joint is not None
     ]
@@ -118,9 +116,8 @@ def find_tracks(episode: Episode) -> tuple[PoseTrack | None, list[PoseTrack]]:
 
 def _track(episode: Episode, path: str) -> PoseTrack | None:
     spec = episode[path].spec
-    turned = spec.quaternion_columns
-    named = spec.components
-    if turned is None or not isinstance(named, tuple) or len(spec.shape) != 1:
+    turned, named = spec.quaternion_columns, spec.names
+    if turned is None or len(spec.shape) != 1:
         return None
     if any(named.count(axis) != 1 for axis in "xyz") or not len(episode[path]):
         return None
@@ -133,7 +130,7 @@ def _track(episode: Episode, path: str) -> PoseTrack | None:
 
 def find_openings(episode: Episode, robot: Embodiment) -> list[GripperOpening]:
     """The grippers, told by `left_gripper` and `right_gripper` with one value in metres."""
-    found = []
+    openings = []
     for side in ("left", "right"):
         path = f"observations/{side}_gripper"
         place = robot.end_effectors.get(f"{side}_hand")
@@ -141,9 +138,9 @@ def find_openings(episode: Episode, robot: Embodiment) -> list[GripperOpening]:
             continue
         spec = episode[path].spec
         if spec.kind == "array" and spec.shape == (1,) and spec.unit in ("m", ("m",)):
-            found.append(GripperOpening(stream=path, place=place, rate_hz=spec.rate_hz,
-                                 samples=len(episode[path])))  # fmt: skip
-    return found
+            openings.append(GripperOpening(stream=path, place=place, rate_hz=spec.rate_hz,
+                                           samples=len(episode[path])))  # fmt: skip
+    return openings
 
 
 def _few(names: list[str] | tuple[str, ...]) -> str:

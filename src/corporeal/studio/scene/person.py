@@ -12,7 +12,7 @@ from corporeal.embodiment import Embodiment
 from corporeal.episode import Episode
 from corporeal.retargeting.motion import POINTS, SIDES
 from corporeal.schema import roles
-from corporeal.studio.scene.joint_motion import PoseTrack
+from corporeal.studio.scene.joint_motion import PoseTrack, SceneStream
 
 STREAM = roles.HUMAN_POINTS
 _CONFIDENCE = roles.HUMAN_CONFIDENCE
@@ -35,16 +35,13 @@ class GoalDistances(BaseModel):
     places: list[str | None]
 
 
-class HumanFigure(BaseModel):
+class HumanFigure(SceneStream):
     """A stream of named points; drawn `scale` times as large and moved by `shift` (x, y), m.
 
     So the person goes as far as the robot does, `aside` (x, y) of it. `heading_rad` is where both
     go, or look if they go nowhere; `height` is that of the person as drawn, m.
     """
 
-    stream: str
-    rate_hz: float | None
-    samples: int
     names: list[str]
     confidence: str | None
     misses: GoalDistances | None
@@ -65,8 +62,9 @@ def find_person(
     reader = episode[path]
     count = int(reader.spec.shape[0])
     confidence = _sibling(episode, path, _CONFIDENCE, count)
-    said = episode[confidence].spec.components if confidence else None
-    names = list(said) if isinstance(said, tuple) else list(POINTS) if count == len(POINTS) else []
+    names = list(episode[confidence].spec.names) if confidence else []
+    if not names and count == len(POINTS):
+        names = list(POINTS)
     if not names:
         return None
     rows = np.unique(np.linspace(0, len(reader) - 1, _LOOKED_AT).astype(np.int64))
@@ -111,8 +109,8 @@ def _sibling(episode: Episode, path: str, name: str, width: int | None) -> str |
 
 def _misses(episode: Episode, path: str, robot: Embodiment | None) -> GoalDistances | None:
     found = _sibling(episode, path, _ERROR, None)
-    named = episode[found].spec.components if found else None
-    if found is None or robot is None or not isinstance(named, tuple):
+    named = episode[found].spec.names if found else ()
+    if found is None or robot is None or not named:
         return None
     feet = {f"{side}_foot": robot.feet[side] for side in SIDES if side in robot.feet}
     places = {**robot.end_effectors, **feet}

@@ -7,12 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from corporeal.simulation.room import (
-    TABLE_DEPTH_M,
-    TABLE_EDGE_M,
-    TABLE_THICKNESS_M,
-    TABLE_WIDTH_M,
-)
+from corporeal.simulation.room import TABLE_DEPTH_M, TABLE_EDGE_M, TABLE_THICKNESS_M, TABLE_WIDTH_M
 
 _MOST_THINGS = 64
 _REACH_M = 100.0

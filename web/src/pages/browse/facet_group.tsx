@@ -1,13 +1,13 @@
 import { useEffect, useState } from "react";
 import type { Refinement } from "../../api/episodes";
-import type { FacetFacts, FacetValueFacts } from "../../api/schema";
+import type { CountedValue, FacetCounts } from "../../api/schema";
 import "./facet_group.css";
 import { compactCount, countText, facetTitle, valueText } from "./wording";
 
 const few = 6;
 
 interface Props {
-  facet: FacetFacts;
+  facet: FacetCounts;
   isOpen: boolean;
   onRefine: (refinement: Refinement) => void;
 }
@@ -62,7 +62,7 @@ function Value({
   onRefine,
 }: {
   facet: string;
-  value: FacetValueFacts;
+  value: CountedValue;
   most: number;
   onRefine: (refinement: Refinement) => void;
 }) {

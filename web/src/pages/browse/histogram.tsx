@@ -1,11 +1,11 @@
 import { useState } from "react";
-import type { FacetBar } from "../../api/schema";
+import type { HistogramBar } from "../../api/schema";
 import "./histogram.css";
 import { countText } from "./wording";
 
 interface Props {
   title: string;
-  bars: FacetBar[];
+  bars: HistogramBar[];
   isSet: boolean;
   span: (low: string, high: string) => string;
   onSpan: (span: string) => void;

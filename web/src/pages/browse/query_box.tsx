@@ -2,7 +2,7 @@
 import { type KeyboardEvent, type RefObject, useEffect, useId, useRef, useState } from "react";
 import { flushSync } from "react-dom";
 import { checkQuery, getSuggestions } from "../../api/episodes";
-import type { Suggestion, Suggestions } from "../../api/schema";
+import type { Completion, CompletionItem } from "../../api/schema";
 import "./query_box.css";
 
 const suggestMs = 80;
@@ -20,7 +20,7 @@ export function QueryBox({ query, error, input, onQuery, onHelp }: Props) {
   const list = useId();
   const [draft, setDraft] = useState(query);
   const [wrong, setWrong] = useState<Error | null>(null);
-  const [offer, setOffer] = useState<Suggestions | null>(null);
+  const [offer, setOffer] = useState<Completion | null>(null);
   const [picked, setPicked] = useState(-1);
   const asking = useRef<AbortController | null>(null);
   useEffect(() => {
@@ -56,7 +56,7 @@ export function QueryBox({ query, error, input, onQuery, onHelp }: Props) {
   }, [draft]);
   const { suggest, stop } = useSuggestions(setOffer, setPicked);
 
-  const put = (item: Suggestion) => {
+  const put = (item: CompletionItem) => {
     const box = input.current;
     if (!offer || !box) return;
     const tail = item.text.endsWith(".") || item.text.endsWith("(") ? "" : " ";
@@ -177,7 +177,7 @@ function Wrong({ sentence, query }: { sentence: string; query: string }) {
 }
 
 function useSuggestions(
-  setOffer: (offer: Suggestions | null) => void,
+  setOffer: (offer: Completion | null) => void,
   setPicked: (place: number) => void,
 ): { suggest: (text: string, cursor: number) => void; stop: () => void } {
   const timer = useRef(0);

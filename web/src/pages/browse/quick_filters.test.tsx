@@ -2,12 +2,12 @@
 import "../../testing/dom";
 import { fireEvent, render, screen, waitFor } from "@testing-library/react";
 import { expect, test, vi } from "vitest";
-import type { FacetFacts, ListingFacets } from "../../api/schema";
+import type { FacetCounts, ListingFacets } from "../../api/schema";
 import { serve } from "../../testing/fake_server";
 import { FacetGroup } from "./facet_group";
 import { QuickFilters } from "./quick_filters";
 
-function facet(name: string, ...values: [string | null, number, boolean?][]): FacetFacts {
+function facet(name: string, ...values: [string | null, number, boolean?][]): FacetCounts {
   return {
     name,
     more: false,

@@ -1,4 +1,4 @@
-"""When the samples of a stream were taken, as a line that can be searched."""
+"""A stream as plots and the robot read it: the lines it has, when its samples are, some of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,74 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.episode.file import StreamReader
+from corporeal.errors import CorporealError
+from corporeal.schema import Stream
 from corporeal.units import SECOND_NS
+
+MOST_LINES = 256
+"""Entries of a sample that are shown one by one."""
+_MOST_OF_MAP = 64
+_MOST_SAMPLE_BYTES = 1 << 26
+_EXACT_IN_FLOAT32 = ("float32", "int16", "int8", "uint16", "uint8", "bool")
+
+
+@dataclass(frozen=True)
+class PlotColumn:
+    """One line of a plot."""
+
+    name: str
+    unit: str
+
+
+def is_summed(spec: Stream) -> bool:
+    """Whether a sample is a map (a tactile sensor) or too wide to be shown entry by entry."""
+    return spec.width > MOST_LINES or (len(spec.shape) > 1 and spec.width > _MOST_OF_MAP)
+
+
+def columns_of(spec: Stream) -> tuple[PlotColumn, ...]:
+    """The lines that a stream offers."""
+    if is_summed(spec):
+        unit = spec.unit if isinstance(spec.unit, str) else "1"
+        return PlotColumn("sum", unit), PlotColumn("max", unit)
+    if not spec.shape:
+        return (PlotColumn(spec.name, spec.units[0]),)
+    last = spec.names or tuple(map(str, range(spec.sizes[-1])))
+    return tuple(
+        PlotColumn(",".join([*map(str, index[:-1]), last[index[-1]]]), spec.units[index[-1]])
+        for index in np.ndindex(*spec.sizes)
+    )
+
+
+def rows_within(spec: Stream, nbytes: int) -> int:
+    """Samples that take `nbytes` at most, in whole numbers from 1 on."""
+    row = max(spec.width * np.dtype(spec.dtype).itemsize, 1)
+    if row > _MOST_SAMPLE_BYTES:
+        raise CorporealError(
+            f"{spec.path}: one sample takes {row / 1e6:.0f} MB; "
+            f"expected at most {_MOST_SAMPLE_BYTES / 1e6:.0f} MB to be plotted."
+        )
+    return max(1, nbytes // row)
+
+
+def value_type(spec: Stream) -> type[np.floating[Any]]:
+    """The float that holds every value of a stream exactly, or as nearly as a page can."""
+    exact = spec.dtype in _EXACT_IN_FLOAT32 and not is_summed(spec)
+    return np.float32 if exact else np.float64
+
+
+def read_columns(reader: StreamReader, first: int, stop: int) -> NDArray[np.floating[Any]]:
+    """Samples as (n, columns); the caller keeps n within bounds."""
+    spec = reader.spec
+    values = np.asarray(reader[first:stop])
+    rows = values.reshape(len(values), spec.width)
+    if not is_summed(spec):
+        return rows.astype(value_type(spec))
+    with np.errstate(all="ignore"):
+        found = np.empty((len(rows), 2), np.float64)
+        found[:, 0] = rows.sum(axis=1, dtype=np.float64)
+        found[:, 1] = rows.max(axis=1)
+    return found
+
 
 GAP_PERIODS = 1.5
 """A longer wait than this is drawn as a hole."""
@@ -101,7 +168,7 @@ def samples_between(
     rising = np.maximum.accumulate(reader.time_ns) if len(reader) else reader.time_ns
     first = max(int(np.searchsorted(rising, start_ns, "right")) - 1, 0)
     stop = max(int(np.searchsorted(rising, end_ns, "right")), first)
-    width = int(np.prod([int(size) for size in reader.spec.shape], dtype=np.int64))
+    width = reader.spec.width
     kept = min(stop, first + max(most_values // max(width, 1), 2))
     values = np.asarray(reader[first:kept]).reshape(kept - first, width)
     next_ns = int(rising[kept]) if kept < stop else None
