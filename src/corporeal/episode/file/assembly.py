@@ -200,7 +200,7 @@ def _rows(group: h5py.Group, journal: Journal, stream: Stream) -> None:
     row = _row_bytes(stream)
     lengths = journal.runs[stream.path].payload_bytes // row
     dtype = np.dtype(stream.dtype).newbyteorder("<")
-    shape = (int(lengths.sum()), *(int(size) for size in stream.shape))
+    shape = (int(lengths.sum()), *stream.sizes)
     blocks = (
         np.frombuffer(block, dtype).reshape(-1, *shape[1:])
         for block in _blocks(journal.rows(stream.path))
@@ -211,7 +211,7 @@ def _rows(group: h5py.Group, journal: Journal, stream: Stream) -> None:
 
 
 def _depth(group: h5py.Group, journal: Journal, stream: Stream, count: int) -> None:
-    height, width = (int(size) for size in stream.shape)
+    height, width = stream.sizes
     dataset = group.create_dataset(
         "data",
         (count, height, width),
@@ -315,8 +315,7 @@ def _publish(draft: Path, target: Path, journal: Path) -> None:
 
 def _row_bytes(stream: Stream) -> int:
     """Bytes of a sample, of a point, of a character."""
-    shape = [int(size) for size in stream.shape]
-    return max(1, math.prod(shape) * np.dtype(stream.dtype).itemsize)
+    return max(1, math.prod(stream.sizes) * np.dtype(stream.dtype).itemsize)
 
 
 def _json(values: Any) -> str:

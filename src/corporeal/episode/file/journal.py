@@ -105,7 +105,6 @@ class JournalWriter:
         self._error: OSError | MemoryError | None = None
         self._closing = False
         self._every_s = sync_every_s
-        self._most_waiting = _FLUSH_BYTES if sync_every_s is None else _MAX_WAITING_BYTES
         self._thread: threading.Thread | None = None
         try:
             self.file = path.open("x+b", buffering=0)
@@ -197,17 +196,20 @@ class JournalWriter:
 
     def _room(self, stream: str, size: int, first_ns: int, last_ns: int) -> _Pending:
         """Wait, or write, until more may be taken; returns where the records go."""
-        if self._waiting > self._most_waiting:
-            if self._thread is None:
+        pending = self._pending[stream]
+        if self._thread is None:
+            if self._waiting > _MAX_WAITING_BYTES:
                 self.flush()
-            while self._waiting > self._most_waiting and self._error is None:
-                self._changed.wait(0.1)
+            elif len(pending.records) > _FLUSH_BYTES:
+                # Only this stream, so that a camera does not cut up the runs of the others.
+                self.flush(stream)
+        while self._waiting > _MAX_WAITING_BYTES and self._error is None:
+            self._changed.wait(0.1)
         if self._error is not None:
             self._check()
         if self._closing:
             raise JournalError(f"{self.path} is closed; a later sample cannot be added.")
         self._waiting += size
-        pending = self._pending[stream]
         if not pending.records:
             pending.first_ns = first_ns
         pending.last_ns = last_ns
