@@ -8,12 +8,14 @@ one, and is removed when its writer fails.
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 # Syncs that run side by side share a commit of the file system: twenty times as quick as in turn.
 _AT_ONCE = 16
@@ -80,6 +82,15 @@ def publish_file(draft: Path, path: Path) -> None:
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path)) from None
         draft.rename(path)
     fsync_folder(path.parent)
+
+
+def take_lock(file: BinaryIO) -> bool:
+    """Whether nobody else has the lock of this open file; it is ours until we close it, or die."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def fsync_file(path: Path) -> None:

@@ -18,8 +18,11 @@ from tests.retargeting.clips import walk, write_clip
 from typer.testing import CliRunner, Result
 
 from corporeal.cli.program import program
-from corporeal.episode import Episode
+from corporeal.episode import Episode, EpisodeWriter
+from corporeal.episode.facts import RETARGETED_MOCAP
+from corporeal.episode.file import journal_path
 from corporeal.errors import CorporealError
+from corporeal.schema import open_schema
 
 
 def _run(*arguments: str | Path) -> Result:
@@ -199,6 +202,23 @@ def test_one_clip_goes_into_a_folder_that_is_there(clip: Path, tmp_path: Path) -
     assert _run(clip, "--out", out, "--report", page).exit_code == 0
     assert (out / "walk.h5").is_file()
     assert page.is_file()
+
+
+def test_what_a_run_left_that_was_killed_after_the_last_sample_is_removed(
+    clip: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "walk.h5"
+    assert _run(clip, "--out", out).exit_code == 0
+    facts = {"mode": RETARGETED_MOCAP}
+    writer = EpisodeWriter(tmp_path / "killed.h5", schema=open_schema("mocap"), metadata=facts)
+    with pytest.raises(KeyboardInterrupt), writer:
+        raise KeyboardInterrupt
+    left = journal_path(out)
+    journal_path(tmp_path / "killed.h5").rename(left)
+    again = _run(clip, "--out", out, "--json")
+    assert again.exit_code == 0
+    assert json.loads(again.stdout)["clips"][0]["was_there"]
+    assert not left.exists()
 
 
 @pytest.mark.slow

@@ -127,7 +127,9 @@ def test_an_interrupted_export_goes_on_where_it_was(
     assert all(a[name] == b[name] for name in own)
 
 
-def test_the_rest_of_another_export_is_not_mixed_in(episodes: Path, tmp_path: Path) -> None:
+def test_the_rest_of_another_export_is_neither_mixed_in_nor_in_the_way(
+    episodes: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "out"
 
     def stop(facts: object) -> None:
@@ -135,9 +137,31 @@ def test_the_rest_of_another_export_is_not_mixed_in(episodes: Path, tmp_path: Pa
 
     with pytest.raises(KeyboardInterrupt):
         export(partial(open_dataset, episodes), out, FORMAT, ExportOptions(), on_episode=stop)
-    with pytest.raises(WriteError, match="left from another export"):
-        export(partial(open_dataset, episodes), out, FORMAT, ExportOptions(rate_hz=15))
-    assert export(partial(open_dataset, episodes), out, FORMAT, ExportOptions()).resumed == 1
+    exported = export(partial(open_dataset, episodes), out, FORMAT, ExportOptions(rate_hz=15))
+    assert exported.resumed == 0
+    assert open_dataset(out).facts["fps"] == 15
+    assert not (tmp_path / "out.partial").exists()
+
+
+def test_two_exports_into_one_folder_at_once_are_refused(episodes: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    opener = partial(open_dataset, episodes)
+
+    def export_again(facts: object) -> None:
+        with pytest.raises(WriteError, match=r"out\.partial is in use by another export"):
+            export(opener, out, FORMAT, ExportOptions(rate_hz=15))
+
+    exported = export(opener, out, FORMAT, ExportOptions(), on_episode=export_again)
+    assert len(exported.episodes) == 3
+
+
+def test_a_folder_that_no_export_made_is_left_alone(episodes: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "out.partial" / "mine.txt"
+    mine.parent.mkdir()
+    mine.write_text("notes")
+    with pytest.raises(WriteError, match=r"out\.partial is in the way, and no export has made it"):
+        export(partial(open_dataset, episodes), tmp_path / "out", FORMAT, ExportOptions())
+    assert mine.read_text() == "notes"
 
 
 def test_an_episode_that_does_not_fit_leaves_nothing_under_the_final_name(

@@ -10,7 +10,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from corporeal.episode.label_track import united
 from corporeal.episode.recording import Dataset, Recording
@@ -28,7 +28,7 @@ from corporeal.exchange.options import ExportOptions
 from corporeal.exchange.sidecar import held_streams, write_side, write_sidecar
 from corporeal.exchange.table import EpisodeTable, instructions_of, table_of
 from corporeal.exchange.training.normalisation import Normalisation, fit
-from corporeal.files import publish_folder
+from corporeal.files import atomic_write, publish_folder, take_lock
 from corporeal.runner import run, runner_of
 
 Opener = Callable[[], Dataset]
@@ -36,6 +36,7 @@ Source = Path | str | Sequence[Path | str] | Opener
 """One path or several of any format, or a function that opens them, which workers call too."""
 
 _OPTIONS, _FACTS, _EPISODES, _RESULT = "plan.json", "facts.json", "pieces", "result"
+_LOCK = "lock"
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,8 @@ def export(
     """Write the episodes of a dataset into a new folder.
 
     Until the end everything is in `<out>.partial`; the same call after an interruption goes on
-    from there. `normalisation` is that of values which are normalised already, to be kept.
+    from there, one with other options starts anew, and one beside a live writer is refused.
+    `normalisation` is that of values which are normalised already, to be kept.
     """
     options = options or ExportOptions()
     opener = source if callable(source) else partial(open_dataset, source)
@@ -103,7 +105,23 @@ def export(
     runner_of(options.on)
     dataset = opener()
     job = _plan(opener, dataset, out, format_name, options)
-    _claim(job, out, dataset)
+    lock = _claim(job, out, dataset)
+    try:
+        written, resumed = _write_missing(job, dataset, on_start, on_episode)
+        _assemble(job, written, normalisation or job.normalisation)
+        _publish(job, out)
+    finally:
+        lock.close()
+    return ExportResult(out, job, written, resumed)
+
+
+def _write_missing(
+    job: ExportJob,
+    dataset: Dataset,
+    on_start: Callable[[int], None],
+    on_episode: Callable[[WrittenEpisode], None],
+) -> tuple[tuple[WrittenEpisode, ...], int]:
+    """All episodes, and how many of them an earlier run had written."""
     numbers = range(len(job.episodes))
     on_start(len(numbers))
     done = {number: episode for number in numbers if (episode := job.written(number)) is not None}
@@ -115,10 +133,7 @@ def export(
         for episode in episodes:
             done[episode.number] = episode
             on_episode(episode)
-    written = tuple(done[number] for number in numbers)
-    _assemble(job, written, normalisation or job.normalisation)
-    _publish(job, out)
-    return ExportResult(out, job, written, resumed)
+    return tuple(done[number] for number in numbers), resumed
 
 
 def _plan(
@@ -152,8 +167,12 @@ def _plan(
     return replace(job, normalisation=scale)
 
 
-def _claim(job: ExportJob, out: Path, dataset: Dataset) -> None:
-    """Take the working folder, or go on in the one that the same export has left."""
+def _claim(job: ExportJob, out: Path, dataset: Dataset) -> BinaryIO:
+    """Take the working folder, or go on in the one that the same export has left.
+
+    What a run with other options has left can be made again, and is removed; what another process
+    is writing into, or we have not made, is refused.
+    """
     if os.path.lexists(out):
         raise WriteError(f"{out} already exists, and an export never changes one. Name another.")
     stated = json.dumps(
@@ -165,17 +184,35 @@ def _claim(job: ExportJob, out: Path, dataset: Dataset) -> None:
         },
         indent=1,
     )
-    path = job.work / _OPTIONS
-    if path.is_file() and path.read_text("utf-8") != stated:
+    path, pieces = job.work / _OPTIONS, job.work / _EPISODES
+    if job.work.is_dir() and not path.is_file() and any(map(_is_strange, job.work.iterdir())):
         raise WriteError(
-            f"{job.work} is left from another export into {out}. Give the same options to go on "
-            "with that one, or remove the folder."
+            f"{job.work} is in the way, and no export has made it. Move it, or name another --out."
         )
     try:
-        (job.work / _EPISODES).mkdir(parents=True, exist_ok=True)
-        path.write_text(stated, "utf-8")
+        job.work.mkdir(parents=True, exist_ok=True)
+        lock = (job.work / _LOCK).open("ab")
     except OSError as error:
         raise WriteError(f"{out}: cannot be written: {error.strerror}.") from None
+    if not take_lock(lock):
+        lock.close()
+        raise WriteError(
+            f"{job.work} is in use by another export. Wait for it, or choose another name."
+        )
+    try:
+        if path.is_file() and path.read_text("utf-8") != stated:
+            shutil.rmtree(pieces, ignore_errors=True)
+        atomic_write(path, stated)
+        pieces.mkdir(exist_ok=True)
+    except OSError as error:
+        lock.close()
+        raise WriteError(f"{out}: cannot be written: {error.strerror}.") from None
+    return lock
+
+
+def _is_strange(path: Path) -> bool:
+    """Whether an export that was killed while it took its folder cannot have left this."""
+    return path.name != _LOCK and not path.name.startswith(".")
 
 
 def write_episode(job: ExportJob, dataset: Dataset, number: int) -> WrittenEpisode:

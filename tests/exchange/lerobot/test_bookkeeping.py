@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,7 @@ from tests.exchange.lerobot_sets import (
 )
 
 from corporeal.episode.recording import Dataset, Defect
+from corporeal.errors import EpisodeError
 from corporeal.exchange.opening import open_dataset
 
 RECIPE = Recipe()
@@ -344,3 +347,18 @@ def test_a_shared_movie_that_is_too_short_or_too_long_is_found(tmp_path: Path) -
     assert {n: checks(each) for n, each in found.items()} == {1: ["footage_incomplete"]}
     assert checks(dataset.defects) == ["footage_incomplete"]
     assert "50 pictures" in dataset.defects[0].message
+
+
+@pytest.mark.parametrize("write", [write_v2, write_v3])
+def test_meta_without_any_data_is_refused_in_one_sentence(
+    tmp_path: Path, write: Callable[[Path, Recipe], Path]
+) -> None:
+    root = write(tmp_path / "set", FILMED)
+    shutil.rmtree(root / "data")
+    shutil.rmtree(root / "videos")
+    with pytest.raises(EpisodeError) as caught:
+        open_dataset(root)
+    assert "meta lists 3 episodes, but the data of none is here; expected data/" in str(
+        caught.value
+    )
+    assert "Fetch the data as well as meta." in str(caught.value)

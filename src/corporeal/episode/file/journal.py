@@ -7,7 +7,6 @@ whole. Opened again, a journal is an index: where the samples of each stream lie
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import struct
@@ -30,7 +29,7 @@ from mcap.records import Channel, DataEnd, Footer, Header, Metadata
 from numpy.typing import NDArray
 
 from corporeal.errors import WriteError
-from corporeal.files import fsync_folder
+from corporeal.files import fsync_folder, take_lock
 
 JOURNAL_SUFFIX = ".journal"
 PROFILE = "corporeal-journal"
@@ -468,13 +467,11 @@ def open_journal(path: Path) -> Iterator[Journal]:
 
 def lock_journal(path: Path, file: BinaryIO) -> None:
     """Keep others away from a journal while `file` is open; the lock dies with its process."""
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    if not take_lock(file):
         file.close()
         raise JournalError(
             f"{path} is in use by another writer. Wait for it, or choose another name."
-        ) from None
+        )
 
 
 def _next_kinds(number: int, last: int) -> dict[int, int]:

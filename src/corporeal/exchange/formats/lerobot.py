@@ -6,6 +6,7 @@ from pathlib import Path
 
 from corporeal.embodiment import Embodiment
 from corporeal.episode.recording import Dataset
+from corporeal.errors import EpisodeError
 from corporeal.exchange.format import Consumer, Format, TableWriter
 from corporeal.exchange.lerobot.bookkeeping import complaints
 from corporeal.exchange.lerobot.files import Files
@@ -14,6 +15,7 @@ from corporeal.exchange.lerobot.layouts import assemble_v3
 from corporeal.exchange.lerobot.listing import read_listing, read_statistics
 from corporeal.exchange.lerobot.reader import LerobotReader, read_lanes
 from corporeal.exchange.lerobot.writing import LOSES, write_episode
+from corporeal.words import counted
 
 
 def recognises(path: Path) -> bool:
@@ -27,6 +29,13 @@ def read(path: Path, *, robot: Embodiment | None = None) -> Dataset:
     listing = read_listing(info)
     files = Files(listing)
     present = tuple(entry for entry in listing.entries if files.home(entry) is not None)
+    if listing.entries and not present:
+        first = listing.entries[0].data.relative_to(path)
+        listed = counted(len(listing.entries), "episode")
+        raise EpisodeError(
+            f"{path}: meta lists {listed}, but the data of none is here; expected "
+            f"{first} and the like. Fetch the data as well as meta."
+        )
     found = tuple(complaints(files, present))
     reported = frozenset((str(defect.stream), what) for defect, what in found if what is not None)
     modality = read_modality(path)

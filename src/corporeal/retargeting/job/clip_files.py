@@ -114,10 +114,13 @@ def piece_path(episode: Path, number: int, count: int) -> Path:
 def find_finished(episode: Path, mark: str) -> Finished | None:
     """What is there of the episode, or None where some or all of it is still to be made.
 
-    Raises WriteError where another file has its place.
+    What a run left beside it that was killed after the last sample is removed. Raises WriteError
+    where another file has its place.
     """
     if os.path.lexists(episode):
-        return Finished((episode,), (_read_marked(episode, mark),))
+        finished = Finished((episode,), (_read_marked(episode, mark),))
+        _clear_finished(finished)
+        return finished
     first = piece_path(episode, 1, 2)
     if not os.path.lexists(first):
         return None
@@ -125,7 +128,9 @@ def find_finished(episode: Path, mark: str) -> Finished | None:
     paths = tuple(piece_path(episode, number + 1, count) for number in range(count))
     if count < 2 or not all(path.exists() for path in paths):
         return None
-    return Finished(paths, tuple(_read_marked(path, mark) for path in paths))
+    finished = Finished(paths, tuple(_read_marked(path, mark) for path in paths))
+    _clear_finished(finished)
+    return finished
 
 
 def write_piece(
@@ -201,6 +206,14 @@ def _clear_leftover(path: Path) -> None:
     with suppress(FileNotFoundError), open_journal(journal_path(path)) as journal:
         if journal.header.get("metadata", {}).get("mode") == RETARGETED_MOCAP:
             journal.path.unlink()
+
+
+def _clear_finished(finished: Finished) -> None:
+    """Remove what a run left that was killed after an episode got its name."""
+    for path in finished.episodes:
+        # A writer that is alive removes it by itself.
+        with suppress(WriteError):
+            _clear_leftover(path)
 
 
 @dataclass(frozen=True)
