@@ -19,6 +19,7 @@ NEEDS_SERVER = SOURCE / "studio"
 # Packages by the module that is imported, where the two have different names.
 PACKAGES = {
     "backports": "backports.zstd",
+    "google": "protobuf",
     "google_crc32c": "google-crc32c",
     "lazy_loader": "lazy-loader",
     "OpenGL": "pyopengl",

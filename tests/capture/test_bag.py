@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import struct
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -46,8 +47,8 @@ def _write_mcap(path: Path, entries: Iterable[Entry], **settings: Any) -> Path:
         channels: dict[str, int] = {}
         for topic, kind, log_ns, data in entries:
             if topic not in channels:
-                encoding = "json" if kind == "json" else "cdr"
-                text = "" if kind == "json" else STORE.generate_msgdef(kind, ros_version=2)[0]
+                encoding = "cbor" if kind == "cbor" else "cdr"
+                text = "" if kind == "cbor" else STORE.generate_msgdef(kind, ros_version=2)[0]
                 schema = writer.register_schema(kind, "ros2msg", text.encode())
                 channels[topic] = writer.register_channel(topic, encoding, schema)
             writer.add_message(channels[topic], log_ns, data, log_ns)
@@ -117,8 +118,43 @@ def test_what_is_no_bag_is_refused(tmp_path: Path) -> None:
         open_bag(tmp_path / "empty")
 
 
+def _padded_joint(number: int, stamp_ns: int, effort: tuple[float, ...] = ()) -> bytes:
+    """A JointState of one joint as TypeScript writers lay it out: empty lists padded to 8."""
+    body = struct.pack("<iII", stamp_ns // SECOND, stamp_ns % SECOND, 1) + b"\0"
+    body += bytes(-len(body) % 4) + struct.pack("<II", 1, 4) + b"hip\0"
+    for values in ((float(number),), (), effort):
+        body += struct.pack("<I", len(values))
+        body += bytes(-len(body) % 8) + struct.pack(f"<{len(values)}d", *values)
+    return b"\0\1\0\0" + body
+
+
+@pytest.mark.parametrize("effort", [(), (2.5,)])
+def test_joints_of_writers_that_pad_empty_lists_are_read(
+    tmp_path: Path, effort: tuple[float, ...]
+) -> None:
+    kind = "sensor_msgs/msg/JointState"
+    stamps = [EPOCH + number * SECOND // 100 for number in range(200)]
+    entries = [("/leader", kind, t, _padded_joint(n, t, effort)) for n, t in enumerate(stamps)]
+    path = _write_mcap(tmp_path / "a.mcap", entries)
+    samples = list(samples_of(survey(path)))
+    values = {sample.stream.rpartition("_")[2]: sample.value for sample in samples}
+    assert len(samples) == 200 * len(values)
+    assert values["position"] == [199.0]
+    assert values.get("effort", [None])[0] == (effort[0] if effort else None)
+    assert [sample.source_ns for sample in samples][:: len(values)] == stamps
+    assert describe_bag(path).problems == ()
+
+
+def test_bytes_left_over_that_mean_something_are_refused_and_counted(tmp_path: Path) -> None:
+    entries = [(*entry[:3], entry[3] + b"\1" * 12) for entry in _regular(5, "/extended")]
+    rig = describe_bag(_write_mcap(tmp_path / "a.mcap", [*_regular(5), *entries]))
+    (problem,) = (text for text in rig.problems if "/extended" in text)
+    assert "5 of 5 messages not mapped" in problem
+    assert "12 bytes are left over" in problem
+
+
 def test_messages_in_another_encoding_are_counted(tmp_path: Path) -> None:
-    entries = [*_regular(10), *(("/web", "json", EPOCH + n, b"{}") for n in range(7))]
+    entries = [*_regular(10), *(("/web", "cbor", EPOCH + n, b"{}") for n in range(7))]
     rig = describe_bag(_write_mcap(tmp_path / "a.mcap", entries))
     assert any("/web" in text and "7 of 7 messages not mapped" in text for text in rig.problems)
 

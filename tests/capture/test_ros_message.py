@@ -286,8 +286,8 @@ def test_damaged_bytes_are_a_reason_and_not_a_crash() -> None:
 def test_a_type_nobody_knows_is_a_reason() -> None:
     with pytest.raises(NotMappedError, match="no definition"):
         decoder("acme/msg/Secret", "", "", "cdr")
-    with pytest.raises(NotMappedError, match="encoding 'json'"):
-        decoder("acme/msg/Secret", "{}", "jsonschema", "json")
+    with pytest.raises(NotMappedError, match="encoding 'cbor'"):
+        decoder("acme/msg/Secret", "", "", "cbor")
 
 
 def test_a_definition_in_idl_is_read() -> None:

@@ -22,11 +22,14 @@ SUFFIXES = (".bag", ".mcap", ".db3")
 
 @dataclass(frozen=True, slots=True)
 class BagChannel:
-    """Where messages come from: topic, type, and the definition as the file states it."""
+    """Where messages come from: topic, type, and the definition as the file states it.
+
+    The definition is text, or for protobuf the bytes of a FileDescriptorSet.
+    """
 
     topic: str
     type: str
-    definition: str
+    definition: str | bytes
     language: str
     encoding: str
 
@@ -234,7 +237,8 @@ def _read_mcap(path: Path, problems: list[str]) -> Iterator[BagRecord]:
 def _mcap_channel(schema: Any, channel: Any) -> BagChannel:
     if schema is None:
         return BagChannel(channel.topic, "", "", "", channel.message_encoding)
-    definition = schema.data.decode("utf-8", "replace")
+    is_text = schema.encoding not in ("protobuf", "flatbuffer")
+    definition = schema.data.decode("utf-8", "replace") if is_text else bytes(schema.data)
     return BagChannel(
         channel.topic, schema.name, definition, schema.encoding, channel.message_encoding
     )

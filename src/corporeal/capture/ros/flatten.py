@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from corporeal.capture.ros import foxglove
 from corporeal.capture.ros import message as known
+from corporeal.capture.ros.foxglove import foxglove_name
 from corporeal.capture.ros.message import (
     MessagePart,
     NotMappedError,
@@ -61,6 +64,9 @@ CONVERTERS: dict[str, Callable[[Any], list[MessagePart]]] = {
     "tf2_msgs/msg/TFMessage": known.transform_tree,
     "tf/msg/tfMessage": known.transform_tree,
     "std_msgs/msg/String": known.text,
+    "rcl_interfaces/msg/Log": known.log,
+    "rosgraph_msgs/msg/Log": known.log,
+    **foxglove.CONVERTERS,
     **{
         f"geometry_msgs/msg/{name}{ending}": convert
         for name, convert in (
@@ -78,8 +84,16 @@ CONVERTERS: dict[str, Callable[[Any], list[MessagePart]]] = {
 
 def pieces_of(message: Any, message_type: str) -> list[MessagePart]:
     """Everything a message holds; NotMappedError says why it cannot be held."""
-    convert = CONVERTERS.get(message_type)
-    return flatten(message, message_type) if convert is None else convert(message)
+    convert = CONVERTERS.get(foxglove_name(message_type))
+    if convert is None:
+        return flatten(message, message_type)
+    try:
+        return convert(message)
+    except (AttributeError, TypeError, ValueError) as error:
+        # Only messages that describe themselves can lack a field of their type, or have another.
+        if not isinstance(message, SimpleNamespace):
+            raise
+        raise NotMappedError(f"fields other than those of {message_type} ({error})") from None
 
 
 @dataclass
@@ -102,7 +116,9 @@ def flatten(message: Any, message_type: str) -> list[MessagePart]:
     units = _UNITS.get(message_type, {})
     names = _fields(message)
     for name in names:
-        if name == "header" or (labels and name in _NAMES):
+        if name in ("header", "timestamp") and not isinstance(getattr(message, name), int | float):
+            continue
+        if labels and name in _NAMES:
             continue
         unit = units.get(name, units.get("", "1"))
         _walk(leaves, name, getattr(message, name), unit, labels)
@@ -121,6 +137,8 @@ def flatten(message: Any, message_type: str) -> list[MessagePart]:
 
 
 def _fields(message: Any) -> list[str]:
+    if isinstance(message, SimpleNamespace):
+        return list(vars(message))
     # Constants of the definition have defaults; ROS 2 fills a type without fields with a byte.
     return [
         entry.name
@@ -144,7 +162,9 @@ def _walk(leaves: _Leaves, name: str, value: Any, unit: str, labels: tuple[str, 
         _add(leaves, name, np.asarray(value), unit, ())
     elif isinstance(value, np.ndarray):
         _add(leaves, name, value.reshape(-1), unit, labels)
-    elif is_dataclass(value):
+    elif isinstance(value, bytes):
+        _add(leaves, name, np.frombuffer(value, np.uint8), unit, labels)
+    elif is_dataclass(value) or isinstance(value, SimpleNamespace):
         for inner in _fields(value):
             _walk(leaves, f"{name}.{inner}", getattr(value, inner), unit, labels)
     elif isinstance(value, list) and value and isinstance(value[0], str):

@@ -9,6 +9,7 @@ import numpy as np
 
 from corporeal.capture.driver import Sample
 from corporeal.capture.ros.flatten import pieces_of
+from corporeal.capture.ros.foxglove import COMPRESSED_VIDEO, FilmDecoder, foxglove_name
 from corporeal.capture.ros.message import MessagePart, NotMappedError, stamp_ns
 from corporeal.capture.ros.message_type import Decode, normal_type
 from corporeal.capture.ros.stream import PROBLEMS, Key, StreamFit
@@ -17,10 +18,15 @@ _MAX_COMPLAINTS = 1000
 
 
 def open_message(
-    decode: Decode, data: bytes, message_type: str
+    decode: Decode, data: bytes, message_type: str, film: FilmDecoder | None = None
 ) -> tuple[int | None, list[MessagePart]]:
-    """The stamp and the pieces of a message; NotMappedError when it cannot be read."""
+    """The stamp and the pieces of a message; NotMappedError when it cannot be read.
+
+    `film` remembers the pictures before, where the topic is one of coded video.
+    """
     message = decode(data)
+    if film is not None and foxglove_name(normal_type(message_type)) == COMPRESSED_VIDEO:
+        return stamp_ns(message), film.pieces(message)
     pieces = pieces_of(message, normal_type(message_type))
     stamp = stamp_ns(message)
     if stamp is None and pieces:

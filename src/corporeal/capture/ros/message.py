@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from corporeal.schema import roles
 from corporeal.schema.stream import Group, Kind
 from corporeal.units import SECOND_NS
 
+_UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 WORLD_FRAMES = {"world", "map", "odom", "earth", "utm"}
 
 Numbers = NDArray[Any]
@@ -63,14 +66,33 @@ def array_piece(suffix: str, value: Any, unit: Unit = "1", **facts: Any) -> Mess
 
 
 def stamp_ns(message: Any) -> int | None:
-    """The stamp of a message's header in nanoseconds, or None without a header."""
+    """The stamp of a message in nanoseconds, as ROS, Foxglove or JSON write it; None without."""
     stamp = getattr(getattr(message, "header", None), "stamp", None)
-    return None if stamp is None else int(stamp.sec) * SECOND_NS + int(stamp.nanosec)
+    if stamp is None:
+        stamp = getattr(message, "timestamp", None)
+    if isinstance(stamp, str):
+        return _written_time_ns(stamp)
+    for seconds, rest in (("sec", "nanosec"), ("sec", "nsec"), ("seconds", "nanos")):
+        if hasattr(stamp, seconds) and hasattr(stamp, rest):
+            return int(getattr(stamp, seconds)) * SECOND_NS + int(getattr(stamp, rest))
+    return None
+
+
+def _written_time_ns(text: str) -> int | None:
+    """A time as ISO 8601 has it, to the microsecond; None for other text."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    since = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - _UNIX_EPOCH
+    return (since // timedelta(microseconds=1)) * 1000
 
 
 def frame_of(message: Any) -> str | None:
-    """The frame of a message's header, without ROS 1's leading slash, or None."""
-    frame = getattr(getattr(message, "header", None), "frame_id", "")
+    """The frame that a message names, without ROS 1's leading slash, or None."""
+    frame = getattr(getattr(message, "header", None), "frame_id", None)
+    for name in ("frame_id", "parent_frame_id"):
+        frame = getattr(message, name, None) if frame is None else frame
     return frame.strip("/").replace("\0", "") or None if isinstance(frame, str) else None
 
 
@@ -79,7 +101,7 @@ def joint_state(message: Any) -> list[MessagePart]:
     names = tuple(message.name)
     pieces = []
     for suffix, unit in (("position", "rad"), ("velocity", "rad/s"), ("effort", "N m")):
-        values = getattr(message, suffix)
+        values = getattr(message, suffix, ())
         if not len(values):
             continue
         if names and len(values) != len(names):
@@ -130,7 +152,24 @@ def imu(message: Any) -> list[MessagePart]:
 
 def pose(message: Any) -> list[MessagePart]:
     """x y z and the quaternion, w first."""
-    return _pose_pieces("", _body(message, "pose"), frame_of(message))
+    return posed(_body(message, "pose"), frame_of(message))
+
+
+def posed(outer: Any, frame: str | None) -> list[MessagePart]:
+    """A pose in a frame, with its covariance if it has one."""
+    return _pose_pieces("", outer, frame)
+
+
+def log(message: Any) -> list[MessagePart]:
+    """A line of a log: level, who wrote it and what; an event, kept as JSON."""
+    words = (getattr(message, name, "") for name in ("msg", "message"))
+    level = getattr(message, "level", 0)
+    line = {
+        "level": int(level) if isinstance(level, int | float | np.integer) else str(level),
+        "name": str(message.name),
+        "message": next((str(text) for text in words if text), ""),
+    }
+    return [text_piece("", json.dumps(line, ensure_ascii=False))]
 
 
 def transform(message: Any) -> list[MessagePart]:

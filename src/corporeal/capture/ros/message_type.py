@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Literal
 
+from corporeal.capture.ros.encoding import protobuf_reader, read_foreign_cdr, read_json
 from corporeal.capture.ros.message import NotMappedError
 
 Encoding = Literal["ros1", "cdr"]
@@ -20,12 +21,21 @@ def normal_type(name: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def decoder(message_type: str, definition: str, language: str, encoding: str) -> Decode:
+def decoder(message_type: str, definition: str | bytes, language: str, encoding: str) -> Decode:
     """A function from a message's bytes to a message.
 
-    `language` is that of the definition: ros1msg, ros2msg, ros2idl, or empty when the file holds
-    none; then the public definition of the type is taken. NotMappedError says why there is none.
+    `language` is that of the definition: ros1msg, ros2msg, ros2idl, protobuf, jsonschema, or empty
+    when the file holds none; then the public definition of the type is taken. NotMappedError says
+    why there is none.
     """
+    if encoding == "json":
+        return read_json
+    if encoding == "protobuf":
+        if language != "protobuf" or not isinstance(definition, bytes):
+            raise NotMappedError("protobuf without its schema")
+        return protobuf_reader(message_type, definition)
+    if isinstance(definition, bytes):
+        raise NotMappedError(f"a schema in {language!r} for messages in {encoding!r}")
     if encoding not in ("ros1", "cdr"):
         raise NotMappedError(f"the message encoding {encoding!r} is not read")
     name = normal_type(message_type)
@@ -42,6 +52,8 @@ def decoder(message_type: str, definition: str, language: str, encoding: str) ->
         try:
             return read(data, name)
         except broken as error:
+            if encoding == "cdr":
+                return read_foreign_cdr(store, name, data)
             reason = str(error) or type(error).__name__
             raise NotMappedError(f"the bytes do not fit the definition ({reason})") from None
 

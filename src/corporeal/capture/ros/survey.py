@@ -14,6 +14,7 @@ import numpy as np
 
 from corporeal.capture.driver import ROBOT_CLOCK, DriverError, Rig, Sample
 from corporeal.capture.ros.bag import Bag, BagRecord, open_bag, records
+from corporeal.capture.ros.foxglove import FilmDecoder
 from corporeal.capture.ros.mapper import Mapper, open_message
 from corporeal.capture.ros.message import MessagePart, NotMappedError
 from corporeal.capture.ros.message_type import decoder, normal_type
@@ -75,9 +76,10 @@ def _surveyed(
     problems = list(bag.problems)
     topics: dict[str, _Topic] = {}
     lanes: dict[Key, TopicLane] = {}
+    opener = _Opener()
     for record in records(bag, problems):
         if not chosen or record.channel.topic in chosen:
-            _look_at(record, topics, lanes)
+            _look_at(record, opener, topics, lanes)
     missing = [name for name in chosen if name not in topics]
     if missing:
         known = {record.channel.topic for record in records(bag, [])}
@@ -101,12 +103,14 @@ def _surveyed(
     return BagSurvey(bag, fits, timings, counts, (first, last), (*problems, *unfit))
 
 
-def _look_at(record: BagRecord, topics: dict[str, _Topic], lanes: dict[Key, TopicLane]) -> None:
+def _look_at(
+    record: BagRecord, opener: _Opener, topics: dict[str, _Topic], lanes: dict[Key, TopicLane]
+) -> None:
     name = record.channel.topic
     topic = topics.setdefault(name, _Topic(record.channel.type))
     topic.log.append(record.log_ns)
     try:
-        stamp, pieces = _opened(record)
+        stamp, pieces = opener.open(record)
     except NotMappedError as error:
         topic.reasons[str(error)] += 1
         return
@@ -118,10 +122,17 @@ def _look_at(record: BagRecord, topics: dict[str, _Topic], lanes: dict[Key, Topi
         lane.add(piece, piece.stamp_ns or stamp or record.log_ns)
 
 
-def _opened(record: BagRecord) -> tuple[int | None, list[MessagePart]]:
-    channel = record.channel
-    decode = decoder(channel.type, channel.definition, channel.language, channel.encoding)
-    return open_message(decode, record.data, channel.type)
+class _Opener:
+    """Opens messages in the order of the bag, since those of a coded video build on each other."""
+
+    def __init__(self) -> None:
+        self._films: dict[str, FilmDecoder] = {}
+
+    def open(self, record: BagRecord) -> tuple[int | None, list[MessagePart]]:
+        channel = record.channel
+        decode = decoder(channel.type, channel.definition, channel.language, channel.encoding)
+        film = self._films.setdefault(channel.topic, FilmDecoder())
+        return open_message(decode, record.data, channel.type, film)
 
 
 def _timing(name: str, topic: _Topic) -> Timing:
@@ -203,10 +214,10 @@ def samples_of(found: BagSurvey) -> Iterator[Sample]:
 
     `source_ns` is the header stamp where there is one, `arrival_ns` the bag's own time.
     """
-    mapper = Mapper(found.fits)
+    mapper, opener = Mapper(found.fits), _Opener()
     for record in records(found.bag, []):
         timing = found.timings.get(record.channel.topic)
         if timing is not None:
-            opened = partial(_opened, record)
+            opened = partial(opener.open, record)
             stamp = partial(timing.stamp, log_ns=record.log_ns)
             yield from mapper.samples(record.channel.topic, record.log_ns, opened, stamp)
