@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner, Result
 
 from corporeal import __version__
 from corporeal.cli.command import Command, LazyCommand
+from corporeal.cli.output import console, emphasise, make_table, stderr
 from corporeal.cli.program import program
 from corporeal.embodiment import open_robot
 from corporeal.episode import EpisodeWriter
@@ -55,6 +60,38 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for stream, time_ns, value in workload.samples():
             writer.append(stream, time_ns, value)
     return path
+
+
+def _help_texts(name: str, command: Any) -> Iterator[tuple[str, str]]:
+    loaded = command.load() if isinstance(command, LazyCommand) else command
+    yield name, loaded.help or ""
+    for parameter in loaded.params:
+        yield f"{name} {parameter.name}", getattr(parameter, "help", None) or ""
+    for inner, each in getattr(loaded, "commands", {}).items():
+        yield from _help_texts(f"{name} {inner}", each)
+
+
+def test_no_help_has_words_in_brackets_that_are_eaten_as_markup() -> None:
+    texts = dict(_help_texts("corporeal", get_command(program())))
+    assert len(texts) > 200
+    marks = {name: re.findall(r"(?<!\\)\[[^\]]*\]", text) for name, text in texts.items()}
+    eaten = {name: sorted({*found} - {"[bold]", "[/bold]"}) for name, found in marks.items()}
+    assert {name: found for name, found in eaten.items() if found} == {}
+
+
+def test_words_in_brackets_are_printed_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    table = make_table("extra [track]")
+    table.add_row("[alerts.lab]")
+    for page in (console(), stderr()):
+        page.print("pip install 'corporeal[track]' :bug:", style="yellow")
+        page.print(table)
+        page.print(emphasise("[red]", " [/red]"))
+    output = capsys.readouterr()
+    for text in (output.out, output.err):
+        assert "corporeal[track]' :bug:" in text
+        assert "extra [track]" in text
+        assert "[alerts.lab]" in text
+        assert "[red] [/red]" in text
 
 
 def test_the_commands_are_the_files_in_the_folder() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
 
@@ -429,3 +430,20 @@ def test_a_full_disk_is_said_and_costs_only_what_came_after(
 ) -> None:
     count = int(_run(FULL_DISK, kind, tmp_path / "a.h5"))
     assert count >= least
+
+
+def test_units_are_decoded_alike_whether_a_stream_has_one_or_several(
+    tmp_path: Path, make_schema: MakeSchema
+) -> None:
+    streams = [
+        {"name": "one", "group": "debug", "shape": [2], "unit": "rad"},
+        {"name": "two", "group": "debug", "shape": [2], "unit": ["m", "rad"],
+         "components": ["x", "turn"]},
+    ]  # fmt: skip
+    target = tmp_path / "units.h5"
+    with EpisodeWriter(target, schema=make_schema(*streams)) as writer:
+        for path in ("debug/one", "debug/two"):
+            writer.append(path, 0, np.zeros(2, np.float32))
+    with h5py.File(target) as file:
+        assert np.char.decode(file["debug/one"].attrs["unit"]) == "rad"
+        assert np.char.decode(file["debug/two"].attrs["unit"]).tolist() == ["m", "rad"]

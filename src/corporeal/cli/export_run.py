@@ -13,7 +13,7 @@ import typer
 from rich.text import Text
 
 from corporeal.cli.export_options import EditChoices, ExportChoices
-from corporeal.cli.output import console, make_table, print_json, show_progress, stderr
+from corporeal.cli.output import console, emphasise, make_table, print_json, show_progress, stderr
 from corporeal.cli.sources import opener_of, with_recipe
 from corporeal.episode.recording import Dataset
 from corporeal.errors import CorporealError
@@ -105,7 +105,7 @@ def to_json(exported: ExportResult, proof: Proof | None) -> dict[str, Any]:
 def show(exported: ExportResult, proof: Proof | None) -> None:
     """For people: what is in it, what was filled or encoded anew, and the proof."""
     page = console()
-    page.print(f"[bold]{exported.out}[/bold] ({exported.job.format}): {_contents(exported)}")
+    page.print(emphasise(exported.out, f" ({exported.job.format}): {_contents(exported)}"))
     if exported.resumed:
         page.print(f"{counted(exported.resumed, 'episode')} from a run that was interrupted")
     for line in _remarks(exported):

@@ -9,7 +9,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from corporeal.cli.output import console, make_table
+from corporeal.cli.output import console, emphasise, make_table
 from corporeal.labelling.agreement import AgreementReport, BoundaryFigures
 from corporeal.labelling.labels import LabelCoverage
 from corporeal.labelling.queues import QueueProgress
@@ -23,11 +23,11 @@ _MOST = 50
 def print_taxonomy(taxonomy: Taxonomy) -> None:
     """Lanes and labels with the rules that decide their boundaries."""
     page = console()
-    page.print(f"[bold]{taxonomy.reference}[/bold] {taxonomy.hash}")
+    page.print(emphasise(taxonomy.reference, f" {taxonomy.hash}"))
     page.print(Text(taxonomy.description or ""))
     for lane in taxonomy.lanes:
         kind = f"{lane.kind}, without gaps" if lane.tiles else lane.kind
-        page.print(f"\n[bold]{lane.title}[/bold] ({lane.name}: {kind})")
+        page.print(emphasise(f"\n{lane.title}", f" ({lane.name}: {kind})"))
         table = make_table("label", "key", "definition", "begins at", "rule", "must say")
         for label in lane.labels:
             rule = label.starts
@@ -119,7 +119,7 @@ def print_agreement(found: AgreementReport) -> None:
         page.print(f"{found.taxonomy}: nobody has done the same episode as another yet")
         page.print("next: corporeal annotate propose QUERY --double 0.1")
         return
-    page.print(f"[bold]{found.taxonomy}[/bold]: {told.episodes} episodes by two people each")
+    page.print(emphasise(found.taxonomy, f": {told.episodes} episodes by two people each"))
     low, high = told.hit_rate_bounds
     page.print(
         f"edit score {_number(told.edit_score)}; {told.boundaries} boundaries differ by "

@@ -21,6 +21,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 from rich.table import Table
+from rich.text import Text
 
 from corporeal.cli.command import option
 from corporeal.errors import CorporealError
@@ -32,13 +33,22 @@ COLOURS = {"accepted": "green", "quarantined": "yellow", "failed": "red",
 
 
 def console() -> Console:
-    """For results that people read. A pipe gets room enough not to cut names short."""
-    return Console(width=None if sys.stdout.isatty() else 160, highlight=False)
+    """For results that people read. A pipe gets room enough not to cut names short.
+
+    What it prints is text, never markup: a name such as corporeal[track] would be eaten.
+    """
+    width = None if sys.stdout.isatty() else 160
+    return Console(width=width, highlight=False, markup=False, emoji=False)
 
 
 def stderr() -> Console:
     """For progress and messages."""
-    return Console(stderr=True, highlight=False)
+    return Console(stderr=True, highlight=False, markup=False, emoji=False)
+
+
+def emphasise(first: object, rest: str = "", *, style: str = "bold") -> Text:
+    """A line whose first words stand out."""
+    return Text.assemble((str(first), style), rest)
 
 
 def print_json(values: Any) -> None:
@@ -116,7 +126,12 @@ def show_progress(
 ) -> Iterator[ProgressBar]:
     """A bar that is gone in the end, and is not there for a pipe; counted: says how many."""
     amount = MofNCompleteColumn() if counted else TaskProgressColumn()
-    columns = (TextColumn("{task.description}"), BarColumn(), amount, TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        amount,
+        TimeRemainingColumn(),
+    )
     page = stderr()
     with Progress(*columns, console=page, transient=True, disable=not page.is_terminal) as progress:
         yield ProgressBar(progress, progress.add_task(title, total=total))

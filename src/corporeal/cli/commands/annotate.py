@@ -27,7 +27,7 @@ from corporeal.cli.label_tables import (
     print_queues,
     print_taxonomy,
 )
-from corporeal.cli.output import AsJson, console, print_json, print_result
+from corporeal.cli.output import AsJson, console, emphasise, print_json, print_result
 from corporeal.cli.workspaces import WorkspaceOption, enter_workspace, read_catalog, write_catalog
 from corporeal.errors import CorporealError
 from corporeal.labelling.agreement import agreement_of
@@ -139,10 +139,12 @@ def propose(
         print_json(told)
         return
     console().print(
-        f"[bold]{queue}[/bold]: {len(tasks)} tasks for "
-        f"{len({each.episode for each in tasks})} of {len(asked)} episodes, {len(made.starts)} "
-        f"proposed under {document.reference}; {pairs} are asked of two people, "
-        f"{told['without_proposal']} begin without the proposal"
+        emphasise(
+            queue,
+            f": {len(tasks)} tasks for {len({each.episode for each in tasks})} of {len(asked)} "
+            f"episodes, {len(made.starts)} proposed under {document.reference}; {pairs} are asked "
+            f"of two people, {told['without_proposal']} begin without the proposal",
+        )
     )
     for name, why in made.silent.items():
         console().print(Text(f"{name}: no proposal: {why}", style="yellow"))
@@ -169,7 +171,7 @@ def gold(
     print_result(
         as_json,
         {"queue": queue, "taxonomy": document.reference, "gold": len(made)},
-        f"[bold]{queue}[/bold]: {len(made)} gold episodes under {document.reference}",
+        emphasise(queue, f": {len(made)} gold episodes under {document.reference}"),
         "next: annotators open this queue in Studio; then corporeal annotate status",
     )
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from corporeal.cli.command import Command, option
-from corporeal.cli.output import AsJson, console, make_table, print_json
+from corporeal.cli.output import AsJson, console, emphasise, make_table, print_json
 from corporeal.errors import UnknownNameError
 from corporeal.quality.check import checks as catalogue
 from corporeal.quality.check import default_document, explain
@@ -42,7 +42,7 @@ def checks(
         return
     table = make_table("topic", "check", "a good one has", "severity")
     for name, each in sorted(chosen.items(), key=lambda item: (item[1].topic, item[0])):
-        table.add_row(each.topic, f"[bold]{name}[/bold]", explain(name).good, each.severity)
+        table.add_row(each.topic, emphasise(name), explain(name).good, each.severity)
     console().print(table)
     console().print(f"\n{len(chosen)} checks; one in full: corporeal check --explain NAME")
 

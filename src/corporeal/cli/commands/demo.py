@@ -93,9 +93,15 @@ def demo(
     screen.print(show(summary))
     screen.print(f"\n{len(paths)} episodes, the last with {late} {LATE_MS:.0f} ms late:\n")
     screen.print(_table(report))
-    screen.print(f"\npicture: [bold]{picture}[/bold]\nreport:  [bold]{page}[/bold]\n")
+    screen.print(
+        Text.assemble(
+            "\npicture: ", (str(picture), "bold"), "\nreport:  ", (str(page), "bold"), "\n"
+        )
+    )
     if reference is not None:
-        screen.print(f"released as [bold]{reference}[/bold] in the workspace {out}\n")
+        screen.print(
+            Text.assemble("released as ", (reference, "bold"), f" in the workspace {out}\n")
+        )
     for exported, proof in released:
         show_export(exported, proof)
         screen.print()
@@ -116,7 +122,10 @@ def demo(
         f"corporeal record --driver sim --task reach --episodes 3 --out {out}",
     ):
         screen.print(f"  {line}", soft_wrap=True)
-    screen.print(f"\nsee it all: [bold]{_program()} studio {out} --open[/bold]", soft_wrap=True)
+    screen.print(
+        Text.assemble("\nsee it all: ", (f"{_program()} studio {out} --open", "bold")),
+        soft_wrap=True,
+    )
 
 
 def _program() -> str:

@@ -10,7 +10,7 @@ import yaml
 from rich.syntax import Syntax
 
 from corporeal.cli.command import Command, argument, group
-from corporeal.cli.output import AsJson, console, print_json
+from corporeal.cli.output import AsJson, console, emphasise, print_json
 from corporeal.embodiment import Embodiment, open_robot, robot_names
 from corporeal.errors import DocumentError, Problem, UnknownNameError
 from corporeal.protocol import Protocol, open_protocol, protocol_names
@@ -42,13 +42,13 @@ def check(documents: Annotated[list[Path], typer.Argument()], as_json: AsJson = 
         report[str(path)] = []
         if not as_json:
             summary = f"{document.kind} {document.reference}  {document.hash[:19]}"
-            console().print(f"[green]good[/green] {path}: {summary}")
+            console().print(emphasise("good", f" {path}: {summary}", style="green"))
     if as_json:
         print_json(report)
     else:
         for problems in report.values():
             for problem in problems:
-                console().print(problem, style="red", soft_wrap=True, markup=False)
+                console().print(problem, style="red", soft_wrap=True)
     if any(report.values()):
         raise typer.Exit(1)
 
@@ -86,7 +86,7 @@ def diff(before: _Path, after: _Path, as_json: AsJson = False) -> None:
     else:
         for change in found:
             colour = {"+": "green", "-": "red", "~": "yellow"}[str(change)[0]]
-            console().print(str(change), style=colour, soft_wrap=True, markup=False)
+            console().print(str(change), style=colour, soft_wrap=True)
         if not found:
             console().print("no change")
     if found:

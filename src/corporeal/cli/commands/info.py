@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from corporeal.cli.command import Command, argument
-from corporeal.cli.output import AsJson, make_table, print_result
+from corporeal.cli.output import AsJson, emphasise, make_table, print_result
 from corporeal.episode import Episode
 from corporeal.episode.overview import EpisodeSummary, StreamSummary, summarise
 from corporeal.words import byte_size
@@ -54,7 +54,7 @@ def _head(summary: EpisodeSummary) -> Panel:
         name, _, digest = reference.partition(" ")
         grid.add_row(kind, Text.assemble(name, "  ", (digest[:19], "dim")))
     grid.add_row("content", Text(f"{summary.content_hash[:19]}  {byte_size(summary.bytes)}"))
-    return Panel(grid, title=f"[bold]{Path(summary.path).name}[/bold]  {summary.id}",
+    return Panel(grid, title=emphasise(Path(summary.path).name, f"  {summary.id}"),
                  title_align="left", border_style="cyan")  # fmt: skip
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+from rich.text import Text
+
 from corporeal.catalog.workspace import make_workspace
 from corporeal.cli.command import Command, argument, option
 from corporeal.cli.output import AsJson, print_result
@@ -35,7 +37,7 @@ def init(
     print_result(
         as_json,
         made,
-        f"workspace [bold]{made['root']}[/bold]",
+        Text.assemble("workspace ", (made["root"], "bold")),
         f"catalogue {made['catalog']}\nobjects   {made['store']}",
         f"next: corporeal ingest RECORDINGS --workspace {folder}",
     )

@@ -20,7 +20,7 @@ from corporeal.capture.health import Health, StreamHealth
 from corporeal.capture.recorder import Recorder, RecorderSettings, write_health
 from corporeal.capture.trigger import Automatic, Button, Trigger, motion_trigger
 from corporeal.cli.command import Command, option, read_pairs
-from corporeal.cli.output import AsJson, console, make_table, print_json, stderr
+from corporeal.cli.output import AsJson, console, emphasise, make_table, print_json, stderr
 from corporeal.errors import UnknownNameError
 
 _COLOURS = {"good": "green", "waiting": "dim", "slow": "yellow", "silent": "bold red"}
@@ -212,7 +212,7 @@ def _list_drivers(as_json: bool) -> None:
         if as_json:
             listed[name] = {"live": driver.is_live, "about": about, "options": options}
             continue
-        console().print(f"[bold]{name}[/bold]  {about}")
+        console().print(emphasise(name, f"  {about}"))
         console().print(f"    options: {', '.join(options) or 'none'}", style="dim")
     if as_json:
         print_json(listed)

@@ -9,7 +9,7 @@ import typer
 
 from corporeal.capture.conversion import episode_from_journal
 from corporeal.cli.command import Command, argument
-from corporeal.cli.output import AsJson, console, print_json
+from corporeal.cli.output import AsJson, console, emphasise, print_json
 from corporeal.episode.file import find_leftovers
 from corporeal.errors import CorporealError
 
@@ -37,9 +37,13 @@ def recover(
         print_json({"recovered": recovered, "failed": failed})
     else:
         for path in recovered:
-            console().print(f"[green]recovered[/green] {path}  (look at it: corporeal info {path})")
+            console().print(
+                emphasise(
+                    "recovered", f" {path}  (look at it: corporeal info {path})", style="green"
+                )
+            )
         for path, reason in failed.items():
-            console().print(f"[red]failed[/red] {path}: {reason}", soft_wrap=True)
+            console().print(emphasise("failed", f" {path}: {reason}", style="red"), soft_wrap=True)
         if not recovered and not failed:
             console().print(f"nothing to recover in {folder}")
     if failed:

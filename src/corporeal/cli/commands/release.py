@@ -10,7 +10,15 @@ import typer
 from rich.text import Text
 
 from corporeal.cli.command import Command, argument, group, option
-from corporeal.cli.output import AsJson, console, make_table, print_json, print_result, stderr
+from corporeal.cli.output import (
+    AsJson,
+    console,
+    emphasise,
+    make_table,
+    print_json,
+    print_result,
+    stderr,
+)
 from corporeal.cli.tracking import Track, track_release
 from corporeal.cli.workspaces import WorkspaceOption, enter_workspace
 from corporeal.errors import CorporealError
@@ -129,7 +137,7 @@ def show(made: Release) -> None:
     """A release for people: what is in it and whether its splits are alike."""
     page = console()
     where = f", where {made.condition}" if made.condition else ""
-    page.print(f"[bold]{made.reference}[/bold]: {made.episodes} episodes{where}")
+    page.print(emphasise(made.reference, f": {made.episodes} episodes{where}"))
     splits = made.facts.get("splits")
     if isinstance(splits, dict):
         page.print("  ".join(f"{name} {count}" for name, count in splits.items()))

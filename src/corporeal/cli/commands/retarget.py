@@ -11,13 +11,20 @@ from typing import Annotated
 import typer
 import yaml
 from rich.console import Console
-from rich.markup import escape
 from rich.padding import Padding
 from rich.text import Text
 
 from corporeal.cli.command import Command, argument, option, read_pairs, spread_options
 from corporeal.cli.export_options import CORES, Jobs, On
-from corporeal.cli.output import AsJson, console, make_table, print_json, show_progress, stderr
+from corporeal.cli.output import (
+    AsJson,
+    console,
+    emphasise,
+    make_table,
+    print_json,
+    show_progress,
+    stderr,
+)
 from corporeal.embodiment import Embodiment, open_robot
 from corporeal.embodiment.engines import import_mujoco
 from corporeal.errors import CorporealError, UnknownNameError
@@ -242,13 +249,13 @@ def show_clips(outcomes: list[ClipOutcome], refused: Refused) -> None:
     if written:
         few = written if len(written) <= _FEW else [_shared_folder(written)]
         where = " ".join(str(path) for path in few)
-        page.print(f"\nnext: corporeal check {escape(where)}", soft_wrap=True)
+        page.print(f"\nnext: corporeal check {where}", soft_wrap=True)
 
 
 def _show_one(page: Console, each: ClipOutcome) -> None:
     where = ", ".join(str(path) for path in each.episodes) or "no episode"
     again = " (was there already)" if each.was_there else ""
-    page.print(f"[bold]{escape(each.clip.name)}[/bold] -> {escape(where)}{again}", soft_wrap=True)
+    page.print(emphasise(each.clip.name, f" -> {where}{again}"), soft_wrap=True)
     table = make_table()
     for name, value in each.table:
         table.add_row(name, value)
@@ -267,12 +274,12 @@ def _show_many(page: Console, outcomes: list[ClipOutcome], refused: Refused) -> 
         names = ", ".join(path.name for path in each.episodes) or "none"
         known = "there already" if each.was_there else ""
         table.add_row(
-            escape(each.clip.name),
-            escape(names),
+            each.clip.name,
+            names,
             str(each.frames),
             _mean(each, "hand_error"),
             _mean(each, "foot_error"),
-            escape("; ".join(filter(None, (said, known)))),
+            "; ".join(filter(None, (said, known))),
             style="" if each.good else "yellow",
         )
     page.print(table)

@@ -14,7 +14,15 @@ from rich.live import Live
 from rich.table import Table
 
 from corporeal.cli.command import Command, option
-from corporeal.cli.output import AsJson, console, make_table, print_json, print_result, stderr
+from corporeal.cli.output import (
+    AsJson,
+    console,
+    emphasise,
+    make_table,
+    print_json,
+    print_result,
+    stderr,
+)
 from corporeal.embodiment import open_robot
 from corporeal.errors import CorporealError
 from corporeal.retargeting.live import (
@@ -95,7 +103,7 @@ def _page(status: LiveStatus) -> Table:
     table = make_table()
     table.add_row("listening", status.listening)
     if status.page is not None:
-        table.add_row("look at", f"[bold]{status.page}[/bold]")
+        table.add_row("look at", emphasise(status.page))
     if status.waiting:
         table.add_row("waiting", status.waiting)
     table.add_row("frames", f"{status.frames} at {status.rate_hz:.0f} Hz")

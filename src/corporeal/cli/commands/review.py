@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from corporeal.cli.command import Command, argument, group, option
-from corporeal.cli.output import AsJson, console, make_table, print_json, print_result
+from corporeal.cli.output import AsJson, console, emphasise, make_table, print_json, print_result
 from corporeal.cli.workspaces import WorkspaceOption, enter_workspace, read_catalog, write_catalog
 from corporeal.errors import UnknownNameError
 from corporeal.operations.review import (
@@ -66,7 +66,7 @@ def create(
         print_json(_plain(made, progress))
         return
     by = " x ".join(made.settings["by"]) or "chance alone"
-    console().print(f"[bold]{made.name}[/bold]: {progress.items} episodes, drawn by {by}")
+    console().print(emphasise(made.name, f": {progress.items} episodes, drawn by {by}"))
     console().print(Text(made.plan.words))
     console().print(f"next: corporeal studio {folder} and open Review", soft_wrap=True)
 
@@ -106,9 +106,11 @@ def show(name: Name, root: WorkspaceOption = None, as_json: AsJson = False) -> N
         print_json(_plain(review, progress) | {"episodes": items})
         return
     page = console()
-    page.print(f"[bold]{review.name}[/bold]: {progress.decided} of {progress.items} decided, "
-               f"{progress.rejected} rejected, {progress.neighbours} pulled in as neighbours "
-               "(not counted for the lot)")  # fmt: skip
+    page.print(emphasise(
+        review.name,
+        f": {progress.decided} of {progress.items} decided, {progress.rejected} rejected, "
+        f"{progress.neighbours} pulled in as neighbours (not counted for the lot)",
+    ))  # fmt: skip
     page.print(Text(f"plan: {progress.plan.words}"))
     page.print(Text(progress.lot.words, style=_COLOURS.get(progress.lot.state, "")))
     page.print(_decisions(items))

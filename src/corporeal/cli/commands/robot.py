@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from corporeal.cli.command import Command, argument, group
-from corporeal.cli.output import AsJson, console, make_table, print_json, print_result
+from corporeal.cli.output import AsJson, console, emphasise, make_table, print_json, print_result
 from corporeal.embodiment import Embodiment, open_robot, robot_names
 from corporeal.embodiment.comparison import compare, describe
 from corporeal.embodiment.embodiment import Joint
@@ -86,7 +86,7 @@ def _head(robot: Embodiment) -> Panel:
     grid.add_row("frames", ", ".join(frame.name for frame in robot.frames) or "none")
     grid.add_row("sources", "\n".join(robot.sources) or "none")
     grid.add_row("hash", robot.hash[:19])
-    title = f"[bold]{robot.name}[/bold] {robot.version}  {robot.maker or ''}"
+    title = emphasise(robot.name, f" {robot.version}  {robot.maker or ''}")
     return Panel(grid, title=title, title_align="left", border_style="cyan")
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+from rich.text import Text
+
 from corporeal.catalog.workspace import open_workspace
 from corporeal.cli.command import Command, argument, option
 from corporeal.cli.output import AsJson, console, print_json
@@ -52,7 +54,7 @@ def studio(
             if as_json:
                 print_json({"address": address, "workspace": str(opened.root)})
             else:
-                console().print(f"Studio: [bold]{address}[/bold]  (Ctrl-C ends it)")
+                console().print(Text.assemble("Studio: ", (address, "bold"), "  (Ctrl-C ends it)"))
             if open_browser:
                 webbrowser.open(address)
 

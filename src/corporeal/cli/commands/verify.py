@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
 from corporeal.cli.command import Command, argument
 from corporeal.cli.output import AsJson, console, print_json
@@ -34,8 +35,8 @@ def verify(
         print_json(results)
     else:
         for name, damage in results.items():
-            verdict = "[red]damaged[/red]" if damage else "[green]whole[/green]"
-            console().print(f"{name}: {verdict}")
+            verdict = ("damaged", "red") if damage else ("whole", "green")
+            console().print(Text.assemble(f"{name}: ", verdict))
             for item in damage:
                 console().print(f"  {item.path or 'file'}: {item.message}")
     if any(results.values()):
