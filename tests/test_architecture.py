@@ -124,8 +124,6 @@ TABLES_OF = {
     "release": ("MEMBER", "RELEASE"),
     "studio": ("SHARE", "VIEW"),
 }
-FOREIGN_TABLES = 0
-"""How often a module still imports the table of another room; the number only shrinks."""
 
 
 def test_a_table_is_used_by_its_own_room() -> None:
@@ -137,5 +135,4 @@ def test_a_table_is_used_by_its_own_room() -> None:
         and room_of(path) != "catalog"
         and table not in TABLES_OF.get(room_of(path), ())
     ]
-    assert len(foreign) <= FOREIGN_TABLES, foreign
-    assert not [each for each in foreign if each.startswith("corporeal.cli.")], foreign
+    assert not foreign
