@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from corporeal.episode.file import VERDICTS, list_episode_files
 from corporeal.errors import CorporealError
 from corporeal.quality.assessment import Assessment
 from corporeal.quality.check import Finding, Severity
 from corporeal.quality.inspection import EpisodeReport, Report
 from corporeal.quality.policy import Policy
-from corporeal.quality.verdict_folders import INDEX, read_entries, sort_into
+from corporeal.quality.verdict_folders import read_entries, sort_into
 
 POLICY = Policy.parse("document: policy\nname: ours\nversion: 1.0.0\n")
 
@@ -61,7 +62,7 @@ def test_an_index_of_before_a_check_was_renamed_tells_its_present_name(
     report: Report, tmp_path: Path
 ) -> None:
     sort_into(report, tmp_path / "sorted")
-    index = tmp_path / "sorted" / INDEX
+    index = tmp_path / "sorted" / VERDICTS
     index.write_text(index.read_text("utf-8").replace("robot_fell", "stays_upright"), "utf-8")
     entries = {entry.id: entry for entry in read_entries(tmp_path / "sorted")}
     assert entries["id2"].reasons == ("robot_fell",)
@@ -95,7 +96,32 @@ def test_a_folder_that_was_not_sorted_into_is_said_to_be_one(tmp_path: Path) -> 
 
 def test_a_damaged_index_names_its_line(report: Report, tmp_path: Path) -> None:
     sort_into(report, tmp_path / "sorted")
-    index = tmp_path / "sorted" / INDEX
+    index = tmp_path / "sorted" / VERDICTS
     index.write_text(index.read_text() + "{\n")
     with pytest.raises(CorporealError, match=r"verdicts\.jsonl:5"):
         read_entries(tmp_path / "sorted")
+
+
+def test_sorted_copies_are_no_further_episodes_of_the_folder_they_are_in(
+    report: Report, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(source: Path, target: Path) -> None:
+        raise OSError("no hard links here")
+
+    monkeypatch.setattr("os.link", refuse)
+    recorded, judged = report.source, report.source / "sorted"
+    sort_into(report, judged)
+    names = [f"episode_{number}.h5" for number in range(4)]
+    assert [path.name for path in list_episode_files(recorded)] == names
+    assert all(path.parent == recorded for path in list_episode_files(recorded))
+    # Whoever names the sorted folder means what is in it.
+    assert len(list_episode_files(judged)) == 4
+    assert len(list_episode_files(judged / "accepted")) == 2
+    # A copy whose original is gone is all there is.
+    (recorded / "episode_2.h5").unlink()
+    assert judged / "failures" / "episode_2.h5" in list_episode_files(recorded)
+
+
+def test_an_index_that_is_no_index_hides_nothing(report: Report) -> None:
+    (report.source / VERDICTS).write_text('not JSON\n[1]\n{"path": 3, "source": []}\n{}\n')
+    assert len(list_episode_files(report.source)) == 4

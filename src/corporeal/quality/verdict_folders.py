@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from corporeal.episode.file import VERDICTS
 from corporeal.errors import CorporealError
 from corporeal.files import atomic_write
 from corporeal.quality.check import Verdict, present_name
@@ -20,7 +21,6 @@ FOLDERS: dict[Verdict, str] = {
     "quarantined": "quarantined",
     "failed": "failures",
 }
-INDEX = "verdicts.jsonl"
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def sort_into(report: Report, folder: Path) -> list[SortedEpisode]:
         known[source] = _place(episode, report, folder)
     entries = sorted(known.values(), key=lambda each: each.path)
     text = "".join(json.dumps(each.to_json(), ensure_ascii=False) + "\n" for each in entries)
-    atomic_write(folder / INDEX, text)
+    atomic_write(folder / VERDICTS, text)
     return entries
 
 
@@ -96,7 +96,7 @@ def _free(path: Path) -> Path:
 
 
 def _known(folder: Path) -> Iterator[SortedEpisode]:
-    return iter(read_entries(folder)) if (folder / INDEX).is_file() else iter(())
+    return iter(read_entries(folder)) if (folder / VERDICTS).is_file() else iter(())
 
 
 def _entry(values: dict[str, Any]) -> SortedEpisode:
@@ -110,10 +110,10 @@ def _entry(values: dict[str, Any]) -> SortedEpisode:
 
 def read_entries(folder: Path) -> list[SortedEpisode]:
     """The index of a sorted folder."""
-    path = folder / INDEX
+    path = folder / VERDICTS
     if not path.is_file():
         raise CorporealError(
-            f"{folder}, got no {INDEX}; expected a folder that episodes were sorted into. "
+            f"{folder}, got no {VERDICTS}; expected a folder that episodes were sorted into. "
             f"Make one with: corporeal check EPISODES --sort {folder}."
         )
     entries = []

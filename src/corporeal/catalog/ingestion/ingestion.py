@@ -23,6 +23,7 @@ from corporeal.catalog.ingestion.inspection import (
 )
 from corporeal.catalog.store.store import digest_of
 from corporeal.catalog.workspace.workspace import Workspace
+from corporeal.episode.file import list_episode_files
 from corporeal.exchange.format import formats
 from corporeal.quality.policy import Policy, default_policy
 
@@ -108,11 +109,11 @@ def files_of(paths: Sequence[Path]) -> list[Path]:
         if name not in ("episodes", None):
             raise CatalogError(
                 f"{path} is a dataset in {name}; expected episode files. "
-                f"Import it first: corporeal import {path} EPISODES."
+                f"Import it first: corporeal import {path} --out EPISODES."
             )
         if name is None:
             raise CatalogError(f"{path}, got no episode; expected .h5 files that Corporeal wrote.")
-        for each in sorted(path.rglob("*.h5")) if path.is_dir() else [path]:
+        for each in list_episode_files(path) if path.is_dir() else [path]:
             if each.is_file():
                 found.setdefault(each.resolve(), each)
     return list(found.values())

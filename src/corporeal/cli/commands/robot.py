@@ -86,8 +86,8 @@ def _head(robot: Embodiment) -> Panel:
     grid.add_row("frames", ", ".join(frame.name for frame in robot.frames) or "none")
     grid.add_row("sources", "\n".join(robot.sources) or "none")
     grid.add_row("hash", robot.hash[:19])
-    title = emphasise(robot.name, f" {robot.version}  {robot.maker or ''}")
-    return Panel(grid, title=title, title_align="left", border_style="cyan")
+    heading = emphasise(robot.name, f" {robot.version}  {robot.maker or ''}")
+    return Panel(grid, title=heading, title_align="left", border_style="cyan")
 
 
 def _joints(robot: Embodiment) -> Table:

@@ -13,6 +13,8 @@ from .journal import journal_path as journal_path
 from .journal import open_journal as open_journal
 from .layout import MAX_FRAME_BYTES as MAX_FRAME_BYTES
 from .layout import SIGNATURE as SIGNATURE
+from .listing import VERDICTS as VERDICTS
+from .listing import list_episode_files as list_episode_files
 from .packing import Packer as Packer
 from .recovery import DAMAGED as DAMAGED
 from .recovery import describe_written as describe_written

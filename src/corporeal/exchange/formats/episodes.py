@@ -9,7 +9,7 @@ from typing import Any
 
 from corporeal.embodiment import Embodiment
 from corporeal.episode import Episode
-from corporeal.episode.file import layout, read_attribute
+from corporeal.episode.file import layout, list_episode_files, read_attribute
 from corporeal.episode.recording import Dataset, OpenFiles, Recording, recording_of
 from corporeal.errors import WriteError
 from corporeal.exchange.episode_file import write_recording
@@ -32,12 +32,12 @@ _LEVELS = 4
 
 def recognises(path: Path) -> bool:
     """Whether the file is an episode, damaged ones included, or the folder has one below."""
-    return any(map(_is_ours, _files(path))) if path.is_dir() else _is_ours(path)
+    return any(map(_is_ours, list_episode_files(path))) if path.is_dir() else _is_ours(path)
 
 
 def read(path: Path, *, robot: Embodiment | None = None) -> Dataset:
     """The episodes in order of their names; a damaged one is listed, and opening it raises."""
-    files = _files(path) if path.is_dir() else [path]
+    files = list_episode_files(path) if path.is_dir() else [path]
     return dataset_of(path, "episodes", files, partial(_open, OpenFiles(), robot), labelled=True)
 
 
@@ -50,16 +50,6 @@ def _open(open_files: OpenFiles, robot: Embodiment | None, path: Path, index: in
         raise
     open_files.keep(episode)
     return recording
-
-
-def _files(folder: Path) -> list[Path]:
-    """Episode files below, in order of their names; a second link to a file is left out."""
-    found: dict[tuple[int, int], Path] = {}
-    for path in sorted(folder.rglob(f"*{SUFFIX}"), key=lambda path: (len(path.parts), path)):
-        if path.is_file():
-            status = path.stat()
-            found.setdefault((status.st_dev, status.st_ino), path)
-    return sorted(found.values())
 
 
 def _is_ours(path: Path) -> bool:
