@@ -155,3 +155,19 @@ def test_weights_lie_beside_the_dataset(recorded: Path, tmp_path: Path) -> None:
     weights = json.loads((tmp_path / "out" / "corporeal" / "weights.json").read_text())
     assert len(weights["episodes"]) == 3
     assert min(weights["episodes"]) >= 0
+
+
+def test_the_action_is_chosen_and_one_without_recommends_no_training(
+    recorded: Path, tmp_path: Path
+) -> None:
+    said = _good("export", recorded, "--out", tmp_path / "a", "--jobs", "1", "--no-verify",
+                 "--action", "joint_position_target,pelvis_imu")  # fmt: skip
+    assert "action: joint_position_target (29), pelvis_imu (6)" in said
+    said = _good("export", recorded, "--out", tmp_path / "b", "--jobs", "1", "--no-verify",
+                 "--action", "none")  # fmt: skip
+    assert "no action, as asked for" in said
+    assert "train" not in said.split("next:")[1]
+    said = _complaint("export", recorded, "--out", tmp_path / "c", "--exclude",
+                      "joint_position_target")  # fmt: skip
+    assert "--action none" in said
+    assert not list(tmp_path.glob("c*"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -28,7 +29,11 @@ Rate = Annotated[float | None, option("Rows per second; by default the cameras'.
 ViewName = Annotated[str, option("flat, or hierarchical: with the mode of every row.")]
 Normalised = Annotated[str, option("limits (of the joints), quantiles (1st to 99th) or none.")]
 ImageSize = Annotated[int | None, option("Square pictures of this size, such as 224.")]
-State = Annotated[list[str] | None, option("Streams of the state; repeatable.")]
+State = Annotated[list[str] | None, option("Streams of the state, such as a,b; repeatable.")]
+Action = Annotated[
+    list[str] | None,
+    option("Streams of the action, such as a,b; none for a dataset without; repeatable."),
+]
 Include = Annotated[list[str] | None, option("A stream of the group debug to add; repeatable.")]
 Exclude = Annotated[list[str] | None, option("A stream to leave out; repeatable.")]
 Weights = Annotated[Path | None, option("What corporeal score --json printed: sampling weights.")]
@@ -60,6 +65,7 @@ class ExportChoices:
     normalise: Normalised = "none"
     image_size: ImageSize = None
     state: State = None
+    action: Action = None
     include: Include = None
     exclude: Exclude = None
     episodes: Chosen = None
@@ -83,7 +89,8 @@ class ExportChoices:
             view=self.view,
             normalise=self.normalise,
             image_size=self.image_size,
-            state=tuple(self.state or ()),
+            state=_split_names(self.state),
+            action=_split_names(self.action),
             include=tuple(self.include or ()),
             exclude=tuple(self.exclude or ()),
             sides=self.sides,
@@ -92,6 +99,12 @@ class ExportChoices:
             on=self.on,
             jobs=self.jobs,
         )
+
+
+def _split_names(texts: Sequence[str] | None) -> tuple[str, ...]:
+    """Names that are given one by one, or several with commas between them."""
+    parts = [part.strip() for text in texts or () for part in text.split(",")]
+    return tuple(part for part in parts if part)
 
 
 def numbers_of(text: str) -> list[int]:

@@ -44,7 +44,7 @@ def export_paths(
         exported, proof = run(
             opener, out, name, options, verify=choices.verify, python=choices.python
         )
-    report(exported, proof, as_json=as_json, after=training_lines(out, name))
+    report(exported, proof, as_json=as_json, after=next_lines(exported))
 
 
 def run(
@@ -123,6 +123,7 @@ def _contents(exported: ExportResult) -> str:
     return (
         f"{episodes}, {counted(rows, 'row')} at {layout.rate_hz:g} Hz, "
         f"{counted(len(layout.columns), 'column')}, {counted(len(layout.cameras), 'camera')}"
+        + "".join(f"\n{part}: {streams}" for part, streams in layout.composition.items())
     )
 
 
@@ -136,6 +137,8 @@ def _remarks(exported: ExportResult) -> list[str]:
              for key, rows in gaps.items()]  # fmt: skip
     movies = [movie for episode in exported.episodes
               for movie in episode.details.get("movies", {}).values()]  # fmt: skip
+    if exported.layout is not None and exported.job.options.without_action:
+        lines.append("no action, as asked for: nothing that acts can be trained on it")
     mended = sum(int(movie["mended"]) for movie in movies)
     if mended:
         lines.append(f"{counted(mended, 'picture')} encoded anew; all others copied as they are")
@@ -156,9 +159,10 @@ def _show_proof(proof: Proof) -> None:
         page.print(f"not read by its own library: {proof.missing}", style="yellow")
 
 
-def training_lines(out: Path, format_name: str) -> tuple[str, ...]:
-    """What to type to train on a dataset."""
-    if format_name == "lerobot":
+def next_lines(exported: ExportResult) -> tuple[str, ...]:
+    """What to type next: to train on a dataset, if it has an action to train on."""
+    out, format_name = exported.out, exported.job.format
+    if format_name == "lerobot" and not exported.job.options.without_action:
         return (
             f"corporeal smoke-train {out}",
             f"lerobot-train --dataset.repo_id=local/{out.name} --dataset.root={out} "

@@ -156,7 +156,7 @@ def _plan(
     if isinstance(writer, RecordingWriter):
         return job
     first = dataset.open(wanted[0])
-    layout = layout_of(first, options)
+    layout = layout_of(first, options, needs_action=True)
     layout = replace(layout, lanes=united([dataset.lanes(), layout.lanes]))
     context = ExportContext(out.name, options, layout, first.embodiment)
     job = replace(job, context=context)

@@ -12,6 +12,12 @@ from numpy.typing import NDArray
 from corporeal.episode.label_track import FIELD, NOTHING, LabelSpan, Lane, united
 from corporeal.episode.recording import Recording, Signal
 from corporeal.errors import CorporealError, EpisodeError, UnknownNameError
+from corporeal.exchange.composition import (
+    choose_action,
+    choose_state,
+    find_stream,
+    require_action,
+)
 from corporeal.exchange.options import ExportOptions
 from corporeal.schema import Stream, roles
 
@@ -25,6 +31,7 @@ class ColumnSpec:
     """A numeric column: its key, and the streams whose entries stand side by side in it.
 
     A column of more than one stream, or of joints, is flat: one name for each of its `width`.
+    The names of joints stay as they are, those of what follows have the stream's in front.
     """
 
     key: str
@@ -48,16 +55,26 @@ class ColumnSpec:
         """Names of the entries of the last axis; None when nobody gave any."""
         if len(self.streams) == 1:
             return self.streams[0].names or None
-        return tuple(
-            f"{stream.name}.{name}"
-            for stream in self.streams
-            for name in (stream.names or map(str, range(stream.width)))
-        )
+        return tuple(name for stream in self.streams for name in self._names_in(stream))
 
     @property
     def units(self) -> tuple[str, ...]:
         """The unit of each entry of the last axis."""
         return tuple(unit for stream in self.streams for unit in stream.units)
+
+    @property
+    def places(self) -> tuple[slice, ...]:
+        """Where the entries of each stream stand in a flat row."""
+        ends = np.cumsum([stream.width for stream in self.streams]).tolist()
+        return tuple(
+            slice(end - stream.width, end) for stream, end in zip(self.streams, ends, strict=True)
+        )
+
+    def _names_in(self, stream: Stream) -> tuple[str, ...]:
+        named = len(stream.names) == stream.width
+        names = stream.names if named else tuple(map(str, range(stream.width)))
+        is_body = stream is self.streams[0] and stream.name in (*roles.MEASURED, *roles.COMMANDED)
+        return names if named and is_body else tuple(f"{stream.name}.{name}" for name in names)
 
 
 @dataclass(frozen=True)
@@ -81,21 +98,39 @@ class TableLayout:
     lanes: tuple[Lane, ...] = ()
     """Lanes of which every row says the label that holds."""
 
+    @property
+    def composition(self) -> dict[str, str]:
+        """What state and action are made of, in words."""
+        parts = {"state": self.columns.get(STATE), "action": self.columns.get(ACTION)}
+        return {
+            part: ", ".join(f"{stream.name} ({stream.width})" for stream in column.streams)
+            for part, column in parts.items()
+            if column is not None
+        }
 
-def layout_of(recording: Recording, options: ExportOptions) -> TableLayout:
-    """The layout that an episode suggests for all."""
+
+def layout_of(
+    recording: Recording, options: ExportOptions, *, needs_action: bool = False
+) -> TableLayout:
+    """The layout that an episode suggests for all; every stream stands in one column.
+
+    Raises EpisodeError where it `needs_action` and nothing is one.
+    """
     taken = _wanted(recording, options)
     columns: dict[str, ColumnSpec] = {}
     numbers = [signal.spec for signal in taken.values() if signal.spec.kind == "array"]
-    state = _state(numbers, options)
+    state, action = choose_state(numbers, options), choose_action(numbers, options)
+    if needs_action and not options.without_action:
+        require_action(recording, action, numbers)
     if state:
         columns[STATE] = ColumnSpec(STATE, state)
-    used = {stream.path for stream in state} if not options.state else set()
+    used = {stream.path for stream in (*state, *action)}
     for stream in numbers:
-        if stream.path in used:
-            continue
-        key = _key(stream, columns)
-        columns[key] = ColumnSpec(key, (stream,))
+        if stream.path not in used:
+            key = _key(stream)
+            columns[key] = ColumnSpec(key, (stream,))
+    if action:
+        columns[ACTION] = ColumnSpec(ACTION, action)  # The last one, as people expect it.
     cameras: dict[str, CameraSpec] = {}
     for signal in taken.values():
         if signal.spec.kind == "video":
@@ -111,8 +146,6 @@ def layout_of(recording: Recording, options: ExportOptions) -> TableLayout:
             f"{recording.source}: no stream to export; expected numbers or pictures in "
             "observations or actions. Name others with --include."
         )
-    if ACTION in columns:
-        columns[ACTION] = columns.pop(ACTION)  # The last one, as people expect it.
     rate_hz = options.rate_hz or natural_rate_hz(columns, cameras)
     lanes = recording.labels.used_lanes if recording.labels is not None else ()
     return TableLayout(columns, cameras, rate_hz, mode=options.view == "hierarchical", lanes=lanes)
@@ -180,10 +213,10 @@ def _order(wanted: Stream, got: Stream, recording: Recording) -> tuple[int, ...]
 def _wanted(recording: Recording, options: ExportOptions) -> dict[str, Signal]:
     paths = {signal.spec.path: signal for signal in recording.signals.values()}
     for name in (*options.include, *options.exclude):
-        if _found(name, paths) is None:
+        if find_stream(name, paths) is None:
             raise UnknownNameError("stream", name, paths)
-    shown = {_found(name, paths) for name in options.include}
-    hidden = {_found(name, paths) for name in options.exclude}
+    shown = {find_stream(name, paths) for name in options.include}
+    hidden = {find_stream(name, paths) for name in options.exclude}
     return {
         path: signal
         for path, signal in paths.items()
@@ -195,27 +228,9 @@ def _wanted(recording: Recording, options: ExportOptions) -> dict[str, Signal]:
     }
 
 
-def _found(name: str, paths: Mapping[str, Signal]) -> str | None:
-    """A stream by its path, or by its name alone."""
-    if name in paths:
-        return name
-    return next((path for path in paths if path.rsplit("/", 1)[-1] == name), None)
-
-
-def _state(numbers: Sequence[Stream], options: ExportOptions) -> tuple[Stream, ...]:
-    observed = {stream.name: stream for stream in numbers if stream.group != "actions"}
-    if options.state:
-        for name in options.state:
-            if name not in observed:
-                raise UnknownNameError("stream of the state", name, observed)
-        return tuple(observed[name] for name in options.state)
-    return next(((observed[name],) for name in roles.MEASURED if name in observed), ())
-
-
-def _key(stream: Stream, taken: Mapping[str, ColumnSpec]) -> str:
+def _key(stream: Stream) -> str:
     if stream.group == "actions":
-        main = stream.name in roles.COMMANDED and ACTION not in taken
-        return ACTION if main else f"action.{stream.name}"
+        return f"action.{stream.name}"
     return f"observation.{stream.name}" if stream.name != roles.STATE else "observation.state_given"
 
 

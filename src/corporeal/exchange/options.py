@@ -10,15 +10,20 @@ from corporeal.errors import CorporealError
 
 VIEWS = ("flat", "hierarchical")
 NORMALISES = ("none", "limits", "quantiles")
-_ROWS = ("rate_hz", "view", "normalise", "image_size", "state", "include", "exclude", "sides")
+NO_ACTION = ("none",)
+"""The action of a dataset that has none on purpose."""
+_ROWS = (
+    "rate_hz", "view", "normalise", "image_size", "state", "action", "include", "exclude", "sides",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
 class ExportOptions:
     """How episodes become a dataset, named as the options of `corporeal export` are.
 
-    `rate_hz` is that of the rows: by default the cameras', else the commands'. `state` names the
-    streams that make up the state, one after the other. `view` is one of VIEWS, `normalise` one of
+    `rate_hz` is that of the rows: by default the cameras', else the commands'. `state` and
+    `action` name the streams that make them up, one after the other, by default joints and hands;
+    an `action` of NO_ACTION is none at all. `view` is one of VIEWS, `normalise` one of
     NORMALISES. `include` adds streams of the group
     debug, which a deployed policy does not have; `exclude` leaves streams out. `image_size` is
     that of square pictures, by default as recorded. `sides` keeps beside the dataset what
@@ -33,6 +38,7 @@ class ExportOptions:
     normalise: str = "none"
     image_size: int | None = None
     state: tuple[str, ...] = ()
+    action: tuple[str, ...] = ()
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     sides: bool = True
@@ -56,6 +62,11 @@ class ExportOptions:
         ):
             if value not in known:
                 raise CorporealError(f"{what}, got {value!r}; expected one of: {', '.join(known)}.")
+
+    @property
+    def without_action(self) -> bool:
+        """Whether the dataset is to have no action."""
+        return self.action == NO_ACTION
 
     def to_json(self) -> dict[str, Any]:
         """What decides how a row looks, as JSON; not which episodes there are, nor who works."""

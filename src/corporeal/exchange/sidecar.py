@@ -35,7 +35,7 @@ from corporeal.exchange.description import DatasetDescription, describe_dataset,
 from corporeal.exchange.episode_file import write_recording
 from corporeal.exchange.format import ExportContext, TableWriter, WrittenEpisode
 from corporeal.exchange.json_text import read_json, write_json
-from corporeal.exchange.layout import TableLayout
+from corporeal.exchange.layout import ColumnSpec, TableLayout
 from corporeal.exchange.table import EpisodeTable
 from corporeal.exchange.training.joint_order import joint_order
 from corporeal.exchange.training.normalisation import Normalisation
@@ -180,11 +180,13 @@ def _signals(rows: Recording, sidecar: Sidecar, side: Recording | None) -> dict[
     signals: dict[str, Signal] = {}
     for key, column in sidecar.description.columns.items():
         values = rows.signals.get(column.label or "")
-        if len(column.recorded) != 1 or values is None:
+        if values is None:
             continue
-        (stream,) = column.recorded
-        if stream.path not in recorded:
-            signals[stream.path] = _column(values, stream, key, sidecar, row)
+        for stream, place in zip(
+            column.recorded, ColumnSpec(key, column.recorded).places, strict=True
+        ):
+            if stream.path not in recorded:
+                signals[stream.path] = _column(values, stream, place, key, sidecar, row)
     for camera in sidecar.description.cameras.values():
         pictures = rows.signals.get(camera.label or "")
         name = f"debug/{shown_name(camera.stream.name)}"
@@ -197,20 +199,22 @@ def _signals(rows: Recording, sidecar: Sidecar, side: Recording | None) -> dict[
 
 
 def _column(
-    signal: Signal, stream: Stream, key: str, sidecar: Sidecar, row: Signal | None
+    signal: Signal, stream: Stream, place: slice, key: str, sidecar: Sidecar, row: Signal | None
 ) -> ArraySignal:
+    """A recorded stream out of the entries of a column that are its own."""
     values = np.asarray(signal[:])
     if sidecar.normalisation is not None:
         values = sidecar.normalisation.invert(key, values)
     shape = (len(values), *stream.sizes)
-    if values.size != math.prod(shape):
+    own = values.reshape(len(values), -1)[:, place]
+    if own.size != math.prod(shape):
         raise EpisodeError(
             f"{find_sidecar(sidecar.root.parent)}: {key} has rows of shape {shape[1:]}, but the "
             f"dataset has {values.shape[1:]}. The folder belongs to another dataset: remove it."
         )
     with np.errstate(invalid="ignore"):
-        values = values.reshape(shape).astype(stream.dtype, copy=False)
-    return ArraySignal(stream, _stamps(signal, row), values)
+        own = own.reshape(shape).astype(stream.dtype, copy=False)
+    return ArraySignal(stream, _stamps(signal, row), own)
 
 
 def _stamps(signal: Signal, row: Signal | None) -> NDArray[np.int64]:
@@ -233,13 +237,14 @@ def _camera(
 
 
 def held_streams(layout: TableLayout, writer: TableWriter) -> frozenset[str]:
-    """The streams that a format has a column of their own for, digit by digit."""
+    """The streams that columns of a format hold digit by digit."""
     rounds = "precision" in writer.loses
     return frozenset(
-        column.streams[0].path
+        stream.path
         for key, column in layout.columns.items()
-        if len(column.streams) == 1
-        and writer.label(key) is not None
+        for stream in column.streams
+        if writer.label(key) is not None
+        and np.can_cast(stream.dtype, column.dtype)
         and not (rounds and column.dtype in ("float64", "int64", "uint64"))
     )
 

@@ -21,7 +21,7 @@ from corporeal.catalog.query import every_episode
 from corporeal.catalog.workspace import FILE, Workspace, make_workspace, open_workspace
 from corporeal.cli.command import Command, option
 from corporeal.cli.commands.info import show
-from corporeal.cli.export_run import run, to_json, training_lines
+from corporeal.cli.export_run import next_lines, run, to_json
 from corporeal.cli.export_run import show as show_export
 from corporeal.cli.output import (
     COLOURS,
@@ -108,7 +108,7 @@ def demo(
     if reference is None:
         screen.print("no episode was accepted, so nothing is released\n")
     lines = [each for exported, _ in released
-             for each in training_lines(exported.out, exported.job.format)]  # fmt: skip
+             for each in next_lines(exported)]  # fmt: skip
     if released:
         dataset = released[0][0].out
         lines.append(f"corporeal lineage {dataset} --episode 0 --row 60 --workspace {out}")

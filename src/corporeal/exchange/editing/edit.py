@@ -11,11 +11,11 @@ import numpy as np
 
 from corporeal.episode.recording import Dataset
 from corporeal.errors import CorporealError
-from corporeal.exchange.format import formats
-from corporeal.exchange.layout import layout_of
+from corporeal.exchange.format import TableWriter, formats, writer_of
+from corporeal.exchange.layout import ACTION, STATE, layout_of
 from corporeal.exchange.opening import open_rows
-from corporeal.exchange.options import ExportOptions
-from corporeal.exchange.sidecar import read_sidecar
+from corporeal.exchange.options import NO_ACTION, ExportOptions
+from corporeal.exchange.sidecar import Sidecar, read_sidecar
 from corporeal.exchange.training.normalisation import Normalisation
 
 
@@ -57,9 +57,27 @@ def options_of(paths: Sequence[Path]) -> tuple[ExportOptions, Normalisation | No
             "side. Export them again with --normalise none, or import them first."
         )
     hierarchical = any(sidecar.description.modes for sidecar in sidecars if sidecar)
-    options = ExportOptions(view="hierarchical" if hierarchical else "flat")
+    options = ExportOptions(
+        view="hierarchical" if hierarchical else "flat",
+        state=_streams_of(STATE, paths[0], sidecars[0]),
+        action=_streams_of(ACTION, paths[0], sidecars[0]) or NO_ACTION,
+    )
     _check_rates(paths, options)
     return options, scales[0]
+
+
+def _streams_of(key: str, path: Path, sidecar: Sidecar | None) -> tuple[str, ...]:
+    """The streams that make up a column of a dataset as it stands, so that an edit changes none."""
+    if sidecar is not None:
+        column = sidecar.description.columns.get(key)
+        streams = () if column is None else column.recorded or (column.stream,)
+        return tuple(stream.path for stream in streams)
+    dataset, writer = open_rows(path), writer_of(format_of(path))
+    label = writer.label(key) if isinstance(writer, TableWriter) else None
+    if label is None or not dataset.episodes:
+        return ()
+    signal = dataset.open(dataset.episodes[0]).signals.get(label)
+    return (signal.spec.path,) if signal is not None and len(signal) else ()
 
 
 def _check_rates(paths: Sequence[Path], options: ExportOptions) -> None:

@@ -25,8 +25,6 @@ from corporeal.exchange.formats import episodes
 from corporeal.exchange.layout import (
     ACTION,
     IMAGES,
-    ColumnSpec,
-    TableLayout,
     lane_key,
     layout_of,
     main_lane,
@@ -40,33 +38,19 @@ from corporeal.exchange.training.weights import read_weights, row_weights
 from corporeal.units import SECOND_NS
 
 
-def _layout(
-    recording: Recording,
-    options: ExportOptions,
-    cameras: Sequence[str] | None,
-    action: Sequence[str] | None,
-) -> TableLayout:
-    """The layout of all episodes, as the first one suggests it.
-
-    `cameras` are names, `action` the streams that make it up, one after the other; None for what
-    an export takes by default.
-    """
+def _with_cameras(
+    recording: Recording, options: ExportOptions, cameras: Sequence[str] | None
+) -> ExportOptions:
+    """The same options with the cameras of these names alone; None for what an export takes."""
+    if cameras is None:
+        return options
     specs = [signal.spec for signal in recording.signals.values()]
-    if cameras is not None:
-        films = {spec.name: spec.group for spec in specs if spec.kind == "video"}
-        wanted = [name.removeprefix(IMAGES) for name in cameras]
-        _check_known("camera", wanted, films)
-        include = tuple(name for name in wanted if films[name] == "debug")
-        exclude = tuple(name for name in films if name not in wanted)
-        options = replace(options, include=include, exclude=exclude)
-    layout = layout_of(recording, options)
-    if action is None:
-        return layout
-    known = {spec.name: spec for spec in specs if spec.group == "actions" and spec.kind == "array"}
-    _check_known("stream of the action", action, known)
-    column = ColumnSpec(ACTION, tuple(known[name] for name in action))
-    others = {key: each for key, each in layout.columns.items() if key != ACTION}
-    return replace(layout, columns={**others, ACTION: column})
+    films = {spec.name: spec.group for spec in specs if spec.kind == "video"}
+    wanted = [name.removeprefix(IMAGES) for name in cameras]
+    _check_known("camera", wanted, films)
+    include = tuple(name for name in wanted if films[name] == "debug")
+    exclude = tuple(name for name in films if name not in wanted)
+    return replace(options, include=include, exclude=exclude)
 
 
 def _check_known(what: str, names: Sequence[str], known: Mapping[str, Any]) -> None:
@@ -113,8 +97,9 @@ class EpisodeDataset:
     `paths` are episode files or folders of them. `chunk` is how many actions an item has from its
     row on, `history` how many rows of observations up to it. `cameras` names those to decode, by
     default all that a robot has; `columns` the numbers by key; `state` and `action` the streams
-    that make them up. `image_size` makes pictures square. `normalisation` is a document, or a
-    method to fit it by. Pictures further than `tolerance_s` from their row are an error.
+    that make them up, by default joints, grippers and hands. `image_size` makes pictures square.
+    `normalisation` is a document, or a method to fit it by. Pictures further than `tolerance_s`
+    from their row are an error.
 
     A process keeps numbers of `cached_bytes` at most and `open_files` files open.
     """
@@ -153,9 +138,10 @@ class EpisodeDataset:
         first = datasets[0].open(datasets[0].episodes[0])
         options = ExportOptions(
             rate_hz=rate_hz, view="hierarchical" if mode else "flat", image_size=image_size,
-            state=tuple(state or ()),
+            state=tuple(state or ()), action=tuple(action or ()),
         )  # fmt: skip
-        self.layout = _layout(first, options, cameras, action)
+        options = _with_cameras(first, options, cameras)
+        self.layout = layout_of(first, options, needs_action=True)
         self.robot = first.embodiment
         self.keys = tuple(self.layout.columns) if columns is None else tuple(columns)
         _check_known("column", self.keys, self.layout.columns)
