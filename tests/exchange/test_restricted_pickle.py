@@ -115,13 +115,13 @@ def test_anything_but_numbers_and_containers_is_refused(tmp_path: Path, payload:
 )
 def test_hostile_pickles_cost_neither_memory_nor_time(tmp_path: Path, body: bytes) -> None:
     path = _npy(tmp_path / "a.npy", body)
-    begin = time.monotonic()
+    begin = time.process_time()
     if body.endswith(b"r\xff\xff\xff\x7f."):
         assert read_pickled_npy(path) == []
     else:
         with pytest.raises(EpisodeError, match=r"a\.npy: not a pickle of numbers"):
             read_pickled_npy(path)
-    assert time.monotonic() - begin < 5
+    assert time.process_time() - begin < 5
 
 
 def test_lists_that_unfold_without_end_are_refused(tmp_path: Path) -> None:

@@ -208,9 +208,9 @@ def test_an_array_that_claims_to_be_huge_takes_no_memory(tmp_path: Path) -> None
         np.lib.format.write_array_header_1_0(
             file, {"descr": "<f8", "fortran_order": False, "shape": (10**12, 24, 3)}
         )
-    started = time.monotonic()
+    started = time.process_time()
     assert "576000000000000 bytes" in complaint(clip)
-    assert time.monotonic() - started < 2
+    assert time.process_time() - started < 2
 
 
 def test_a_clip_of_many_hours_is_refused_before_the_work(
