@@ -80,6 +80,20 @@ def test_with_accounts_only_a_token_or_a_name_may_write(staffed: Database) -> No
             current_actor(connection, named="eve", environment={})
 
 
+def test_the_first_token_takes_none_and_is_that_of_an_admin(staffed: Database) -> None:
+    guest = Actor("somebody", "viewer", guest=True)
+    with staffed.write() as connection:
+        with pytest.raises(PermissionDeniedError, match="to account, got 'somebody'"):
+            new_token(connection, "otto", "laptop", by=guest)
+        with pytest.raises(PermissionDeniedError, match="to account, got 'otto'"):
+            new_token(connection, "ann", "laptop", by=Actor("otto", "operator"))
+        first = new_token(connection, "ann", "laptop", by=guest)
+        assert actor_of_token(connection, first) == Actor("ann", "admin")
+        revoke_token(connection, "ann", "laptop", by=actor_of_token(connection, first))
+        with pytest.raises(PermissionDeniedError, match="to account, got 'somebody'"):
+            new_token(connection, "ann", "laptop", by=guest)
+
+
 def test_a_token_is_stored_as_its_hash_alone(staffed: Database) -> None:
     with staffed.write() as connection:
         token = new_token(connection, "otto", "laptop", by=ROOT)

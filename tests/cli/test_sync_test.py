@@ -13,16 +13,17 @@ from corporeal.cli.program import program
 from corporeal.embodiment import open_robot
 from corporeal.episode import EpisodeWriter
 from corporeal.errors import CorporealError
-from corporeal.schema import open_schema
+from corporeal.schema import Stream, open_schema
 
 JOINTS, SPEED = "observations/joint_position", "observations/joint_velocity"
 
 
-def _jerks(path: Path, *, late_ms: float) -> Path:
+def _jerks(path: Path, *, late_ms: float, still: tuple[str, ...] = ()) -> Path:
     """Three jerks of one joint, seen in its position and, so much later, in its velocity."""
     schema = open_schema("simulated_humanoid")
     streams = tuple(stream for stream in schema.streams if stream.path in (JOINTS, SPEED))
-    chosen = schema.model_copy(update={"streams": streams})
+    quiet = tuple(Stream(name=name, group="observations", shape=(3,)) for name in still)
+    chosen = schema.model_copy(update={"streams": (*streams, *quiet)})
     time_ns = np.arange(800) * 10_000_000
     time_s = time_ns / 1e9
     speed = sum(6.0 * np.exp(-(((time_s - at) / 0.05) ** 2)) for at in (2.0, 4.1, 6.3))
@@ -36,6 +37,9 @@ def _jerks(path: Path, *, late_ms: float) -> Path:
             # A position is that of the end of its interval, a velocity that of the instant.
             half = 5_000_000 if name == JOINTS else 0
             writer.extend(name, time_ns + half + shift_ns[name], table.astype(np.float32))
+        for stream in quiet:
+            noise = rng.normal(0, 1e-3, (len(time_ns), 3)).astype(np.float32)
+            writer.extend(stream.path, time_ns, noise)
     return path
 
 
@@ -67,3 +71,16 @@ def test_a_tolerance_of_nothing_is_misuse(tmp_path: Path) -> None:
     episode = _jerks(tmp_path / "jerks.h5", late_ms=0)
     result = CliRunner().invoke(program(), ["sync-test", str(episode), "--tolerance-ms", "0"])
     assert isinstance(result.exception, CorporealError)
+
+
+def test_most_streams_undecided_exits_with_1_unless_that_is_allowed(tmp_path: Path) -> None:
+    episode = _jerks(tmp_path / "jerks.h5", late_ms=0, still=("imu_a", "imu_b"))
+    words = ["sync-test", str(episode)]
+    result = CliRunner().invoke(program(), words)
+    assert result.exit_code == 1
+    assert "1 in sync" in result.output
+    assert "[green]" not in result.output
+    assert "nothing can be said of 2 of 4 streams" in result.output
+    report = json.loads(CliRunner().invoke(program(), [*words, "--json"]).stdout)
+    assert report["undecided"] == ["observations/imu_a", "observations/imu_b"]
+    assert CliRunner().invoke(program(), [*words, "--allow-undecided"]).exit_code == 0

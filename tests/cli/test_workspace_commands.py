@@ -139,6 +139,14 @@ def test_the_audit_log_tells_what_happened_and_shows_tampering(
     assert "event 2" in result.stdout
 
 
+def test_a_release_is_named_for_its_lineage_as_for_its_export(lab: Path) -> None:
+    plain = json.loads(_good("lineage", "small@1.0.0", "--workspace", lab, "--json"))
+    full = json.loads(_good("lineage", "release:small@1.0.0", "--workspace", lab, "--json"))
+    assert plain == full
+    assert plain["edges"]
+    assert "got nothing in the catalogue" in _complaint("lineage", "gone@1.0.0", "--workspace", lab)
+
+
 def test_the_history_of_an_episode_is_told(lab: Path) -> None:
     listed = json.loads(_good("ls", "--workspace", lab, "--json"))["episodes"]
     said = _good("audit", "log", f"episode:{listed[0]['id']}", "--workspace", lab)
@@ -153,7 +161,10 @@ def test_once_there_are_accounts_writing_takes_one(recorded: Path, tmp_path: Pat
     outsider = {"CORPOREAL_TOKEN": "", "CORPOREAL_ACCOUNT": ""}
     assert "role viewer" in _complaint("ingest", recorded, "--workspace", root, env=outsider)
     admin = {"CORPOREAL_ACCOUNT": "ada"}
-    made = json.loads(_good("account", "token", "ada", "--workspace", root, "--json", env=admin))
+    words = ("account", "token", "ada", "--workspace", root, "--json")
+    # As the guide has it: nobody can show a token before there is one.
+    made = json.loads(_good(*words, env=outsider))
+    assert "role viewer" in _complaint(*words, "--label", "second", env=outsider)
     holder = {"CORPOREAL_TOKEN": made["token"], "CORPOREAL_ACCOUNT": ""}
     result = _run("ingest", recorded, "--workspace", root, "--no-check", "--jobs", "1", env=holder)
     assert result.exit_code == 0, result.output

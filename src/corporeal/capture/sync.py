@@ -82,6 +82,18 @@ class SyncReport:
         verdicts = {stream.verdict for stream in self.streams}
         return "in sync" in verdicts and not verdicts & {"late", "early"}
 
+    @property
+    def undecided(self) -> tuple[str, ...]:
+        """Paths of the streams of which nothing can be said."""
+        open_verdicts = ("cannot tell", "no onset found")
+        return tuple(stream.path for stream in self.streams if stream.verdict in open_verdicts)
+
+    @property
+    def is_mostly_undecided(self) -> bool:
+        """Whether nothing can be said of more streams than something can be said of."""
+        decided = sum(stream.verdict in ("in sync", "late", "early") for stream in self.streams)
+        return len(self.undecided) > decided
+
     def in_words(self) -> str:
         """How many streams have which verdict."""
         order: tuple[Verdict, ...] = ("in sync", "late", "early", "cannot tell", "no onset found")
@@ -95,7 +107,12 @@ class SyncReport:
             values = {key: value for key, value in vars(stream).items() if key != "energy"}
             streams.append({**values, "in_words": stream.in_words()})
         facts = {key: value for key, value in vars(self).items() if key != "streams"}
-        return {**facts, "is_in_sync": self.is_in_sync, "streams": streams}
+        return {
+            **facts,
+            "is_in_sync": self.is_in_sync,
+            "undecided": list(self.undecided),
+            "streams": streams,
+        }
 
 
 def sync_test(

@@ -25,7 +25,7 @@ from corporeal.release.lineage import (
 
 def lineage(
     subject: Annotated[
-        str, argument("episode:ID, release:NAME@VERSION, document:HASH, or an exported set.")
+        str, argument("NAME@VERSION of a release, episode:ID, document:HASH, or an exported set.")
     ],
     episode: Annotated[
         str | None, option("With --row: the episode, by its number or its id.")
@@ -60,12 +60,17 @@ def _graph(
 ) -> LineageGraph:
     if row is None and episode is None:
         with workspace.database.read() as connection:
-            return lineage_of(connection, subject, depth=depth)
+            return lineage_of(connection, _full_name(subject), depth=depth)
     if row is None or episode is None:
         raise CorporealError("a row, got half of its address; expected --episode and --row.")
     number: int | str = int(episode) if episode.isdigit() else episode
     target = subject.removeprefix("release:")
     return history_of(trace_frame(workspace, target, number, row))
+
+
+def _full_name(subject: str) -> str:
+    """The subject as the catalogue has it; NAME@VERSION alone is a release, as for export."""
+    return f"release:{subject}" if "@" in subject and ":" not in subject else subject
 
 
 COMMAND = Command(lineage, panel="Workspace")

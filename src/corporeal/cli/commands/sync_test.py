@@ -15,6 +15,7 @@ from corporeal.cli.output import (
     AsJson,
     check_picture,
     console,
+    emphasise,
     make_table,
     print_json,
     save_picture,
@@ -42,11 +43,15 @@ def sync_test(
     tolerance_ms: Annotated[
         float, option("How much later or earlier than the joints a stream may be.")
     ] = 5.0,
+    allow_undecided: Annotated[
+        bool, option("Exit 0 also when most streams cannot be decided.", "--allow-undecided")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Find the onset of sharp motions in every stream and say how late each one is.
 
-    Exit 0 when all streams that can be assessed are within the tolerance, 1 when not.
+    Exit 0 when all streams that can be assessed are within the tolerance, 1 when one is not, or
+    when nothing can be said of most.
 
     Example: [bold]corporeal sync-test jerks.h5 -o sync.png[/bold]
     """
@@ -61,7 +66,7 @@ def sync_test(
         print_json({**report.to_json(), "picture": str(out) if out is not None else None})
     else:
         _show(report, out)
-    if not report.is_in_sync:
+    if not report.is_in_sync or (report.is_mostly_undecided and not allow_undecided):
         raise typer.Exit(1)
 
 
@@ -71,14 +76,21 @@ def _show(report: SyncReport, out: Path | None) -> None:
     table = make_table("stream", "verdict", "onset over noise", "motions", right=("motions",))
     for stream in report.streams:
         colour = _COLOURS.get(stream.verdict, "default")
-        words = f"[{colour}]{stream.in_words()}[/{colour}]"
+        words = emphasise(stream.in_words(), style=colour)
         table.add_row(stream.path, words, f"{stream.snr:.0f} x", str(stream.events))
     console().print(table)
     if report.left_out:
         console().print(f"not assessed (text and commands): {', '.join(report.left_out)}")
     colour = "green" if report.is_in_sync else "red"
     limit = f"{report.tolerance_s * 1e3:g} ms"
-    console().print(f"[{colour}]{report.in_words()}[/{colour}] (tolerance {limit})")
+    console().print(emphasise(report.in_words(), f" (tolerance {limit})", style=colour))
+    if report.is_mostly_undecided:
+        console().print(
+            f"nothing can be said of {len(report.undecided)} of {len(report.streams)} streams. "
+            "Record more jerks that they see, widen --tolerance-ms, or take it with "
+            "--allow-undecided.",
+            style="yellow",
+        )
     if out is not None:
         console().print(f"wrote {out}")
 
