@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corporeal.embodiment import Embodiment, open_robot
 from corporeal.embodiment.description.inertia import combined, inertia_matrix, moved
 from corporeal.embodiment.description.urdf import read_urdf
 from corporeal.embodiment.embodiment import Inertia
@@ -244,3 +246,23 @@ def _about_origin(inertia: Inertia) -> Array:
         arm @ arm * np.eye(3) - np.outer(arm, arm)
     )
     return matrix
+
+
+def test_the_document_says_of_joints_that_follow_that_they_have_no_motor(
+    shared_data: Path,
+) -> None:
+    robot = read_urdf(shared_data / "models/unitree_g1/g1_29dof_rev_1_0_with_inspire_hand_DFQ.urdf")
+    stated = [joint["name"] for joint in json.loads(robot.canonical())["joints"]
+              if joint.get("actuated", True)]  # fmt: skip
+    assert len(robot.joints) == 53
+    assert stated == list(robot.joint_names)
+    assert len(stated) == 41
+
+
+def test_a_document_of_old_that_says_otherwise_opens_as_it_is() -> None:
+    robot = open_robot("aloha")
+    old = robot.canonical().replace('"actuated":false', '"actuated":true')
+    assert old != robot.canonical()
+    opened = Embodiment.parse(old)
+    assert opened.joint_names == robot.joint_names
+    assert opened.canonical() == old

@@ -182,11 +182,21 @@ BAD = {
     ),
     "stream twice": (
         HEAD + "  - {name: a, group: debug}\n  - {name: a, group: debug, unit: rad}\n",
-        "rig:1: stream 'debug/a' is listed twice; expected unique names.",
+        "rig:4: streams: stream 'debug/a' is listed twice; expected unique names.",
+    ),
+    "file name of an unknown field": (
+        HEAD + "  - {name: a, group: debug}\nfile_name: '{task}_{mood}.h5'\nmetadata: [task]\n",
+        "rig:6: file_name: the pattern of file names uses {mood}; expected one of: id, index, "
+        "task.",
+    ),
+    "file name of another suffix": (
+        HEAD + "  - {name: a, group: debug}\nfile_name: '{task}.mat'\n",
+        "rig:6: file_name: got '{task}.mat'; expected a bare name ending in .h5 with fields such "
+        "as {task} or {index:04d}.",
     ),
     "no stream": (
         "document: schema\nname: rig\nversion: 1.0.0\nstreams: []\n",
-        "rig:1: a schema without streams; expected at least one.",
+        "rig:4: streams: a schema without streams; expected at least one.",
     ),
     "nothing": ("", "rig:1: not a document; expected fields, starting with 'document: schema'."),
     "a list": (

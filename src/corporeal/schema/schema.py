@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationInfo, field_validator
 
 from corporeal.errors import UnknownNameError
 from corporeal.schema.document import Document, Library, Name
@@ -28,31 +28,41 @@ class Schema(Document):
     streams: tuple[Stream, ...]
     metadata: tuple[Name, ...] = METADATA
     file_name: str = Field(
-        default="{task}_{session}_{index:04d}.h5", description="a pattern over metadata fields"
+        default="{task}_{session}_{index:04d}.h5",
+        description="a pattern over metadata fields",
+        validate_default=True,
     )
 
-    @model_validator(mode="after")
-    def _is_consistent(self) -> Self:
-        if not self.streams:
+    @field_validator("streams")
+    @classmethod
+    def _are_consistent(cls, streams: tuple[Stream, ...]) -> tuple[Stream, ...]:
+        if not streams:
             raise ValueError("a schema without streams; expected at least one")
         seen: set[str] = set()
-        for stream in self.streams:
+        for stream in streams:
             if stream.path in seen:
                 raise ValueError(f"stream {stream.path!r} is listed twice; expected unique names")
             seen.add(stream.path)
-        known = {*self.metadata, "index", "id"}
-        for field in re.findall(r"{([^}:!]*)", self.file_name):
+        return streams
+
+    @field_validator("file_name")
+    @classmethod
+    def _is_a_bare_name(cls, pattern: str, given: ValidationInfo) -> str:
+        # Metadata that are not valid themselves are not there.
+        known = {*given.data.get("metadata", ()), "index", "id"}
+        for field in re.findall(r"{([^}:!]*)", pattern) if "metadata" in given.data else ():
             if field not in known:
                 raise ValueError(
-                    f"file_name uses {{{field}}}; expected one of: {', '.join(sorted(known))}"
+                    f"the pattern of file names uses {{{field}}}; expected one of: "
+                    f"{', '.join(sorted(known))}"
                 )
-        plain = re.sub(r"{\w+}|{index:0\d{1,2}d}", "", self.file_name)
+        plain = re.sub(r"{\w+}|{index:0\d{1,2}d}", "", pattern)
         if set("/\\{}") & set(plain) or not plain.isprintable() or not plain.endswith(".h5"):
             raise ValueError(
-                f"file_name, got {self.file_name!r}; expected a bare name ending in .h5 "
-                "with fields such as {task} or {index:04d}"
+                f"got {pattern!r}; expected a bare name ending in .h5 with fields such as {{task}} "
+                "or {index:04d}"
             )
-        return self
+        return pattern
 
     def stream(self, path: str) -> Stream:
         """The stream at `group/name`."""

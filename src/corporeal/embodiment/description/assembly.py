@@ -88,12 +88,15 @@ def assemble(pieces: Sequence[LinkPiece], *, joint_order: Sequence[str]) -> Robo
             frames.append(_frame(piece.name, link_of[piece.name], link_from[piece.name]))
         if piece.parent is not None and piece.motion is not None:
             joint_pose = link_from[piece.parent] @ piece.parent_from_piece
+            stated = dict(vars(piece.motion))
+            # What follows another joint has no column of its own, whatever the file drives it by.
+            stated |= {"actuated": piece.motion.actuated and piece.motion.mimic is None}
             joints[piece.motion.name] = Joint(
                 parent=link_of[piece.parent],
                 child=piece.name,
                 xyz=xyz_of(joint_pose),
                 rpy=rpy_of(joint_pose),
-                **vars(piece.motion),
+                **stated,
             )
         parts[link_of[piece.name]].append(piece)
     for piece in pieces:
