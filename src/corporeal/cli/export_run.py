@@ -269,4 +269,12 @@ def show_smoke(report: SmokeReport) -> None:
         ends = f"{each.losses[0]:.3g} to {each.losses[-1]:.3g}" if each.losses else "-"
         table.add_row(each.policy, ends, str(len(each.losses)), f"{each.seconds:.1f}", mark)
     console().print(table)
+    for hand in report.hands:
+        console().print(
+            f"{hand.name} from the joints, in seconds held out: off by {hand.error:.3g}, the mean "
+            f"by {hand.guess:.3g}: {'it can be learnt' if hand.learnt else 'not learnt'}",
+            style=None if hand.learnt else "yellow",
+        )
+    for key in report.hands_beside:
+        console().print(f"{key} is no part of the action: no policy learns it", style="red")
     console().print(f"trained by {report.library} {report.version}", style="dim")

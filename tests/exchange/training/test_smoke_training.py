@@ -8,13 +8,18 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.exchange.lerobot_sets import Recipe, read_json, write_json, write_v3
 
+from corporeal.episode.recording import ArraySignal, Dataset, Recording, Signal
 from corporeal.errors import CorporealError, UnknownNameError
+from corporeal.exchange import ExportOptions, export
 from corporeal.exchange.format import Consumer
+from corporeal.exchange.lerobot.info import read_info
 from corporeal.exchange.training import smoke_training
-from corporeal.exchange.training.smoke_training import SmokeReport, smoke_train
+from corporeal.exchange.training.smoke_training import SmokeReport, learn_hands, smoke_train
+from corporeal.schema import Stream
 
 TRAINER = """
 import json, sys
@@ -136,3 +141,51 @@ def test_an_unknown_policy_and_too_few_steps_are_refused(dataset: Path) -> None:
         smoke_train(dataset, policies=("act", "bc"))
     with pytest.raises(CorporealError, match="expected 6 to"):
         smoke_train(dataset, steps=2)
+
+
+def _grasping(folder: Path, *, told: bool = True, beside: bool = False) -> Path:
+    """A dataset whose right hand closes while an arm is low; by chance where it was not told so."""
+    joints = ("left_elbow_joint", "right_elbow_joint")
+    rng = np.random.default_rng(0)
+    times_s = np.arange(2000) / 20
+    arms = np.stack([np.sin(0.7 * times_s), np.cos(times_s)], axis=1)
+    closed = arms[:, 1] < -0.2 if told else rng.random(100).repeat(20) < 0.5
+    values = {
+        "observations/joint_position": (joints, arms + rng.normal(0, 0.01, arms.shape)),
+        "actions/joint_position_target": (joints, arms),
+        "actions/right_gripper_target": (("opening",), 0.08 * (1.0 - closed[:, None])),
+    }
+    signals: dict[str, Signal] = {}
+    for path, (names, numbers) in values.items():
+        group, _, name = path.partition("/")
+        spec = Stream(name=name, group=group, dtype="float32", shape=(len(names),),
+                      components=names, rate_hz=20)  # fmt: skip
+        stamps = np.arange(2000, dtype=np.int64) * 50_000_000
+        signals[path] = ArraySignal(spec, stamps, numbers.astype(np.float32))
+    made = Recording(id="made", source=folder / "made.h5", index=0, signals=signals)
+    dataset = Dataset(source=made.source, format="made", episodes=(0,), open=lambda _: made)
+    options = ExportOptions(on="serial", action=("joint_position_target",) if beside else ())
+    return export(lambda: dataset, folder / "grasping", "lerobot", options).out
+
+
+def test_a_hand_that_follows_the_arm_is_learnt_and_one_by_chance_is_not(tmp_path: Path) -> None:
+    (lesson,) = learn_hands(_grasping(tmp_path / "a"))
+    assert lesson.name == "right_gripper_target.opening"
+    assert lesson.error < 0.3 * lesson.guess
+    assert lesson.learnt
+    (lesson,) = learn_hands(_grasping(tmp_path / "b", told=False))
+    assert lesson.error > 0.7 * lesson.guess
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_a_hand_beside_the_action_fails(
+    trained: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, beside: bool
+) -> None:
+    path = _grasping(tmp_path, beside=beside)
+    monkeypatch.setattr(smoke_training, "_trainable", read_info)
+    shape = [2 if beside else 3]
+    (tmp_path / "told.json").write_text(json.dumps({"act": course(action_shape=shape)}))
+    report = smoke_train(path, policies=("act",), steps=6, python=sys.executable)
+    assert report.passed is not beside
+    assert report.hands_beside == (("action.right_gripper_target",) if beside else ())
+    assert [hand.learnt for hand in report.hands] == ([] if beside else [True])

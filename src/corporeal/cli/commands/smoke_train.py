@@ -28,7 +28,8 @@ def smoke_train(
 ) -> None:
     """Train on the first 100 episodes for a few steps, before anybody converts or trains on all.
 
-    Exit 0 when the losses are finite and fall, 1 when not.
+    Says for every hand whether its command can be told from the joints. Exit 0 when the losses are
+    finite and fall and the action has the hands that were commanded, 1 when not.
 
     Example: [bold]corporeal smoke-train dataset --steps 20[/bold]
     """
