@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 from corporeal.embodiment.joints import are_joints, is_hand
 from corporeal.errors import CorporealError, UnknownNameError
 from corporeal.exchange.format import Consumer
+from corporeal.exchange.formats import lerobot
 from corporeal.exchange.json_text import read_json, whole
 from corporeal.exchange.layout import ACTION, STATE
 from corporeal.exchange.lerobot.info import Info, read_info
 from corporeal.exchange.library import ANSWER, find_python, run_script, variable_of
-from corporeal.exchange.opening import open_dataset
 
 TRAINER = Consumer("lerobot", "lerobot", "pip install 'lerobot[training,diffusion]'")
 POLICIES = ("act", "diffusion")
@@ -176,7 +176,7 @@ def learn_hands(path: Path, episodes: Sequence[int] | None = None) -> tuple[Hand
     A dataset from which that cannot be done, since hands move unlike anything in the joints,
     will not teach a policy to grasp either. Takes no pictures, no network and a second.
     """
-    dataset = open_dataset(path, restore=False)
+    dataset = lerobot.read(path)
     joints, commands, held_out = [], [], []
     names: tuple[str, ...] = ()
     count = 0
