@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import h5py
+import numpy as np
 import pytest
 from sqlalchemy import func, select
 from tests.exchange.small_sets import write_episode, write_episodes
@@ -32,12 +33,15 @@ from corporeal.catalog.ingestion.inspection import judge_files
 from corporeal.catalog.store.store import digest_of
 from corporeal.catalog.tables import DOCUMENT, EPISODE, EVENT, FINDING, GOVERNS, SCORE, STREAM
 from corporeal.catalog.workspace import Workspace, make_workspace, open_workspace
-from corporeal.episode import Episode
+from corporeal.episode import Episode, EpisodeWriter
 from corporeal.episode.recording import recording_of
 from corporeal.exchange.conversion import export
 from corporeal.exchange.episode_file import write_recording
 from corporeal.exchange.opening import open_dataset
 from corporeal.exchange.options import ExportOptions
+from corporeal.protocol import Protocol, open_protocol
+from corporeal.quality.policy import default_policy
+from corporeal.schema import Schema
 
 PROJECT = Path(__file__).resolve().parents[2]
 SIZE = (16, 32)
@@ -421,3 +425,49 @@ def test_processes_find_what_one_finds(tmp_path: Path) -> None:
             found.append([_lasting(row) for row in _rows(workspace)])
             _assert_sound(workspace)
     assert found[0] == found[1]
+
+
+def _write_with_protocol(path: Path, protocol: Protocol) -> Path:
+    schema = Schema.parse(
+        "document: schema\nname: small\nversion: 1.0.0\n"
+        "streams:\n  - {name: count, group: debug, shape: [2]}\n"
+    )
+    with EpisodeWriter(path, schema=schema, documents=[protocol]) as writer:
+        writer.append("debug/count", 0, np.zeros(2, np.float32))
+    return path
+
+
+def test_a_version_of_a_protocol_has_one_content_for_ever(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    protocol = open_protocol("pick_place")
+    other = protocol.model_copy(update={"description": "dragged over the table"})
+    raised = other.model_copy(update={"version": "9.0.0"})
+    files = [
+        _write_with_protocol(tmp_path / f"{name}.h5", document)
+        for name, document in (("a", protocol), ("b", other), ("c", raised), ("d", protocol))
+    ]
+    # In one group, and against what is there.
+    for chosen in (files[:2], files[1:2]):
+        *_, refused = enter(workspace, chosen).outcomes
+        assert refused.status == "refused"
+        reason = str(refused.reason)
+        assert f"protocol {protocol.reference} is {other.hash[:19]} here" in reason
+        assert f"but {protocol.hash[:19]} in the catalogue; they differ in description." in reason
+        assert "raise the version of the new one" in reason
+    assert [each.status for each in enter(workspace, files[2:]).outcomes] == ["added", "added"]
+    assert sorted(row["protocol"] for row in _rows(workspace)) == [
+        protocol.reference, protocol.reference, raised.reference,
+    ]  # fmt: skip
+    _assert_sound(workspace)
+
+
+def test_a_policy_that_changed_without_a_new_version_judges_nothing(
+    recordings: Path, workspace: Workspace
+) -> None:
+    strict = default_policy().model_copy(update={"name": "strict"})
+    take(workspace, [recordings / "e0000.h5"], policy=strict)
+    changed = strict.model_copy(update={"description": "stricter"})
+    with pytest.raises(CatalogError, match=r"policy strict@.* they differ in description\. A ver"):
+        take(workspace, [recordings / "e0001.h5"], policy=changed)
+    assert len(_rows(workspace)) == 1

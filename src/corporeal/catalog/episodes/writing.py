@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Select, Table, delete, insert, select, update
@@ -15,6 +16,7 @@ from corporeal.catalog.episodes.reading import parts_of, states_of, unknown_epis
 from corporeal.catalog.episodes.rows import DocumentRow, EpisodeEntry, State, check_change
 from corporeal.catalog.tables import DOCUMENT, EDGE, EPISODE, FINDING, GOVERNS, SCORE, STREAM
 from corporeal.errors import UnknownNameError
+from corporeal.words import some_of
 
 _NAMES = {
     table.name: frozenset(table.primary_key.columns.keys())
@@ -111,8 +113,71 @@ def set_state(connection: Connection, ids: Select[Any], state: State) -> None:
     connection.execute(query.values(state=state))
 
 
+VERSIONED = ("protocol", "calibration", "taxonomy")
+"""Kinds that people write and number: one version has one content for ever. Schemas and robots are
+fitted to what was recorded, such as the size of pictures, and told apart by their hashes; of
+policies only one that somebody names is held to its version, since ours grows with the program."""
+
+
+def find_version_conflict(
+    connection: Connection, kind: str, document: Mapping[str, str]
+) -> str | None:
+    """Why a document cannot be taken in, where its version has another content here already."""
+    query = select(DOCUMENT.c.hash, DOCUMENT.c.text).where(
+        DOCUMENT.c.kind == kind,
+        DOCUMENT.c.name == document["name"],
+        DOCUMENT.c.version == document["version"],
+    )
+    rows = connection.execute(query).all()
+    if not rows or any(row.hash == document["hash"] for row in rows):
+        return None
+    return describe_version_conflict(kind, document, rows[0].hash, rows[0].text)
+
+
+def _check_version(connection: Connection, kind: str, document: Mapping[str, str]) -> None:
+    if kind in VERSIONED:
+        conflict = find_version_conflict(connection, kind, document)
+        if conflict is not None:
+            raise CatalogError(f"{conflict}.")
+
+
+def describe_version_conflict(
+    kind: str, document: Mapping[str, str], earlier_hash: str, earlier_text: str
+) -> str:
+    """Both hashes, the fields that differ, and what to do."""
+    fields = some_of(_changed_fields(earlier_text, document["text"])) or "the text"
+    reference = f"{document['name']}@{document['version']}"
+    return (
+        f"{kind} {reference} is {document['hash'][:19]} here, but {earlier_hash[:19]} in the "
+        f"catalogue; they differ in {fields}. A version never changes once it is used: raise the "
+        "version of the new one"
+    )
+
+
+def _changed_fields(before: str, after: str) -> list[str]:
+    """Dotted names of the fields that two documents have otherwise."""
+    try:
+        earlier, later = (dict(_leaves(json.loads(text))) for text in (before, after))
+    except (ValueError, RecursionError):
+        return []
+    names = dict.fromkeys((*earlier, *later))
+    return [name for name in names if earlier.get(name) != later.get(name)]
+
+
+def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict) and value:
+        for name, inner in value.items():
+            yield from _leaves(inner, f"{path}.{name}" if path else str(name))
+    else:
+        yield path, value
+
+
 def keep_document(connection: Connection, document: DocumentRow) -> None:
-    """Store a document unless its text is there, inside a transaction."""
+    """Store a document unless its text is there, inside a transaction.
+
+    Raises CatalogError where its version has another content already.
+    """
+    _check_version(connection, document.kind, vars(document))
     row = fitting(vars(document), _NAMES["document"], of=f"document {document.name}")
     _insert_missing(connection, DOCUMENT, [row])
 
@@ -140,6 +205,9 @@ def _add_documents(connection: Connection, entries: Sequence[EpisodeEntry]) -> N
                 whose = f"document of episode {entry.id}"
                 texts[key] = fitting({"kind": kind, **document}, _NAMES["document"], of=whose)
             links.append({"episode": entry.id, "kind": kind, "document": key})
+    for document in texts.values():
+        # The last word, inside the transaction: files with such a document are refused before.
+        _check_version(connection, document["kind"], document)
     _insert_missing(connection, DOCUMENT, list(texts.values()))
     _insert(connection, GOVERNS, links)
 

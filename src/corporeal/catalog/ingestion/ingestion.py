@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -13,7 +13,14 @@ from corporeal.catalog.audit import take_turn
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.episodes.reading import StoredEpisode, find_by_hash, hashes_of
 from corporeal.catalog.episodes.rows import State
-from corporeal.catalog.episodes.writing import add_episodes, complete_episode, move_episodes
+from corporeal.catalog.episodes.writing import (
+    VERSIONED,
+    add_episodes,
+    complete_episode,
+    describe_version_conflict,
+    find_version_conflict,
+    move_episodes,
+)
 from corporeal.catalog.ingestion.inspection import (
     IngestOptions,
     Inspected,
@@ -88,6 +95,8 @@ def ingest(
     when it was looked at.
     """
     terms = IngestOptions(policy or default_policy(), pictures, batch, check, on, jobs)
+    if policy is not None:
+        _check_policy(workspace, policy)
     files = files_of(paths)
     on_start(len(files))
     outcomes: list[IngestOutcome] = []
@@ -96,6 +105,16 @@ def ingest(
         group = files[first : first + GROUP]
         outcomes += _take_in(workspace, group, terms, who=who, on_episode=on_episode)
     return Ingested(tuple(outcomes))
+
+
+def _check_policy(workspace: Workspace, policy: Policy) -> None:
+    """Raise CatalogError before anything is judged by a version that has another content here."""
+    stated = {"hash": policy.hash, "name": policy.name, "version": policy.version,
+              "text": policy.canonical()}  # fmt: skip
+    with workspace.database.read() as connection:
+        conflict = find_version_conflict(connection, policy.kind, stated)
+    if conflict is not None:
+        raise CatalogError(f"{conflict}.")
 
 
 def files_of(paths: Sequence[Path]) -> list[Path]:
@@ -177,12 +196,31 @@ def _fresh(
     return fresh
 
 
+def _version_conflicts(connection: Connection, looks: Sequence[Inspected]) -> dict[Path, str]:
+    """Why files are refused whose documents bear a version that has another content already."""
+    first: dict[tuple[str, str, str], Mapping[str, str]] = {}
+    conflicts: dict[Path, str] = {}
+    for look in looks:
+        documents = look.entry.documents if look.entry is not None else {}
+        for kind, document in documents.items():
+            if kind not in VERSIONED:
+                continue
+            reason = find_version_conflict(connection, kind, document)
+            earlier = first.setdefault((kind, document["name"], document["version"]), document)
+            if reason is None and earlier["hash"] != document["hash"]:
+                reason = describe_version_conflict(kind, document, earlier["hash"], earlier["text"])
+            if reason is not None:
+                conflicts.setdefault(look.path, reason)
+    return conflicts
+
+
 def _whole(
     workspace: Workspace, looks: Sequence[Inspected], done: dict[Path, IngestOutcome]
 ) -> list[Inspected]:
     """What can be judged: not the damaged, and nothing that would replace another episode."""
     with workspace.database.read() as connection:
         taken = hashes_of(connection, [look.entry.id for look in looks if look.entry is not None])
+        conflicts = _version_conflicts(connection, looks)
     whole: list[Inspected] = []
     for look in looks:
         if look.entry is None:
@@ -191,6 +229,10 @@ def _whole(
             )
             continue
         name = look.entry.id
+        if look.path in conflicts:
+            reason = conflicts[look.path]
+            done[look.path] = IngestOutcome(look.path, "refused", name, look.digest, reason=reason)
+            continue
         # The first of two files with one id is the one that counts.
         if taken.setdefault(name, look.digest) == look.digest:
             whole.append(look)
