@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,7 @@ from corporeal.capture.driver import drivers, parse_options
 from corporeal.capture.recorder import Recorder, RecorderSettings
 from corporeal.embodiment import Embodiment, open_robot
 from corporeal.episode import Episode
-from corporeal.episode.recording import SOURCE_LEDGER, Dataset, Ledger, Recording
+from corporeal.episode.recording import Dataset
 from corporeal.errors import CorporealError
 from corporeal.exchange import ExportOptions, ExportResult
 from corporeal.exchange import export as export_dataset
@@ -43,8 +43,13 @@ def open(path: Path | str, *, robot: str | None = None) -> Episode | Dataset:  #
     return open_dataset(place, robot=robot)
 
 
-def open_dataset(source: Source, *, robot: str | None = None) -> Dataset:
-    """Open one or several paths as one dataset, whatever their formats; bags become episodes."""
+def open_dataset(
+    source: Source, *, robot: str | None = None, rate_hz: float | None = None
+) -> Dataset:
+    """Open one or several paths as one dataset, whatever their formats; bags become episodes.
+
+    `rate_hz` is that of files which do not state one, such as the CSV of a motion.
+    """
     if isinstance(source, Dataset):
         return source
     folders: list[Path] = []
@@ -54,7 +59,7 @@ def open_dataset(source: Source, *, robot: str | None = None) -> Dataset:
         return folders[-1]
 
     try:
-        dataset = dataset_opener(_paths(source), robot, make_folder)()
+        dataset = dataset_opener(_paths(source), robot, make_folder, rate_hz)()
     except BaseException:  # It goes on as it is; nobody else knows of the folders.
         _remove_folders(folders)
         raise
@@ -68,47 +73,24 @@ def _remove_folders(folders: Sequence[Path]) -> None:
 
 
 def dataset_opener(
-    paths: Sequence[Path], robot: str | None, make_folder: Callable[[], Path]
+    paths: Sequence[Path],
+    robot: str | None,
+    make_folder: Callable[[], Path],
+    rate_hz: float | None = None,
 ) -> Callable[[], Dataset]:
     """A picklable function that opens the paths as one dataset.
 
     Bags are recorded into episodes first, in folders that `make_folder` gives; whoever gives them
-    removes them.
+    removes them. `rate_hz` is that of files which state none.
     """
     for path in paths:
         if not path.exists():
             raise CorporealError(
                 f"{path} does not exist; expected an episode, a folder of them or a dataset."
             )
-    ready = [
-        _record_bag(path, make_folder(), robot) if _bag_driver(path) else path for path in paths
-    ]
+    ready = [_record_bag(path, make_folder()) if _bag_driver(path) else path for path in paths]
     model: Embodiment | None = open_robot(robot) if robot is not None else None
-    bags = {folder: path for folder, path in zip(ready, paths, strict=True) if folder != path}
-    return partial(_open_ready, ready, model, bags)
-
-
-def _open_ready(
-    ready: Sequence[Path], robot: Embodiment | None, bags: Mapping[Path, Path]
-) -> Dataset:
-    """The paths as one dataset; episodes that were recorded from a bag name the bag."""
-    dataset = open_paths(ready, robot=robot)
-    if not bags:
-        return dataset
-    alone = bags[ready[0]] if len(ready) == 1 else dataset.source
-    return replace(dataset, source=alone, open=partial(_open_recorded, dataset.open, bags))
-
-
-def _open_recorded(
-    open_episode: Callable[[int], Recording], bags: Mapping[Path, Path], number: int
-) -> Recording:
-    recording = open_episode(number)
-    bag = bags.get(recording.source.parent)
-    if bag is None:
-        return recording
-    items = recording.metadata.get(SOURCE_LEDGER)
-    ledger = Ledger.from_json(items) if isinstance(items, list) else recording.ledger
-    return replace(recording, source=bag, ledger=ledger)
+    return partial(open_paths, ready, robot=model, rate_hz=rate_hz)
 
 
 def check(
@@ -167,15 +149,8 @@ def _bag_driver(path: Path) -> str | None:
     return _BAGS.get(path.suffix) if path.is_file() else None
 
 
-def _record_bag(path: Path, folder: Path, robot: str | None) -> Path:
+def _record_bag(path: Path, folder: Path) -> Path:
     driver = drivers()[str(_bag_driver(path))]
-    values = {"path": str(path)} if robot is None else {"path": str(path), "robot": robot}
-    options = parse_options(driver, values)
-    settings = RecorderSettings(folder, metadata={"task": path.stem})
-    try:
-        Recorder(driver, options, settings).run()
-    except CorporealError as error:
-        # The folder is ours and gone in a moment; the bag is what the user knows.
-        error.args = (str(error).replace(str(folder), str(path)),)
-        raise
+    options = parse_options(driver, {"path": str(path)})
+    Recorder(driver, options, RecorderSettings(folder, metadata={"task": path.stem})).run()
     return folder

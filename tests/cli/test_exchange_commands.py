@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
+from tests.exchange.formats.test_motion_csv import steps
+from tests.exchange.lerobot_sets import Recipe, write_v3
 from tests.exchange.small_sets import write_episodes
 from typer.testing import CliRunner, Result
 
@@ -171,3 +175,75 @@ def test_the_action_is_chosen_and_one_without_recommends_no_training(
                       "joint_position_target")  # fmt: skip
     assert "--action none" in said
     assert not list(tmp_path.glob("c*"))
+
+
+@pytest.fixture
+def without_movies(tmp_path: Path) -> Path:
+    root = write_v3(tmp_path / "set", Recipe(camera=True, names=None, robot_type=None))
+    shutil.rmtree(root / "videos")
+    return root
+
+
+@pytest.mark.parametrize("command", ["convert", "import"])
+def test_a_camera_without_movies_is_lost_aloud(
+    without_movies: Path, tmp_path: Path, command: str
+) -> None:
+    out: tuple[str | Path, ...] = (tmp_path / "out", "--action", "none", "--format", "robomimic")
+    if command == "import":
+        out = ("--out", tmp_path / "out", "--robot", "none")
+    result = _run(command, without_movies, *out, "--jobs", "1")
+    assert result.exit_code == 1
+    assert "movie missing: videos/" in result.stdout
+    assert result.stderr.startswith("lost whole: camera observation.images.")
+    assert "--exclude observation.images." in result.stderr
+    name = result.stderr.split("--exclude ")[1].rstrip(".\n ")
+    out = tuple(tmp_path / "again" if each == tmp_path / "out" else each for each in out)
+    said = _good(command, without_movies, *out, "--jobs", "1", "--exclude", name)
+    assert "left out, as asked" in said
+
+
+def test_the_ledger_is_in_the_json_and_one_line_where_all_is_taken(tmp_path: Path) -> None:
+    root = write_v3(tmp_path / "set", Recipe(camera=True))
+    said = json.loads(_good("import", root, "--out", tmp_path / "a", "--jobs", "1", "--json"))
+    kinds = {item["name"]: item["kind"] for item in said["ledger"]}
+    assert kinds["observation.state"] == "column"
+    assert "camera" in kinds.values()
+    assert all(item["taken_as"] for item in said["ledger"])
+    assert said["assumed"] == {}
+    text = _good("import", root, "--out", tmp_path / "b", "--jobs", "1")
+    assert "1 camera, all taken" in text
+
+
+def test_the_rate_of_a_motion_is_assumed_aloud_or_given(tmp_path: Path) -> None:
+    path = tmp_path / "walk.csv"
+    np.savetxt(path, steps("g1"), delimiter=",")
+    said = _good("import", path, "--out", tmp_path / "a", "--jobs", "1")
+    assert "assumed rate_hz: 60 Hz: the file states none (--source-rate says it)" in said
+    (guessed,) = open_dataset(tmp_path / "a")
+    assert guessed.facts.is_rate_assumed
+    given = ("--source-rate", "30", "--robot", "g1")
+    said = _good("import", path, "--out", tmp_path / "b", *given, "--jobs", "1")
+    assert "assumed" not in said
+    (stated,) = open_dataset(tmp_path / "b")
+    assert not stated.facts.assumed
+    assert stated.signals["observations/joint_position"].time_ns[30] == 1_000_000_000
+
+
+def test_a_rate_is_not_given_to_what_states_its_own(dataset: Path, tmp_path: Path) -> None:
+    said = _complaint("convert", dataset, tmp_path / "out", "--source-rate", "30")
+    assert "states its own rate, got 30 Hz" in said
+    said = _complaint("check", dataset, "--source-rate", "0")
+    assert "--source-rate, got 0; expected" in said
+
+
+def test_what_leaves_the_rows_of_a_motion_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "walk.csv"
+    np.savetxt(path, steps("g1"), delimiter=",")
+    given = ("--action", "none", "--source-rate", "30", "--robot", "g1", "--jobs", "1")
+    said = _good("convert", path, tmp_path / "a", *given)
+    assert "beside the rows: base_pose (--include base_pose puts it into them)" in said
+    said = _good("convert", path, tmp_path / "b", *given, "--no-sides")
+    assert "no column of the rows; --include base_pose adds it" in said
+    said = _good("convert", path, tmp_path / "c", *given, "--include", "base_pose")
+    assert "2 arrays, all taken" in said
+    assert "beside the rows" not in said

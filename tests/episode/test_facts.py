@@ -21,7 +21,6 @@ ALLOWED = {
     "cli/commands/info.py",
     "episode/episode.py",
     "exchange/comparison.py",
-    "operations/monitoring/metrics.py",
     "quality/checks/instruction_meaningless.py",
     "quality/checks/metadata_missing.py",
     "release/lineage/frame_trace.py",

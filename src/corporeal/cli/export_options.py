@@ -26,6 +26,10 @@ FormatName = Annotated[
     str, option("lerobot, rlds, robomimic, zarr, mcap, rrd, ...", "--format", "-f")
 ]
 Rate = Annotated[float | None, option("Rows per second; by default the cameras'.")]
+SourceRate = Annotated[
+    float | None,
+    option("Samples per second of a source that does not state them, such as a motion CSV."),
+]
 ViewName = Annotated[str, option("flat, or hierarchical: with the mode of every row.")]
 Normalised = Annotated[str, option("limits (of the joints), quantiles (1st to 99th) or none.")]
 ImageSize = Annotated[int | None, option("Square pictures of this size, such as 224.")]
@@ -61,6 +65,7 @@ class ExportChoices:
 
     format_name: FormatName = "lerobot"
     rate: Rate = None
+    source_rate: SourceRate = None
     view: ViewName = "flat"
     normalise: Normalised = "none"
     image_size: ImageSize = None

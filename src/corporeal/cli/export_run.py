@@ -13,6 +13,7 @@ import typer
 from rich.text import Text
 
 from corporeal.cli.export_options import EditChoices, ExportChoices
+from corporeal.cli.ledger_table import lost_sentence, show_assumed, show_ledger
 from corporeal.cli.output import console, emphasise, make_table, print_json, show_progress, stderr
 from corporeal.cli.sources import opener_of, with_recipe
 from corporeal.episode.recording import Dataset
@@ -36,7 +37,12 @@ def export_paths(
     writer_of(name)
     with ExitStack() as stack:
         opener = opener_of(
-            paths, choices.robot, stack, root=choices.root, splits=choices.split or ()
+            paths,
+            choices.robot,
+            stack,
+            root=choices.root,
+            splits=choices.split or (),
+            rate_hz=choices.source_rate,
         )
         opener = with_recipe(opener, choices.recipe)
         if choices.smoke:
@@ -75,9 +81,14 @@ def run(
 
 
 def report(
-    exported: ExportResult, proof: Proof | None, *, as_json: bool, after: Sequence[str]
+    exported: ExportResult,
+    proof: Proof | None,
+    *,
+    as_json: bool,
+    after: Sequence[str],
+    may_lose: bool = False,
 ) -> None:
-    """Print what was made and what was proved; exit with 1 when something differs."""
+    """Print what was made and what was proved; exit with 1 when something differs or is lost."""
     if as_json:
         print_json(to_json(exported, proof))
     else:
@@ -86,7 +97,10 @@ def report(
             console().print("next:")
             for line in after:
                 console().print(f"  {line}", soft_wrap=True)
-    if proof is not None and not proof.holds:
+    lost = exported.ledger.lost_whole if not may_lose else ()
+    if lost:
+        stderr().print(lost_sentence(lost), soft_wrap=True, markup=False)
+    if lost or (proof is not None and not proof.holds):
         raise typer.Exit(1)
 
 
@@ -99,6 +113,8 @@ def to_json(exported: ExportResult, proof: Proof | None) -> dict[str, Any]:
         "resumed": exported.resumed,
         "episodes": [episode.to_json() for episode in exported.episodes],
         "proof": proof.to_json() if proof is not None else None,
+        "ledger": exported.ledger.to_json(),
+        "assumed": exported.assumed,
     }
 
 
@@ -108,6 +124,8 @@ def show(exported: ExportResult, proof: Proof | None) -> None:
     page.print(emphasise(exported.out, f" ({exported.job.format}): {_contents(exported)}"))
     if exported.resumed:
         page.print(f"{counted(exported.resumed, 'episode')} from a run that was interrupted")
+    show_ledger(exported.ledger)
+    show_assumed(exported.assumed)
     for line in _remarks(exported):
         page.print(line, style="yellow")
     if proof is not None:
@@ -206,7 +224,8 @@ def edit_and_report(
 ) -> None:
     """Edit, and print what was made and proved."""
     exported, proof = edit(paths, out, choices, episodes=episodes)
-    report(exported, proof, as_json=as_json, after=(f"corporeal check {out}",))
+    after = (f"corporeal check {out}",)
+    report(exported, proof, as_json=as_json, after=after, may_lose=True)
 
 
 def numbers_in(path: Path, wanted: Sequence[int] = ()) -> tuple[int, ...]:

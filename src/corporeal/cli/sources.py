@@ -24,6 +24,7 @@ def opener_of(
     *,
     root: Path | None = None,
     splits: Sequence[str] = (),
+    rate_hz: float | None = None,
 ) -> Callable[[], Dataset]:
     """A function that opens the paths as one dataset; other processes can call it, too.
 
@@ -38,7 +39,9 @@ def opener_of(
     def make_folder() -> Path:
         return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="corporeal-bag-")))
 
-    return dataset_opener(paths, robot, make_folder)
+    if rate_hz is not None and not 0.001 <= rate_hz <= 1e5:
+        raise CorporealError(f"--source-rate, got {rate_hz:g}; expected 0.001 to 100,000 Hz.")
+    return dataset_opener(paths, robot, make_folder, rate_hz)
 
 
 def _release_opener(

@@ -225,7 +225,19 @@ def _event(line: str, *, is_outcome: bool) -> EpisodeOutcome:
 
 _MOST_TEXTS = 1000
 _READ = ("task", "instruction", "instructions", "outcome", "success", "failure", "operator",
-         "station", "session", "batch", "environment", "mode", "software", "marks")  # fmt: skip
+         "station", "session", "batch", "environment", "mode", "software", "marks",
+         "assumed")  # fmt: skip
+ASSUMED: Final = "assumed"
+"""The field of metadata that has what a reader assumed and why, by what it is of."""
+RATE: Final = "rate_hz"
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """What the source of an episode does not say: of what, such as rate_hz or robot, and why."""
+
+    of: str
+    text: str
 
 
 @dataclass(frozen=True)
@@ -234,8 +246,9 @@ class EpisodeFacts:
 
     `instruction` is what the operator was told first: the stream says what was said at the time,
     the metadata what was meant to be said, and the task names it. `instructions` are all of the
-    first two. `marks_ns` are the recorder's marks by name, such as start and end. `other` is
-    whatever else the metadata states.
+    first two. `marks_ns` are the recorder's marks by name, such as start and end. `assumed` is what
+    the source does not say and its reader took for granted. `other` is whatever else the metadata
+    states.
     """
 
     task: str | None = None
@@ -250,6 +263,7 @@ class EpisodeFacts:
     mode: str | None = None
     software: str | None = None
     marks_ns: Mapping[str, int] = field(default_factory=dict)
+    assumed: tuple[Assumption, ...] = ()
     other: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -257,6 +271,11 @@ class EpisodeFacts:
         """Start and end of the demonstration on the episode's clock, where both are marked."""
         start, end = self.marks_ns.get("start"), self.marks_ns.get("end")
         return None if start is None or end is None else (start / SECOND_NS, end / SECOND_NS)
+
+    @property
+    def is_rate_assumed(self) -> bool:
+        """Whether nobody stated how fast it runs, so that no speed and no duration is sure."""
+        return any(each.of == RATE for each in self.assumed)
 
 
 def read_facts(
@@ -277,6 +296,7 @@ def read_facts(
         outcome=read_outcome(metadata, streams, labels),
         mode=None if mode is None else read_mode(mode),
         marks_ns=dict(_marks(metadata.get("marks"))),
+        assumed=tuple(_assumptions(metadata.get(ASSUMED))),
         other={name: value for name, value in metadata.items() if name not in _READ},
     )
 
@@ -301,6 +321,11 @@ def _instructions(metadata: Mapping[str, Any], signals: Iterable[Samples]) -> It
     for text in (stated, *(listed if isinstance(listed, list | tuple) else ())):
         if isinstance(text, str) and text.strip():
             yield text
+
+
+def _assumptions(stated: Any) -> Iterator[Assumption]:
+    for name, text in stated.items() if isinstance(stated, Mapping) else ():
+        yield Assumption(str(name)[:_LONGEST], str(text)[:_LONGEST])
 
 
 def _marks(marks: Any) -> Iterator[tuple[str, int]]:

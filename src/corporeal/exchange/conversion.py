@@ -7,19 +7,21 @@ import os
 import shutil
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from corporeal.episode.label_track import united
-from corporeal.episode.recording import Dataset, Recording
+from corporeal.episode.recording import Dataset, Ledger, Recording
 from corporeal.errors import CorporealError, EpisodeError, WriteError
 from corporeal.exchange.format import (
+    LEDGER,
     ExportContext,
     RecordingWriter,
     TableWriter,
     WrittenEpisode,
+    account_written,
     writer_of,
 )
 from corporeal.exchange.layout import TableLayout, layout_of
@@ -76,6 +78,13 @@ class ExportResult:
     episodes: tuple[WrittenEpisode, ...]
     resumed: int
     """Episodes that an earlier, interrupted run had written."""
+    ledger: Ledger = field(default_factory=Ledger)
+    """Every item of the source, and what of it is in the dataset."""
+
+    @property
+    def assumed(self) -> dict[str, str]:
+        """What no source says of its episodes, and why it was assumed, by field."""
+        return {of: text for episode in self.episodes for of, text in episode.assumed.items()}
 
     @property
     def layout(self) -> TableLayout | None:
@@ -112,7 +121,8 @@ def export(
         _publish(job, out)
     finally:
         lock.close()
-    return ExportResult(out, job, written, resumed)
+    ledger = sum((episode.ledger for episode in written), dataset.ledger)
+    return ExportResult(out, job, written, resumed, ledger)
 
 
 def _write_missing(
@@ -238,9 +248,18 @@ def write_episode(job: ExportJob, dataset: Dataset, number: int) -> WrittenEpiso
         source=recording.source.name,
         index=recording.index,
         success=recording.facts.outcome.success,
+        ledger=account_written(
+            recording,
+            writer,
+            job.context.layout if job.context is not None else None,
+            exclude=job.options.exclude,
+            side=facts.get("side", False),
+        ),
+        assumed={each.of: each.text for each in recording.facts.assumed},
         **facts,
     )
-    (draft / _FACTS).write_text(json.dumps(episode.to_json()), "utf-8")
+    stated = episode.to_json() | {LEDGER: episode.ledger.to_json()}
+    (draft / _FACTS).write_text(json.dumps(stated), "utf-8")
     draft.rename(folder)
     return episode
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -14,30 +14,35 @@ from numpy.typing import NDArray
 
 from corporeal.embodiment import Embodiment
 from corporeal.embodiment.joints import are_joints, match_joints, matched_share
+from corporeal.episode.facts import ASSUMED
 from corporeal.episode.recording import (
     INDEX_WRONG,
     ArraySignal,
     Defect,
     DefectCheck,
     ImageSequence,
+    ItemKind,
+    Ledger,
     Recording,
     Signal,
+    SourceItem,
     VideoFile,
+    left_out,
 )
-from corporeal.exchange.description import DatasetDescription, EpisodeDescription
+from corporeal.exchange.description import NAME, DatasetDescription, EpisodeDescription
 from corporeal.schema import Stream, roles
 from corporeal.schema.stream import Group
 from corporeal.signal.grid import even_stamps
-from corporeal.signal.recognition import (
-    imu_columns,
-    imu_units,
-    is_action_label,
-    joint_role,
-    sensor_name,
-)
 from corporeal.units import SECOND_NS
 
+# Last words of a label, by what they hold if the entries are joints.
+_JOINT_WORDS = {
+    roles.JOINT_POSITION: r"state|joint_pos(itions?)?|joint_angles?|joint_states?|qpos",
+    roles.JOINT_VELOCITY: r"velocity|joint_vel(ocity|ocities)?|qvel",
+    roles.JOINT_TORQUE: r"effort|torques?|joint_torques?|joint_efforts?",
+}
 _PLAINLY_JOINTS = re.compile(r"(robot\d_)?(joint_\w+|qpos|qvel)")
+_ACTION = re.compile(r"actions?\b")
 _UNITS = {
     roles.JOINT_POSITION: "rad",
     roles.JOINT_POSITION_TARGET: "rad",
@@ -61,6 +66,11 @@ class EpisodeReading:
     description: DatasetDescription | None = None
     signals: dict[str, Signal] = field(default_factory=dict)
     defects: list[Defect] = field(default_factory=list)
+    items: list[SourceItem] = field(default_factory=list)
+    """What the source has under another name than a signal's, and what is not taken of it."""
+    assumed: dict[str, str] = field(default_factory=dict)
+    """What the source does not say and had to be assumed, and why, by field."""
+    kind: ItemKind = "array"
 
     def take_numbers(
         self,
@@ -162,6 +172,43 @@ class EpisodeReading:
         span = int(time_ns.max() - time_ns.min()) if len(time_ns) else 0
         return round((len(time_ns) - 1) * SECOND_NS / span, 3) if span else None
 
+    def account(
+        self,
+        name: str,
+        *taken_as: str,
+        samples: int | None = None,
+        kind: ItemKind | None = None,
+    ) -> None:
+        """Say what holds an item of the source: streams by their path, or fields of metadata."""
+        self.items.append(SourceItem(name, kind or self.kind, samples, taken_as))
+
+    def leave_out(
+        self,
+        name: str,
+        reason: str,
+        *,
+        samples: int | None = None,
+        kind: ItemKind | None = None,
+        lost: bool = False,
+    ) -> None:
+        """Say why an item of the source is not taken; `lost` if nothing else says the same."""
+        self.items.append(left_out(name, kind or self.kind, reason, samples=samples, lost=lost))
+
+    def ledger(self) -> Ledger:
+        """Every signal under its label, and every item that was accounted for."""
+        elsewhere = {path for item in self.items for path in item.taken_as}
+        own = (
+            SourceItem(
+                label,
+                "camera" if signal.spec.kind in ("video", "depth") else self.kind,
+                len(signal),
+                (signal.spec.path,),
+            )
+            for label, signal in self.signals.items()
+            if signal.spec.path not in elsewhere
+        )
+        return Ledger((*own, *self.items))
+
     def complain(
         self,
         check: DefectCheck,
@@ -197,8 +244,12 @@ class EpisodeReading:
             episode_id = described.id
             metadata = {**metadata, **described.to_metadata()}
             more |= {"epoch_ns": described.epoch_ns, "labels": described.labels}
-            if time_ns is not None:
-                self.signals |= described.instruction_signal(time_ns)
+            told = described.instruction_signal(time_ns) if time_ns is not None else {}
+            self.signals |= told
+            paths = (signal.spec.path for signal in told.values())
+            self.account(NAME, "metadata", *paths, kind="document")
+        if self.assumed:
+            metadata = {**metadata, ASSUMED: dict(self.assumed)}
         return Recording(
             id=episode_id,
             source=source,
@@ -207,6 +258,7 @@ class EpisodeReading:
             embodiment=self.robot,
             metadata=metadata,
             defects=tuple(self.defects),
+            ledger=self.ledger(),
             **more,
         )
 
@@ -218,51 +270,22 @@ def described_reading(
     return EpisodeReading(index, description.rate_hz, robot or description.robot, description)
 
 
-@dataclass(frozen=True, eq=False)
-class StoredPictures(Sequence[Any]):
-    """Pictures that `read` takes from where they are stored, by their numbers, when asked for."""
-
-    length: int
-    read: Callable[[Iterable[int]], Iterator[Any]]
-
-    def __len__(self) -> int:
-        return self.length
-
-    def __iter__(self) -> Iterator[Any]:
-        return self.read(range(self.length))
-
-    def __getitem__(self, selection: Any) -> Any:
-        numbers = np.arange(self.length)[selection]
-        pictures = list(self.read(np.atleast_1d(numbers).tolist()))
-        return pictures if np.ndim(numbers) else pictures[0]
-
-
-@dataclass(frozen=True, eq=False)
-class StoredSignal:
-    """Depth or point clouds, each made of a file or bytes by `load` when it is asked for."""
-
-    spec: Stream
-    time_ns: NDArray[np.int64]
-    stored: Sequence[Any]
-    load: Callable[[Any], NDArray[Any]]
-
-    def __len__(self) -> int:
-        return len(self.time_ns)
-
-    def __getitem__(self, selection: Any) -> Any:
-        """One sample, or several: depth (n, height, width), a list of clouds."""
-        numbers = np.arange(len(self))[selection]
-        if np.ndim(numbers) == 0:
-            return self.load(self.stored[int(numbers)])
-        samples = [self.load(self.stored[int(number)]) for number in numbers]
-        return np.stack(samples) if samples and self.spec.kind != "points" else samples
-
-
 def stream_name(label: str) -> str:
     """A label as the name of a stream: lower case, digits and underscores."""
     plain = re.sub(r"^(observations?|obs)[./]", "", label)
     plain = re.sub(r"[^a-z0-9]+", "_", plain.lower()).strip("_")[:64]
     return plain if re.match(r"[a-z]", plain) else f"stream_{plain}"[:64]
+
+
+def joint_role(label: str) -> str | None:
+    """The role a label has if its columns are joints; None for a label that says otherwise."""
+    last = stream_name(label)
+    if _ACTION.match(label):
+        return roles.JOINT_POSITION_TARGET if last in (roles.ACTION, roles.ACTIONS) else None
+    for role, words in _JOINT_WORDS.items():
+        if re.fullmatch(rf"(robot\d_)?({words})", last):
+            return role
+    return None
 
 
 def array_stream(
@@ -281,8 +304,8 @@ def array_stream(
     width = values.shape[-1] if values.ndim == 2 else 0
     named = tuple(names) if names is not None and len(names) == width and width else None
     columns = named or tuple(f"{number}" for number in range(width))
-    role = joint_role(label, stream_name(label))
-    is_action = is_action_label(label)
+    role = joint_role(label)
+    is_action = _ACTION.match(label) is not None
     if robot is None or (joints is not None and len(joints) != width):
         joints = None
     elif joints is None and role is not None:
@@ -298,10 +321,6 @@ def array_stream(
     elif is_joint and named is None and width:
         # So that they are not taken for the nameless columns of another stream, such as actions.
         components = tuple(f"joint_{number}" for number in range(width))
-    measured = imu_columns(named) if named and role is None and not is_action else None
-    if measured is not None:
-        name, components = sensor_name(stream_name(label), None, roles.IMU), measured
-        unit = imu_units(measured, values)
     if name == roles.BASE_POSE and components != roles.POSE:
         name = "base_pose_given"
     return Stream(

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from corporeal.embodiment import Embodiment
-from corporeal.episode.recording import Dataset, Recording
+from corporeal.episode.facts import ASSUMED
+from corporeal.episode.recording import Dataset, Ledger, Recording, SourceItem
 from corporeal.errors import EpisodeError, UnknownNameError
+from corporeal.exchange.composition import find_stream
 from corporeal.exchange.layout import TableLayout, collect_lanes
 from corporeal.exchange.options import ExportOptions
 from corporeal.exchange.table import EpisodeTable
 from corporeal.registry import plugins
+from corporeal.schema import Stream
 
 PACKAGE = "corporeal.exchange.formats"
+LEDGER = "ledger"
 T = TypeVar("T")
 
 Loss = Literal[
@@ -72,6 +76,10 @@ class WrittenEpisode:
     side: bool = False
     """Whether `side.h5` beside the folder has what the rows do not hold."""
     details: Mapping[str, Any] = field(default_factory=dict)
+    ledger: Ledger = field(default_factory=Ledger)
+    """What its source has of it, and what of that is here."""
+    assumed: Mapping[str, str] = field(default_factory=dict)
+    """What its source does not say, and why it was assumed, by field."""
 
     @property
     def rows(self) -> int:
@@ -79,17 +87,25 @@ class WrittenEpisode:
         return self.length or 0
 
     def to_json(self) -> dict[str, Any]:
-        """All of it but the folder, the details among the rest."""
+        """All of it but folder and ledger, the details among the rest."""
         stated = {name: getattr(self, name) for name in _STATED}
-        return {**stated, "filled": dict(self.filled), **self.details}
+        assumed = {ASSUMED: dict(self.assumed)} if self.assumed else {}
+        return {**stated, "filled": dict(self.filled), **assumed, **self.details}
 
     @classmethod
     def from_json(cls, folder: Path, values: Mapping[str, Any]) -> WrittenEpisode:
         """What `to_json` gave."""
         stated = {name: values[name] for name in (*_STATED, "filled")}
         stated["instructions"] = tuple(stated["instructions"])
-        details = {name: value for name, value in values.items() if name not in stated}
-        return cls(folder=folder, details=details, **stated)
+        details = {name: value for name, value in values.items()
+                   if name not in stated and name not in (LEDGER, ASSUMED)}  # fmt: skip
+        return cls(
+            folder=folder,
+            details=details,
+            ledger=Ledger.from_json(values.get(LEDGER, ())),
+            assumed=values.get(ASSUMED, {}),
+            **stated,
+        )
 
 
 _STATED = ("id", "number", "index", "source", "length", "instructions", "success", "side")
@@ -139,17 +155,72 @@ class RecordingWriter:
 Writer = TableWriter | RecordingWriter
 
 
+BESIDE = "beside the rows: "
+"""How a ledger says that a stream is not in the rows, but in a side file."""
+
+
+def account_written(
+    recording: Recording,
+    writer: Writer,
+    layout: TableLayout | None,
+    *,
+    exclude: Collection[str],
+    side: bool,
+) -> Ledger:
+    """What became of every item of the source: in the dataset, beside it, or not at all."""
+    specs = {signal.spec.path: signal.spec for signal in recording.signals.values()}
+    in_rows = set(specs)
+    if isinstance(writer, TableWriter) and layout is not None:
+        in_rows = {stream.path for key, column in layout.columns.items()
+                   if writer.label(key) is not None for stream in column.streams}  # fmt: skip
+        in_rows |= {camera.stream.path for key, camera in layout.cameras.items()
+                    if writer.label(key) is not None}  # fmt: skip
+        in_rows |= {path for path, spec in specs.items() if spec.kind == "text"}
+    return Ledger(
+        tuple(
+            _account_item(item, specs, in_rows, exclude, side=side)
+            for item in recording.ledger.items
+        )
+    )
+
+
+def _account_item(
+    item: SourceItem,
+    specs: Mapping[str, Stream],
+    in_rows: Collection[str],
+    exclude: Collection[str],
+    *,
+    side: bool,
+) -> SourceItem:
+    streams = [path for path in item.taken_as if path in specs]
+    hidden = {find_stream(name, specs) for name in exclude}
+    asked = [path for path in streams if path in hidden]
+    if item.name in exclude or (streams and len(asked) == len(streams)):
+        return replace(item, taken_as=(), reason="left out, as asked", lost=False, lacking=1)
+    gone = [path for path in streams if path not in in_rows]
+    if not gone:
+        return item
+    kept = tuple(path for path in item.taken_as if path not in gone)
+    if side:
+        return replace(item, taken_as=(*kept, *(f"{BESIDE}{path}" for path in gone)))
+    if kept:
+        return item
+    reason = f"no column of the rows; --include {specs[gone[0]].name} adds it"
+    return replace(item, taken_as=(), reason=reason, lacking=1)
+
+
 @dataclass(frozen=True)
 class Format:
     """One format. `recognises` looks at names and a few bytes; it never raises.
 
-    `read(path, robot=...)` gives the dataset. A format that is only written, since another one
-    reads it, recognises nothing.
+    `read(path, robot=...)` gives the dataset; with `takes_rate` also rate_hz, for files that do not
+    state theirs. A format that is only written, since another one reads it, recognises nothing.
     """
 
     title: str
     recognises: Callable[[Path], bool] = lambda _: False
     read: Callable[..., Dataset] | None = None
+    takes_rate: bool = False
     writer: Writer | None = None
 
 

@@ -27,11 +27,11 @@ from corporeal.exchange.description import (
     Label,
     read_description,
 )
-from corporeal.exchange.foreign_stream import EpisodeReading, StoredPictures
+from corporeal.exchange.foreign_stream import EpisodeReading
 from corporeal.exchange.layout import lane_key
 from corporeal.exchange.movie.pictures import pictures_of
+from corporeal.exchange.stored_samples import StoredPictures
 from corporeal.exchange.table import BLOCK_ROWS, EpisodeTable
-from corporeal.files import refuse_pointer
 
 MAX_BYTES = 1 << 31
 MAX_TEXT = 1 << 20
@@ -50,7 +50,6 @@ def is_hdf5(path: Path) -> bool:
 @contextmanager
 def open_hdf5(path: Path) -> Iterator[h5py.File]:
     """The file, open for reading; whatever h5py raises becomes one sentence."""
-    refuse_pointer(path)
     try:
         with h5py.File(path, "r", locking=False) as file:
             yield file
@@ -96,6 +95,25 @@ def datasets(group: Any, prefix: str = "") -> dict[str, Any]:
         elif prefix.count("/") < 8:
             found.update(datasets(item, f"{path}/"))
     return found
+
+
+def leave_out_links(reading: EpisodeReading, group: Any, prefix: str = "") -> None:
+    """Account for what a group only points at; it may lie in another file, so it is not read."""
+    here = members(group)
+    for name in group:
+        path = f"{prefix}{name}"
+        if name not in here:
+            reading.leave_out(path, "a link; only what lies in the file itself is read", lost=True)
+        elif isinstance(here[name], h5py.Group) and prefix.count("/") < 8:
+            leave_out_links(reading, here[name], f"{path}/")
+
+
+def leave_out(
+    reading: EpisodeReading, name: str, dataset: Any, reason: str, *, lost: bool = False
+) -> None:
+    """Account for a dataset that is not taken."""
+    count = int(dataset.shape[0]) if dataset.ndim else 1
+    reading.leave_out(name, reason, samples=count, lost=lost)
 
 
 def read_numbers(dataset: Any) -> NDArray[Any] | None:
@@ -186,11 +204,19 @@ def take_datasets(
             reading.take_pictures(label, pictures, reading.row_stamps(count, times), size=size)
             continue
         values = read_numbers(dataset)
-        if values is None or (values.ndim > 3 and not is_column):
+        if values is None:
+            reason = f"no number in it, but {dataset.dtype}" if dataset.size else "empty"
+            leave_out(reading, label, dataset, reason, lost=dataset.size > 0)
+            continue
+        if values.ndim > 3 and not is_column:
+            reason = f"neither numbers nor colour pictures: {values.ndim} axes"
+            leave_out(reading, label, dataset, reason, lost=True)
             continue
         columns = (names or {}).get(label)
         if columns is None and label.endswith("quat") and values.shape[1:] == (4,):
             columns = _QUATERNION
+            if not is_column:
+                reading.assumed["quaternion_order"] = "x y z w, as robosuite has it: it states none"
         reading.take_numbers(label, values, reading.row_stamps(count, times), names=columns)
     reading.check_lengths()
 
@@ -211,7 +237,22 @@ def take_described(
     }
     times = _row_times(found)
     take_datasets(reading, path, kept, times=times)
+    account_described(reading, {label: len(each) for label, each in found.items() if each.ndim})
     return times
+
+
+def account_described(reading: EpisodeReading, counts: Mapping[str, int]) -> None:
+    """Account for arrays of an episode of ours, by their number of rows, that are no streams."""
+    for label, count in counts.items():
+        if label in reading.signals:
+            continue
+        if label == TIMES:
+            reading.account(label, "stamps", samples=count)
+        elif label.startswith("labels"):
+            reading.account(label, "labels", samples=count)
+        else:
+            reason = "there for readers of the format; the description says the same"
+            reading.leave_out(label, reason, samples=count)
 
 
 def _row_times(found: Mapping[str, Any]) -> NDArray[np.int64] | None:

@@ -212,8 +212,10 @@ def _order(wanted: Stream, got: Stream, recording: Recording) -> tuple[int, ...]
 
 def _wanted(recording: Recording, options: ExportOptions) -> dict[str, Signal]:
     paths = {signal.spec.path: signal for signal in recording.signals.values()}
+    missing = {item.name for item in recording.ledger.not_taken}
     for name in (*options.include, *options.exclude):
-        if find_stream(name, paths) is None:
+        # What was not taken from its source may be left out by the name that it has there.
+        if find_stream(name, paths) is None and not (name in options.exclude and name in missing):
             raise UnknownNameError("stream", name, paths)
     shown = {find_stream(name, paths) for name in options.include}
     hidden = {find_stream(name, paths) for name in options.exclude}

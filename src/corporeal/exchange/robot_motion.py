@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from corporeal.embodiment import Embodiment, open_robot
 from corporeal.embodiment.joints import match_joints
 from corporeal.embodiment.kinematics import Kinematics
+from corporeal.episode.facts import RATE
 from corporeal.episode.recording import Recording
 from corporeal.errors import EpisodeError
 from corporeal.exchange.foreign_stream import EpisodeReading, stream_name
@@ -33,6 +34,9 @@ _DOUBT_M = 0.001
 _BEYOND_LIMITS_M = 0.1
 _SURE = 0.6
 _RATES_HZ = (20.0, 24.0, 25.0, 30.0, 50.0, 60.0, 100.0, 120.0, 200.0, 240.0, 250.0, 500.0, 1000.0)
+
+
+MotionPart = Literal["joints", "base", "velocities", "rate", "names"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +63,12 @@ class RobotMotion:
     others: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     notes: Mapping[str, str] = field(default_factory=dict)
     """What the reader of the file assumed, by field."""
+    parts: Mapping[str, MotionPart] = field(default_factory=dict)
+    """What the file calls them; `others` have their own names."""
+    stated: Mapping[str, Any] = field(default_factory=dict)
+    """What else the file says of the motion as a whole, such as the names of its bodies."""
+    unread: Mapping[str, str] = field(default_factory=dict)
+    """What else the file has, and why it is in no stream."""
 
     def __post_init__(self) -> None:
         frames = len(self.joints)
@@ -107,6 +117,9 @@ def read_motion(
         motion = replace(motion, rate_hz=stated_hz)
     assumed = dict(motion.notes)
     reading = interpret_motion(motion, robot)
+    if robot is None and reading is not None and motion.names is None:
+        count = motion.joints.shape[1]
+        assumed["robot"] = f"{reading.robot.name}: it has {count} joints, and the motion fits it"
     if reading is None:
         named = motion.names or tuple(f"joint_{n}" for n in range(motion.joints.shape[1]))
         order = motion.order or "wxyz"
@@ -120,16 +133,16 @@ def read_motion(
             assumed["quaternion_order"] = f"{order}: the other fits almost as well"
     rate_hz, why = settle_rate(motion, assumed_hz)
     if why is not None:
-        assumed["rate_hz"] = why
-    metadata: dict[str, Any] = {"fps": rate_hz}
+        assumed[RATE] = why
+    metadata: dict[str, Any] = {**motion.stated, "fps": rate_hz}
     if motion.quaternion is not None:
         metadata["quaternion_order"] = order
     if reading is not None and motion.quaternion is not None and motion.order is None:
         metadata["quaternion_order_confidence"] = round(reading.order_confidence, 3)
-    if assumed:
-        metadata["assumed"] = assumed
     streams = EpisodeReading(index, rate_hz, robot if reading is None else reading.robot)
+    streams.assumed = assumed
     _take_motion(streams, motion, named, order)
+    _account(streams, motion)
     return streams.to_recording(motion.name, source, metadata, regridded=True)
 
 
@@ -286,6 +299,34 @@ def _misplaced(kinematics: Kinematics, joints: Array, base: Array, bodies: Array
 
 def _as_wxyz(quaternion: Array, order: QuaternionOrder) -> Array:
     return quaternion[:, [order.index(part) for part in "wxyz"]]
+
+
+def _account(reading: EpisodeReading, motion: RobotMotion) -> None:
+    """Say what became of everything that the file has."""
+    signals = reading.signals
+    held: dict[MotionPart, str] = {"rate": "stamps", "names": "names of the joints"}
+    streams: dict[MotionPart, str] = {
+        "joints": roles.JOINT_POSITION,
+        "velocities": roles.JOINT_VELOCITY,
+        "base": roles.BASE_POSE,
+    }
+    held |= {part: signals[name].spec.path for part, name in streams.items() if name in signals}
+    for name, part in motion.parts.items():
+        if name in motion.others:
+            continue
+        count = None if part == "names" else 1 if part == "rate" else len(motion.joints)
+        if part in held:
+            reading.account(name, held[part], samples=count)
+        else:
+            reading.leave_out(name, "its shape is not that of the joints", lost=True)
+    for name, reason in motion.unread.items():
+        reading.leave_out(name, reason, lost=True)
+    for name in motion.stated:
+        reading.account(name, f"metadata {name}")
+    for name in motion.others:
+        signal = signals[stream_name(name)]
+        also = (held[motion.parts[name]],) if name in motion.parts else ()
+        reading.account(name, signal.spec.path, *also, samples=len(signal))
 
 
 def _take_motion(

@@ -169,6 +169,7 @@ def _open(dataset: Dataset, sidecar: Sidecar, index: int) -> Recording:
         recovered=side.recovered,
         regridded=False,
         labels=side.labels or rows.labels,
+        ledger=rows.ledger + side.ledger,
     )
 
 

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from corporeal.episode.recording import FOOTAGE_INCOMPLETE, INDEX_WRONG
 from corporeal.errors import EpisodeError
-from corporeal.exchange.foreign_stream import EpisodeReading, StoredPictures
+from corporeal.exchange.foreign_stream import EpisodeReading
 from corporeal.exchange.format import in_order
 from corporeal.exchange.json_text import read_bounded
+from corporeal.exchange.stored_samples import StoredPictures
 from corporeal.schema.stream import Group
 
 DATA = "data.json"

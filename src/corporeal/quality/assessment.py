@@ -92,9 +92,12 @@ def _run(name: str, check: Check, rule: CheckRule, subject: Subject) -> list[Fin
     """The severity is the policy's where it says other than the check, else the finding's own."""
     findings = []
     stated = rule.severity if rule.severity != check.severity else None
+    unsure = check.needs_rate and subject.recording.facts.is_rate_assumed
     try:
         for finding in check.find(subject, **rule.limits):
             severity = stated or finding.severity or check.severity
+            if unsure and severity == "fail":
+                severity = "quarantine"
             findings.append(replace(finding, check=finding.check or name, severity=severity))
     except NotAssessed:
         if not findings:

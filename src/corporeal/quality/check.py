@@ -101,7 +101,9 @@ class Check:
     """One check. `find(subject, *, limits...)` yields findings, or raises NotAssessed.
 
     An `episode` check gets a Subject, a `batch` check a Batch. `pictures` says that video must be
-    decoded for it. The severity is what a finding means unless the policy says otherwise.
+    decoded for it, `needs_rate` that it judges speeds or durations: where nobody stated the rate of
+    a source, a finding of it fails nothing and asks a human. The severity is what a finding means
+    unless the policy says otherwise.
     `formerly` are names that it had before: documents, queries and files may still carry them.
     """
 
@@ -111,6 +113,7 @@ class Check:
     unit: str = "1"
     scope: Literal["episode", "batch"] = "episode"
     pictures: bool = False
+    needs_rate: bool = False
     formerly: tuple[str, ...] = ()
 
     @property

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from corporeal.episode.recording import Dataset, Recording
+from corporeal.episode.recording import Dataset, Ledger, Recording
 from corporeal.errors import CorporealError
 from corporeal.notebook import html_table
 from corporeal.quality.assessment import LONGEST_S, Assessment, assess, combined, excerpts, span_s
@@ -107,6 +107,7 @@ class EpisodeReport:
     synopsis: Synopsis | None = None
     exhibits: tuple[Exhibit, ...] = ()
     batch_findings: tuple[Finding, ...] = ()
+    ledger: Ledger = field(default_factory=Ledger)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -146,6 +147,8 @@ class Report:
     batch: Assessment
     policy: Policy
     facts: dict[str, Any] = field(default_factory=dict)
+    ledger: Ledger = field(default_factory=Ledger)
+    """Every item of the source, and what became of it when it was read."""
 
     @property
     def accepted(self) -> bool:
@@ -166,6 +169,7 @@ class Report:
             "policy": {"name": self.policy.reference, "hash": self.policy.hash},
             "episodes": [episode.to_json() for episode in self.episodes],
             "set": self.batch.to_json(),
+            "ledger": self.ledger.to_json(),
         }
 
     def _repr_html_(self) -> str:
@@ -232,6 +236,7 @@ def inspect(
         batch=judged,
         policy=request.policy,
         facts=dict(dataset.facts),
+        ledger=sum((each.ledger for each in episodes), dataset.ledger),
     )
 
 
@@ -282,7 +287,13 @@ def inspect_episode(dataset: Dataset, number: int, request: InspectionOptions) -
 
 def inspect_recording(recording: Recording, request: InspectionOptions) -> EpisodeReport:
     """Run the checks on one recording; a very long one goes in pieces and joins no batch."""
-    report = EpisodeReport(recording.index, recording.id, recording.source, Assessment((), {}))
+    report = EpisodeReport(
+        recording.index,
+        recording.id,
+        recording.source,
+        Assessment((), {}),
+        ledger=recording.ledger,
+    )
     if span_s(recording) > LONGEST_S:
         pieces = (
             (piece, _assess(Subject(piece.recording, request.protocol, request.detector), request))

@@ -73,10 +73,14 @@ def test_the_rate_is_assumed_aloud_unless_it_is_given(tmp_path: Path) -> None:
     path = write(tmp_path / "motion.csv", steps("g1"), "wxyz")
     assumed = read(path).open(0)
     assert assumed.signals["base_pose"].time_ns[60] == 1_000_000_000
-    assert assumed.metadata["assumed"] == {"rate_hz": "60 Hz: the file states none"}
+    assert assumed.metadata["assumed"]["rate_hz"] == "60 Hz: the file states none"
+    assert assumed.facts.is_rate_assumed
     given = read(path, rate_hz=30.0).open(0)
     assert given.signals["base_pose"].time_ns[60] == 2_000_000_000
-    assert "assumed" not in given.metadata
+    assert {each.of for each in given.facts.assumed} == {"robot"}
+    assert not given.facts.is_rate_assumed
+    named = read(path, rate_hz=30.0, robot=open_robot("g1")).open(0)
+    assert named.facts.assumed == ()
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.quality.demonstrations import told
 from tests.quality.reaching import POSITION, VELOCITY, altered, column, reaching
 
 from corporeal.errors import NotAssessed
 from corporeal.quality import Subject
+from corporeal.quality.assessment import assess
 from corporeal.quality.checks.joint_too_fast import CHECK
 
 
@@ -39,3 +41,13 @@ def test_positions_that_run_too_fast_are_found_and_one_step_alone_is_not() -> No
 def test_a_recording_of_an_unknown_robot_is_not_assessed() -> None:
     with pytest.raises(NotAssessed, match="robot is not known"):
         list(CHECK.find(Subject(replace(reaching(), embodiment=None))))
+
+
+def test_a_speed_at_an_assumed_rate_asks_a_human_and_fails_nothing() -> None:
+    def fast(values: np.ndarray) -> None:
+        values[300:306, column("left_elbow")] += 0.45 * np.arange(6)
+
+    sure = altered(joint_position=fast)
+    guessed = Subject(told(sure.recording, assumed={"rate_hz": "60 Hz: the file states none"}))
+    assert assess(sure, only=("joint_too_fast",)).verdict == "failed"
+    assert assess(guessed, only=("joint_too_fast",)).verdict == "quarantined"

@@ -11,7 +11,8 @@ from rich.markdown import Markdown
 from rich.text import Text
 
 from corporeal.cli.command import Command, argument, option
-from corporeal.cli.export_options import CORES, Jobs, On, Robot
+from corporeal.cli.export_options import CORES, Jobs, On, Robot, SourceRate
+from corporeal.cli.ledger_table import show_ledger
 from corporeal.cli.output import (
     COLOURS,
     AsJson,
@@ -44,6 +45,7 @@ def check(
         list[Path] | None, argument("Episodes, folders of them, datasets, bags.")
     ] = None,
     robot: Robot = None,
+    source_rate: SourceRate = None,
     policy: Annotated[Path | None, option("A policy document of your own.")] = None,
     protocol: Annotated[
         str | None, option("The protocol to hold them to: a ready name or a file.")
@@ -80,7 +82,7 @@ def check(
         exhibits=html is not None,
     )
     with ExitStack() as stack:
-        opener = opener_of(paths, robot, stack)
+        opener = opener_of(paths, robot, stack, rate_hz=source_rate)
         with show_progress("checking") as bar:
             report = inspect(opener, request, on=on, jobs=jobs, on_start=bar.start,
                              on_episode=bar.advance)  # fmt: skip
@@ -142,6 +144,7 @@ def show(report: Report) -> None:
         page.print(f"and {len(ranked) - _MOST_EPISODES} more; all of them: --json or --html FILE")
     for finding in report.batch.findings:
         page.print(Text.assemble("set: ", _line(finding), _episodes(finding)))
+    show_ledger(report.ledger)
     page.print(f"\n{_total(report)}")
     _next(report)
 

@@ -7,7 +7,17 @@ from pathlib import Path
 from typing import Annotated
 
 from corporeal.cli.command import Command, argument, option
-from corporeal.cli.export_options import CORES, Chosen, Jobs, Out, RecipeFile, Verify, numbers_of
+from corporeal.cli.export_options import (
+    CORES,
+    Chosen,
+    Exclude,
+    Jobs,
+    Out,
+    RecipeFile,
+    SourceRate,
+    Verify,
+    numbers_of,
+)
 from corporeal.cli.export_run import report, run
 from corporeal.cli.output import AsJson, console, make_table
 from corporeal.cli.sources import opener_of, with_recipe
@@ -23,7 +33,9 @@ def import_(
     robot: Annotated[
         str | None, option("The robot: a ready name, its file, or none to keep columns as named.")
     ] = None,
+    source_rate: SourceRate = None,
     recipe: RecipeFile = None,
+    exclude: Exclude = None,
     episodes: Chosen = None,
     verify: Verify = True,
     jobs: Jobs = CORES,
@@ -35,12 +47,12 @@ def import_(
     """
     with ExitStack() as stack:
         named = None if robot == NO_ROBOT else robot
-        opener = with_recipe(opener_of(paths, named, stack), recipe)
+        opener = with_recipe(opener_of(paths, named, stack, rate_hz=source_rate), recipe)
         mapping = require_robot(opener(), robot_given=robot is not None)
         if not as_json:
             _show(mapping)
         chosen = tuple(numbers_of(episodes)) if episodes is not None else None
-        options = ExportOptions(episodes=chosen, jobs=jobs)
+        options = ExportOptions(episodes=chosen, exclude=tuple(exclude or ()), jobs=jobs)
         exported, proof = run(opener, out, "episodes", options, verify=verify)
     report(exported, proof, as_json=as_json, after=(f"corporeal check {out}",))
 

@@ -19,7 +19,7 @@ from corporeal.episode.facts import EpisodeFacts, read_facts
 from corporeal.episode.file.storage import Storage
 from corporeal.episode.file.streams import VideoReader
 from corporeal.episode.label_track import FIELD, LabelTrack, Lane, labels_in
-from corporeal.episode.recording.ledger import Defect, Ledger
+from corporeal.episode.recording.ledger import Defect, Ledger, SourceItem
 from corporeal.episode.recording.signals import Signal, VideoFile
 from corporeal.notebook import html_table
 
@@ -103,7 +103,23 @@ def recording_of(episode: Episode, *, index: int = 0, robot: Embodiment | None =
         epoch_ns=episode.epoch_ns,
         recovered=episode.recovered,
         labels=labels,
+        ledger=_ledger_of(signals, documents),
     )
+
+
+def _ledger_of(signals: Mapping[str, Signal], documents: Mapping[str, str]) -> Ledger:
+    """A file of our own holds what it says: every stream and document is taken as it is."""
+    streams = (
+        SourceItem(
+            path,
+            "camera" if signal.spec.kind in ("video", "depth") else "array",
+            len(signal),
+            (signal.spec.path,),
+        )
+        for path, signal in signals.items()
+    )
+    texts = (SourceItem(kind, "document", 1, (f"documents/{kind}",)) for kind in documents)
+    return Ledger((*streams, *texts))
 
 
 @dataclass(frozen=True, eq=False)

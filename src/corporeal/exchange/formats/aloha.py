@@ -12,6 +12,7 @@ import h5py
 import numpy as np
 
 from corporeal.embodiment import Embodiment, open_robot
+from corporeal.episode.facts import RATE
 from corporeal.episode.recording import ArraySignal, Dataset, Recording
 from corporeal.errors import WriteError
 from corporeal.exchange import hdf5
@@ -41,6 +42,7 @@ RATE_HZ = 50.0
 SUFFIXES = (".hdf5", ".h5")
 _JOINTED = ("observations/qpos", "observations/qvel", "observations/effort", "action")
 _FILE = "episode.hdf5"
+_SIZES = "compress_len"
 _BASE = "base_action"
 """What Mobile ALOHA tells its wheels."""
 _LABELS = {
@@ -83,10 +85,10 @@ def _open(robot: Embodiment | None, rate_hz: float | None, path: Path, index: in
             return reading.to_recording(path.stem, path, metadata, time_ns=times,
                                         described=description.episodes[0],
                                         regridded=times is None)  # fmt: skip
-        rate_hz = rate_hz or RATE_HZ
+        everything = hdf5.datasets(file)
         found = {
             label: each
-            for label, each in hdf5.datasets(file).items()
+            for label, each in everything.items()
             if label in ("action", _BASE) or label.startswith("observations/")
         }
         widths = {label: found[label].shape[-1:] for label in _JOINTED if label in found}
@@ -99,12 +101,24 @@ def _open(robot: Embodiment | None, rate_hz: float | None, path: Path, index: in
         if model is not None and len(model.joint_names) == motors:
             names = model.joint_names
         named = {label: names for label, width in widths.items() if width == (len(names),)}
-        reading = EpisodeReading(index, rate_hz, model)
+        reading = EpisodeReading(index, rate_hz or RATE_HZ, model)
+        if rate_hz is None:
+            reading.assumed[RATE] = f"{RATE_HZ:g} Hz, as ALOHA has by default: it states none"
+        if model is not None and robot is None:
+            reading.assumed["robot"] = f"{model.name}: its positions have fourteen entries"
         hdf5.take_datasets(reading, path, found, names=named)
+        for name, dataset in everything.items():
+            if name == _SIZES:
+                hdf5.leave_out(reading, name, dataset, "how many bytes each picture has")
+            elif name not in found:
+                reason = "neither an observation nor an action of ALOHA"
+                hdf5.leave_out(reading, name, dataset, reason, lost=True)
+        hdf5.leave_out_links(reading, file)
     if isinstance(base := reading.signals.get(_BASE), ArraySignal):
         commanded = base.spec.model_copy(update={"group": "actions"})
         reading.signals[_BASE] = replace(base, spec=commanded)
-    return reading.to_recording(path.stem, path, {"fps": rate_hz, **metadata}, regridded=True)
+    metadata = {"fps": reading.rate_hz, **metadata}
+    return reading.to_recording(path.stem, path, metadata, regridded=True)
 
 
 def _metadata(file: h5py.File) -> dict[str, Any]:
@@ -171,6 +185,7 @@ def _is_simulated(table: EpisodeTable) -> bool:
 FORMAT = Format(
     read=read,
     recognises=recognises,
+    takes_rate=True,
     title="ALOHA HDF5",
     writer=TableWriter(
         write=write_episode,

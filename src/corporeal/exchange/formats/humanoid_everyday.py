@@ -28,7 +28,6 @@ from corporeal.embodiment import Embodiment
 from corporeal.embodiment.joints import guess_robot
 from corporeal.episode.recording import INDEX_WRONG, Dataset, Recording
 from corporeal.errors import EpisodeError
-from corporeal.exchange.foreign_stream import StoredSignal
 from corporeal.exchange.format import Format, dataset_of
 from corporeal.exchange.json_text import read_json
 from corporeal.exchange.steps import (
@@ -41,6 +40,7 @@ from corporeal.exchange.steps import (
     side_by_side,
     value_at,
 )
+from corporeal.exchange.stored_samples import StoredSignal
 from corporeal.schema import Stream, roles
 from corporeal.schema.stream import Group
 from corporeal.signal.grid import even_stamps

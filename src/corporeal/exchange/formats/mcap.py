@@ -28,6 +28,7 @@ from corporeal.files import link_or_copy
 SUFFIX = ".mcap"
 _FILE = f"episode{SUFFIX}"
 _MAX_DOCUMENTS = 64
+_MADE_FROM = "made_from"
 
 
 def write(recording: Recording, _: int, folder: Path, options: ExportOptions) -> Mapping[str, Any]:
@@ -79,9 +80,20 @@ def _open(robot: Embodiment | None, path: Path, index: int) -> Recording:
     own = documents.get("embodiment")
     if robot is None and own is not None:
         robot = Embodiment.parse(own, source=f"{path}:embodiment", suffix=".json")
-    reading = EpisodeReading(index, robot=robot)
+    reading = EpisodeReading(index, robot=robot, kind="topic")
     for topic in content.topics:
-        reading.signals[topic.label] = signal_of(log, topic, content.offset_ns)
+        signal = signal_of(log, topic, content.offset_ns)
+        reading.signals[topic.label] = signal
+        reading.account(topic.topic, signal.spec.path, samples=len(signal))
+    for name in log.channels.keys() - {topic.topic for topic in content.topics}:
+        facts = dict(log.channels[name].metadata)
+        if _MADE_FROM in facts:
+            reading.leave_out(name, f"made from {facts[_MADE_FROM]}")
+        else:
+            reason = "not written by Corporeal, so nothing says what it is"
+            reading.leave_out(name, reason, lost=True)
+    for kind in documents:
+        reading.account(kind, f"documents/{kind}", samples=1, kind="document")
     return reading.to_recording(
         content.id,
         path,

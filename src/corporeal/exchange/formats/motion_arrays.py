@@ -24,14 +24,26 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from corporeal.embodiment import Embodiment
 from corporeal.episode.recording import Dataset, Recording
 from corporeal.errors import EpisodeError
 from corporeal.exchange.format import Format, dataset_of, files_of
+from corporeal.exchange.motion_content import (
+    Content,
+    numbers_of,
+    rate_in,
+    rest_of,
+    texts_of,
+    velocities_of,
+)
 from corporeal.exchange.restricted_pickle import MAX_BYTES, read_pickle
-from corporeal.exchange.robot_motion import Array, QuaternionOrder, RobotMotion, read_motion
+from corporeal.exchange.robot_motion import (
+    Array,
+    QuaternionOrder,
+    RobotMotion,
+    read_motion,
+)
 from corporeal.geometry import matrix_from_vector, quaternion_from_matrix
 
 RATE_HZ = 30.0
@@ -39,7 +51,6 @@ RATE_HZ = 30.0
 _SUFFIXES = (".pkl", ".pickle", ".joblib", ".npz")
 _KEYS = (b"root_trans_offset", b"root_rot", b"dof_pos", b"dof")
 _LOOKED_AT = 1 << 16
-Content = Mapping[str, Any]
 
 _FREE, _BALL = 0, 1
 _PELVIS = ("q_pelvis_tx", "q_pelvis_tz", "q_pelvis_ty")
@@ -175,10 +186,10 @@ def split_motions(content: Content, name: str) -> list[RobotMotion]:
 
 
 def _read_layout(content: Content, name: str, layout: ArrayLayout) -> RobotMotion:
-    joints = _numbers(content, layout.joints, name, 2)
+    joints = numbers_of(content, layout.joints, name, 2)
     axes = 3 if layout.has_bodies else 2
     position, rotation = (
-        _numbers(content, key, name, axes) for key in (layout.position, layout.rotation)
+        numbers_of(content, key, name, axes) for key in (layout.position, layout.rotation)
     )
     taken = [layout.joints, layout.velocities]
     taken += [] if layout.has_bodies else [layout.position, layout.rotation]
@@ -188,13 +199,25 @@ def _read_layout(content: Content, name: str, layout: ArrayLayout) -> RobotMotio
         position=position[:, 0] if layout.has_bodies else position,
         quaternion=rotation[:, 0] if layout.has_bodies else rotation,
         order=layout.order,
-        rate_hz=_rate(content, "fps"),
-        names=_texts(content, layout.names, joints.shape[1]),
-        velocities=_velocities(content, layout.velocities, joints),
+        rate_hz=rate_in(content, "fps"),
+        names=texts_of(content, layout.names, joints.shape[1]),
+        velocities=velocities_of(content, layout.velocities, joints),
         axes=_turning_axes(content.get("pose_aa"), joints),
         bodies=position if layout.is_from_simulator else None,
         is_from_simulator=layout.is_from_simulator,
-        others=_others(content, len(joints), *taken),
+        **rest_of(
+            content,
+            len(joints),
+            taken,
+            {
+                layout.joints: "joints",
+                layout.velocities: "velocities",
+                layout.position: "base",
+                layout.rotation: "base",
+                layout.names: "names",
+                "fps": "rate",
+            },
+        ),
     )
 
 
@@ -210,8 +233,8 @@ def _turning_axes(angles: Any, joints: Array) -> Array | None:
 
 
 def _read_locomujoco(content: Content, name: str) -> Iterator[RobotMotion]:
-    positions = _numbers(content, "qpos", name, 2)
-    names = _texts(content, "joint_names", len(np.atleast_1d(content["jnt_type"]))) or ()
+    positions = numbers_of(content, "qpos", name, 2)
+    names = texts_of(content, "joint_names", len(np.atleast_1d(content["jnt_type"]))) or ()
     free, columns, place = None, {}, 0
     for label, kind in zip(names, np.atleast_1d(content["jnt_type"]).tolist(), strict=True):
         if kind == _FREE and free is None:
@@ -234,8 +257,21 @@ def _read_locomujoco(content: Content, name: str) -> Iterator[RobotMotion]:
             position=None if free is None else rows[:, free : free + 3],
             quaternion=None if free is None else rows[:, free + 3 : free + 7],
             order="wxyz",
-            rate_hz=_rate(content, "frequency"),
+            rate_hz=rate_in(content, "frequency"),
             names=tuple(columns),
+            **rest_of(
+                content,
+                len(positions),
+                ("qpos",),
+                {
+                    "qpos": "joints",
+                    "joint_names": "names",
+                    "jnt_type": "names",
+                    "split_points": "names",
+                    "frequency": "rate",
+                },
+                slice(start, end),
+            ),
         )
 
 
@@ -243,20 +279,20 @@ def _read_locomujoco_0(content: Content, name: str) -> RobotMotion:
     base = (*_PELVIS, *_PELVIS_TURNS)
     labels = [key for key in content if key.startswith("q_") and key not in base]
     frames = len(np.atleast_1d(content[labels[0]])) if labels else 0
-    columns = {key: _numbers(content, key, name, 1) for key in labels}
+    columns = {key: numbers_of(content, key, name, 1) for key in labels}
     if not frames or any(len(values) != frames for values in columns.values()):
         raise EpisodeError(f"{name}: joints of different lengths. Replace the file.")
     speeds = [content.get(f"d{key}") for key in labels]
     has_base = all(key in content for key in base)
     rotation = np.broadcast_to(np.eye(3), (frames, 3, 3))
     for key, axis in _PELVIS_TURNS.items() if has_base else ():
-        angles = _numbers(content, key, name, 1)
+        angles = numbers_of(content, key, name, 1)
         rotation = rotation @ matrix_from_vector(angles[:, None] * np.array(axis))
     given = [speed for speed in speeds if isinstance(speed, np.ndarray) and len(speed) == frames]
     return RobotMotion(
         name=name,
         joints=np.stack(list(columns.values()), axis=1),
-        position=np.stack([_numbers(content, key, name, 1) for key in _PELVIS], axis=1)
+        position=np.stack([numbers_of(content, key, name, 1) for key in _PELVIS], axis=1)
         if has_base
         else None,
         quaternion=quaternion_from_matrix(rotation) if has_base else None,
@@ -268,62 +304,22 @@ def _read_locomujoco_0(content: Content, name: str) -> RobotMotion:
         notes={"base_height": "counted from where the pelvis of the simulated robot starts"}
         if has_base
         else {},
+        **rest_of(
+            content,
+            frames,
+            (*labels, *base, *(f"d{key}" for key in labels)),
+            {
+                **dict.fromkeys(labels, "joints"),
+                **dict.fromkeys((f"d{key}" for key in labels), "velocities"),
+                **dict.fromkeys(base, "base"),
+            },
+        ),
     )
-
-
-def _numbers(content: Content, key: str, name: str, axes: int) -> Array:
-    values = content[key]
-    if not isinstance(values, np.ndarray | list):
-        raise EpisodeError(f"{name}: {key} is no array. Replace the file.")
-    try:
-        array = np.asarray(values, np.float64)
-    except (TypeError, ValueError):
-        raise EpisodeError(f"{name}: {key} holds no numbers. Replace the file.") from None
-    if array.ndim != axes:
-        raise EpisodeError(
-            f"{name}: {key} has {array.ndim} axes; expected {axes}, the frames first."
-        )
-    return array
-
-
-def _rate(content: Content, key: str) -> float | None:
-    try:
-        rate = float(np.asarray(content.get(key)).reshape(-1)[0])
-    except (TypeError, ValueError, IndexError):
-        return None
-    return rate if 1e-3 <= rate <= 1e5 else None
-
-
-def _texts(content: Content, key: str, count: int) -> tuple[str, ...] | None:
-    values = content.get(key)
-    if values is None or isinstance(values, str | bytes):
-        return None
-    texts = tuple(str(value) for value in np.asarray(values).reshape(-1).tolist())
-    return texts if len(texts) == count and len(set(texts)) == count else None
-
-
-def _velocities(content: Content, key: str, joints: Array) -> Array | None:
-    values = content.get(key)
-    if not isinstance(values, np.ndarray) or values.shape != joints.shape:
-        return None
-    return values.astype(np.float64)
-
-
-def _others(content: Content, frames: int, *taken: str) -> dict[str, NDArray[Any]]:
-    """Arrays of numbers with an entry for every frame that are not joints or base."""
-    return {
-        key: values
-        for key, values in content.items()
-        if isinstance(values, np.ndarray)
-        and key not in taken
-        and values.ndim
-        and len(values) == frames > 1
-        and values.dtype.kind in "fiub"
-    }
 
 
 FORMAT = Format(
     read=read,
     recognises=recognises,
+    takes_rate=True,
     title="motion of a robot as pickle or npz",
 )

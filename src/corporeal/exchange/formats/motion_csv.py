@@ -36,7 +36,11 @@ def read(path: Path, *, robot: Embodiment | None = None, rate_hz: float | None =
 def _open(robot: Embodiment | None, rate_hz: float | None, path: Path, index: int) -> Recording:
     table = _table(path)
     motion = RobotMotion(
-        name=path.stem, joints=table[:, 7:], position=table[:, :3], quaternion=table[:, 3:7]
+        name=path.stem,
+        joints=table[:, 7:],
+        position=table[:, :3],
+        quaternion=table[:, 3:7],
+        parts={"columns 1 to 7": "base", f"columns 8 to {table.shape[1]}": "joints"},
     )
     return read_motion(motion, path, index, robot=robot, stated_hz=rate_hz, assumed_hz=RATE_HZ)
 
@@ -72,5 +76,6 @@ def _is_motion(path: Path) -> bool:
 FORMAT = Format(
     read=read,
     recognises=recognises,
+    takes_rate=True,
     title="headerless CSV of a G1's motion",
 )

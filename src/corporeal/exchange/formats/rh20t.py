@@ -242,6 +242,8 @@ def _take_camera(reading: EpisodeReading, folder: Path) -> None:
         return
     if (folder / "depth.mp4").is_file():
         reading.complain(METADATA_WRONG, f"{label}/depth.mp4 is not read", label)
+        reading.leave_out(f"{label}/depth.mp4", "depth as a movie is not read", kind="camera",
+                          lost=True)  # fmt: skip
     if header.frames != len(stamps):
         message = f"{label} has {header.frames} pictures for {len(stamps)} stamps"
         reading.complain(

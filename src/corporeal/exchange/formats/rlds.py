@@ -14,7 +14,8 @@ from corporeal.exchange.description import NAME, DatasetDescription, read_descri
 from corporeal.exchange.format import Consumer, Format, TableWriter, dataset_of
 from corporeal.exchange.json_text import read_json
 from corporeal.exchange.rlds.features import FILE, INFO, METADATA, label, read_features
-from corporeal.exchange.rlds.reader import RATE_HZ, RldsReader, known_set
+from corporeal.exchange.rlds.known_sets import RATE_HZ, known_set
+from corporeal.exchange.rlds.reader import RldsReader
 from corporeal.exchange.rlds.writer import assemble, write_episode
 from corporeal.exchange.tfrecord import records
 from corporeal.words import some_of
@@ -153,6 +154,7 @@ def read(path: Path, *, robot: Embodiment | None = None, rate_hz: float | None =
         robot=robot or (description.robot if description else None),
         description=description,
         known=known,
+        is_rate_stated=rate_hz is not None or description is not None,
     )
     return dataset_of(
         path,
@@ -168,6 +170,7 @@ def read(path: Path, *, robot: Embodiment | None = None, rate_hz: float | None =
 FORMAT = Format(
     title="RLDS TFRecord",
     recognises=recognises,
+    takes_rate=True,
     read=read,
     writer=TableWriter(
         write=write_episode,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,13 @@ import h5py
 import numpy as np
 
 from corporeal.embodiment import Embodiment
-from corporeal.episode.recording import INDEX_WRONG, Dataset, Recording
+from corporeal.episode.facts import RATE
+from corporeal.episode.recording import INDEX_WRONG, Dataset, Ledger, Recording, left_out
 from corporeal.errors import EpisodeError
 from corporeal.exchange import hdf5
 from corporeal.exchange.description import (
     MODE,
+    NAME,
     TIMES,
     DatasetDescription,
     check_labels,
@@ -51,8 +54,8 @@ def recognises(path: Path) -> bool:
     return hdf5.is_hdf5_with(_file(path), lambda file: bool(_demonstrations(file)))
 
 
-def read(path: Path, *, robot: Embodiment | None = None) -> Dataset:
-    """The demonstrations by the numbers in their names."""
+def read(path: Path, *, robot: Embodiment | None = None, rate_hz: float | None = None) -> Dataset:
+    """The demonstrations by the numbers in their names; `rate_hz` takes the place of theirs."""
     path = _file(path)
     with hdf5.open_hdf5(path) as file:
         names = _demonstrations(file)
@@ -63,6 +66,7 @@ def read(path: Path, *, robot: Embodiment | None = None) -> Dataset:
             if (value := hdf5.text_attribute(attributes, name)) is not None
         }
         description = hdf5.read_note(file, path)
+        beside = _beside(file, names)
     by_number = {number: name for name in names if (number := _last_number(name)) is not None}
     if len(by_number) < len(names):
         by_number = dict(enumerate(names))
@@ -70,8 +74,9 @@ def read(path: Path, *, robot: Embodiment | None = None) -> Dataset:
         source=path,
         format="robomimic",
         episodes=tuple(by_number),
-        open=partial(_open, path, by_number, robot, facts, description),
+        open=partial(_open, path, by_number, robot, rate_hz, facts, description),
         facts=facts,
+        ledger=beside,
         lanes=lambda: description.lanes if description is not None else (),
     )
 
@@ -80,6 +85,7 @@ def _open(
     path: Path,
     names: dict[int, str],
     robot: Embodiment | None,
+    rate_hz: float | None,
     facts: dict[str, str],
     description: DatasetDescription | None,
     index: int,
@@ -98,13 +104,25 @@ def _open(
             return reading.to_recording(described.id, path, metadata, described=described,
                                         time_ns=times, regridded=times is None)  # fmt: skip
         kept = {label: each for label, each in found.items() if not label.startswith(_LEFT_OUT)}
-        if not kept:
-            kept = {"states": found["states"]} if "states" in found else {}
-        elif "actions" not in found:
+        given = {}
+        if "actions" not in found:
             # The older layout stores what was commanded, and nothing observed but the states.
+            given = {f"actions/{label}": label for label in kept}
             kept = {f"actions/{label}": each for label, each in kept.items()}
-        reading = EpisodeReading(index, _rate(facts, found), robot)
+        if "states" in found and not any(label.startswith("obs/") for label in kept):
+            kept["states"] = found["states"]
+        stated_hz = rate_hz or _stated_rate(facts, found)
+        reading = EpisodeReading(index, stated_hz or RATE_HZ, robot)
+        if stated_hz is None:
+            reading.assumed[RATE] = f"{RATE_HZ:g} Hz, as robosuite has by default: it states none"
         hdf5.take_datasets(reading, path, kept)
+        reading.items = [replace(item, name=given.get(item.name, item.name))
+                         for item in reading.items]  # fmt: skip
+        for renamed, label in given.items():
+            if (signal := reading.signals.get(renamed)) is not None:
+                reading.account(label, signal.spec.path, samples=len(signal))
+        others = found.keys() - kept.keys() - set(given.values())
+        _account_rest(reading, group, {label: found[label] for label in found if label in others})
         _check_count(reading, group)
         rewards = hdf5.read_numbers(found["rewards"]) if "rewards" in found else None
         stated = {
@@ -116,6 +134,43 @@ def _open(
         }
     metadata = {name: value for name, value in stated.items() if value is not None}
     return reading.to_recording(f"{path.stem}_{names[index]}", path, metadata, regridded=True)
+
+
+_REASONS = {
+    "states": "the state of the whole simulator; what is observed of it is in obs",
+    "next_obs/": "obs, one step later",
+    "dones": "a mark of the step, not a measurement",
+    "rewards": "",
+}
+
+
+def _account_rest(reading: EpisodeReading, group: Any, rest: Mapping[str, Any]) -> None:
+    """Account for datasets that are not measurements of the robot, and for what else is said."""
+    for name, dataset in rest.items():
+        prefix = next((each for each in _LEFT_OUT if name.startswith(each)), "")
+        if prefix == "rewards" and hdf5.read_numbers(dataset) is not None:
+            reading.account(name, "metadata reward", samples=len(dataset))
+        else:
+            reason = _REASONS.get(prefix) or "a mark of the step, not a measurement"
+            hdf5.leave_out(reading, name, dataset, reason)
+    hdf5.leave_out_links(reading, group)
+    if "model_file" in group.attrs:
+        reason = "the model that the simulator ran, not the robot's own description"
+        reading.leave_out("model_file", reason, kind="document", samples=1)
+
+
+def _beside(file: h5py.File, names: Sequence[str]) -> Ledger:
+    """What the file has beside its demonstrations."""
+    data = hdf5.members(hdf5.members(file)["data"])
+    strays = [f"data/{name}" for name in data if name not in names]
+    lists = [label for label in hdf5.datasets(file) if not label.startswith("data/")]
+    return Ledger(
+        (
+            *(left_out(name, "array", "no demonstration", lost=True) for name in strays),
+            *(left_out(name, "array", "of the set, not of a demonstration") for name in lists
+              if name != NAME),
+        )
+    )  # fmt: skip
 
 
 def label(key: str) -> str | None:
@@ -218,7 +273,7 @@ def _parse(text: str | None) -> dict[str, Any]:
     return stated if isinstance(stated, dict) else {}
 
 
-def _rate(facts: dict[str, str], found: dict[str, Any]) -> float:
+def _stated_rate(facts: dict[str, str], found: dict[str, Any]) -> float | None:
     """Control rate: as stated, or from the simulator's clock, which begins every state."""
     kwargs = _parse(facts.get("env_args")).get("env_kwargs")
     rate = kwargs.get("control_freq") if isinstance(kwargs, dict) else None
@@ -230,7 +285,7 @@ def _rate(facts: dict[str, str], found: dict[str, Any]) -> float:
         middle = float(np.median(steps))
         if 1e-4 < middle < 1.0 and np.abs(steps - middle).max() < 0.01 * middle:
             return round(1.0 / middle, 3)
-    return RATE_HZ
+    return None
 
 
 def _task(facts: dict[str, str]) -> str | None:
@@ -241,6 +296,7 @@ def _task(facts: dict[str, str]) -> str | None:
 FORMAT = Format(
     read=read,
     recognises=recognises,
+    takes_rate=True,
     title="robomimic or robosuite HDF5",
     writer=TableWriter(
         write=write_episode,

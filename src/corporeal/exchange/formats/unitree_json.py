@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from corporeal.embodiment import Embodiment
+from corporeal.episode.facts import RATE
 from corporeal.episode.recording import METADATA_WRONG, ArraySignal, Dataset, Recording
 from corporeal.errors import EpisodeError
 from corporeal.exchange.foreign_stream import stream_name
@@ -90,6 +91,7 @@ RATE_HZ = 30.0
 _QUANTITIES = ("qpos", "qvel", "torque")
 _BODY = "body"
 _G1_MOTORS = (29, 35)
+_READ = ("colors", "depths", "states", "actions", "tactiles", "audios", "sim_state")
 
 
 def recognises(path: Path) -> bool:
@@ -125,6 +127,14 @@ def _open(robot: Embodiment | None, rate_hz: float | None, folder: Path, index: 
         reading.add(f"tactiles.{part}", reading.column("tactiles", part))
     _pictures(reading)
     _scene(reading)
+    for name in dict.fromkeys(str(key) for step in steps if isinstance(step, Mapping)
+                              for key in step):  # fmt: skip
+        if name == "idx":
+            reading.leave_out(name, "the number of the step")
+        elif name not in _READ:
+            reading.leave_out(name, "unknown to this reader", lost=True)
+    if not known and rate_hz is None:
+        reading.assumed[RATE] = f"{rate:g} Hz, as the recorder has by default: it states none"
     return reading.to_recording(
         f"{folder.parent.name}_{folder.name}",
         folder / DATA,
@@ -207,6 +217,7 @@ def _pictures(reading: StepReading) -> None:
             reading.add_stills(f"{kind}.{camera}", kind, camera, name=camera)
     if _keys(reading.steps, "audios"):
         reading.complain(METADATA_WRONG, "sound (audios) is not read")
+        reading.leave_out("audios", "sound is not read", lost=True)
 
 
 def _scene(reading: StepReading) -> None:
@@ -247,5 +258,6 @@ def _metadata(document: Mapping[str, Any], reading: StepReading) -> dict[str, An
 FORMAT = Format(
     read=read,
     recognises=recognises,
+    takes_rate=True,
     title="JSON of Unitree's xr_teleoperate",
 )

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.embodiment import Embodiment
+from corporeal.episode.facts import RATE
 from corporeal.episode.recording import MAX_PIXELS, Dataset, Recording
 from corporeal.errors import EpisodeError
 from corporeal.exchange.description import (
@@ -25,7 +26,7 @@ from corporeal.exchange.description import (
     describe_episode,
     read_description,
 )
-from corporeal.exchange.foreign_stream import EpisodeReading, StoredPictures, described_reading
+from corporeal.exchange.foreign_stream import EpisodeReading, described_reading
 from corporeal.exchange.format import (
     Consumer,
     ExportContext,
@@ -37,6 +38,7 @@ from corporeal.exchange.format import (
 from corporeal.exchange.json_text import write_json
 from corporeal.exchange.layout import IMAGES, lane_key
 from corporeal.exchange.movie.pictures import pictures_of
+from corporeal.exchange.stored_samples import StoredPictures
 from corporeal.exchange.table import BLOCK_ROWS, EpisodeTable
 from corporeal.exchange.zarr_store import (
     StoredArray,
@@ -62,8 +64,8 @@ def recognises(path: Path) -> bool:
     return path.suffix == ".zip" and _zip_prefix(path) is not None
 
 
-def read(path: Path, *, robot: Embodiment | None = None) -> Dataset:
-    """The episodes in order; the rate is 10 Hz where the dataset does not state its own."""
+def read(path: Path, *, robot: Embodiment | None = None, rate_hz: float | None = None) -> Dataset:
+    """The episodes in order; the rate is 10 Hz where neither dataset nor `rate_hz` states one."""
     store = _store(path)
     ends = _ends(store)
     arrays = {name: open_array(store, f"data/{name}") for name in store.arrays("data")}
@@ -79,9 +81,9 @@ def read(path: Path, *, robot: Embodiment | None = None) -> Dataset:
         path,
         "zarr",
         list(pairwise((0, *ends.tolist()))),
-        partial(_open, path, arrays, description, robot),
+        partial(_open, path, arrays, description, robot, rate_hz),
         facts={
-            "rate_hz": description.rate_hz if description is not None else RATE_HZ,
+            "rate_hz": description.rate_hz if description is not None else rate_hz or RATE_HZ,
             "rate_stated": description is not None,
         },
         lanes=lambda: description.lanes if description is not None else (),
@@ -93,13 +95,17 @@ def _open(
     arrays: dict[str, StoredArray],
     description: DatasetDescription | None,
     robot: Embodiment | None,
+    rate_hz: float | None,
     rows: tuple[int, int],
     index: int,
 ) -> Recording:
     first, stop = rows
     stamps = _stamps(arrays, first, stop)
     if description is None:
-        reading = EpisodeReading(index, _rate_hz(stamps), robot)
+        stated_hz = rate_hz or _stated_rate(stamps)
+        reading = EpisodeReading(index, stated_hz or RATE_HZ, robot)
+        if stated_hz is None:
+            reading.assumed[RATE] = f"{RATE_HZ:g} Hz: the dataset states none"
         left_out = set()
     else:
         reading = described_reading(description, index, robot)
@@ -116,6 +122,12 @@ def _open(
             reading.take_pictures(name, pictures, times, size=array.shape[1:3])
         elif len(array.shape) <= 3 or is_column:
             reading.take_numbers(name, array.rows(first, stop), times)
+        else:
+            reason = f"neither numbers nor colour pictures: {len(array.shape)} axes"
+            reading.leave_out(name, reason, samples=len(times), lost=True)
+    for name in left_out & arrays.keys():
+        is_time = name in (TIMES, "timestamp")
+        reading.account(name, "stamps" if is_time else "labels", samples=len(times))
     return reading.to_recording(
         f"{path.name.partition('.')[0]}_{index}",
         path,
@@ -160,9 +172,9 @@ def _stamps(arrays: Mapping[str, StoredArray], first: int, stop: int) -> NDArray
     return None
 
 
-def _rate_hz(stamps: NDArray[np.int64] | None) -> float:
+def _stated_rate(stamps: NDArray[np.int64] | None) -> float | None:
     step_ns = float(np.median(np.diff(stamps))) if stamps is not None and len(stamps) > 1 else 0.0
-    return round(1e9 / step_ns, 3) if 1e5 < step_ns < 1e12 else RATE_HZ
+    return round(1e9 / step_ns, 3) if 1e5 < step_ns < 1e12 else None
 
 
 def _ends(store: ZarrStore) -> NDArray[np.int64]:
@@ -334,6 +346,7 @@ def _write_head(
 FORMAT = Format(
     read=read,
     recognises=recognises,
+    takes_rate=True,
     title="Zarr of diffusion policy",
     writer=TableWriter(
         write=write_episode,

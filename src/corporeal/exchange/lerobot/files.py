@@ -20,9 +20,9 @@ from corporeal.episode.recording import (
 from corporeal.errors import EpisodeError
 from corporeal.exchange.foreign_stream import EpisodeReading
 from corporeal.exchange.lerobot.info import Feature, Info
-from corporeal.exchange.lerobot.listing import LerobotEntry, Listing
+from corporeal.exchange.lerobot.listing import LerobotEntry, ListedClip, Listing
 from corporeal.exchange.movie.foreign_movie import Header, read_header
-from corporeal.exchange.parquet import is_numeric, read_table, row_count, to_numpy
+from corporeal.exchange.parquet import column_types, is_numeric, read_table, row_count, to_numpy
 from corporeal.units import SECOND_NS
 
 RATE_TOLERANCE = 0.01
@@ -42,6 +42,7 @@ class Files:
     _rows: dict[Path, int | None] = field(default_factory=dict)
     _first: dict[Path, int] = field(default_factory=dict)
     _pictures: dict[Path, dict[int, int]] = field(default_factory=dict)
+    _types: dict[Path, dict[str, Any]] = field(default_factory=dict)
 
     @property
     def info(self) -> Info:
@@ -59,6 +60,12 @@ class Files:
                 self._columns.popitem(last=False)
         self._columns.move_to_end(path)
         return self._columns[path]
+
+    def types(self, path: Path) -> Mapping[str, Any]:
+        """The type of every column that a data file has, whether info.json names it or not."""
+        if path not in self._types:
+            self._types[path] = column_types(path)
+        return self._types[path]
 
     def rows(self, path: Path) -> int | None:
         """Rows of a data file; None when it is not there or cannot be read."""
@@ -303,12 +310,14 @@ def take_footage(
     if clip is None or not clip.path.is_file():
         gone = f"{clip.path.name} of {key} is missing" if clip else f"no place listed of {key}"
         reading.complain(FOOTAGE_INCOMPLETE, gone, key, 0.0, float(rows))
+        reading.leave_out(key, why_absent(files.info, clip), kind="camera", lost=True)
         return
     try:
         header = files.header(clip.path)
     except EpisodeError as error:
         message = f"the movie of {key} cannot be opened: {error}"
         reading.complain(FOOTAGE_INCOMPLETE, message, key, 0.0, float(rows))
+        reading.leave_out(key, "its movie cannot be opened", kind="camera", lost=True)
         return
     for what, check, message in footage_contradictions(camera, header, reading.rate_hz):
         if (key, what) not in reported:
@@ -333,6 +342,22 @@ def take_footage(
     if not camera.is_depth:
         size = header.height, header.width
         reading.take_movie(key, clip.path, time_ns, size=size, first=first, count=count)
+    else:
+        reason = "depth as a movie cannot be read back exactly"
+        reading.leave_out(key, reason, samples=there, kind="camera", lost=True)
+
+
+def why_absent(info: Info, clip: ListedClip | None) -> str:
+    """Why there is no movie of a camera that info.json names, and where others lie instead."""
+    if clip is None:
+        return "no movie listed"
+    stated = clip.path.relative_to(info.root)
+    folder = next((each for each in sorted(info.root.iterdir())
+                   if each.is_dir() and each.name != stated.parts[0]
+                   and next(each.rglob("*.mp4"), None) is not None), None)  # fmt: skip
+    if not (info.root / stated.parts[0]).is_dir() and folder is not None:
+        return f"movie missing: {stated} is not here; is it in {folder.name}?"
+    return f"movie missing: {stated} is not here"
 
 
 def footage_contradictions(

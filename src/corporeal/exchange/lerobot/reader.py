@@ -30,15 +30,26 @@ from corporeal.exchange.lerobot.files import (
     take_rows,
     take_stamps,
     task_changes,
+    why_absent,
 )
 from corporeal.exchange.lerobot.info import Feature, Info, Parts, joints_of
 from corporeal.exchange.lerobot.listing import LerobotEntry, read_texts
-from corporeal.exchange.parquet import read_table
+from corporeal.exchange.parquet import is_numeric, read_table
 from corporeal.schema import Stream
 
 # Marks of a frame, not measurements of the robot.
 _MARKS = ("next.", "annotation.")
 _SUCCESS = "next.success"
+_NO_COLUMN = "info.json names it, but the table has no such column"
+# Columns that are not streams, and what holds them.
+_HELD = {
+    "timestamp": "stamps",
+    "frame_index": "order of the samples",
+    "index": "order of the samples",
+    "episode_index": "number of the episode",
+    "task_index": "metadata instructions",
+    _SUCCESS: "metadata success",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +72,7 @@ class LerobotReader:
         if listed is None:
             raise UnknownNameError("episode", str(index), map(str, listing.by_number))
         entry = replace(listed, data=files.home(listed) or listed.data)
-        reading = EpisodeReading(index, info.fps, self.robot)
+        reading = EpisodeReading(index, info.fps, self.robot, kind="column")
         whole = files.columns(entry.data)
         rows, is_in_place = take_rows(reading, files, listed)
         columns = {name: _picked(values, rows) for name, values in whole.items()}
@@ -73,12 +84,16 @@ class LerobotReader:
             spec = Stream(name="instruction", group="observations", kind="text")
             stamps = time_ns[[row for row, _ in tasks]]
             reading.signals["task_index"] = ArraySignal(spec, stamps, [text for _, text in tasks])
+        self._account_rest(reading, entry, len(rows))
         first = self._start(entry) if is_in_place else None
         check_rows(reading, entry, columns, first=first, tasks=listing.tasks)
         self._check_features(reading, whole, time_ns)
         for camera in info.cameras:
             if (camera.key, "absent") not in self.reported:
                 take_footage(reading, files, camera, entry, time_ns, self.reported)
+            else:
+                reason = why_absent(info, entry.clips.get(camera.key))
+                reading.leave_out(camera.key, reason, kind="camera", lost=True)
         return reading.to_recording(
             f"{info.root.name}_{index:06d}",
             entry.data,
@@ -103,6 +118,27 @@ class LerobotReader:
                 values = values.reshape(len(values), *shape)
             values = to_storable(values)
             reading.signals[key] = ArraySignal(self._spec(feature, values), time_ns, values)
+
+    def _account_rest(self, reading: EpisodeReading, entry: LerobotEntry, count: int) -> None:
+        """Account for every column of the table, and of info.json, that is no stream."""
+        types = self.files.types(entry.data)
+        features = self.files.info.features
+        for key in dict.fromkeys((*features, *types)):
+            feature = features.get(key)
+            if key in reading.signals or (feature is not None and feature.is_video):
+                continue
+            if feature is not None and feature.is_image:
+                reason = "no size of its pictures is stated" if key in types else _NO_COLUMN
+                reading.leave_out(key, reason, kind="camera", lost=True)
+            elif key not in types:
+                reading.leave_out(key, _NO_COLUMN, lost=True)
+            elif key in self.lanes:
+                reading.account(key, "labels", samples=count)
+            elif key in _HELD:
+                reading.account(key, _HELD[key], samples=count)
+            else:
+                reason, lost = _why_left_out(key, feature, types[key])
+                reading.leave_out(key, reason, samples=count, lost=lost)
 
     def _spec(self, feature: Feature, values: NDArray[Any]) -> Stream:
         key = (feature.key, values.shape[1:], values.dtype.name)
@@ -178,6 +214,19 @@ class LerobotReader:
         if instructions:
             stated |= {"task": instructions[0], "instruction": instructions[0]}
         return stated
+
+
+def _why_left_out(key: str, feature: Feature | None, kind: Any) -> tuple[str, bool]:
+    """Why a column of the table is no stream, and whether something is lost with it."""
+    if not is_numeric(kind):
+        return f"unknown type {str(kind)[:60]}", True
+    if feature is None:
+        return "info.json does not name it", True
+    if key.startswith(_MARKS):
+        return "a mark of the frame, not a measurement", False
+    if key.endswith("_index"):
+        return "a number that points into a list", False
+    return "no value in a row", False
 
 
 @dataclass(frozen=True, eq=False)

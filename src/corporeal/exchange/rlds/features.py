@@ -60,6 +60,9 @@ _MAX_VALUES = 1 << 26
 _MAX_BYTES = 1 << 32
 _MAX_DEPTH = 8
 _CLASSES = "tensorflow_datasets.core.features."
+_KINDS = ("tensor", "image", "text", "classLabel")
+UNKNOWN = "unknown"
+_LONGEST_NAME = 60
 _DTYPES = frozenset(
     f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)
 ) | {"float16", "float32", "float64", "bool"}  # fmt: skip
@@ -67,7 +70,7 @@ _DTYPES = frozenset(
 
 @dataclass(frozen=True)
 class Leaf:
-    """One feature: `kind` is tensor, image or text; an unknown size of `shape` is -1.
+    """One feature: `kind` is tensor, image, text or unknown; an unknown size of `shape` is -1.
 
     `encoding` of a tensor is none for numbers, bytes or zlib for one blob in each step; that of an
     image is jpeg or png.
@@ -135,9 +138,12 @@ def _walk(node: Any, path: tuple[str, ...], file: Path) -> Iterator[tuple[str, L
     elif isinstance(node.get("sequence"), dict):
         yield from _walk(node["sequence"].get("feature"), path, file)
     else:
-        for kind in ("tensor", "image", "text", "classLabel"):
-            if isinstance(node.get(kind), dict):
-                yield "/".join(path), _leaf(kind, node, file)
+        kinds = [kind for kind in _KINDS if isinstance(node.get(kind), dict)]
+        if kinds:
+            yield "/".join(path), _leaf(kinds[-1], node, file)
+        else:
+            name = str(node.get("pythonClassName", "none")).rsplit(".", 1)[-1]
+            yield "/".join(path), Leaf(UNKNOWN, dtype=name[:_LONGEST_NAME])
 
 
 def _leaf(kind: str, node: Mapping[str, Any], file: Path) -> Leaf:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -15,17 +14,19 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from corporeal.embodiment import Embodiment
+from corporeal.episode.facts import RATE
 from corporeal.episode.label_track import LabelTrack
 from corporeal.episode.recording import (
     INDEX_WRONG,
     MAX_PIXELS,
     METADATA_WRONG,
     ArraySignal,
+    ItemKind,
     Recording,
 )
 from corporeal.errors import EpisodeError
 from corporeal.exchange.description import DatasetDescription
-from corporeal.exchange.foreign_stream import EpisodeReading, StoredSignal, stream_name
+from corporeal.exchange.foreign_stream import EpisodeReading, stream_name
 from corporeal.exchange.rlds.features import (
     EPISODE,
     ID,
@@ -36,10 +37,13 @@ from corporeal.exchange.rlds.features import (
     TEXTS,
     TIME,
     TRACK,
+    UNKNOWN,
     Leaf,
     is_mark,
     is_text,
 )
+from corporeal.exchange.rlds.known_sets import KnownSet
+from corporeal.exchange.stored_samples import StoredSignal
 from corporeal.exchange.tfrecord import RecordPlace, Values, parse_example
 from corporeal.schema import Stream
 from corporeal.signal.grid import even_stamps
@@ -48,63 +52,8 @@ Example = Mapping[str, Values]
 Times = NDArray[np.int64]
 
 
-RATE_HZ = 10.0
-"""The control rate of a set that nobody knows; that of most of Open X-Embodiment."""
 _LONGEST = 4096
 _LARGEST_TRACK = 64 << 20
-
-NamedUnits = tuple[tuple[str, str], ...]
-"""Name and unit of every entry of a feature."""
-
-
-@dataclass(frozen=True)
-class KnownSet:
-    """A dataset or a family of them: control rate, and columns by the path in a step.
-
-    `outcome` finds the outcome in the path of the file that an episode was made of.
-    """
-
-    rate_hz: float
-    columns: Mapping[str, NamedUnits] = field(default_factory=dict)
-    outcome: re.Pattern[str] | None = None
-
-
-_POSITION: NamedUnits = (("x", "m"), ("y", "m"), ("z", "m"))
-_EULER: NamedUnits = (("roll", "rad"), ("pitch", "rad"), ("yaw", "rad"))
-_QUATERNION: NamedUnits = (("qx", "1"), ("qy", "1"), ("qz", "1"), ("qw", "1"))
-_GRIPPER: NamedUnits = (("gripper", "1"),)
-_SEVEN_JOINTS: NamedUnits = tuple((f"joint_{number}", "rad") for number in range(7))
-
-# By a word in the name of the dataset. Commanded velocities are left out: they are shares of a
-# largest one, and so without a unit.
-_SETS: Mapping[str, KnownSet] = {
-    "bridge": KnownSet(5.0, {"observation/state": _POSITION + _EULER + _GRIPPER}),
-    "droid": KnownSet(
-        15.0,
-        {
-            "observation/cartesian_position": _POSITION + _EULER,
-            "observation/joint_position": _SEVEN_JOINTS,
-            "action_dict/cartesian_position": _POSITION + _EULER,
-            "action_dict/joint_position": _SEVEN_JOINTS,
-        },
-        outcome=re.compile(r"(?:^|/)(success|failure)/"),
-    ),
-    "fractal": KnownSet(3.0, {"observation/base_pose_tool_reached": _POSITION + _QUATERNION}),
-    "kuka": KnownSet(
-        10.0, {"observation/clip_function_input/base_pose_tool_reached": _POSITION + _QUATERNION}
-    ),
-    "taco_play": KnownSet(15.0),
-    "toto": KnownSet(30.0),
-    "viola": KnownSet(20.0),
-}
-
-
-def known_set(name: str) -> KnownSet | None:
-    """What is known of the dataset with this name."""
-    for word, known in _SETS.items():
-        if re.search(rf"(^|[^a-z]){word}", name.lower()):
-            return known
-    return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,23 +67,28 @@ class RldsReader:
     robot: Embodiment | None = None
     description: DatasetDescription | None = None
     known: KnownSet | None = None
+    is_rate_stated: bool = False
 
     def open(self, place: RecordPlace, index: int) -> Recording:
         """The episode in a record."""
         example = parse_example(place.read())
         stamps = self._stamps(example)
-        reading = EpisodeReading(index, self.rate_hz, self.robot, self.description)
+        reading = EpisodeReading(index, self.rate_hz, self.robot, self.description, kind="column")
         for label, leaf in self.steps.items():
             if not self._is_left_out(label, leaf):
                 self._take(reading, label, leaf, example, stamps)
+            if label not in reading.signals:
+                self._account(reading, label, leaf, example)
         reading.check_lengths()
         texts = _main_texts(example)
         spoken = _instruction_signal(texts, reading.row_stamps(len(texts), stamps))
         if spoken is not None:
             reading.signals[INSTRUCTION] = spoken
         metadata = {"fps": self.rate_hz} | _read_metadata(example, self.others, self.known, texts)
-        if self.description is None:
-            metadata["rate_assumed"] = True
+        _account_episode(reading, self.others, example)
+        if not self.is_rate_stated:
+            known = f"as {self.name} is known to have" if self.known else "as most sets have"
+            reading.assumed[RATE] = f"{self.rate_hz:g} Hz, {known}: it states none"
         is_labelled = self.description is not None and bool(self.description.lanes)
         if is_labelled:
             metadata.pop(TRACK, None)
@@ -149,9 +103,37 @@ class RldsReader:
 
     def _is_left_out(self, label: str, leaf: Leaf) -> bool:
         """Whether it is text, a mark or the clock, unless Corporeal wrote it as a column."""
-        if leaf.kind == "text" or self._is_ours(label):
-            return leaf.kind == "text"
+        if leaf.kind in ("text", UNKNOWN) or self._is_ours(label):
+            return leaf.kind in ("text", UNKNOWN)
         return is_mark(label) or (self.description is not None and label == TIME)
+
+    def _account(self, reading: EpisodeReading, label: str, leaf: Leaf, example: Example) -> None:
+        """Say what became of a feature of the steps that is no stream."""
+        values = example.get(f"{STEPS}{label}", [])
+        kind: ItemKind = "camera" if leaf.kind == "image" else "column"
+        ragged = f"{STEPS}{label}/ragged_flat_values" in example
+        count = len(values) if leaf.kind in ("text", "image") else None
+        if is_text(label) and (leaf.kind == "text" or not len(values)):
+            reading.account(label, "metadata instructions", samples=count, kind=kind)
+        elif label == TIME and self.description is not None:
+            reading.account(label, "stamps", kind=kind)
+        elif leaf.kind == UNKNOWN:
+            reading.leave_out(label, f"unknown type {leaf.dtype}", kind=kind, lost=True)
+        elif ragged:
+            reading.leave_out(label, "lists of any length in a step", kind=kind, lost=True)
+        elif not len(values):
+            reason = "features.json names it, but the record has no values"
+            reading.leave_out(label, reason, kind=kind, lost=not is_mark(label))
+        elif leaf.kind == "text":
+            reading.leave_out(label, "text that is no instruction", samples=count, lost=True)
+        elif label.endswith("_embedding"):
+            reading.leave_out(label, "made from the instruction", kind=kind)
+        elif is_mark(label):
+            reading.leave_out(label, "a mark of the step, not a measurement", kind=kind)
+        elif leaf.kind == "image" and _is_unused(label, values, example):
+            reading.leave_out(label, "the camera was not there: only filling", kind=kind)
+        else:
+            reading.leave_out(label, "its values do not fit its shape", kind=kind, lost=True)
 
     def _take(
         self,
@@ -303,6 +285,22 @@ def _read_metadata(
         first = steps[0] if any(steps) else texts[0]
         stated |= {"task": first, "instruction": first, "instructions": tuple(texts)}
     return stated
+
+
+def _account_episode(reading: EpisodeReading, others: Mapping[str, Leaf], example: Example) -> None:
+    """Say what became of the features of the episode as a whole."""
+    for path, leaf in others.items():
+        values = example.get(path, [])
+        name = path.rsplit("/", 1)[-1]
+        if len(values) == 1:
+            reading.account(path, "labels" if name == TRACK else f"metadata {name}", samples=1)
+        elif leaf.kind == UNKNOWN:
+            reading.leave_out(path, f"unknown type {leaf.dtype}", lost=True)
+        elif len(values):
+            reason = f"{len(values)} values of the episode; expected one"
+            reading.leave_out(path, reason, samples=len(values), lost=True)
+        else:
+            reading.leave_out(path, "features.json names it, but the record has no value")
 
 
 def _judge(stated: dict[str, Any], known: KnownSet | None) -> None:

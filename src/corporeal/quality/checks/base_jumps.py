@@ -38,4 +38,11 @@ def find(subject: Subject, *, max_step_m: float = 0.04, max_speed_m_s: float = 2
     )
 
 
-CHECK = Check(find, topic="frames", severity="fail", unit="m", formerly=("no_base_teleports",))
+CHECK = Check(
+    find,
+    topic="frames",
+    severity="fail",
+    needs_rate=True,
+    unit="m",
+    formerly=("no_base_teleports",),
+)

@@ -28,4 +28,11 @@ def find(subject: Subject) -> Findings:
     )
 
 
-CHECK = Check(find, topic="protocol", severity="fail", unit="s", formerly=("protocol_duration",))
+CHECK = Check(
+    find,
+    topic="protocol",
+    severity="fail",
+    needs_rate=True,
+    unit="s",
+    formerly=("protocol_duration",),
+)

@@ -56,4 +56,11 @@ def find(subject: Subject, *, max_speed_m_s: float = 5.0, min_step_m: float = 0.
     )
 
 
-CHECK = Check(find, topic="frames", severity="fail", unit="m/s", formerly=("end_effector_speed",))
+CHECK = Check(
+    find,
+    topic="frames",
+    severity="fail",
+    needs_rate=True,
+    unit="m/s",
+    formerly=("end_effector_speed",),
+)

@@ -110,4 +110,6 @@ def _angle(one: Array, other: Array) -> float:
     return float(np.degrees(np.median(np.arccos(np.clip(cosine, -1.0, 1.0)))))
 
 
-CHECK = Check(find, topic="frames", severity="fail", unit="m/s2", formerly=("imu_gravity",))
+CHECK = Check(
+    find, topic="frames", severity="fail", needs_rate=True, unit="m/s2", formerly=("imu_gravity",)
+)

@@ -99,4 +99,6 @@ def _curves(reference: ImuReference) -> dict[str, np.ndarray]:
     return drawn_whole(reference.at_s, felt | of_link)
 
 
-CHECK = Check(find, topic="frames", severity="fail", unit="rad/s", formerly=("imu_rotation",))
+CHECK = Check(
+    find, topic="frames", severity="fail", needs_rate=True, unit="rad/s", formerly=("imu_rotation",)
+)

@@ -76,4 +76,4 @@ def _finding(
     )
 
 
-CHECK = Check(find, topic="joints", severity="fail", formerly=("joint_speed",))
+CHECK = Check(find, topic="joints", severity="fail", needs_rate=True, formerly=("joint_speed",))

@@ -165,5 +165,10 @@ def _curves(
 
 
 CHECK = Check(
-    find, topic="dynamics", severity="fail", unit="N m", formerly=("torque_matches_dynamics",)
+    find,
+    topic="dynamics",
+    severity="fail",
+    needs_rate=True,
+    unit="N m",
+    formerly=("torque_matches_dynamics",),
 )

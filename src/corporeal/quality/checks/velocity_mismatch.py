@@ -49,4 +49,6 @@ def _slopes(moved: Response) -> tuple[Array, Array]:
     return moved.slope, np.asarray(own > 0.9)
 
 
-CHECK = Check(find, topic="joints", severity="fail", formerly=("velocity_matches_position",))
+CHECK = Check(
+    find, topic="joints", severity="fail", needs_rate=True, formerly=("velocity_matches_position",)
+)
