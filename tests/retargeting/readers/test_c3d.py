@@ -138,6 +138,40 @@ def test_where_header_and_parameters_differ_the_file_is_read_with_a_note(tmp_pat
     assert file.notes == ("rate: the header says 100, POINT:RATE says 120; took 120",)
 
 
+def _without_parameter(path: Path, name: bytes) -> Path:
+    """The file with a parameter that is 0, as some programs leave it."""
+    content = bytearray(path.read_bytes())
+    at = content.index(name) + len(name) + 4
+    content[at : at + 2] = b"\0\0"
+    path.write_bytes(content)
+    return path
+
+
+def test_parameters_that_are_left_empty_are_read_from_the_header(tmp_path: Path) -> None:
+    positions = np.arange(18.0).reshape(3, 2, 3) + 1
+    path = write_c3d(tmp_path / "a.c3d", positions, ["A", "B"])
+    for name in (b"DATA_START", b"USED"):
+        _without_parameter(path, name)
+    file = read_c3d(path)
+    np.testing.assert_array_equal(file.positions, positions)
+    assert file.notes == (
+        "markers: the header says 2, POINT:USED says 0; took 2",
+        "first block of data: the header says 3, POINT:DATA_START says 0; took 3",
+    )
+
+
+def test_a_real_file_without_its_data_start_holds_the_same_markers(
+    mocap: Path, tmp_path: Path
+) -> None:
+    whole = mocap / "c3d_kineticstoolkit" / "kinematics_tennis_serve.c3d"
+    emptied = tmp_path / "emptied.c3d"
+    emptied.write_bytes(whole.read_bytes())
+    _without_parameter(emptied, b"DATA_START")
+    file = read_c3d(emptied)
+    np.testing.assert_array_equal(file.positions, read_c3d(whole).positions)
+    assert any("POINT:DATA_START says 0" in note for note in file.notes)
+
+
 def test_a_truncated_file_says_how_many_frames_are_there(mocap: Path, tmp_path: Path) -> None:
     whole = (mocap / "c3d_ezc3d" / "Qualisys.c3d").read_bytes()
     cut = tmp_path / "cut.c3d"

@@ -87,6 +87,24 @@ def write_motive(
     return path
 
 
+def test_a_motive_file_that_was_cut_off_says_how_many_frames_are_there(tmp_path: Path) -> None:
+    places, rotation = person()
+    named = {f"Ada_{bone}": places[name] for bone, name in BONES.items()}
+    path = write_motive(tmp_path / "cut.csv", named, rotation)
+    text = path.read_text("utf-8")
+    for stated, frames in (("17263", None), (str(FRAMES), FRAMES), ("many", FRAMES)):
+        path.write_text(
+            text.replace("Rotation Type", f"Total Exported Frames,{stated},Rotation Type", 1)
+        )
+        if frames is not None:
+            assert len(read_motion(path).positions) == frames
+            continue
+        with pytest.raises(MotionError) as caught:
+            read_motion(path)
+        assert f"cut.csv: ends after {FRAMES} of 17263 frames. Export" in str(caught.value)
+        assert f"write {FRAMES} after Total Exported Frames" in str(caught.value)
+
+
 def write_vicon(path: Path, markers: dict[str, Array]) -> Path:
     """An export of Nexus: a section of devices, then trajectories in millimetres."""
     lines = ["Devices", "1000", ",,Force - Force", "Frame,Sub Frame,Fx", ",,N", "1,0,0.5", ""]

@@ -239,6 +239,10 @@ def _layout(
         known = number_of(parameters, name)
         if known is None:
             return claim
+        if known == 0.0 and claim != 0.0:
+            # Some programs leave parameters empty; the header is what others read by.
+            notes.append(f"{what}: the header says {claim:g}, {name} says 0; took {claim:g}")
+            return claim
         if claim not in (known, 0.0) and not math.isclose(claim, known, rel_tol=1e-4):
             notes.append(
                 f"{what}: the header says {claim:g}, {name} says {known:g}; took {known:g}"

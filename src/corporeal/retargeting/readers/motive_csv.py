@@ -27,6 +27,7 @@ from corporeal.retargeting.reader import ClipHints, MotionReader
 
 _FIRST = "Format Version"
 _UNITS = {"meters": "m", "centimeters": "cm", "millimeters": "mm", "inches": "in"}
+_EXPORTED = "Total Exported Frames"
 _HEAD_ROWS = 12
 # A bone at rest has the axes of the world: x to the person's left, y up, z forward. The columns
 # are where a segment's x, y and z lie in those of its bone.
@@ -72,6 +73,7 @@ def read(path: Path, hints: ClipHints) -> HumanMotion:
         columns = [column for thing in chosen for column in head.positions[thing]]
         columns += [column for thing in rotating for column in head.rotations[thing]]
         table = numbers(rows, columns, head.width, path)
+    _check_count(path, head.settings, len(table))
     positions = table[:, : 3 * len(chosen)].reshape(len(table), len(chosen), 3)
     quaternions = table[:, 3 * len(chosen) :].reshape(len(table), len(rotating), 4)
     labels = tuple(_label(*thing) for thing in chosen)
@@ -203,6 +205,16 @@ def _agrees(
     upward = np.sum(up * rotations["pelvis"][..., 2], axis=1)
     known = np.isfinite(leftward) & np.isfinite(upward)
     return bool(known.any() and leftward[known].mean() > 0.8 and upward[known].mean() > 0.5)
+
+
+def _check_count(path: Path, settings: Mapping[str, str], frames: int) -> None:
+    """Raise MotionError for a file that was cut off: its head says how many frames it has."""
+    stated = settings.get(_EXPORTED, "").strip()
+    if stated.isdigit() and int(stated) > frames:
+        raise MotionError(
+            f"{path}: ends after {frames} of {int(stated)} frames. Export or copy it again; to use "
+            f"what is there, write {frames} after {_EXPORTED} in its first line."
+        )
 
 
 def _rate(settings: Mapping[str, str]) -> float:
