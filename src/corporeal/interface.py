@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,7 @@ from corporeal.capture.driver import drivers, parse_options
 from corporeal.capture.recorder import Recorder, RecorderSettings
 from corporeal.embodiment import Embodiment, open_robot
 from corporeal.episode import Episode
-from corporeal.episode.recording import Dataset
+from corporeal.episode.recording import SOURCE_LEDGER, Dataset, Ledger, Recording
 from corporeal.errors import CorporealError
 from corporeal.exchange import ExportOptions, ExportResult
 from corporeal.exchange import export as export_dataset
@@ -88,9 +88,38 @@ def dataset_opener(
             raise CorporealError(
                 f"{path} does not exist; expected an episode, a folder of them or a dataset."
             )
-    ready = [_record_bag(path, make_folder()) if _bag_driver(path) else path for path in paths]
+    ready = [
+        _record_bag(path, make_folder(), robot) if _bag_driver(path) else path for path in paths
+    ]
     model: Embodiment | None = open_robot(robot) if robot is not None else None
-    return partial(open_paths, ready, robot=model, rate_hz=rate_hz)
+    bags = {folder: path for folder, path in zip(ready, paths, strict=True) if folder != path}
+    return partial(_open_ready, ready, model, rate_hz, bags)
+
+
+def _open_ready(
+    ready: Sequence[Path],
+    robot: Embodiment | None,
+    rate_hz: float | None,
+    bags: Mapping[Path, Path],
+) -> Dataset:
+    """The paths as one dataset; episodes that were recorded from a bag name the bag."""
+    dataset = open_paths(ready, robot=robot, rate_hz=rate_hz)
+    if not bags:
+        return dataset
+    alone = bags[ready[0]] if len(ready) == 1 else dataset.source
+    return replace(dataset, source=alone, open=partial(_open_recorded, dataset.open, bags))
+
+
+def _open_recorded(
+    open_episode: Callable[[int], Recording], bags: Mapping[Path, Path], number: int
+) -> Recording:
+    recording = open_episode(number)
+    bag = bags.get(recording.source.parent)
+    if bag is None:
+        return recording
+    items = recording.metadata.get(SOURCE_LEDGER)
+    ledger = Ledger.from_json(items) if isinstance(items, list) else recording.ledger
+    return replace(recording, source=bag, ledger=ledger)
 
 
 def check(
@@ -149,8 +178,15 @@ def _bag_driver(path: Path) -> str | None:
     return _BAGS.get(path.suffix) if path.is_file() else None
 
 
-def _record_bag(path: Path, folder: Path) -> Path:
+def _record_bag(path: Path, folder: Path, robot: str | None) -> Path:
     driver = drivers()[str(_bag_driver(path))]
-    options = parse_options(driver, {"path": str(path)})
-    Recorder(driver, options, RecorderSettings(folder, metadata={"task": path.stem})).run()
+    values = {"path": str(path)} if robot is None else {"path": str(path), "robot": robot}
+    options = parse_options(driver, values)
+    settings = RecorderSettings(folder, metadata={"task": path.stem})
+    try:
+        Recorder(driver, options, settings).run()
+    except CorporealError as error:
+        # The folder is ours and gone in a moment; the bag is what the user knows.
+        error.args = (str(error).replace(str(folder), str(path)),)
+        raise
     return folder

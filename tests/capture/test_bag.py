@@ -69,7 +69,7 @@ def _counts(path: Path) -> Counter[str]:
 def test_an_mcap_file_gives_its_samples_with_both_times(tmp_path: Path) -> None:
     path = _write_mcap(tmp_path / "a.mcap", _regular())
     rig = describe_bag(path)
-    stream = rig.schema.stream("observations/joint_states_position")
+    stream = rig.schema.stream("observations/joint_position")
     assert (stream.rate_hz, stream.components, stream.unit) == (100.0, ("hip", "knee"), "rad")
     assert rig.problems == ()
     samples = list(samples_of(survey(path)))
@@ -85,7 +85,7 @@ def test_a_cut_file_gives_what_is_whole_and_says_so(tmp_path: Path, share: float
     path = tmp_path / "cut.mcap"
     path.write_bytes(whole[: round(len(whole) * share)])
     rig = describe_bag(path)
-    count = _counts(path)["observations/joint_states_position"]
+    count = _counts(path)["observations/joint_position"]
     assert 0.15 * 200 < count <= 200
     assert any("no usable index" in text for text in rig.problems)
     if share < 0.9:
@@ -137,10 +137,10 @@ def test_joints_of_writers_that_pad_empty_lists_are_read(
     entries = [("/leader", kind, t, _padded_joint(n, t, effort)) for n, t in enumerate(stamps)]
     path = _write_mcap(tmp_path / "a.mcap", entries)
     samples = list(samples_of(survey(path)))
-    values = {sample.stream.rpartition("_")[2]: sample.value for sample in samples}
+    values = {sample.stream.rpartition("/")[2]: sample.value for sample in samples}
     assert len(samples) == 200 * len(values)
-    assert values["position"] == [199.0]
-    assert values.get("effort", [None])[0] == (effort[0] if effort else None)
+    assert values["joint_position_target"] == [199.0]
+    assert values.get("joint_torque_target", [None])[0] == (effort[0] if effort else None)
     assert [sample.source_ns for sample in samples][:: len(values)] == stamps
     assert describe_bag(path).problems == ()
 
@@ -250,29 +250,29 @@ def test_events_have_no_rate() -> None:
 # What the real recordings hold: samples by stream, and a word of each defect that must be said.
 REAL: dict[str, tuple[dict[str, int], tuple[str, ...]]] = {
     "ros1_joint_states_burst_time/C-Shape-1_joints.bag": (
-        {"observations/joint_states_position": 150},
+        {"observations/joint_position": 150},
         ("all 150 header stamps are empty", "within 6.8 ms of bag time"),
     ),
     "ros1_joint_states_burst_time/G-Shape-1_joints.bag": (
-        {"observations/joint_states_position": 150},
+        {"observations/joint_position": 150},
         ("all 150 header stamps are empty", "within 6.8 ms of bag time"),
     ),
     "ros1_joint_states_burst_time/N-Shape-1_joints.bag": (
-        {"observations/joint_states_position": 250},
+        {"observations/joint_position": 250},
         ("all 250 header stamps are empty", "within 11.9 ms of bag time"),
     ),
     "ros1_robot_localization/test1.bag": (
-        {"observations/imu_data": 11865, "debug/husky_velocity_controller_odom_pose": 3952,
+        {"observations/body_imu": 11865, "debug/husky_velocity_controller_odom_pose": 3952,
          "observations/fix": 989, "debug/imu_data_covariance": 1},
         (),
     ),
     "ros1_robot_localization/test2.bag": (
-        {"observations/imu_data": 3061, "debug/jackal_velocity_controller_odom_twist": 3060},
+        {"observations/base_imu": 3061, "debug/jackal_velocity_controller_odom_twist": 3060},
         (),
     ),
     "ros1_interbotix/interbotix_ros_xsarms/examples/interbotix_xsarm_diagnostic_tool/bag/"
     "waist_diagnostics.bag": (
-        {"observations/wx200_joint_states_effort": 10598, "actions/wx200_commands_joint_single":
+        {"observations/joint_torque": 10598, "actions/wx200_commands_joint_single":
          1002, "observations/wx200_temperatures_joint_group": 21},
         ("1 gap in a stream of 100.1 Hz, the longest 0.064 s",),
     ),
@@ -291,12 +291,12 @@ REAL: dict[str, tuple[dict[str, int], tuple[str, ...]]] = {
         ("2 message bodies are packed with zstd", "old name sensor_msgs/Image"),
     ),
     "ros2_mcap_db3_pair/test_bag_mcap": (
-        {"observations/test_sensor_msgs_joint_state_position": 2, "debug/source_problems": 2},
+        {"observations/joint_position": 2, "debug/source_problems": 2},
         ("no statistics record", "image of type sensor_msgs/msg/Image: 2 of 2 messages not mapped",
          "neither JPEG nor PNG", "Header stamps of 38 topics are"),
     ),
     "ros2_mcap_db3_pair/test_bag_sqlite3": (
-        {"observations/test_sensor_msgs_joint_state_position": 2, "debug/source_problems": 2},
+        {"observations/joint_position": 2, "debug/source_problems": 2},
         ("image of type sensor_msgs/msg/Image: 2 of 2 messages not mapped",
          "neither JPEG nor PNG", "Header stamps of 38 topics are"),
     ),
@@ -353,7 +353,7 @@ def test_the_arm_of_the_bag_moves_as_its_table_says(shared_data: Path) -> None:
     samples = [
         sample
         for sample in samples_of(survey(folder / "bag" / "waist_diagnostics.bag"))
-        if sample.stream == "observations/wx200_joint_states_position"
+        if sample.stream == "observations/joint_position"
     ]
     with (folder / "data" / "waist_diagnostics.csv").open(newline="") as file:
         table = [float(row["Position [rad]"]) for row in csv.DictReader(file)]

@@ -151,13 +151,13 @@ def test_what_is_stated_needs_no_network(driver: Driver, monkeypatch: pytest.Mon
     ]
     rig = driver.describe(parse_options(driver, {"topics": topics, "robot": "g1"}))
     found = {stream.path: (stream.shape, stream.rate_hz) for stream in rig.schema.streams}
-    assert found["observations/imu"] == ((6,), 200.0)
-    assert found["observations/joint_states_position"] == ((29,), 100.0)
+    assert found["observations/body_imu"] == ((6,), 200.0)
+    assert found["observations/joint_position"] == ((29,), 100.0)
     assert found["observations/head"] == ((480, 640, 3), 30.0)
     assert found["observations/say"] == ((), None)
-    assert found["observations/wrench"] == ((6,), 500.0)
+    assert found["observations/body_wrench"] == ((6,), 500.0)
     assert rig.source("observations/say") == "sender"
-    assert rig.source("observations/imu") == "robot"
+    assert rig.source("observations/body_imu") == "robot"
 
 
 def test_a_type_without_public_definition_is_a_problem(driver: Driver) -> None:
@@ -177,22 +177,22 @@ def test_topics_of_another_process_are_discovered_and_read(driver: Driver) -> No
         live.close()  # type: ignore[attr-defined]
     counts = Counter(item.stream for item in items)
     streams = {stream.path: stream for stream in rig.schema.streams}
-    assert streams["observations/joint_states_position"].rate_hz == 100.0
+    assert streams["observations/joint_position"].rate_hz == 100.0
     assert "observations/imu_orientation" not in streams
     for name in (
-        "joint_states_position", "joint_states_effort", "imu", "camera_image_raw", "wrist_wrench",
+        "joint_position", "joint_torque", "body_imu", "camera_image_raw", "wrist_wrench",
         "instruction",
     ):  # fmt: skip
         assert counts[f"observations/{name}"] > 50
-    order = streams["observations/joint_states_position"].components
+    order = streams["observations/joint_position"].components
     assert order is not None
     assert any("another order" in text for text in rig.problems)
     last = {item.stream: item for item in items}
-    number = (last["observations/joint_states_position"].source_ns - 1000 * 10**9) // 10**7
+    number = (last["observations/joint_position"].source_ns - 1000 * 10**9) // 10**7
     shown = (last["observations/camera_image_raw"].source_ns - 1000 * 10**9) // 10**7
     place = [["hip", "knee", "ankle"].index(name) for name in order]
     expected = (np.array([0.1, 0.2, 0.3]) + number)[place]
-    np.testing.assert_allclose(last["observations/joint_states_position"].value, expected)
+    np.testing.assert_allclose(last["observations/joint_position"].value, expected)
     picture = last["observations/camera_image_raw"].value
     assert (picture[..., 2] == shown % 256).all()
     assert abs(int(last["observations/instruction"].value.removeprefix("line ")) - number) < 3
@@ -267,7 +267,7 @@ def test_the_rclpy_route_reads_the_same_bytes(
         monkeypatch.setitem(sys.modules, name, module)
     monkeypatch.setitem(sys.modules, "rosidl_runtime_py", ModuleType("rosidl_runtime_py"))
     options = parse_options(driver, {"route": "rclpy", "listen_s": 0.3})
-    assert driver.describe(options).schema.stream("observations/joint_states_position")
+    assert driver.describe(options).schema.stream("observations/joint_position")
     waiting.clear()
     items = driver.read(options)
     first = next(items)

@@ -71,8 +71,12 @@ def test_a_joint_state_with_too_few_values_is_refused() -> None:
 def test_an_imu_without_orientation_has_none() -> None:
     kind = "sensor_msgs/msg/Imu"
     absent = np.array([-1.0, *[0.0] * 8])
-    message = _message(kind, linear_acceleration__z=9.81, angular_velocity__x=0.5)
+    message = _message(
+        kind, linear_acceleration__z=9.81, angular_velocity__x=0.5, orientation__w=1.0
+    )
     assert [piece.suffix for piece in pieces_of(message, kind)] == ["", "orientation", "covariance"]
+    empty = _message(kind, linear_acceleration__z=9.81)
+    assert [piece.suffix for piece in pieces_of(empty, kind)] == ["", "covariance"]
     message.orientation_covariance = absent
     moving, covariance = pieces_of(message, kind)
     np.testing.assert_array_equal(moving.load(), [0, 0, 9.81, 0.5, 0, 0])
@@ -342,7 +346,7 @@ def test_two_sets_of_joints_on_one_topic_become_two_streams() -> None:
         lanes.append(lane)
     fits, problems = fit_lanes(lanes)
     assert [fit.stream.name for fit in fits.values()] == [
-        "joint_states_position", "joint_states_2_position",
+        "joint_position", "joint_states_2_position",
     ]  # fmt: skip
     assert [fit.stream.rate_hz for fit in fits.values()] == [100.0, 100.0]
     assert any("set of joints changes" in text for text in problems)

@@ -33,16 +33,16 @@ from corporeal.exchange.description import NAME, DatasetDescription, EpisodeDesc
 from corporeal.schema import Stream, roles
 from corporeal.schema.stream import Group
 from corporeal.signal.grid import even_stamps
+from corporeal.signal.recognition import (
+    imu_columns,
+    imu_units,
+    is_action_label,
+    joint_role,
+    sensor_name,
+)
 from corporeal.units import SECOND_NS
 
-# Last words of a label, by what they hold if the entries are joints.
-_JOINT_WORDS = {
-    roles.JOINT_POSITION: r"state|joint_pos(itions?)?|joint_angles?|joint_states?|qpos",
-    roles.JOINT_VELOCITY: r"velocity|joint_vel(ocity|ocities)?|qvel",
-    roles.JOINT_TORQUE: r"effort|torques?|joint_torques?|joint_efforts?",
-}
 _PLAINLY_JOINTS = re.compile(r"(robot\d_)?(joint_\w+|qpos|qvel)")
-_ACTION = re.compile(r"actions?\b")
 _UNITS = {
     roles.JOINT_POSITION: "rad",
     roles.JOINT_POSITION_TARGET: "rad",
@@ -277,17 +277,6 @@ def stream_name(label: str) -> str:
     return plain if re.match(r"[a-z]", plain) else f"stream_{plain}"[:64]
 
 
-def joint_role(label: str) -> str | None:
-    """The role a label has if its columns are joints; None for a label that says otherwise."""
-    last = stream_name(label)
-    if _ACTION.match(label):
-        return roles.JOINT_POSITION_TARGET if last in (roles.ACTION, roles.ACTIONS) else None
-    for role, words in _JOINT_WORDS.items():
-        if re.fullmatch(rf"(robot\d_)?({words})", last):
-            return role
-    return None
-
-
 def array_stream(
     label: str,
     values: NDArray[Any],
@@ -304,8 +293,8 @@ def array_stream(
     width = values.shape[-1] if values.ndim == 2 else 0
     named = tuple(names) if names is not None and len(names) == width and width else None
     columns = named or tuple(f"{number}" for number in range(width))
-    role = joint_role(label)
-    is_action = _ACTION.match(label) is not None
+    role = joint_role(label, stream_name(label))
+    is_action = is_action_label(label)
     if robot is None or (joints is not None and len(joints) != width):
         joints = None
     elif joints is None and role is not None:
@@ -321,6 +310,10 @@ def array_stream(
     elif is_joint and named is None and width:
         # So that they are not taken for the nameless columns of another stream, such as actions.
         components = tuple(f"joint_{number}" for number in range(width))
+    measured = imu_columns(named) if named and role is None and not is_action else None
+    if measured is not None:
+        name, components = sensor_name(stream_name(label), None, roles.IMU), measured
+        unit = imu_units(measured, values)
     if name == roles.BASE_POSE and components != roles.POSE:
         name = "base_pose_given"
     return Stream(

@@ -105,7 +105,8 @@ def _plan(text: str) -> tuple[dict[str, str], dict[Key, StreamFit], tuple[str, .
     options = Ros2Options.model_validate_json(text)
     problems: list[str] = []
     asked = _readable(_discovered(options, problems), problems)
-    joints = open_robot(options.robot).joint_names if options.robot is not None else ()
+    robot = open_robot(options.robot) if options.robot is not None else None
+    joints = robot.joint_names if robot is not None else ()
     lanes: dict[Key, TopicLane] = {}
     known = {topic.name: known_pieces(topic, joints) for topic in asked}
     is_stated = len(asked) == len(options.topics) and None not in known.values()
@@ -121,7 +122,7 @@ def _plan(text: str) -> tuple[dict[str, str], dict[Key, StreamFit], tuple[str, .
                 f"Topic {topic.name}: silent for {options.listen_s:g} s, so that its shape is "
                 "unknown and it is not recorded."
             )
-    fits, unfit = fit_lanes(lanes.values(), rename=options.rename)
+    fits, unfit = fit_lanes(lanes.values(), rename=options.rename, robot=robot)
     if not fits:
         raise DriverError(
             f"ROS 2 topics, got nothing that a stream can hold on domain {options.domain}; "

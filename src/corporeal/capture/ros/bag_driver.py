@@ -33,7 +33,7 @@ def describe(options: BagOptions) -> Rig:
 
 def read(options: BagOptions) -> Iterator[Sample | Mark]:
     """Every sample with its original stamps, as fast as it is taken, as one demonstration."""
-    found = survey(options.path, topics=options.topics, rename=options.rename)
+    found = survey(options.path, topics=options.topics, rename=options.rename, robot=options.robot)
     first, last = found.span_ns
     yield Mark("start", first, {"source": found.bag.path.name})
     yield from samples_of(found)

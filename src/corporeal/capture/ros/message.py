@@ -19,6 +19,12 @@ from corporeal.units import SECOND_NS
 _UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 WORLD_FRAMES = {"world", "map", "odom", "earth", "utm"}
 
+_JOINT_STATE = (
+    ("position", "rad", roles.JOINT_POSITION),
+    ("velocity", "rad/s", roles.JOINT_VELOCITY),
+    ("effort", "N m", roles.JOINT_TORQUE),
+)
+
 Numbers = NDArray[Any]
 Unit = str | tuple[str, ...]
 
@@ -34,7 +40,8 @@ class MessagePart:
     `shape` is that of the sample (of one point, for a cloud). A picture's `value` is a function
     that decodes it, so that a survey need not. `variant` tells apart the joint sets that share a
     topic; `stamp_ns` is the piece's own stamp where it has one; a piece `on_change` is only news
-    when it differs from the last.
+    when it differs from the last. `role` is what the type says that it is, such as
+    joint_position, or the end of such a name; `is_event`: it comes when it comes, at no rate.
     """
 
     suffix: str
@@ -50,6 +57,8 @@ class MessagePart:
     stamp_ns: int | None = None
     on_change: bool = False
     note: str | None = None
+    role: str | None = None
+    is_event: bool = False
 
     def load(self) -> Any:
         """The value itself."""
@@ -100,7 +109,7 @@ def joint_state(message: Any) -> list[MessagePart]:
     """Position, velocity and effort, as far as they are there, with the names of the joints."""
     names = tuple(message.name)
     pieces = []
-    for suffix, unit in (("position", "rad"), ("velocity", "rad/s"), ("effort", "N m")):
+    for suffix, unit, role in _JOINT_STATE:
         values = getattr(message, suffix, ())
         if not len(values):
             continue
@@ -115,6 +124,7 @@ def joint_state(message: Any) -> list[MessagePart]:
                 variant=tuple(sorted(names)),
                 frame=frame_of(message),
                 note="JointState states no units: rad, rad/s, N m are assumed",
+                role=role,
             )
         )
     if not pieces:
@@ -134,11 +144,12 @@ def imu(message: Any) -> list[MessagePart]:
             ("m/s2",) * 3 + ("rad/s",) * 3,
             components=("ax", "ay", "az", "wx", "wy", "wz"),
             frame=frame,
+            role=roles.IMU,
         )
     ]
-    # The message's own sign for "this sensor gives no orientation".
-    if message.orientation_covariance[0] != -1:
-        turned = _wxyz(message.orientation)
+    turned = _wxyz(message.orientation)
+    # Two signs of "this sensor gives no orientation": the message's own, and nothing filled in.
+    if message.orientation_covariance[0] != -1 and any(turned):
         pieces.append(array_piece("orientation", turned, components=roles.QUATERNION, frame=frame))
     covariances = np.concatenate(
         [
@@ -187,9 +198,12 @@ def transform(message: Any) -> list[MessagePart]:
 
 
 def transform_tree(message: Any) -> list[MessagePart]:
-    """Every transform of a tf message; what only the recording floor knows."""
+    """Every transform of a tf message; what only the recording floor knows.
+
+    Several senders share a topic of transforms, so that it has no rate.
+    """
     pieces = [piece for entry in message.transforms for piece in transform(entry)]
-    return [_replace_group(piece) for piece in pieces]
+    return [replace(piece, group="debug", is_event=True) for piece in pieces]
 
 
 def twist(message: Any) -> list[MessagePart]:
@@ -215,7 +229,8 @@ def wrench(message: Any) -> list[MessagePart]:
     values = [*_xyz(inner.force), *_xyz(inner.torque)]
     names = ("fx", "fy", "fz", "tx", "ty", "tz")
     units = ("N",) * 3 + ("N m",) * 3
-    return [array_piece("", values, units, components=names, frame=frame_of(message))]
+    frame = frame_of(message)
+    return [array_piece("", values, units, components=names, frame=frame, role=roles.WRENCH)]
 
 
 def odometry(message: Any) -> list[MessagePart]:

@@ -14,8 +14,10 @@ import numpy as np
 
 from corporeal.capture.ros.message import MessagePart, NotMappedError
 from corporeal.capture.ros.timing import rate_of
-from corporeal.schema import Schema, Stream
+from corporeal.embodiment import Embodiment
+from corporeal.schema import Schema, Stream, roles
 from corporeal.schema.stream import Group
+from corporeal.signal.recognition import claim_joints, says_command, sensor_name
 
 Key = tuple[str, str, tuple[str, ...]]
 Signature = tuple[Any, ...]
@@ -28,6 +30,10 @@ PROBLEMS = Stream(
 )
 _MAX_NAME = 64
 _MAX_JOINT_SETS = 8
+_TARGETS = {
+    roles.JOINT_POSITION: roles.JOINT_POSITION_TARGET,
+    roles.JOINT_TORQUE: roles.JOINT_TORQUE_TARGET,
+}
 
 
 def stream_name(topic: str, suffix: str = "", *, rename: Mapping[str, str] | None = None) -> str:
@@ -47,17 +53,11 @@ def group_of(topic: str, piece: MessagePart) -> Group:
     # The schema's word for a frame that a deployed policy does not have.
     if piece.frame == "world" or piece.on_change:
         return piece.group or ("debug" if piece.frame == "world" else _natural_group(topic))
-    return "actions" if is_command(topic) else piece.group or "observations"
-
-
-def is_command(topic: str) -> bool:
-    """True for a topic that says of itself that it commands."""
-    words = re.split(r"[^a-z0-9]+", topic.lower())
-    return any("command" in word or word == "cmd" for word in words)
+    return "actions" if says_command(topic) else piece.group or "observations"
 
 
 def _natural_group(topic: str) -> Group:
-    return "actions" if is_command(topic) else "observations"
+    return "actions" if says_command(topic) else "observations"
 
 
 def signature(piece: MessagePart) -> Signature:
@@ -118,11 +118,15 @@ def fit_lanes(
     *,
     bursts: Iterable[str] = (),
     rename: Mapping[str, str] | None = None,
+    robot: Embodiment | None = None,
 ) -> tuple[dict[Key, StreamFit], list[str]]:
     """A stream for each lane, and sentences about what does not fit.
 
-    `bursts` are topics whose rate cannot be told from their stamps.
+    `bursts` are topics whose rate cannot be told from their stamps. A stream that holds what its
+    type says, of the robot where that is known, has the name of that role, unless it is renamed.
     """
+    lanes = list(lanes)
+    names = _role_names(lanes, rename or {}, robot)
     fits: dict[Key, StreamFit] = {}
     problems: list[str] = []
     taken: set[str] = set()
@@ -142,7 +146,8 @@ def fit_lanes(
             continue
         piece = lane.usual
         label = f"{number + 1}_{suffix}" if number else suffix
-        stream = _stream(topic, label, piece, lane, topic in unknown, rename, taken)
+        stream = _stream(topic, label, piece, lane, topic in unknown, rename, taken,
+                         names.get(lane.key), robot)  # fmt: skip
         taken.add(stream.name)
         order = max(lane.orders, key=lambda names: lane.orders[names]) if lane.orders else None
         fits[lane.key] = StreamFit(stream, signature(piece), order)
@@ -157,26 +162,66 @@ def fit_lanes(
     return fits, problems
 
 
+def _role_names(
+    lanes: Iterable[TopicLane], rename: Mapping[str, str], robot: Embodiment | None
+) -> dict[Key, str]:
+    """The names of roles for the lanes that hold them.
+
+    Where several topics state the same joints, the one with most joints of the robot has the
+    role; without a clear one, all keep the names of their topics.
+    """
+    names: dict[Key, str] = {}
+    rivals: dict[str, list[tuple[int, Key]]] = {}
+    for lane in lanes:
+        piece, topic = lane.usual, lane.key[0]
+        if piece.role is None or topic in rename:
+            continue
+        if piece.role.startswith("_"):
+            names[lane.key] = sensor_name(topic, piece.frame, piece.role)
+            continue
+        role = _TARGETS.get(piece.role) if says_command(topic) else piece.role
+        count = _joint_count(lane, robot)
+        if role is not None and count:
+            rivals.setdefault(role, []).append((count, lane.key))
+    for role, candidates in rivals.items():
+        most = max(count for count, _ in candidates)
+        best = [key for count, key in candidates if count == most]
+        if len(best) == 1:
+            names[best[0]] = role
+    return names
+
+
+def _joint_count(lane: TopicLane, robot: Embodiment | None) -> int:
+    """How many of a lane's columns are joints of the robot; any name will do without a robot."""
+    names = lane.usual.components or ()
+    if robot is None:
+        return len(names)
+    claimed = claim_joints(names, "1", robot)
+    return 0 if claimed is None else len(set(claimed[0]) & set(robot.joint_names))
+
+
 def _stream(
     topic: str, suffix: str, piece: MessagePart, lane: TopicLane, is_burst: bool,
-    rename: Mapping[str, str] | None, taken: set[str],
+    rename: Mapping[str, str] | None, taken: set[str], role: str | None, robot: Embodiment | None,
 ) -> Stream:  # fmt: skip
-    name = base = stream_name(topic, suffix, rename=rename)
+    name = base = role or stream_name(topic, suffix, rename=rename)
     number = 1
     while name in taken:
         number += 1
         name = f"{base[: _MAX_NAME - 4]}_{number}"
-    events = piece.on_change or is_burst or piece.kind == "text"
+    events = piece.on_change or piece.is_event or is_burst or piece.kind == "text"
     rate = None if events else rate_of(np.frombuffer(lane.times, np.int64))
     group = group_of(topic, piece)
     order = max(lane.orders, key=lambda names: lane.orders[names]) if lane.orders else None
-    components = order or piece.components
+    components, unit = order or piece.components, piece.unit
+    if order is not None and robot is not None and isinstance(unit, str):
+        components, unit = claim_joints(order, unit, robot) or (components, unit)
     notes = [f"ROS topic {topic}"]
     notes += [piece.note] if piece.note else []
     notes += ["stored when it changes"] if piece.on_change else []
     values: dict[str, Any] = {
         "name": name, "group": group, "kind": piece.kind, "dtype": piece.dtype,
-        "shape": piece.shape, "rate_hz": rate, "unit": piece.unit, "frame": piece.frame,
+        "shape": piece.shape, "rate_hz": rate, "unit": unit, "frame": piece.frame,
         "components": _clean(components), "description": "; ".join(notes).replace("\0", ""),
         "interpolation": "hold" if piece.on_change else None,
     }  # fmt: skip
@@ -210,7 +255,7 @@ def _lane_problems(lane: TopicLane, stream: Stream, order: tuple[str, ...] | Non
             f"Topic {topic}: its frame changes between messages ({named}); {stream.path} names "
             f"only {stream.frame}."
         )
-    if is_command(topic) and stream.frame == "world":
+    if says_command(topic) and stream.frame == "world":
         problems.append(
             f"Topic {topic}: a command in the world frame, which a deployed policy does not have; "
             f"it is kept as {stream.path}."

@@ -5,10 +5,10 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -29,9 +29,13 @@ from corporeal.capture.ros.stream import (
 )
 from corporeal.capture.ros.timing import Timing, foreign_problems, judge
 from corporeal.embodiment import open_robot
+from corporeal.episode.recording import SOURCE_LEDGER, Ledger, SourceItem, left_out
 from corporeal.errors import UnknownNameError
 
 BAG_CLOCK = "bag"
+STATIC_TRANSFORMS = "static_transforms"
+# Where ROS publishes transforms that never change, once for every listener.
+_STATIC_TOPIC = "tf_static"
 
 
 @dataclass
@@ -42,13 +46,23 @@ class _Topic:
     log: array[int] = field(default_factory=lambda: array("q"))
     header: array[int] = field(default_factory=lambda: array("q"))
     reasons: Counter[str] = field(default_factory=Counter)
+    static: dict[str, StaticTransform] = field(default_factory=dict)
+    is_chosen: bool = True
+
+
+class StaticTransform(TypedDict):
+    """Where a frame is fixed: x y z qw qx qy qz in its parent's frame."""
+
+    parent: str | None
+    pose: list[float]
 
 
 @dataclass(frozen=True)
 class BagSurvey:
     """Everything known of a bag after one pass over it.
 
-    `counts` is the number of messages by topic, `span_ns` the first and the last bag time.
+    `counts` is the number of messages by topic, `span_ns` the first and the last bag time,
+    `ledger` what became of each topic, `static` the frames that are fixed, by name.
     """
 
     bag: Bag
@@ -57,36 +71,52 @@ class BagSurvey:
     counts: Mapping[str, int]
     span_ns: tuple[int, int]
     problems: tuple[str, ...]
+    ledger: Ledger
+    static: Mapping[str, StaticTransform]
 
 
 def survey(
-    path: Path | str, *, topics: Iterable[str] = (), rename: Mapping[str, str] | None = None
+    path: Path | str,
+    *,
+    topics: Iterable[str] = (),
+    rename: Mapping[str, str] | None = None,
+    robot: str | None = None,
 ) -> BagSurvey:
     """Read a bag once; the answer is kept while its files do not change."""
     bag = open_bag(path)
     state = tuple((part.stat().st_size, part.stat().st_mtime_ns) for part in bag.parts)
     names = tuple(sorted((rename or {}).items()))
-    return _surveyed(bag, state, tuple(sorted(topics)), names)
+    return _surveyed(bag, state, tuple(sorted(topics)), names, robot)
 
 
 @lru_cache(maxsize=8)
 def _surveyed(
-    bag: Bag, _state: tuple[Any, ...], chosen: tuple[str, ...], names: tuple[tuple[str, str], ...]
+    bag: Bag,
+    _state: tuple[Any, ...],
+    chosen: tuple[str, ...],
+    names: tuple[tuple[str, str], ...],
+    robot: str | None,
 ) -> BagSurvey:
     problems = list(bag.problems)
-    topics: dict[str, _Topic] = {}
+    seen: dict[str, _Topic] = {}
     lanes: dict[Key, TopicLane] = {}
     opener = _Opener()
     for record in records(bag, problems):
-        if not chosen or record.channel.topic in chosen:
-            _look_at(record, opener, topics, lanes)
-    missing = [name for name in chosen if name not in topics]
+        name = record.channel.topic
+        topic = seen.setdefault(name, _Topic(record.channel.type))
+        topic.log.append(record.log_ns)
+        topic.is_chosen = not chosen or name in chosen
+        if topic.is_chosen:
+            _look_at(record, opener, topic, lanes)
+    missing = [name for name in chosen if name not in seen]
     if missing:
-        known = {record.channel.topic for record in records(bag, [])}
-        raise UnknownNameError("topic in this bag", missing[0], known)
-    timings = {name: _timing(name, topic) for name, topic in topics.items()}
+        raise UnknownNameError("topic in this bag", missing[0], set(seen))
+    topics = {name: topic for name, topic in seen.items() if topic.is_chosen}
+    events = {lane.key[0] for lane in lanes.values() if lane.usual.is_event}
+    timings = {name: _timing(name, topic, name in events) for name, topic in topics.items()}
     bursts = [name for name, timing in timings.items() if timing.is_burst]
-    fits, unfit = fit_lanes(lanes.values(), bursts=bursts, rename=dict(names))
+    model = open_robot(robot) if robot is not None else None
+    fits, unfit = fit_lanes(lanes.values(), bursts=bursts, rename=dict(names), robot=model)
     if not fits:
         reasons = [text for name, topic in topics.items() for text in _topic_problems(name, topic)]
         raise DriverError(
@@ -97,18 +127,47 @@ def _surveyed(
         problems += _topic_problems(name, topic)
         problems += timings[name].problems
     problems += foreign_problems(timings)
-    counts = {name: len(topic.log) for name, topic in topics.items()}
-    first = min(min(topic.log) for topic in topics.values())
-    last = max(max(topic.log) for topic in topics.values())
-    return BagSurvey(bag, fits, timings, counts, (first, last), (*problems, *unfit))
+    return BagSurvey(
+        bag,
+        fits,
+        timings,
+        {name: len(topic.log) for name, topic in topics.items()},
+        (
+            min(min(topic.log) for topic in topics.values()),
+            max(max(topic.log) for topic in topics.values()),
+        ),
+        (*problems, *unfit),
+        Ledger(tuple(_item(name, topic, lanes, fits) for name, topic in seen.items())),
+        {frame: fixed for topic in topics.values() for frame, fixed in topic.static.items()},
+    )
+
+
+def _item(
+    name: str, topic: _Topic, lanes: Mapping[Key, TopicLane], fits: Mapping[Key, StreamFit]
+) -> SourceItem:
+    """What became of a topic, and of how many of its messages nothing did."""
+    count = len(topic.log)
+    if not topic.is_chosen:
+        return left_out(name, "topic", "it was not asked for", samples=count)
+    taken = tuple(fit.stream.path for key, fit in fits.items() if key[0] == name)
+    if topic.static:
+        taken = (*taken, f"metadata/{STATIC_TRANSFORMS}")
+    refused = {reason: f"{number} of {count} messages: {reason}"
+               for reason, number in topic.reasons.most_common(3)}  # fmt: skip
+    for key, lane in lanes.items():
+        odd = len(lane.times) - (lane.seen[fits[key].signature] if key in fits else 0)
+        if key[0] == name and odd:
+            refused[key[1]] = f"{odd} of {len(lane.times)} of its {key[1] or 'values'}: they have "\
+                "another shape than the rest"  # fmt: skip
+    reason = "; ".join(list(refused.values())[:4]) or None
+    return SourceItem(name, "topic", count, taken, reason, lost=not taken,
+                      lacking=int(not taken))  # fmt: skip
 
 
 def _look_at(
-    record: BagRecord, opener: _Opener, topics: dict[str, _Topic], lanes: dict[Key, TopicLane]
+    record: BagRecord, opener: _Opener, topic: _Topic, lanes: dict[Key, TopicLane]
 ) -> None:
     name = record.channel.topic
-    topic = topics.setdefault(name, _Topic(record.channel.type))
-    topic.log.append(record.log_ns)
     try:
         stamp, pieces = opener.open(record)
     except NotMappedError as error:
@@ -116,6 +175,10 @@ def _look_at(
         return
     if stamp is not None:
         topic.header.append(stamp)
+    if name.rpartition("/")[2] == _STATIC_TOPIC and all(piece.is_event for piece in pieces):
+        for piece in pieces:
+            topic.static[piece.suffix] = {"parent": piece.frame, "pose": piece.load().tolist()}
+        return
     for piece in pieces:
         key = (name, piece.suffix, piece.variant)
         lane = lanes.setdefault(key, TopicLane(key))
@@ -135,11 +198,13 @@ class _Opener:
         return open_message(decode, record.data, channel.type, film)
 
 
-def _timing(name: str, topic: _Topic) -> Timing:
+def _timing(name: str, topic: _Topic, is_event: bool) -> Timing:
     log = np.frombuffer(topic.log, np.int64)
     header = np.frombuffer(topic.header, np.int64)
     # Messages that could not be read have no stamp; without the pairs only bag time is judged.
-    return judge(name, log, header if len(header) == len(log) else None)
+    timing = judge(name, log, header if len(header) == len(log) else None)
+    # What comes when it comes, from several senders, has neither an order nor gaps.
+    return replace(timing, problems=()) if is_event or topic.static else timing
 
 
 def _topic_problems(name: str, topic: _Topic) -> list[str]:
@@ -164,14 +229,21 @@ def describe_bag(
     robot: str | None = None,
 ) -> Rig:
     """The streams, clocks and defects of a bag."""
-    found = survey(path, topics=topics, rename=rename)
+    found = survey(path, topics=topics, rename=rename, robot=robot)
     streams = [fit.stream for fit in found.fits.values()]
     embodiment = open_robot(robot) if robot is not None else None
     problems = list(found.problems)
     if embodiment is not None:
         problems += _joint_problems(found, embodiment.joint_names)
     first, last = found.span_ns
-    facts = {"source": found.bag.path.name, "bag_start_ns": first, "bag_end_ns": last}
+    facts: dict[str, Any] = {
+        "source": found.bag.path.name,
+        "bag_start_ns": first,
+        "bag_end_ns": last,
+        SOURCE_LEDGER: found.ledger.to_json(),
+    }
+    if found.static:
+        facts[STATIC_TRANSFORMS] = dict(found.static)
     return Rig(
         rig_schema(found.bag.path.stem, [*streams, PROBLEMS], f"what {found.bag.path.name} holds"),
         embodiment,
@@ -200,7 +272,7 @@ def _sources(found: BagSurvey) -> dict[str, str]:
 def _joint_problems(found: BagSurvey, joints: tuple[str, ...]) -> list[str]:
     problems = []
     for (topic, suffix, variant), fit in found.fits.items():
-        strangers = sorted(set(variant) - set(joints))
+        strangers = sorted(set(fit.stream.names if variant else ()) - set(joints))
         if strangers and suffix == "position":
             problems.append(
                 f"Topic {topic}: {len(strangers)} of the joints of {fit.stream.path} are not "
@@ -215,9 +287,11 @@ def samples_of(found: BagSurvey) -> Iterator[Sample]:
     `source_ns` is the header stamp where there is one, `arrival_ns` the bag's own time.
     """
     mapper, opener = Mapper(found.fits), _Opener()
+    as_facts = f"metadata/{STATIC_TRANSFORMS}"
+    fixed = {item.name for item in found.ledger.items if as_facts in item.taken_as}
     for record in records(found.bag, []):
         timing = found.timings.get(record.channel.topic)
-        if timing is not None:
+        if timing is not None and record.channel.topic not in fixed:
             opened = partial(opener.open, record)
             stamp = partial(timing.stamp, log_ns=record.log_ns)
             yield from mapper.samples(record.channel.topic, record.log_ns, opened, stamp)

@@ -84,4 +84,10 @@ def known_pieces(topic: RosTopic, joints: tuple[str, ...]) -> list[MessagePart] 
     if name in ("Image", "CompressedImage") and topic.size is not None:
         black = np.zeros((*topic.size, 3), np.uint8)
         return [video_piece(topic.size, lambda: black, None)]
-    return pieces_of(zero_message(topic.type), topic.type) if is_fixed(topic.type) else None
+    if not is_fixed(topic.type):
+        return None
+    message = zero_message(topic.type)
+    if name == "Imu":
+        # An orientation of zeros would say that the sensor has none.
+        message.orientation.w = 1.0
+    return pieces_of(message, topic.type)

@@ -6,6 +6,7 @@ from .dataset import recording_of as recording_of
 from .ledger import FOOTAGE_INCOMPLETE as FOOTAGE_INCOMPLETE
 from .ledger import INDEX_WRONG as INDEX_WRONG
 from .ledger import METADATA_WRONG as METADATA_WRONG
+from .ledger import SOURCE_LEDGER as SOURCE_LEDGER
 from .ledger import STREAM_MISSING as STREAM_MISSING
 from .ledger import Defect as Defect
 from .ledger import DefectCheck as DefectCheck

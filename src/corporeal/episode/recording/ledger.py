@@ -35,6 +35,9 @@ class Defect:
     episodes: tuple[int, ...] = ()
 
 
+SOURCE_LEDGER: Final = "source_ledger"
+"""The field of an episode's metadata that holds the ledger of what it was recorded from."""
+
 ItemKind = Literal["topic", "column", "array", "camera", "document"]
 
 
