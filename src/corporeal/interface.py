@@ -113,7 +113,11 @@ def _open_ready(
 def _open_recorded(
     open_episode: Callable[[int], Recording], bags: Mapping[Path, Path], number: int
 ) -> Recording:
-    recording = open_episode(number)
+    try:
+        recording = open_episode(number)
+    except CorporealError as error:
+        _name_bags(error, bags)
+        raise
     bag = bags.get(recording.source.parent)
     if bag is None:
         return recording
@@ -186,7 +190,14 @@ def _record_bag(path: Path, folder: Path, robot: str | None) -> Path:
     try:
         Recorder(driver, options, settings).run()
     except CorporealError as error:
-        # The folder is ours and gone in a moment; the bag is what the user knows.
-        error.args = (str(error).replace(str(folder), str(path)),)
+        _name_bags(error, {folder: path})
         raise
     return folder
+
+
+def _name_bags(error: CorporealError, bags: Mapping[Path, Path]) -> None:
+    """Put bags into a message for the folders of their episodes, which are ours and soon gone."""
+    text = str(error)
+    for folder, bag in bags.items():
+        text = text.replace(str(folder), str(bag))
+    error.args = (text,)

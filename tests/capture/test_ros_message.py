@@ -352,6 +352,16 @@ def test_two_sets_of_joints_on_one_topic_become_two_streams() -> None:
     assert any("set of joints changes" in text for text in problems)
 
 
+def test_messages_of_changing_length_are_one_sentence() -> None:
+    kind = "std_msgs/msg/Float64MultiArray"
+    lane = TopicLane(("/lengths", "", ()))
+    for length in (3, 3, *range(4, 30)):
+        lane.add(_one(kind, data=np.zeros(length)), 0)
+    _, (problem,) = fit_lanes([lane])
+    assert "26 of 28 messages not mapped to observations/lengths" in problem
+    assert "and 25 other shapes" in problem
+
+
 def test_a_picture_of_another_size_is_counted_and_refused() -> None:
     small = _picture("rgb8", np.zeros((4, 6, 3), np.uint8))
     large = _picture("rgb8", np.zeros((8, 6, 3), np.uint8))

@@ -19,6 +19,8 @@ _MOST_DRIFT_PPM = 500.0
 _SHORTEST_FIT_NS = 2 * SECOND_NS
 _JUMP_NS = SECOND_NS // 20
 _LARGEST = (1 << 63) - 1
+_SAME_LEVEL_NS = SECOND_NS // 50
+_SAME_PARTING_NS = SECOND_NS // 2000
 
 
 class HostClock:
@@ -141,6 +143,94 @@ def _slope(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
     there = run > 0
     slope = float(np.median((y[second] - y[first])[there] / run[there])) if there.any() else 0.0
     return slope if abs(slope) * 1e6 <= _MOST_DRIFT_PPM else 0.0
+
+
+@dataclass(frozen=True)
+class ClockStamps:
+    """The two times of every sample of one stream.
+
+    `is_heavy`: pictures and clouds, which take their time to arrive; of numbers only another
+    clock explains a delay of more than 20 ms that no message beats.
+    """
+
+    source_ns: NDArray[np.int64]
+    arrival_ns: NDArray[np.int64]
+    is_heavy: bool = False
+
+
+def split_clock(streams: Mapping[str, ClockStamps], reference: str | None) -> dict[str, str]:
+    """The clock of every stream of several computers, told from offset and drift against arrival.
+
+    The clock of the stream `reference`, or else the one with most samples, is the robot's; the
+    others are computer_2 and so on. A stream too short to tell stays with the robot's.
+    """
+    lines = {
+        path: _ClockLine.of(path, stamps)
+        for path, stamps in streams.items()
+        if len(stamps.source_ns)
+    }
+    groups: list[list[str]] = []
+    for path in sorted(lines, key=lambda name: (lines[name].weight, len(streams[name].source_ns)),
+                       reverse=True):  # fmt: skip
+        fitting = [group for group in groups if lines[path].may_share(lines[group[0]])]
+        if fitting:
+            min(fitting, key=lambda group: lines[path].strangeness(lines[group[0]])).append(path)
+        else:
+            groups.append([path])
+    sizes = [sum(len(streams[path].source_ns) for path in group) for group in groups]
+    order = sorted(range(len(groups)), key=lambda number: (reference not in groups[number],
+                                                           -sizes[number]))  # fmt: skip
+    names = {number: f"computer_{place + 1}" if place else ROBOT_CLOCK
+             for place, number in enumerate(order)}  # fmt: skip
+    return {path: names[number] for number, group in enumerate(groups) for path in group}
+
+
+@dataclass(frozen=True)
+class _ClockLine:
+    """How one stream's clock lies against arrival, and how surely that is known."""
+
+    estimate: ClockEstimate
+    middle_ns: int
+    span_ns: int
+    is_heavy: bool
+
+    @classmethod
+    def of(cls, path: str, stamps: ClockStamps) -> _ClockLine:
+        first, last = int(stamps.source_ns.min()), int(stamps.source_ns.max())
+        estimate = estimate_clock(path, stamps.source_ns, stamps.arrival_ns)
+        return cls(estimate, (first + last) // 2, last - first, stamps.is_heavy)
+
+    @property
+    def weight(self) -> int:
+        """Numbers over a long time first: they show a clock best."""
+        return 0 if self.span_ns < _SHORTEST_FIT_NS else 1 if self.is_heavy else 2
+
+    def level_ns(self, at_ns: int) -> float:
+        since = at_ns - self.estimate.reference_ns
+        return self.estimate.offset_ns + self.estimate.drift_ppm * 1e-6 * since
+
+    def parting_ns(self, other: _ClockLine) -> float:
+        """How far the two clocks run apart while both are seen, beyond what may be chance."""
+        span = min(self.span_ns, other.span_ns)
+        if span < _SHORTEST_FIT_NS:
+            return 0.0
+        apart = abs(self.estimate.drift_ppm - other.estimate.drift_ppm) * 1e-6 * span
+        noise = self.estimate.residual_ns + other.estimate.residual_ns
+        chance = max(_SAME_PARTING_NS, 12.0 * noise / (span / _WINDOW_NS) ** 0.5)
+        return apart if apart > chance else 0.0
+
+    def may_share(self, other: _ClockLine) -> bool:
+        """Whether one clock explains both streams."""
+        if self.parting_ns(other):
+            return False
+        later = self.level_ns(self.middle_ns) - other.level_ns(self.middle_ns)
+        room = max(_SAME_LEVEL_NS, 5.0 * (self.estimate.residual_ns + other.estimate.residual_ns))
+        # What takes time to arrive, or is too short to tell, may be later than the rest.
+        return -room <= later <= (room if self.weight == 2 else SECOND_NS)
+
+    def strangeness(self, other: _ClockLine) -> float:
+        """How badly the drift of another fits."""
+        return abs(self.estimate.drift_ppm - other.estimate.drift_ppm) if self.weight else 0.0
 
 
 def to_robot_time(

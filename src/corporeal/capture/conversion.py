@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from corporeal.capture.clock import ClockEstimate, estimate_clock, to_robot_time
+from corporeal.capture.clock import (
+    ClockEstimate,
+    ClockStamps,
+    estimate_clock,
+    split_clock,
+    to_robot_time,
+)
 from corporeal.capture.driver import ROBOT_CLOCK
 from corporeal.embodiment import Embodiment
 from corporeal.episode.file import (
@@ -27,7 +33,7 @@ from corporeal.episode.file import (
     episode_header,
     recover,
 )
-from corporeal.schema import Schema
+from corporeal.schema import Schema, roles
 from corporeal.units import SECOND_NS
 
 
@@ -39,6 +45,8 @@ class _Survey:
     marks: list[dict[str, Any]] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
     span_ns: dict[str, tuple[int, int]] = field(default_factory=dict)
+    sources: dict[str, str] = field(default_factory=dict)
+    """The clock of each stream that has samples."""
 
     @property
     def epoch_ns(self) -> int:
@@ -81,7 +89,7 @@ def _describe(journal: Journal, *, reason: str | None) -> tuple[Mapping[str, Any
         ) from error
 
     def to_episode_time(stream: str, source_ns: NDArray[np.int64]) -> NDArray[np.int64]:
-        return to_robot_time(survey.clocks, _source(header, stream), source_ns, survey.epoch_ns)
+        return to_robot_time(survey.clocks, survey.sources[stream], source_ns, survey.epoch_ns)
 
     return described, to_episode_time
 
@@ -102,9 +110,10 @@ def _survey(journal: Journal) -> _Survey:
             survey.facts.update(mark["metadata"])
             if mark["what"] in ("start", "end"):
                 survey.marks.append({"what": mark["what"], "time_ns": arrival_ns})
+    survey.sources = _sources(journal, streams)
     sharing: dict[str, list[str]] = defaultdict(list)
-    for stream in streams:
-        sharing[_source(header, stream)].append(stream)
+    for stream, source in survey.sources.items():
+        sharing[source].append(stream)
     for source, names in sharing.items():
         stamps = {name: journal.stamps(name) for name in names}
         for name, pair in stamps.items():
@@ -121,8 +130,19 @@ def _survey(journal: Journal) -> _Survey:
     return survey
 
 
-def _source(header: Mapping[str, Any], stream: str) -> str:
-    return str(header["sources"].get(stream, ROBOT_CLOCK))
+def _sources(journal: Journal, streams: Sequence[str]) -> dict[str, str]:
+    """The clock of every stream: the driver's word, and where it cannot know, what stamps tell."""
+    header = journal.header
+    sources = {stream: str(header["sources"].get(stream, ROBOT_CLOCK)) for stream in streams}
+    if not header.get("is_networked"):
+        return sources
+    kinds = {stream.path: stream.kind for stream in Schema.model_validate(header["schema"]).streams}
+    mixed = {}
+    for stream in (stream for stream in streams if sources[stream] == ROBOT_CLOCK):
+        arrival_ns, source_ns = journal.stamps(stream).T
+        is_heavy = kinds.get(stream) not in ("array", "text")
+        mixed[stream] = ClockStamps(source_ns, arrival_ns, is_heavy=is_heavy)
+    return sources | split_clock(mixed, f"observations/{roles.JOINT_POSITION}")
 
 
 def _metadata(
@@ -133,7 +153,7 @@ def _metadata(
         {**mark, "time_ns": mark["time_ns"] - survey.epoch_ns} for mark in survey.marks
     ]
     metadata["clocks"] = {source: clock.to_json() for source, clock in survey.clocks.items()}
-    metadata["stream_sources"] = dict(header["sources"])
+    metadata["stream_sources"] = {**header["sources"], **survey.sources}
     if header.get("roll") is not None:
         metadata["roll"] = _roll(header["roll"], schema, survey)
     if reason is not None:

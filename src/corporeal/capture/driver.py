@@ -50,6 +50,8 @@ class Rig:
     `sources` maps a stream's path to the name of its clock; a stream not named is stamped by the
     robot's, which is the reference. `latency_ns` is the shortest delay known for a clock's
     messages. `problems` lists what was found on the way, such as topics that cannot be mapped.
+    `is_networked`: what is stamped by the robot's clock may come from several computers, each with
+    a clock of its own; they are told apart by the stamps, once all are there.
     """
 
     schema: Schema
@@ -58,6 +60,7 @@ class Rig:
     latency_ns: Mapping[str, int] = field(default_factory=dict)
     metadata: Mapping[str, Any] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
+    is_networked: bool = False
 
     def source(self, stream: str) -> str:
         """The clock that stamps a stream."""

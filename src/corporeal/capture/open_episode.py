@@ -78,6 +78,7 @@ def open_take(
         "embodiment": rig.embodiment.model_dump(mode="json") if rig.embodiment else None,
         "sources": dict(rig.sources),
         "latency_ns": dict(rig.latency_ns),
+        "is_networked": rig.is_networked,
         "metadata": dict(metadata),
         "roll": None if is_open_ended else {"pre_s": roll_s[0], "post_s": roll_s[1]},
     }

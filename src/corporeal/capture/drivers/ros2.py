@@ -58,7 +58,7 @@ def describe(options: Ros2Options) -> Rig:
         sources[fit.stream.path] = ROBOT_CLOCK if _has_header(topics[name]) else SENDER_CLOCK
     streams = [*(fit.stream for fit in fits.values()), PROBLEMS]
     schema = rig_schema("ros2", streams, "live ROS 2 topics")
-    return Rig(schema, robot, sources=sources, problems=problems)
+    return Rig(schema, robot, sources=sources, problems=problems, is_networked=True)
 
 
 def read(options: Ros2Options) -> Iterator[Sample | Mark]:

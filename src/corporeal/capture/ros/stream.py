@@ -235,14 +235,17 @@ def _clean(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
 def _lane_problems(lane: TopicLane, stream: Stream, order: tuple[str, ...] | None) -> list[str]:
     topic = lane.key[0]
     problems = []
-    for mark, count in lane.seen.items():
-        if mark != signature(lane.usual):
-            other = lane.first.get(mark)
-            seen = "a shape of their own" if other is None else _described(other)
-            problems.append(
-                f"Topic {topic}: {count} of {len(lane.times)} messages not mapped to {stream.path} "
-                f"because they hold {seen} where the others hold {_layout(stream)}."
-            )
+    others = Counter({m: n for m, n in lane.seen.items() if m != signature(lane.usual)})
+    if others:
+        ((mark, _),) = others.most_common(1)
+        other = lane.first.get(mark)
+        shape = "a shape of their own" if other is None else _described(other)
+        more = f" (and {len(others) - 1} other shapes)" if len(others) > 1 else ""
+        problems.append(
+            f"Topic {topic}: {others.total()} of {len(lane.times)} messages not mapped to "
+            f"{stream.path} because they hold {shape}{more} where the others hold "
+            f"{_layout(stream)}."
+        )
     turned = sum(lane.orders.values()) - (lane.orders[order] if order else 0)
     if turned and lane.key[1] == "position":
         problems.append(

@@ -250,6 +250,7 @@ def describe_bag(
         sources={**_sources(found), PROBLEMS.path: BAG_CLOCK},
         metadata=facts,
         problems=tuple(problems),
+        is_networked=True,
     )
 
 
