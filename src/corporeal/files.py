@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Iterator
@@ -17,8 +18,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from corporeal.errors import EpisodeError
+
 # Syncs that run side by side share a commit of the file system: twenty times as quick as in turn.
 _AT_ONCE = 16
+# What the specification of Git LFS says of its pointers.
+_MAX_POINTER, _POINTER = 1024, b"version https://git-lfs.github.com/spec/"
 # What file systems answer that cannot sync a folder; they do not lose names either.
 _NO_FOLDER_SYNC = (errno.EACCES, errno.EBADF, errno.EINVAL, errno.ENOSYS, errno.ENOTSUP)
 
@@ -82,6 +87,26 @@ def publish_file(draft: Path, path: Path) -> None:
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path)) from None
         draft.rename(path)
     fsync_folder(path.parent)
+
+
+def refuse_pointer(path: Path) -> None:
+    """Raise EpisodeError for a file whose content Git LFS has not fetched; others are let through.
+
+    Every reader of files from outside asks first: a pointer is three lines of text.
+    """
+    try:
+        if not path.is_file() or path.stat().st_size > _MAX_POINTER:
+            return
+        text = path.read_bytes()
+    except OSError:
+        return
+    if text.startswith(_POINTER):
+        size = re.search(rb"^size (\d{1,18})$", text, re.MULTILINE)
+        amount = f"to {int(size[1])} bytes " if size else ""
+        raise EpisodeError(
+            f"{path}: this file is a Git LFS pointer {amount}that are not here; expected the "
+            "content itself. Fetch it: git lfs pull."
+        )
 
 
 def take_lock(file: BinaryIO) -> bool:

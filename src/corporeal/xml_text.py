@@ -9,6 +9,7 @@ from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
 from corporeal.errors import ModelError
+from corporeal.files import refuse_pointer
 
 MAX_BYTES = 16 * 1024 * 1024
 MAX_DEPTH = 256
@@ -16,6 +17,7 @@ MAX_DEPTH = 256
 
 def read_bytes(path: Path) -> bytes:
     """The content of a robot's file, at most 16 MB."""
+    refuse_pointer(path)
     try:
         with path.open("rb") as file:
             raw = file.read(MAX_BYTES + 1)

@@ -32,6 +32,7 @@ from corporeal.exchange.layout import lane_key
 from corporeal.exchange.movie.pictures import pictures_of
 from corporeal.exchange.stored_samples import StoredPictures
 from corporeal.exchange.table import BLOCK_ROWS, EpisodeTable
+from corporeal.files import refuse_pointer
 
 MAX_BYTES = 1 << 31
 MAX_TEXT = 1 << 20
@@ -50,6 +51,7 @@ def is_hdf5(path: Path) -> bool:
 @contextmanager
 def open_hdf5(path: Path) -> Iterator[h5py.File]:
     """The file, open for reading; whatever h5py raises becomes one sentence."""
+    refuse_pointer(path)
     try:
         with h5py.File(path, "r", locking=False) as file:
             yield file

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from corporeal.errors import EpisodeError
+from corporeal.files import refuse_pointer
 
 MAX_BYTES = 1 << 28
 
@@ -45,6 +46,7 @@ def whole(value: Any, default: int = -1) -> int:
 
 def read_bounded(path: Path, *, limit: int, expected: str) -> bytes:
     """The bytes of a file; raises EpisodeError when it has more, or cannot be read."""
+    refuse_pointer(path)
     try:
         with path.open("rb") as file:
             data = file.read(limit + 1)

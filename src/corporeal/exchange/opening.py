@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 from corporeal.embodiment import Embodiment
@@ -12,6 +13,10 @@ from corporeal.episode.recording import Dataset, Defect, Ledger, Recording
 from corporeal.errors import EpisodeError
 from corporeal.exchange.format import formats
 from corporeal.exchange.sidecar import describe_rows, restore_episodes
+from corporeal.files import refuse_pointer
+from corporeal.words import some_of
+
+MAX_INSIDE = 1000
 
 
 def open_dataset(
@@ -37,6 +42,7 @@ def _open_path(
 ) -> Dataset:
     if not path.exists():
         raise EpisodeError(f"{path}: does not exist. Give the path of a dataset.")
+    refuse_pointer(path)
     readers = {name: format_ for name, format_ in formats().items() if format_.read is not None}
     for format_ in readers.values():
         if format_.read is not None and format_.recognises(path):
@@ -48,8 +54,37 @@ def _open_path(
             stated = {} if rate_hz is None else {"rate_hz": rate_hz}
             dataset = format_.read(path, robot=robot, **stated)
             return restore_episodes(dataset, path, robot=robot) if restore else dataset
+    _explain_folder(path)
     known = ", ".join(f"{name} ({format_.title})" for name, format_ in readers.items())
     raise EpisodeError(f"{path}: not a dataset of a known format; expected one of: {known}.")
+
+
+def _explain_folder(path: Path) -> None:
+    """Raise EpisodeError where it can be said why a path is no dataset, or which are inside."""
+    if any(".tfrecord" in each.name for each in (path.iterdir() if path.is_dir() else [path])):
+        raise EpisodeError(
+            f"{path}: holds TFRecords without features.json, which alone says what is in them; "
+            "expected the folder of a TFDS dataset. Copy features.json and dataset_info.json from "
+            "where the records were made, and give the folder of all three."
+        )
+    names: dict[Path, str] = {}
+    for pattern in ("*", "*/*", "*/*/*") if path.is_dir() else ():
+        for each in sorted(islice(path.glob(pattern), MAX_INSIDE)):
+            refuse_pointer(each)
+            if names.keys().isdisjoint(each.parents) and (name := _format_name(each)):
+                names[each] = name
+    if names:
+        words = (f"{each.relative_to(path)} ({name})" for each, name in names.items())
+        raise EpisodeError(
+            f"{path}: is no dataset itself, but holds {len(names)}: {some_of(words, most=8)}. Name "
+            f"one, such as {next(iter(names))}, or several of them one after the other."
+        )
+
+
+def _format_name(path: Path) -> str | None:
+    """The format that a file or folder is of; None for none."""
+    known = (name for name, each in formats().items() if each.read and each.recognises(path))
+    return next(known, None)
 
 
 def open_rows(

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from corporeal.errors import EpisodeError
+from corporeal.files import refuse_pointer
 
 MAX_BYTES = 1 << 32
 MAX_VALUES = 1 << 29
@@ -20,6 +21,7 @@ MAX_VALUES = 1 << 29
 
 @contextmanager
 def _explained(path: Path) -> Iterator[None]:
+    refuse_pointer(path)
     try:
         yield
     except EpisodeError:

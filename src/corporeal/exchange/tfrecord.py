@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.errors import EpisodeError, WriteError
+from corporeal.files import refuse_pointer
 
 MAX_RECORD = (1 << 31) - 1
 """As much as a protocol buffer may have."""
@@ -57,6 +58,7 @@ class RecordPlace:
 
 def records(path: Path) -> Iterator[RecordPlace]:
     """Every record of a file; only the lengths are read, and each is checked."""
+    refuse_pointer(path)
     total = path.stat().st_size
     with path.open("rb") as file:
         offset = 0

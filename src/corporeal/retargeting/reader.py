@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from corporeal.errors import UnknownNameError
+from corporeal.files import refuse_pointer
 from corporeal.registry import plugins
 from corporeal.retargeting.motion import HumanMotion, MotionError
 
@@ -52,6 +53,7 @@ def read_motion(
     """The motion in a file; raises MotionError with one sentence for one that holds none."""
     if not path.is_file():
         raise MotionError(f"{path}: no such file. Name a file of human motion.")
+    refuse_pointer(path)
     size = path.stat().st_size
     if not size:
         raise MotionError(f"{path}: is empty; expected human motion. Copy or export it again.")

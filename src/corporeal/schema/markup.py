@@ -12,6 +12,7 @@ from typing import Any
 import yaml
 
 from corporeal.errors import DocumentError, Problem
+from corporeal.files import refuse_pointer
 
 MAX_BYTES = 8 * 1024 * 1024
 MAX_DEPTH = 40
@@ -44,6 +45,7 @@ def read_markup(path: Path) -> Markup:
     if path.suffix.lower() not in SUFFIXES:
         message = f"unknown suffix, got {path.suffix!r}; expected one of {', '.join(SUFFIXES)}."
         raise DocumentError(source, [Problem(None, "", message)])
+    refuse_pointer(path)
     try:
         with path.open("rb") as file:
             raw = file.read(MAX_BYTES + 1)

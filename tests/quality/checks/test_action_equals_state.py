@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.quality.reaching import changed, table
@@ -57,3 +59,9 @@ def test_a_robot_that_stands_still_is_not_assessed() -> None:
     still = changed(table(0), joint_position_target=stand, joint_position=stand)
     with pytest.raises(NotAssessed, match="does not move"):
         list(CHECK.find(Subject(still)))
+
+
+def test_a_retargeted_motion_has_no_other_action() -> None:
+    motion = replace(_copied(1), metadata={"mode": "retargeted mocap"})
+    with pytest.raises(NotAssessed, match="was retargeted"):
+        list(CHECK.find(Subject(motion)))

@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 
 from corporeal.capture.driver import DriverError
+from corporeal.files import refuse_pointer
 
 MAX_MESSAGE_BYTES = 256 << 20
 _MAX_METADATA_BYTES = 16 << 20
@@ -150,6 +151,7 @@ def records(bag: Bag, problems: list[str]) -> Iterator[BagRecord]:
     count = 0
     readers = {".bag": _read_ros1, ".mcap": _read_mcap, ".db3": _read_sqlite}
     for part in bag.parts:
+        refuse_pointer(part)
         for record in readers[part.suffix](part, problems):
             count += 1
             # No CDR message starts so: its first byte is 0.

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import h5py
 
 from corporeal.errors import EpisodeError
+from corporeal.files import refuse_pointer
 
 _BLOCK = 64 << 10
 # Read ahead at most so much at once, and keep at most so much.
@@ -61,6 +62,7 @@ class LocalBytes:
         if path.exists() and not (path.is_file() or path.is_dir()):
             # Opening a pipe would wait for its other end for ever.
             raise EpisodeError(f"{path}: is not a plain file; expected an episode (.h5).")
+        refuse_pointer(path)
         try:
             self._handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         except OSError as error:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.errors import EpisodeError
+from corporeal.files import refuse_pointer
 
 _START_CODE = b"\x00\x00\x01"
 _IDR, _SPS, _PPS = 5, 7, 8
@@ -217,6 +218,8 @@ class Packets:
 @contextmanager
 def movie_errors_explained(name: object) -> Iterator[None]:
     """Turn what FFmpeg says of a movie into an error that names it."""
+    if isinstance(name, Path):
+        refuse_pointer(name)
     try:
         yield
     except (av.FFmpegError, IndexError, OSError) as error:

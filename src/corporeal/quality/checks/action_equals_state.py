@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from corporeal.episode.facts import RETARGETED_MOCAP
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.subject import Subject
@@ -29,6 +30,8 @@ def find(
     Why: a policy that learns from it learns to stay where it is, and its loss looks excellent.
     Fix: export what the robot was told (--action), or the state of the next row as the action.
     """
+    if subject.recording.facts.mode == RETARGETED_MOCAP:
+        raise NotAssessed("the motion was retargeted: what the robot is to do is all there is")
     state, action = subject.state, subject.action
     pairs = _pairs(state, action)
     target = action.values[:, [column for column, _ in pairs]]
