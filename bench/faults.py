@@ -34,7 +34,7 @@ from rich.console import Console
 from rich.table import Table
 
 from corporeal.capture.conversion import episode_from_journal
-from corporeal.capture.driver import Driver, DriverError, Mark, Rig, Sample
+from corporeal.capture.driver import Driver, DriverError, Mark, RecordingSource, Rig, Sample
 from corporeal.capture.recorder import Recorder, RecorderSettings
 from corporeal.episode import Episode
 from corporeal.episode.file import DAMAGED, find_leftovers
@@ -117,7 +117,8 @@ def recorder(
     driver = Driver(Options, lambda _: rig(), lambda _: read())
     facts = {"task": "fault", "session": name}
     return Recorder(
-        driver, Options(), RecorderSettings(folder, metadata=facts, sync_every_s=sync_every_s)
+        [RecordingSource("small", driver, Options())],
+        RecorderSettings(folder, metadata=facts, sync_every_s=sync_every_s),
     )
 
 

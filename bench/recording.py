@@ -28,7 +28,7 @@ from rich.table import Table
 
 from bench.episode.report import machine
 from corporeal.capture.clock import HostClock
-from corporeal.capture.driver import Driver, Mark, Rig, Sample
+from corporeal.capture.driver import Driver, Mark, RecordingSource, Rig, Sample
 from corporeal.capture.health import Health
 from corporeal.capture.recorder import Recorder, RecorderSettings
 from corporeal.embodiment import open_robot
@@ -208,7 +208,9 @@ def record(seconds: float, cameras: int) -> Result:
     with tempfile.TemporaryDirectory(prefix="recording_", dir=_scratch()) as folder:
         settings = RecorderSettings(Path(folder), pre_roll_s=0.0, post_roll_s=0.0)
         options = Options(seconds=seconds, cameras=cameras)
-        recorder = Recorder(driver, options, settings, on_health=watch.see)
+        recorder = Recorder(
+            [RecordingSource("offered", driver, options)], settings, on_health=watch.see
+        )
         begin_s, begin_cpu_s = time.monotonic(), _cpu_s()
         (path,) = recorder.run()
         done_s, done_cpu_s = time.monotonic(), _cpu_s()

@@ -16,7 +16,7 @@ from bench.detection.editing import cameras_of
 from bench.detection.fault import EpisodeSet, NotApplicable
 from bench.detection.lerobot_writer import Version, write
 from bench.detection.tables import head_of, table_of
-from corporeal.capture.driver import drivers, parse_options
+from corporeal.capture.driver import RecordingSource, drivers, parse_options
 from corporeal.capture.recorder import Recorder, RecorderSettings
 from corporeal.embodiment import open_robot
 from corporeal.episode import Episode
@@ -70,7 +70,8 @@ def _record(folder: Path, task: str, operator: str, **options: Any) -> None:
     driver = drivers()["sim"]
     with tempfile.TemporaryDirectory(dir=folder.parent) as place:
         settings = RecorderSettings(Path(place), metadata=facts, episodes=1)
-        recorder = Recorder(driver, parse_options(driver, {"task": task, **options}), settings)
+        source = RecordingSource("sim", driver, parse_options(driver, {"task": task, **options}))
+        recorder = Recorder([source], settings)
         folder.mkdir(exist_ok=True)
         recorder.run()[0].rename((folder / name).with_suffix(".h5"))
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from corporeal.capture.driver import drivers, parse_options
+from corporeal.capture.driver import RecordingSource, drivers, parse_options
 from corporeal.capture.recorder import Recorder, RecorderSettings
 from corporeal.embodiment import Embodiment, open_robot
 from corporeal.episode import Episode
@@ -188,7 +188,7 @@ def _record_bag(path: Path, folder: Path, robot: str | None) -> Path:
     options = parse_options(driver, values)
     settings = RecorderSettings(folder, metadata={"task": path.stem})
     try:
-        Recorder(driver, options, settings).run()
+        Recorder([RecordingSource("bag", driver, options)], settings).run()
     except CorporealError as error:
         _name_bags(error, {folder: path})
         raise

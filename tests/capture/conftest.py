@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from corporeal.capture.driver import Driver, Rig
+from corporeal.capture.driver import Driver, RecordingSource, Rig
 from corporeal.capture.recorder import Recorder, RecorderSettings
 from corporeal.capture.trigger import Trigger
 from corporeal.schema import Schema
@@ -60,7 +60,8 @@ def recorder(make_driver: Callable[..., Driver], tmp_path: Path) -> Callable[...
     ) -> Recorder:
         chosen = RecorderSettings(tmp_path / "out", metadata={"task": "t", "session": "s"}, **more)
         driver = make_driver(read, is_live=is_live)
-        return Recorder(driver, Options(), chosen, trigger=trigger, on_health=on_health)
+        source = RecordingSource("rig", driver, Options())
+        return Recorder([source], chosen, trigger=trigger, on_health=on_health)
 
     return make
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from corporeal.capture.broadcast import Broadcast
-from corporeal.capture.driver import Mark, Sample, drivers, parse_options
+from corporeal.capture.driver import Mark, RecordingSource, Sample, drivers, parse_options
 from corporeal.capture.recorder import Recorder, RecorderSettings
 
 
@@ -31,8 +31,7 @@ def main(folder: Path, dies_s: float) -> None:
     with Broadcast(0) as broadcast:
         print(broadcast.port, flush=True)
         Recorder(
-            driver,
-            options,
+            [RecordingSource("robot", driver, options)],
             RecorderSettings(folder, metadata={"task": "reach", "session": "s"}),
             on_health=broadcast.publish,
             on_picture=broadcast.show,

@@ -3,6 +3,7 @@ from . import conversion as conversion
 from . import driver as driver
 from . import health as health
 from . import recorder as recorder
+from . import rig as rig
 from . import sync as sync
 from . import sync_plot as sync_plot
 from . import thumbnail as thumbnail

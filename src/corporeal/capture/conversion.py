@@ -23,6 +23,7 @@ from corporeal.capture.clock import (
     to_robot_time,
 )
 from corporeal.capture.driver import ROBOT_CLOCK
+from corporeal.capture.rig import RigDocument
 from corporeal.embodiment import Embodiment
 from corporeal.episode.file import (
     MARKS,
@@ -33,7 +34,8 @@ from corporeal.episode.file import (
     episode_header,
     recover,
 )
-from corporeal.schema import Schema, roles
+from corporeal.protocol import Calibration, Protocol
+from corporeal.schema import Document, Schema, roles
 from corporeal.units import SECOND_NS
 
 
@@ -80,6 +82,7 @@ def _describe(journal: Journal, *, reason: str | None) -> tuple[Mapping[str, Any
             metadata=_plain(_metadata(header, schema, survey, reason)),
             epoch_ns=survey.epoch_ns,
             episode_id=header["id"],
+            documents=[_document(item, journal.path) for item in header.get("documents", ())],
             recovered=reason,
         )
     except (KeyError, TypeError, AttributeError, ValidationError) as error:
@@ -156,9 +159,21 @@ def _metadata(
     metadata["stream_sources"] = {**header["sources"], **survey.sources}
     if header.get("roll") is not None:
         metadata["roll"] = _roll(header["roll"], schema, survey)
-    if reason is not None:
-        metadata["quarantine"] = reason
+    empty: tuple[Any, ...] = (None, "", {}, [])
+    holes = [name for name in header.get("required", ()) if metadata.get(name) in empty]
+    reasons = [] if reason is None else [reason]
+    if holes:
+        reasons.append(f"the metadata does not name: {', '.join(holes)}")
+    if reasons:
+        metadata["quarantine"] = "; ".join(reasons)
     return metadata
+
+
+def _document(item: Mapping[str, str], path: Path) -> Document:
+    kinds: dict[str, type[Document]] = {
+        model.kind: model for model in (Protocol, Calibration, RigDocument)
+    }
+    return kinds[item["kind"]].parse(item["text"], source=f"{path}:{item['kind']}", suffix=".json")
 
 
 def _roll(wanted: Mapping[str, float], schema: Schema, survey: _Survey) -> dict[str, Any]:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from pydantic import ValidationError
 
 from corporeal.embodiment import Embodiment
-from corporeal.errors import CorporealError
+from corporeal.errors import CorporealError, UnknownNameError
 from corporeal.registry import plugins
-from corporeal.schema import Part, Schema
+from corporeal.schema import Part, Schema, Stream
 
 ROBOT_CLOCK = "robot"
 
@@ -79,6 +79,66 @@ class Driver:
     describe: Callable[[Any], Rig]
     read: Callable[[Any], Iterator[Sample | Mark]]
     is_live: bool = False
+
+
+@dataclass(frozen=True)
+class RecordingSource:
+    """A driver with its options. `rename` and `leave_out` go by the names the driver gives.
+
+    `clock` names what the driver stamps with; sources that name the same clock share it. By
+    default the first source has the robot's clock, which is the reference, and any other its own.
+    """
+
+    name: str
+    driver: Driver
+    options: Any
+    clock: str | None = None
+    prefix: str = ""
+    rename: Mapping[str, str] = field(default_factory=dict)
+    leave_out: tuple[str, ...] = ()
+
+    def path_of(self, path: str) -> str | None:
+        """The address in the episode of a stream of the driver; None for one left out."""
+        group, _, name = path.partition("/")
+        if name in self.leave_out:
+            return None
+        return f"{group}/{self.rename.get(name, self.prefix + name)}"
+
+    def describe(self, *, is_first: bool = True) -> Rig:
+        """What it delivers, under the names and clocks of the episode."""
+        rig = self.driver.describe(self.options)
+        schema = rig.embodiment.resolve(rig.schema) if rig.embodiment else rig.schema
+        names = [stream.name for stream in schema.streams]
+        for name in (*self.rename, *self.leave_out):
+            if name not in names:
+                raise UnknownNameError(f"stream of the source {self.name!r}", name, names)
+        if is_first and self.clock is None and not (self.prefix or self.rename or self.leave_out):
+            return rig
+        own = self.clock or (ROBOT_CLOCK if is_first else self.name)
+
+        def clock_of(clock: str) -> str:
+            return own if clock == ROBOT_CLOCK else clock if is_first else f"{self.name}/{clock}"
+
+        streams, sources = [], {}
+        for stream in schema.streams:
+            path = self.path_of(stream.path)
+            if path is not None:
+                streams.append(_renamed(stream, path.partition("/")[2]))
+                sources[path] = clock_of(rig.source(stream.path))
+        if not streams:
+            raise DriverError(f"source {self.name!r} leaves out all its streams. Remove it.")
+        return replace(
+            rig,
+            schema=schema.model_copy(update={"streams": tuple(streams)}),
+            sources=sources,
+            latency_ns={clock_of(clock): delay for clock, delay in rig.latency_ns.items()},
+        )
+
+
+def _renamed(stream: Stream, name: str) -> Stream:
+    if name == stream.name:
+        return stream
+    return Stream.model_validate({**stream.model_dump(), "name": name})
 
 
 def drivers() -> dict[str, Driver]:

@@ -137,6 +137,7 @@ class HealthMonitor:
             stream.path for stream in schema.streams if stream.rate_hz and not stream.optional
         }
         self._strangers: dict[str, int] = {}
+        self._lasting: list[str] = []
         self._folder = folder
         self._lock = threading.Lock()
 
@@ -144,6 +145,11 @@ class HealthMonitor:
         """Note a sample; only what is missing from an episode counts as late."""
         with self._lock:
             self._gauges[path].take(source_ns, arrival_ns, is_recording=is_recording)
+
+    def alarm(self, sentence: str) -> None:
+        """Raise an alarm that stays, such as that a source is gone."""
+        with self._lock:
+            self._lasting.append(sentence)
 
     def refuse(self, path: str, reason: str) -> None:
         """Note a sample that could not be taken, and why."""
@@ -203,7 +209,8 @@ class HealthMonitor:
     def _alarms(
         self, streams: tuple[StreamHealth, ...], state: str, free: int, slowest_sync_s: float
     ) -> list[str]:
-        alarms = [
+        alarms = list(self._lasting)
+        alarms += [
             f"{stream.path} is silent for {stream.age_s:.1f} s: check its cable and power"
             for stream in streams
             if stream.state == "silent" and stream.age_s is not None

@@ -9,6 +9,7 @@ from typing import Any
 
 from corporeal.capture.driver import Rig
 from corporeal.capture.pre_roll import Packed
+from corporeal.capture.rig import TeamDocuments
 from corporeal.episode import new_id
 from corporeal.episode.file import JOURNAL_SUFFIX, JournalWriter
 from corporeal.units import SECOND_NS
@@ -23,7 +24,8 @@ _LATEST_PERIOD_S = 2.0
 class OpenEpisode:
     """From the start mark to the end of the post-roll.
 
-    `is_open_ended` is one that nothing but the end of the source was going to end.
+    `is_open_ended` is one that nothing but the end of the source was going to end; `reason` says
+    why it is not complete, if it is not.
     """
 
     name: str
@@ -32,6 +34,7 @@ class OpenEpisode:
     is_open_ended: bool
     losses_before: Losses
     end_ns: int | None = None
+    reason: str | None = None
 
     def add(self, packed: Packed) -> None:
         """Journal one sample."""
@@ -70,6 +73,7 @@ def open_take(
     sync_every_s: float,
     is_open_ended: bool,
     losses: Losses,
+    team: TeamDocuments,
 ) -> OpenEpisode:
     """A take with a fresh journal; `roll_s` is how much is wanted before and after."""
     header = {
@@ -80,6 +84,8 @@ def open_take(
         "latency_ns": dict(rig.latency_ns),
         "is_networked": rig.is_networked,
         "metadata": dict(metadata),
+        "required": list(team.required),
+        "documents": [{"kind": item.kind, "text": item.canonical()} for item in team.embedded],
         "roll": None if is_open_ended else {"pre_s": roll_s[0], "post_s": roll_s[1]},
     }
     paths = [stream.path for stream in rig.schema.streams]

@@ -7,20 +7,23 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from corporeal.capture.clock import HostClock
 from corporeal.capture.conversion import episode_from_journal
-from corporeal.capture.driver import Driver, DriverError, Mark, Rig, Sample
+from corporeal.capture.driver import DriverError, Mark, RecordingSource, Rig, Sample
 from corporeal.capture.health import Health, HealthMonitor
 from corporeal.capture.open_episode import OpenEpisode, open_take
 from corporeal.capture.pre_roll import Packed, PreRoll
-from corporeal.capture.source_thread import Intake, Item, Refused, Taken, room
+from corporeal.capture.rig import TeamDocuments, join_sources
+from corporeal.capture.source_thread import Ended, Intakes, Item, Refused, Taken, room
 from corporeal.capture.trigger import Automatic, Trigger
+from corporeal.episode import Episode
+from corporeal.episode.facts import check_mode, read_facts
 from corporeal.episode.file import JOURNAL_SUFFIX, SYNC_EVERY_S, Packer, Worker
 from corporeal.errors import CorporealError
 from corporeal.files import atomic_write
@@ -28,6 +31,8 @@ from corporeal.schema import Schema
 
 _log = logging.getLogger("corporeal.capture")
 _HEALTH_EVERY_S = 0.25
+# Where there is a protocol, what a source says of these does not count.
+_AGREED = ("task", "protocol")
 State = Literal["idle", "recording", "post-roll", "ended"]
 
 
@@ -45,38 +50,47 @@ class RecorderSettings:
 
 
 class Recorder:
-    """Runs one source until it ends, enough episodes are made, or `stop` is called."""
+    """Runs sources until they end, enough episodes are made, or `stop` is called.
+
+    The first source leads: its marks begin and end a demonstration, unless a trigger does. The
+    team's documents decide over the pre- and post-roll, and over what metadata must say.
+    """
 
     def __init__(
         self,
-        driver: Driver,
-        options: Any,
+        sources: Sequence[RecordingSource],
         settings: RecorderSettings,
         *,
+        team: TeamDocuments | None = None,
         trigger: Trigger | None = None,
         on_health: Callable[[Health], None] | None = None,
         on_picture: Callable[[str, Any], None] | None = None,
     ) -> None:
-        self.rig: Rig = driver.describe(options)
-        self.settings = settings
+        self.team = team or TeamDocuments()
+        self.rig: Rig = join_sources(sources, self.team.schema)
+        self.team.demand(self.rig)
+        self.settings = _agreed(settings, self.team)
         self.episodes: list[Path] = []
         self.quarantined: dict[Path, str] = {}
-        self._driver, self._options = driver, options
+        self._leader, self._is_alone = sources[0].name, len(sources) == 1
+        self._is_live = any(source.driver.is_live for source in sources)
         self._schema = _resolved(self.rig)
-        self._trigger = trigger or Automatic(at_once=driver.is_live)
+        self._trigger = trigger or Automatic(at_once=sources[0].driver.is_live)
         self._on_health, self._on_picture = on_health, on_picture
         self._clock = HostClock()
         _make_folder(settings.out)
         self._monitor = HealthMonitor(self._schema, settings.out)
         self._packers = {stream.path: Packer(stream) for stream in self._schema.streams}
-        self._intake = Intake(driver, options, self._packers, self._monitor)
+        self._intake = Intakes(sources, self._packers, self._monitor)
+        self._lost: dict[str, str] = {}
+        self._error: BaseException | None = None
         self._workers = {
             path: Worker(self._pack_slowly, path, waiting=room(packer))
             for path, packer in self._packers.items()
             if packer.is_slow
         }
         self._lock = threading.Lock()
-        self._recent = PreRoll(self._schema.streams, settings.pre_roll_s)
+        self._recent = PreRoll(self._schema.streams, self.settings.pre_roll_s)
         self._takes: list[OpenEpisode] = []
         self._converter = Worker(self._convert, "conversion", waiting=64)
         self._stopping = threading.Event()
@@ -98,12 +112,16 @@ class Recorder:
             raise
         finally:
             self._intake.stop()
+            for ended in self._intake.failures():
+                if self._error is None:
+                    self._lose(ended)
             self._end(reason)
-        if self._intake.error is not None:
+        if self._error is not None:
+            reason = next(reason for reason in self._lost.values() if " failed: " in reason)
             raise DriverError(
-                f"the source failed: {_words(self._intake.error)}. What was recorded before is safe"
+                f"{reason}. What was recorded before is safe"
                 + (f" in {self.episodes[-1]}." if self.episodes else ".")
-            ) from self._intake.error
+            ) from self._error
         return self.episodes
 
     def stop(self) -> None:
@@ -146,7 +164,7 @@ class Recorder:
         if not self._now_ns:
             return self._clock.now_ns()
         # A source that is not live may take its time between two demonstrations.
-        is_due = self._driver.is_live or self._running is not None
+        is_due = self._is_live or self._running is not None
         silent_s = time.monotonic() - self._heard_s if is_due and not self._has_ended else 0.0
         return self._now_ns + round(silent_s * 1e9)
 
@@ -173,24 +191,50 @@ class Recorder:
                 continue
             self._heard_s = time.monotonic()
             if item is None:
-                if self._intake.error is not None:
-                    return f"the source failed: {_words(self._intake.error)}"
                 return self._why_open("the source ended before the episode did")
-            self._see(item)
+            if isinstance(item, Ended):
+                self._lose(item)
+                if self._error is not None and (self._is_alone or not self._takes):
+                    return next(iter(self._lost.values()))
+                continue
+            self._see(*item)
+            if self._error is not None and not self._takes:
+                return None
             if self._started == self.settings.episodes and not self._takes:
                 return None
         return self._why_open("recording was stopped before the episode ended")
 
-    def _see(self, item: Item) -> None:
+    def _lose(self, ended: Ended) -> None:
+        """A source is gone: what the others still give goes on into the open episodes."""
+        what = "the source" if self._is_alone else f"the source {ended.source}"
+        if ended.error is not None:
+            self._error = self._error or ended.error
+            reason = f"{what} failed: {_words(ended.error)}"
+            self._monitor.alarm(reason)
+        else:
+            reason = f"{what} ended before the episode did"
+        self._lost[ended.source] = reason
+        if self._is_alone:
+            return
+        for take in self._takes:
+            if ended.error is not None or take.end_ns is None:
+                take.reason = take.reason or reason
+
+    def _see(self, source: str, item: Item) -> None:
         if isinstance(item, Refused):
             self._monitor.refuse(item.stream, item.reason)
             return
         seen = item.sample if isinstance(item, Taken) else item
         self._now_ns = seen.arrival_ns
+        if isinstance(seen, Mark) and source != self._leader:
+            return
         cue = self._trigger.see(seen)
         facts = dict(seen.metadata) if isinstance(seen, Mark) else {}
+        if self.team.protocol is not None:
+            facts = {name: value for name, value in facts.items() if name not in _AGREED}
         running = self._running
-        if cue == "start" and running is None and self._started != self.settings.episodes:
+        is_wanted = self._started != self.settings.episodes and self._error is None
+        if cue == "start" and running is None and is_wanted:
             self._start(seen, facts)
         elif cue == "end" and running is not None:
             running.end(seen.arrival_ns, facts)
@@ -236,7 +280,9 @@ class Recorder:
             sync_every_s=self.settings.sync_every_s,
             is_open_ended=isinstance(item, Sample) and isinstance(self._trigger, Automatic),
             losses=self._monitor.losses(),
+            team=self.team,
         )
+        take.reason = next(iter(self._lost.values()), None)
         take.journal.mark("start", item.arrival_ns, facts)
         with self._lock:
             for packed in self._recent.since(item.arrival_ns):
@@ -256,13 +302,15 @@ class Recorder:
             with self._lock:
                 self._takes.remove(take)
             take.close(self._now_ns, self._monitor.losses())
-            self._converter.put(take.journal.path, reason)
+            self._converter.put(take.journal.path, reason or take.reason)
 
     def _convert(self, journal: Path, reason: str | None) -> None:
         episode = episode_from_journal(journal, reason=reason)
         self.episodes.append(episode)
-        if reason is not None:
-            self.quarantined[episode] = reason
+        with Episode.open(episode) as made:
+            held_back = read_facts(made.metadata).other.get("quarantine")
+        if held_back is not None:
+            self.quarantined[episode] = str(held_back)
 
     # Endings.
 
@@ -312,6 +360,24 @@ class Recorder:
         # A full disk or a closed page must not end the recording that it reports on.
         with suppress(OSError):
             self._on_health(self.health())
+
+
+def _agreed(settings: RecorderSettings, team: TeamDocuments) -> RecorderSettings:
+    """The settings as the team's documents have them; the floor's own facts come on top."""
+    facts = {**team.facts(), **settings.metadata}
+    if "mode" in facts:
+        facts["mode"] = check_mode(str(facts["mode"]))
+    if team.protocol is None:
+        return replace(settings, metadata=facts)
+    task, rule = team.protocol.task.name, team.protocol.trigger
+    if facts["task"] != task:
+        raise CorporealError(
+            f"task, got {facts['task']!r}; expected {task!r}, as the protocol "
+            f"{team.protocol.reference} says. Leave the task out, or use another protocol."
+        )
+    return replace(
+        settings, metadata=facts, pre_roll_s=rule.pre_roll_s, post_roll_s=rule.post_roll_s
+    )
 
 
 def _resolved(rig: Rig) -> Schema:

@@ -1,21 +1,24 @@
-"""The source in a thread of its own: everything it yields is checked and copied there and then."""
+"""Each source in a thread of its own: all that it yields is checked and copied there and then."""
 
 from __future__ import annotations
 
 import operator
 import queue
 import threading
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.capture.driver import Driver, DriverError, Mark, Sample
+from corporeal.capture.clock import HostClock
+from corporeal.capture.driver import DriverError, Mark, RecordingSource, Sample
 from corporeal.capture.health import HealthMonitor
 from corporeal.episode.file import Packer
 from corporeal.errors import WriteError
+from corporeal.units import SECOND_NS
 
 Picture = NDArray[Any]
 
@@ -84,26 +87,37 @@ class Refused:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A source yields no more; `error` is why, where it broke."""
+
+    source: str
+    error: BaseException | None
+
+
 Item = Taken | Refused | Mark
 
 
 class Intake:
-    """Runs a driver until it ends or `stop` is called; `get` hands its items over in order."""
+    """Runs a source until it ends or `stop` is called; `get` hands its items over in order."""
 
     def __init__(
         self,
-        driver: Driver,
-        options: Any,
+        source: RecordingSource,
         packers: Mapping[str, Packer],
         monitor: HealthMonitor,
+        *,
+        pools: Mapping[str, PicturePool],
+        ready: threading.Event,
+        timetable: Timetable | None = None,
     ) -> None:
+        self.name = source.name
         self.error: BaseException | None = None
-        self._driver, self._options = driver, options
+        self._source, self._driver = source, source.driver
         self._packers, self._monitor = packers, monitor
-        self._pools = {
-            path: PicturePool(room(packer)) for path, packer in packers.items() if packer.is_slow
-        }
-        waiting = _WAITING_LIVE if driver.is_live else _WAITING
+        self._ready, self._timetable = ready, timetable
+        self._pools = pools
+        waiting = _WAITING_LIVE if self._driver.is_live else _WAITING
         self._items: queue.Queue[Item | None] = queue.Queue(maxsize=waiting)
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="driver", daemon=True)
@@ -112,17 +126,16 @@ class Intake:
         """Begin to read the source."""
         self._thread.start()
 
-    def get(self, timeout_s: float) -> Item | None:
-        """The next item, None when the source has ended; queue.Empty when nothing comes."""
-        return self._items.get(timeout=timeout_s)
-
-    def give_back(self, stream: str, held: Any) -> None:
-        """A picture has been packed: its memory may be used again."""
-        self._pools[stream].give_back(held)
+    def get(self) -> Item | None:
+        """The next item, None when the source has ended; queue.Empty when nothing is there."""
+        return self._items.get_nowait()
 
     def stop(self) -> None:
-        """End the source; one that hangs is left behind after a while."""
+        """Ask the source to end."""
         self._stopping.set()
+
+    def join(self) -> None:
+        """Wait until it has ended; one that hangs is left behind after a while."""
         while True:
             try:
                 self._items.get_nowait()
@@ -132,7 +145,7 @@ class Intake:
 
     def _run(self) -> None:
         try:
-            items = iter(self._driver.read(self._options))
+            items = iter(self._driver.read(self._source.options))
             try:
                 for item in items:
                     if self._stopping.is_set():
@@ -151,6 +164,8 @@ class Intake:
         if not isinstance(raw, Sample | Mark):
             raise DriverError(f"the driver, got {type(raw).__name__}; expected Sample or Mark.")
         item = _with_whole_stamps(raw)
+        if self._timetable is not None and item is not None:
+            item = self._timetable.keep(item, self._stopping)
         if isinstance(raw, Mark):
             if item is None:
                 raise DriverError(f"mark, got the time {raw.arrival_ns!r}; expected nanoseconds.")
@@ -158,7 +173,9 @@ class Intake:
             self._put(item)
             return
         if isinstance(item, Sample):
-            self._offer(self._checked(item))
+            path = self._source.path_of(item.stream)
+            if path is not None:
+                self._offer(self._checked(replace(item, stream=path)))
         else:
             self._offer(Refused(raw.stream, "its stamps are not 64-bit nanoseconds"))
 
@@ -168,11 +185,12 @@ class Intake:
             return
         try:
             self._items.put_nowait(item)
+            self._ready.set()
         except queue.Full:
             stream = item.sample.stream if isinstance(item, Taken) else item.stream
             self._monitor.refuse(stream, "the recorder was behind")
             if isinstance(item, Taken) and item.payload is None:
-                self.give_back(stream, item.sample.value)
+                self._pools[stream].give_back(item.sample.value)
 
     def _checked(self, sample: Sample) -> Taken | Refused:
         """The sample as our own, or why it cannot be taken."""
@@ -207,7 +225,125 @@ class Intake:
                 self._items.put(item, timeout=0.1)
             except queue.Full:
                 continue
+            self._ready.set()
             break
+
+
+class Timetable:
+    """Moves the arrivals of a source that is not live to when the recording begins.
+
+    Beside a live source they are also waited for, so that a file is played as it was recorded.
+    """
+
+    def __init__(self, clock: HostClock, begin_ns: int, *, waits: bool) -> None:
+        self._clock, self._begin_ns, self._waits = clock, begin_ns, waits
+        self._shift_ns: int | None = None
+
+    def keep(self, item: Sample | Mark, stopping: threading.Event) -> Sample | Mark:
+        """The item when it is due; its own stamp stays what it is."""
+        if self._shift_ns is None:
+            self._shift_ns = self._begin_ns - item.arrival_ns
+        due_ns = item.arrival_ns + self._shift_ns
+        while self._waits and due_ns > self._clock.now_ns() and not stopping.is_set():
+            stopping.wait(min(0.1, (due_ns - self._clock.now_ns()) / SECOND_NS))
+        return replace(item, arrival_ns=due_ns)
+
+
+class Intakes:
+    """All sources of a recording, each in its thread; `get` hands over the earliest arrival.
+
+    Sources that can wait are kept in step. As soon as one is live nobody waits for another.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[RecordingSource],
+        packers: Mapping[str, Packer],
+        monitor: HealthMonitor,
+    ) -> None:
+        self._pools = {
+            path: PicturePool(room(packer)) for path, packer in packers.items() if packer.is_slow
+        }
+        self._ready = threading.Event()
+        self._in_step = not any(source.driver.is_live for source in sources)
+        clock = HostClock()
+        begin_ns = clock.now_ns()
+        self._open = []
+        for source in sources:
+            timetable = None
+            if len(sources) > 1 and not source.driver.is_live:
+                timetable = Timetable(clock, begin_ns, waits=not self._in_step)
+            self._open.append(
+                Intake(source, packers, monitor, pools=self._pools, ready=self._ready,
+                       timetable=timetable)
+            )  # fmt: skip
+        self._all = tuple(self._open)
+        self._heads: dict[str, Item | None] = {}
+        self._arrivals = {source.name: begin_ns for source in sources}
+
+    def start(self) -> None:
+        """Begin to read every source."""
+        for intake in self._all:
+            intake.start()
+
+    def get(self, timeout_s: float) -> tuple[str, Item] | Ended | None:
+        """The next item and its source, or that a source ended, None once all have.
+
+        Raises queue.Empty when nothing comes.
+        """
+        deadline_s = time.monotonic() + timeout_s
+        while self._open:
+            self._ready.clear()
+            intake = self._earliest()
+            if intake is not None:
+                item = self._heads.pop(intake.name)
+                if item is not None:
+                    return intake.name, item
+                self._open.remove(intake)
+                return Ended(intake.name, intake.error)
+            left_s = deadline_s - time.monotonic()
+            if left_s <= 0:
+                raise queue.Empty
+            self._ready.wait(left_s)
+        return None
+
+    def give_back(self, stream: str, held: Any) -> None:
+        """A picture has been packed: its memory may be used again."""
+        self._pools[stream].give_back(held)
+
+    def stop(self) -> None:
+        """End all sources."""
+        for intake in self._all:
+            intake.stop()
+        for intake in self._all:
+            intake.join()
+
+    def failures(self) -> Iterator[Ended]:
+        """The sources that broke, also while they were ended."""
+        for intake in self._all:
+            if intake.error is not None:
+                yield Ended(intake.name, intake.error)
+
+    def _earliest(self) -> Intake | None:
+        """The source whose item is next, if that can be told."""
+        waiting = []
+        for intake in self._open:
+            if intake.name not in self._heads:
+                try:
+                    self._see(intake.name, intake.get())
+                except queue.Empty:
+                    if self._in_step:
+                        return None
+                    continue
+            waiting.append(intake)
+        return min(waiting, key=lambda one: self._arrivals[one.name], default=None)
+
+    def _see(self, name: str, item: Item | None) -> None:
+        self._heads[name] = item
+        if isinstance(item, Taken):
+            self._arrivals[name] = item.sample.arrival_ns
+        elif isinstance(item, Mark):
+            self._arrivals[name] = item.arrival_ns
 
 
 def room(packer: Packer) -> int:

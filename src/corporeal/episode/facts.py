@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, Protocol, get_args
 import numpy as np
 
 from corporeal.episode.label_track import LabelTrack
-from corporeal.errors import CorporealError
+from corporeal.errors import CorporealError, UnknownNameError
 from corporeal.schema import Stream, roles
 from corporeal.units import SECOND_NS
 
@@ -56,6 +56,14 @@ def read_mode(text: str) -> str:
         if plain == mode.replace("-", " "):
             return mode
     return _OTHER_SPELLINGS.get(plain, text)
+
+
+def check_mode(text: str) -> str:
+    """The mode that the text names; raises UnknownNameError, with the list, where it is none."""
+    mode = read_mode(text)
+    if mode not in COLLECTION_MODES:
+        raise UnknownNameError("mode", text, COLLECTION_MODES)
+    return mode
 
 
 MISHAPS = ("drop", "slip", "fall", "missed_grasp")

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from corporeal import __version__
-from corporeal.capture.driver import drivers, parse_options
+from corporeal.capture.driver import RecordingSource, drivers, parse_options
 from corporeal.capture.health import Health
 from corporeal.capture.recorder import Recorder, RecorderSettings
 from corporeal.catalog.ingestion import ingest
@@ -222,7 +222,8 @@ def _record(
             bar.move(doing, health.episodes)
 
         settings = RecorderSettings(out, metadata=facts, episodes=episodes)
-        recorder = Recorder(driver, parse_options(driver, options), settings, on_health=on_health)
+        source = RecordingSource("sim", driver, parse_options(driver, options))
+        recorder = Recorder([source], settings, on_health=on_health)
         return recorder.run()
 
 

@@ -9,11 +9,12 @@ import typer
 import yaml
 from rich.syntax import Syntax
 
+from corporeal.capture.rig import RigDocument
 from corporeal.cli.command import Command, argument, group
 from corporeal.cli.output import AsJson, console, emphasise, print_json
 from corporeal.embodiment import Embodiment, open_robot, robot_names
 from corporeal.errors import DocumentError, Problem, UnknownNameError
-from corporeal.protocol import Protocol, open_protocol, protocol_names
+from corporeal.protocol import Calibration, Protocol, open_protocol, protocol_names
 from corporeal.quality.policy import Policy
 from corporeal.quality.scoring import Weighting
 from corporeal.retargeting.goal import RetargetingMap
@@ -109,7 +110,7 @@ def _open(path: Path) -> Document:
 
 def _models() -> tuple[type[Document], ...]:
     motion = (RetargetingMap, SkeletonMap, MarkerSet)
-    return Schema, Embodiment, Protocol, Policy, Weighting, *motion
+    return Schema, Embodiment, Protocol, Calibration, RigDocument, Policy, Weighting, *motion
 
 
 def _ready(name: str) -> Document:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import threading
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,30 +16,44 @@ from rich.text import Text
 
 from corporeal import __version__
 from corporeal.capture.broadcast import Broadcast, open_broadcast
-from corporeal.capture.driver import Driver, drivers, parse_options
+from corporeal.capture.driver import RecordingSource, drivers, parse_options
 from corporeal.capture.health import Health, StreamHealth
 from corporeal.capture.recorder import Recorder, RecorderSettings, write_health
-from corporeal.capture.trigger import Automatic, Button, Trigger, motion_trigger
+from corporeal.capture.rig import TeamDocuments, join_sources, open_rig, open_team_documents
+from corporeal.capture.trigger import Button, Trigger, motion_trigger
 from corporeal.cli.command import Command, option, read_pairs
 from corporeal.cli.output import AsJson, console, emphasise, make_table, print_json, stderr
-from corporeal.errors import UnknownNameError
+from corporeal.errors import CorporealError, UnknownNameError
 
+_TRIGGERS = {"button": "key", "motion": "motion", "automatic": "auto"}
 _COLOURS = {"good": "green", "waiting": "dim", "slow": "yellow", "silent": "bold red"}
 
 
 def record(
-    driver: Annotated[str, option("The source: see --list-drivers.")] = "sim",
+    driver: Annotated[
+        list[str] | None,
+        option("A source, [NAME=]DRIVER; several make one episode. See --list-drivers."),
+    ] = None,
+    rig: Annotated[
+        Path | None, option("A rig document: sources, clocks, schema, protocol, calibration.")
+    ] = None,
     out: Annotated[Path, option("Folder for the episodes.", "--out", "-o")] = Path("recordings"),
     task: Annotated[str | None, option("Task, as the protocol calls it.")] = None,
     episodes: Annotated[int | None, option("Stop after so many.", min=1)] = None,
     operator: Annotated[str | None, option("Who demonstrates.")] = None,
     station: Annotated[str | None, option("Where.")] = None,
     session: Annotated[str, option("Name of this run of episodes.")] = "session",
+    mode: Annotated[str | None, option("How it is collected: teleoperation, ...")] = None,
+    schema: Annotated[str | None, option("The team's schema: a ready name or a file.")] = None,
+    protocol: Annotated[str | None, option("The protocol: a ready name or a file.")] = None,
+    calibration: Annotated[Path | None, option("The calibration document.")] = None,
     trigger: Annotated[
-        str, option("What starts and ends an episode: auto, motion or key.")
-    ] = "auto",
+        str | None,
+        option("What starts and ends an episode: auto, motion or key; else the protocol says."),
+    ] = None,
     option: Annotated[
-        list[str] | None, option("An option of the driver, NAME=VALUE.", "--set")
+        list[str] | None,
+        option("An option of the driver, NAME=VALUE; of several, SOURCE.NAME=VALUE.", "--set"),
     ] = None,
     metadata: Annotated[list[str] | None, option("A metadata field, NAME=VALUE.", "--meta")] = None,
     health_port: Annotated[
@@ -47,46 +62,79 @@ def record(
     list_drivers: Annotated[bool, option("List the sources.", "--list-drivers")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Record episodes from a source; Ctrl-C ends it in order.
+    """Record episodes from one source, or from several together; Ctrl-C ends it in order.
 
     What arrives is on disk within 0.2 s. After a crash or a power cut: corporeal recover.
 
     Example: [bold]corporeal record --driver sim --task pick_place --episodes 5 --out demos[/bold]
     """
-    known = drivers()
     if list_drivers:
         _list_drivers(as_json)
         return
-    if driver not in known:
-        raise UnknownNameError("driver", driver, known)
-    chosen = known[driver]
-    given: dict[str, Any] = dict(read_pairs(option, "--set"))
-    fields = chosen.options.model_fields
-    for name, value in (("task", task), ("episodes", episodes)):
-        if value is not None and name in fields:
-            given.setdefault(name, value)
+    given = read_pairs(option, "--set")
+    if rig is not None:
+        named = {"--driver": driver, "--set": option, "--schema": schema, "--protocol": protocol,
+                 "--calibration": calibration}  # fmt: skip
+        flags = [flag for flag, value in named.items() if value]
+        if flags:
+            raise CorporealError(f"{flags[0]} beside --rig; expected one of them. Write it there.")
+        sources, team = open_rig(rig)
+    else:
+        sources = _sources(driver or ["sim"], given, task=task, episodes=episodes)
+        team = open_team_documents(schema=schema, protocol=protocol, calibration=calibration)
     facts = {
         "software": f"corporeal {__version__}",
         "session": session,
         **read_pairs(metadata, "--meta"),
     }
     facts |= {name: value for name, value in
-              (("task", task), ("operator", operator), ("station", station)) if value}  # fmt: skip
+              (("task", task), ("operator", operator), ("station", station), ("mode", mode))
+              if value}  # fmt: skip
     settings = RecorderSettings(out, metadata=facts, episodes=episodes)
     with ExitStack() as stack:
         view = _View(stack, out, health_port, quiet=as_json or not sys.stderr.isatty())
-        options = parse_options(chosen, given)
         recorder = Recorder(
-            chosen,
-            options,
+            sources,
             settings,
-            trigger=_trigger(trigger, chosen, options),
+            team=team,
+            trigger=_trigger(trigger, sources, team),
             on_health=view.show,
             on_picture=view.show_picture,
         )
         _stop_on_interrupt(recorder, stack)
         paths = recorder.run()
     _report(recorder, paths, as_json)
+
+
+def _sources(
+    texts: list[str], given: dict[str, str], *, task: str | None, episodes: int | None
+) -> tuple[RecordingSource, ...]:
+    """The sources that the command line names; a prefix keeps the streams of one apart."""
+    known = drivers()
+    pairs = [text.rpartition("=")[::2] for text in texts]
+    sources: list[RecordingSource] = []
+    for name, driver_name in pairs:
+        if driver_name not in known:
+            raise UnknownNameError("driver", driver_name, known)
+        source, driver = name or driver_name, known[driver_name]
+        mine: dict[str, Any] = {
+            key.removeprefix(f"{source}."): value
+            for key, value in given.items()
+            if len(pairs) == 1 or key.startswith(f"{source}.")
+        }
+        for key, value in (("task", task), ("episodes", episodes)):
+            if value is not None and key in driver.options.model_fields:
+                mine.setdefault(key, value)
+        prefix = f"{name}_" if name and sources else ""
+        sources.append(RecordingSource(source, driver, parse_options(driver, mine), prefix=prefix))
+    names = [source.name for source in sources]
+    for key in given if len(pairs) > 1 else ():
+        if key.partition(".")[0] not in names or "." not in key:
+            raise CorporealError(
+                f"--set, got {key!r}; expected SOURCE.NAME=VALUE, the source one of: "
+                f"{', '.join(names)}."
+            )
+    return tuple(sources)
 
 
 class _View:
@@ -173,17 +221,28 @@ def _report(recorder: Recorder, paths: list[Path], as_json: bool) -> None:
         page.print("nothing started a demonstration; another trigger may: --trigger key or motion")
 
 
-def _trigger(name: str, driver: Driver, options: Any) -> Trigger:
-    if name == "auto":
-        return Automatic(at_once=driver.is_live)
+def _trigger(
+    name: str | None, sources: Sequence[RecordingSource], team: TeamDocuments
+) -> Trigger | None:
+    protocol = team.protocol
+    if protocol is not None:
+        agreed = _TRIGGERS[protocol.trigger.kind]
+        if name not in (None, agreed):
+            raise CorporealError(
+                f"--trigger, got {name!r}; expected {agreed!r}, as the protocol "
+                f"{protocol.reference} says. Leave it out, or use another protocol."
+            )
+        name = agreed
+    if name in (None, "auto"):
+        return None
     if name == "motion":
-        return motion_trigger(driver.describe(options).schema)
+        return motion_trigger(join_sources(sources, team.schema).schema)
     if name == "key":
         button = Button()
         threading.Thread(target=_watch_keys, args=(button,), daemon=True).start()
         stderr().print("press Enter to start, and again to end, an episode")
         return button
-    raise UnknownNameError("trigger", name, ("auto", "motion", "key"))
+    raise UnknownNameError("trigger", str(name), ("auto", "motion", "key"))
 
 
 def _watch_keys(button: Button) -> None:

@@ -1,0 +1,72 @@
+"""The calibration document: where the cameras of a station are, what they see, how sure that is."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+from pydantic import Field, model_validator
+
+from corporeal.protocol.protocol import NotNegative, Positive, Vector
+from corporeal.schema import Document, Part
+from corporeal.schema.document import Name
+
+
+class CameraCalibration(Part):
+    """One camera: pinhole numbers in pixels, and its pose in `frame` in metres and radians."""
+
+    name: Name = Field(description="of its stream, such as head_left")
+    serial: str | None = None
+    width: int | None = Field(default=None, gt=0)
+    height: int | None = Field(default=None, gt=0)
+    focal_px: tuple[Positive, Positive] | None = Field(default=None, description="fx, fy")
+    centre_px: tuple[float, float] | None = Field(default=None, description="cx, cy")
+    distortion: tuple[float, ...] = Field(default=(), description="k1 k2 p1 p2 k3, as OpenCV")
+    reprojection_px: NotNegative | None = None
+    frame: str | None = Field(default=None, description="link or world that the pose is in")
+    xyz: Vector | None = None
+    rpy: Vector | None = None
+
+
+class Calibration(Document):
+    """What was measured of a station before episodes were recorded there.
+
+    The errors are those of its last verification, against a marker at a known pose.
+    """
+
+    kind: ClassVar[str] = "calibration"
+
+    measured: str = Field(
+        pattern=r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?$", description="a day, such as 2026-11-18"
+    )
+    cameras: tuple[CameraCalibration, ...] = ()
+    position_error_m: NotNegative | None = None
+    rotation_error_rad: NotNegative | None = None
+    sensor_serials: dict[str, str] = Field(default={}, description="sensor: number")
+
+    @model_validator(mode="after")
+    def _names_each_camera_once(self) -> Self:
+        names = [camera.name for camera in self.cameras]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"camera {twice[0]!r} is listed twice; expected once")
+        return self
+
+    def facts(self) -> dict[str, Any]:
+        """What an episode made with it says: calibration, poses of cameras, serials."""
+        errors = {"position_error_m": self.position_error_m,
+                  "rotation_error_rad": self.rotation_error_rad}  # fmt: skip
+        start = {name: value for name, value in errors.items() if value is not None}
+        poses = {
+            camera.name: {"xyz": list(camera.xyz), "rpy": list(camera.rpy or (0.0, 0.0, 0.0))}
+            for camera in self.cameras
+            if camera.xyz is not None
+        }
+        serials = {camera.name: camera.serial for camera in self.cameras if camera.serial}
+        facts: dict[str, Any] = {"calibration": {"name": self.reference}}
+        if start:
+            facts["calibration"]["start"] = {"id": self.reference, **start}
+        if poses:
+            facts["cameras"] = poses
+        if serials or self.sensor_serials:
+            facts["sensor_serials"] = {**serials, **self.sensor_serials}
+        return facts
