@@ -40,6 +40,8 @@ ENTRIES = (
     Entry("random", "lerobot", "peer_lerobot", "random_av1", "lerobot"),
     Entry("random", "lerobot", "peer_lerobot", "random_h264", "lerobot"),
     Entry("random", "tfds", "peer_tfds", "random", "tfds", PACKAGE),
+    Entry("small", "ours", "training", "small", package=PACKAGE),
+    Entry("small", "ours", "training", "cached", package=PACKAGE),
 )
 TOPICS: dict[str, Topic] = {
     "export": Topic(
@@ -69,6 +71,18 @@ TOPICS: dict[str, Topic] = {
         "Ours is EpisodeDataset over the episode file, nothing converted. TFDS has no random "
         "access: its figure is a sequential read of our RLDS export, decoding included.",
     ),
+    "small": Topic(
+        "random training samples: state, 16 actions, 2 pictures as float32 (3, 224, 224)",
+        "cpu_ms",
+        (
+            Measure("samples_per_cpu_s", "samples/CPU-s", 0),
+            Measure("cpu_ms", "CPU ms", 2),
+            Measure("wall_ms", "wall ms", 2),
+            Measure("build_cpu_s", "CPU-s to open", 1),
+            Measure("bytes", "MB on disk", 1, 1e-6),
+        ),
+        footnote="Arrays, as EpisodeDataset.sample gives them. Opening the second builds a cache.",
+    ),
 }
 
 
@@ -90,7 +104,7 @@ def main() -> int:
     console = Console(width=None if sys.stdout.isatty() else 118)
     for name in topics:
         console.print(report.table(report.scaled(TOPICS[name], asked.seconds), rows[name]))
-    document = report.document(asked.seconds, rows, _versions(), TOPICS)
+    document = report.document(asked.seconds, rows, _versions(topics), TOPICS)
     asked.out.parent.mkdir(parents=True, exist_ok=True)
     asked.out.write_text(json.dumps({**document, "bench": "exchange"}, indent=1) + "\n")
     return int(any(row.get("failed") for topic in rows.values() for row in topic.values()))
@@ -111,7 +125,9 @@ def _write_rlds(place: Path) -> None:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.exchange", description=__doc__)
     parser.add_argument("--seconds", type=float, default=6.0, help="length of the workload")
-    parser.add_argument("--only", default=",".join(TOPICS), help="export, random, or both")
+    parser.add_argument(
+        "--only", default=",".join(TOPICS), help="export, random, small; by default all"
+    )
     parser.add_argument("--repeats", type=int, default=3, help="the median of so many is shown")
     parser.add_argument("--samples", type=int, default=150, help="training samples per repeat")
     parser.add_argument("--out", type=Path, default=Path("out/bench_exchange.json"))
@@ -121,10 +137,10 @@ def _arguments() -> argparse.Namespace:
     return asked
 
 
-def _versions() -> dict[str, dict[str, str]]:
+def _versions(topics: list[str]) -> dict[str, dict[str, str]]:
     wanted = ("lerobot", "torch", "torchcodec", "tensorflow-datasets")
     found = {}
-    for name in ("lerobot", "train", "tfds"):
+    for name in dict.fromkeys(e.partner for e in ENTRIES if e.topic in topics and e.partner):
         installed = partner_versions(name)
         found[name] = {each: installed[each] for each in wanted if each in installed}
     return found

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import importlib
 from pathlib import Path
+from statistics import median
 
-from bench.episode.meter import Figures, Job, Plan, run_job
+import numpy as np
+
+from bench.episode.meter import Figures, Job, Meter, Plan, run_job, size_of
 from bench.episode.ours import NAME, record
 from bench.episode.training_sample import CHUNK, TrainingSample, measure
 from bench.episode.workload_files import TRAINING_CAMERAS, WorkloadFiles
@@ -50,7 +53,49 @@ def _measure(files: WorkloadFiles, folder: Path, plan: Plan, *, copies: int) -> 
     return measure(draw, files, plan)
 
 
-JOBS: dict[str, Job] = {"one": one, "many": many}
+SIZE = 224
+
+
+def small(files: WorkloadFiles, folder: Path, plan: Plan) -> dict[str, Figures]:
+    """Pictures of a policy's size, decoded when they are asked for."""
+    return {f"{NAME}, {SIZE} x {SIZE}": _measure_small(files, folder, plan, cached=False)}
+
+
+def cached(files: WorkloadFiles, folder: Path, plan: Plan) -> dict[str, Figures]:
+    """The same from a cache that was built before."""
+    name = f"{NAME}, {SIZE} x {SIZE} from a cache"
+    return {name: _measure_small(files, folder, plan, cached=True)}
+
+
+def _measure_small(files: WorkloadFiles, folder: Path, plan: Plan, *, cached: bool) -> Figures:
+    written = folder / "episode.h5"
+    record(files.samples(), files, written)
+    names = tuple(path.rsplit("/", 1)[-1] for path in TRAINING_CAMERAS)
+    with Meter() as building:
+        dataset = EpisodeDataset(
+            written, chunk=CHUNK, cameras=names, columns=(STATE, ACTION),
+            image_size=SIZE, cache=folder / "cache" if cached else None,
+        )  # fmt: skip
+    order = np.random.default_rng(17).integers(0, len(dataset), plan.samples).tolist()
+    for index in order:
+        dataset.sample(index)
+    cpu_ms, wall_ms = [], []
+    for _ in range(plan.repeats):
+        with Meter() as meter:
+            for index in order:
+                dataset.sample(index)
+        cpu_ms.append(meter.cpu_s * 1000 / len(order))
+        wall_ms.append(meter.wall_s * 1000 / len(order))
+    return {
+        "cpu_ms": median(cpu_ms),
+        "wall_ms": median(wall_ms),
+        "samples_per_cpu_s": 1000 / median(cpu_ms),
+        "build_cpu_s": building.cpu_s,
+        "bytes": size_of(folder),
+    }
+
+
+JOBS: dict[str, Job] = {"one": one, "many": many, "small": small, "cached": cached}
 
 if __name__ == "__main__":
     run_job(JOBS)

@@ -10,13 +10,20 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from bench.partners import PROJECT, PartnerError, partner_python
 from tests.exchange.small_sets import tables_of, write_episode, write_episodes
 
-from corporeal.errors import CorporealError, EpisodeError, MissingExtraError, UnknownNameError
+from corporeal.errors import (
+    CorporealError,
+    EpisodeError,
+    MissingExtraError,
+    UnknownNameError,
+    WriteError,
+)
 from corporeal.exchange.movie.pictures import pictures_of
 from corporeal.exchange.options import ExportOptions
 from corporeal.exchange.table import EpisodeTable
@@ -317,3 +324,59 @@ def test_the_guide_shows_what_torch_can_do(folder: Path, tmp_path: Path) -> None
     done = subprocess.run([_torch_python(), "-c", context + "".join(blocks) + tail], cwd=tmp_path,
                           capture_output=True, text=True, timeout=300, env=ONE_THREAD)  # fmt: skip
     assert done.returncode == 0, done.stderr
+
+
+def _cached(folder: Path, cache: Path, **options: Any) -> EpisodeDataset:
+    return EpisodeDataset(folder, columns=["action"], image_size=32, cache=cache, **options)
+
+
+@pytest.mark.parametrize("kind", ["float32", "uint8"])
+def test_pictures_of_a_cache_are_those_without_it(folder: Path, tmp_path: Path, kind: Any) -> None:
+    plain = EpisodeDataset(folder, columns=["action"], image_size=32, image_dtype=kind, history=2)
+    dataset = _cached(folder, tmp_path / "cache", image_dtype=kind, history=2)
+    copy = pickle.loads(pickle.dumps(dataset))
+    for index in range(0, len(plain), 5):
+        for key in plain.layout.cameras:
+            wanted = plain.sample(index)[key]
+            np.testing.assert_array_equal(dataset.sample(index)[key], wanted)
+            np.testing.assert_array_equal(copy.sample(index)[key], wanted)
+
+
+def test_a_cache_is_built_once_and_again_when_it_is_not_whole(folder: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    wanted = _cached(folder, cache).sample(3)[LEFT]
+    files = sorted(cache.iterdir())
+    before = {path: path.stat().st_mtime_ns for path in files}
+    _cached(folder, cache)
+    assert {path: path.stat().st_mtime_ns for path in cache.iterdir()} == before
+    for path, content in (
+        (files[0], files[0].read_bytes()[:-1]),
+        (files[1], files[1].read_bytes().replace(b"sha256:", b"sha255:", 1)),
+    ):
+        path.write_bytes(content)
+    files[2].unlink()
+    dataset = _cached(folder, cache)
+    assert sorted(cache.iterdir()) == files
+    assert [p for p in files if p.stat().st_mtime_ns != before[p]] == files[:3]
+    np.testing.assert_array_equal(dataset.sample(3)[LEFT], wanted)
+
+
+def test_an_episode_of_other_content_never_gets_the_pictures_of_another(tmp_path: Path) -> None:
+    path = write_episode(tmp_path / "e.h5", seed=0, size=SIZE)
+    first = _cached(path, tmp_path / "cache").sample(5)[LEFT]
+    path.unlink()
+    write_episode(path, seed=9, size=SIZE)
+    second = _cached(path, tmp_path / "cache").sample(5)[LEFT]
+    np.testing.assert_array_equal(second, EpisodeDataset(path, image_size=32).sample(5)[LEFT])
+    assert not np.array_equal(first, second)
+
+
+def test_a_cache_that_is_deleted_meanwhile_is_said(folder: Path, tmp_path: Path) -> None:
+    dataset = _cached(folder, tmp_path / "cache")
+    for path in (tmp_path / "cache").iterdir():
+        path.unlink()
+    with pytest.raises(EpisodeError, match=r"pictures: No such file"):
+        dataset.sample(0)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(WriteError, match="do without the cache"):
+        _cached(folder, tmp_path / "file" / "cache")

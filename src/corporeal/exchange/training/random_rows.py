@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import weakref
-from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,6 +19,7 @@ from corporeal.errors import EpisodeError
 from corporeal.exchange.layout import TableLayout
 from corporeal.exchange.table import EpisodeTable, table_of
 from corporeal.exchange.training.normalisation import Normalisation
+from corporeal.exchange.training.picture_cache import OpenFiles
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +37,7 @@ class EpisodeRows:
     """All numbers of an episode by key, one entry for each row, and where its pictures are."""
 
     path: Path
+    content: str
     columns: Mapping[str, NDArray[Any]]
     movies: Mapping[str, MovieRows]
     instructions: tuple[str, ...]
@@ -71,6 +71,7 @@ def read_rows(
         }
         return EpisodeRows(
             path=path,
+            content=episode.content_hash,
             columns=_columns(table, columns, normalisation),
             movies=movies,
             instructions=table.instructions,
@@ -109,11 +110,9 @@ class Projector:
     """Shows pictures of many files: one decoder for each camera, a few files open at a time."""
 
     def __init__(self, open_files: int) -> None:
-        self._most = open_files
-        self._files: OrderedDict[Path, int] = OrderedDict()
+        self._files = OpenFiles(open_files)
         self._decoders: dict[tuple[str, tuple[int, ...]], Decoder] = {}
         self._shown: dict[tuple[str, tuple[int, ...]], Path] = {}
-        weakref.finalize(self, _close_all, self._files)
 
     def show(self, rows: EpisodeRows, key: str, numbers: Sequence[int], out: NDArray[Any]) -> None:
         """Write pictures of rising numbers into `out` (count, 3, height, width)."""
@@ -134,7 +133,7 @@ class Projector:
             return decoder
 
         def read(start: int, count: int) -> bytes:
-            block = os.pread(self._file(path), count, movie.offset + start)
+            block = os.pread(self._files.descriptor(path), count, movie.offset + start)
             if len(block) != count:
                 raise EpisodeError(f"{path}: ends within a picture. Take it from its source again.")
             return block
@@ -145,21 +144,3 @@ class Projector:
             decoder.turn_to(movie.packets, read)
         self._shown[which] = path
         return decoder
-
-    def _file(self, path: Path) -> int:
-        if path in self._files:
-            self._files.move_to_end(path)
-            return self._files[path]
-        try:
-            opened = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        except OSError as error:
-            raise EpisodeError(f"{path}: {error.strerror}.") from None
-        self._files[path] = opened
-        if len(self._files) > self._most:
-            os.close(self._files.popitem(last=False)[1])
-        return opened
-
-
-def _close_all(files: OrderedDict[Path, int]) -> None:
-    while files:
-        os.close(files.popitem()[1])

@@ -33,6 +33,7 @@ from corporeal.exchange.options import ExportOptions
 from corporeal.exchange.table import EpisodeTable, table_of
 from corporeal.exchange.training.joint_order import joint_order
 from corporeal.exchange.training.normalisation import Normalisation, fit
+from corporeal.exchange.training.picture_cache import PictureCache
 from corporeal.exchange.training.random_rows import EpisodeRows, Projector, read_rows
 from corporeal.exchange.training.weights import read_weights, row_weights
 from corporeal.units import SECOND_NS
@@ -101,6 +102,8 @@ class EpisodeDataset:
     `normalisation` is a document, or a method to fit it by. Pictures further than `tolerance_s`
     from their row are an error.
 
+    `cache` is a folder for decoded pictures, which are put there when the dataset is made, if they
+    are not there yet: more disk, several times the samples per second; delete it at will.
     A process keeps numbers of `cached_bytes` at most and `open_files` files open.
     """
 
@@ -121,6 +124,7 @@ class EpisodeDataset:
         mode: bool = False,
         weights: Mapping[str, float] | Path | str | None = None,
         tolerance_s: float | None = None,
+        cache: Path | str | None = None,
         cached_bytes: int = 256 << 20,
         open_files: int = 64,
     ) -> None:
@@ -154,7 +158,11 @@ class EpisodeDataset:
             normalisation = fit(every, self.layout, normalisation, self.robot)
         self.normalisation = normalisation
         self._cached_bytes, self._open_files = cached_bytes, open_files
+        self._cache_folder = Path(cache) if cache is not None else None
         self._forget()
+        if self._cache is not None:
+            for number in range(len(self.episodes)):
+                self._build(self._cache, self._rows(number))
 
     def __len__(self) -> int:
         last = self.episodes[-1]
@@ -235,6 +243,8 @@ class EpisodeDataset:
         self._held: OrderedDict[int, EpisodeRows] = OrderedDict()
         self._held_bytes = 0
         self._projector = Projector(self._open_files)
+        folder = self._cache_folder
+        self._cache = PictureCache(folder, self._open_files) if folder is not None else None
 
     def _entries(self, datasets: Sequence[Dataset]) -> Iterator[DatasetEntry]:
         first, tasks = 0, dict[str, None]()
@@ -314,11 +324,24 @@ class EpisodeDataset:
     def _pictures(self, rows: EpisodeRows, key: str, past: NDArray[np.int64]) -> NDArray[Any]:
         height, width = self.layout.cameras[key].size
         out = np.empty((len(past), 3, height, width), self._image_dtype)
-        self._projector.show(rows, key, rows.movies[key].numbers[past].tolist(), out)
+        numbers = rows.movies[key].numbers[past].tolist()
+        if self._cache is not None:
+            self._cache.show(rows.content, key, numbers, out)
+        else:
+            self._projector.show(rows, key, numbers, out)
         return out if self.history > 1 else out[0]
 
+    def _build(self, cache: PictureCache, rows: EpisodeRows) -> None:
+        for key, movie in rows.movies.items():
 
-_OWN = ("_held", "_held_bytes", "_projector")
+            def decode(number: int, out: NDArray[np.uint8], key: str = key) -> None:
+                self._projector.show(rows, key, [number], out[None])
+
+            size = self.layout.cameras[key].size
+            cache.build(rows.content, key, size, len(movie.packets.size), decode)
+
+
+_OWN = ("_held", "_held_bytes", "_projector", "_cache")
 
 
 @cache
