@@ -30,8 +30,8 @@ _LEVEL = np.float32(1 / 255)
 Pixels = NDArray[np.uint8]
 
 
-class OpenFiles:
-    """Files that are read by many at random: the ones used last stay open, `most` of them."""
+class DescriptorCache:
+    """Files that are read at random: those that were used last stay open, `most` of them."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -66,7 +66,7 @@ class PictureCache:
 
     def __init__(self, folder: Path, open_files: int = 64) -> None:
         self._folder = folder
-        self._files = OpenFiles(open_files)
+        self._files = DescriptorCache(open_files)
         self._buffer: Pixels = np.empty((3, 0, 0), np.uint8)
 
     def path(self, content: str, camera: str, size: tuple[int, int]) -> Path:

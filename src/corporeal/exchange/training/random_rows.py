@@ -19,7 +19,7 @@ from corporeal.errors import EpisodeError
 from corporeal.exchange.layout import TableLayout
 from corporeal.exchange.table import EpisodeTable, table_of
 from corporeal.exchange.training.normalisation import Normalisation
-from corporeal.exchange.training.picture_cache import OpenFiles
+from corporeal.exchange.training.picture_cache import DescriptorCache
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +110,7 @@ class Projector:
     """Shows pictures of many files: one decoder for each camera, a few files open at a time."""
 
     def __init__(self, open_files: int) -> None:
-        self._files = OpenFiles(open_files)
+        self._files = DescriptorCache(open_files)
         self._decoders: dict[tuple[str, tuple[int, ...]], Decoder] = {}
         self._shown: dict[tuple[str, tuple[int, ...]], Path] = {}
 
