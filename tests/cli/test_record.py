@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from corporeal.capture.driver import drivers, parse_options
 from corporeal.cli.program import program
 from corporeal.episode import Episode
 from corporeal.episode.file.journal import JournalWriter
@@ -178,3 +179,43 @@ def test_recover_names_what_cannot_be_and_goes_on(tmp_path: Path) -> None:
     assert "Is a directory" in failed[str(tmp_path / "b.journal")]
     assert "no sample was recorded" in failed[str(tmp_path / "c.journal")]
     assert len(list(tmp_path.iterdir())) == 3
+
+
+@pytest.mark.parametrize(
+    ("setting", "name", "value"),
+    [
+        ("late_ms=observations/pelvis_imu=20", "late_ms", {"observations/pelvis_imu": 20.0}),
+        ('late_ms={"observations/pelvis_imu": 5}', "late_ms", {"observations/pelvis_imu": 5.0}),
+        ("randomise=wide", "randomise", "wide"),
+        ("randomise=no", "randomise", False),
+        ("randomise=mass=0.5..2,friction=0.3..1", "randomise",
+         {"mass": (0.5, 2.0), "friction": (0.3, 1.0)}),
+    ],
+)  # fmt: skip
+def test_options_with_parts_and_ranges_are_set_as_text(
+    setting: str, name: str, value: object
+) -> None:
+    driver = drivers()["sim"]
+    key, _, text = setting.partition("=")
+    options = parse_options(driver, {key: text})
+    assert getattr(options, name) == value
+    driver.describe(options)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "sentence"),
+    [
+        ("late_ms", "x", "driver option late_ms, got 'x'"),
+        ("randomise", "weird", "driver option randomise, got 'weird'; expected yes, no, wide, or"),
+        ("randomise", "mass=3", "driver option randomise, got 'mass=3'; expected yes, no, wide"),
+        ("randomise", "speed=1..2", "unknown range, got 'speed'; expected one of: friction"),
+        ("randomise", "mass=0.5..200", "range of mass, got (0.5, 200.0); expected low <= high"),
+    ],
+)
+def test_options_with_parts_that_do_not_fit_are_refused(
+    name: str, text: str, sentence: str
+) -> None:
+    driver = drivers()["sim"]
+    with pytest.raises(CorporealError) as caught:
+        driver.describe(parse_options(driver, {name: text}))
+    assert sentence in str(caught.value)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from pydantic import ValidationError
+from pydantic.fields import FieldInfo
 
 from corporeal.embodiment import Embodiment
 from corporeal.errors import CorporealError, UnknownNameError
@@ -147,13 +149,45 @@ def drivers() -> dict[str, Driver]:
 
 
 def parse_options(driver: Driver, values: Mapping[str, Any]) -> Any:
-    """A driver's options from plain values, with an error that names the option."""
+    """A driver's options from plain values, with an error that names the option.
+
+    A text for an option with parts is `PART=VALUE,PART=VALUE`, a range in it `LOW..HIGH`, or JSON.
+    """
+    fields = driver.options.model_fields
     try:
-        return driver.options.model_validate(dict(values))
+        return driver.options.model_validate(
+            {name: _parse_parts(value, fields.get(name)) for name, value in values.items()}
+        )
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(step) for step in first["loc"]) or "options"
-        known = ", ".join(driver.options.model_fields) or "none"
+        known = ", ".join(fields) or "none"
+        option = str(first["loc"][0]) if first["loc"] else ""
+        given, expected = first["input"], first["msg"]
+        if option in fields and error.error_count() > 1 and fields[option].description:
+            # None of several types fits: what the option says of itself is clearer than each.
+            name, given = option, values[option]
+            expected = f"expected {fields[option].description}"
         raise DriverError(
-            f"driver option {name}, got {first['input']!r}; {first['msg']}. Options: {known}."
+            f"driver option {name}, got {given!r}; {expected}. Options: {known}."
         ) from None
+
+
+def _parse_parts(value: Any, field: FieldInfo | None) -> Any:
+    """A text for an option that takes a dictionary as one; anything else as it is."""
+    if not isinstance(value, str) or field is None or "dict[" not in str(field.annotation):
+        return value
+    if value.lstrip().startswith("{"):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    parts = [part.partition("=") for part in value.split(",")]
+    if not all(name and sign for name, sign, _ in parts):
+        return value
+    return {name.strip(): _parse_range(text.strip()) for name, _, text in parts}
+
+
+def _parse_range(text: str) -> Any:
+    low, sign, high = text.partition("..")
+    return [low, high] if sign else text

@@ -5,3 +5,4 @@ from . import room as room
 from . import run as run
 from . import sensing as sensing
 from . import task as task
+from . import variation as variation

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from heapq import heappop, heappush
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field
@@ -22,6 +22,7 @@ from corporeal.simulation.rig import SENSORS, clocks, stream_sources
 from corporeal.simulation.run import SimulatedRun
 from corporeal.simulation.sensing import SensorSample, sense
 from corporeal.simulation.task import tasks
+from corporeal.simulation.variation import LIMITS, WIDE, Ranges
 from corporeal.units import SECOND_NS
 
 # People and machines need a moment between two demonstrations.
@@ -37,7 +38,9 @@ class SimulationOptions(Part):
     style: str | None = Field(default=None, description="how the operator moves; drawn when unset")
     fault_share: float = Field(default=0.0, ge=0, le=1, description="share made to go wrong")
     fault: str | None = Field(default=None, description="which fault; drawn when unset")
-    randomise: bool = True
+    randomise: bool | Literal["wide"] | dict[str, tuple[float, float]] = Field(
+        default=True, description="yes, no, wide, or ranges such as mass=0.5..2,friction=0.3..1"
+    )
     policy: Path | None = Field(default=None, description="ONNX file of a walking policy")
     pictures: bool = True
     height: int = Field(default=480, gt=15)
@@ -50,6 +53,7 @@ class SimulationOptions(Part):
 
 def describe(options: SimulationOptions) -> Rig:
     """The simulated rig; nothing is simulated yet."""
+    _ranges(options)
     if options.task not in tasks():
         raise UnknownNameError("task", options.task, tasks())
     known = [stream.path for stream in open_schema("simulated_humanoid").streams]
@@ -88,7 +92,7 @@ def read(options: SimulationOptions) -> Iterator[Sample | Mark]:
             seed=seed,
             style=options.style,
             fault=_fault(options, seed),
-            randomise=options.randomise,
+            randomise=_ranges(options),
             policy=options.policy,
         )
         length_ns = round(float(run.time_s[-1] - run.time_s[0]) * SECOND_NS)
@@ -109,6 +113,19 @@ def read(options: SimulationOptions) -> Iterator[Sample | Mark]:
             yield Sample(item.path, item.source_ns, item.arrival_ns, item.value)
         yield from marks
         begin_ns += length_ns + _PAUSE_NS
+
+
+def _ranges(options: SimulationOptions) -> bool | Ranges:
+    """What is varied, and how far; ranges that are not named stay as they usually are."""
+    asked = options.randomise
+    if isinstance(asked, bool):
+        return asked
+    if isinstance(asked, str):
+        return WIDE
+    for name in asked:
+        if name not in LIMITS:
+            raise UnknownNameError("range", name, LIMITS)
+    return Ranges(**asked)
 
 
 def _delayed(items: Iterator[SensorSample], late_ms: Mapping[str, float]) -> Iterator[SensorSample]:
