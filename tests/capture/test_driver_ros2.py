@@ -206,7 +206,7 @@ def test_a_silent_topic_of_unknown_shape_is_a_problem(driver: Driver) -> None:
     rig = driver.describe(options)
     assert any("/camera: silent" in text for text in rig.problems)
     assert any("/who: nobody publishes it" in text for text in rig.problems)
-    assert rig.schema.streams[0].path == "observations/imu"
+    assert rig.schema.streams[0].path == "observations/body_imu"
     with pytest.raises(DriverError, match="nothing that a stream can hold"):
         driver.describe(parse_options(driver, {"domain": 127, "listen_s": 0.3}))
 
