@@ -121,7 +121,7 @@ def _open_recorded(
     bag = bags.get(recording.source.parent)
     if bag is None:
         return recording
-    items = recording.metadata.get(SOURCE_LEDGER)
+    items = recording.facts.other.get(SOURCE_LEDGER)
     ledger = Ledger.from_json(items) if isinstance(items, list) else recording.ledger
     return replace(recording, source=bag, ledger=ledger)
 
