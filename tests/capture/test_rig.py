@@ -16,6 +16,7 @@ from corporeal.capture.health import Health
 from corporeal.capture.recorder import Recorder, RecorderSettings
 from corporeal.capture.rig import RigDocument, TeamDocuments, join_sources, open_rig
 from corporeal.episode import Episode
+from corporeal.episode.facts import read_facts
 from corporeal.episode.overview import verify
 from corporeal.errors import CorporealError, DocumentError
 from corporeal.protocol import Calibration, open_protocol
@@ -261,3 +262,91 @@ def test_passwords_of_addresses_are_not_embedded() -> None:
     (embedded,) = TeamDocuments(rig=document).embedded
     assert "secret" not in embedded.canonical()
     assert "rtsp://me:***@10.0.0.2/live" in embedded.canonical()
+
+
+_POLICY_STREAMS = [
+    {"name": "target", "group": "actions", "shape": [1], "rate_hz": 50},
+]
+
+
+def _arm_source(name: str, prefix: str, until_s: float = 1e9) -> RecordingSource:
+    """Something that commands a joint 50 times per second."""
+    rig = Rig(Schema.model_validate({**_GLOVE_SCHEMA, "streams": _POLICY_STREAMS}))
+
+    def read() -> Iterator[Sample | Mark]:
+        for number in range(350):
+            stamp = BEGIN_NS + round(number / 50 * SECOND_NS)
+            if number < until_s * 50:
+                yield Sample("actions/target", stamp, stamp, np.full(1, number, np.float32))
+
+    driver = Driver(Options, lambda _: rig, lambda _: read())
+    return RecordingSource(name, driver, Options(), prefix=prefix)
+
+
+@pytest.mark.parametrize("policy_until_s", [1e9, 2.0])
+def test_an_intervention_is_marked_live_and_keeps_both_actions(
+    make_driver: Callable[..., Driver], tmp_path: Path, policy_until_s: float
+) -> None:
+    items = in_order(*samples(7.0), mark("start", 1.5, task="reach"), mark("end", 5.0))
+    recorder: Recorder | None = None
+
+    body = RecordingSource("body", make_driver(lambda: iter(items)), Options())
+    sources = [
+        body,
+        _arm_source("policy", "policy_", policy_until_s),
+        _arm_source("leader", ""),
+    ]
+    settings = _settings(tmp_path, mode="rollout")
+
+    class Marker:
+        """Follows the source's marks, and takes over from 3 to 4 s, as a person would."""
+
+        done = 0
+
+        def see(self, item: Sample | Mark) -> Any:
+            assert recorder is not None
+            first = self.done == 0 and recorder.state == "recording"
+            if first and item.arrival_ns >= begin_ns() + 3 * SECOND_NS:
+                self.done = 1
+                recorder.mark("intervention", note="missed the cup")
+            elif self.done == 1 and item.arrival_ns >= begin_ns() + 4 * SECOND_NS:
+                self.done = 2
+                recorder.mark(None)
+            return item.what if isinstance(item, Mark) else None
+
+    started: list[int] = []
+
+    def begin_ns() -> int:
+        return started[0]
+
+    trigger = Marker()
+    see = trigger.see
+
+    def watch(item: Sample | Mark) -> Any:
+        if not started:
+            started.append(item.arrival_ns)
+        return see(item)
+
+    trigger.see = watch  # type: ignore[method-assign]
+    recorder = Recorder(sources, settings, trigger=trigger)
+    (path,) = recorder.run()
+    with Episode.open(path) as episode:
+        facts = read_facts(episode.metadata)
+    assert [segment.mode for segment in facts.segments] == [
+        "autonomous rollout", "correction of a policy", "autonomous rollout"
+    ]  # fmt: skip
+    (intervention,) = facts.interventions
+    assert intervention.start_ns == pytest.approx(1.5e9, abs=3e7)
+    assert intervention.end_ns == pytest.approx(2.5e9, abs=3e7)
+    assert intervention.note == "missed the cup"
+    assert intervention.human_action == ("actions/target",)
+    assert intervention.policy_action == ("actions/policy_target",)
+    if policy_until_s > 7:
+        assert recorder.quarantined == {}
+    else:
+        assert "the intervention at 1.5 s has no action of the policy" in recorder.quarantined[path]
+
+
+def test_an_unknown_mode_is_refused_with_the_list(body: RecordingSource, tmp_path: Path) -> None:
+    with pytest.raises(CorporealError, match="unknown mode, got 'banana'; expected one of: auto"):
+        Recorder([body], _settings(tmp_path, mode="banana"))

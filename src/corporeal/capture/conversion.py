@@ -25,6 +25,7 @@ from corporeal.capture.clock import (
 from corporeal.capture.driver import ROBOT_CLOCK
 from corporeal.capture.rig import RigDocument
 from corporeal.embodiment import Embodiment
+from corporeal.episode.facts import CORRECTION
 from corporeal.episode.file import (
     MARKS,
     Journal,
@@ -38,6 +39,9 @@ from corporeal.protocol import Calibration, Protocol
 from corporeal.schema import Document, Schema, roles
 from corporeal.units import SECOND_NS
 
+# The streams of a source with the prefix policy_ hold what the policy wanted.
+_POLICY = "actions/policy_"
+
 
 @dataclass
 class _Survey:
@@ -47,6 +51,8 @@ class _Survey:
     marks: list[dict[str, Any]] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
     span_ns: dict[str, tuple[int, int]] = field(default_factory=dict)
+    switches: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
+    actions_ns: dict[str, NDArray[np.int64]] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)
     """The clock of each stream that has samples."""
 
@@ -110,6 +116,9 @@ def _survey(journal: Journal) -> _Survey:
         arrivals = journal.stamps(MARKS)[:, 0].tolist()
         for arrival_ns, text in zip(arrivals, journal.samples(MARKS), strict=True):
             mark = json.loads(text)
+            if mark["what"] == "segment":
+                survey.switches.append((arrival_ns, mark["metadata"]))
+                continue
             survey.facts.update(mark["metadata"])
             if mark["what"] in ("start", "end"):
                 survey.marks.append({"what": mark["what"], "time_ns": arrival_ns})
@@ -120,6 +129,8 @@ def _survey(journal: Journal) -> _Survey:
     for source, names in sharing.items():
         stamps = {name: journal.stamps(name) for name in names}
         for name, pair in stamps.items():
+            if name.startswith("actions/"):
+                survey.actions_ns[name] = pair[:, 0]
             survey.span_ns[name] = int(pair[:, 0].min()), int(pair[:, 0].max())
         arrival_ns, source_ns = np.concatenate(list(stamps.values())).T
         numbers = np.arange(len(names), dtype=np.uint16)
@@ -162,11 +173,51 @@ def _metadata(
     empty: tuple[Any, ...] = (None, "", {}, [])
     holes = [name for name in header.get("required", ()) if metadata.get(name) in empty]
     reasons = [] if reason is None else [reason]
+    if survey.switches:
+        metadata["segments"] = _segments(metadata.get("mode"), survey)
+        reasons += _missing_actions(metadata["segments"], survey)
     if holes:
         reasons.append(f"the metadata does not name: {', '.join(holes)}")
     if reasons:
         metadata["quarantine"] = "; ".join(reasons)
     return metadata
+
+
+def _segments(mode: Any, survey: _Survey) -> list[dict[str, Any]]:
+    """The demonstration cut where somebody marked another mode, without gaps."""
+    ends = [mark["time_ns"] for mark in survey.marks if mark["what"] == "end"]
+    last_ns = ends[-1] if ends else max(last for _, last in survey.span_ns.values())
+    begins: list[tuple[int, dict[str, Any]]] = [(survey.epoch_ns, {}), *survey.switches]
+    stops = [*(time_ns for time_ns, _ in survey.switches), last_ns]
+    segments = []
+    for (start_ns, facts), stop_ns in zip(begins, stops, strict=True):
+        segment = {
+            "start_ns": start_ns - survey.epoch_ns,
+            "end_ns": stop_ns - survey.epoch_ns,
+            "mode": facts.get("mode") or mode,
+        }
+        if facts.get("note"):
+            segment["note"] = facts["note"]
+        if segment["mode"] == CORRECTION:
+            policy = [path for path in survey.actions_ns if path.startswith(_POLICY)]
+            segment["policy_action"] = policy
+            segment["human_action"] = [path for path in survey.actions_ns if path not in policy]
+        segments.append(segment)
+    return segments
+
+
+def _missing_actions(segments: list[dict[str, Any]], survey: _Survey) -> list[str]:
+    """Interventions in which the policy's action, or the person's, was not recorded."""
+    missing = []
+    for segment in segments:
+        start_ns, stop_ns = (survey.epoch_ns + segment[end] for end in ("start_ns", "end_ns"))
+        for name, whose in (("policy_action", "policy"), ("human_action", "person")):
+            arrivals = [survey.actions_ns[path] for path in segment.get(name, ())]
+            there = any(((one >= start_ns) & (one < stop_ns)).any() for one in arrivals)
+            if name in segment and not there:
+                at_s = segment["start_ns"] / SECOND_NS
+                missing.append(f"the intervention at {at_s:.1f} s has no action of the {whose}")
+    return missing
 
 
 def _document(item: Mapping[str, str], path: Path) -> Document:

@@ -64,6 +64,10 @@ class Rig:
     problems: tuple[str, ...] = ()
     is_networked: bool = False
 
+    def resolve(self) -> Schema:
+        """The schema for the robot, where there is one."""
+        return self.embodiment.resolve(self.schema) if self.embodiment else self.schema
+
     def source(self, stream: str) -> str:
         """The clock that stamps a stream."""
         return self.sources.get(stream, ROBOT_CLOCK)
@@ -109,7 +113,7 @@ class RecordingSource:
     def describe(self, *, is_first: bool = True) -> Rig:
         """What it delivers, under the names and clocks of the episode."""
         rig = self.driver.describe(self.options)
-        schema = rig.embodiment.resolve(rig.schema) if rig.embodiment else rig.schema
+        schema = rig.resolve()
         names = [stream.name for stream in schema.streams]
         for name in (*self.rename, *self.leave_out):
             if name not in names:

@@ -27,7 +27,6 @@ from corporeal.episode.facts import check_mode, read_facts
 from corporeal.episode.file import JOURNAL_SUFFIX, SYNC_EVERY_S, Packer, Worker
 from corporeal.errors import CorporealError
 from corporeal.files import atomic_write
-from corporeal.schema import Schema
 
 _log = logging.getLogger("corporeal.capture")
 _HEALTH_EVERY_S = 0.25
@@ -69,12 +68,14 @@ class Recorder:
         self.team = team or TeamDocuments()
         self.rig: Rig = join_sources(sources, self.team.schema)
         self.team.demand(self.rig)
-        self.settings = _agreed(settings, self.team)
+        facts = self.team.complete(settings.metadata)
+        pre_s, post_s = self.team.roll_s or (settings.pre_roll_s, settings.post_roll_s)
+        self.settings = replace(settings, metadata=facts, pre_roll_s=pre_s, post_roll_s=post_s)
         self.episodes: list[Path] = []
         self.quarantined: dict[Path, str] = {}
         self._leader, self._is_alone = sources[0].name, len(sources) == 1
         self._is_live = any(source.driver.is_live for source in sources)
-        self._schema = _resolved(self.rig)
+        self._schema = self.rig.resolve()
         self._trigger = trigger or Automatic(at_once=sources[0].driver.is_live)
         self._on_health, self._on_picture = on_health, on_picture
         self._clock = HostClock()
@@ -83,6 +84,7 @@ class Recorder:
         self._packers = {stream.path: Packer(stream) for stream in self._schema.streams}
         self._intake = Intakes(sources, self._packers, self._monitor)
         self._lost: dict[str, str] = {}
+        self._marked: queue.SimpleQueue[tuple[int, dict[str, Any]]] = queue.SimpleQueue()
         self._error: BaseException | None = None
         self._workers = {
             path: Worker(self._pack_slowly, path, waiting=room(packer))
@@ -127,6 +129,14 @@ class Recorder:
     def stop(self) -> None:
         """End the recording soon, from any thread; what was received becomes an episode."""
         self._stopping.set()
+
+    def mark(self, mode: str | None, *, note: str | None = None) -> None:
+        """From now on the demonstration is in `mode`, until the next mark; None: as it began.
+
+        From any thread. Nothing is marked while no demonstration runs.
+        """
+        facts = {"mode": None if mode is None else check_mode(mode), "note": note}
+        self._marked.put((self._moment_ns(), facts))
 
     @property
     def state(self) -> State:
@@ -177,6 +187,7 @@ class Recorder:
         """Take items until the end; returns why the last episode is not complete, if it is not."""
         while not self._stopping.is_set():
             self._show_health()
+            self._write_marks()
             try:
                 item = self._intake.get(0.1)
             except queue.Empty:
@@ -203,6 +214,13 @@ class Recorder:
             if self._started == self.settings.episodes and not self._takes:
                 return None
         return self._why_open("recording was stopped before the episode ended")
+
+    def _write_marks(self) -> None:
+        while not self._marked.empty():
+            time_ns, facts = self._marked.get()
+            for take in self._takes:
+                if take.end_ns is None:
+                    take.journal.mark("segment", time_ns, facts)
 
     def _lose(self, ended: Ended) -> None:
         """A source is gone: what the others still give goes on into the open episodes."""
@@ -360,30 +378,6 @@ class Recorder:
         # A full disk or a closed page must not end the recording that it reports on.
         with suppress(OSError):
             self._on_health(self.health())
-
-
-def _agreed(settings: RecorderSettings, team: TeamDocuments) -> RecorderSettings:
-    """The settings as the team's documents have them; the floor's own facts come on top."""
-    facts = {**team.facts(), **settings.metadata}
-    if "mode" in facts:
-        facts["mode"] = check_mode(str(facts["mode"]))
-    if team.protocol is None:
-        return replace(settings, metadata=facts)
-    task, rule = team.protocol.task.name, team.protocol.trigger
-    if facts["task"] != task:
-        raise CorporealError(
-            f"task, got {facts['task']!r}; expected {task!r}, as the protocol "
-            f"{team.protocol.reference} says. Leave the task out, or use another protocol."
-        )
-    return replace(
-        settings, metadata=facts, pre_roll_s=rule.pre_roll_s, post_roll_s=rule.post_roll_s
-    )
-
-
-def _resolved(rig: Rig) -> Schema:
-    if rig.embodiment is None:
-        return rig.schema
-    return rig.embodiment.resolve(rig.schema)
 
 
 def _make_folder(folder: Path) -> None:

@@ -117,6 +117,25 @@ class TeamDocuments:
                 facts["mode"] = self.rig.mode
         return facts
 
+    @property
+    def roll_s(self) -> tuple[float, float] | None:
+        """How much the protocol wants before and after a demonstration."""
+        rule = None if self.protocol is None else self.protocol.trigger
+        return None if rule is None else (rule.pre_roll_s, rule.post_roll_s)
+
+    def complete(self, stated: Mapping[str, Any]) -> dict[str, Any]:
+        """What the documents say and, on top of it, what the floor states."""
+        facts = {**self.facts(), **stated}
+        if "mode" in facts:
+            facts["mode"] = check_mode(str(facts["mode"]))
+        if self.protocol is not None and facts["task"] != self.protocol.task.name:
+            raise CorporealError(
+                f"task, got {facts['task']!r}; expected {self.protocol.task.name!r}, as the "
+                f"protocol {self.protocol.reference} says. Leave the task out, or use another "
+                "protocol."
+            )
+        return facts
+
     def demand(self, rig: Rig) -> None:
         """Raise if what the sources deliver cannot fulfil protocol and calibration."""
         names = [stream.name for stream in rig.schema.streams]
@@ -174,7 +193,7 @@ def _joined(rigs: Mapping[str, Rig]) -> Rig:
                     f"of {robot[1].name}; expected one robot. Give both the same."
                 )
             robot = robot or (name, rig.embodiment)
-        resolved = rig.embodiment.resolve(rig.schema) if rig.embodiment else rig.schema
+        resolved = rig.resolve()
         for stream in resolved.streams:
             if stream.path in streams:
                 raise DriverError(
@@ -206,7 +225,7 @@ def _joined(rigs: Mapping[str, Rig]) -> Rig:
 def _as_agreed(schema: Schema, rig: Rig) -> Schema:
     """The team's schema, if the sources deliver what it lists, and nothing else."""
     agreed = rig.embodiment.resolve(schema) if rig.embodiment else schema
-    resolved = rig.embodiment.resolve(rig.schema) if rig.embodiment else rig.schema
+    resolved = rig.resolve()
     wanted = {stream.path: stream for stream in agreed.streams}
     given = {stream.path: stream for stream in resolved.streams}
     for path, stream in given.items():

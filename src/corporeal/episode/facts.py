@@ -28,6 +28,7 @@ CollectionMode = Literal[
 
 RETARGETED_MOCAP: Final = "retargeted mocap"
 SYNTHETIC: Final = "synthetic"
+CORRECTION: Final = "correction of a policy"
 COLLECTION_MODES: tuple[CollectionMode, ...] = get_args(CollectionMode)
 _OTHER_SPELLINGS: dict[str, CollectionMode] = {
     "egocentric": "egocentric demonstration",
@@ -234,7 +235,7 @@ def _event(line: str, *, is_outcome: bool) -> EpisodeOutcome:
 _MOST_TEXTS = 1000
 _READ = ("task", "instruction", "instructions", "outcome", "success", "failure", "operator",
          "station", "session", "batch", "environment", "mode", "software", "marks",
-         "assumed")  # fmt: skip
+         "assumed", "segments")  # fmt: skip
 ASSUMED: Final = "assumed"
 """The field of metadata that has what a reader assumed and why, by what it is of."""
 RATE: Final = "rate_hz"
@@ -246,6 +247,22 @@ class Assumption:
 
     of: str
     text: str
+
+
+@dataclass(frozen=True)
+class CollectionSegment:
+    """A stretch of an episode that was collected in one mode.
+
+    In a correction of a policy, `policy_action` and `human_action` are the streams that hold what
+    the policy wanted and what the person did.
+    """
+
+    start_ns: int
+    end_ns: int
+    mode: str | None = None
+    note: str | None = None
+    policy_action: tuple[str, ...] = ()
+    human_action: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -271,8 +288,14 @@ class EpisodeFacts:
     mode: str | None = None
     software: str | None = None
     marks_ns: Mapping[str, int] = field(default_factory=dict)
+    segments: tuple[CollectionSegment, ...] = ()
     assumed: tuple[Assumption, ...] = ()
     other: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def interventions(self) -> tuple[CollectionSegment, ...]:
+        """The stretches in which a person corrected a policy."""
+        return tuple(segment for segment in self.segments if segment.mode == CORRECTION)
 
     @property
     def demonstration_s(self) -> tuple[float, float] | None:
@@ -304,6 +327,7 @@ def read_facts(
         outcome=read_outcome(metadata, streams, labels),
         mode=None if mode is None else read_mode(mode),
         marks_ns=dict(_marks(metadata.get("marks"))),
+        segments=tuple(_segments(metadata.get("segments"))),
         assumed=tuple(_assumptions(metadata.get(ASSUMED))),
         other={name: value for name, value in metadata.items() if name not in _READ},
     )
@@ -342,3 +366,23 @@ def _marks(marks: Any) -> Iterator[tuple[str, int]]:
             name, time_ns = mark.get("what"), mark.get("time_ns")
             if isinstance(name, str) and isinstance(time_ns, int | float):
                 yield name, int(time_ns)
+
+
+def _segments(segments: Any) -> Iterator[CollectionSegment]:
+    for segment in segments if isinstance(segments, list | tuple) else ():
+        if not isinstance(segment, Mapping):
+            continue
+        start, end, mode = (segment.get(name) for name in ("start_ns", "end_ns", "mode"))
+        if isinstance(start, int) and isinstance(end, int):
+            yield CollectionSegment(
+                start,
+                end,
+                None if _text(mode) is None else read_mode(str(mode)),
+                _text(segment.get("note")),
+                _paths(segment.get("policy_action")),
+                _paths(segment.get("human_action")),
+            )
+
+
+def _paths(paths: Any) -> tuple[str, ...]:
+    return tuple(str(path) for path in paths) if isinstance(paths, list | tuple) else ()

@@ -23,6 +23,7 @@ from corporeal.capture.rig import TeamDocuments, join_sources, open_rig, open_te
 from corporeal.capture.trigger import Button, Trigger, motion_trigger
 from corporeal.cli.command import Command, option, read_pairs
 from corporeal.cli.output import AsJson, console, emphasise, make_table, print_json, stderr
+from corporeal.episode.facts import CORRECTION
 from corporeal.errors import CorporealError, UnknownNameError
 
 _TRIGGERS = {"button": "key", "motion": "motion", "automatic": "auto"}
@@ -93,14 +94,19 @@ def record(
     settings = RecorderSettings(out, metadata=facts, episodes=episodes)
     with ExitStack() as stack:
         view = _View(stack, out, health_port, quiet=as_json or not sys.stderr.isatty())
+        cues = _trigger(trigger, sources, team)
         recorder = Recorder(
             sources,
             settings,
             team=team,
-            trigger=_trigger(trigger, sources, team),
+            trigger=cues,
             on_health=view.show,
             on_picture=view.show_picture,
         )
+        if isinstance(cues, Button):
+            threading.Thread(target=_watch_keys, args=(cues, recorder), daemon=True).start()
+            stderr().print("press Enter to start, and again to end, an episode; "
+                           "i and Enter where a person corrects the policy, and again")  # fmt: skip
         _stop_on_interrupt(recorder, stack)
         paths = recorder.run()
     _report(recorder, paths, as_json)
@@ -238,16 +244,19 @@ def _trigger(
     if name == "motion":
         return motion_trigger(join_sources(sources, team.schema).schema)
     if name == "key":
-        button = Button()
-        threading.Thread(target=_watch_keys, args=(button,), daemon=True).start()
-        stderr().print("press Enter to start, and again to end, an episode")
-        return button
+        return Button()
     raise UnknownNameError("trigger", str(name), ("auto", "motion", "key"))
 
 
-def _watch_keys(button: Button) -> None:
-    for _ in sys.stdin:
-        button.press()
+def _watch_keys(button: Button, recorder: Recorder) -> None:
+    is_correcting = False
+    for line in sys.stdin:
+        if line.strip().lower() == "i":
+            is_correcting = not is_correcting
+            recorder.mark(CORRECTION if is_correcting else None)
+        else:
+            is_correcting = False
+            button.press()
 
 
 def _stop_on_interrupt(recorder: Recorder, stack: ExitStack) -> None:
