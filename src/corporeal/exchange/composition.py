@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from corporeal.embodiment.joints import is_hand
+from corporeal.embodiment.joints import is_hand, words_in_name
 from corporeal.episode.recording import Recording
 from corporeal.errors import EpisodeError, UnknownNameError
 from corporeal.exchange.options import ExportOptions
@@ -28,10 +28,12 @@ _VELOCITY = re.compile(r"joint_(vel|velocity|velocities)|qvel")
 _TORQUE = re.compile(r"joint_(torques?|efforts?)")
 _BASE = re.compile(r"(base_|cmd_)?(vel|velocity|twist)")
 _SIDE = r"(left|right|l|r)"
-_HAND = re.compile(
-    rf"({_SIDE}_)?(gripper|hand|fingers?|claw)(_{_SIDE})?"
-    r"(_(joint|joints|positions?|state|opening|width|qpos|closedness))*"
-)
+# Said of a hand's numbers beside the hand itself; and fingers whose names have other meanings.
+_OF_A_HAND = frozenset(
+    ["left", "right", "l", "r", "joint", "joints", "position", "positions", "state", "opening",
+     "width", "qpos", "closedness"]
+)  # fmt: skip
+_OTHERWISE_USED = frozenset(["index", "middle", "ring", "little"])
 _END_EFFECTOR = re.compile(
     rf"({_SIDE}_)?(hand|wrist|palm|gripper|arm|end_effector|eef?|tcp|tool|cartesian)(_{_SIDE})?"
     r"_(delta_)?pose"
@@ -74,7 +76,7 @@ def with_hands(body: Streams, streams: Sequence[Stream]) -> Streams:
     """These streams, then grippers and hands by side, unless they are in there already."""
     if any(stream.name in _SOURCES_OWN or any(map(is_hand, stream.names)) for stream in body):
         return body
-    return (*body, *_by_side(streams, lambda plain: bool(_HAND.fullmatch(plain))))
+    return (*body, *_by_side(streams, _names_a_hand))
 
 
 def require_action(recording: Recording, chosen: Streams, numbers: Sequence[Stream]) -> None:
@@ -116,6 +118,11 @@ def _by_side(streams: Sequence[Stream], is_wanted: Callable[[str], bool]) -> Str
     """Those whose plain names are wanted: left, right, then those of no side."""
     wanted = [stream for stream in streams if is_wanted(_plain(stream))]
     return tuple(sorted(wanted, key=_side))
+
+
+def _names_a_hand(plain: str) -> bool:
+    words = words_in_name(plain) - _OF_A_HAND
+    return bool(words - _OTHERWISE_USED) and all(map(is_hand, words))
 
 
 def _side(stream: Stream) -> int:

@@ -33,7 +33,7 @@ _COLOURS = {"good": "green", "waiting": "dim", "slow": "yellow", "silent": "bold
 def record(
     driver: Annotated[
         list[str] | None,
-        option("A source, [NAME=]DRIVER; several make one episode. See --list-drivers."),
+        option("A source, DRIVER or NAME=DRIVER; several make one episode. See --list-drivers."),
     ] = None,
     rig: Annotated[
         Path | None, option("A rig document: sources, clocks, schema, protocol, calibration.")
