@@ -11,11 +11,11 @@ import pytest
 from tests.exchange.small_sets import write_episodes
 
 from corporeal.episode.recording import Recording
-from corporeal.errors import WriteError
+from corporeal.errors import EpisodeError, WriteError
 from corporeal.exchange.conversion import ExportResult, export
 from corporeal.exchange.format import RecordingWriter, TableWriter, formats
 from corporeal.exchange.opening import open_dataset, open_rows
-from corporeal.exchange.options import ExportOptions
+from corporeal.exchange.options import NO_ACTION, ExportOptions
 from corporeal.exchange.proof import prove
 
 # Written by one name and read by another: a pair needs one of each only.
@@ -116,14 +116,17 @@ def test_real_sets_become_every_format(
         path = sorted([*path.rglob("*.hdf5"), *path.rglob("*.csv")])[-1]
     opener = partial(open_dataset, path)
     first = opener().episodes[:2]
+    options = ExportOptions(
+        episodes=tuple(first),
+        image_size=64 if target in ("rlds", "zarr", "robomimic", "aloha") else None,
+    )
+    if name == "motion_csv":
+        with pytest.raises(EpisodeError, match="no action, got only observations"):
+            export(opener, tmp_path / "out", target, options)
+        options = replace(options, action=NO_ACTION)
     if (name, target) == ("motion_csv", "aloha"):
         with pytest.raises(WriteError, match="got no action"):
-            export(opener, tmp_path / "out", target, ExportOptions(episodes=tuple(first)))
+            export(opener, tmp_path / "out", target, options)
         return
-    options = (
-        ExportOptions(image_size=64)
-        if target in ("rlds", "zarr", "robomimic", "aloha")
-        else ExportOptions()
-    )
-    exported = export(opener, tmp_path / "out", target, replace(options, episodes=tuple(first)))
+    exported = export(opener, tmp_path / "out", target, options)
     _proved(exported)

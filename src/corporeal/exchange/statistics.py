@@ -17,7 +17,7 @@ QUANTILES = (0.01, 0.10, 0.50, 0.90, 0.99)
 NAMES = ("min", "max", "mean", "std", *(f"q{round(100 * share):02d}" for share in QUANTILES))
 _LEVELS = 256
 # Values that are put aside together when a column is too long for memory.
-_SPILL_VALUES = 1 << 22
+_SPILL_VALUES = 1 << 20
 
 Values = NDArray[Any]
 Floats = NDArray[np.float64]
