@@ -269,6 +269,32 @@ def test_a_journal_torn_at_any_byte_gives_whole_samples(
                     np.testing.assert_array_equal(sample, value)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_what_was_flushed_before_the_torn_end_is_all_there(
+    tmp_path: Path, every_schema: Schema, every_sample: Any, seed: int
+) -> None:
+    writer = EpisodeWriter(tmp_path / "a.h5", schema=every_schema)
+    for path, samples in every_sample.items():
+        writer.append(path, *samples[0])
+    writer.flush()
+    flushed = writer.journal_path.stat().st_size
+    for path, samples in every_sample.items():
+        for sample in samples[1:]:
+            writer.append(path, *sample)
+    with pytest.raises(KilledError), writer:
+        raise KilledError
+    whole = writer.journal_path.read_bytes()
+    assert flushed < len(whole)
+    size = int(np.random.default_rng(seed).integers(flushed, len(whole)))
+    writer.journal_path.write_bytes(whole[:size])
+    with Episode.open(recover(writer.journal_path)) as episode:
+        # Pictures come from their encoder when they are ready, whatever is flushed.
+        signals = [s.path for s in every_schema.streams if s.kind not in ("video", "depth")]
+        assert len(signals) > 2
+        for path in signals:
+            assert episode[path].time_ns[0] == every_sample[path][0][0]
+
+
 def test_a_journal_that_was_changed_is_kept_beside_the_episode(journal: Path) -> None:
     data = bytearray(journal.read_bytes())
     data[-60] ^= 1
