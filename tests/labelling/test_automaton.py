@@ -6,8 +6,7 @@ import time
 
 from tests.labelling.picking import PICK, READY, SECOND, events
 
-from corporeal.labelling.annotation import Segment
-from corporeal.labelling.automaton import Passage, free_labels, passages
+from corporeal.labelling.automaton import Opening, free_labels, passages
 
 PHASES = READY.lanes[0]
 
@@ -80,6 +79,18 @@ def test_forty_thousand_events_take_seconds() -> None:
     assert time.process_time() - begin < 20
 
 
-def test_a_passage_without_an_event_is_sure() -> None:
-    assert Passage("rest", 0, None).confidence == 1.0
-    assert Segment(id="a", lane="phase", label="rest", start_ns=0, end_ns=1).confirmed
+def test_a_recording_that_begins_under_way_does_not_begin_with_rest() -> None:
+    need, lane = READY.requirement("pick_place"), READY.lane("phase")
+    assert need is not None
+    assert lane is not None
+    under_way = Opening(is_still=False, confidence=0.4)
+    way = passages(events(*PICK[1:]), lane, need.order, start_ns=0, opening=under_way)
+    assert [passage.label for passage in way] == ["reach", "grasp", "transport", "retreat", "rest"]
+    assert way[0].confidence == 0.4
+
+
+def test_without_an_order_a_recording_under_way_begins_with_what_follows_rest() -> None:
+    lane = READY.lane("phase")
+    assert lane is not None
+    way = passages(events(("motion_ends", 2.0)), lane, (), start_ns=0, opening=Opening(False, 0.5))
+    assert way[0].label == "reach"

@@ -14,7 +14,7 @@ from corporeal.embodiment.kinematics import Kinematics
 from corporeal.episode.recording import ArraySignal, Recording, Signal
 from corporeal.labelling import event as events_module
 from corporeal.labelling.detectors import arm_motion, finger_contact
-from corporeal.labelling.event import detectors, holds, track
+from corporeal.labelling.event import detectors, holds, openings, track
 from corporeal.labelling.proposal import detect
 from corporeal.schema import Stream
 
@@ -146,9 +146,30 @@ FINDS: dict[str, tuple[str, float, Callable[[], tuple[Recording, float]]]] = {
     "gripper_motion": ("gripper_closes", 1 / 200, lambda: _one(
         "left_gripper", 100, lambda time_s: _closing(time_s, THEN, 0.0))),
     "grip_shortfall": ("grip_bears", 1 / 200, lambda: (_recording(*_stuck()), THEN)),
+    "hand_hold": ("hand_holds", 0.1, lambda: (_fingers(), THEN)),
     "hand_height": ("hand_lifts", 1 / 200, _lifted_arm),
     "hand_exchange": ("second_hand_takes", 1 / 120, _pads),
 }  # fmt: skip
+
+
+def _fingers(*, opens_at_one: bool = True) -> Recording:
+    """Five fingers that close at THEN and stay closed while the arm swings."""
+    time_s = np.arange(0, 2 * THEN, 0.02)
+    opening = 0.9 - 0.4 * np.clip((time_s - THEN) / 0.1 + 0.65, 0.0, 1.0)
+    arm = 0.5 * np.sin(time_s)
+    fingers = [f"kRightHand{name}" for name in ("Pinky", "Ring", "Middle", "Index", "ThumbBend")]
+    closed = opening if opens_at_one else 1.0 - opening
+    columns = np.stack([arm, *(closed for _ in fingers)], axis=1)
+    spec = Stream(name="joint_position", group="observations", shape=(6,), rate_hz=50,
+                  components=("right_shoulder_pitch_joint", *fingers))  # fmt: skip
+    return _recording(ArraySignal(spec, np.round(time_s * 1e9).astype(np.int64), columns))
+
+
+def test_fingers_of_a_hand_are_found_among_the_joints() -> None:
+    (hand,) = openings(_fingers())
+    assert (hand.side, hand.is_gripper, hand.target) == ("right", False, None)
+    assert hand.opening.values[0, 0] > hand.opening.values[-1, 0]
+    assert hand.sure < 1.0
 
 
 def _still() -> Recording:

@@ -18,16 +18,23 @@ LEAST_S = 0.05
 
 @dataclass(frozen=True)
 class Passage:
-    """The moment at which a phase begins, and the event that shows it; the first has none."""
+    """The moment at which a phase begins, and the event that shows it; the first has none.
+
+    `confidence` is that of the event, for the first that of what is seen at the beginning.
+    """
 
     label: str
     time_ns: int
     event: PhysicalEvent | None
+    confidence: float
 
-    @property
-    def confidence(self) -> float:
-        """That of the event."""
-        return 1.0 if self.event is None else self.event.confidence
+
+@dataclass(frozen=True)
+class Opening:
+    """What is seen at the beginning: hands that are still, or under way, and how surely."""
+
+    is_still: bool = True
+    confidence: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -77,6 +84,7 @@ def passages(
     *,
     start_ns: int,
     free: frozenset[str] = frozenset(),
+    opening: Opening = Opening(),
 ) -> tuple[Passage, ...]:
     """The likeliest way through the phases (Viterbi over the events, in order of time).
 
@@ -84,16 +92,34 @@ def passages(
     event that leads nowhere, most of all one that ends the phase by its rule. One that shows what
     is going on already is free, so the first of several counts. An event that only stands in for
     another counts where it ends what went before, and where no phase ahead has it for its own. A
-    label in `free` (such as fall) may follow any, and ends the task.
+    label in `free` (such as fall) may follow any, and ends the task. `opening` says whether the
+    recording begins at rest, in the first phase, or with the second on its way.
     """
     rules = _Rules(tuple(order), free, _beginnings(lane), _ends(lane))
     first = order[0] if order else lane.labels[0].name
+    later = order[1] if len(order) > 1 else _after_first(lane, first)
     # One best path for each place in the order, and for each label outside of it.
-    best: _Paths = {(0, first): _Path(0.0, Passage(first, start_ns, None))}
+    best: _Paths = {}
+    for number, label in enumerate((first, later)):
+        if label is not None:
+            price = 0.0 if (number == 0) == opening.is_still else SKIP
+            passage = Passage(label, start_ns, None, opening.confidence)
+            best[(number if order else -number, label)] = _Path(-price, passage)
     for event in events:
         if event.name in rules.begins:
             best = _advanced(best, event, rules)
     return _finished(best, len(order) - 1).passages()
+
+
+def _after_first(lane: LabelLane, first: str) -> str | None:
+    """Without an order: the label that begins with what ends the first one."""
+    label = lane.label(first)
+    ends = label.ends.events if label is not None and label.ends is not None else ()
+    return next(
+        (other.name for other in lane.labels
+         if other.starts is not None and other.starts.event in ends),
+        None,
+    )  # fmt: skip
 
 
 def _advanced(best: _Paths, event: PhysicalEvent, rules: _Rules) -> _Paths:
@@ -110,7 +136,7 @@ def _advanced(best: _Paths, event: PhysicalEvent, rules: _Rules) -> _Paths:
                 continue
             gain = event.confidence * _worth(worth, event.name, rules.ends[label])
             for at, price in _steps(rules.order, rules.free, place, wanted, label):
-                passage = Passage(wanted, event.time_ns, event)
+                passage = Passage(wanted, event.time_ns, event, event.confidence)
                 _keep(found, (at, wanted), _Path(path.score + gain - price, passage, path))
     return found
 
@@ -119,7 +145,7 @@ def _finished(best: _Paths, last: int) -> _Path:
     """The best of all, when what a path lacks at its end is taken off."""
 
     def total(place: int, path: _Path) -> float:
-        if place in (last, -1):
+        if last < 0 or place in (last, -1):
             return path.score
         return path.score - UNFINISHED * (last - place) / max(last, 1)
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from typing import Any
 
@@ -19,11 +20,12 @@ from corporeal.episode.recording import Recording, Signal
 from corporeal.registry import plugins
 from corporeal.schema import roles
 from corporeal.signal import SignalPart
+from corporeal.signal.hands import SIDES as SIDES
+from corporeal.signal.hands import HandOpening, hand_openings, side_of
 from corporeal.signal.runs import crossing_s
 from corporeal.signal.track import Array, Track
 from corporeal.units import SECOND_NS
 
-SIDES = ("left", "right")
 _LEAST = 8
 _ALIVE, _MOST = 0.5, 1e12
 
@@ -46,6 +48,12 @@ def sided(recording: Recording, *names: str) -> Iterator[tuple[str, Track]]:
         found = track(recording, *(name.format(side=side) for name in names))
         if found is not None:
             yield side, found
+
+
+def openings(recording: Recording) -> Iterator[HandOpening]:
+    """How far each hand of the recording is open, gripper or fingers."""
+    names = {signal.spec.name for signal in recording.signals.values()}
+    return hand_openings(partial(track, recording), names, recording.embodiment)
 
 
 def _track(label: str, signal: Signal) -> Track | None:
@@ -134,14 +142,14 @@ def detect(recording: Recording) -> tuple[PhysicalEvent, ...]:
 
     A long recording is looked at in windows that overlap, so that memory stays bounded.
     """
-    found = [
-        event
+    events = {
+        (event.time_ns, event.name, event.side): event
         for window, first_ns, stop_ns in _windows(recording)
-        for each in detectors().values()
-        for event in each.find(window)
+        for detector in detectors().values()
+        for event in detector.find(window)
         if first_ns <= event.time_ns < stop_ns
-    ]
-    return tuple(sorted(found, key=lambda event: (event.time_ns, event.name, event.side)))
+    }
+    return tuple(events[key] for key in sorted(events))
 
 
 def _windows(recording: Recording) -> Iterator[tuple[Recording, float, float]]:
@@ -183,14 +191,18 @@ def hand_tracks(
 ) -> dict[str, Track]:
     """The position (T, 3) of each hand in the world, or against the base where that is unknown.
 
-    Empty where no kinematics can tell: no robot, or joints in another order than its own.
+    From kinematics, else as a source without a robot states them. Empty where nothing can tell, as
+    where joints of an arm are missing; other joints that are missing are taken to stand at zero.
     """
     robot = recording.embodiment
     joints = track(recording, joints_name)
-    if robot is None or joints is None or joints.names != robot.joint_names:
+    if joints is None or robot is None:
+        return _stated_hands(recording) if joints_name == roles.JOINT_POSITION else {}
+    positions = _whole_body(joints, robot)
+    if positions is None:
         return {}
     base = _base_at(recording, joints) if in_world else None
-    poses = Kinematics(robot).end_effectors(joints.values, base)
+    poses = Kinematics(robot).end_effectors(positions, base)
     return {
         side: Track(
             f"{joints.label}:{name}",
@@ -201,6 +213,38 @@ def hand_tracks(
         )
         for side, name in hand_names(robot).items()
     }
+
+
+_END_EFFECTOR = re.compile(r"(robot\d_)?((left|right)_)?(eef?|end_effector|tcp|hand)_pos(ition|e)?")
+
+
+def _stated_hands(recording: Recording) -> dict[str, Track]:
+    """Positions of hands that the source gives in metres, as streams or as columns of its state."""
+    hands: dict[str, Track] = {}
+    for name in sorted(signal.spec.name for signal in recording.signals.values()):
+        if _END_EFFECTOR.fullmatch(name):
+            position = track(recording, name)
+            if position is not None and position.values.shape[1] in (3, 7):
+                hands.setdefault(side_of(name), position.select(range(3)))
+    state = track(recording, *roles.MEASURED)
+    if not hands and state is not None and set(roles.POSITION) <= set(state.names):
+        hands["right"] = state.select([state.names.index(axis) for axis in roles.POSITION])
+    return hands
+
+
+def _whole_body(joints: Track, robot: Embodiment) -> Array | None:
+    """Positions (T, joints of the robot) in its order; None where joints of an arm are missing."""
+    if joints.names == robot.joint_names:
+        return joints.values
+    columns = {name: place for place, name in enumerate(joints.names)}
+    arms = {name for name in robot.joint_names if limb_of(name, robot) == "arm"}
+    if not arms or not arms <= columns.keys():
+        return None
+    whole = np.zeros((len(joints), len(robot.joint_names)))
+    for place, name in enumerate(robot.joint_names):
+        if name in columns:
+            whole[:, place] = joints.values[:, columns[name]]
+    return whole
 
 
 def hand_names(robot: Embodiment) -> dict[str, str]:
@@ -238,9 +282,10 @@ def arm_columns(robot: Embodiment | None, columns: tuple[str, ...]) -> list[int]
     return [place for place, name in enumerate(columns) if limb_of(name, robot) in ("arm", "hand")]
 
 
-BEGINS, ENDS = ("contact_begins", "grip_bears"), ("contact_ends", "grip_frees")
+BEGINS = ("contact_begins", "grip_bears", "hand_holds")
+ENDS = ("contact_ends", "grip_frees", "hand_releases")
 FOREVER_NS = 2**53
-_DETECTORS = ("finger_contact", "grip_shortfall")
+_DETECTORS = ("finger_contact", "grip_shortfall", "hand_hold")
 
 
 @dataclass(frozen=True)
@@ -256,6 +301,11 @@ class Hold:
     def confidence(self) -> float:
         """That of the weaker event."""
         return min(self.begin.confidence, 1.0 if self.end is None else self.end.confidence)
+
+    @property
+    def is_felt(self) -> bool:
+        """Whether pads or a gripper that something stops show it, not fingers that closed alone."""
+        return self.begin.name != BEGINS[-1]
 
     @property
     def begin_ns(self) -> int:
@@ -276,11 +326,14 @@ def holds(recording: Recording) -> tuple[Hold, ...]:
 
 
 def holds_in(events: Sequence[PhysicalEvent]) -> tuple[Hold, ...]:
-    """The holds that events tell of; pads are believed before fingers."""
-    sides = {event.side for event in events if event.name in BEGINS}
-    felt = {event.side for event in events if event.name == BEGINS[0]}
-    found = [hold for side in sides for hold in _of(events, side, 0 if side in felt else 1)]
-    return tuple(sorted(found, key=lambda hold: hold.begin_ns))
+    """The holds that events tell of; pads are believed before grippers, and these before hands."""
+    kinds: dict[str, int] = {}
+    for event in events:
+        if event.name in BEGINS:
+            kind = BEGINS.index(event.name)
+            kinds[event.side] = min(kind, kinds.get(event.side, kind))
+    spans = [hold for side, kind in kinds.items() for hold in _of(events, side, kind)]
+    return tuple(sorted(spans, key=lambda hold: hold.begin_ns))
 
 
 def _of(events: Sequence[PhysicalEvent], side: str, kind: int) -> Iterator[Hold]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -108,6 +109,10 @@ class Requirement(Part):
     """What an episode of a task must have before it counts as annotated."""
 
     task: str = Field(description="as the episodes call it; * is any")
+    phrases: tuple[str, ...] = Field(
+        default=(),
+        description="words by which an instruction asks for this task; * stands for any between",
+    )
     lanes: tuple[Name, ...] = ()
     order: tuple[Name, ...] = Field(
         default=(), description="labels of the tiling lane as a success runs through them"
@@ -168,11 +173,31 @@ class Taxonomy(Document):
         return label.starts if side == "starts" else label.ends
 
     def requirement(self, task: str | None) -> Requirement | None:
-        """What an episode of a task needs: its own, else that of any task."""
-        found = {need.task: need for need in self.requirements}
-        return found.get(task or "*") or found.get("*")
+        """What an episode of a task needs: its own, else that of any task.
+
+        A task that is an instruction in words is the one whose longest phrase is in it.
+        """
+        needs = {need.task: need for need in self.requirements}
+        if task in needs:
+            return needs[task]
+        said = [
+            (len(phrase), need)
+            for need in self.requirements
+            for phrase in need.phrases
+            if _asks_for(task or "", phrase)
+        ]
+        return max(said, key=lambda pair: pair[0])[1] if said else needs.get("*")
 
 
+def _asks_for(text: str, phrase: str) -> bool:
+    """Whether the words of a phrase are in a text one after the other, with others where * is."""
+    pattern = r"\b" + r"\b.+\b".join(
+        r"\s+".join(map(re.escape, part.split())) for part in phrase.lower().split("*")
+    ) + r"\b"  # fmt: skip
+    return re.search(pattern, text[:_MOST_TEXT].lower().replace("_", " ")) is not None
+
+
+_MOST_TEXT = 2000
 READY = Library(Taxonomy, "corporeal.labelling", "taxonomies")
 
 

@@ -107,7 +107,7 @@ def test_a_modality_file_tells_what_numbered_columns_are(tmp_path: Path) -> None
     components = recording.signals["observation.state"].spec.components
     assert components is not None
     assert tuple(components[:7]) == gr1.groups["left_arm"]
-    assert tuple(components[7:13]) == tuple(names[7:13])
+    assert tuple(components[7:13]) == tuple(f"left_hand_{n}" for n in range(6))
     assert tuple(components[13:]) == gr1.groups["right_arm"]
 
 

@@ -14,7 +14,6 @@ from tests.labelling.picking import (
     SECOND,
     events,
     head_camera,
-    phase_labels,
     picking,
     recorded,
     signal,
@@ -29,7 +28,7 @@ from corporeal.labelling.proposers.events import ending
     ("said", "labels", "wanted"),
     [
         (PICK, "rest reach grasp transport retreat rest", ("success", None)),
-        (PICK[:1] + PICK[4:], "rest reach rest", ("failure", "missed_grasp")),
+        (PICK[:1] + PICK[4:], "rest reach rest", (None, None)),
         (PICK[:2] + PICK[3:], "rest reach grasp retreat rest", ("failure", "slip")),
         ((*PICK, ("hand_bumps", 5.0)), "rest reach grasp transport retreat rest",
          ("failure", "collision")),
@@ -42,6 +41,24 @@ def test_signals_tell_how_an_attempt_ended(
     need = READY.requirement("pick_place")
     assert need is not None
     assert ending(recorded(), events(*said), labels.split(), need.order) == wanted
+
+
+def test_a_grasp_is_missed_only_where_one_would_have_been_felt() -> None:
+    need = READY.requirement("pick_place")
+    assert need is not None
+    said, labels = events(*PICK[:1], *PICK[4:]), ["rest", "reach", "rest"]
+    pads = recorded(signal("right_tactile", np.zeros((1000, 4))))
+    assert ending(pads, said, labels, need.order) == ("failure", "missed_grasp")
+    assert ending(recorded(), said, labels, need.order) == (None, None)
+
+
+def test_a_hand_that_only_closed_proves_neither_success_nor_failure() -> None:
+    need = READY.requirement("pick_place")
+    assert need is not None
+    said = (("motion_begins", 1.0), ("hand_holds", 3.0), ("hand_lifts", 4.0),
+            ("hand_releases", 6.0), ("motion_ends", 8.0))  # fmt: skip
+    labels = ["rest", "reach", "grasp", "transport", "retreat", "rest"]
+    assert ending(recorded(), events(*said), labels, need.order) == (None, None)
 
 
 @pytest.mark.parametrize(("opens", "mode"), [(True, "drop"), (False, "slip")])
@@ -58,11 +75,22 @@ def test_what_is_let_go_of_in_the_air_was_dropped_or_slipped(opens: bool, mode: 
     )
 
 
-def test_an_episode_without_signals_is_all_rest_and_not_judged_a_success() -> None:
-    annotation = propose(recorded(), READY, task="pick_place")
-    assert phase_labels(annotation) == ["rest"]
-    assert annotation is not None
-    assert annotation.outcome != "success"
+def test_nothing_is_said_of_an_episode_in_which_nothing_is_seen() -> None:
+    assert propose(recorded(), READY, task="pick_place") is None
+
+
+def test_an_instruction_in_words_is_the_task_that_its_longest_phrase_names() -> None:
+    for text, task in (
+        ("Pick up the yellow bottle on the table.", "pick_place"),
+        ("put carrot on plate", "pick_place"),
+        ("give it from the left hand to the right hand", "handover"),
+        ("Carry the box to the shelf", "walk_carry"),
+        ("turn lever vertical to front", "*"),
+        ("the takeover of the placement", "*"),
+    ):
+        need = READY.requirement(text)
+        assert need is not None
+        assert need.task == task, text
 
 
 @pytest.mark.parametrize(

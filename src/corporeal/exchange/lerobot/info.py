@@ -282,6 +282,17 @@ def read_modality(root: Path) -> Mapping[str, Parts]:
     return modality
 
 
+def name_parts(names: tuple[str, ...], parts: Parts) -> tuple[str, ...]:
+    """Columns that are only counted under the names of their groups: motor_7 is left_hand_0."""
+    if not is_numbered(names):
+        return names
+    named = list(names)
+    for part, (start, end) in parts.items():
+        for column in range(start, min(end, len(named))):
+            named[column] = f"{part}_{column - start}"
+    return tuple(named) if len(set(named)) == len(named) else names
+
+
 def joints_of(feature: Feature, parts: Parts | None, robot: Embodiment) -> Joints:
     """The robot's joint of every column: by name, or by group where columns are only counted."""
     names = _modality_names(feature)

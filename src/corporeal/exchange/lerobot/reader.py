@@ -32,7 +32,7 @@ from corporeal.exchange.lerobot.files import (
     task_changes,
     why_absent,
 )
-from corporeal.exchange.lerobot.info import Feature, Info, Parts, joints_of
+from corporeal.exchange.lerobot.info import Feature, Info, Parts, joints_of, name_parts
 from corporeal.exchange.lerobot.listing import LerobotEntry, read_texts
 from corporeal.exchange.parquet import is_numeric, read_table
 from corporeal.schema import Stream
@@ -148,6 +148,7 @@ class LerobotReader:
             if names is None and state is not None and state.shape == feature.shape:
                 names = state.names
             parts, joints = self.modality.get(feature.key), None
+            names = name_parts(names, parts) if names is not None and parts else names
             if self.robot is not None and parts is not None and len(feature.shape) == 1:
                 joints = joints_of(feature, parts, self.robot)
             spec = array_stream(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from corporeal.episode.recording import Recording
-from corporeal.labelling.event import EventDetector, PhysicalEvent, run_events, sided, track
+from corporeal.labelling.event import EventDetector, PhysicalEvent, openings, run_events, track
 from corporeal.signal.filters import estimate_noise
 from corporeal.signal.runs import runs
 
@@ -25,15 +25,13 @@ def find(
     Why: a hand without pads shows in this way, and only in this way, that it holds something.
     Where there are pads, they know better, and this says nothing.
     """
-    for side, gripper in sided(recording, "{side}_gripper", "{side}_hand_position"):
-        target = track(recording, f"{side}_gripper_target", f"{side}_hand_target")
-        if target is None or target.values.shape[1] != gripper.values.shape[1]:
+    for hand in openings(recording):
+        side, gripper, target = hand.side, hand.opening, hand.target
+        if target is None or not hand.is_gripper or track(recording, f"{side}_tactile") is not None:
             continue
-        if track(recording, f"{side}_tactile") is not None:
-            continue
-        width = gripper.smooth(0.01).values.mean(axis=1)
-        stroke = float(np.ptp(target.values.mean(axis=1)))
-        asked = np.interp(gripper.seconds - lag_s, target.seconds, target.values.mean(axis=1))
+        width = gripper.smooth(0.01).values[:, 0]
+        stroke = float(np.ptp(target.values))
+        asked = np.interp(gripper.seconds - lag_s, target.seconds, target.values[:, 0])
         short = width - asked
         level = max(share * stroke, 8 * estimate_noise(width))
         if stroke < 1e-4:
@@ -46,7 +44,7 @@ def find(
             lacking = float(np.median(short[first:stop]))
             yield from run_events(
                 ("grip_bears", "grip_frees"), gripper, short, level, (first, stop), side=side,
-                confidence=0.8 * min(1.0, lacking / (2 * level)),
+                confidence=0.8 * hand.sure * min(1.0, lacking / (2 * level)),
                 uncertainty_s=2 * gripper.period_s, facts={"short_m": lacking},
             )  # fmt: skip
 

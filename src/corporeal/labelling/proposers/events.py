@@ -11,13 +11,20 @@ from numpy.typing import NDArray
 
 from corporeal.episode.recording import Recording
 from corporeal.labelling.annotation import Annotation, Instruction, Segment, Value
-from corporeal.labelling.automaton import Passage, free_labels, passages, tiling_lane
+from corporeal.labelling.automaton import (
+    Opening,
+    Passage,
+    free_labels,
+    passages,
+    tiling_lane,
+)
 from corporeal.labelling.event import (
     SIDES,
     Hold,
     PhysicalEvent,
     hand_tracks,
     holds_in,
+    openings,
     track,
 )
 from corporeal.labelling.frames import boundary_ns, end_ns
@@ -32,29 +39,64 @@ _BOTH = 0.7
 
 
 def propose(question: ProposalRequest) -> Annotation | None:
-    """An annotation of proposals; None when the taxonomy has no lane of phases."""
+    """An annotation of proposals; None when the taxonomy has no lane of phases.
+
+    Signals in which nothing happens, as far as anybody can tell, give no phase and no outcome.
+    """
     lane = tiling_lane(question.taxonomy)
     stamps = question.recording.signals[question.reference].time_ns
     if lane is None or not len(stamps):
         return None
     need = question.taxonomy.requirement(question.task)
     order = need.order if need is not None else ()
-    free = free_labels(question.taxonomy, lane)
-    way = passages(question.events, lane, order, start_ns=int(stamps[0]), free=free)
+    way = _passages(question, lane, order, int(stamps[0]))
     known: dict[str, Value] = {
         "hand": _hand(question.events),
         "grasp_type": _grasp_type(question),
     }
     segments = [*_phases(way, lane, stamps, known), *_contacts(question, stamps)]
+    instructions = tuple(_instructions(question))
+    if not segments and not instructions:
+        return None
     labels = [passage.label for passage in way]
     outcome, failure = ending(question.recording, question.events, labels, order)
     return Annotation(
         reference=question.reference,
         segments=tuple(segments),
-        instructions=tuple(_instructions(question)),
+        instructions=instructions,
         outcome=outcome,
         failure_mode=failure,
     )
+
+
+def _passages(
+    question: ProposalRequest, lane: LabelLane, order: Sequence[str], start_ns: int
+) -> tuple[Passage, ...]:
+    """The way through the phases; none where no event begins or ends one of them."""
+    rules = {name for label in lane.labels for rule in (label.starts, label.ends)
+             for name in (rule.events if rule is not None else ())}  # fmt: skip
+    events = [event for event in question.events if event.name in rules]
+    if not events:
+        return ()
+    free = free_labels(question.taxonomy, lane)
+    opening = _opening(events, start_ns)
+    return passages(events, lane, order, start_ns=start_ns, free=free, opening=opening)
+
+
+def _opening(events: Sequence[PhysicalEvent], start_ns: int) -> Opening:
+    """A recording begins at rest where arms and base are still for a moment before they move."""
+    first = next((event for event in events if event.name in _SETS_OUT | _COMES_TO_REST), None)
+    if first is None:
+        return Opening(is_still=False, confidence=_UNSEEN)
+    waits = first.time_ns - start_ns > _STILL_S * SECOND_NS
+    return Opening(first.name in _SETS_OUT and waits, first.confidence)
+
+
+_SETS_OUT = frozenset(["motion_begins", "base_moves"])
+_COMES_TO_REST = frozenset(["motion_ends", "base_stops"])
+_STILL_S = 0.15
+_UNSEEN = 0.3
+"""How sure the first phase is where no signal shows what went on."""
 
 
 def _phases(
@@ -132,7 +174,7 @@ def _grasp_type(question: ProposalRequest) -> str | None:
     known = {each.name for each in question.taxonomy.grasp_types}
     if not held or not known:
         return None
-    gripper = track(question.recording, f"{held[0].side}_gripper")
+    gripper = track(question.recording, f"{held[0].side}{roles.GRIPPER}")
     if gripper is None:
         return None
     settled = min(held[0].begin_ns / SECOND_NS + _SETTLED_S, held[0].end_ns / SECOND_NS)
@@ -180,10 +222,19 @@ def ending(
     if any(event.name == "hand_bumps" for event in events):
         return Ending("failure", "collision")
     if "grasp" in order:
+        holds = holds_in(events)
+        if not all(hold.is_felt for hold in holds) or not (holds or _can_feel(recording)):
+            return Ending(None)
         mode = _mode(recording, events, labels, order)
         if mode is not None:
             return Ending("failure", mode)
     return Ending("success") if list(labels) == list(order) else Ending(None)
+
+
+def _can_feel(recording: Recording) -> bool:
+    """Whether a grasp would show: pads, or a hand that is told how far to close."""
+    pads = any(track(recording, f"{side}{roles.TACTILE}") is not None for side in SIDES)
+    return pads or any(hand.target is not None for hand in openings(recording))
 
 
 def _mode(

@@ -1,0 +1,79 @@
+"""Proposals on episodes that teams really recorded: fingers, grippers, tables of one rate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from corporeal.episode.recording import Recording
+from corporeal.interface import open_dataset
+from corporeal.labelling.annotation import Annotation
+from corporeal.labelling.proposal import propose
+from corporeal.labelling.taxonomy import open_taxonomy
+
+PICKED = ["reach", "grasp", "transport", "retreat"]
+
+
+def _proposals(path: Path) -> list[tuple[Recording, Annotation | None]]:
+    dataset = open_dataset(path)
+    taxonomy = open_taxonomy("manipulation")
+    recordings = [dataset.open(number) for number in dataset.episodes]
+    return [
+        (recording, propose(recording, taxonomy, task=recording.facts.task))
+        for recording in recordings
+    ]
+
+
+def _worked(annotation: Annotation | None) -> list[str]:
+    assert annotation is not None
+    return [phase.label for phase in annotation.in_lane("phase") if phase.label != "rest"]
+
+
+def test_a_g1_that_picks_a_bottle_with_its_fingers_runs_through_the_phases(
+    shared_data: Path,
+) -> None:
+    proposals = _proposals(shared_data / "lerobot" / "g1_inspire_v21_part")
+    assert len(proposals) == 12
+    for recording, annotation in proposals:
+        assert _worked(annotation) == PICKED, recording.index
+        assert annotation is not None
+        assert annotation.outcome is None
+        grasp = next(phase for phase in annotation.in_lane("phase") if phase.label == "grasp")
+        # The hand is closed when it has grasped: narrower than in nine tenths of the reach.
+        state = recording.signals["observation.state"]
+        fingers = np.asarray(state[:])[:, 20:24].mean(axis=1)
+        before = fingers[state.time_ns < grasp.start_ns]
+        after = fingers[(state.time_ns >= grasp.start_ns) & (state.time_ns < grasp.end_ns)]
+        assert np.median(after) < np.quantile(before[len(before) // 2 :], 0.9)
+
+
+def test_hands_of_a_modality_file_are_seen_to_grasp(shared_data: Path) -> None:
+    for recording, annotation in _proposals(shared_data / "lerobot" / "gr1_picknplace_v20"):
+        assert _worked(annotation) == PICKED, recording.index
+        assert annotation is not None
+        assert annotation.outcome is None
+        assert {phase.attributes.get("hand") for phase in annotation.in_lane("phase")
+                if phase.label == "grasp"} == {"right"}  # fmt: skip
+
+
+def test_a_gripper_without_a_target_is_seen_to_lift(shared_data: Path) -> None:
+    folder = shared_data / "hdf5_rlds" / "robomimic" / "robomimic_ph" / "dummy_data"
+    for _, annotation in _proposals(folder / "lift_low_dim.hdf5"):
+        assert _worked(annotation) == PICKED[:3]
+
+
+@pytest.mark.parametrize("name", ["lerobot/so101_v30"])
+def test_where_nothing_moves_nothing_is_proposed(shared_data: Path, name: str) -> None:
+    for _, annotation in _proposals(shared_data / name):
+        assert annotation is not None
+        assert not annotation.segments
+        assert annotation.outcome is None
+
+
+def test_no_episode_is_said_to_rest_from_end_to_end(shared_data: Path) -> None:
+    for recording, annotation in _proposals(shared_data / "hdf5_rlds" / "rlds_bridge"):
+        phases = annotation.in_lane("phase") if annotation is not None else ()
+        assert [phase.label for phase in phases] != ["rest"], recording.index
+        assert annotation is None or annotation.outcome is None
