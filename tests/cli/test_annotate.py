@@ -17,9 +17,11 @@ from corporeal.cli.program import program
 from corporeal.embodiment import open_robot
 from corporeal.episode import EpisodeWriter
 from corporeal.errors import CorporealError
+from corporeal.labelling.annotation import Correction, Edit, Put
 from corporeal.labelling.labels import labels_of
 from corporeal.labelling.labels.label_file import read_label_file
-from corporeal.labelling.tasks import find_task, find_tasks
+from corporeal.labelling.review import accept, submit
+from corporeal.labelling.tasks import find_task, find_tasks, save_edits
 from corporeal.labelling.taxonomy import open_taxonomy
 from corporeal.testing import Workload
 
@@ -235,3 +237,50 @@ def test_an_annotator_may_not_do_what_is_a_leads(
     for call in forbidden:
         assert isinstance(_run(*call, "-w", lab).exception, PermissionDeniedError)
     assert _run("queue", "-w", lab).exit_code == 0
+
+
+def _predictions(lab: Path, *rows: object) -> Path:
+    path = lab.parent / "rollout.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_predictions_of_a_policy_are_asked_of_people_and_come_out_corrected(lab: Path) -> None:
+    first, second = [row["id"] for row in _rows(lab)][:2]
+    grasp = {"episode": first, "time_ns": 2_000_000_000, "kind": "grasp", "policy": "act@7",
+             "predicted": {"width_m": 0.02, "pose": [0.1, 0.2, 0.3]}}  # fmt: skip
+    action = {"episode": second, "time_ns": 5, "kind": "action", "predicted": {"elbow": 0.4}}
+    path = _predictions(lab, grasp, {**grasp, "time_ns": 1}, action)
+    made = _json("predictions", path, "--queue", "fix", "-w", lab)
+    assert made["episodes"] == sorted([first, second])
+    with open_workspace(lab) as workspace, workspace.database.write() as connection:
+        task = next(each for each in find_tasks(connection) if each.episode == first)
+        assert task.kind == "correct"
+        assert [each["time_ns"] for each in task.settings["predictions"]] == [1, 2_000_000_000]
+        assert task.settings["predictions"][1]["policy"] == "act@7"
+        fixed = Correction(id="c1", time_ns=2_000_000_000, kind="grasp",
+                           predicted=grasp["predicted"],
+                           corrected={**grasp["predicted"], "width_m": 0.05})  # fmt: skip
+        edit = Edit(id="e1", action="correct", steps=(Put(put=fixed),))
+        save_edits(connection, task.id, [edit], base_version=task.version, by=ANN)
+        submit(connection, task.id, by=ANN)
+        accept(connection, task.id, by=LEAD)
+    out = lab.parent / "fixes.jsonl"
+    assert _json("corrections", "--out", out, "-w", lab)["corrections"] == 1
+    (row,) = [json.loads(line) for line in out.read_text().splitlines()]
+    assert (row["episode"], row["changed"]) == (first, ["width_m"])
+    assert row["corrected"]["width_m"] == 0.05
+
+
+def test_a_line_that_is_no_prediction_is_named(lab: Path) -> None:
+    good = {"episode": "a", "time_ns": 1, "kind": "grasp", "predicted": {"x": 1}}
+    for row, words in (
+        ({**good, "kind": "guess"}, "rollout.jsonl:1: got what is no prediction (kind"),
+        ({**good, "predicted": {}}, "(predicted"),
+        ([1, 2], "rollout.jsonl:1: got what is no prediction"),
+    ):
+        assert words in _complaint("predictions", _predictions(lab, row), "-w", lab)
+    assert "empty" in _complaint("predictions", _predictions(lab), "-w", lab)
+    missing = {**good, "episode": "no_such_episode"}
+    assert "no_such_episode" in _complaint("predictions", _predictions(lab, missing), "-w", lab)
+    assert "corrections, got none" in _complaint("corrections", "-w", lab)

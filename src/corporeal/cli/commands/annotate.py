@@ -10,6 +10,7 @@ from rich.text import Text
 
 from corporeal.cli.command import Command, argument, group, option
 from corporeal.cli.label_files import bring_in, export
+from corporeal.cli.label_predictions import bring_predictions, write_corrections
 from corporeal.cli.label_proposals import (
     Proposed,
     find_episodes,
@@ -365,5 +366,7 @@ def requeue(
 
 app.command("export")(export)
 app.command("import")(bring_in)
+app.command("predictions")(bring_predictions)
+app.command("corrections")(write_corrections)
 
 COMMAND = Command(app, panel="Workspace")

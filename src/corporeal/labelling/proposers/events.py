@@ -77,7 +77,9 @@ def _passages(
              for name in (rule.events if rule is not None else ())}  # fmt: skip
     events = [event for event in question.events if event.name in rules]
     if not events:
-        return ()
+        # A task that is nothing but one phase is done by what keeps still, if that can be seen.
+        sees = len(order) == 1 and track(question.recording, roles.BASE_POSE) is not None
+        return (Passage(order[0], start_ns, None, _UNMOVED),) if sees else ()
     free = free_labels(question.taxonomy, lane)
     opening = _opening(events, start_ns)
     return passages(events, lane, order, start_ns=start_ns, free=free, opening=opening)
@@ -94,7 +96,7 @@ def _opening(events: Sequence[PhysicalEvent], start_ns: int) -> Opening:
 
 _SETS_OUT = frozenset(["motion_begins", "base_moves"])
 _COMES_TO_REST = frozenset(["motion_ends", "base_stops"])
-_STILL_S = 0.15
+_STILL_S, _UNMOVED = 0.15, 0.9
 _UNSEEN = 0.3
 """How sure the first phase is where no signal shows what went on."""
 

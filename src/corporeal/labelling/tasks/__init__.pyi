@@ -14,6 +14,10 @@ from .label_task import find_task as find_task
 from .label_task import find_tasks as find_tasks
 from .label_task import frames_about as frames_about
 from .label_task import task_summaries as task_summaries
+from .predictions import Prediction as Prediction
+from .predictions import corrected_predictions as corrected_predictions
+from .predictions import create_correction_tasks as create_correction_tasks
+from .predictions import read_predictions as read_predictions
 from .task_lists import ListedTask as ListedTask
 from .task_lists import OpenComment as OpenComment
 from .task_lists import list_tasks as list_tasks

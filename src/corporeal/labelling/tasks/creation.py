@@ -68,8 +68,9 @@ def create_tasks(
     by: Actor,
     starts: Mapping[str, Annotation] | None = None,
     frames: Mapping[str, Frames] | None = None,
+    settings: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> list[LabelTask]:
-    """Make tasks for episodes, inside a transaction.
+    """Make tasks for episodes, inside a transaction; `settings` are what they bring along.
 
     They begin with the proposals in `starts`. Episodes with a task that is not over are left out.
     Tasks of kind `qualify` are made of labels in force: the gold.
@@ -96,6 +97,8 @@ def create_tasks(
                 for place in ((1,) if pair is None else (1, 2))
             ]  # fmt: skip
         _blind(rows, options.blind_share, options.seed)
+    for row in rows:
+        row["settings"] |= (settings or {}).get(row["episode"], {})
     return insert_tasks(connection, rows, by)
 
 
