@@ -23,8 +23,9 @@ from corporeal.labelling.annotation import (
 from corporeal.labelling.event import PhysicalEvent as PhysicalEvent
 from corporeal.labelling.event import detect as detect
 from corporeal.labelling.frames import boundary_ns, end_ns, reference_stream
-from corporeal.labelling.taxonomy import Taxonomy
+from corporeal.labelling.taxonomy import LabelLane, Taxonomy
 from corporeal.registry import plugins
+from corporeal.units import SECOND_NS
 
 PACKAGE = "corporeal.labelling.proposers"
 _Named = TypeVar("_Named", Segment, Instruction)
@@ -110,6 +111,23 @@ def _merged(said: Sequence[Annotation]) -> Annotation | None:
             }
         )
     return whole
+
+
+_SNAP_S = 0.25
+
+
+def snap_boundary(
+    guess_ns: int, label: str, events: Sequence[PhysicalEvent], lane: LabelLane
+) -> tuple[int, float]:
+    """The event near a guess by which the label's rule goes, else the guess; and how sure it is."""
+    rule = next((each.starts for each in lane.labels if each.name == label), None)
+    for name in rule.events if rule else ():
+        near = [event for event in events if event.name == name
+                and abs(event.time_ns - guess_ns) <= _SNAP_S * SECOND_NS]  # fmt: skip
+        if near:
+            nearest = min(near, key=lambda event: abs(event.time_ns - guess_ns))
+            return nearest.time_ns, 0.9 * nearest.confidence
+    return guess_ns, 0.4
 
 
 def _renamed(things: tuple[_Named, ...], letter: str) -> tuple[_Named, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 from corporeal.episode.recording import Recording
 from corporeal.labelling.annotation import Annotation, Segment
 from corporeal.labelling.automaton import tiling_lane
-from corporeal.labelling.event import PhysicalEvent, arm_joints, hand_tracks, sided
+from corporeal.labelling.event import arm_joints, hand_tracks, openings
 from corporeal.labelling.frames import boundary_ns, end_ns
-from corporeal.labelling.proposal import Example, ProposalRequest, Proposer
+from corporeal.labelling.proposal import Example, ProposalRequest, Proposer, snap_boundary
 from corporeal.labelling.taxonomy import LabelLane
 from corporeal.signal.track import Array, Track
 from corporeal.signal.warping import MOST_FRAMES, warping_path
 from corporeal.units import SECOND_NS
 
-_STEP_S, _SNAP_S = 0.05, 0.25
+_STEP_S = 0.05
 _MOST_EXAMPLES = 20
 _GRIP = 3.0
 """What a gripper's opening weighs against a coordinate of a hand: it says more about the phase."""
@@ -76,7 +76,7 @@ def _motion(recording: Recording) -> _Motion | None:
         parts = [("joints", joints)] if joints is not None else []
     if not parts:
         return None
-    parts += [(f"{side}_gripper", each) for side, each in sided(recording, "{side}_gripper")]
+    parts += [(f"{hand.side}_gripper", hand.opening) for hand in openings(recording)]
     begin = max(float(each.seconds[0]) for _, each in parts)
     stop = min(float(each.seconds[-1]) for _, each in parts)
     rows = int(np.clip((stop - begin) / _STEP_S, 0, MOST_FRAMES))
@@ -137,8 +137,9 @@ def _carried(
     before = match.annotation.in_lane(lane.name)
     edges, sure = [int(stamps[0])], [1.0]
     for segment in before[1:]:
-        guess = np.interp(segment.start_ns / SECOND_NS, match.there_s, match.here_s)
-        time_ns, confidence = _snapped(float(guess), segment.label, question.events, lane)
+        guess_s = float(np.interp(segment.start_ns / SECOND_NS, match.there_s, match.here_s))
+        guess_ns = round(guess_s * SECOND_NS)
+        time_ns, confidence = snap_boundary(guess_ns, segment.label, question.events, lane)
         edges.append(max(edges[-1], boundary_ns(stamps, time_ns)))
         sure.append(confidence)
     edges.append(end_ns(stamps))
@@ -152,21 +153,6 @@ def _carried(
                 start_ns=edges[number], end_ns=edges[number + 1], attributes=attributes,
                 source="proposal", confirmed=False, confidence=round(sure[number], 3),
             )  # fmt: skip
-
-
-def _snapped(
-    guess_s: float, label: str, events: Sequence[PhysicalEvent], lane: LabelLane
-) -> tuple[int, float]:
-    """The event near a guess by which the label's rule goes, else the guess, less surely."""
-    rule = next((each.starts for each in lane.labels if each.name == label), None)
-    guess = round(guess_s * SECOND_NS)
-    for name in rule.events if rule else ():
-        near = [event for event in events if event.name == name
-                and abs(event.time_ns - guess) <= _SNAP_S * SECOND_NS]  # fmt: skip
-        if near:
-            found = min(near, key=lambda event: abs(event.time_ns - guess))
-            return found.time_ns, 0.9 * found.confidence
-    return guess, 0.4
 
 
 PROPOSER = Proposer(propose)
