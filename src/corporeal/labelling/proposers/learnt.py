@@ -84,7 +84,8 @@ def propose(question: ProposalRequest) -> Annotation | None:
 
 def _learn(examples: Sequence[Example], lane: str) -> _Model | None:
     """A model of the examples that have phases and signals; None where there are too few."""
-    parts, targets = [], []
+    parts: list[Array] = []
+    targets: list[list[_Visit]] = []
     for example in examples:
         grid_s, features = _features(example.recording)
         phases = example.annotation.in_lane(lane)
